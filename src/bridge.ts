@@ -356,6 +356,7 @@ function joinReading(above: Given & Link): Reading {
     log,
     dataDir: configuration.data_dir,
     onLink: (link) => watch.onFacts(link.host, link),
+    onMixedUp: (request, device) => watch.mixedUp(request, device),
     files: outside?.files,
     outside: outside?.platform,
     shared: sharedHosts,

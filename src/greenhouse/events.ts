@@ -54,6 +54,8 @@ export type ControllerEvent =
       readonly id: string;
       readonly degree?: number | null;
     }
+  /** Reads of this kind may have got the answer to another question, so they are made anew. */
+  | { readonly type: "doubted"; readonly what: "sensors" | "statuses" | "registers" }
   | { readonly type: "problem"; readonly open: readonly CommandProblem[] }
   /** What limits an actuator now; null for nothing. */
   | { readonly type: "restricted"; readonly id: string; readonly restrictions: Restrictions | null }

@@ -90,10 +90,11 @@ function foldReading(
   item: SensorItem,
   context: ReadContext,
 ): Sensor {
-  if (held !== undefined && isOlder(held, item, context.now)) return held;
+  const isDoubted = held?.isDoubted === true;
+  if (held !== undefined && !isDoubted && isOlder(held, item, context.now)) return held;
   const judged = judgeValue(definition, item);
-  const value = judged.fault === null ? judged.value : lastGood(held, definition);
-  if (held !== undefined && isUnchanged(held, definition, item, judged, value)) return held;
+  const value = judged.fault === null ? judged.value : lastGood(isDoubted ? undefined : held, definition);
+  if (held !== undefined && !isDoubted && isUnchanged(held, definition, item, judged, value)) return held;
   const words = isMisplacedWord(definition, item) ? (held?.words ?? 0) + 1 : undefined;
   return {
     definition,

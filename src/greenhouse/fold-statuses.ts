@@ -48,7 +48,13 @@ export function foldStatuses(
     if (seen.has(key)) continue;
     seen.add(key);
     const old = known.get(key);
-    if (old !== undefined && old.value === item.value && old.readAt === receivedAt && old.missed === 0)
+    if (
+      old !== undefined &&
+      old.value === item.value &&
+      old.readAt === receivedAt &&
+      old.missed === 0 &&
+      !old.isDoubted
+    )
       continue;
     changed ??= new Map(held);
     const id = old?.id ?? newId(changed, item, transliterate);

@@ -50,7 +50,8 @@ function sensorQuality(sensor: Sensor, moment: Moment): Judged {
   const aged = qualityByAge(receivedAt, isDated ? measuredAt : receivedAt, limitMs, moment);
   if (aged.quality === "stale") return aged;
   if (fault !== null) return { ...aged, quality: "bad" };
-  if (isDated) return aged;
+  if (isDated && sensor.isDoubted !== true) return aged;
+  if (isDated) return { ...aged, quality: "uncertain" };
   const datedFrom = measuredAt === null ? Infinity : measuredAt - futureToleranceMs;
   return { quality: "uncertain", until: Math.min(aged.until, datedFrom) };
 }
@@ -65,24 +66,28 @@ function actuatorQuality({ settings, registers, position, lastDegree }: Actuator
     const register = registers[address];
     if (register !== undefined && (oldest === null || register.readAt < oldest.readAt)) oldest = register;
   }
-  const aged = registerQuality({ register: oldest }, moment);
+  const aged = qualityOfRegister(oldest, moment);
   const isRecalled = (lastDegree ?? null) !== null && position === lastDegree;
-  return aged.quality === "good" && isRecalled ? { ...aged, quality: "uncertain" } : aged;
+  const isDoubted = Object.values(registers).some((register) => register.isDoubted === true);
+  return aged.quality === "good" && (isRecalled || isDoubted) ? { ...aged, quality: "uncertain" } : aged;
 }
 
-function registerQuality(
-  { register }: Pick<Parameter, "register">,
-  moment: Moment,
-): Judged<"good" | "stale"> {
+const parameterQuality = ({ register }: Pick<Parameter, "register">, moment: Moment) =>
+  register?.isDoubted === true ? stale : qualityOfRegister(register, moment);
+
+function qualityOfRegister(register: Register | null, moment: Moment): Judged<"good" | "stale"> {
   const { staleAfterMs, registerFloorMs } = moment.freshness;
   const readAt = register?.readAt ?? null;
   return qualityByAge(readAt, readAt ?? 0, Math.max(staleAfterMs, registerFloorMs), moment);
 }
 
-function statusQuality({ readAt, missed }: RunningStatus, moment: Moment): Judged<"good" | "stale"> {
+function statusQuality(
+  { readAt, missed, isDoubted }: RunningStatus,
+  moment: Moment,
+): Judged<"good" | "stale"> {
   const { staleAfterMs, statusFloorMs } = moment.freshness;
   const limitMs = Math.max(staleAfterMs, statusFloorMs);
-  return qualityByAge(missed > 0 ? null : readAt, readAt, limitMs, moment);
+  return qualityByAge(missed > 0 || isDoubted === true ? null : readAt, readAt, limitMs, moment);
 }
 
 /** Judges everything of a controller anew; the same reference when nothing changed. */
@@ -102,7 +107,7 @@ export function judge(controller: Controller, now: number, freshness: Freshness)
   return withChange(controller, {
     sensors: judgeAll(controller.sensors, sensorQuality),
     actuators: judgeAll(controller.actuators, actuatorQuality),
-    parameters: judgeAll(controller.parameters, registerQuality),
+    parameters: judgeAll(controller.parameters, parameterQuality),
     statuses: judgeAll(controller.statuses, statusQuality),
     nextJudgementAt: next === Infinity ? null : next,
   });

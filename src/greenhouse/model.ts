@@ -46,6 +46,8 @@ export interface Sensor {
   readonly fault: "implausible" | "unreadable" | null;
   /** Readings in a row that were a word where a number belongs; none where absent. */
   readonly words?: number;
+  /** It may be the answer to another question; absent where not. */
+  readonly isDoubted?: true;
   readonly source: Source;
   readonly quality: Quality;
 }
@@ -61,6 +63,8 @@ export interface RunningStatus extends RunningStatusItem {
   readonly changedAt: number;
   /** Whole answers in a row that did not list it. */
   readonly missed: number;
+  /** It may be the answer to another question; absent where not. */
+  readonly isDoubted?: true;
   readonly quality: "good" | "stale";
 }
 
@@ -76,6 +80,8 @@ export interface Register {
   readonly source: Source;
   /** What the device itself gave while this was read differs: it has to be asked again. */
   readonly isDoubtful?: true;
+  /** It may be the answer to another question; absent where not. */
+  readonly isDoubted?: true;
 }
 
 /**

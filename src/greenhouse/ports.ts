@@ -6,13 +6,19 @@ export type PlatformHost = "business" | "realtime";
 export interface HostFacts {
   /** When the platform last answered something usable. */
   readonly contactAt: number | null;
-  /** Consecutive attempts without a usable answer, and since when. */
+  /** When it last answered anything. */
+  readonly heardAt: number | null;
+  /** Consecutive attempts without connection or answer, and since when. */
   readonly failures: number;
   readonly failingSince: number | null;
+  /** The operation that alone had no answer, over connections that stood; null where the way itself or others fail, too. */
+  readonly silent: string | null;
   /** Why the newest of them brought none, with the host and the key to look at; null where it is not known. */
   readonly trouble: string | null;
   /** The credential is refused: never accepted since it is in use, or refused twice in a row; or signing in is refused. */
   readonly unauthorized: boolean;
+  /** Operations that cannot be used although the host is there, each with the sentence of its newest error. */
+  readonly unusable: readonly { readonly operation: string; readonly trouble: string }[];
 }
 
 /**

@@ -184,6 +184,8 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
       });
     case "registers_read":
       return foldRegisters(controller, event);
+    case "doubted":
+      return foldDoubt(controller, event.what);
     case "posted":
       return foldPost(controller, event);
     case "steps_ended":
@@ -198,6 +200,31 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
       return controller;
   }
 }
+
+/** What polls have read stands until it was read anew. What a command read back came over a connection of its own. */
+function foldDoubt(
+  controller: Controller,
+  what: Extract<ControllerEvent, { type: "doubted" }>["what"],
+): Controller {
+  const { sensors, statuses, actuators, parameters } = controller;
+  if (what === "sensors")
+    return withChange(controller, { sensors: mapChanged(sensors, (one) => ({ ...one, isDoubted: true })) });
+  if (what === "statuses")
+    return withChange(controller, { statuses: mapChanged(statuses, (one) => ({ ...one, isDoubted: true })) });
+  return withChange(controller, {
+    actuators: mapChanged(actuators, (one): Actuator => {
+      const registers = Object.entries(one.registers).map(([address, held]) => [address, doubted(held)]);
+      return { ...one, registers: Object.fromEntries(registers) as Actuator["registers"] };
+    }),
+    parameters: mapChanged(parameters, (one): Parameter => ({
+      ...one,
+      register: one.register && doubted(one.register),
+    })),
+  });
+}
+
+const doubted = (register: Register): Register =>
+  register.source === "read_back" ? register : { ...register, isDoubted: true };
 
 const foldAbsence = (controller: Controller, since: number): Controller =>
   controller.absentSince === null

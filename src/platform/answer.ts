@@ -36,20 +36,25 @@ export function judgeAnswer(
   }
   const read = readBody(answer, context, blank);
   if (read.problem !== null) {
-    const kind = status >= 400 ? refusedKind(status, null) : "protocol";
+    const kind = status >= 400 ? refusedKind(status, null, context) : "protocol";
     const text = status >= 400 && !read.isPage ? null : read.problem;
     return failure(answer, kind, text, null, context, nowAt);
   }
   const envelope = envelopeOf(read.body);
   const isSuccess = envelope.code === "200" || (envelope.code === null && status < 300);
   if (isSuccess && !envelope.isRefusal) return { body: read.body, envelope };
-  const kind = isSuccess ? "rejected" : refusedKind(status, envelope.code);
+  const kind = isSuccess ? "rejected" : refusedKind(status, envelope.code, context);
   return failure(answer, kind, null, read.body, context, nowAt);
 }
 
-function refusedKind(status: number, code: string | null): PlatformErrorFacts["kind"] {
+function refusedKind(
+  status: number,
+  code: string | null,
+  { refusedCodes }: Pick<RequestContext, "refusedCodes">,
+): PlatformErrorFacts["kind"] {
   const codes = [code, String(status)];
   if (codes.includes("401") || codes.includes("403")) return "unauthorized";
+  if (codes.some((one) => one !== null && refusedCodes.has(one))) return "unauthorized";
   if (codes.includes("429")) return "throttled";
   return code === null ? "server" : "rejected";
 }
@@ -117,6 +122,8 @@ export interface RequestContext {
   readonly url: URL;
   /** The configuration key of the credential: `platform.token`, `platform.token_file` or `platform.sign_in`. */
   readonly credentialKey: string;
+  /** Body codes, besides 401 and 403, that mean a refused token. */
+  readonly refusedCodes: ReadonlySet<string>;
   /** For what the platform says. */
   readonly redact: Redact;
   /** For sentences of our own about it. */

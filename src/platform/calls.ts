@@ -7,7 +7,13 @@ import {
 } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import { errorAt } from "./answer.js";
-import { type Decode, UnreadableShape, withoutHostileNames } from "./decode/decoding.js";
+import {
+  checkDevice,
+  type Decode,
+  type ReportShape,
+  UnreadableShape,
+  withoutHostileNames,
+} from "./decode/decoding.js";
 import { historyReader } from "./decode/history.js";
 import { deviceReader, stationReader, videoReader } from "./decode/lists.js";
 import { manyValuesReader, oneValueReader, readWriteAnswer } from "./decode/registers.js";
@@ -47,18 +53,42 @@ function question<T>(
   return async (query, signal, pace = "polled") => {
     const path = requestPath(operation, query, shape);
     const { deviceCode: device } = query;
-    const { body } = await requests.read({ operation, path, signal, device, pace });
+    const call = { operation, path, signal, device, pace };
+    const answer = await requests.read(call).catch((error: unknown) => {
+      if (isUselessAnswer(error)) reports.useless(operation.name, whatCame(error));
+      throw error;
+    });
+    const { body } = answer;
     const { deviceCode: code = "", address = "" } = query;
+    const located: ReportShape = (problem, sample) => report(problem, sample, body);
     try {
-      return decode(body, { code, address, report, readTime, receivedAt: clock.now() });
+      if (code !== "") checkDevice(body, code);
+      const found = decode(body, { code, address, report: located, readTime, receivedAt: clock.now() });
+      requests.onUsable(call, answer);
+      return found;
     } catch (error) {
       if (!(error instanceof UnreadableShape)) throw error;
-      report(error.message, body);
+      located(error.message, body);
       const text = `${error.message}; platform.shapes.${operation.name}.items can say where they are`;
-      throw errorAt(requests.context(operation), text, { kind: "protocol", status: 200, sent: true });
+      const unreadable = errorAt(requests.context(operation), text, {
+        kind: "protocol",
+        status: 200,
+        sent: true,
+      });
+      requests.onUnreadable(call, unreadable);
+      throw unreadable;
     }
   };
 }
+
+const isUselessAnswer = (error: unknown): error is PlatformError =>
+  error instanceof PlatformError &&
+  error.facts.sent &&
+  (error.facts.kind === "server" || error.facts.kind === "protocol");
+
+/** What an error says behind the operation and its host, and before the remedy. */
+const whatCame = ({ message, facts }: PlatformError): string =>
+  message.slice(message.indexOf("): ") + 3).split("; ")[0] ?? `HTTP ${facts.status ?? 0}`;
 
 /** The reads of the platform: which request, and which decoder for its answer. */
 export function platformReader(shapes: ShapeSettings, parts: Parts): PlatformReader {
@@ -121,7 +151,7 @@ export function platformWriter({ requests, reports }: Pick<Parts, "requests" | "
         value: plainText(value, operation, "value"),
         deviceCode: deviceCode(code, operation),
       };
-      const { body, envelope } = await requests.write({
+      const call = {
         operation,
         path: operation.path,
         body: JSON.stringify(sent),
@@ -129,9 +159,13 @@ export function platformWriter({ requests, reports }: Pick<Parts, "requests" | "
         signal,
         pace,
         ...(mayPost === undefined ? {} : { mayBegin: mayPost }),
-      });
+      };
+      const { body, envelope, generation } = await requests.write(call);
       const accepted = readWriteAnswer(body, envelope, sent, report);
-      if (accepted !== null) return accepted;
+      if (accepted !== null) {
+        requests.onUsable(call, { generation });
+        return accepted;
+      }
       throw errorAt(
         requests.context(operation),
         "the answer has no code and does not echo what was sent, so nothing says whether the value was accepted; it is read back",

@@ -21,18 +21,18 @@ import { readSignIn, type SignInAnswer } from "./decode/sign-in.js";
 import { type Files, nodeFiles } from "../runtime/file-system.js";
 import { Names } from "../runtime/names.js";
 import { HostConnections, type HostWay } from "./http.js";
-import { type HostLink, HostLinks, type OnLink } from "./circuit.js";
+import { type HostLink, HostLinks, type OnLink } from "./links.js";
 import { operations } from "./operations.js";
 import type { PushParts } from "./push/platform-push.js";
 import { platformReader, platformWriter } from "./calls.js";
-import { Requests } from "./requests.js";
+import { type OnMixedUp, Requests } from "./requests.js";
 import { RequestBudget, type Semaphore } from "../runtime/schedule.js";
 import { type CredentialSource, staticToken, TokenFile, blanker } from "./session/credential.js";
 import { deriveKey, SessionStore } from "./session/session-store.js";
 import { SignIn } from "./session/sign-in.js";
 import { JointBudget, JointPlaces, type SharedHosts } from "./shared.js";
 import type { PlatformSettings, ShapeSettings } from "./settings.js";
-import { ClockSkew, timeReader, zoneOffset } from "./time.js";
+import { ClockSkew, type ReadTime, timeReader, zoneOffset } from "./time.js";
 
 /** What leads out of the process, or to another thread; the real ones where absent. */
 export interface PlatformOutside {
@@ -48,6 +48,8 @@ export interface PlatformPorts {
   readonly dataDir: string;
   /** Told when a host's link changes; plain success of a healthy link is no change. */
   readonly onLink?: OnLink;
+  /** Told of reads that may have got the answer to another one. */
+  readonly onMixedUp?: OnMixedUp;
   readonly files?: Files | undefined;
   readonly outside?: PlatformOutside | undefined;
   /** What other accounts of the process share of the same hosts. */
@@ -76,17 +78,14 @@ export interface PlatformClient extends PlatformReader, PlatformWriter, Platform
 
 /** Builds the client; throws only for URLs that are none. */
 export function createPlatform(settings: PlatformSettings, ports: PlatformPorts): PlatformClient {
-  const { clock, random, log } = ports;
+  const { clock, random, log, onLink = () => undefined } = ports;
   const tally = newTally();
-  const links = new HostLinks(clock, ports.onLink ?? (() => undefined));
+  const links = new HostLinks(clock, onLink);
   const skew = new ClockSkew(clock);
   const readTime = timeReader(zoneOffset(settings.time_zone));
   const signIn: PostSignIn = async (body, tokenPath, signal) => {
     const answer = await requests.signIn(body, signal);
-    const nowAt = clock.now() + (skew.skewMs() ?? 0);
-    const found = readSignIn(answer.body, tokenPath, nowAt, (value) => readTime(value, nowAt));
-    if (found === null) reports.of(operations.signIn.name)("a sign-in answer without a token", answer.body);
-    return found;
+    return tokenIn(answer.body, tokenPath, { nowAt: clock.now() + (skew.skewMs() ?? 0), readTime, reports });
   };
   const source = credentialSource(settings, ports, { links, tally, signIn });
   const streams = new StreamAddresses(source);
@@ -97,33 +96,37 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const names = ports.names ?? ports.shared?.names ?? new Names(clock);
   const { budget, hosts, leave } = waysTo(settings, { ...ports, names }, links);
   const inside = { clock, random, redact, redactLine, blank };
-  const requests = new Requests({ hosts, links, budget, source, skew, tally, ...inside });
-  const pushTally = newPushTally();
+  const told = { refusedCodes: new Set(settings.sign_in?.refused_codes), onMixedUp: ports.onMixedUp };
+  const requests = new Requests({ hosts, links, budget, source, skew, tally, ...inside, ...told });
   const frameReports = new ShapeReports("frame", log, clock, redact);
-  const pushParts = {
-    source,
-    readTime,
-    log,
-    names,
-    ...inside,
-    redact: redactLine,
-    tally: pushTally,
-    reports: frameReports,
-  };
+  const heard = { tally: newPushTally(), reports: frameReports };
   return {
     ...remembering(platformReader(settings.shapes, { requests, reports, readTime, clock }), streams),
     ...platformWriter({ requests, reports }),
-    ...lazyPush(settings, pushParts),
+    ...lazyPush(settings, { source, readTime, log, names, ...inside, redact: redactLine, ...heard }),
     renewCredential: (signal) => requests.renewForWrite(signal),
     budget,
     link: (host) => links.link(host),
     clockSkewMs: skew.skewMs,
     counters: () => ({ ...tally }),
-    pushCounters: () => ({ ...pushTally }),
+    pushCounters: () => ({ ...heard.tally }),
     shapeReports: () => [...reports.list(), ...frameReports.list()],
     secrets: streams.secrets,
     close: () => Promise.all([requests.close(), source.close()]).then(leave),
   };
+}
+
+interface SignInReading {
+  /** Epoch ms. */
+  readonly nowAt: number;
+  readonly readTime: ReadTime;
+  readonly reports: ShapeReports;
+}
+
+function tokenIn(body: unknown, tokenPath: string | undefined, { nowAt, readTime, reports }: SignInReading) {
+  const found = readSignIn(body, tokenPath, nowAt, (value) => readTime(value, nowAt));
+  if (found === null) reports.of(operations.signIn.name)("a sign-in answer without a token", body);
+  return found;
 }
 
 const mostStreams = 2_000;

@@ -3,6 +3,7 @@ import type { Logger } from "../runtime/log.js";
 import type { Redact } from "../runtime/redaction.js";
 import { oneLine } from "./answer.js";
 import { isContainer, type ReportShape } from "./decode/decoding.js";
+import { lookOf, masked, placeIn } from "./decode/place.js";
 
 /** What the client has done since it was made. Names are single words, as they are published. */
 export const newTally = () => ({
@@ -46,6 +47,12 @@ export interface ShapeReport {
   readonly problem: string;
   /** Names of the first such item's fields, its type where it has none, or the look of a text that is no JSON. */
   readonly sample: readonly string[];
+  /** Where in the answer the first of them stood; null where that is not known. */
+  readonly place: string | null;
+  /** What stood there, without values. */
+  readonly found: string;
+  /** The answer is no use as a whole, which no shape of items can be set right by. */
+  readonly whole?: true;
   readonly count: number;
   readonly firstAt: number;
   readonly lastAt: number;
@@ -71,14 +78,34 @@ export class ShapeReports {
   }
 
   of(operation: string): ReportShape {
-    return (problem, sample) => this.#add(operation, problem, sample);
+    return (problem, sample, answer) => this.#add(operation, problem, sample, answer);
+  }
+
+  /** Answers that are no use as a whole; who asked for them says so in the log. */
+  useless(operation: string, what: string): void {
+    const key = JSON.stringify([operation, what]);
+    const { firstAt, count } = this.#reports.get(key) ?? { firstAt: this.#clock.now(), count: 0 };
+    if (count === 0 && this.#reports.size >= mostKept[this.#of]) return;
+    const problem = "no usable answer";
+    const [lastAt, place] = [this.#clock.now(), "the whole answer"];
+    this.#reports.set(key, {
+      operation,
+      problem,
+      sample: [],
+      place,
+      found: what,
+      whole: true,
+      count: count + 1,
+      firstAt,
+      lastAt,
+    });
   }
 
   list(): readonly ShapeReport[] {
     return [...this.#reports.values()];
   }
 
-  #add(operation: string, problem: string, found: unknown): void {
+  #add(operation: string, problem: string, found: unknown, answer: unknown): void {
     const sample = this.#sampleOf(found);
     // Objects that differ in their names are shapes of their own; texts are not.
     const key = JSON.stringify([operation, problem, isContainer(found) ? sample : typeof found]);
@@ -94,10 +121,14 @@ export class ShapeReports {
       this.#isFull = true;
       return;
     }
-    this.#reports.set(key, { operation, problem, sample, count: 1, firstAt: now, lastAt: now });
+    const place = answer === undefined ? null : this.#plain(placeIn(answer, found));
+    const look = this.#plain(lookOf(found)) ?? "";
+    const times = { count: 1, firstAt: now, lastAt: now };
+    this.#reports.set(key, { operation, problem, sample, place, found: look, ...times });
     const help = `platform.shapes.${operation} can say where things are`;
     if (this.#of === "answer") {
-      const text = `an answer of ${operation} holds something that cannot be read: ${problem}; ${help}`;
+      const where = place === null ? "" : ` (${place}: ${look})`;
+      const text = `an answer of ${operation} holds something that cannot be read: ${problem}${where}; ${help}`;
       this.#log.warn({ operation, problem, sample }, text);
     } else {
       const text = `a frame of ${operation} holds something that cannot be read; it is left out. ${help}`;
@@ -105,9 +136,13 @@ export class ShapeReports {
     }
   }
 
+  #plain(text: string | null): string | null {
+    return text === null ? null : oneLine(this.#redact(text), 120);
+  }
+
   #sampleOf(found: unknown): readonly string[] {
     if (Array.isArray(found)) return ["(list)"];
-    if (typeof found === "string" && this.#of === "frame") return [lookOf(found)];
+    if (typeof found === "string" && this.#of === "frame") return [masked(found)];
     if (!isContainer(found)) return [found === null ? "(null)" : `(${typeof found})`];
     const names: string[] = [];
     for (const name in found) {
@@ -117,6 +152,3 @@ export class ShapeReports {
     return names;
   }
 }
-
-/** Every letter of a value is an `x`, every digit a `0`. */
-const lookOf = (text: string): string => oneLine(text, 60).replace(/\p{L}/gu, "x").replace(/\p{N}/gu, "0");

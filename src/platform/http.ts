@@ -1,5 +1,6 @@
 // The package's front door also has fetch, caches, cookies and WebSockets, which take longer than the whole platform client.
 import buildConnector from "undici/lib/core/connect.js";
+import Client from "undici/lib/dispatcher/client.js";
 import Pool from "undici/lib/dispatcher/pool.js";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
@@ -47,6 +48,42 @@ interface HeldPool {
 
 const always = () => true;
 
+/** For so long after a host answered what nobody had asked for each request has a connection of its own. */
+const aloneForMs = 3_600_000;
+
+/**
+ * What was asked over one connection. Where a server answers twice, the answer that nobody asked for is taken for the one to the next
+ * request, and so on until the connection is idle and one is left over. So only the first answer over a connection is sure to be
+ * its request's; the others are as long as nothing was left over.
+ */
+export class Line {
+  /** Requests so far. */
+  asked = 0;
+  /** Requests without an answer. */
+  open = 0;
+  readonly #doubters = new Map<string, () => void>();
+  readonly #onLeftOver: () => void;
+
+  constructor(onLeftOver: () => void) {
+    this.#onLeftOver = onLeftOver;
+  }
+
+  /** Calls back, once for all reads of this name, when an answer was left over. */
+  onLeftOver(name: string, doubt: () => void): void {
+    this.#doubters.set(name, doubt);
+  }
+
+  /** The connection has ended for this reason. */
+  ended(error: { readonly code?: unknown; readonly message: string; readonly name: string }): void {
+    const wasUnasked = error.message === "bad response" || error.name === "HTTPParserError";
+    if (wasUnasked && this.open === 0) {
+      this.#onLeftOver();
+      for (const doubt of this.#doubters.values()) doubt();
+    }
+    this.#doubters.clear();
+  }
+}
+
 /** The way to one host as requests go it. */
 export type HostWay = Pick<HostConnections, keyof HostConnections>;
 
@@ -62,6 +99,9 @@ export class HostConnections {
   readonly #concurrency: number;
   readonly #prefix: string;
   readonly #clock: Clock;
+  /** By what undici is given for each, as it knows them by a handler of its own. */
+  readonly #exchanges = new WeakMap<object, Exchange>();
+  #aloneUntil = -Infinity;
   /** Those that take new requests, and those that only end what is under way in them. */
   readonly #pools = new Map<Purpose, HeldPool>();
   readonly #held = new Set<HeldPool>();
@@ -101,7 +141,15 @@ export class HostConnections {
     held.open.add(exchange);
     try {
       const path = this.#prefix + call.path;
-      held.pool.dispatch({ method, path, headers, ...(body === undefined ? {} : { body }) }, exchange);
+      // What a command is judged by may be nobody else's answer.
+      const reset = purpose === "reads" || this.#clock.monotonic() < this.#aloneUntil;
+      const asked = {
+        ...{ method, path, headers },
+        ...(body === undefined ? {} : { body }),
+        ...(reset ? { reset } : {}),
+      };
+      this.#exchanges.set(asked, exchange);
+      held.pool.dispatch(asked, exchange);
     } catch (error) {
       exchange.onResponseError(null, error);
     }
@@ -137,6 +185,27 @@ export class HostConnections {
     held.pool.destroy().then(forget, forget);
   }
 
+  /** A client has one connection at a time; what is asked over it is told which. */
+  #clientOf(origin: URL, options: object): Client {
+    const client = new Client(origin, options);
+    const dispatch = client.dispatch.bind(client);
+    const newLine = () =>
+      new Line(() => {
+        this.#aloneUntil = this.#clock.monotonic() + aloneForMs;
+      });
+    let line = newLine();
+    client.on("disconnect", (_origin, _targets, error) => {
+      line.ended(error);
+      line = newLine();
+    });
+    client.dispatch = (asked, handler) => {
+      const exchange = this.#exchanges.get(asked);
+      if (exchange !== undefined) exchange.lineOf = () => line;
+      return dispatch(asked, handler);
+    };
+    return client;
+  }
+
   #pool(purpose: Purpose): HeldPool {
     const current = this.#pools.get(purpose);
     // Undici's own timer comes late where the process was busy or stood still.
@@ -161,6 +230,7 @@ export class HostConnections {
       // What a server offers makes it shorter, and never longer.
       keepAliveMaxTimeout: keptFor[purpose],
       maxHeaderSize: 32 * 1024,
+      factory: (origin, options) => this.#clientOf(origin, options),
     });
     const held = { pool, open: new Set<Exchange>(), idleSince: this.#clock.monotonic() };
     this.#pools.set(purpose, held);
@@ -191,6 +261,8 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
+  /** Over which it came, where another answer came before it; absent for the first. */
+  readonly line?: Pick<Line, "onLeftOver"> | undefined;
 }
 
 /** What bounds an exchange. */
@@ -222,12 +294,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly answer: Promise<HttpAnswer>;
   /** Its deadline has passed. */
   hasExpired = false;
+  /** The connection that it has, once it is about to be written. */
+  lineOf: () => Line | null = () => null;
   readonly #limits: ExchangeLimits;
   /** Of the time for a connection, then of the deadline. */
   #takeBackTimer: () => void;
   #resolve: (answer: HttpAnswer) => void = () => undefined;
   #reject: (failure: TransportFailure) => void = () => undefined;
   #controller: Controller | null = null;
+  #line: Line | null = null;
+  #nth = 0;
   #isOver = false;
   #started = false;
   #startedAt = 0;
@@ -269,11 +345,27 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     this.#controller = controller;
+    this.#takeLine();
     if (this.#started) return;
     this.#started = true;
     this.#startedAt = clock.monotonic();
     this.#takeBackTimer();
     this.#takeBackTimer = clock.after(deadlineMs, () => this.#fail("timeout"));
+  }
+
+  /** A read may be begun again on another connection. */
+  #takeLine(): void {
+    this.#leaveLine();
+    this.#line = this.lineOf();
+    if (this.#line === null) return;
+    this.#nth = this.#line.asked;
+    this.#line.asked += 1;
+    this.#line.open += 1;
+  }
+
+  #leaveLine(): void {
+    if (this.#line !== null) this.#line.open -= 1;
+    this.#line = null;
   }
 
   onResponseStart(_controller: Controller, status: number, headers: IncomingHttpHeaders): void {
@@ -289,17 +381,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    const line = this.#nth > 0 ? (this.#line ?? undefined) : undefined;
+    this.#leaveLine();
     const { clock, deadlineMs, isRead } = this.#limits;
     // Where the process stood still its answers are read before its timers: what they say was so when nobody looked.
     if (isRead && clock.monotonic() - this.#startedAt > deadlineMs) this.#fail("late");
     if (!this.#end()) return;
     const [first] = this.#chunks;
     const body = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
-    this.#resolve({ status: this.#status, headers: this.#headers, body });
+    this.#resolve({ status: this.#status, headers: this.#headers, body, line });
   }
 
   /** Also told when undici refuses to take the request at all, with no controller. */
   onResponseError(_controller: Controller | null, error: unknown): void {
+    this.#leaveLine();
     this.#fail("connection", error);
   }
 

@@ -1,12 +1,18 @@
 import { setMaxListeners } from "node:events";
-import { PlatformError, type PlatformErrorFacts, type PlatformHost } from "../greenhouse/ports.js";
+import {
+  PlatformError,
+  type PlatformErrorFacts,
+  type PlatformErrorKind,
+  type PlatformHost,
+} from "../greenhouse/ports.js";
 import { type BackoffRange, type Clock, fullJitter, type Random } from "../runtime/clock.js";
 import { type RequestBudget, type Semaphore, Semaphores } from "../runtime/schedule.js";
 import type { Redact } from "../runtime/redaction.js";
 import { errorAt, type GoodAnswer, judgeAnswer, type RequestContext, transportError } from "./answer.js";
-import type { Admission, HostLinks, RequestEnd } from "./circuit.js";
+import type { Admission, RequestEnd } from "./circuit.js";
 import type { Tally } from "./counters.js";
 import { type Call, type HostWay, type HttpAnswer, TransportFailure } from "./http.js";
+import type { HostLinks } from "./links.js";
 import { type Operation, operations } from "./operations.js";
 import { type Credential, type CredentialSource, plainHeaders, type Blank } from "./session/credential.js";
 import { longestAskedMs } from "./session/sign-in-pace.js";
@@ -57,30 +63,47 @@ export function retryDelayMs(
  */
 const placesOfOne = 4;
 
-/** What an answer that is no success says about the way to the host. */
-function requestEnd({ facts }: PlatformError, call: Call, isRetry: boolean): RequestEnd {
-  const { kind, status = 0, retryAfterMs } = facts;
-  if (kind === "rejected") return { type: "answered" };
-  if (kind === "unauthorized") return { type: "challenged" };
-  if (kind === "throttled")
-    return retryAfterMs === undefined ? { type: "answered" } : { type: "held", ms: retryAfterMs };
-  if (kind === "server" && status < 500) return { type: status === 404 ? "misplaced" : "answered" };
-  return { type: "failed", device: call.operation.method === "GET" ? (call.device ?? null) : null, isRetry };
+const secondLookMs = 1_000;
+
+/** What an answer that is no success says about the way to the host: whoever answers is there. */
+function requestEnd({ kind }: PlatformErrorFacts): RequestEnd {
+  if (kind === "rejected" || kind === "throttled") return { type: "answered" };
+  return { type: kind === "unauthorized" ? "challenged" : "heard" };
 }
+
+const uselessKinds: ReadonlySet<PlatformErrorKind> = new Set([
+  ...(["server", "protocol", "timeout", "interrupted", "throttled"] as const),
+]);
+
+/** Whether an operation brought nothing usable although a connection stood. Who is asked to wait waits, and counts nothing. */
+const isUseless = ({ kind, sent, retryAfterMs }: PlatformErrorFacts): boolean =>
+  sent && uselessKinds.has(kind) && retryAfterMs === undefined;
 
 const heldBackWords = {
   lost: ["paused", "the host did not answer several times in a row"],
+  useless: ["paused", "nothing usable was answered several times in a row"],
   refused: ["unauthorized", "the host refused the credential several times in a row"],
   held: ["throttled", "the platform asked to be left alone for a while"],
 } as const;
 
 type HeldBack = Extract<Admission, { go: false }>;
 
+/** An answer, and the generation of the credential that it was asked with. */
+type ReadAnswer = LinedAnswer & Pick<Credential, "generation">;
+
+/** With the connection over which it came, where another answer came before it. */
+type LinedAnswer = GoodAnswer & Pick<HttpAnswer, "line">;
+
+/** What this request was answered, about this device, may be the answer to another one. */
+export type OnMixedUp = (request: string, device: string | undefined) => void;
+
 interface RequestParts {
   readonly hosts: Readonly<Record<PlatformHost, HostWay>>;
   readonly links: HostLinks;
   readonly budget: RequestBudget;
   readonly source: CredentialSource;
+  readonly refusedCodes: ReadonlySet<string>;
+  readonly onMixedUp: OnMixedUp | undefined;
   readonly skew: ClockSkew;
   readonly tally: Tally;
   readonly clock: Clock;
@@ -106,33 +129,91 @@ export class Requests {
     this.#parts = parts;
   }
 
-  async read(call: Call): Promise<GoodAnswer> {
+  async read(call: Call): Promise<ReadAnswer> {
     // Callers pass one signal to any number of calls, where Node warns of a leak from the eleventh listener on.
     setMaxListeners(0, call.signal);
     const credential = this.#parts.source.current() ?? (await this.#obtain(call));
+    let doubt: string | null = null;
     try {
       return await this.#repeat(call, credential);
     } catch (error) {
-      if (!wasRefused(error)) throw error;
-      const { host, isExtra } = call.operation;
-      if (isExtra && this.#parts.links.hasAccepted(host)) throw withoutRight(error);
-      if (!(await this.#renew(call, credential))) throw this.#final(call, error);
+      doubt = this.#doubt(call, credential, error);
+      if (doubt !== null) {
+        if (!(await this.#renew(call, credential, doubt))) throw error;
+      } else {
+        if (!wasRefused(error)) throw error;
+        const { host, isExtra } = call.operation;
+        if (isExtra && this.#parts.links.hasAccepted(host)) throw withoutRight(error);
+        if (!(await this.#renew(call, credential))) throw this.#final(call, error);
+      }
     }
-    const renewed = this.#parts.source.current() ?? (await this.#obtain(call));
+    return this.#replay(call, doubt);
+  }
+
+  /** Once more with the credential that was renewed, for a `doubt` about the old one where that is how it came. */
+  async #replay(call: Call, doubt: string | null): Promise<ReadAnswer> {
+    const { source } = this.#parts;
+    const renewed = source.current() ?? (await this.#obtain(call));
     await this.#turn(call).catch((error: unknown) => {
       throw asPlatformError(call, error);
     });
     try {
       return await this.#repeat(call, renewed);
     } catch (error) {
+      // It is refused as before, so the code meant something else.
+      if (doubt !== null && doubtfulCode(error) === doubt) source.doubtedInVain?.(doubt);
       if (!wasRefused(error)) throw error;
-      this.#parts.source.refusedAgain?.(renewed, call.operation.host, call.operation.label);
+      source.refusedAgain?.(renewed, call.operation.host, call.operation.label);
       throw this.#final(call, error);
     }
   }
 
+  /** An answer was read: the operation can be used, and the credential was let in. */
+  onUsable(call: Call, { generation, line }: Pick<ReadAnswer, "generation" | "line">): void {
+    const { operation, device } = call;
+    this.#parts.links.onUsable(call, generation);
+    line?.onLeftOver(`${operation.name} ${device ?? ""}`, () =>
+      this.#parts.onMixedUp?.(operation.label, device),
+    );
+  }
+
+  /** An answer that came well, but is none of the operation's. */
+  onUnreadable(call: Call, { message }: PlatformError): void {
+    this.#parts.links.onUseless(call);
+    this.#parts.links.onGivenUp(call, message);
+  }
+
+  /**
+   * The code of a refusal that nobody knows, where it may say that the credential is refused: it was let in for this read before, and
+   * refused twice in a row since. Null where it says something else.
+   */
+  #doubt(call: Call, credential: Credential, error: unknown): string | null {
+    const { links, source } = this.#parts;
+    const code = doubtfulCode(error);
+    if (code === null || !(error instanceof PlatformError) || call.operation.isExtra) return null;
+    const wasLetIn = this.#wasLetIn(call, credential);
+    const isDoubtful = links.onRefused(call, code, error.message);
+    return wasLetIn && isDoubtful && source.isVain?.(code) !== true ? code : null;
+  }
+
+  /** A list is asked for every few minutes: whether an unknown code is said of the credential shows at once. */
+  #secondLookMs(call: Call, credential: Credential, error: PlatformError, attempt: number): number | null {
+    const { links, source } = this.#parts;
+    const code = doubtfulCode(error);
+    const isList = call.device === undefined && call.pace === "polled" && !call.operation.isExtra;
+    if (code === null || attempt > 0 || !isList || source.isVain?.(code) === true) return null;
+    if (!this.#wasLetIn(call, credential)) return null;
+    links.onRefused(call, code, error.message);
+    return secondLookMs;
+  }
+
+  #wasLetIn(call: Call, credential: Credential): boolean {
+    const { links, source } = this.#parts;
+    return source.hasWorked?.(credential) === true || links.wasLetIn(call, credential.generation);
+  }
+
   /** One POST. Without a credential at hand nothing is sent, as signing in could take longer than the command may. */
-  async write(call: Call): Promise<GoodAnswer> {
+  async write(call: Call): Promise<ReadAnswer> {
     setMaxListeners(0, call.signal);
     const { host, label } = call.operation;
     const credential = this.#parts.source.current() ?? (await this.#parts.source.atHand());
@@ -145,8 +226,9 @@ export class Requests {
     try {
       const answer = await this.#once(call, [...credential.headers, ...jsonBody]);
       this.#parts.source.onAccepted?.(credential, host);
-      return answer;
+      return { ...answer, generation: credential.generation };
     } catch (error) {
+      if (error instanceof PlatformError) this.#ended(call, error);
       if (!wasRefused(error)) throw error;
       this.#refusedWrite = credential;
       if (!wasJustRenewed) throw error;
@@ -176,7 +258,7 @@ export class Requests {
   }
 
   /** The one call without a credential. */
-  signIn(body: unknown, signal: AbortSignal): Promise<GoodAnswer> {
+  async signIn(body: unknown, signal: AbortSignal): Promise<GoodAnswer> {
     const operation = operations.signIn;
     const call = {
       operation,
@@ -185,14 +267,20 @@ export class Requests {
       pace: "polled",
       signal,
     } as const;
-    return this.#once(call, [...plainHeaders, ...jsonBody]);
+    try {
+      const answer = await this.#once(call, [...plainHeaders, ...jsonBody]);
+      this.#parts.links.onUsable(call, 0);
+      return answer;
+    } catch (error) {
+      throw error instanceof PlatformError ? this.#ended(call, error) : error;
+    }
   }
 
   /** What an error about an operation has to know. */
   context(operation: Operation): RequestContext {
     const { url } = this.#parts.hosts[operation.host];
-    const { source, redact, redactLine } = this.#parts;
-    return { operation, url, credentialKey: source.key, redact, redactLine };
+    const { source, refusedCodes, redact, redactLine } = this.#parts;
+    return { operation, url, credentialKey: source.key, refusedCodes, redact, redactLine };
   }
 
   /** Ends every open request and every pause between retries. */
@@ -201,10 +289,10 @@ export class Requests {
     await Promise.all(Object.values(this.#parts.hosts).map((host) => host.close()));
   }
 
-  async #renew(call: Call, refused: Credential): Promise<boolean> {
+  async #renew(call: Call, refused: Credential, doubt?: string): Promise<boolean> {
     const { host, label } = call.operation;
     try {
-      return await this.#parts.source.renew(refused, host, label, call.signal);
+      return await this.#parts.source.renew(refused, host, label, call.signal, doubt);
     } catch (error) {
       throw asPlatformError(call, error);
     }
@@ -225,26 +313,36 @@ export class Requests {
   }
 
   /** A read, tried again as the retry policy says. */
-  async #repeat(call: Call, credential: Credential): Promise<GoodAnswer> {
+  async #repeat(call: Call, credential: Credential): Promise<ReadAnswer> {
     const { source, links } = this.#parts;
-    const { host } = call.operation;
     const policy = call.pace === "polled" ? pollingRetries : commandRetries;
     for (let attempt = 0; ; attempt += 1) {
       try {
-        const answer = await this.#once(call, credential.headers, attempt > 0);
-        source.onAccepted?.(credential, host);
-        return answer;
+        const answer = await this.#once(call, credential.headers);
+        source.onAccepted?.(credential, call.operation.host);
+        return { ...answer, generation: credential.generation };
       } catch (error) {
-        const isOver = call.signal.aborted || links.isPaused(host);
-        if (!(error instanceof PlatformError) || isOver) throw error;
-        const delayMs = retryDelayMs(policy, attempt, error.facts, this.#parts.random());
-        if (delayMs === null) throw error;
+        if (!(error instanceof PlatformError) || call.signal.aborted) throw error;
+        const isOver = links.isPaused(call, call.pace !== "polled");
+        const chance = this.#parts.random();
+        const delayMs = isOver
+          ? null
+          : (retryDelayMs(policy, attempt, error.facts, chance) ??
+            this.#secondLookMs(call, credential, error, attempt));
+        if (delayMs === null) throw this.#ended(call, error);
         this.#parts.tally.retries += 1;
         await this.#turn(call, delayMs).catch(() => {
           throw error;
         });
       }
     }
+  }
+
+  /** A call has ended with this error. */
+  #ended(call: Call, error: PlatformError): PlatformError {
+    const isGivenUp = call.signal.aborted || this.#closing.signal.aborted;
+    if (!isGivenUp && isUseless(error.facts)) this.#parts.links.onGivenUp(call, error.message);
+    return error;
   }
 
   /** Before a read is sent once more: a poll needs another request of the budget for it. */
@@ -256,11 +354,11 @@ export class Requests {
   }
 
   /** One request at most, as soon as there is a place for it. */
-  async #once(call: Call, headers: string[], isRetry = false): Promise<GoodAnswer> {
+  async #once(call: Call, headers: string[]): Promise<LinedAnswer> {
     const places = this.#placesFor(call);
     if (places !== null && !places.take()) await this.#place(call, places);
     try {
-      return await this.#send(call, headers, isRetry);
+      return await this.#send(call, headers);
     } finally {
       places?.leave();
     }
@@ -299,11 +397,11 @@ export class Requests {
     }
   }
 
-  async #send(call: Call, headers: string[], isRetry: boolean): Promise<GoodAnswer> {
+  async #send(call: Call, headers: string[]): Promise<LinedAnswer> {
     const { operation } = call;
     const { host } = operation;
     const { hosts, links, skew, tally, clock, blank } = this.#parts;
-    const admission = links.admit(host, call.pace !== "polled");
+    const admission = links.admit(call, call.pace !== "polled");
     if (!admission.go && !this.#isRemedy(operation, admission)) throw this.#heldBack(operation, admission);
     const mayBegin = () => {
       if (call.mayBegin?.() === false) return false;
@@ -326,11 +424,16 @@ export class Requests {
     const judged = judgeAnswer(answer, this.context(operation), clock.now(), hidden);
     if (!(judged instanceof PlatformError)) {
       links.settle(host, { type: "answered", signedIn: operation !== operations.signIn });
-      return judged;
+      return { ...judged, line: answer.line };
     }
-    const outcome = requestEnd(judged, call, isRetry);
-    if (outcome.type === "failed") tally.failures += 1;
-    links.settle(host, outcome, judged.message);
+    const { kind, retryAfterMs } = judged.facts;
+    if (isUseless(judged.facts)) {
+      links.onUseless(call);
+      if (kind !== "throttled") tally.failures += 1;
+    }
+    if (kind === "throttled" && retryAfterMs !== undefined)
+      links.onAskedToWait(call, retryAfterMs, judged.message);
+    else links.settle(host, requestEnd(judged.facts), judged.message);
     throw judged;
   }
 
@@ -338,9 +441,6 @@ export class Requests {
     if (!(error instanceof TransportFailure)) return error;
     const { host } = call.operation;
     const { reason } = error;
-    // A host that answered about others meanwhile is there: what hangs is the device.
-    const isOfDevice =
-      reason === "timeout" && call.device !== undefined && this.#parts.links.hasAnsweredSince(host, begunAt);
     const wasGivenUp = ["aborted", "withheld", "late"].includes(reason) || this.#closing.signal.aborted;
     if (!wasGivenUp) this.#parts.tally.failures += 1;
     const told = transportError(
@@ -348,14 +448,26 @@ export class Requests {
       this.context(call.operation),
       this.#parts.hosts[host].deadlineMs(call),
     );
-    this.#parts.links.settle(host, { type: wasGivenUp || isOfDevice ? "abandoned" : "failed" }, told.message);
+    if (!wasGivenUp && isUseless(told.facts)) this.#parts.links.onUseless(call);
+    const outcome: RequestEnd = wasGivenUp ? { type: "abandoned" } : this.#lost(call, error, begunAt);
+    this.#parts.links.settle(host, outcome, told.message);
     return told;
+  }
+
+  /** What no whole answer says about the host: where one had begun it is there, as it is where it answered others meanwhile. */
+  #lost({ operation }: Call, { reason, sent, status }: TransportFailure, begunAt: number): RequestEnd {
+    if (status !== 0) return { type: "heard" };
+    const hasAnsweredOthers =
+      reason === "timeout" && this.#parts.links.hasAnsweredSince(operation.host, begunAt);
+    return hasAnsweredOthers
+      ? { type: "abandoned" }
+      : { type: "failed", operation: sent ? operation.label : null };
   }
 
   /** Signing in keeps to pauses of its own, and is what ends the refusals of a credential. */
   #isRemedy(operation: Operation, { because }: HeldBack): boolean {
     if (operation !== operations.signIn) return false;
-    const hasWaited = because === "held" && this.#parts.links.heldForMs(operation.host) >= longestAskedMs;
+    const hasWaited = because === "held" && this.#parts.links.heldForMs(operation) >= longestAskedMs;
     return because === "refused" || hasWaited;
   }
 
@@ -368,6 +480,19 @@ export class Requests {
 }
 
 const jsonBody = ["content-type", "application/json"] as const;
+
+/**
+ * What a refusal says with a code that the interface does not explain: the body's, or an HTTP status of the client's kind without
+ * one. Null for everything else, and for what is known to be about the request itself.
+ */
+function doubtfulCode(error: unknown): string | null {
+  if (!(error instanceof PlatformError) || !error.facts.sent) return null;
+  const { kind, status = 0, code } = error.facts;
+  if (kind === "rejected") return code ?? "none";
+  return kind === "server" && status >= 400 && status < 500 && !ofTheRequest.has(status) ? `${status}` : null;
+}
+
+const ofTheRequest: ReadonlySet<number> = new Set([404, 405, 408, 411, 413, 414, 415, 431]);
 
 const wasRefused = (error: unknown): error is PlatformError =>
   error instanceof PlatformError && error.facts.kind === "unauthorized" && error.facts.sent;

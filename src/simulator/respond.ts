@@ -129,8 +129,8 @@ function refusal(call: Call): Answer | null {
 }
 
 function badToken(call: Call): Answer {
-  const { refusal: form } = call.platform.settings.auth;
-  const { body } = no(call, form === "body" ? 401 : form, "token无效或已过期");
+  const { refusal: form, refusalCode } = call.platform.settings.auth;
+  const { body } = no(call, form === "body" ? refusalCode : form, "token无效或已过期");
   return { status: form === "body" ? 200 : form, body };
 }
 

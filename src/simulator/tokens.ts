@@ -7,8 +7,10 @@ export interface AuthRules {
   readonly accepted: readonly string[];
   /** The realtime host does not check by default, as today. */
   readonly checkRealtime: boolean;
-  /** How a wrong token is refused: HTTP status, or HTTP 200 with body code 401. */
+  /** How a wrong token is refused: HTTP status, or HTTP 200 with a body code. */
   readonly refusal: 401 | 403 | "body";
+  /** That body code. */
+  readonly refusalCode: number;
   /** How long an issued token lasts. */
   readonly lifetimeMs: number;
   /** Fields the sign-in body must carry; any object signs in without it. */
@@ -20,6 +22,7 @@ export const plainAuth: AuthRules = {
   accepted: [],
   checkRealtime: false,
   refusal: 401,
+  refusalCode: 401,
   lifetimeMs: 2 * 3_600_000,
   signIn: null,
 };

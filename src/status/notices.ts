@@ -66,6 +66,7 @@ function occurrences({ shapes, contested, signIns, isSignInRefused }: NoticedFac
   const found = new Map<string, Occurrence>();
   // The same fault in differently named fields is one occurrence.
   for (const report of shapes) {
+    if (report.whole === true) continue;
     const about = `shape ${report.operation} ${report.problem}`;
     const count = report.count + (found.get(about)?.count ?? 0);
     const { event } = found.get(about) ?? { event: (at: number) => shapeUnknown(report, at) };

@@ -14,18 +14,26 @@ export interface LinkFacts {
 
 export const untriedHost: HostFacts = {
   contactAt: null,
+  heardAt: null,
   failures: 0,
   failingSince: null,
+  silent: null,
   trouble: null,
   unauthorized: false,
+  unusable: [],
 };
 
 const patienceMs = 30_000;
 const patienceFailures = 2;
+/** A published state stands so long before another takes its place, so that none flickers. */
+export const standsForMs = 10_000;
 
-/** A host counts as gone after two failed attempts, or after 30 s of failing. */
+/**
+ * A host counts as gone after two attempts without connection or answer, or after 30 s without any. While one operation alone stays
+ * without an answer, another one is asked.
+ */
 function isGone(host: HostFacts, now: number): boolean {
-  if (host.failures >= patienceFailures) return true;
+  if (host.failures >= patienceFailures && host.silent === null) return true;
   return host.failingSince !== null && now - host.failingSince >= patienceMs;
 }
 
@@ -34,13 +42,15 @@ function platformState(
   { realtime, business, stretched, startedAt }: LinkFacts,
   now: number,
 ): PlatformState | null {
-  const untried = realtime.contactAt === null && realtime.failures === 0;
+  const isUnheard = realtime.heardAt === null && realtime.contactAt === null;
+  const untried = isUnheard && realtime.failures === 0;
   if (isGone(realtime, now)) return "unreachable";
   // Without a credential nothing may be tried at all, which is not the host's doing.
   if (realtime.unauthorized || business.unauthorized) return "unauthorized";
   if (untried && now - startedAt >= patienceMs) return "unreachable";
-  if (realtime.contactAt === null) return null;
-  return isGone(business, now) || stretched ? "degraded" : "online";
+  if (isUnheard) return null;
+  const isPart = realtime.unusable.length + business.unusable.length > 0;
+  return isGone(business, now) || isPart || stretched ? "degraded" : "online";
 }
 
 interface PlatformWatchPorts {
@@ -51,6 +61,9 @@ interface PlatformWatchPorts {
 
 type StateListener = (state: PlatformState) => void;
 type HostListener = (host: PlatformHost, reachable: boolean) => void;
+type DoubtListener = (host: PlatformHost, operation: string) => void;
+type MixUpListener = (request: string, device: string | undefined) => void;
+type Cause = "business" | "operations" | "budget";
 
 /** Turns what the client learns about its hosts into the published state of the platform. */
 export class PlatformWatch {
@@ -58,11 +71,15 @@ export class PlatformWatch {
   readonly #rest: Rest;
   readonly #stateListeners: StateListener[] = [];
   readonly #hostListeners: HostListener[] = [];
+  readonly #doubtListeners: DoubtListener[] = [];
+  readonly #mixUpListeners: MixUpListener[] = [];
   readonly #away = { realtime: false, business: false };
   #facts: LinkFacts;
   #state: PlatformState | null = null;
-  /** Which of the two makes it degraded. */
-  #degradedBy: "business" | "budget" = "budget";
+  /** When it became what it is. */
+  #changedAt = -Infinity;
+  /** What makes it degraded. */
+  #degradedBy: Cause = "budget";
   /** How often the platform came back after it was unreachable. */
   reconnects = 0;
 
@@ -95,8 +112,25 @@ export class PlatformWatch {
     this.#hostListeners.push(listener);
   }
 
+  /** Calls back when one operation of a host has no answer, which another operation may explain. */
+  onDoubt(listener: DoubtListener): void {
+    this.#doubtListeners.push(listener);
+  }
+
+  /** Calls back when a read may have got the answer to another one. */
+  onMixedUp(listener: MixUpListener): void {
+    this.#mixUpListeners.push(listener);
+  }
+
+  mixedUp(request: string, device: string | undefined): void {
+    for (const listener of this.#mixUpListeners) listener(request, device);
+  }
+
   onFacts(host: PlatformHost, facts: HostFacts): void {
+    const before = this.#facts[host];
     this.#facts = { ...this.#facts, [host]: facts };
+    if (facts.silent !== null && facts.failures > before.failures)
+      for (const listener of this.#doubtListeners) listener(host, facts.silent);
     this.#judge();
     this.#rest.wake();
   }
@@ -112,8 +146,10 @@ export class PlatformWatch {
       this.#judge();
       const now = this.#ports.clock.monotonic();
       const { realtime, business, startedAt } = this.#facts;
-      const since = [realtime.failingSince, business.failingSince, startedAt];
-      const left = since.flatMap((at) => (at !== null && at + patienceMs > now ? at + patienceMs - now : []));
+      const patient = [realtime.failingSince, business.failingSince, startedAt].flatMap((since) =>
+        since === null ? [] : since + patienceMs,
+      );
+      const left = [...patient, this.#changedAt + standsForMs].flatMap((at) => (at > now ? at - now : []));
       await this.#rest.for(Math.min(...left), signal);
     }
   }
@@ -127,9 +163,12 @@ export class PlatformWatch {
       for (const listener of this.#hostListeners) listener(host, !away);
     }
     const state = platformState(this.#facts, now);
-    const by = this.#away.business ? "business" : "budget";
+    const by = this.#cause();
     if (state === null || (state === this.#state && by === this.#degradedBy)) return;
+    // A refused credential is what somebody waits to see the end of.
+    if (this.#state !== "unauthorized" && now - this.#changedAt < standsForMs) return;
     this.#degradedBy = by;
+    this.#changedAt = now;
     if (state === this.#state) {
       if (state === "degraded") this.#ports.log.warn(this.#sentence(state));
       return;
@@ -139,6 +178,16 @@ export class PlatformWatch {
     this.#state = state;
     for (const listener of this.#stateListeners) listener(state);
     this.#report(before, state);
+  }
+
+  #cause(): Cause {
+    if (this.#away.business) return "business";
+    return this.#unusable().length > 0 ? "operations" : "budget";
+  }
+
+  #unusable(): HostFacts["unusable"] {
+    const { realtime, business } = this.#facts;
+    return [...realtime.unusable, ...business.unusable];
   }
 
   #report(before: PlatformState | null, state: PlatformState): void {
@@ -159,18 +208,30 @@ export class PlatformWatch {
 
   /** What is the matter, with the cause, and what it means. */
   #sentence(state: PlatformState): string {
-    const { realtime, business } = this.#facts;
+    const { realtime } = this.#facts;
     switch (state) {
       case "online":
         return "the platform answers again";
       case "degraded":
-        return this.#degradedBy === "budget"
-          ? "platform.requests_per_minute stretches the intervals; readings and commands go on"
-          : `the platform's business host is gone${because(business)}. Readings and commands of known controllers go on; new controllers, names and stations wait for it`;
+        return this.#degradedSentence();
       case "unauthorized":
         return "the platform refuses the credential: check platform.token, platform.token_file or platform.sign_in";
       case "unreachable":
         return `the platform's realtime host does not answer${because(realtime)}. All readings are stale and commands are refused until it does`;
+    }
+  }
+
+  #degradedSentence(): string {
+    switch (this.#degradedBy) {
+      case "budget":
+        return "platform.requests_per_minute stretches the intervals; readings and commands go on";
+      case "business":
+        return `the platform's business host is gone${because(this.#facts.business)}. Readings and commands of known controllers go on; new controllers, names and stations wait for it`;
+      case "operations": {
+        const [first, ...others] = this.#unusable();
+        const more = others.length === 0 ? "" : ` (also: ${others.map((one) => one.operation).join(", ")})`;
+        return `the platform is there, but a part of it cannot be used: ${first?.trouble ?? ""}${more}. Everything else goes on`;
+      }
     }
   }
 }

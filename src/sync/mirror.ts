@@ -17,7 +17,7 @@ import type { Logger } from "../runtime/log.js";
 import { AddressesSeen } from "./addresses-seen.js";
 import type { PlatformWatch } from "./hosts.js";
 import { Inventory, type InventoryMemory, type InventoryNews, isAdded } from "./inventory.js";
-import { guardInputs } from "./poll-plan.js";
+import { guardInputs, shownBy } from "./poll-plan.js";
 import { Poller } from "./poller.js";
 import { PollTroubles } from "./poll-troubles.js";
 import type { Compared } from "./read-comparison.js";
@@ -92,6 +92,8 @@ export function createMirror(parts: MirrorParts): Mirror {
   );
   watch.onState((state) => store.setReachable(state !== "unreachable"));
   watch.onHost((host, reachable) => poller.hostReachable(host, reachable));
+  watch.onDoubt((host, request) => poller.askAnother(host, request));
+  watch.onMixedUp(mixUpListener(parts, store, poller));
   inventory.onNews(newsLogger(parts, store));
   inventory.onNews((news) => followNews(news, poller));
   followRawAddresses(store, poller);
@@ -117,6 +119,29 @@ const addressesSeen = (
       );
     },
   });
+
+/** A server that answers twice is told of now and then, however much it concerns. */
+const mixUpAgainMs = 600_000;
+
+/** What may be another's is uncertain until it was read anew. */
+function mixUpListener(
+  { log, clock }: Pick<MirrorParts, "log" | "clock">,
+  store: GreenhouseStore,
+  poller: Poller,
+): (request: string, code: string | undefined) => void {
+  let toldAt = -Infinity;
+  return (request, code) => {
+    const what = shownBy.get(request);
+    if (what !== undefined && code !== undefined) store.dispatch(code, { type: "doubted", what });
+    poller.readAnew(request, code);
+    if (clock.monotonic() - toldAt < mixUpAgainMs) return;
+    toldAt = clock.monotonic();
+    log.warn(
+      { request, controller: code },
+      "the platform's server, or something on the way, answers what nobody asked for: what was read over that connection is uncertain and read anew, and for an hour each request has a connection of its own",
+    );
+  };
+}
 
 function followNews(news: InventoryNews, poller: Poller): void {
   if (news.type === "removed") poller.forget(news.code);

@@ -41,6 +41,31 @@ const ofBusiness: ReadonlySet<PollJob["kind"]> = new Set(["controllers", "device
 
 export const jobHost = ({ kind }: PollJob): PlatformHost => (ofBusiness.has(kind) ? "business" : "realtime");
 
+/** What the platform calls each kind of read, as its errors name it. */
+const requestOf = {
+  controllers: "GET /api/control/mqtt",
+  devices: "GET /api/device",
+  videos: "GET /api/video-data/list",
+  averages: "GET /api/weather-data/avg",
+  sensors: "GET /api/sensor-data",
+  running_status: "GET /api/device_status",
+  connection: "GET /api/mqtt-client-status",
+  register: "GET /api/get-value",
+  registers: "GET /api/set-value/flush",
+} as const;
+
+/** What of a controller is in doubt with a read that may have got the answer to another one. */
+export const shownBy: ReadonlyMap<string, "sensors" | "statuses" | "registers"> = new Map([
+  [requestOf.sensors, "sensors"],
+  [requestOf.averages, "sensors"],
+  [requestOf.running_status, "statuses"],
+  [requestOf.register, "registers"],
+  [requestOf.registers, "registers"],
+]);
+
+export const jobRequest = (job: PollJob): string =>
+  requestOf[job.kind === "registers" && job.read.type !== "group" ? "register" : job.kind];
+
 /** So many controllers are asked for their own status as often as the list; of more each is asked more rarely. */
 const withEveryList = 50;
 
@@ -239,8 +264,12 @@ interface PlannedJob {
   /** A guard looks at what it reads. */
   readonly isInput: boolean;
   readonly begunAt: number;
+  /** When it was made due because its host came back. */
+  readonly returnedAt: number;
   readonly wanted: Wanted | null;
 }
+
+const untouched = { isInput: false, begunAt: -Infinity, returnedAt: -Infinity, wanted: null } as const;
 
 /**
  * What is asked for soon goes before what is due by its interval, and the status of a single device keeps its own distance. What
@@ -300,7 +329,7 @@ export class PollSchedule {
   add(job: PollJob, { isInput = false, isAhead = false } = {}): boolean {
     const name = jobName(job);
     if (this.#jobs.has(name)) return false;
-    this.#jobs.set(name, { job, isInput, begunAt: -Infinity, wanted: null });
+    this.#jobs.set(name, { ...untouched, job, isInput });
     const rank = jobRank(job);
     if (job.kind !== "connection") this.#plan(name, isAhead ? Math.min(rank, sensorsRank) : rank);
     return true;
@@ -354,8 +383,7 @@ export class PollSchedule {
    */
   readSoon(job: PollJob, now: number, gapMs: number, said: string | null): void {
     const name = jobName(job);
-    const unknown: PlannedJob = { job, isInput: false, begunAt: -Infinity, wanted: null };
-    const planned = this.#jobs.get(name) ?? unknown;
+    const planned = this.#jobs.get(name) ?? { ...untouched, job };
     const { begunAt, wanted } = planned;
     const at = Math.max(now, begunAt + gapMs);
     const isSooner = at < (this.#dueAt(name) ?? Infinity);
@@ -425,11 +453,27 @@ export class PollSchedule {
     if (!this.isAway(host)) this.#probeAt.set(host, now + probeMs);
   }
 
-  hostBack(host: PlatformHost, now: number): void {
+  /** What it missed is due at once; of a host that comes and goes each once in its interval. */
+  hostBack(host: PlatformHost, now: number, intervalMs: (job: PollJob) => number): void {
     if (!this.#probeAt.delete(host)) return;
-    for (const [name, { job }] of this.#jobs)
-      if (jobHost(job) === host && (this.#dueAt(name) ?? Infinity) <= now + probeMs)
-        this.#plan(name, now - 10 + jobRank(job));
+    for (const [name, planned] of this.#jobs) {
+      const { job, returnedAt } = planned;
+      if (jobHost(job) !== host || (this.#dueAt(name) ?? Infinity) > now + probeMs) continue;
+      const at = Math.max(now - 10 + jobRank(job), returnedAt + intervalMs(job));
+      this.#jobs.set(name, { ...planned, returnedAt: at <= now ? now : returnedAt });
+      this.#plan(name, at);
+    }
+  }
+
+  /** One read of a host whose request is none of `failing`, the one that is due first, is due at once. */
+  askAnother(host: PlatformHost, failing: ReadonlySet<string>, now: number): void {
+    let first: { readonly name: string; readonly at: number } | null = null;
+    for (const [name, { job }] of this.#jobs) {
+      const at = this.#dueAt(name) ?? Infinity;
+      if (jobHost(job) !== host || failing.has(jobRequest(job)) || at >= (first?.at ?? Infinity)) continue;
+      first = { name, at };
+    }
+    if (first !== null && first.at > now) this.#plan(first.name, now);
   }
 
   /** Ms until something is due, 0 when something is, null when nothing is planned. */

@@ -10,6 +10,7 @@ import {
   isGuardInput,
   jobIntervalMs,
   jobName,
+  jobRequest,
   jobsOf,
   nextDueAt,
   notBefore,
@@ -55,6 +56,7 @@ interface PollerSettings {
 }
 
 const idleMs = 60_000;
+const askAnotherEveryMs = 5_000;
 /** Of what is pushed about a device without readings. */
 const signGapMs = 60_000;
 /** Addresses are compared once, so there is no hurry: at this distance, and with an eighth of the budget at most. */
@@ -85,6 +87,9 @@ export class Poller {
   readonly #awaited = new Map<string, (() => void)[]>();
   /** By code: jobs that have not ended since the controller was taken up. */
   readonly #untried = new Map<string, Set<string>>();
+  /** Requests that did not work when they were made last. */
+  readonly #failing = new Set<string>();
+  readonly #askedAnotherAt = new Map<PlatformHost, number>();
   readonly #triedListeners: ((code: string) => void)[] = [];
   /** By code, undefined for all: the round under way, and the one after it once somebody asks for that. */
   readonly #rounds = new Map<string | undefined, { under: Promise<void>; next: Promise<void> | null }>();
@@ -304,13 +309,31 @@ export class Poller {
 
   hostReachable(host: PlatformHost, reachable: boolean): void {
     const now = this.#ports.clock.monotonic();
-    if (reachable) this.#schedule.hostBack(host, now);
+    if (reachable) this.#schedule.hostBack(host, now, (job) => this.#plainIntervalMs(job) * this.#stretch);
     else {
       this.#schedule.hostAway(host, now);
       // These are not asked before it is back, and a request for a refresh would wait as long.
       for (const name of this.#schedule.namesOf(host))
         if (!this.#running.has(name)) this.#answerWaiting(name);
     }
+    this.#rest.wake();
+  }
+
+  /** Asks at once for what this request has shown, of one controller where given. */
+  readAnew(request: string, code: string | undefined): void {
+    const isMeant = (job: PollJob) =>
+      jobRequest(job) === request && (code === undefined || concerns(job, code)) && isPlanned(job);
+    this.#schedule.makeDue(this.#ports.clock.monotonic(), isMeant);
+    this.#rest.wake();
+  }
+
+  /** What this request asks for has no answer: another one shows whether the host is there, asked now and then only. */
+  askAnother(host: PlatformHost, request: string): void {
+    const now = this.#ports.clock.monotonic();
+    if (now - (this.#askedAnotherAt.get(host) ?? -Infinity) < askAnotherEveryMs) return;
+    this.#askedAnotherAt.set(host, now);
+    this.#failing.add(request);
+    this.#schedule.askAnother(host, this.#failing, now);
     this.#rest.wake();
   }
 
@@ -385,12 +408,14 @@ export class Poller {
     if (this.#silentPart(job) !== null) this.#silentRunning.add(name);
     const done = perform(job, this.#ports, signal, () => this.#schedule.saidOf(name))
       .then(() => {
+        this.#failing.delete(jobRequest(job));
         this.#ports.troubles.onWorked(name, job);
         this.#noteSilence(name, job, null);
         return true;
       })
       .catch((error: unknown) => {
         if (signal.aborted || !this.#schedule.has(name)) return false;
+        this.#failing.add(jobRequest(job));
         this.#noteSilence(name, job, error);
         this.#onFailed(name, job, error);
         return false;
@@ -523,5 +548,8 @@ const singleRead = (code: string, address: string): PollJob => ({
 /** A round of everything leaves out what a list tells too, and what only news of it asks for. */
 const isRepeated = (job: PollJob): boolean =>
   job.kind !== "connection" && !(job.kind === "registers" && job.read.type === "fresh");
+
+/** What is asked for at its interval, and what a list is doubted for. */
+const isPlanned = (job: PollJob): boolean => !(job.kind === "registers" && job.read.type === "fresh");
 
 const concerns = (job: PollJob, code: string) => "code" in job && job.code === code;

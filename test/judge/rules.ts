@@ -26,6 +26,7 @@ export const rules = {
   S22: "an interlock is told where one kept a command back, and nowhere else",
   S23: "no more is said to be allowed than may be sent",
   S24: "one controller that does not answer holds up nobody else, and never a stop",
+  S25: "a platform that answers is not unreachable, and what is said of it stands ten seconds",
   L1: "every command ends, its result arrives, and the program runs",
   L2: "in the end every state is the truth",
   L3: "in the end no result waits",

@@ -513,6 +513,58 @@ const mirror: Readonly<Record<string, PlantedBug>> = {
   },
 };
 
+/** A part of the platform that fails, and a token whose end is told in any words. */
+const parts: Readonly<Record<string, PlantedBug>> = {
+  an_answer_of_no_use_counts_as_none: {
+    seam: "platform/requests#requestEnd",
+    plant: `(original) => (facts) => {
+      const end = original(facts);
+      return end.type === "heard" ? { type: "failed", operation: null } : end;
+    }`,
+    breaks: ["S25"],
+  },
+  a_platform_flickers: { seam: "sync/hosts#standsForMs", plant: "() => 0", breaks: ["S25"] },
+  unknown_refusals_mean_nothing: {
+    seam: "platform/requests#doubtfulCode",
+    plant: "() => () => null",
+    breaks: ["L2", "L4"],
+  },
+  what_others_are_answered_counts_for_nothing: {
+    seam: "platform/operation-circuit#OperationCircuits.admit",
+    plant: `(original) => function (asked, now) {
+      return original.call(this, { ...asked, device: "all of them" }, now);
+    }`,
+    tests: "test/platform/operation-circuit.test.ts",
+  },
+  every_device_is_the_operation: {
+    seam: "platform/operation-circuit#OperationCircuits.#badIn",
+    plant: "() => function () { return Infinity; }",
+    tests: "test/platform/operation-circuit.test.ts",
+  },
+  an_unknown_code_signs_in_each_time: {
+    seam: "platform/session/sign-in#SignIn.isVain",
+    plant: "() => function () { return false; }",
+    tests: "test/platform/unknown-refusals.test.ts",
+  },
+  left_over_answers_are_nobodys: {
+    seam: "platform/http#Line.ended",
+    plant: "() => function () {}",
+    tests: "test/platform/answers-twice.test.ts",
+  },
+  another_devices_answer_is_taken: {
+    seam: "platform/decode/decoding#isDevice",
+    plant: "() => () => true",
+    tests: "test/platform/answers-twice.test.ts",
+  },
+  one_bad_item_takes_the_list: {
+    seam: "platform/decode/items#walkList",
+    plant: `(original) => (list, ...rest) => {
+      if (list.every(isContainer)) original(list, ...rest);
+    }`,
+    tests: "test/platform/decode/one-bad-item.test.ts",
+  },
+};
+
 /** Each is a mistake somebody could make. */
 export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   ...beforeSending,
@@ -520,6 +572,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   ...order,
   ...outcomes,
   ...mirror,
+  ...parts,
   ...limitBugs,
   ...clusterBugs,
   ...setupBugs,

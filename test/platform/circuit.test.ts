@@ -58,6 +58,8 @@ describe("the circuit", () => {
     0 r ends failed 4, 0 r ends answered, 0 r ends failed 4, 1 r asks go
     # whatever it says
     0 r ends failed 4, 0 r ends challenged, 0 r ends failed 4, 1 r asks go
+    # be it of no use
+    0 r ends failed 4, 0 r ends heard, 0 r ends failed 4, 1 r asks go
     # lets one probe through per 30 s, and no second one beside it
     ${lost}, 30000 r asks probe, 30001 r asks lost, 30500 r ends failed, 59999 r asks lost 1, 60000 r asks probe
     # a probe that is given up does not stop probing for ever
@@ -80,34 +82,16 @@ describe("the circuit", () => {
       .map((rule) => rule.split("\n")),
   )("%s", (_rule, story = "") => play(story.trim()));
 
-  describe("a device about which the host answers with errors", () => {
-    /** A number is a pause in ms; a millisecond passes with each end. */
-    const failures = (...ends: readonly (string | number | null)[]) => {
-      let circuit = closedCircuit;
-      let device: string | null = null;
-      let n = -1;
-      for (const end of ends) {
-        n += typeof end === "number" ? end : 1;
-        if (typeof end === "number") continue;
-        if (end === "answered") circuit = settle(circuit, "realtime", { type: "answered" }, n);
-        else {
-          device = end === "retry" ? device : end;
-          circuit = settle(circuit, "realtime", { type: "failed", device, isRetry: end === "retry" }, n);
-        }
-      }
-      const { failures, failingSince } = circuit.realtime;
-      return [failures, failingSince];
-    };
-
-    it.each([
-      ["is one failure, however often its read is repeated", ["B2", "retry", "retry"], [1, null]],
-      ["lasts from its second read on, while nothing else is answered", ["B2", "retry", "B2", "B2"], [1, 2]],
-      ["is the host's trouble where no other answers for 30 s", ["B2", "B2", 30_000, "B2", "retry"], [3, 1]],
-      ["is over with any answer", ["B2", "retry", "answered", "B2"], [1, null]],
-      ["beside another one is the host's trouble", ["B2", "retry", "A1"], [2, 2]],
-      ["says nothing of a host that does not answer at all", [null, null], [2, 0]],
-      ["counts where the host did not answer before", [null, "B2"], [2, 0]],
-    ] as const)("%s", (_rule, ends, expected) => expect(failures(...ends)).toEqual(expected));
+  it("does not open for one operation that alone has no answer, and does where another one fares the same", () => {
+    const ended = (...operations: readonly (string | null)[]) =>
+      operations.reduce(
+        (circuit, operation) => settle(circuit, "realtime", { type: "failed", operation }, 0),
+        closedCircuit,
+      ).realtime;
+    const five = Array.from({ length: openAfter }, () => "GET /api/sensor-data");
+    expect(ended(...five)).toMatchObject({ open: false, failures: 5, silent: "GET /api/sensor-data" });
+    expect(ended(...five, "GET /api/get-value")).toMatchObject({ open: true, failures: 6, silent: null });
+    expect(ended(...five, null)).toMatchObject({ open: true, failures: 6, silent: null });
   });
 });
 

@@ -163,7 +163,10 @@ export class Bridge {
   #watchMirror({ mirror: { store, watch } }: Reading): void {
     const { journalist, checks } = this.#world;
     this.store = store;
-    watch.onState((state) => journalist.note("platform", { state }));
+    watch.onState((state) => {
+      journalist.note("platform", { state });
+      checks.platform(this, state);
+    });
     store.onChange((earlier, later) => checks.mirrorChanged(this, earlier, later));
   }
 

@@ -22,6 +22,7 @@ export class Checks {
   readonly #end: EndChecks;
   readonly #secondLooks: SecondLookChecks;
   readonly limits: LimitChecks;
+  readonly #platformStates = new Map<number, { readonly state: string; readonly at: number }>();
 
   constructor(world: World) {
     this.#world = world;
@@ -71,6 +72,22 @@ export class Checks {
       this.#world.accidents.takingOver();
       this.limits.takesOver(ask);
     }
+  }
+
+  /** S25. */
+  platform({ boot, clock }: Bridge, state: string): void {
+    const { time, wire } = this.#world;
+    const before = this.#platformStates.get(boot);
+    this.#platformStates.set(boot, { state, at: time.now });
+    const stoodMs = time.now - (before?.at ?? -Infinity);
+    if (before?.state !== "unauthorized" && stoodMs < 10_000 - 1)
+      this.#book.broken("S25", `${state} after ${before?.state ?? ""} for ${Math.round(stoodMs)} ms`);
+    if (state !== "unreachable") return;
+    const { lost, answeredAt } = wire.contactOf(clock);
+    const silentMs = time.now - Math.max(answeredAt, this.#world.journalist.startedAt.get(boot) ?? 0);
+    if (lost < 2 && silentMs < 30_000)
+      this.#book.broken("S25", `unreachable ${Math.round(silentMs)} ms after an answer and ${lost} attempts`);
+    this.#world.journalist.saw("the platform is unreachable");
   }
 
   posting(post: Post): void {

@@ -84,6 +84,8 @@ export interface Scenario {
   readonly clockJumpsPerHour: number;
   readonly stallsPerHour: number;
   readonly floodsPerHour: number;
+  /** The body code by which a wrong token is refused, where nobody could know it; null for 401 and 403. */
+  readonly unknownRefusal: number | null;
   /** Some actuators have limits, and weather is measured. */
   readonly isLimited: boolean;
   readonly locksPerHour: number;
@@ -145,6 +147,7 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
     floodsPerHour: maybe("floods", () => chance.logUniform(0.05, 0.5)),
     isLimited,
     locksPerHour,
+    unknownRefusal: unknownRefusalOf(new Chance(seed, "unknown refusal"), exists),
     exists,
   };
   // Drawn last, so that they changed nothing else of a seed when they came.
@@ -152,6 +155,8 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
     ...faultsOfReads(chance, maybe, drawn),
     ...faultsOfControllers(new Chance(seed, "silent"), exists, drawn),
     ...faultsOfModes(new Chance(seed, "modes"), exists, drawn),
+    ...faultsOfParts(new Chance(seed, "parts"), exists, drawn),
+    ...endsOfTokens(new Chance(seed, "ends of tokens"), drawn),
   ];
   return { ...drawn, platformFaults: [...drawn.platformFaults, ...late] };
 }
@@ -177,6 +182,59 @@ function faultsOfControllers(
       for: Math.round(chance.logUniform(60_000, 3_600_000)),
     };
   });
+}
+
+/** Minutes and hours in which one operation, or that of one controller, brings nothing usable while all others are well. */
+function faultsOfParts(
+  chance: Chance,
+  exists: string[],
+  { lengthMs, configuration }: Pick<Scenario, "lengthMs" | "configuration">,
+): readonly FaultSpec[] {
+  if (!chance.hits(0.5)) return [];
+  exists.push("one operation broken");
+  const codes = Object.keys(configuration.controllers);
+  return Array.from({ length: chance.whole(1, 4) }, (): FaultSpec => {
+    const operation = chance.of(brokenOperations);
+    const isOfOne = operation !== "control/mqtt" && operation !== "device" && chance.hits(0.4);
+    return {
+      fault: chance.of(brokenWays),
+      operation,
+      ...(isOfOne ? { controller: chance.of(codes) } : {}),
+      chance: 1,
+      at: Math.round(chance.between(0, lengthMs - calmMs)),
+      for: Math.round(chance.logUniform(60_000, 3_600_000)),
+    };
+  });
+}
+
+const brokenOperations = [
+  ...(["sensor-data", "device_status", "mqtt-client-status", "get-value", "set-value/flush"] as const),
+  ...(["set-value", "control/mqtt", "device"] as const),
+];
+const brokenWays = [
+  "http_status",
+  "html",
+  "garbage",
+  "truncated",
+  "empty",
+  "timeout",
+  "reset",
+  "redirect",
+] as const;
+
+/** A platform may refuse a token with any code. */
+function unknownRefusalOf(chance: Chance, exists: string[]): number | null {
+  if (!chance.hits(0.3)) return null;
+  exists.push("refusals with an unknown code");
+  return chance.of([40101, 1001, 500, -1, 10086]);
+}
+
+/** Tokens refused so end while there are faults, and not in the half hour in which everything has to work at once. */
+function endsOfTokens(
+  chance: Chance,
+  { unknownRefusal }: Pick<Scenario, "unknownRefusal">,
+): readonly FaultSpec[] {
+  return unknownRefusal === null ? [] : [{ fault: "expire_tokens", per_hour: chance.between(0.5, 3) }];
 }
 
 export const falseModes = "a mode that reads as a degree";

@@ -47,10 +47,24 @@ export class Wire {
   manners: NetworkManners = calmNetwork;
   readonly #state: Platform;
   readonly #around: Around;
+  /** Of the realtime host, by run of the program. */
+  readonly #contacts = new WeakMap<BootClock, Contact>();
 
   constructor(state: Platform, around: Around) {
     this.#state = state;
     this.#around = around;
+  }
+
+  contactOf(clock: BootClock): Contact {
+    return this.#contacts.get(clock) ?? { lost: 0, answeredAt: -Infinity };
+  }
+
+  /** What came of a request: an answer, or a part of one, or nothing. */
+  #note(host: PlatformHost, clock: BootClock, isAnswered: boolean): void {
+    if (host !== "realtime") return;
+    const { lost, answeredAt } = this.contactOf(clock);
+    const next = isAnswered ? { lost: 0, answeredAt: this.#around.time.now } : { lost: lost + 1, answeredAt };
+    this.#contacts.set(clock, next);
   }
 
   get platformNow(): number {
@@ -77,6 +91,7 @@ export class Wire {
       };
       const fail = (reason: TransportFailure["reason"], code = "") =>
         end(() => {
+          if (reason !== "aborted" && reason !== "withheld") this.#note(host, clock, trip.status !== 0);
           const cause = code === "" ? undefined : Object.assign(new Error(code), { code });
           reject(new TransportFailure(reason, trip.sent, trip.status, cause));
         });
@@ -101,7 +116,14 @@ export class Wire {
         if (trip.ended) return;
         trip.deadline?.();
         trip.deadline = clock.in(limitMs, () => fail("timeout"));
-        this.#connected(trip, outgoing, clock, { fail, answer: (answer) => end(() => resolve(answer)) });
+        this.#connected(trip, outgoing, clock, {
+          fail,
+          answer: (answer) =>
+            end(() => {
+              this.#note(host, clock, true);
+              resolve(answer);
+            }),
+        });
       });
     });
   }
@@ -177,6 +199,12 @@ export const wayOver =
       close: () => Promise.resolve(),
     };
   };
+
+/** Attempts without connection or answer since the last answer, and when that was. */
+interface Contact {
+  readonly lost: number;
+  readonly answeredAt: number;
+}
 
 interface TripEnds {
   readonly fail: (reason: TransportFailure["reason"], code?: string) => void;

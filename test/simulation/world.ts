@@ -282,8 +282,15 @@ export class World {
 }
 
 function platformOf(scenario: Scenario): Platform {
-  const { seed, controllers, profile, registerLagMs, tokenLifetimeMs, platformFaults } = scenario;
+  const { seed, controllers, profile, registerLagMs, tokenLifetimeMs, platformFaults, unknownRefusal } =
+    scenario;
   const refusal = new Chance(seed, "refusal").of([401, 403, "body"] as const);
+  const known = { lifetimeMs: tokenLifetimeMs, refusal };
+  const unknown = {
+    lifetimeMs: 365 * 86_400_000,
+    refusal: "body",
+    refusalCode: unknownRefusal ?? 401,
+  } as const;
   return new Platform(
     {
       controllers,
@@ -293,7 +300,7 @@ function platformOf(scenario: Scenario): Platform {
       registerLagMs,
       readings: scenario.readings,
       faults: platformFaults,
-      auth: { tokens: "known", checkRealtime: true, lifetimeMs: tokenLifetimeMs, refusal },
+      auth: { tokens: "known", checkRealtime: true, ...(unknownRefusal === null ? known : unknown) },
     },
     epoch,
   );

@@ -16,6 +16,8 @@ const report = (over: Partial<ShapeReport> = {}): ShapeReport => ({
   operation: "sensor-data",
   problem: "no list of items",
   sample: ["code", "data"],
+  place: null,
+  found: "an object with 2 fields",
   count: 1,
   firstAt: 0,
   lastAt: 0,

@@ -5,7 +5,7 @@ import { PlatformWatch, untriedHost } from "../../src/sync/hosts.js";
 import { silentLog } from "../support/builders.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
-const up: HostFacts = { ...untriedHost, contactAt: 0 };
+const up: HostFacts = { ...untriedHost, contactAt: 0, heardAt: 0 };
 const trouble = "device list at the business host (b.example): no such name; check platform.business_url";
 const failing = (failures: number, failingSince = 0): HostFacts => ({
   ...up,
@@ -14,15 +14,27 @@ const failing = (failures: number, failingSince = 0): HostFacts => ({
   trouble,
 });
 
+const spoilt = {
+  operation: "GET /api/sensor-data",
+  trouble: "GET /api/sensor-data at the realtime host: HTTP 502",
+};
+
+function factsOf(word: string, how: string): HostFacts {
+  if (word === "refused") return { ...up, unauthorized: true };
+  if (word === "spoilt") return { ...up, unusable: [spoilt] };
+  if (word === "up") return up;
+  return { ...failing(Number(word)), silent: how === "alone" ? "GET /api/sensor-data" : null };
+}
+
 /**
- * Plays a story: `30s` pass; `r up`, `b 2` is what is learnt of a host, a number how often it failed; `r refused` its credential;
+ * Plays a story: `30s` pass; `r up`, `b 2` is what is learnt of a host, a number how often it failed, `r 2 alone` all of them with
+ * one operation; `r spoilt` one that cannot be used while the host is there; `r refused` its credential;
  * `stretched` and `enough` the budget; `year 1970` what the clock is set to.
  */
 async function play(story: string, watch: PlatformWatch, clock: VirtualClock): Promise<void> {
-  for (const [first = "", word = ""] of story.split(", ").map((part) => part.split(" ")))
+  for (const [first = "", word = "", how = ""] of story.split(", ").map((part) => part.split(" ")))
     if (first === "r" || first === "b") {
-      const facts =
-        word === "refused" ? { ...up, unauthorized: true } : word === "up" ? up : failing(Number(word));
+      const facts = factsOf(word, how);
       watch.onFacts(first === "r" ? "realtime" : "business", facts);
     } else if (first === "year") clock.setWall(Date.UTC(Number(word), 0));
     else if (first.endsWith("s")) await clock.advance(parseInt(first) * 1_000);
@@ -33,6 +45,7 @@ async function watched(story: string) {
   const clock = new VirtualClock();
   const states: string[] = [];
   const hosts: string[] = [];
+  const doubts: string[] = [];
   const events: BridgeEvent[] = [];
   const warnings: string[] = [];
   const watch = new PlatformWatch({
@@ -42,13 +55,20 @@ async function watched(story: string) {
   });
   watch.onState((state) => states.push(state));
   watch.onHost((host, reachable) => hosts.push(`${host} ${reachable ? "back" : "away"}`));
+  watch.onDoubt((host, operation) => doubts.push(`${host} ${operation}`));
   const abort = new AbortController();
   const run = watch.run(abort.signal);
   await play(story, watch, clock);
   abort.abort();
   await run;
   expect(clock.pendingTimers).toBe(0);
-  return { states, hosts, warnings, events: events.map(({ type, severity }) => `${type} ${severity}`) };
+  return {
+    states,
+    hosts,
+    doubts,
+    warnings,
+    events: events.map(({ type, severity }) => `${type} ${severity}`),
+  };
 }
 
 describe("the watched platform", () => {
@@ -75,7 +95,7 @@ describe("the watched platform", () => {
     ],
     [
       "is degraded while only the business host is gone or the budget stretches; commands go on",
-      "r up, b 2, b up, stretched, enough",
+      "r up, 10s, b 2, 10s, b up, 10s, stretched, 10s, enough",
       {
         states: ["online", "degraded", "online", "degraded", "online"],
         hosts: ["business away", "business back"],
@@ -84,7 +104,7 @@ describe("the watched platform", () => {
     ],
     [
       "tells the two causes of `degraded` apart, each when it begins, a lost host with its cause and key",
-      "r up, stretched, b 2, b up, enough",
+      "r up, 10s, stretched, 10s, b 2, 10s, b up, 10s, enough",
       {
         states: ["online", "degraded", "online"],
         warnings: [
@@ -104,6 +124,41 @@ describe("the watched platform", () => {
       "b refused, r 2",
       { states: ["unauthorized", "unreachable"] },
     ],
+    [
+      "stands 10 s at least before it is another, so that one that flickers does not",
+      "r up, 1s, r 2, 1s, r up, 1s, r 2, 1s, r up, 30s, r 2, 1s, r up, 5s, r 3, 1s, r up, 5s",
+      { states: ["online", "unreachable", "online"] },
+    ],
+    [
+      "is as it is once the former one has stood long enough, without anything happening",
+      "r up, 1s, r 2, 8s, 2s",
+      { states: ["online", "unreachable"] },
+    ],
+    [
+      "is there while one operation alone has no answer, for which another one is asked",
+      "r up, r 1 alone, r 2 alone, r 3 alone, 20s, r up, r 1 alone, 5s, r 4 alone",
+      {
+        states: ["online"],
+        hosts: [],
+        doubts: Array.from({ length: 5 }, () => "realtime GET /api/sensor-data"),
+      },
+    ],
+    [
+      "is gone where another operation fares the same, or none is answered for 30 s",
+      "r up, 20s, r 1 alone, r 2, 20s, r up, 20s, r 1 alone, 100s",
+      { states: ["online", "unreachable", "online", "unreachable"] },
+    ],
+    [
+      "is degraded while an operation cannot be used though the host answers, and says which and why",
+      "r up, 10s, r spoilt, 10s, r up",
+      {
+        states: ["online", "degraded", "online"],
+        hosts: [],
+        events: [],
+        warnings: [expect.stringContaining(`a part of it cannot be used: ${spoilt.trouble}`) as string],
+      },
+    ],
+    ["that answers what is of no use from the start is degraded", "r spoilt, 40s", { states: ["degraded"] }],
     [
       "takes a jump of the wall clock for no outage",
       "r up, year 1970, 3s, year 2036, 3s",

@@ -131,7 +131,7 @@ describe("a host that is away", () => {
     one.runAgainAt("sensors B", 60_000);
     one.hostAway("realtime", 1_000);
     one.runAgainAt("sensors A", 60_000);
-    one.hostBack("realtime", 1_000);
+    one.hostBack("realtime", 1_000, () => 60_000);
     expect(due(one, 1_000)).toEqual(["sensors A"]);
   });
 

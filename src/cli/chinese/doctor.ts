@@ -2,6 +2,15 @@ import type { Pair } from "./pair.js";
 
 /** What `doctor` says, and of it what `init` says when it tries an answer. */
 export const doctorPairs: readonly Pair[] = [
+  [
+    "if code {} means a refused token, write platform.sign_in.refused_codes: [{}]",
+    "如果代码 {1} 表示令牌被拒绝，请写 platform.sign_in.refused_codes: [{2}]",
+  ],
+  [
+    "if code {} means a refused token, put a new one into {}",
+    "如果代码 {1} 表示令牌被拒绝，请把新令牌放入 {2}",
+  ],
+  ["at {}: {}", "位于 {1}：{2}"],
   ["ok", "正常"],
   ["warning", "警告"],
   ["failed", "失败"],

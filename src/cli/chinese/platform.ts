@@ -119,6 +119,12 @@ export const platformPairs: readonly Pair[] = [
   ["more than {} query parameters", "查询参数超过 {1} 个"],
   ["query parameter {} is too long or is not valid text", "查询参数 {1} 太长或不是有效文字"],
   ["the host did not answer several times in a row", "服务器连续多次没有回应"],
+  ["nothing usable was answered several times in a row", "连续多次没有得到可用的回答"],
+  ["the answer is about another device than was asked about", "回答说的不是所问的设备"],
+  [
+    "the platform refuses with code {} what it let in before, so a new token is tried; where this code means a refused token, write it into platform.sign_in.refused_codes",
+    "平台以代码 {1} 拒绝了以前允许的请求，因此换一个新令牌重试；如果这个代码表示令牌被拒绝，请把它写入 platform.sign_in.refused_codes",
+  ],
   ["the host refused the credential several times in a row", "服务器连续多次拒绝凭据"],
   ["the platform asked to be left alone for a while", "平台要求暂停一段时间"],
   [

@@ -6,6 +6,7 @@ import {
   expecting,
   expectingOneOf,
   flag,
+  list,
   named,
   optional,
   required,
@@ -79,6 +80,8 @@ const token = () => writtenText('the token alone, without "Bearer " and without 
 const body = () =>
   named(z.record(z.string(), z.unknown(), { error: expecting("a section of keys with values") }), "anything");
 
+const refusedCode = () => writtenText("a code other than 200, which means success", /^(?!200$)[!-~]{1,64}$/);
+
 const signIn = () =>
   section({
     body: required(body(), "Sent as it stands; quote digits that must stay text.", {
@@ -89,6 +92,11 @@ const signIn = () =>
       text(),
       "Where the answer holds the token; the usual places are tried.",
       "data.token",
+    ),
+    refused_codes: optional(
+      list(refusedCode()),
+      "Codes in the body of an answer, besides 401 and 403, that mean a refused token. Of others a new token is tried after the second refusal of what was let in before.",
+      "[40101]",
     ),
   });
 

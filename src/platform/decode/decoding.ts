@@ -40,8 +40,8 @@ export function at(value: unknown, path: string): unknown {
   return here;
 }
 
-/** Takes what decoders of one operation could not read. */
-export type ReportShape = (problem: string, sample: unknown) => void;
+/** Takes what decoders of one operation could not read; `answer` is where the sample stands in. */
+export type ReportShape = (problem: string, sample: unknown, answer?: unknown) => void;
 
 /** What every decoder is given beside the answer. */
 export interface Decoding {
@@ -60,6 +60,23 @@ export type Decode<T> = (answer: unknown, decoding: Decoding) => T;
 /** An answer as a whole is not what the operation returns. */
 export class UnreadableShape extends Error {
   override name = "UnreadableShape" as const;
+}
+
+/** Whether a device that an answer names is the one that was asked about; leading zeros may have been lost. */
+export function isDevice(named: string, code: string): boolean {
+  const digits = /^\d+$/;
+  return named === code || (digits.test(named) && digits.test(code) && Number(named) === Number(code));
+}
+
+/** Throws UnreadableShape where an answer says of itself that it is about another device than the one that was asked about. */
+export function checkDevice(answer: unknown, code: string): void {
+  const data = isFields(answer) ? own(answer, "data") : undefined;
+  for (const fields of [answer, data])
+    for (const name of isFields(fields) ? (["deviceCode", "deviceSn"] as const) : []) {
+      const named = textOf(own(fields as Fields, name));
+      if (named !== null && !isDevice(named, code))
+        throw new UnreadableShape("the answer is about another device than was asked about");
+    }
 }
 
 /** What every answer of the platform may carry around its data. */

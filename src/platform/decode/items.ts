@@ -2,11 +2,13 @@ import {
   at,
   type Fields,
   isContainer,
+  isDevice,
   isFields,
   isMetadata,
   own,
   type ReadRoles,
   type Roles,
+  textOf,
 } from "./decoding.js";
 
 /** An object of an answer, with what it says and where it stood. */
@@ -126,8 +128,10 @@ function walkFields<R extends string>(
   return isFrame && names.every((name) => fields[name] === null || isMetadata(name));
 }
 
-const isForeign = ({ device: named }: Readonly<{ device?: unknown }>, device: string | undefined): boolean =>
-  device !== undefined && typeof named === "string" && named !== "" && named !== device;
+function isForeign({ device: named }: Readonly<{ device?: unknown }>, device: string | undefined): boolean {
+  const text = textOf(named);
+  return device !== undefined && text !== null && !isDevice(text, device);
+}
 
 /** Beside a list of items other objects only describe it; without one, each of them should have been an item. */
 function walkInside<R extends string>(

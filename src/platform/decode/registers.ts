@@ -7,6 +7,7 @@ import {
   type Envelope,
   type Fields,
   isContainer,
+  isDevice,
   isFields,
   isMetadata,
   own,
@@ -143,7 +144,8 @@ function find(node: unknown, search: Search, depth: number, isEnvelope: boolean)
   else if (isFields(node)) {
     const { address, code, roles, report } = search;
     const found = roles(node);
-    if (typeof found.device === "string" && found.device !== code) return null;
+    const named = textOf(found.device);
+    if (named !== null && !isDevice(named, code)) return null;
     if (Object.hasOwn(node, address) && !(isEnvelope && envelopeNames.has(address))) {
       const value = registerValue(node[address], roles);
       if (value === null && isStrange(node[address], roles)) report(strangeValue, node);
@@ -198,6 +200,12 @@ export function readWriteAnswer(
     const isSame = echoed !== null && (echoed === sent[name] || Number(echoed) === Number(sent[name]));
     isWhole &&= isSame;
     if (echoed !== null && !isSame) others.push(name);
+  }
+  // The answer to a POST to another device says nothing of this one.
+  const device = textOf(own(echo, "deviceCode"));
+  if (device !== null && !isDevice(device, sent.deviceCode)) {
+    report("a set-value answer about another device", echo);
+    return null;
   }
   if (envelope.code === null && !isWhole) return null;
   for (const name of others) report(`a set-value answer that echoes another ${name}`, echo);

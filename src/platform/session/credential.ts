@@ -3,7 +3,7 @@ import type { Clock } from "../../runtime/clock.js";
 import type { Files } from "../../runtime/file-system.js";
 import type { Logger } from "../../runtime/log.js";
 import { placeholder } from "../../runtime/redaction.js";
-import type { HostLinks } from "../circuit.js";
+import type { HostLinks } from "../links.js";
 
 /** A token in use. A later one has a higher generation. */
 export interface Credential {
@@ -24,9 +24,22 @@ export interface CredentialSource {
   /** A usable token, signing in where needed. Rejects with a PlatformError when there is none now. */
   obtain(signal: AbortSignal): Promise<Credential>;
   /**
-   * After 401 or 403: whether there is another credential to try once. One sign-in serves any number of waiting calls.
+   * After 401 or 403: whether there is another credential to try once. One sign-in serves any number of waiting calls. `doubt` is the
+   * unknown code of a refusal that may mean the same.
    */
-  renew(refused: Credential, host: PlatformHost, operation: string, signal: AbortSignal): Promise<boolean>;
+  renew(
+    refused: Credential,
+    host: PlatformHost,
+    operation: string,
+    signal: AbortSignal,
+    doubt?: string,
+  ): Promise<boolean>;
+  /** Whether it comes from an earlier run, where it was let in. */
+  hasWorked?(credential: Credential): boolean;
+  /** Whether another credential did not help lately against a refusal with this code. */
+  isVain?(code: string): boolean;
+  /** It did not help: the code means something else. */
+  doubtedInVain?(code: string): void;
   /** A call with this credential was let in; only signing in learns from it. */
   onAccepted?(credential: Credential, host: PlatformHost): void;
   /** A call was refused again with a credential that had just been renewed for it; as above. */

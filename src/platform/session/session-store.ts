@@ -16,7 +16,13 @@ export interface SavedToken {
 export interface SavedSession {
   readonly token: SavedToken | null;
   readonly history: SignInHistory;
+  /** Codes of refusals against which another token did not help, with when that was, epoch ms. */
+  readonly vain?: VainCodes;
 }
+
+export type VainCodes = ReadonlyMap<string, number>;
+
+export const noCodes: VainCodes = new Map();
 
 const nothing: SavedSession = { token: null, history: noHistory };
 
@@ -63,13 +69,14 @@ export class SessionStore {
   async save(session: SavedSession): Promise<void> {
     try {
       const salt = await this.#ownSalt();
-      const { token, history } = session;
+      const { token, history, vain = noCodes } = session;
       const record = {
         version: 1,
         salt: salt.toString("hex"),
         account: this.#mark.toString("hex"),
         ...history,
         ...token,
+        ...(vain.size === 0 ? {} : { vain: Object.fromEntries(vain) }),
       };
       await this.#ports.files.writePrivate(this.#path, `${JSON.stringify(record)}\n`);
     } catch (error) {
@@ -108,8 +115,13 @@ function parse(text: string | null): Record<string, unknown> | null {
 }
 
 function savedSession(saved: Record<string, unknown>): SavedSession {
-  const { token, expiresAt, refusals, attemptedAt, refusedBy } = saved;
+  const { token, expiresAt, refusals, attemptedAt, refusedBy, vain } = saved;
   return {
+    vain: new Map(
+      Object.entries(isFields(vain) ? vain : {}).flatMap(([code, at]) =>
+        typeof at === "number" ? [[code, at] as const] : [],
+      ),
+    ),
     token:
       typeof token === "string" && isToken(token)
         ? { token, expiresAt: typeof expiresAt === "number" ? expiresAt : null }

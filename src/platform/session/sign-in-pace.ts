@@ -35,6 +35,8 @@ function remainingMs(history: SignInHistory, nowAt: number): number {
 
 /** Tokens that end sooner make the next sign-in wait: two programs may be throwing each other out. */
 const shortLifeMs = 60_000;
+/** The same where only an unknown code says that it has ended, which may be about something else. */
+const doubtfulLifeMs = 600_000;
 
 /** Polling leaves a host alone for a day where it asks for that. Commands need a token, so no answer keeps a sign-in away for longer than this. */
 export const longestAskedMs = 15 * 60_000;
@@ -102,13 +104,13 @@ export class SignInPace {
    * A token that worked is refused: the first time a new one is got at once, then after growing pauses. It ends once, however
    * many calls meet its end before there is another. Returns whether tokens end soon again and again.
    */
-  onEnd(token: number, since: number): boolean {
+  onEnd(token: number, since: number, isDoubtful = false): boolean {
     if (token === this.#endedToken) return false;
     this.#endedToken = token;
-    const isShort = this.#clock.monotonic() - since < shortLifeMs;
-    this.#shortLived = isShort ? this.#shortLived + 1 : 0;
+    const lifeMs = this.#clock.monotonic() - since;
+    this.#shortLived = lifeMs < (isDoubtful ? doubtfulLifeMs : shortLifeMs) ? this.#shortLived + 1 : 0;
     this.#notBefore = Math.max(this.#notBefore, since + pauseAfter(Math.max(0, this.#shortLived - 1)));
-    return this.#shortLived > 1;
+    return this.#shortLived > 1 && !isDoubtful;
   }
 
   #pause(atLeastMs: number): number {

@@ -4,10 +4,10 @@ import type { Logger } from "../../runtime/log.js";
 import { textsIn } from "../../runtime/redaction.js";
 import type { Tally } from "../counters.js";
 import type { SignInAnswer } from "../decode/sign-in.js";
-import type { HostLinks } from "../circuit.js";
+import type { HostLinks } from "../links.js";
 import { operations } from "../operations.js";
 import { credential, type Credential, type CredentialSource } from "./credential.js";
-import type { SavedToken, SessionStore } from "./session-store.js";
+import { noCodes, type SavedToken, type SessionStore, type VainCodes } from "./session-store.js";
 import { type SignInHistory, SignInPace } from "./sign-in-pace.js";
 
 /** Whether a failed sign-in was a "no" of the platform, as opposed to a line that did not hold. */
@@ -32,6 +32,9 @@ const unauthorized = (message: string, facts: Partial<PlatformErrorFacts> = {}):
 
 const noToken =
   "the platform answered the sign-in, but no token was found in the answer; set platform.sign_in.token_path to where it is";
+
+const doubted = (code: string): string =>
+  `the platform refuses with code ${code} what it let in before, so a new token is tried; where this code means a refused token, write it into platform.sign_in.refused_codes`;
 
 /** What calls get while the next sign-in has to wait. */
 function heldBack(refusals: number, waitMs: number): PlatformError {
@@ -63,6 +66,9 @@ interface Token {
 /** An operation that a good token may not use is not asked again with a new one for this long. */
 const barredMs = 600_000;
 const saveAgainMs = 600_000;
+/** A code against which a new token did not help asks for none for this long. */
+const vainForMs = 3_600_000;
+const mostVain = 20;
 
 /** A token got with an account: one sign-in at a time, as seldom as can be, remembered over restarts. */
 export class SignIn implements CredentialSource {
@@ -83,6 +89,9 @@ export class SignIn implements CredentialSource {
   #isRefused = false;
   #isWaiting = false;
   #countedGeneration = 0;
+  /** Of a token that an earlier run was let in with. */
+  #savedGeneration = 0;
+  #vain: VainCodes = noCodes;
   #savedAttempt: { readonly refusals: number; readonly at: number } | null = null;
 
   constructor(body: unknown, parts: SignInParts) {
@@ -124,12 +133,16 @@ export class SignIn implements CredentialSource {
     host: PlatformHost,
     operation: string,
     signal: AbortSignal,
+    doubt?: string,
   ): Promise<boolean> {
     if (refused.generation < this.#generation) return true;
     if (this.#now() < (this.#barredUntil.get(operation) ?? 0)) return false;
     const hasEnded = this.#renewing === null && this.#acceptedBy.has(host);
-    if (hasEnded && this.#pace.onEnd(this.#generation, this.#token?.since ?? 0))
+    const since = this.#token?.since ?? 0;
+    if (hasEnded && this.#pace.onEnd(this.#generation, since, doubt !== undefined))
       this.#parts.tally.contested += 1;
+    if (doubt !== undefined && this.#renewing === null)
+      this.#parts.log.warn({ host, operation, code: doubt }, doubted(doubt));
     try {
       await this.#renew(signal);
     } catch (error) {
@@ -162,6 +175,21 @@ export class SignIn implements CredentialSource {
     );
   }
 
+  hasWorked({ generation }: Credential): boolean {
+    return generation === this.#savedGeneration;
+  }
+
+  isVain(code: string): boolean {
+    const at = this.#vain.get(code);
+    return at !== undefined && Math.abs(this.#parts.clock.now() - at) < vainForMs;
+  }
+
+  doubtedInVain(code: string): void {
+    const others = [...this.#vain].filter(([other]) => other !== code).slice(1 - mostVain);
+    this.#vain = new Map([...others, [code, this.#parts.clock.now()]]);
+    this.#saveLater();
+  }
+
   secrets(): readonly string[] {
     return [...this.#secrets, ...this.tokens()];
   }
@@ -186,8 +214,9 @@ export class SignIn implements CredentialSource {
   }
 
   async #load(): Promise<void> {
-    const { token, history } = await this.#parts.store.load();
+    const { token, history, vain = noCodes } = await this.#parts.store.load();
     this.#pace.resume(history);
+    this.#vain = vain;
     if (token !== null && this.#useSaved(token)) return;
     this.#isRefused = history.refusals > 0;
     void this.#tryLater();
@@ -264,6 +293,7 @@ export class SignIn implements CredentialSource {
     const leftMs = expiresAt === null ? null : expiresAt - this.#parts.clock.now();
     if (leftMs !== null && leftMs <= 0) return false;
     this.#use(token, leftMs);
+    this.#savedGeneration = this.#generation;
     return true;
   }
 
@@ -298,9 +328,10 @@ export class SignIn implements CredentialSource {
 
   #save(history: SignInHistory): Promise<void> {
     const { store, clock } = this.#parts;
-    if (this.#token === null) return store.save({ token: null, history });
+    const vain = this.#vain;
+    if (this.#token === null) return store.save({ token: null, history, vain });
     const { endsAt, credential: used } = this.#token;
     const expiresAt = endsAt === null ? null : clock.now() + endsAt - this.#now();
-    return store.save({ token: { token: used.token, expiresAt }, history });
+    return store.save({ token: { token: used.token, expiresAt }, history, vain });
   }
 }

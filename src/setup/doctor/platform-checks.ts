@@ -17,7 +17,7 @@ import { errorCode, textFile } from "../../runtime/file-system.js";
 import { silentLog } from "../../runtime/log.js";
 import { failed, notTried, ok, type Verdict, warning, within } from "./finding.js";
 import { durationText } from "./network-checks.js";
-import { ask, type Check, type DoctorContext } from "./context.js";
+import { ask, type Check, type DoctorContext, type RawAnswer } from "./context.js";
 import { devicesIn } from "./shape-suggestion.js";
 
 /** A PlatformError as a verdict: its message says what happened and, behind the first semicolon, what to do. */
@@ -47,6 +47,24 @@ export const platformChecks: readonly Check[] = [
 async function tokenVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
   const answer = await askedOrVerdict(context, "control/mqtt", {}, signal);
   if ("status" in answer) return answer;
+  return listVerdict(context, answer);
+}
+
+/** A code that nobody knows may say that the token is refused. */
+function unknownRefusal(error: unknown, { configuration }: DoctorContext): Partial<Verdict> {
+  if (!(error instanceof PlatformError) || error.facts.kind !== "rejected") return {};
+  const { code } = error.facts;
+  if (code === undefined || code === "200") return {};
+  const { sign_in: signIn, token_file: file } = configuration.platform;
+  if (signIn !== undefined)
+    return {
+      remedy: `if code ${code} means a refused token, write platform.sign_in.refused_codes: [${code}]`,
+    };
+  const key = file === undefined ? "platform.token" : "platform.token_file";
+  return { remedy: `if code ${code} means a refused token, put a new one into ${key}` };
+}
+
+function listVerdict(context: DoctorContext, answer: RawAnswer): Verdict {
   const controllers = devicesIn(answer, context.configuration.platform.shapes);
   context.evidence.controllers = controllers;
   const { length } = controllers;
@@ -103,8 +121,9 @@ async function wrongHostVerdict(
   context: DoctorContext,
   signal: AbortSignal,
 ): Promise<Verdict> {
-  const verdict = platformVerdict(error);
-  if (verdict === null || !(error instanceof PlatformError)) throw error;
+  const told = platformVerdict(error);
+  if (told === null || !(error instanceof PlatformError)) throw error;
+  const verdict = { ...told, ...unknownRefusal(error, context) };
   const { business_url, realtime_url } = context.configuration.platform;
   const isSuspect = business_url !== realtime_url && answered.has(error.facts.kind);
   // Both hosts get the same credential anyway, so asking each the other's question gives nothing away.

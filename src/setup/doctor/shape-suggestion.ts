@@ -2,6 +2,7 @@ import { Document } from "yaml";
 import type { ShapedOperation } from "../../config/sections/platform.js";
 import type { DeviceRecord, SensorItem } from "../../greenhouse/ports.js";
 import { type Decoding, UnreadableShape } from "../../platform/decode/decoding.js";
+import { lookOf, placeIn } from "../../platform/decode/place.js";
 import { deviceReader, stationReader } from "../../platform/decode/lists.js";
 import { manyValuesReader, oneValueReader } from "../../platform/decode/registers.js";
 import { measurement, sensorReader } from "../../platform/decode/sensors.js";
@@ -40,7 +41,7 @@ function decode<Item>(
   const decoding: Decoding = {
     code: query["deviceCode"] ?? "",
     address: query["address"] ?? "",
-    report: (problem, sample) => problems.add(`${problem}${fieldsOf(sample)}`),
+    report: (problem, sample) => problems.add(`${problem}${placeOf(body, sample)}${fieldsOf(sample)}`),
     readTime: timeReader(zoneOffset(timeZone)),
     receivedAt,
   };
@@ -74,6 +75,12 @@ export const readingsIn = (
   shapes: ShapeSettings,
   timeZone: string,
 ): readonly SensorItem[] => decode(answer, timeZone, sensorReader(shapes["sensor-data"] ?? {})).found;
+
+/** Where it stood and what it was, without its values. */
+function placeOf(body: unknown, sample: unknown): string {
+  const place = placeIn(body, sample);
+  return place === null || sample === body ? "" : ` at ${place}: ${lookOf(sample)}`;
+}
 
 /** ` (fields: a, b)`: names only, never values. */
 function fieldsOf(sample: unknown): string {

@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
 import { PlatformError, type PlatformErrorFacts } from "../../../src/greenhouse/ports.js";
-import type { HostLink } from "../../../src/platform/circuit.js";
+import type { HostLink } from "../../../src/platform/links.js";
 import { createPlatform, type PlatformClient, type PlatformPorts } from "../../../src/platform/client.js";
 import type { PlatformSettings } from "../../../src/platform/settings.js";
 import { systemClock } from "../../../src/runtime/clock.js";

@@ -1,0 +1,45 @@
+import { type Fields, isContainer } from "./decoding.js";
+
+/* Where in an answer something stands that cannot be read, looked for only once it is reported. */
+
+const mostLooked = 20_000;
+const mostText = 80;
+
+/** The way from the root of an answer to a part of it (`data.list[3]`); null where it is not found. Of equal scalars the first in a list. */
+export function placeIn(answer: unknown, part: unknown): string | null {
+  if (answer === part) return "the whole answer";
+  const open: (readonly [node: object, way: string])[] = isContainer(answer) ? [[answer, ""]] : [];
+  for (let looked = 0; looked < mostLooked; looked += 1) {
+    const next = open.shift();
+    if (next === undefined) return null;
+    const [node, way] = next;
+    for (const [key, child] of Object.entries(node as Fields)) {
+      const name = Array.isArray(node) ? `[${key}]` : way === "" ? key : `.${key}`;
+      const here = `${way}${name}`;
+      if (child === part && (isContainer(part) || Array.isArray(node))) return shortened(here);
+      if (isContainer(child)) open.push([child, here]);
+    }
+  }
+  return null;
+}
+
+const shortened = (text: string): string => (text.length > mostText ? `${text.slice(0, mostText)}…` : text);
+
+/** What stood there, without its values: every letter of a text is an `x`, every digit a `0`. */
+export function lookOf(part: unknown): string {
+  if (part === null) return "null";
+  if (Array.isArray(part)) return `a list of ${part.length}`;
+  if (isContainer(part)) {
+    const names = Object.keys(part);
+    return names.length === 0 ? "an object without fields" : `an object with ${names.length} fields`;
+  }
+  if (typeof part !== "string") return `a ${typeof part}`;
+  return part.trim() === "" ? "a text of blanks" : `a text like "${masked(part)}"`;
+}
+
+export const masked = (text: string): string =>
+  text
+    .slice(0, 60)
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")
+    .replace(/\p{L}/gu, "x")
+    .replace(/\p{N}/gu, "0");
