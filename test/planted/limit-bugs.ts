@@ -97,7 +97,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
   a_time_in_which_nobody_looked_clears_a_guard: {
     seam: "limits/rules/guards#foldReading",
     plant: `(original) => (guard, before, given, { mono }, ...rest) => original(guard, before, given, { mono }, ...rest)`,
-    breaks: ["S17"],
+    breaks: ["S17", "S23"],
   },
   weather_that_lay_in_a_socket_is_live: {
     seam: "limits/service#LimitService.onWeather",
