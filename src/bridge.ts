@@ -284,7 +284,7 @@ function joinParts(given: Given): Bridge {
     mirror.poller,
     pushListener(commanding),
     ...(notifier === null ? [] : [notifier]),
-    ...(page === null ? [] : [pageServer(page, createPort(commanding, status), commanding)]),
+    ...servers(commanding, status, requests, page),
     ...outsideParts(commanding),
   );
   const restore = () => restoreEarlier(commanding);
@@ -756,6 +756,42 @@ const clusterPart = (ownership: Ownership, { commands: { limits }, clock }: Join
       limits.alarms.set("cluster", bridgeItself, ownership.alarm());
     }),
   onDisconnected: () => ownership.linkLost(),
+});
+
+/** Where the page and the command line ask; a simulated world has no command line. */
+const servers = (
+  above: Joined,
+  status: Status,
+  requests: RequestServer,
+  page: PageService | null,
+): readonly Part[] => [
+  ...(page === null ? [] : [pageServer(page, createPort(above, status), above)]),
+  ...(above.outside === undefined ? [ownerServer(above, status, requests, page)] : []),
+];
+
+/** The command line of the same user asks there. */
+const ownerServer = (
+  above: Joined,
+  status: Status,
+  requests: RequestServer,
+  page: PageService | null,
+): Part => ({
+  run: async (signal) => {
+    const { configuration, broker, clock, log } = above;
+    const { serveOwner } = await import("./http/owner.js");
+    const { Faults } = await import("./http/faults.js");
+    const faults = new Faults(log, clock);
+    const service = async () => {
+      const made = page ?? createPage({ ...above, serving: await loadServing() }, status, requests);
+      if (made === null) throw new Error("no page can be made");
+      return made;
+    };
+    const { data_dir: dataDir } = configuration;
+    const brokerPort = broker?.port ?? null;
+    await serveOwner({ dataDir, brokerPort, clock, log, faults, service }, signal).catch((error: unknown) =>
+      faults.note(error),
+    );
+  },
 });
 
 const pageServer = (

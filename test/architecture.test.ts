@@ -148,7 +148,7 @@ const table: Readonly<Record<string, Row>> = {
       config: "all",
       broker: "all",
       journal: "all",
-      http: { files: ["entrance.ts"], typesOnly: false },
+      http: { files: ["entrance.ts", "first-operator.ts"], typesOnly: false },
       cluster: { files: ["inspect.ts", "cluster.ts"], typesOnly: false },
       sparkplug: { files: ["topics.ts", "commands.ts"], typesOnly: false },
     },

@@ -4,8 +4,15 @@ import { systemClock } from "../runtime/clock.js";
 import { localTime, longestMessage, textTable } from "../runtime/text-table.js";
 import { inOptions, readConfiguration, userName } from "./common.js";
 import { codeOf } from "./read.js";
-import { NotOverHttp, overHttp } from "./over-http.js";
-import { type Document, isDocument, NotAsked, requestOf, retainedOfBridge } from "./running-bridge.js";
+import { NotAtSocket } from "../setup/own-socket.js";
+import {
+  askAtSocket,
+  type Document,
+  isDocument,
+  NotAsked,
+  requestOf,
+  retainedOfBridge,
+} from "./running-bridge.js";
 import type { Speech, Tell } from "./speech.js";
 import { CommandFailure, type CommonOptions, exitCodes, type ProcessContext } from "./context.js";
 
@@ -25,11 +32,11 @@ const endings = (name: string) => ({
 });
 
 /** Somebody who is about to climb must not be told to start a second bridge beside the one that runs. */
-function notReached(asked: NotAsked, { holder, reason }: NotOverHttp): CommandFailure {
+function notReached(asked: NotAsked, { holder, reason }: NotAtSocket): CommandFailure {
   if (holder !== null)
     return new CommandFailure(
       `a bridge is running (process ${holder.pid}, since ${holder.since}) and was not reached, so nothing was done. ` +
-        `Do not start another one.\n  over the broker: ${asked.reason}\n  over HTTP: ${reason}`,
+        `Do not start another one.\n  at its socket: ${reason}\n  over the broker: ${asked.reason}`,
     );
   if (asked.why === "offline")
     return new CommandFailure(`no bridge is running (${asked.reason}), so nothing was done; start it first.`);
@@ -50,28 +57,29 @@ async function request(
   stop: AbortSignal,
 ): Promise<unknown> {
   const patience = { longestMs, endings: endings(name) };
-  const asked = await requestOf(configuration, name, fields, patience, stop);
-  const answer =
-    asked instanceof NotAsked
-      ? await insteadOverHttp(configuration, asked, `/api/requests/${name}`, fields, stop)
-      : asked;
+  const answer = await asked(
+    configuration,
+    [`/api/requests/${name}`, fields],
+    () => requestOf(configuration, name, fields, patience, stop),
+    stop,
+  );
   const { status, error, message, data } = answer;
   if (status !== "ok") throw new CommandFailure(inOptions(String(message ?? error)));
   return data;
 }
 
-/** With fields it is a request, without them only looked at. */
-async function insteadOverHttp(
+/** At the bridge's own socket, and where it has none over the broker. With fields it is a request, without them only looked at. */
+async function asked<Answer>(
   configuration: Configuration,
-  asked: NotAsked,
-  path: string,
-  fields: Fields | undefined,
+  [path, fields]: readonly [path: string, fields?: Fields],
+  overBroker: () => Promise<Answer | NotAsked>,
   stop: AbortSignal,
-): Promise<Document> {
-  const acts = fields !== undefined;
-  const answer = await overHttp(configuration, acts, (ask) => ask(path, fields), stop);
-  if (answer instanceof NotOverHttp) throw notReached(asked, answer);
-  return answer.document;
+): Promise<Answer | Document> {
+  const own = await askAtSocket(configuration, (ask) => ask(path, fields), stop);
+  if (!(own instanceof NotAtSocket)) return own.document;
+  const answer = await overBroker();
+  if (answer instanceof NotAsked) throw notReached(answer, own);
+  return answer;
 }
 
 interface LimitOptions extends CommonOptions {
@@ -159,13 +167,14 @@ export async function alarms(context: ProcessContext, options: AlarmsOptions): P
     context.out(context.isTerminal ? `${done}\n` : `${JSON.stringify(data)}\n`);
     return;
   }
-  const kept = await retainedOfBridge(configuration, topicsUnder(configuration.mqtt.base_topic).alarms);
-  const shown =
-    kept instanceof NotAsked
-      ? Object.values(
-          await insteadOverHttp(configuration, kept, "/api/alarms", undefined, context.stop),
-        ).filter(isDocument)
-      : kept;
+  const { alarms: topic } = topicsUnder(configuration.mqtt.base_topic);
+  const found = await asked(
+    configuration,
+    ["/api/alarms"],
+    () => retainedOfBridge(configuration, topic),
+    context.stop,
+  );
+  const shown = Object.values(found).filter(isDocument);
   const since = (one: Document) => String(one["since"]);
   const sorted = [...shown].sort((one, other) => (since(one) < since(other) ? -1 : 1));
   if (options.json === true) for (const one of sorted) context.out(`${JSON.stringify(one)}\n`);

@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { Configuration } from "../config/schema.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import { systemClock } from "../runtime/clock.js";
-import { BrokerClient, hasLogin, openClient, settingsBeside } from "../setup/broker-client.js";
+import { BrokerClient, hasLogin, needsProof, openClient, settingsBeside } from "../setup/broker-client.js";
+import { type AskSocket, atSocket, isOwnBroker, type NotAtSocket, SocketLost } from "../setup/own-socket.js";
 import { CommandFailure } from "./context.js";
 
 /* The bridge that runs with a configuration, as a client beside it meets it at their broker. */
@@ -51,6 +52,16 @@ export async function withBroker<Answer>(
   }
 }
 
+/** The same as `atSocket`, for a command that ends where the bridge goes. */
+export const askAtSocket = <Answer>(
+  configuration: Configuration,
+  work: (ask: AskSocket) => Promise<Answer>,
+  stop: AbortSignal,
+): Promise<Answer | NotAtSocket> =>
+  atSocket(configuration, work, stop).catch((error: unknown) => {
+    throw error instanceof SocketLost ? new CommandFailure(error.message) : error;
+  });
+
 /** Checking a password takes a small computer that is busy a while. */
 const besideMs = 5_000;
 
@@ -60,6 +71,8 @@ async function besideBridge<Answer>(
   work: (client: BrokerClient) => Promise<Answer | NotAsked>,
 ): Promise<Answer | NotAsked> {
   if (!hasLogin(configuration)) return new NotAsked("no_login", missingLogin);
+  if (needsProof(configuration) && !(await isOwnBroker(configuration, new AbortController().signal)))
+    return new NotAsked("no_login", unproven(configuration));
   return withBroker(configuration, work, besideMs).catch((error: unknown) => {
     if (!(error instanceof NoBroker)) throw error;
     return new NotAsked("unreachable", error.reason);
@@ -156,6 +169,9 @@ export function documentOf(payload: string): Document | null {
     return null;
   }
 }
+
+const unproven = ({ broker: { port } }: Configuration): string =>
+  `No password was sent to port ${port}: whether it is the bridge's embedded broker that listens there, the bridge says at its socket in data_dir alone, which was not reached. Start the bridge where it does not run, or run this as the user that runs it.`;
 
 /** Why the embedded broker was not asked: its users' passwords are known as hashes only. */
 const missingLogin =

@@ -5,8 +5,8 @@ import type { GroupResult, GroupOrScene } from "../greenhouse/groups.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import { systemClock } from "../runtime/clock.js";
 import { inOptions } from "./common.js";
-import { type AskHttp, NotOverHttp, overHttp } from "./over-http.js";
-import { askBridge, type Document, documentOf, isDocument, NotAsked } from "./running-bridge.js";
+import { type AskSocket, NotAtSocket } from "../setup/own-socket.js";
+import { askAtSocket, askBridge, type Document, documentOf, isDocument, NotAsked } from "./running-bridge.js";
 import type { Tell } from "./speech.js";
 import { CommandFailure, exitCodes, type ProcessContext } from "./context.js";
 
@@ -14,7 +14,7 @@ import { CommandFailure, exitCodes, type ProcessContext } from "./context.js";
 
 /** Longer than any command may take. */
 const longestMs = 15 * 60_000;
-const lookEveryMs = 300;
+const lookEveryMs = 100;
 
 const endings = {
   notSent: "stopped; the command was not sent",
@@ -56,6 +56,8 @@ async function ask(
   request: GroupRequestBody,
   stop: AbortSignal,
 ): Promise<GroupResult> {
+  const own = await askAtSocket(configuration, (ask) => askedAtSocket(ask, request, stop), stop);
+  if (!(own instanceof NotAtSocket)) return own;
   const topic = topicsUnder(configuration.mqtt.base_topic)[request.kind](request.name);
   const onDocument = (_: string, document: Document) =>
     document["id"] === request.id ? (document as unknown as GroupResult) : null;
@@ -63,15 +65,13 @@ async function ask(
   const question = { topics: [topic.result], send, onDocument, longestMs, endings };
   const overMqtt = await askBridge(configuration, question, stop);
   if (!(overMqtt instanceof NotAsked)) return overMqtt;
-  const answer = await overHttp(configuration, true, (ask) => askedOverHttp(ask, request, stop), stop);
-  if (!(answer instanceof NotOverHttp)) return answer;
   throw new CommandFailure(
-    `groups and scenes are commanded through a running bridge, and none was reached, so nothing was sent\n  over the broker: ${overMqtt.reason}\n  over HTTP: ${answer.reason}`,
+    `groups and scenes are commanded through a running bridge, and none was reached, so nothing was sent\n  at its socket: ${own.reason}\n  over the broker: ${overMqtt.reason}`,
   );
 }
 
-async function askedOverHttp(
-  ask: AskHttp,
+async function askedAtSocket(
+  ask: AskSocket,
   { kind, name, id, payload }: GroupRequestBody,
   stop: AbortSignal,
 ): Promise<GroupResult> {

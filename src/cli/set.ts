@@ -11,7 +11,8 @@ import { type TargetKind, topicsUnder } from "../mqtt/topics.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { codeOf } from "./read.js";
 import { inOptions, loggerFor, readConfiguration, shortList, userName } from "./common.js";
-import { type AskHttp, NotOverHttp, overHttp } from "./over-http.js";
+import { type AskSocket, NotAtSocket } from "../setup/own-socket.js";
+import { askAtSocket } from "./running-bridge.js";
 import { isGroupOrScene, setGroupOrScene } from "./set-group.js";
 import { askBridge, type Document, documentOf, isDocument, NotAsked } from "./running-bridge.js";
 import {
@@ -98,17 +99,12 @@ export async function set(
     if (context.isTerminal) context.err.write(`${context.speech.tell(`${phase}…`)}\n`);
   };
   const log = loggerFor(configuration, context);
-  const asked = await commandThroughBridge(configuration, request, progress, context.stop);
+  const work = (ask: AskSocket) => commandAtSocket(ask, request, progress, context.stop);
+  const own = await askAtSocket(configuration, work, context.stop);
   const result =
-    asked instanceof NotAsked
-      ? await commandOtherwise(
-          asked,
-          { ...request, by, lasts },
-          progress,
-          { configuration, log },
-          context.stop,
-        )
-      : asked;
+    own instanceof NotAtSocket
+      ? await commandElsewhere(own, { ...request, by, lasts }, progress, { configuration, log }, context.stop)
+      : own;
   report(context, result, command, meantBy(configuration, controller, code, request));
   if (!isDone(result, dry_run)) throw new CommandFailure("", exitCodes.notConfirmed);
 }
@@ -160,46 +156,38 @@ function targetNamed(
   return { target: isParameter ? "parameter" : "actuator", targetId };
 }
 
-/** Where the broker leads to no bridge: over HTTP to the one that runs, else without one. */
-async function commandOtherwise(
-  asked: NotAsked,
+/** Where the bridge has no socket here: over the broker, and where that leads to none without one. */
+async function commandElsewhere(
+  { holder, reason }: NotAtSocket,
   request: SetRequest & { readonly by: string; readonly lasts: string | undefined },
   progress: (phase: string) => void,
   context: Pick<BridgeOptions, "configuration" | "log">,
   stop: AbortSignal,
 ): Promise<CommandResult> {
-  const answer = await overHttp(
-    context.configuration,
-    true,
-    (ask) => commandOverHttp(ask, request, progress, stop),
-    stop,
-  );
-  if (!(answer instanceof NotOverHttp)) return answer;
-  if (context.configuration.cluster !== undefined)
+  const { configuration } = context;
+  const asked = await commandThroughBridge(configuration, request, progress, stop);
+  if (!(asked instanceof NotAsked)) return asked;
+  if (configuration.cluster !== undefined)
     throw new CommandFailure(
-      `the member of the cluster that runs the account was not reached, so the command was not sent.\n  over the broker: ${asked.reason}\n  over HTTP: ${answer.reason}`,
+      `the member of the cluster that runs the account was not reached, so the command was not sent.\n  at its socket: ${reason}\n  over the broker: ${asked.reason}`,
     );
-  if (answer.holder === null && request.lasts !== undefined) throw nothingEndsIt(request.lasts);
+  if (holder === null && request.lasts !== undefined) throw nothingEndsIt(request.lasts);
   return directly(request, request.by, progress, context, stop).catch((error: unknown) => {
     if (!(error instanceof DirectoryInUse)) throw error;
     throw new CommandFailure(
-      `${error.message} It was not reached, so the command was not sent.\n  over the broker: ${asked.reason}\n  over HTTP: ${answer.reason}`,
+      `${error.message} It was not reached, so the command was not sent.\n  at its socket: ${reason}\n  over the broker: ${asked.reason}`,
     );
   });
 }
 
-const lookEveryMs = 300;
+const lookEveryMs = 100;
 
-async function commandOverHttp(
-  ask: AskHttp,
+async function commandAtSocket(
+  ask: AskSocket,
   { controllerId, target, targetId, id, payload }: SetRequest,
   progress: (phase: string) => void,
   stop: AbortSignal,
 ): Promise<CommandResult> {
-  if (target === "address")
-    throw new CommandFailure(
-      "raw addresses are commanded over the broker alone, which is away; nothing was sent",
-    );
   const fields = documentOf(payload) ?? {};
   const taken = await ask("/api/commands", { controller: controllerId, [target]: targetId, ...fields });
   if (taken.status === 409) return taken.document as unknown as CommandResult;

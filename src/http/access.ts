@@ -31,6 +31,8 @@ export interface Visitor {
   /** The key of the session, else the user of ingress, else the address. */
   readonly who: string;
   readonly isIngress?: true;
+  /** The user that runs the bridge, at its own socket. */
+  readonly isOwner?: true;
   /** The accounts that he sees of a fleet; all where absent. */
   readonly accounts?: Accounts;
   /** A token was shown and it was the wrong one. */

@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { Clock } from "../runtime/clock.js";
 import type { textFile } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
-import type { Listener } from "./access.js";
+import type { Listener, Visitor } from "./access.js";
 import type { Faults } from "./faults.js";
 import type { FirstOperator } from "./first-operator.js";
 
@@ -25,6 +25,8 @@ export interface Port {
   /** Called once, when the page can be opened at this port; `code` makes the first operator, where there is none. */
   readonly onListening?: ((port: number, listener: Listener, code: string | null) => void) | undefined;
   readonly faults: Faults;
+  /** Who everybody is that comes there; without one requests show who they are of. */
+  readonly everybody?: Visitor;
 }
 
 // A limit of Node's own would turn away newcomers instead, for as long as one client holds sockets open.
@@ -48,12 +50,7 @@ export async function openPort({
   faults,
 }: Pick<Port, "listener" | "log" | "faults">): Promise<OpenPort | null> {
   const { host, port } = listener();
-  const waiting: Socket[] = [];
-  const handle = createServer({ pauseOnConnect: true }, (socket) => {
-    // Also while nobody owns it.
-    socket.on("error", () => socket.destroy());
-    if (waiting.push(socket) > maxSockets) waiting.shift()?.destroy();
-  });
+  const { handle, waiting } = notOpenYet();
   try {
     await once(handle.listen(port, host), "listening");
   } catch (error) {
@@ -63,6 +60,17 @@ export async function openPort({
   }
   // A system without file descriptors to accept with says so here.
   handle.on("error", (error) => faults.note(error));
+  return { handle, waiting };
+}
+
+/** Takes connections in once it listens. */
+export function notOpenYet(): OpenPort {
+  const waiting: Socket[] = [];
+  const handle = createServer({ pauseOnConnect: true }, (socket) => {
+    // Also while nobody owns it.
+    socket.on("error", () => socket.destroy());
+    if (waiting.push(socket) > maxSockets) waiting.shift()?.destroy();
+  });
   return { handle, waiting };
 }
 

@@ -177,19 +177,21 @@ const command = z
     controller: text.optional(),
     actuator: text.optional(),
     parameter: text.optional(),
+    address: text.optional(),
     group: text.optional(),
     scene: text.optional(),
   })
-  .refine(({ controller, actuator, parameter, group, scene }) => {
-    const named = [actuator, parameter, group, scene].filter((one) => one !== undefined);
+  .refine(({ controller, actuator, parameter, address, group, scene }) => {
+    const named = [actuator, parameter, address, group, scene].filter((one) => one !== undefined);
     return named.length === 1 && (controller !== undefined) === (group === undefined && scene === undefined);
   }, target);
 
 /** The way of a command over MQTT, from its payload on; what could not be read there is the caller's mistake here. */
 const submit = route("POST", "operator", command, async (given, asked) => {
-  const { user, via } = asked.visitor;
+  const { user, via, isOwner = false } = asked.visitor;
   const { service } = asked;
-  const { controller = "", actuator, parameter, group, scene, ...rest } = given;
+  const { controller = "", actuator, parameter, address, group, scene, ...rest } = given;
+  if (address !== undefined && !isOwner) return badRequest(`${target}.`);
   if (group !== undefined) return submitToGroup("group", group, rest, asked);
   if (scene !== undefined) return submitToGroup("scene", scene, { command: "activate", ...rest }, asked);
   const payload = bytesOf(rest);
@@ -197,8 +199,8 @@ const submit = route("POST", "operator", command, async (given, asked) => {
   if ("reason" in read && read.reason === "bad_payload") return badRequest(read.message);
   const { id, isTaken } = service.sources.submit({
     controllerId: service.controllerOf(controller)?.info.id ?? controller,
-    target: actuator === undefined ? "parameter" : "actuator",
-    targetId: actuator ?? parameter ?? "",
+    target: address !== undefined ? "address" : actuator === undefined ? "parameter" : "actuator",
+    targetId: actuator ?? parameter ?? address ?? "",
     payload,
     retained: false,
     expiryMs: null,

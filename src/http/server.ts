@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
 import { extname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -31,7 +31,8 @@ export const serveHttp = (
   port: Port,
   signal: AbortSignal,
   opened?: Promise<OpenPort | null>,
-): Promise<void> => servePort(port, () => oneBridge(service, servesPage(port.listener())), signal, opened);
+): Promise<void> =>
+  servePort(port, () => oneBridge(service, servesPage(port.listener()) ? "page" : "nothing"), signal, opened);
 
 /** Serves until the signal aborts, unless the port is busy; `serve` is called once the users are known. */
 export async function servePort(
@@ -60,23 +61,21 @@ async function serveOpen(
   await firstOperator.load(at.listener());
   const http = at.listener();
   const sockets = new SilentSockets(maxSockets, () => undefined);
-  const server = createServer(timeouts);
   const pipelines = new Pipelines(at.clock);
   const readings = new PacedUpgrades(receiving.pageHttp, receiving.pageLive, at.clock);
-  server.on("connection", (socket) => {
-    // Also while no request owns it; one that is read again comes here again.
-    socket.off("error", close).on("error", close);
+  const server = serverFor((socket) =>
     faults.attempt(() => {
       sockets.add(socket);
       readings.onOpen(socket);
       pipelines.onOpen(socket);
-    });
-  });
+    }),
+  );
   // Before anybody is let in: who comes first may have logged in before the restart.
   const read = at.sessions.read();
   read.catch(() => undefined);
   await read.catch(() => undefined);
-  const { port } = opened.handle.address() as AddressInfo;
+  const address = opened.handle.address();
+  const port = typeof address === "string" ? 0 : (address?.port ?? 0);
   const sessions = await earlierSessions(at, port, read);
   const served = serve();
   listen(server, new Site(at, served, sessions, { pipelines, readings }), { sockets, pipelines, faults });
@@ -88,15 +87,29 @@ async function serveOpen(
   await sessions.close();
   server.closeAllConnections();
   await once(server.close(), "close");
+  opened.handle.close();
   await Promise.all([page, named]);
 }
 
+function serverFor(onSocket: (socket: Socket) => void): Server {
+  const server = createServer(timeouts);
+  return server.on("connection", (socket) => {
+    // Also while no request owns it; one that is read again comes here again.
+    socket.off("error", close).on("error", close);
+    onSocket(socket);
+  });
+}
+
 async function takeOver(server: Server, { handle, waiting }: OpenPort): Promise<void> {
-  await once(server.listen(handle), "listening");
-  for (const socket of waiting) {
+  const onSocket = (socket: Socket) => {
     server.emit("connection", socket);
     socket.resume();
-  }
+  };
+  // Of a socket with a path Node hands no handle on.
+  if (typeof handle.address() === "string")
+    handle.removeAllListeners("connection").on("connection", onSocket);
+  else await once(server.listen(handle), "listening");
+  for (const socket of waiting) onSocket(socket);
 }
 
 async function earlierSessions(at: Port, port: number, read: Promise<string | null>) {
@@ -279,7 +292,8 @@ class Site {
   }
 
   #judge(request: IncomingMessage): Visitor | Answer {
-    const { listener, status } = this.#port;
+    const { listener, status, everybody } = this.#port;
+    if (everybody !== undefined) return everybody;
     const judged = judge(request, listener(), this.#sessions);
     if ("isWrongToken" in judged) status.refusedLogin("http.token", request.socket.remoteAddress ?? null);
     return judged;
@@ -381,10 +395,21 @@ export const pageRoutes = (): Routes =>
     Object.entries(pageFiles()).map(([path, answer]) => [path, { method: "GET", role: null, answer }]),
   );
 
+const shownRoutes = {
+  nothing: () => ({}),
+  api: () => apiRoutes,
+  page: () => ({ ...loginRoutes, ...apiRoutes, ...pageRoutes() }),
+};
+
 /** One bridge behind a port. */
-function oneBridge(service: PageService, hasPage: boolean): Served {
-  const page = hasPage ? { ...loginRoutes, ...apiRoutes, ...pageRoutes() } : {};
-  const routes = new Map<string, Route<AskedOfBridge>>(Object.entries({ ...plainRoutes, ...page }));
+export function oneBridge(
+  service: PageService,
+  what: keyof typeof shownRoutes,
+  more: Routes<AskedOfBridge> = {},
+): Served {
+  const hasPage = what === "page";
+  const all = { ...plainRoutes, ...shownRoutes[what](), ...more };
+  const routes = new Map<string, Route<AskedOfBridge>>(Object.entries(all));
   return {
     route: (path) => {
       const found = routeAt(routes, path);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { Logger } from "../runtime/log.js";
 import { createFile, errorCode } from "../runtime/file-system.js";
+import { socketPath } from "../runtime/socket-file.js";
 
 const textOrNull = z.string().nullable().catch(null);
 
@@ -91,23 +92,26 @@ function answersSignals(pid: number): boolean {
  */
 
 /**
- * Listens on `path` without keeping the process alive, and gives the way to end that; null where the file system or the
- * length of the path forbids it.
+ * Listens on a socket of this name without keeping the process alive, and gives the way to end that; null where the file system or
+ * the length of the path forbids it.
  */
-export function showLife(path: string): Promise<(() => Promise<void>) | null> {
+export async function showLife(directory: string, name: string): Promise<(() => Promise<void>) | null> {
+  const place = await socketPath(directory, name).catch(() => null);
+  if (place === null) return null;
   const server = createServer((connection) => connection.destroy());
   server.unref();
   const close = () =>
     new Promise<void>((resolve) => {
       server.close(() => {
-        void unlink(path)
+        void unlink(place.path)
           .catch(() => undefined)
+          .then(() => place.release())
           .then(resolve);
       });
     });
   return new Promise((resolve) => {
-    server.once("error", () => resolve(null));
-    server.listen(path, () => {
+    server.once("error", () => void place.release().then(() => resolve(null)));
+    server.listen(place.path, () => {
       // A later error of a socket that is not spoken to must not end the process.
       server.on("error", () => undefined);
       resolve(close);
@@ -115,15 +119,18 @@ export function showLife(path: string): Promise<(() => Promise<void>) | null> {
   });
 }
 
-/** Whether a live process listens on `path`. */
-function showsLife(path: string): Promise<boolean> {
+/** Whether a live process listens there. */
+async function showsLife(directory: string, name: string): Promise<boolean> {
+  const place = await socketPath(directory, name).catch(() => null);
+  if (place === null) return false;
   return new Promise((resolve) => {
-    const connection = connect(path);
+    const done = (isAlive: boolean) => void place.release().then(() => resolve(isAlive));
+    const connection = connect(place.path);
     connection.once("connect", () => {
       connection.destroy();
-      resolve(true);
+      done(true);
     });
-    connection.on("error", () => resolve(false));
+    connection.on("error", () => done(false));
   });
 }
 
@@ -138,7 +145,7 @@ async function livingHolder(
   const running = await isRunning(holder, self);
   if (running === "yes") return holder;
   const { socket } = holder;
-  const shows = running === "unknown" && socket !== null && (await showsLife(join(directory, socket)));
+  const shows = running === "unknown" && socket !== null && (await showsLife(directory, socket));
   return shows ? holder : null;
 }
 
@@ -202,7 +209,7 @@ export class DirectoryLock {
     const { boot, at: since, pid } = this.#options;
     const identity = await identityOf(pid);
     const socket = `bridge-${boot.slice(0, 16)}.sock`;
-    this.#endLife = await showLife(join(this.#directory, socket));
+    this.#endLife = await showLife(this.#directory, socket);
     const self = { ...identity, boot, since, socket: this.#endLife === null ? null : socket };
     try {
       for (let tries = 0; tries < mostTries; tries += 1) if (await this.#takeFree(self)) return;

@@ -57,7 +57,7 @@ const broker: Receiving = {
 /** Frames of one channel. A platform that tells much at once is waited for, never closed. */
 const push: Receiving = {
   ofOne: { atOnce: { bytes: 2 * mib, units: 200 }, perSecond: { bytes: 2 * mib, units: 200 } },
-  ofAll: { atOnce: { bytes: 8 * mib, units: 400 }, perSecond: { bytes: 4 * mib, units: 400 } },
+  ofAll: null,
   perTurn: { bytes: mib, units: 20 },
   closedAfterMs: null,
 };

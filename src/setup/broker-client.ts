@@ -45,6 +45,10 @@ function embeddedLogin(configuration: Configuration) {
 export const hasLogin = (configuration: Configuration): boolean =>
   configuration.mqtt.url !== undefined || embeddedLogin(configuration) !== null;
 
+/** Whether a password would be sent to whatever listens at the port of the embedded broker. */
+export const needsProof = (configuration: Configuration): boolean =>
+  configuration.mqtt.url === undefined && embeddedLogin(configuration)?.password !== undefined;
+
 /**
  * For a link beside the bridge's: another client id, and no will, which would say "offline". Without an `embedded` broker at hand
  * that of the running bridge is meant where no other is configured.

@@ -83,15 +83,19 @@ describe("a data directory", () => {
 
   it("in use by a bridge in another container is refused", async () => {
     const directory = await tempDirectory();
-    const endLife = await showLife(join(directory, "bridge-other.sock"));
+    const endLife = await showLife(directory, "bridge-other.sock");
     onTestFinished(async () => endLife?.());
     await leave(directory, { namespace: "pid:[1]", socket: "bridge-other.sock" });
     await expect(acquire(directory)).rejects.toBeInstanceOf(DirectoryInUse);
   });
 
-  it("whose path is too long for a socket is locked all the same", async () => {
-    const directory = join(await tempDirectory(), "d".repeat(100));
+  it("whose path is longer than a socket's may be shows life across containers all the same", async () => {
+    const directory = join(await tempDirectory(), "d".repeat(120));
     await acquire(directory);
+    await expect(acquire(directory)).rejects.toBeInstanceOf(DirectoryInUse);
+    const text = await readFile(join(directory, "bridge.lock"), "utf8");
+    const holder = { ...(JSON.parse(text) as object), namespace: "pid:[1]" };
+    await writeFile(join(directory, "bridge.lock"), `${JSON.stringify(holder)}\n`);
     await expect(acquire(directory)).rejects.toBeInstanceOf(DirectoryInUse);
   });
 

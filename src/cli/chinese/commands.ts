@@ -54,7 +54,22 @@ export const commandPairs: readonly Pair[] = [
   ["{} can be no {}", "{1} 不能作为{2}"],
   ["{} It was not reached, so the command was not sent.", "{1} 没有连上它，所以命令没有发送。"],
   ["over the broker: {}", "通过 MQTT 服务器：{1}"],
-  ["over HTTP: {}", "通过 HTTP：{1}"],
+  ["at its socket: {}", "通过它的套接字：{1}"],
+  [
+    "No password was sent to port {}: whether it is the bridge's embedded broker that listens there, the bridge says at its socket in data_dir alone, which was not reached. Start the bridge where it does not run, or run this as the user that runs it.",
+    "没有向端口 {1} 发送密码：在那里监听的是否是网桥的内置代理，只有网桥自己通过 data_dir 中的套接字说明，而该套接字没有连上。网桥没有运行时请启动它，否则请以运行它的用户执行本命令。",
+  ],
+  [
+    "it has no socket in its data directory (yet): an older version, or a file system without sockets",
+    "它的数据目录中（还）没有套接字：版本较旧，或文件系统不支持套接字",
+  ],
+  ["the bridge does not answer any more ({})", "网桥不再回应（{1}）"],
+  ["an answer of more than 16 MiB", "回应超过 16 MiB"],
+  ["nobody listens at its socket", "它的套接字上没有程序监听"],
+  [
+    "its socket is another user's: run this as the user that runs the bridge, with sudo -u",
+    "它的套接字属于另一个用户：请用 sudo -u 以运行网桥的用户执行本命令",
+  ],
   [
     "raw addresses are commanded over the broker alone, which is away; nothing was sent",
     "直接操作地址只能通过 MQTT 服务器，而它连不上；没有发送",

@@ -645,4 +645,17 @@ export const doctorPairs: readonly Pair[] = [
     'The NATS stream "{}" is the journal of another account (of another platform or base topic): give cluster.name, or the account, another name.',
     "NATS 数据流“{1}”是另一个账号的操作记录（平台或主题前缀不同）：请更改 cluster.name 或账号的名称。",
   ],
+  [
+    "{} was not tried: no password is sent to port {} before the bridge has said at its socket in data_dir that it listens there",
+    "没有尝试{1}：在网桥通过 data_dir 中的套接字说明端口 {2} 由它监听之前，不向该端口发送密码",
+  ],
+  ["run this as the user that runs the bridge", "请以运行网桥的用户执行本命令"],
+  [
+    "page-users.json in the data directory cannot be read, so nobody gets in to the page",
+    "数据目录中的 page-users.json 无法读取，所以没有人能登录页面",
+  ],
+  [
+    "put it back from a copy; or remove it and restart, and make the first operator anew with the code that is then printed",
+    "请用备份恢复它；或删除它并重启，再用届时打印的代码重新设立第一位操作员",
+  ],
 ];

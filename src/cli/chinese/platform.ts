@@ -387,16 +387,6 @@ export const platformPairs: readonly Pair[] = [
   ["it has fewer than {} different characters", "它的不同字符少于 {1} 个"],
   ["open {} and make the first operator with the code {}", "请打开 {1}，用验证码 {2} 创建第一个操作员"],
   ["(in this network also http://{}:{}/)", "（在本网络中也可用 http://{1}:{2}/）"],
-  ["what answers at {} is another program", "{1} 上回应的是另一个程序"],
-  [
-    "the passwords of the operators under http.users are hashes, so only the page takes them",
-    "http.users 中操作员的密码是哈希，只有网页能用",
-  ],
-  ["http.users names no operator", "http.users 中没有操作员"],
-  [
-    "the configuration holds no login for the page as text (http.token, http.users)",
-    "配置中没有明文的网页登录（http.token、http.users）",
-  ],
   ["those before it to this controller took longer than {} s", "发给这个控制器的前几个请求超过 {1} 秒"],
   [
     "given up before an earlier request to this controller was answered",

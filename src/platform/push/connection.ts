@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { type RawData, WebSocket } from "ws";
 import { type Clock, fullJitter } from "../../runtime/clock.js";
 import { endpointOf, secured } from "../../runtime/connecting.js";
+import { lines, PacedReading, type ReadingTurns, webSocketFrames } from "../../runtime/paced-reading.js";
 import { verifiedTls } from "../../runtime/sockets.js";
 import { troubleCode, troubleOf } from "../answer.js";
 import type { Credential } from "../session/credential.js";
@@ -34,30 +35,6 @@ function liveness({ heardAt, pingedAt }: Heard, now: number): Liveness {
   const pingAt = Math.max(heardAt, pingedAt ?? heardAt) + pingEveryMs;
   if (now >= pingAt) return { type: "ping" };
   return { type: "wait", ms: Math.min(pingAt, deadAt) - now };
-}
-
-const windowMs = 1_000;
-const framesPerWindow = 200;
-const bytesPerWindow = 2 * 1024 * 1024;
-
-/** How much one channel may take of the bridge's time: 200 frames or 2 MiB a second. */
-export class FrameRate {
-  #windowAt = -Infinity;
-  #frames = 0;
-  #bytes = 0;
-
-  /** Counts a frame; ms to rest before the next one, 0 mostly. */
-  restMs(bytes: number, now: number): number {
-    if (now - this.#windowAt >= windowMs) {
-      this.#windowAt = now;
-      this.#frames = 0;
-      this.#bytes = 0;
-    }
-    this.#frames += 1;
-    this.#bytes += bytes;
-    const isFull = this.#frames >= framesPerWindow || this.#bytes >= bytesPerWindow;
-    return isFull ? this.#windowAt + windowMs - now : 0;
-  }
 }
 
 /*
@@ -151,7 +128,6 @@ export class PushConnection {
   readonly #clock: Clock;
   readonly #events: ConnectionEvents;
   readonly #over = new AbortController();
-  readonly #rate = new FrameRate();
   readonly #socket: WebSocket;
   #openedAt: number | null = null;
   #heardAt = 0;
@@ -160,12 +136,20 @@ export class PushConnection {
   #status: number | null = null;
 
   /** Begins the handshake over a connection to the host. Throws only for a URL that is none. */
-  constructor(connection: Socket, { url, headers }: Handshake, events: ConnectionEvents, clock: Clock) {
+  constructor(
+    connection: Socket,
+    { url, headers }: Handshake,
+    events: ConnectionEvents,
+    { clock, turns }: { readonly clock: Clock; readonly turns: ReadingTurns },
+  ) {
     this.#clock = clock;
     this.#events = events;
     const { host, secure } = endpointOf(url);
-    const createConnection = () => (secure ? secured(connection, host, verifiedTls) : connection);
-    this.#socket = new WebSocket(url, { ...socketOptions, headers, createConnection });
+    const stream = secure ? secured(connection, host, verifiedTls) : connection;
+    // A flood waits on the sender's side while everything else of the bridge gets its turn.
+    const reading = new PacedReading(stream, turns, lines());
+    this.#socket = new WebSocket(url, { ...socketOptions, headers, createConnection: () => stream });
+    this.#socket.once("upgrade", () => reading.become(turns, webSocketFrames()));
   }
 
   /** Resolves once socket and timers are released, which an abort of the signal brings about at once. */
@@ -215,17 +199,6 @@ export class PushConnection {
     const frame = Buffer.isBuffer(data) ? data : Buffer.alloc(0);
     if (isBinary) this.#events.unusable("a binary frame");
     else this.#events.frame(frame);
-    const restMs = this.#rate.restMs(frame.length, this.#clock.monotonic());
-    if (restMs > 0) void this.#rest(restMs);
-  }
-
-  /** A flood waits on the sender's side while everything else of the bridge gets its turn. */
-  async #rest(ms: number): Promise<void> {
-    if (this.#socket.isPaused) return;
-    this.#socket.pause();
-    await this.#clock.wait(ms, this.#over.signal).catch(() => undefined);
-    this.#heardAt = this.#clock.monotonic();
-    this.#socket.resume();
   }
 
   async #stayAlive(): Promise<void> {

@@ -7,6 +7,8 @@ import {
 import type { Clock, Random } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
 import type { Names } from "../../runtime/names.js";
+import { ReadingTurns } from "../../runtime/paced-reading.js";
+import { receiving } from "../../runtime/receiving.js";
 import type { Redact } from "../../runtime/redaction.js";
 import type { PushTally, ShapeReports } from "../counters.js";
 import type { ReportShape } from "../decode/decoding.js";
@@ -56,6 +58,7 @@ export function createPush(settings: PlatformSettings, parts: PushParts): Platfo
   const { clock, log, tally, reports } = parts;
   const { realtime_url: realtimeUrl, push, shapes } = settings;
   const credential = new PushCredential(parts.source, clock);
+  const turns = new ReadingTurns(receiving.push, clock);
   const listen = async (channel: PushChannel, listener: PushListener, signal: AbortSignal) => {
     const operation = usableChannel(channel, log);
     if (operation === null) return;
@@ -72,6 +75,7 @@ export function createPush(settings: PlatformSettings, parts: PushParts): Platfo
     };
     const link = new PushLink(operation, events, {
       ...parts,
+      turns,
       realtimeUrl,
       connectMs: settings.timeouts.connect,
       settings: push,

@@ -3,6 +3,7 @@ import type { Clock, Random } from "../../runtime/clock.js";
 import { endpointOf, openSocket } from "../../runtime/connecting.js";
 import type { Logger } from "../../runtime/log.js";
 import type { Names } from "../../runtime/names.js";
+import type { ReadingTurns } from "../../runtime/paced-reading.js";
 import type { Redact } from "../../runtime/redaction.js";
 import type { PushTally } from "../counters.js";
 import type { Operation } from "../operations.js";
@@ -29,6 +30,8 @@ interface LinkParts {
   readonly credential: PushCredential;
   readonly tally: PushTally;
   readonly clock: Clock;
+  /** Of all channels. */
+  readonly turns: ReadingTurns;
   readonly random: Random;
   readonly log: Logger;
   readonly redact: Redact;
@@ -89,7 +92,7 @@ export class PushLink {
   }
 
   async #connect(credential: Credential | null, signal: AbortSignal): Promise<End> {
-    const { realtimeUrl, settings, tally, clock, names, connectMs } = this.#parts;
+    const { realtimeUrl, settings, tally, names, connectMs } = this.#parts;
     const { name, path } = this.#operation;
     const handshake = handshakeOf(realtimeUrl, path, credential, settings);
     const onOpen = () => {
@@ -103,7 +106,7 @@ export class PushLink {
       whyFailed,
     );
     if (typeof socket === "string") return { type: "failed", why: socket };
-    const connection = new PushConnection(socket, handshake, { ...this.#events, onOpen }, clock);
+    const connection = new PushConnection(socket, handshake, { ...this.#events, onOpen }, this.#parts);
     const end = await connection.run(signal);
     if (end.type === "lost") {
       tally.open -= 1;

@@ -10,7 +10,15 @@ import { cameWithin } from "../../runtime/clock.js";
 import { errorCode } from "../../runtime/file-system.js";
 import { silentLog } from "../../runtime/log.js";
 import { isLoopback } from "../../runtime/sockets.js";
-import { BrokerClient, hasLogin, LinkLost, openClient, settingsBeside } from "../broker-client.js";
+import {
+  BrokerClient,
+  hasLogin,
+  LinkLost,
+  needsProof,
+  openClient,
+  settingsBeside,
+} from "../broker-client.js";
+import { isOwnBroker } from "../own-socket.js";
 import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
 import type { Check, DoctorContext } from "./context.js";
 
@@ -63,8 +71,13 @@ async function openAtEmbedded(context: DoctorContext): Promise<Opened | Verdict>
 
 /** Where all passwords are hashed, being refused is as it should be. */
 async function openAtRunning({ configuration, ports, limits }: DoctorContext): Promise<Opened | Verdict> {
-  const probe = await openClient(settingsBeside(configuration), ports.clock, limits.connectMs);
   const name = "the embedded broker of the running bridge";
+  if (needsProof(configuration) && !(await isOwnBroker(configuration, new AbortController().signal)))
+    return warning(
+      `${name} was not tried: no password is sent to port ${configuration.broker.port} before the bridge has said at its socket in data_dir that it listens there`,
+      "run this as the user that runs the bridge",
+    );
+  const probe = await openClient(settingsBeside(configuration), ports.clock, limits.connectMs);
   if (probe instanceof BrokerClient) return { probe, name, isGuest: true };
   return probe.kind === "refused" && !hasLogin(configuration)
     ? ok(`${name} answers and wants a password; those in the configuration are only hashes`)

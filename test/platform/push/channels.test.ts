@@ -2,13 +2,7 @@ import https from "node:https";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { PlatformError } from "../../../src/greenhouse/ports.js";
-import {
-  type End,
-  FrameRate,
-  handshakeOf,
-  pauseMs,
-  triesAfter,
-} from "../../../src/platform/push/connection.js";
+import { type End, handshakeOf, pauseMs, triesAfter } from "../../../src/platform/push/connection.js";
 import { channelOperation } from "../../../src/platform/push/platform-push.js";
 import { credential } from "../../../src/platform/session/credential.js";
 import { running } from "../../simulator/running.js";
@@ -354,14 +348,5 @@ describe("the pause before the next try", () => {
   ] as const)("%s", (_name, end, tries, most) => {
     expect(pauseMs(end, tries, 1)).toBe(most);
     expect(pauseMs(end, tries, 0)).toBe(most === 600_000 ? 300_000 : 0);
-  });
-});
-
-describe("the share of the bridge's time one channel may take", () => {
-  it("is 200 frames a second, then it rests for the rest of that second", () => {
-    const rate = new FrameRate();
-    for (let n = 1; n < 200; n += 1) expect(rate.restMs(100, n)).toBe(0);
-    expect(rate.restMs(100, 300)).toBe(701);
-    expect(rate.restMs(100, 1_001)).toBe(0);
   });
 });

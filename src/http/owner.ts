@@ -1,0 +1,97 @@
+import { once } from "node:events";
+import { chmod, unlink } from "node:fs/promises";
+import { type Clock, untilAborted } from "../runtime/clock.js";
+import { errorCode } from "../runtime/file-system.js";
+import type { Logger } from "../runtime/log.js";
+import { ownerSocket, socketPath } from "../runtime/socket-file.js";
+import { closePort, notOpenYet, type OpenPort, type Port } from "./port.js";
+import type { Faults } from "./faults.js";
+import type { PageService } from "./service.js";
+
+/*
+ * The bridge's socket in its data directory: the API for whoever may open it, which is the user that runs the bridge. The command line
+ * needs no password there, and sends none to anybody else.
+ */
+
+interface OwnerParts {
+  readonly dataDir: string;
+  /** Of the embedded broker; null where there is none. */
+  readonly brokerPort: number | null;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly faults: Faults;
+  /** Made with the first question. */
+  readonly service: () => Promise<PageService>;
+}
+
+const ownMode = 0o600;
+
+/** Until the signal aborts. Where there can be no socket the command line takes another way. */
+export async function serveOwner(parts: OwnerParts, signal: AbortSignal): Promise<void> {
+  const { dataDir, log } = parts;
+  const place = await socketPath(dataDir, ownerSocket).catch((error: unknown) => String(error));
+  const opened = typeof place === "string" ? place : await listenAt(place.path).catch(String);
+  if (typeof opened !== "string") await serveOpened(parts, opened, signal);
+  else log.debug({ reason: opened }, "there is no socket in the data directory for the command line");
+  if (typeof place !== "string") await place.release();
+}
+
+/** What a killed run left there is nobody's: the data directory is this process's own. */
+async function listenAt(path: string): Promise<OpenPort> {
+  await unlink(path).catch((error: unknown) => {
+    if (errorCode(error) !== "ENOENT") throw error;
+  });
+  const opened = notOpenYet();
+  await once(opened.handle.listen(path), "listening");
+  await chmod(path, ownMode);
+  return opened;
+}
+
+async function serveOpened(parts: OwnerParts, opened: OpenPort, signal: AbortSignal): Promise<void> {
+  const { faults, clock, log, brokerPort, service } = parts;
+  const { handle, waiting } = opened;
+  handle.on("error", (error) => faults.note(error));
+  // What answers takes longer to load than most runs are asked anything.
+  const isAsked = new Promise<void>((resolve) => handle.once("connection", () => resolve()));
+  await Promise.race([isAsked, untilAborted(signal)]);
+  if (waiting.length === 0) {
+    closePort(opened);
+    return;
+  }
+  const { servePort, oneBridge } = await import("./server.js");
+  const { json } = await import("./answer.js");
+  const { nothing, routeTo } = await import("./route.js");
+  const made = await service();
+  const port: Port = {
+    clock,
+    log,
+    faults,
+    listener: () => ownListener,
+    everybody: { user: null, role: "operator", via: "command line", who: "command line", isOwner: true },
+    status: { loggedIn: () => undefined, refusedLogin: () => undefined },
+    sessions: { read: () => Promise.resolve(null), write: () => Promise.resolve() },
+    firstOperator: nobodyIsMade,
+  };
+  const own = { "/api/broker": routeTo("GET", "operator", nothing, () => json({ port: brokerPort })) };
+  const served = oneBridge(made, "api", own);
+  await servePort(port, () => served, signal, Promise.resolve(opened));
+}
+
+/** Nothing of it is asked of the owner. */
+const ownListener = {
+  host: "127.0.0.1",
+  port: 0,
+  allowed_hosts: [],
+  users: [],
+  overview: [],
+  mdns: false,
+  past_readings: false,
+  ingress: { enabled: false, role: "viewer", address: "" },
+} as const;
+
+const nobodyIsMade: Port["firstOperator"] = {
+  code: null,
+  isOffered: () => false,
+  load: () => Promise.resolve(),
+  make: () => Promise.resolve({ status: 404 }),
+};
