@@ -37,7 +37,7 @@ interface Refusal {
 interface OperationState {
   readonly operation: Operation;
   readonly devices: Map<string, DeviceState>;
-  /** Devices for which it cannot be used now, the one that failed last at the end. */
+  /** Devices for which it did not work last, the one that failed last at the end. */
   readonly bad: Set<string>;
   /** Attempts in a row that brought nothing usable for any device. */
   failures: number;
@@ -137,7 +137,7 @@ export class OperationCircuits {
     const one = deviceIn(state, device);
     state.trouble = trouble;
     one.failedCalls += 1;
-    if (one.failures >= badAfter) noteBad(state, device);
+    noteBad(state, device);
   }
 
   /** The platform asked to wait. Returns whether it does so for another operation of the host, too. */
@@ -186,8 +186,7 @@ export class OperationCircuits {
     state.trouble = trouble;
     state.refusal = counted(state.refusal, code);
     this.#refusal[host] = counted(this.#refusal[host], code);
-    if (one.refusals >= badAfter) noteBad(state, device);
-    else state.bad.delete(device);
+    noteBad(state, device);
     return Math.max(state.refusal.count, this.#refusal[host].count) >= badAfter;
   }
 
@@ -208,7 +207,10 @@ export class OperationCircuits {
     });
   }
 
-  #badIn({ operation: { host }, bad, devices }: OperationState, now: number): number {
+  #badIn({ operation, bad, devices, failures }: OperationState, now: number): number {
+    // Where nothing usable came for any device, those that are tried rarely now need not fail twice.
+    const enough = failures >= openAfter ? 1 : badAfter;
+    const acceptedAt = this.#acceptedAt[operation.host];
     let count = 0;
     for (const device of bad) {
       const one = devices.get(device);
@@ -216,9 +218,11 @@ export class OperationCircuits {
       if (one === undefined || now - since > forgottenAfterMs) {
         bad.delete(device);
         devices.delete(device);
-      } else if (one.failures >= badAfter || device === "" || one.refusedSince > this.#acceptedAt[host])
-        // What a device refuses is its own matter, as long as the host lets anything in.
-        count += 1;
+        continue;
+      }
+      // What a device refuses is its own matter, as long as the host lets anything in.
+      const isRefused = one.refusals >= badAfter && (device === "" || one.refusedSince > acceptedAt);
+      if (one.failures >= enough || isRefused) count += 1;
     }
     return count;
   }

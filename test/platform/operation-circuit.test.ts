@@ -128,6 +128,16 @@ describe("an operation that cannot be used", () => {
       ["GET /api/sensor-data: sensors/GH-3 brought nothing"],
     ],
     [
+      "nor need each device fail twice where none is well, as they are tried rarely",
+      `at 0 s sensors/GH-1 usable
+       at 0 s sensors/GH-2 usable
+       at 0 s sensors/GH-3 usable
+       at 1 s sensors/GH-1 useless 3
+       at 1 s sensors/GH-2 useless 3
+       at 1 s sensors/GH-3 useless 1`,
+      ["GET /api/sensor-data: sensors/GH-3 brought nothing"],
+    ],
+    [
       "until it is usable",
       `at 0 s sensors/GH-1 useless 4
        at 1 s sensors/GH-1 usable`,
