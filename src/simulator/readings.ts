@@ -10,8 +10,6 @@ const readingTexts = {
   actual_positions: "`get-value` gives how far a window is, whatever was set",
   combined_bits: "in automatic the bits are combined with what runs: `11010`, `11001`, `1110`, `1101`",
   mode_stays: "after a degree the address goes on reading `10100`",
-  degrees_apart:
-    "the degree of a window has an address of its own in the type of its mode; one that is sent to the mode's is accepted and moves nothing",
   group_of_settings: "`set-value/flush` gives what was set, also where `get-value` gives something else",
   swapped_channels: "registers are pushed on `/ws/device-status`, running statuses on `/ws/set-value`",
   bare_echo: "a control value is answered with its three fields and no code",
@@ -25,6 +23,8 @@ const readingTexts = {
   unknown_types:
     "devices have types that the document does not name: greenhouses `W003`, fertilizer machines `C009`, stations `W002`, pest monitors with readings `V001`",
   status_words: "a running status is the control word `1010` or `1001`",
+  degrees_apart:
+    "the degree of a window has an address of its own in the type of its mode; one that is sent to the mode's is accepted and moves nothing",
 } as const;
 
 export type ReadingName = keyof typeof readingTexts;

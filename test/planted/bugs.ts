@@ -397,6 +397,32 @@ const order: Readonly<Record<string, PlantedBug>> = {
 };
 
 const outcomes: Readonly<Record<string, PlantedBug>> = {
+  a_degree_elsewhere_is_not_thought_of: {
+    seam: "greenhouse/group-listing#degreePlaces",
+    plant: "() => () => []",
+    breaks: ["S8"],
+    tests: "test/commands/readings.test.ts",
+  },
+  any_value_may_mean_the_word: {
+    seam: "greenhouse/actuator-kinds#mayMean",
+    plant: `() => (settings, state, text) => decodeValue(settings, text).state !== state`,
+    tests: "test/commands/readings.test.ts",
+  },
+  a_recalled_degree_looks_read: {
+    seam: "greenhouse/freshness#actuatorQuality",
+    plant: `(original) => (actuator, moment) => original({ ...actuator, lastDegree: null }, moment)`,
+    tests: "test/bridge/recalled-degree.test.ts",
+  },
+  a_watch_looks_at_no_other_address: {
+    seam: "setup/doctor/watch#Watch.#seeOthers",
+    plant: "() => function () { this._private_free = []; }",
+    tests: "test/setup/doctor/watch.test.ts",
+  },
+  words_are_blotted_out_of_sentences: {
+    seam: "runtime/redaction#isOrdinary",
+    plant: "() => () => false",
+    tests: "test/runtime/redaction.test.ts",
+  },
   result_without_fsync: { seam: "commands/results#write", plant: notDurable, breaks: ["S7"] },
   told_before_it_is_journaled: {
     seam: "commands/results#onOutcomeWritten",

@@ -66,7 +66,7 @@ export class Bridge {
     const { clock } = this;
     this.#running = runBridge(
       {
-        configuration: world.scenario.configuration,
+        configuration: world.configuration,
         clock,
         random: world.bridgeChance.random,
         log: silentLog,

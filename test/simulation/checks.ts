@@ -115,9 +115,28 @@ export class Checks {
     }
     ask.results.push(told);
     this.#book.found(judgeResult(this.#book.history, ask, told));
+    if (this.#world.scenario.isNovice) this.#obey(ask, result);
     this.#rarePaths(bridge, ask, result);
     this.#secondLooks.result(bridge, ask, result);
     this.limits.result(ask, result);
+  }
+
+  /** The weaker proof is written into the configuration, and counts from the next start. */
+  #obey({ code, actuator }: Ask, { message }: CommandResult): void {
+    if (message?.includes("position_reads: mode") !== true) return;
+    const { controllers, ...others } = this.#world.configuration;
+    const controller = controllers[code];
+    const section = controller?.actuators[actuator];
+    if (controller === undefined || section === undefined) return;
+    const actuators = {
+      ...controller.actuators,
+      [actuator]: { ...section, position_reads: "mode" as const },
+    };
+    this.#world.configuration = {
+      ...others,
+      controllers: { ...controllers, [code]: { ...controller, actuators } },
+    };
+    this.#world.journalist.saw("somebody does what a result says");
   }
 
   #rarePaths(bridge: Bridge, ask: Ask, { outcome, reason }: CommandResult): void {

@@ -1,22 +1,26 @@
 import { loadConfiguration } from "../../src/config/load.js";
 import type { Configuration } from "../../src/config/schema.js";
-import { type AddressRow, addressTable } from "../../src/simulator/addresses.js";
+import { type AddressRow, addressTable, louvre } from "../../src/simulator/addresses.js";
 import { actuatorKeys, inBraces } from "../../src/simulator/printable-configuration.js";
 import type { Readings } from "../../src/simulator/readings.js";
 import { settingLines } from "./readings.js";
 import type { Chance } from "./scenario.js";
 
-/** A configuration of the user, read by the product's own reader; `limits` draws what limits the actuators. */
+/**
+ * A configuration of the user, read by the product's own reader; `limits` draws what limits the actuators. `isNovice`: nobody has
+ * found out yet that a degree has an address of its own.
+ */
 export async function configurationOf(
   chance: Chance,
   controllers: number,
   actuators: number,
   limits: LimitChances | null,
   readings: Readings,
+  isNovice = false,
 ): Promise<Configuration> {
   const all = Array.from({ length: controllers }, (_, index) => `GH-${String(index + 1).padStart(4, "0")}`);
   const rows = all.flatMap((code) =>
-    [...addressTable("C001").values()]
+    [...addressTable("C001", { degreesApart: readings.has("degrees_apart") }).values()]
       .filter(({ id, kind }) => id !== null && kind !== "parameter" && kind !== "reading")
       .map((row) => ({ code, row, order: chance.random() })),
   );
@@ -39,7 +43,8 @@ export async function configurationOf(
           one.row === row ? [] : [{ id: idOf(one.row), kind: one.row.kind }],
         );
         const limited = limits === null ? null : limitsLine(row, others, limits);
-        return `      ${actuatorLine(row, settings.settle, chance, limited)}`;
+        const line = actuatorLine(isNovice ? unlearnt(row) : row, settings.settle, chance, limited);
+        return `      ${line}`;
       }),
     ].slice(0, own.length === 0 ? 1 : undefined);
   });
@@ -83,6 +88,10 @@ export async function configurationOf(
   if (!loaded.ok) throw new Error(`${JSON.stringify(loaded.problems)}\n${text}`);
   return loaded.configuration;
 }
+
+/** Without what tells where its degree is; of the one device that the interface names so everybody knows it. */
+export const unlearnt = (row: AddressRow): AddressRow =>
+  row.address === louvre.mode ? row : { ...row, otherHalf: undefined };
 
 const idOf = ({ id, address }: AddressRow): string => id ?? address;
 

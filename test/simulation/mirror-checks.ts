@@ -138,6 +138,7 @@ export class EndChecks extends Check {
     // This light is told never to be switched on first, whatever its controller wants.
     if (kind === "light" && leadIn === "never") return;
     if (isNeverShown(probe.readings, probe.settings, probe.word)) return;
+    if (this.world.scenario.isNovice && isDegree(probe.word ?? "")) return;
     const [end] = probe.results;
     const { outcome, reason, message } = end?.result ?? {};
     // Registers as slow as this leave a command of two steps no time within its max_age.

@@ -7,8 +7,9 @@ import type { Chance } from "./scenario.js";
 export function drawnReadings(chance: Chance): readonly ReadingName[] {
   if (!chance.hits(0.5)) return [];
   const drawn = readingNames.filter(() => chance.hits(0.3));
-  // An address that says how far it is open never shows the mode.
-  return drawn.includes("actual_positions") ? drawn.filter((name) => name !== "mode_stays") : drawn;
+  // An address that says how far it is open, or that holds no degree at all, never shows the mode of one.
+  const isOther = drawn.includes("actual_positions") || drawn.includes("degrees_apart");
+  return isOther ? drawn.filter((name) => name !== "mode_stays") : drawn;
 }
 
 const windows = ["skylight", "shade_curtain", "thermal_curtain", "side_vent", "positioner"] as const;

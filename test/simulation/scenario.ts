@@ -64,6 +64,8 @@ export interface Scenario {
   readonly configuration: Configuration;
   /** What the platform takes otherwise of the interface's words. */
   readonly readings: readonly ReadingName[];
+  /** Has not found out that a degree has an address of its own, and does what results say. */
+  readonly isNovice: boolean;
   readonly controllers: number;
   readonly profile: ProfileName;
   readonly registerLagMs: number;
@@ -112,12 +114,22 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
   const locksPerHour = isLimited && limits.hits(0.6) ? limits.logUniform(0.3, 6) : 0;
   const chances = isLimited ? { limits, statuses: new Chance(seed, "statuses") } : null;
   const readings = drawnReadings(new Chance(seed, "readings"));
-  const configuration = await configurationOf(chance, controllers, actuators, chances, new Set(readings));
+  const isNovice = readings.includes("degrees_apart") && new Chance(seed, "novice").hits(0.6);
+  if (isNovice) exists.push("a user who does what the bridge says");
+  const configuration = await configurationOf(
+    chance,
+    controllers,
+    actuators,
+    chances,
+    new Set(readings),
+    isNovice,
+  );
   const drawn = {
     seed,
     lengthMs: hours * hourMs,
     configuration,
     readings,
+    isNovice,
     controllers,
     profile: chance.of(plainProfileNames),
     registerLagMs: maybe("slow registers", () => chance.logUniform(500, 30_000)) || 300,

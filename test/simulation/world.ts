@@ -1,3 +1,4 @@
+import type { Configuration } from "../../src/config/schema.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import { createControl, type SimulatorControl } from "../../src/simulator/control.js";
 import type { HeldValue } from "../../src/simulator/device.js";
@@ -81,6 +82,8 @@ const epoch = Date.parse("2026-03-01T08:00:00Z");
 /** The simulated world of one seed: time, network, platform, disk, broker, people, and one bridge after the other. */
 export class World {
   readonly scenario: Scenario;
+  /** What the next run is started with. */
+  configuration: Configuration;
   readonly time = worldTime();
   readonly wall: WallClock;
   readonly journalist: Journalist;
@@ -115,6 +118,7 @@ export class World {
   constructor(scenario: Scenario) {
     const { seed } = scenario;
     this.scenario = scenario;
+    this.configuration = scenario.configuration;
     this.calmFrom = scenario.lengthMs - calmMs;
     this.bridgeChance = new Chance(seed, "bridge");
     this.linkChance = new Chance(seed, "link");
