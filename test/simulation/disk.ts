@@ -5,6 +5,7 @@ import type { VirtualTime } from "../support/virtual-clock.js";
 import type { WallClock } from "./time.js";
 
 interface StoredFile {
+  readonly number: number;
   bytes: Buffer;
   length: number;
   /** What would survive a power cut, from the start of the file. */
@@ -15,7 +16,6 @@ interface StoredFile {
   isNameSynced: boolean;
   /** When the kernel will have written the name by itself. */
   readonly nameFlushedAt: number;
-  isLinked: boolean;
 }
 
 /** A command record, one that it took over read-backs, or an outcome found in bytes that were written. */
@@ -58,6 +58,7 @@ export class SimulatedDisk {
   readonly #wall: WallClock;
   readonly #chance: Chance;
   #marks: Mark[] = [];
+  #count = 0;
 
   constructor(time: VirtualTime, wall: WallClock, chance: Chance) {
     this.#time = time;
@@ -78,8 +79,7 @@ export class SimulatedDisk {
         this.#files.set(to, file);
       },
       remove: (path) =>
-        this.#with(path, (file) => {
-          file.isLinked = false;
+        this.#with(path, () => {
           this.#files.delete(path);
         }),
       syncDirectory: async () => {
@@ -148,7 +148,9 @@ export class SimulatedDisk {
     if (file === undefined) {
       if (flags === "r") throw trouble("ENOENT");
       if (this.full) throw trouble("ENOSPC");
+      this.#count += 1;
       file = {
+        number: this.#count,
         bytes: Buffer.alloc(64 * 1024),
         length: 0,
         syncedLength: 0,
@@ -156,7 +158,6 @@ export class SimulatedDisk {
         flushes: [],
         isNameSynced: false,
         nameFlushedAt: this.#time.now + kernelFlushMs,
-        isLinked: true,
       };
       this.#files.set(path, file);
     } else if (flags === "wx") throw trouble("EEXIST");
@@ -264,5 +265,5 @@ function carriedOpen(line: string): readonly string[] {
 const factsOf = (file: StoredFile): FileFacts => ({
   bytes: file.length,
   modifiedAt: file.modifiedAt,
-  links: file.isLinked ? 1 : 0,
+  identity: String(file.number),
 });
