@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline/promises";
 import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
 import { hashPassword } from "../runtime/passwords.js";
 import { clashes, sharedAnnouncements, sharedControllers } from "../config/clashes.js";
 import { isFleetFile, loadFleet } from "../config/fleet.js";
@@ -13,6 +13,7 @@ import { systemClock, systemRandom } from "../runtime/clock.js";
 import { GoneAway, inLanguage, terminalDialogue, usualBrokers } from "../setup/init/questions.js";
 import { type GivenOptions, givenAnswers } from "../setup/init/given-answers.js";
 import { triedAnswers, writeConfigurationOf, writeFirstConfiguration } from "../setup/init/init.js";
+import { readText } from "../runtime/file-system.js";
 import { createLogger } from "../runtime/log.js";
 import { languageOf, refuseToOverwrite, sayProblems } from "./common.js";
 import {
@@ -22,19 +23,23 @@ import {
   exitCodes,
   programVersion,
   type ProcessContext,
+  unlessStopped,
 } from "./context.js";
 
 /** `greenhouse2mqtt check`: every problem of every file on stdout, one a line, and clashes between several files. */
 export async function check(
-  { env, out, speech }: ProcessContext,
+  context: ProcessContext,
   files: readonly string[],
   { config }: CommonOptions,
 ): Promise<void> {
+  const { env, out, speech } = context;
   const say = (text: string) => out(`${speech.tell(text)}\n`);
   const named = files.length > 0 ? files : [config];
   const [only = ""] = named;
-  if (named.length === 1 && (await isFleetFile(only))) return checkFleet({ env, out, speech }, only);
-  const results = await Promise.all(named.map((file) => loadConfiguration(file, { env })));
+  const isFleet = named.length === 1 && (await unlessStopped(isFleetFile(only), context));
+  if (isFleet) return checkFleet({ env, out, speech }, only);
+  const loading = Promise.all(named.map((file) => loadConfiguration(file, { env })));
+  const results = await unlessStopped(loading, context);
   const loaded = results.flatMap((result) => (result.ok ? [result] : []));
   const problems = [
     ...results.flatMap((result) => (result.ok ? [] : result.problems)),
@@ -77,7 +82,7 @@ export async function schema(
   { out }: ProcessContext,
   { example = false }: { readonly example?: boolean },
 ): Promise<void> {
-  if (example) out(await readFile(new URL("../../config.example.yaml", import.meta.url), "utf8"));
+  if (example) out(await readText(fileURLToPath(new URL("../../config.example.yaml", import.meta.url))));
   else out(`${JSON.stringify(jsonSchema(), null, 2)}\n`);
 }
 
@@ -155,7 +160,7 @@ export async function init(context: ProcessContext, options: InitOptions): Promi
 }
 
 const answersIn = (file: string): Promise<string> =>
-  readFile(file, "utf8").catch((error: unknown) => {
+  readText(file).catch((error: unknown) => {
     throw new CommandFailure(`${file} cannot be read: ${String(error)}`, exitCodes.usage);
   });
 

@@ -41,6 +41,21 @@ export function programVersion(): string {
   return typeof version === "string" ? version : "unknown";
 }
 
+/** What came of some work, unless the program is to end first: a disk that does not answer holds no command for ever. */
+export async function unlessStopped<Result>(
+  work: Promise<Result>,
+  { stop }: Pick<ProcessContext, "stop">,
+): Promise<Result> {
+  work.catch(() => undefined);
+  const done = new AbortController();
+  const stopped = new Promise<never>((_, reject) => {
+    const onStop = () => reject(new CommandFailure("stopped"));
+    if (stop.aborted) onStop();
+    else stop.addEventListener("abort", onStop, { signal: done.signal });
+  });
+  return Promise.race([work, stopped]).finally(() => done.abort());
+}
+
 /** When a command that only has output to offer ends: it was stopped, or its output is not read. */
 export const endOfUse = ({ stop, outputEnded }: ProcessContext): AbortSignal =>
   outputEnded === undefined ? stop : AbortSignal.any([stop, outputEnded]);

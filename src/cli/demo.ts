@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, isIP } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +10,7 @@ import type { Configuration } from "../config/schema.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { addressOf, sshHint } from "../http/entrance.js";
+import { readText } from "../runtime/file-system.js";
 import { isLoopback } from "../runtime/sockets.js";
 import { commandSentences } from "../commands/endings.js";
 import { adjustableLogs, createLogger, isText, RecentLog } from "../runtime/log.js";
@@ -331,7 +332,7 @@ export async function simulate(
 }
 
 async function parsedFile(file: string): Promise<unknown> {
-  const text = await readFile(file, "utf8").catch(() => null);
+  const text = await readText(file).catch(() => null);
   if (text === null) throw new CommandFailure(`${file}: cannot be read; check the path`, exitCodes.usage);
   try {
     return JSON.parse(text);

@@ -1,9 +1,9 @@
-import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { type ParameterGroup, scannedTypes } from "../greenhouse/device-types.js";
 import { systemClock } from "../runtime/clock.js";
 import type { Configuration } from "../config/schema.js";
 import { parseDuration } from "../runtime/duration.js";
+import { readText } from "../runtime/file-system.js";
 import { discover as discoverAccount, type DiscoverRequest } from "../setup/discover/discover.js";
 import { ScanEnded } from "../setup/discover/survey.js";
 import { Meter } from "../setup/discover/progress.js";
@@ -85,7 +85,7 @@ export async function* discoverSteps(
 ): AsyncGenerator<DiscoverStep> {
   const unseen = { write: () => true };
   const scan = async (tell: (step: DiscoverStep) => void) => {
-    const text = await readFile(file, "utf8");
+    const text = await readText(file);
     const perMinute = configuration.platform.requests_per_minute;
     const meter = new Meter(unseen, systemClock, perMinute, (done, total) => tell({ done, total }));
     const request = {
@@ -126,7 +126,7 @@ async function requestFor(
 ): Promise<DiscoverRequest> {
   const compare = async (file: string) => {
     const known = await readConfiguration({ ...options, config: file }, context);
-    return { file, configuration: known, text: await readFile(file, "utf8") };
+    return { file, configuration: known, text: await readText(file) };
   };
   return {
     configuration,

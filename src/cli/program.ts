@@ -1,3 +1,4 @@
+import { cwd } from "node:process";
 import { Command, CommanderError } from "commander";
 import { addCommands, commonOptions, rootHelp } from "./commands.js";
 import { languageOf, Speech } from "./speech.js";
@@ -82,6 +83,7 @@ function program(context: ProcessContext): Command {
     .addHelpText("after", () => tell(rootHelp));
   for (const option of commonOptions()) root.addOption(option);
   root.hook("preAction", (_, command) => {
+    requireWorkingDirectory();
     for (const [name, value] of Object.entries<unknown>(root.opts()))
       command.setOptionValueWithSource(name, value, root.getOptionValueSource(name));
     const isOfFleet = command.name() === "fleet" || root.getOptionValue("account") !== undefined;
@@ -90,6 +92,18 @@ function program(context: ProcessContext): Command {
   });
   addCommands(root, context);
   return root;
+}
+
+/** Every path that does not begin at the root begins there. From here on Node remembers it, should it vanish under the program. */
+function requireWorkingDirectory(): void {
+  try {
+    cwd();
+  } catch {
+    throw new CommandFailure(
+      "the folder that this was started in has gone, or another disk is mounted over it; change into one that is there (cd) and try again",
+      exitCodes.usage,
+    );
+  }
 }
 
 /** The part of `process` that errors which nobody caught come through. */

@@ -367,7 +367,7 @@ async function accountFiles(
 ): Promise<{ readonly files: readonly AccountFile[]; readonly problems: readonly Problem[] }> {
   let names: readonly string[];
   try {
-    names = await readdir(folder);
+    names = await readdir(resolve(folder));
   } catch {
     return {
       files: [],
