@@ -9,6 +9,7 @@ import {
   findingsOf,
   type LoadedConfiguration,
   loadConfiguration,
+  mostConfigurationBytes,
   readFile,
   type ReadFile,
   readSecrets,
@@ -182,9 +183,8 @@ const nothing: FleetFiles = { fleet: null, accounts: new Map(), refused: [], pro
 
 /** Whether this is the file of a fleet and not of one account. */
 export async function isFleetFile(file: string, reads: ReadFile = readFile): Promise<boolean> {
-  const read = await readYaml(file, reads);
-  if (!read.ok) return false;
-  return /^(?:accounts|defaults|shard)\s*:/m.test(read.source.text);
+  const content = await reads(file, mostConfigurationBytes);
+  return content.ok && /^(?:accounts|defaults|shard)\s*:/m.test(Buffer.from(content.bytes).toString("utf8"));
 }
 
 /** The part of the accounts that this process runs. */

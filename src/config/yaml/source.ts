@@ -100,16 +100,29 @@ function compose(tokens: CST.Token[], end: number): Document.Parsed[] {
 
 /** Offset of the first collection below the allowed depth; walked without recursion. */
 function deepToken(tokens: readonly CST.Token[]): number | null {
-  let level: readonly CST.Token[] = tokens;
-  for (let depth = 0; depth <= deepest; depth += 1) level = level.flatMap(within);
-  const [first] = level;
-  return first === undefined ? null : "offset" in first ? first.offset : 0;
+  const left = tokens.map((token) => ({ token, depth: 0 }));
+  let first: number | null = null;
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { token, depth } = next;
+    if (depth > deepest) {
+      const offset = "offset" in token ? token.offset : 0;
+      first = Math.min(first ?? offset, offset);
+    } else within(token, (inner) => left.push({ token: inner, depth: depth + 1 }));
+  }
+  return first;
 }
 
-function within(token: CST.Token): CST.Token[] {
-  if (token.type === "document") return token.value === undefined ? [] : [token.value];
-  if (!("items" in token)) return [];
-  return token.items.flatMap((item) => [item.key ?? [], "value" in item ? (item.value ?? []) : []].flat());
+/** The collections and documents in a token; scalars hold none. */
+function within(token: CST.Token, found: (inner: CST.Token) => void): void {
+  const take = (inner: CST.Token | null | undefined) => {
+    if (inner && ("items" in inner || inner.type === "document")) found(inner);
+  };
+  if (token.type === "document") take(token.value);
+  if ("items" in token)
+    for (const item of token.items) {
+      take(item.key);
+      take(item.value);
+    }
 }
 
 /** Offsets of the keys and values of a document, by path. */
