@@ -37,7 +37,7 @@ import { clusterSection } from "./sections/cluster.js";
 import { optional, section, text, whole, withDefault } from "./values.js";
 import { readDocument, type Reading } from "./yaml/read-document.js";
 import type { Environment } from "./yaml/references.js";
-import { offsetOf, pathKey, type Source } from "./yaml/source.js";
+import { pathKey, type Source, withCulprit } from "./yaml/source.js";
 
 /** Where keys of the accounts stand that are the same for many. */
 const defaultsKey = "defaults";
@@ -280,12 +280,10 @@ async function readFleetFile(
 
 const placesIn =
   (file: string, source: Source, { places }: Reading) =>
-  ({ path, on, message }: Finding): Problem => ({
-    file,
-    ...source.positionAt(offsetOf(places, path, on)),
-    path: formatPath(path),
-    message,
-  });
+  (finding: Finding): Problem => {
+    const { offset, message } = withCulprit(places, finding);
+    return { file, ...source.positionAt(offset), path: formatPath(finding.path), message };
+  };
 
 const inDefaults =
   ({ places }: Reading, at: (finding: Finding) => Problem): Defaults["problemAt"] =>

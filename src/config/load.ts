@@ -27,7 +27,7 @@ import { doubtsAbout } from "./warnings.js";
 import { unusedOptions } from "./rules/controllers.js";
 import { readDocument, type Reading, type Shape, shapeOf } from "./yaml/read-document.js";
 import { type Environment, type Secrets, secretsIn as namedSecrets } from "./yaml/references.js";
-import { offsetOf, parseSource, pathKey, type Source, type SourceFault } from "./yaml/source.js";
+import { offsetOf, parseSource, pathKey, type Source, type SourceFault, withCulprit } from "./yaml/source.js";
 
 type Issue = z.core.$ZodIssue;
 
@@ -206,32 +206,41 @@ export async function loadConfiguration(
   const { secrets, ...fromSecrets } = await readSecrets(file, source.text, reads);
   const own = readDocument(source, configurationSchema, { env, secrets }, renames);
   const reading = { ...own, value: whole(own.value, under) };
-  const problem = (offset: number, path: Path, message: string): Problem => ({
-    file,
-    ...source.positionAt(offset),
-    path: formatPath(path),
-    message,
-  });
+  const problem = problemsIn(file, source);
   const problemAt = (finding: Finding) =>
     defaultProblem(own, finding, under) ??
-    problem(offsetOf(own.places, finding.path, finding.on), finding.path, finding.message);
+    problem({ ...finding, offset: offsetOf(own.places, finding.path, finding.on) });
+  const wrongAt = (finding: Finding) =>
+    defaultProblem(own, finding, under) ?? problem({ ...finding, ...withCulprit(own.places, finding) });
   const checked = check(reading);
   if (!checked.ok) {
-    const faults = reading.faults.map(({ offset, path, message }) => problem(offset, path, message));
-    const problems = [...fromSecrets.problems, ...faults, ...checked.findings.map(problemAt)];
-    return refuse(file, problems, languageIn(source.text));
+    const wrong = [...fromSecrets.problems, ...reading.faults.map(problem), ...checked.findings.map(wrongAt)];
+    return refuse(file, wrong, languageIn(source.text));
   }
   const configuration = resolvedPaths(checked.configuration, dirname(file));
   const doubts = [
     ...doubtsAbout(configuration, reading.places.keys.has(pathKey(["broker"]))),
     ...doubtsOfFile(file, reading, read.access),
   ];
-  const warnings = inOrder([...doubts.map(problemAt), ...fromSecrets.warnings]);
+  const warnings = inOrder([
+    ...doubts.map(problemAt),
+    ...reading.strays.map(problem),
+    ...fromSecrets.warnings,
+  ]);
   return { ok: true, file, configuration, warnings, problemAt };
 }
 
 const problemsOf = (file: string, { missing, faults }: Extract<TextFile, { ok: false }>) =>
   faults.map((fault) => fileProblem(file, fault.message + (missing ? `; ${startHint}` : ""), fault));
+
+const problemsIn =
+  (file: string, source: Source) =>
+  ({ offset, path, message }: Pick<Finding, "path" | "message"> & { readonly offset: number }): Problem => ({
+    file,
+    ...source.positionAt(offset),
+    path: formatPath(path),
+    message,
+  });
 
 /** Where a value stands that is not in the file itself; null for one that is, and for one that is nowhere. */
 function defaultProblem({ places }: Reading, finding: Finding, under: Defaults | undefined): Problem | null {

@@ -7,7 +7,8 @@ import {
   type ParsedNode,
   Parser,
 } from "yaml";
-import type { Path } from "../problem.js";
+import type { Finding, Path } from "../problem.js";
+import { culprit, type Odd } from "./odd-characters.js";
 
 /* Own words for every syntax error: the parser's may repeat parts of the file, and that part may be a password. */
 const sentences: Partial<Record<ErrorCode, string>> = {
@@ -72,9 +73,11 @@ export function parseSource(text: string): ParsedSource {
   if (document.errors.length > 0)
     return {
       ok: false,
-      faults: document.errors
-        .slice(0, 20)
-        .map((error) => ({ ...positionAt(error.pos[0]), message: syntaxSentence(error.code) })),
+      faults: document.errors.slice(0, 20).map((error) => {
+        const odd = culprit(text, error.pos[0]);
+        const message = [syntaxSentence(error.code), ...(odd === null ? [] : [odd.message])].join("; ");
+        return { ...positionAt(odd?.offset ?? error.pos[0]), message };
+      }),
     };
   if (second !== undefined)
     return fault(second.range[0], "a second document starts here; keep everything in one, without ---");
@@ -129,6 +132,18 @@ function within(token: CST.Token, found: (inner: CST.Token) => void): void {
 export interface Places {
   readonly keys: ReadonlyMap<string, number>;
   readonly values: ReadonlyMap<string, number>;
+  /** Of values that hold one, the character that looks like another, at its offset. */
+  readonly odd: ReadonlyMap<string, Odd>;
+}
+
+/** What is wrong with a value, and the character that may be to blame for it. */
+export function withCulprit(
+  places: Places,
+  finding: Finding,
+): { readonly offset: number; readonly message: string } {
+  const odd = finding.on === "value" ? places.odd.get(pathKey(finding.path)) : undefined;
+  if (odd !== undefined) return { offset: odd.offset, message: `${finding.message}; ${odd.message}` };
+  return { offset: offsetOf(places, finding.path, finding.on), message: finding.message };
 }
 
 export const pathKey = (path: Path): string => JSON.stringify(path);
