@@ -15,6 +15,7 @@ import {
   type CommonOptions,
   exitCodes,
   type ProcessContext,
+  screenOf,
   unlessStopped,
 } from "./context.js";
 
@@ -97,12 +98,16 @@ export function refuseToOverwrite(file: string, remedy: string): void {
  */
 export function loggerFor(
   configuration: Configuration,
-  { err, env }: ProcessContext,
+  context: ProcessContext,
   secrets: () => readonly string[] = () => secretValues(configuration),
   recent?: RecentLog,
 ) {
-  const log = createLogger({ ...configuration.log, secrets, sentences: commandSentences }, err, recent);
-  const ignored = ignoredTlsEnvironment(env);
+  const log = createLogger(
+    { ...configuration.log, secrets, sentences: commandSentences },
+    screenOf(context),
+    recent,
+  );
+  const ignored = ignoredTlsEnvironment(context.env);
   if (ignored !== null) log.warn(ignored);
   return log;
 }

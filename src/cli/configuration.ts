@@ -23,6 +23,7 @@ import {
   exitCodes,
   programVersion,
   type ProcessContext,
+  screenOf,
   unlessStopped,
 } from "./context.js";
 
@@ -99,8 +100,9 @@ export async function passwd(
 }
 
 /** Asked for twice, as what is typed is not shown; null when the person went away. */
-async function readInput(input: Readable, { err, stop, speech }: ProcessContext): Promise<string | null> {
-  const dialogue = inLanguage(terminalDialogue({ input, output: err, stop }), speech.tell);
+async function readInput(input: Readable, context: ProcessContext): Promise<string | null> {
+  const { stop, speech } = context;
+  const dialogue = inLanguage(terminalDialogue({ input, output: screenOf(context), stop }), speech.tell);
   const notEmpty = (answer: string) => (answer === "" ? "it cannot be empty" : null);
   try {
     const password = await dialogue.secret("Password for the embedded broker", notEmpty);
@@ -176,12 +178,12 @@ async function initWeb(context: ProcessContext, { config, dataDir }: CommonOptio
   const { OneTimeCode } = await import("../http/first-operator.js");
   const { serveSetup } = await import("../http/setup-site.js");
   const { webSteps } = await import("../setup/init/web-steps.js");
-  const { env, out, err, speech } = context;
+  const { env, out, speech } = context;
   refuseToOverwrite(config, "move it away, or name another file with -c");
   const code = new OneTimeCode();
   const written = new AbortController();
   const stop = AbortSignal.any([endOfUse(context), written.signal]);
-  const log = createLogger({ level: "info", format: "auto", secrets: () => [] }, err);
+  const log = createLogger({ level: "info", format: "auto", secrets: () => [] }, screenOf(context));
   const say = (text: string) => out(`${speech.tell(text)}\n`);
   const onDone = (call: string) => {
     void systemClock.wait(lastAnswerMs).then(() => written.abort(call));

@@ -11,6 +11,7 @@ import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { addressOf, sshHint } from "../http/entrance.js";
 import { readText } from "../runtime/file-system.js";
+import { inert } from "../runtime/plain-text.js";
 import { isLoopback } from "../runtime/sockets.js";
 import { commandSentences } from "../commands/endings.js";
 import { adjustableLogs, createLogger, isText, RecentLog } from "../runtime/log.js";
@@ -39,6 +40,7 @@ import {
   exitCodes,
   programVersion,
   type ProcessContext,
+  screenOf,
 } from "./context.js";
 import type { Tell } from "./speech.js";
 import { Seen, stormBegins, stormSpeed, tellStorm, withLimits } from "./storm.js";
@@ -90,6 +92,12 @@ export function greeting(
   return tell(lines.join("\n"));
 }
 
+/** What is drawn in colours is not made harmless where it is written. */
+const inertFields = (fields: Fields | null): Fields | null =>
+  JSON.parse(JSON.stringify(fields), (_, value: unknown) =>
+    typeof value === "string" ? inert(value) : value,
+  ) as Fields | null;
+
 /** Shows the readings of one greenhouse once they are there, then whatever happens; with a story, tells that too. */
 async function watchDemo(
   configuration: Configuration,
@@ -103,8 +111,9 @@ async function watchDemo(
   const readings = new Map<string, Fields>();
   const seen = new Seen(base);
   await withBroker(configuration, async (client) => {
-    client.watch(({ topic, payload }) => {
-      const fields = documentOf(payload.toString());
+    client.watch(({ topic: named, payload }) => {
+      const topic = inert(named);
+      const fields = inertFields(documentOf(payload.toString()));
       const [, sensor] = /\/sensor\/([^/]+)\/json$/.exec(topic) ?? [];
       if (sensor !== undefined) readings.set(sensor, fields ?? {});
       else if (!topic.endsWith("/result"))
@@ -312,7 +321,7 @@ export async function simulate(
 ): Promise<void> {
   const log = createLogger(
     { level: options.logLevel ?? "info", format: "auto", secrets: () => [] },
-    context.err,
+    screenOf(context),
   );
   const { port, controllers, seed, speed, language, profile, readings, faults } = options;
   const faultFile = faults === undefined ? undefined : await parsedFile(faults);

@@ -17,6 +17,7 @@ import {
   exitCodes,
   programVersion,
   type ProcessContext,
+  screenOf,
 } from "./context.js";
 
 interface DiscoverOptions extends CommonOptions {
@@ -45,7 +46,7 @@ export async function discover(
   const configuration = await readConfiguration(options, context);
   const request = await requestFor(options, configuration, context);
   const meter = new Meter(
-    context.err,
+    screenOf(context),
     systemClock,
     configuration.platform.requests_per_minute,
     undefined,

@@ -10,6 +10,7 @@ import {
   type ProcessContext,
 } from "./context.js";
 export { endProcess } from "../runtime/ending.js";
+import { inert } from "../runtime/plain-text.js";
 import { stackText } from "../runtime/stack-trace.js";
 import { widthOf } from "../runtime/text-table.js";
 
@@ -133,7 +134,7 @@ interface StandardStream {
 }
 
 /**
- * Output and log as a command may use them. An `error` event without a listener would end the process, so here both
+ * Output and log as a command may use them: nothing that is written obeys what stands in it, and what is drawn does. An `error` event without a listener would end the process, so here both
  * have a listener: the log's trouble is nobody's fault, and a closed pipe (`| head`) ends the output, not the world.
  */
 export function guardStreams(stdout: StandardStream, stderr: StandardStream) {
@@ -145,7 +146,8 @@ export function guardStreams(stdout: StandardStream, stderr: StandardStream) {
     get isTTY() {
       return stderr.isTTY === true;
     },
-    write: (text: string) => stderr.write(text),
+    write: (text: string) => stderr.write(inert(text)),
+    draw: (text: string) => stderr.write(text),
   };
   stdout.on("error", (error) => {
     if (ended.signal.aborted) return;
@@ -156,6 +158,9 @@ export function guardStreams(stdout: StandardStream, stderr: StandardStream) {
   });
   return {
     out: (text: string) => {
+      if (!ended.signal.aborted) stdout.write(inert(text));
+    },
+    draw: (text: string) => {
       if (!ended.signal.aborted) stdout.write(text);
     },
     err,

@@ -76,7 +76,7 @@ const astray = new RegExp(`[${unseen}]|^[${blanks}]|[${blanks}]$|\\u00a0`, "u");
 export interface Odd {
   /** Of the character, in the text. */
   readonly offset: number;
-  /** `"：" (U+FF1A, a full-width colon) stands here; write :` */
+  /** `U+FF1A (a full-width colon) stands here; write :` */
   readonly message: string;
 }
 
@@ -91,11 +91,9 @@ function at(text: string, found: RegExpExecArray | null): Odd | null {
   const known = looks.find(({ from, to }) => code !== undefined && code >= from && code <= to);
   if (found === null || code === undefined || known === undefined) return null;
   const { what, as } = known;
-  const seen = as === null || as === blank ? "" : `"${String.fromCodePoint(code)}" `;
-  const name = `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
-  const named = seen === "" ? `${name}, ${what},` : `${seen}(${name}, ${what})`;
+  const digits = code.toString(16).toUpperCase().padStart(4, "0");
   const remedy = as === null ? "delete it" : `write ${as}`;
-  return { offset: found.index, message: `${named} stands here; ${remedy}` };
+  return { offset: found.index, message: `U+${digits} (${what}) stands here; ${remedy}` };
 }
 
 /** Quoted texts, in which everything may stand, and comments. */
@@ -114,7 +112,7 @@ export function culprit(text: string, offset: number): Odd | null {
     if (tab !== null)
       return {
         offset: from + tab[0].length - 1,
-        message: "U+0009, a tab, stands here; tabs are not allowed as indentation; use blanks",
+        message: "U+0009 (a tab) stands here; write blanks",
       };
     const found = oddIn(line.replace(elsewhere, (hidden) => " ".repeat(hidden.length)));
     if (found !== null) return { ...found, offset: from + found.offset };
