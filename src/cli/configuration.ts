@@ -5,7 +5,9 @@ import { hashPassword } from "../runtime/passwords.js";
 import { clashes, sharedAnnouncements, sharedControllers } from "../config/clashes.js";
 import { isFleetFile, loadFleet } from "../config/fleet.js";
 import { loadConfiguration } from "../config/load.js";
+import { atValue } from "../config/problem.js";
 import { jsonSchema } from "../config/schema.js";
+import { zoneProblem } from "../config/values.js";
 import { groupSentences } from "../config/rules/groups.js";
 import { limitSentences } from "../config/rules/limits.js";
 import { costSentence, curtainSentences, sparkplugSentences } from "../config/warnings.js";
@@ -42,7 +44,11 @@ export async function check(
   const loading = Promise.all(named.map((file) => loadConfiguration(file, { env })));
   const results = await unlessStopped(loading, context);
   const loaded = results.flatMap((result) => (result.ok ? [result] : []));
+  const zones = zoneProblem();
   const problems = [
+    ...loaded.flatMap(({ problemAt }) =>
+      zones === null ? [] : [problemAt(atValue(["platform", "time_zone"], zones))],
+    ),
     ...results.flatMap((result) => (result.ok ? [] : result.problems)),
     ...clashes(loaded),
     ...sharedControllers(loaded),

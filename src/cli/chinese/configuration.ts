@@ -46,6 +46,10 @@ export const configurationPairs: readonly Pair[] = [
   ["unknown key{}{}", "没有这个键{1}{2}"],
   ["U+{} ({}) stands here; {}", "此处是 U+{1}（{2}）；{3}"],
   ["U+0009 (a tab) stands here; write blanks", "此处是 U+0009（制表符）；请写空格"],
+  [
+    "this Node.js knows no time zones, as where it was built without their table (ICU); install the usual one from https://nodejs.org",
+    "这个 Node.js 不认识任何时区（构建时没有带时区表 ICU）；请从 https://nodejs.org 安装通常的版本",
+  ],
   ["write {}", "请写 {1}"],
   ["delete it", "请删去"],
   ['{}, or put the key in "quotes" where it is meant', "{1}；确实要用时请把键放在引号里"],
