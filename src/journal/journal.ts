@@ -142,6 +142,8 @@ export class Journal {
       limits: this.#limits,
       log: options.log,
       admit: options.admit,
+      boot: this.boot,
+      isCopy: options.isCopy,
       stamp: () => this.#stamp(),
       onUnread: () => this.#onUnread?.(),
       onWrittenAgain: () => this.#onWrittenAgain?.(),
@@ -418,6 +420,8 @@ export interface JournalOptions {
    * where another process changes them.
    */
   readonly admit?: () => Promise<void>;
+  /** The files are a copy of what is kept elsewhere, so that what they lack was never kept. */
+  readonly isCopy?: boolean;
   /** Resolves when what is not durable may be written; at the end of the current task when absent. */
   readonly turn?: () => Promise<void>;
 }

@@ -110,7 +110,7 @@ export async function openJournal({ dataDir, clock, log, original }: Opening): P
     log,
     boot,
     ...own,
-    ...(original && { limits: { retryMs: originalRetryMs } }),
+    ...(original && { limits: { retryMs: originalRetryMs }, isCopy: true }),
     // A command's first request leaves before its record does; both are awaited before its POST.
     turn: nextTurn,
   });

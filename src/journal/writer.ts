@@ -129,17 +129,23 @@ export interface Written {
 }
 
 /**
- * What the files have of the records of this run. `behind`: they lack some that were written, as where an empty folder or an older copy
- * has taken their place. `foreign`: another process has written since.
+ * What the files have of what this run (`boot`) knows, of which `known` is the newest record; null where it has looked at none yet.
+ * `behind`: they lack some, as where an empty folder or an older copy has taken their place. `foreign`: another process has written
+ * since, or before where there was no directory when this run began.
  */
 export function standingOfFiles(
-  written: Newest | null,
+  known: Newest | null,
   found: Newest | null,
+  boot: string,
 ): "complete" | "behind" | "foreign" {
-  if (written === null) return "complete";
-  if (found === null || found.seq < written.seq) return "behind";
-  return found.boot === written.boot ? "complete" : "foreign";
+  if (known === null) return "complete";
+  const through = found?.seq ?? 0;
+  if (through < known.seq) return "behind";
+  return through === known.seq || found?.boot === boot ? "complete" : "foreign";
 }
+
+/** Where nothing was found. */
+const nothingFound: Newest = { seq: 0, boot: "" };
 
 /** So much of what this run wrote is held, to be written again where it has got lost. */
 const mostHeldBytes = 256 * 1024;
@@ -149,6 +155,8 @@ interface WriterParts {
   readonly limits: RetentionLimits;
   readonly log: Logger;
   readonly admit?: (() => Promise<void>) | undefined;
+  readonly boot: string;
+  readonly isCopy?: boolean | undefined;
   readonly stamp: () => Omit<Stamp, "seq">;
   /** Told once, when there is a `readProblem`. */
   readonly onUnread: () => void;
@@ -190,7 +198,7 @@ export class JournalWriter {
   #beginNew = false;
   /** How much of the newest file says what the older ones had to say. */
   #carriedBytes = 0;
-  /** The newest record of this run that the kernel took, and the newest lines with their numbers. */
+  /** The newest record that this run has read or written, and the newest lines that it wrote, with their numbers. */
   #newest: Newest | null = null;
   #held: { readonly seq: number; readonly line: Uint8Array }[] = [];
   #heldBytes = 0;
@@ -215,10 +223,14 @@ export class JournalWriter {
     const barred = await this.#refusal();
     const scan = await this.#scan();
     this.sequence = Math.max(this.sequence, ...scan.segments.map(({ sequence }) => sequence));
-    const standing = standingOfFiles(this.#newest, scan.newest);
+    const { isCopy = false, boot } = this.#parts;
+    const standing = isCopy ? "complete" : standingOfFiles(this.#newest, scan.newest, boot);
     if (standing === "foreign") this.#unread(new WrittenByOthers(this.#directory));
     const isBehind = standing === "behind";
-    if (!isBehind) this.history = scan.history;
+    if (!isBehind) {
+      this.history = scan.history;
+      this.#newest = scan.newest ?? nothingFound;
+    }
     // From the first record on this version says itself what must be remembered.
     this.#beginNew ||= !isBehind && scan.history.isEarlier;
     this.unreadable = scan.segments.reduce((sum, segment) => sum + segment.unreadable, 0);
@@ -297,7 +309,8 @@ export class JournalWriter {
       return scan;
     } catch (error) {
       // Where no directory ever was there is nothing to know.
-      if (!this.#hasRead && errorCode(error) !== "ENOTDIR")
+      if (errorCode(error) === "ENOTDIR") this.#newest ??= nothingFound;
+      else if (!this.#hasRead)
         this.#unread(
           error instanceof JournalUnreadable ? error : new JournalUnreadable(this.#directory, error),
         );
@@ -345,7 +358,7 @@ export class JournalWriter {
       ...this.history.parts(),
     };
     await file.write(encodeLine(checkpoint));
-    if (this.#newest !== null) this.#newest = { seq, boot: checkpoint.boot };
+    this.#newest = { seq, boot: checkpoint.boot };
     this.history.add(checkpoint);
     this.#carriedBytes = file.bytes;
     await this.retention.prune();

@@ -181,6 +181,22 @@ describe("where a data directory", () => {
   });
 });
 
+it("a directory that was not there at the start, and holds records when it comes, says that this run does not know them", async () => {
+  const { dataDir, opened } = await working();
+  await opened.close();
+  await rename(dataDir, `${dataDir}.away`);
+  await writeFile(dataDir, "in the way");
+  const clock = stillClock();
+  const next = await openLocked({ dataDir, clock, log: capturedLog().log });
+  expect(next.journal.state().available).toBe(false);
+  await rm(dataDir);
+  await rename(`${dataDir}.away`, dataDir);
+  await clock.advance(1_000);
+  await next.journal.append(taken("next"), durable);
+  expect(next.journal.readProblem?.message).toContain("Another process has written");
+  await next.close();
+});
+
 describe("the folder at the path of a data directory", () => {
   const home: Home = { disks: new Set([2, 3]), beneath: new Set([1, 2]) };
 
@@ -196,14 +212,19 @@ describe("the folder at the path of a data directory", () => {
 it.each([
   [null, null, "complete"],
   [null, { seq: 9, boot: "b" }, "complete"],
+  [{ seq: 0, boot: "" }, null, "complete"],
+  [{ seq: 0, boot: "" }, { seq: 3, boot: "a" }, "complete"],
+  [{ seq: 0, boot: "" }, { seq: 3, boot: "b" }, "foreign"],
+  [{ seq: 3, boot: "b" }, { seq: 3, boot: "b" }, "complete"],
+  [{ seq: 3, boot: "b" }, { seq: 2, boot: "b" }, "behind"],
   [{ seq: 5, boot: "a" }, null, "behind"],
   [{ seq: 5, boot: "a" }, { seq: 4, boot: "a" }, "behind"],
   [{ seq: 5, boot: "a" }, { seq: 4, boot: "b" }, "behind"],
   [{ seq: 5, boot: "a" }, { seq: 5, boot: "a" }, "complete"],
   [{ seq: 5, boot: "a" }, { seq: 7, boot: "a" }, "complete"],
   [{ seq: 5, boot: "a" }, { seq: 7, boot: "b" }, "foreign"],
-] as const)("files of a run that wrote %j and hold %j are %s", (written, found, standing) =>
-  expect(standingOfFiles(written, found)).toBe(standing),
+] as const)("files of a run that knows %j and that hold %j are %s", (known, found, standing) =>
+  expect(standingOfFiles(known, found, "a")).toBe(standing),
 );
 
 describe("small files of a run", () => {
