@@ -51,6 +51,8 @@ export class SimulatedDisk {
   full = false;
   /** Probability of one fsync failing. */
   syncFailure = 0;
+  /** While set, the directory is not where it was: what is open stays open, and no name leads to a file. */
+  gone = false;
   /** How often the machine itself has ended. */
   powerCuts = 0;
   readonly #files = new Map<string, StoredFile>();
@@ -72,7 +74,7 @@ export class SimulatedDisk {
       open: (path, flags) => this.#open(path, flags, clock),
       list: (directory) => Promise.resolve(this.#list(directory)),
       facts: (path) => this.#with(path, (file) => factsOf(file)),
-      makeDirectory: () => Promise.resolve(false),
+      makeDirectory: () => (this.gone ? Promise.reject(trouble("ENOENT")) : Promise.resolve(false)),
       rename: async (from, to) => {
         const file = await this.#with(from, (found) => found);
         this.#files.delete(from);
@@ -132,18 +134,20 @@ export class SimulatedDisk {
   }
 
   #list(directory: string): readonly string[] {
+    if (this.gone) return [];
     return [...this.#files.keys()].flatMap((path) =>
       path.startsWith(`${directory}/`) ? [path.slice(directory.length + 1)] : [],
     );
   }
 
   #with<T>(path: string, use: (file: StoredFile) => T): Promise<T> {
-    const file = this.#files.get(path);
+    const file = this.gone ? undefined : this.#files.get(path);
     return file ? Promise.resolve(use(file)) : Promise.reject(trouble("ENOENT"));
   }
 
   async #open(path: string, flags: "r" | "a" | "wx", clock: Clock): Promise<OpenFile> {
     await Promise.resolve();
+    if (this.gone) throw trouble("ENOENT");
     let file = this.#files.get(path);
     if (file === undefined) {
       if (flags === "r") throw trouble("ENOENT");
@@ -246,7 +250,8 @@ export class SimulatedDisk {
 
   #synced(file: StoredFile, length: number): void {
     file.syncedLength = Math.max(file.syncedLength, Math.min(length, file.length));
-    if (!this.#hasLastingName(file)) return;
+    // Nobody who looks for it finds it.
+    if (this.gone || !this.#hasLastingName(file)) return;
     this.#marks = this.#marks.filter((mark) => {
       if (mark.file !== file || mark.end > file.syncedLength) return true;
       this.durable.add(mark.key);
