@@ -144,10 +144,17 @@ function thin(file) {
   writeFileSync(file, JSON.stringify({ version: 3, sources, names: [], mappings: encode(lines) }));
 }
 
+/** What is run, with the version of Node.js that the package asks for. */
+function entry() {
+  const { engines } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const text = readFileSync(join(root, "build/entry.js"), "utf8");
+  return text.replaceAll("0.0.0", engines.node.replace(/^>=/, ""));
+}
+
 /** Writes the program to `folder`, where `main.js` is what is run, and returns its chunks. `plugins` see each module first. */
 export async function bundle({ folder, plugins = [] }) {
   const chunks = await write(
-    { input: { main: "src/main.ts" }, plugins: [...plugins, replacements] },
+    { input: { "program/start": "src/main.ts" }, plugins: [...plugins, replacements] },
     {
       dir: folder,
       chunkFileNames: "program/[name].js",
@@ -159,6 +166,7 @@ export async function bundle({ folder, plugins = [] }) {
   );
   for (const { sourcemapFileName } of chunks)
     if (sourcemapFileName !== null) thin(join(folder, sourcemapFileName));
+  writeFileSync(join(folder, "main.js"), entry());
   return chunks;
 }
 

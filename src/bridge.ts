@@ -40,7 +40,7 @@ import { type Topics, topicsUnder } from "./mqtt/topics.js";
 import type { SharedHosts } from "./platform/shared.js";
 import { createPlatform, type PlatformClient, type PlatformOutside } from "./platform/client.js";
 import { untilAborted, abortReason, type Clock, every, type Random } from "./runtime/clock.js";
-import { type Files, textFile } from "./runtime/file-system.js";
+import { type Files, FilesOfRun, textFile } from "./runtime/file-system.js";
 import { type Gaps, watchGaps } from "./runtime/gaps.js";
 import type { Logger, RecentLog } from "./runtime/log.js";
 import type { ServiceManager } from "./runtime/systemd.js";
@@ -146,7 +146,10 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
     const serving = isServed ? await loadServing() : null;
     const hasWays = Object.keys(configuration.notify.ways).length > 0;
     const notifying = hasWays ? await loadNotifying() : null;
-    const given = { ...options, live, journal, broker, crashLoop, serving, notifying, gaps, signal };
+    const files = new FilesOfRun(configuration.data_dir, options.outside?.files);
+    journal.onWrittenAgain(() => void files.writeAgain());
+    const made = { journal, files, broker, crashLoop, serving, notifying, gaps };
+    const given = { ...options, live, ...made, signal };
     const bridge = joinParts(given);
     journal.compareClock(bridge.platform.clockSkewMs);
     try {
@@ -226,6 +229,7 @@ interface Given extends BridgeOptions {
   readonly live: LiveSettings;
   readonly journal: Journal;
   readonly gaps: Gaps;
+  readonly files: FilesOfRun;
   /** Null where another one is configured. */
   readonly broker: EmbeddedBroker | null;
   /** What is to be told of a crash loop; null for none. */
@@ -343,8 +347,8 @@ export interface Reading {
 }
 
 /** A small file of the data directory. */
-const smallFile = ({ configuration, outside }: Given, name: string) =>
-  textFile(configuration.data_dir, name, outside?.files);
+const smallFile = ({ configuration, files }: Given, name: string) =>
+  textFile(configuration.data_dir, name, files);
 
 /** What asks the platform, and holds what it showed. */
 function joinReading(above: Given & Link): Reading {
@@ -357,7 +361,7 @@ function joinReading(above: Given & Link): Reading {
     dataDir: configuration.data_dir,
     onLink: (link) => watch.onFacts(link.host, link),
     onMixedUp: (request, device) => watch.mixedUp(request, device),
-    files: outside?.files,
+    files: above.files,
     outside: outside?.platform,
     shared: sharedHosts,
   });

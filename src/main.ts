@@ -32,7 +32,7 @@ process.on("SIGHUP", hangUp);
 keepCompiled();
 
 const { endProcess, endUncaught, guardStreams, runProgram } = await import("./cli/program.js");
-const { out, err, outputEnded, exitCode } = guardStreams(process.stdout, process.stderr);
+const { out, draw, err, outputEnded, exitCode } = guardStreams(process.stdout, process.stderr);
 endUncaught(process, err);
 // Only by then is it known that the last words could not be written either.
 process.on("exit", (code) => {
@@ -41,6 +41,7 @@ process.on("exit", (code) => {
 const ended = runProgram(process.argv, {
   env: process.env,
   out,
+  draw,
   err,
   isTerminal: process.stdout.isTTY,
   stop: stop.signal,

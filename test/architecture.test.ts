@@ -399,6 +399,9 @@ describe("imports", () => {
   });
 });
 
+const moduleOf = (node: ts.ImportSpecifier): string =>
+  node.parent.parent.parent.moduleSpecifier.getText().slice(1, -1);
+
 /** Files that import each other in circles, types counted, each circle once. */
 function circlesOfFiles(): readonly string[] {
   const importsOfFile = new Map(
@@ -471,6 +474,25 @@ describe("house rules", () => {
       }),
     );
     expect([...typed, ...switches]).toEqual([]);
+  });
+
+  it("what may never end is begun in src/runtime/file-system.ts alone: folders with those above them, and files of others", () => {
+    const bounded = "runtime/file-system.ts";
+    const waiting = /^(?:readFile|readFileSync|createReadStream|mkdirSync|watch|watchFile)$/;
+    // Of the installed program, and of the kernel.
+    const own = ["runtime/stack-trace.ts", "cli/context.ts", "http/server.ts"];
+    const found = offences(
+      sources.filter(({ path }) => path !== bounded && !own.includes(path)),
+      (node) => {
+        if (ts.isImportSpecifier(node) && /^node:fs/.test(moduleOf(node)))
+          return waiting.test((node.propertyName ?? node.name).text) ? node.name.text : null;
+        const isRecursive =
+          ts.isCallExpression(node) && /(?:^|\.)mkdir(?:Sync)?$/.test(node.expression.getText());
+        return isRecursive && /recursive/.test(node.getText()) ? "mkdir with recursive" : null;
+      },
+    );
+    const recursive = sources.filter(({ text }) => /mkdir\w*\([^;]*recursive: true/.test(text));
+    expect([found, recursive.map(({ path }) => path)]).toEqual([[], []]);
   });
 
   it("time, timers and chance come from src/runtime alone", () => {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { userInfo } from "node:os";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { commandSentences } from "../commands/endings.js";
 import { type ConfigurationResult, loadConfiguration, secretValues } from "../config/load.js";
 import { type Problem, toldProblem } from "../config/problem.js";
@@ -10,7 +10,14 @@ import { createPlatform, type PlatformClient } from "../platform/client.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
 import { createLogger, type RecentLog } from "../runtime/log.js";
 import { ignoredTlsEnvironment } from "../runtime/sockets.js";
-import { CommandFailure, type CommonOptions, exitCodes, type ProcessContext } from "./context.js";
+import {
+  CommandFailure,
+  type CommonOptions,
+  exitCodes,
+  type ProcessContext,
+  screenOf,
+  unlessStopped,
+} from "./context.js";
 
 /* What commands have in common; loaded with the first of them that is called. */
 
@@ -32,9 +39,9 @@ export async function readConfiguration(
 /** The configuration that the options mean: a file, or an account of a fleet. From then on it says which language is spoken. */
 export async function loadNamed(
   options: CommonOptions,
-  { env, speech }: Pick<ProcessContext, "env" | "speech">,
+  { env, speech, stop }: Pick<ProcessContext, "env" | "speech" | "stop">,
 ): Promise<ConfigurationResult> {
-  const result = await loadedFile(options, env);
+  const result = await unlessStopped(loadedFile(options, env), { stop });
   const language = languageOf(result);
   if (language !== undefined) await speech.choose(language);
   return result;
@@ -70,7 +77,11 @@ export function overridden(
     ...configuration.log,
     level: (logLevel ?? configuration.log.level) as Configuration["log"]["level"],
   };
-  return { ...configuration, log, data_dir: dataDir ?? configuration.data_dir };
+  return {
+    ...configuration,
+    log,
+    data_dir: dataDir === undefined ? configuration.data_dir : resolve(dataDir),
+  };
 }
 
 /** Before work that takes minutes, when its result is to become a new file. */
@@ -87,12 +98,16 @@ export function refuseToOverwrite(file: string, remedy: string): void {
  */
 export function loggerFor(
   configuration: Configuration,
-  { err, env }: ProcessContext,
+  context: ProcessContext,
   secrets: () => readonly string[] = () => secretValues(configuration),
   recent?: RecentLog,
 ) {
-  const log = createLogger({ ...configuration.log, secrets, sentences: commandSentences }, err, recent);
-  const ignored = ignoredTlsEnvironment(env);
+  const log = createLogger(
+    { ...configuration.log, secrets, sentences: commandSentences },
+    screenOf(context),
+    recent,
+  );
+  const ignored = ignoredTlsEnvironment(context.env);
   if (ignored !== null) log.warn(ignored);
   return log;
 }

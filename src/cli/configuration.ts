@@ -1,11 +1,13 @@
-import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline/promises";
 import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
 import { hashPassword } from "../runtime/passwords.js";
 import { clashes, sharedAnnouncements, sharedControllers } from "../config/clashes.js";
 import { isFleetFile, loadFleet } from "../config/fleet.js";
 import { loadConfiguration } from "../config/load.js";
+import { atValue } from "../config/problem.js";
 import { jsonSchema } from "../config/schema.js";
+import { zoneProblem } from "../config/values.js";
 import { groupSentences } from "../config/rules/groups.js";
 import { limitSentences } from "../config/rules/limits.js";
 import { costSentence, curtainSentences, sparkplugSentences } from "../config/warnings.js";
@@ -13,6 +15,7 @@ import { systemClock, systemRandom } from "../runtime/clock.js";
 import { GoneAway, inLanguage, terminalDialogue, usualBrokers } from "../setup/init/questions.js";
 import { type GivenOptions, givenAnswers } from "../setup/init/given-answers.js";
 import { triedAnswers, writeConfigurationOf, writeFirstConfiguration } from "../setup/init/init.js";
+import { readText } from "../runtime/file-system.js";
 import { createLogger } from "../runtime/log.js";
 import { languageOf, refuseToOverwrite, sayProblems } from "./common.js";
 import {
@@ -22,21 +25,30 @@ import {
   exitCodes,
   programVersion,
   type ProcessContext,
+  screenOf,
+  unlessStopped,
 } from "./context.js";
 
 /** `greenhouse2mqtt check`: every problem of every file on stdout, one a line, and clashes between several files. */
 export async function check(
-  { env, out, speech }: ProcessContext,
+  context: ProcessContext,
   files: readonly string[],
   { config }: CommonOptions,
 ): Promise<void> {
+  const { env, out, speech } = context;
   const say = (text: string) => out(`${speech.tell(text)}\n`);
   const named = files.length > 0 ? files : [config];
   const [only = ""] = named;
-  if (named.length === 1 && (await isFleetFile(only))) return checkFleet({ env, out, speech }, only);
-  const results = await Promise.all(named.map((file) => loadConfiguration(file, { env })));
+  const isFleet = named.length === 1 && (await unlessStopped(isFleetFile(only), context));
+  if (isFleet) return checkFleet({ env, out, speech }, only);
+  const loading = Promise.all(named.map((file) => loadConfiguration(file, { env })));
+  const results = await unlessStopped(loading, context);
   const loaded = results.flatMap((result) => (result.ok ? [result] : []));
+  const zones = zoneProblem();
   const problems = [
+    ...loaded.flatMap(({ problemAt }) =>
+      zones === null ? [] : [problemAt(atValue(["platform", "time_zone"], zones))],
+    ),
     ...results.flatMap((result) => (result.ok ? [] : result.problems)),
     ...clashes(loaded),
     ...sharedControllers(loaded),
@@ -77,7 +89,7 @@ export async function schema(
   { out }: ProcessContext,
   { example = false }: { readonly example?: boolean },
 ): Promise<void> {
-  if (example) out(await readFile(new URL("../../config.example.yaml", import.meta.url), "utf8"));
+  if (example) out(await readText(fileURLToPath(new URL("../../config.example.yaml", import.meta.url))));
   else out(`${JSON.stringify(jsonSchema(), null, 2)}\n`);
 }
 
@@ -94,8 +106,9 @@ export async function passwd(
 }
 
 /** Asked for twice, as what is typed is not shown; null when the person went away. */
-async function readInput(input: Readable, { err, stop, speech }: ProcessContext): Promise<string | null> {
-  const dialogue = inLanguage(terminalDialogue({ input, output: err, stop }), speech.tell);
+async function readInput(input: Readable, context: ProcessContext): Promise<string | null> {
+  const { stop, speech } = context;
+  const dialogue = inLanguage(terminalDialogue({ input, output: screenOf(context), stop }), speech.tell);
   const notEmpty = (answer: string) => (answer === "" ? "it cannot be empty" : null);
   try {
     const password = await dialogue.secret("Password for the embedded broker", notEmpty);
@@ -155,7 +168,7 @@ export async function init(context: ProcessContext, options: InitOptions): Promi
 }
 
 const answersIn = (file: string): Promise<string> =>
-  readFile(file, "utf8").catch((error: unknown) => {
+  readText(file).catch((error: unknown) => {
     throw new CommandFailure(`${file} cannot be read: ${String(error)}`, exitCodes.usage);
   });
 
@@ -171,12 +184,12 @@ async function initWeb(context: ProcessContext, { config, dataDir }: CommonOptio
   const { OneTimeCode } = await import("../http/first-operator.js");
   const { serveSetup } = await import("../http/setup-site.js");
   const { webSteps } = await import("../setup/init/web-steps.js");
-  const { env, out, err, speech } = context;
+  const { env, out, speech } = context;
   refuseToOverwrite(config, "move it away, or name another file with -c");
   const code = new OneTimeCode();
   const written = new AbortController();
   const stop = AbortSignal.any([endOfUse(context), written.signal]);
-  const log = createLogger({ level: "info", format: "auto", secrets: () => [] }, err);
+  const log = createLogger({ level: "info", format: "auto", secrets: () => [] }, screenOf(context));
   const say = (text: string) => out(`${speech.tell(text)}\n`);
   const onDone = (call: string) => {
     void systemClock.wait(lastAnswerMs).then(() => written.abort(call));

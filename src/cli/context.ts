@@ -1,11 +1,18 @@
 import { readFileSync } from "node:fs";
+import { systemClock, untilAborted } from "../runtime/clock.js";
 import type { Speech } from "./speech.js";
 
 /** The process that a command runs in. */
 export interface ProgramProcess {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
-  readonly err: { readonly isTTY?: boolean; write(text: string): unknown };
+  /** For colours and moves of the cursor of our own: whoever draws makes harmless what comes from outside. */
+  readonly draw?: (text: string) => void;
+  readonly err: {
+    readonly isTTY?: boolean;
+    write(text: string): unknown;
+    draw?(text: string): unknown;
+  };
   readonly isTerminal: boolean;
   /** Aborts on the first SIGINT or SIGTERM. */
   readonly stop: AbortSignal;
@@ -40,6 +47,30 @@ export function programVersion(): string {
     typeof parsed === "object" && parsed !== null && "version" in parsed ? parsed.version : null;
   return typeof version === "string" ? version : "unknown";
 }
+
+/** A disk that answers at all answers sooner. */
+const graceMs = 2_000;
+
+/** What came of reading some files, unless the program is to end meanwhile: a disk that does not answer holds no command for ever. */
+export async function unlessStopped<Result>(
+  work: Promise<Result>,
+  { stop }: Pick<ProcessContext, "stop">,
+): Promise<Result> {
+  const done = new AbortController();
+  const stopped = untilAborted(AbortSignal.any([stop, done.signal]))
+    .then(() => systemClock.wait(graceMs, done.signal))
+    .then(() => {
+      throw new CommandFailure("stopped");
+    });
+  stopped.catch(() => undefined);
+  return Promise.race([work, stopped]).finally(() => done.abort());
+}
+
+/** Standard error for what draws on it: the log with its colours, a line that is drawn over itself, a dialogue. */
+export const screenOf = ({ err }: Pick<ProcessContext, "err">) => ({
+  isTTY: err.isTTY === true,
+  write: (text: string) => (err.draw ?? err.write).call(err, text),
+});
 
 /** When a command that only has output to offer ends: it was stopped, or its output is not read. */
 export const endOfUse = ({ stop, outputEnded }: ProcessContext): AbortSignal =>

@@ -13,8 +13,8 @@ export interface DemoView {
 }
 
 /** Colours are for people who look at a terminal and did not turn them off. */
-export const demoView = ({ out, isTerminal, env, speech }: ProcessContext): DemoView => ({
-  out,
+export const demoView = ({ out, draw = out, isTerminal, env, speech }: ProcessContext): DemoView => ({
+  out: draw,
   tell: speech.tell,
   isColoured: isTerminal && (env["NO_COLOR"] ?? "") === "",
 });

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, isIP } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +10,8 @@ import type { Configuration } from "../config/schema.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { addressOf, sshHint } from "../http/entrance.js";
+import { readText } from "../runtime/file-system.js";
+import { inert } from "../runtime/plain-text.js";
 import { isLoopback } from "../runtime/sockets.js";
 import { commandSentences } from "../commands/endings.js";
 import { adjustableLogs, createLogger, isText, RecentLog } from "../runtime/log.js";
@@ -38,6 +40,7 @@ import {
   exitCodes,
   programVersion,
   type ProcessContext,
+  screenOf,
 } from "./context.js";
 import type { Tell } from "./speech.js";
 import { Seen, stormBegins, stormSpeed, tellStorm, withLimits } from "./storm.js";
@@ -89,6 +92,12 @@ export function greeting(
   return tell(lines.join("\n"));
 }
 
+/** What is drawn in colours is not made harmless where it is written. */
+const inertFields = (fields: Fields | null): Fields | null =>
+  JSON.parse(JSON.stringify(fields), (_, value: unknown) =>
+    typeof value === "string" ? inert(value) : value,
+  ) as Fields | null;
+
 /** Shows the readings of one greenhouse once they are there, then whatever happens; with a story, tells that too. */
 async function watchDemo(
   configuration: Configuration,
@@ -102,8 +111,9 @@ async function watchDemo(
   const readings = new Map<string, Fields>();
   const seen = new Seen(base);
   await withBroker(configuration, async (client) => {
-    client.watch(({ topic, payload }) => {
-      const fields = documentOf(payload.toString());
+    client.watch(({ topic: named, payload }) => {
+      const topic = inert(named);
+      const fields = inertFields(documentOf(payload.toString()));
       const [, sensor] = /\/sensor\/([^/]+)\/json$/.exec(topic) ?? [];
       if (sensor !== undefined) readings.set(sensor, fields ?? {});
       else if (!topic.endsWith("/result"))
@@ -311,7 +321,7 @@ export async function simulate(
 ): Promise<void> {
   const log = createLogger(
     { level: options.logLevel ?? "info", format: "auto", secrets: () => [] },
-    context.err,
+    screenOf(context),
   );
   const { port, controllers, seed, speed, language, profile, readings, faults } = options;
   const faultFile = faults === undefined ? undefined : await parsedFile(faults);
@@ -331,7 +341,7 @@ export async function simulate(
 }
 
 async function parsedFile(file: string): Promise<unknown> {
-  const text = await readFile(file, "utf8").catch(() => null);
+  const text = await readText(file).catch(() => null);
   if (text === null) throw new CommandFailure(`${file}: cannot be read; check the path`, exitCodes.usage);
   try {
     return JSON.parse(text);

@@ -1,9 +1,9 @@
-import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { type ParameterGroup, scannedTypes } from "../greenhouse/device-types.js";
 import { systemClock } from "../runtime/clock.js";
 import type { Configuration } from "../config/schema.js";
 import { parseDuration } from "../runtime/duration.js";
+import { readText } from "../runtime/file-system.js";
 import { discover as discoverAccount, type DiscoverRequest } from "../setup/discover/discover.js";
 import { ScanEnded } from "../setup/discover/survey.js";
 import { Meter } from "../setup/discover/progress.js";
@@ -17,6 +17,7 @@ import {
   exitCodes,
   programVersion,
   type ProcessContext,
+  screenOf,
 } from "./context.js";
 
 interface DiscoverOptions extends CommonOptions {
@@ -45,7 +46,7 @@ export async function discover(
   const configuration = await readConfiguration(options, context);
   const request = await requestFor(options, configuration, context);
   const meter = new Meter(
-    context.err,
+    screenOf(context),
     systemClock,
     configuration.platform.requests_per_minute,
     undefined,
@@ -85,7 +86,7 @@ export async function* discoverSteps(
 ): AsyncGenerator<DiscoverStep> {
   const unseen = { write: () => true };
   const scan = async (tell: (step: DiscoverStep) => void) => {
-    const text = await readFile(file, "utf8");
+    const text = await readText(file);
     const perMinute = configuration.platform.requests_per_minute;
     const meter = new Meter(unseen, systemClock, perMinute, (done, total) => tell({ done, total }));
     const request = {
@@ -126,7 +127,7 @@ async function requestFor(
 ): Promise<DiscoverRequest> {
   const compare = async (file: string) => {
     const known = await readConfiguration({ ...options, config: file }, context);
-    return { file, configuration: known, text: await readFile(file, "utf8") };
+    return { file, configuration: known, text: await readText(file) };
   };
   return {
     configuration,

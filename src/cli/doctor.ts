@@ -29,6 +29,7 @@ import {
   exitCodes,
   programVersion,
   type ProcessContext,
+  screenOf,
 } from "./context.js";
 
 interface DoctorOptions extends CommonOptions {
@@ -138,10 +139,11 @@ function configurationFindings(result: ConfigurationResult, { config }: DoctorOp
 }
 
 /** Lines as they come, with the running check on a terminal; or one JSON document at the end. */
-function reporter({ json = false }: DoctorOptions, { out, err, isTerminal, stop, speech }: ProcessContext) {
+function reporter({ json = false }: DoctorOptions, context: ProcessContext) {
+  const { out, err, isTerminal, stop, speech } = context;
   const findings: Finding[] = [];
   // With the lines in a pipe (`| grep`) both would still end up on the same terminal.
-  const line = new StatusLine(err, !json && isTerminal && err.isTTY === true);
+  const line = new StatusLine(screenOf(context), !json && isTerminal && err.isTTY === true);
   const facts: ReportFacts = {
     version: programVersion(),
     node: process.version,

@@ -32,6 +32,7 @@ import {
   exitCodes,
   programVersion,
   type ProcessContext,
+  screenOf,
 } from "./context.js";
 
 export interface FleetOptions extends CommonOptions {
@@ -248,13 +249,13 @@ const reportOf = (running: Fleet, version: string): FleetReport => ({
   accounts: Object.fromEntries([...running.states()].map(([name, state]) => [name, accountReport(state)])),
 });
 
-const fleetLog = (settings: FleetSettings, { err, env }: ProcessContext): Logger => {
+const fleetLog = (settings: FleetSettings, context: ProcessContext): Logger => {
   // What is secret in the files of the accounts is kept out of their lines by logs of their own.
   const log = createLogger(
     { ...settings.log, secrets: () => settings.secrets, sentences: commandSentences },
-    err,
+    screenOf(context),
   );
-  const ignored = ignoredTlsEnvironment(env);
+  const ignored = ignoredTlsEnvironment(context.env);
   if (ignored !== null) log.warn(ignored);
   return log;
 };
@@ -332,7 +333,7 @@ async function startAccount(
   const recentLog = new RecentLog(linesOfAccount, commandSentences);
   const own = createLogger(
     { ...configuration.log, secrets, sentences: commandSentences },
-    context.err,
+    screenOf(context),
     recentLog,
   ).child({ account });
   const logs = adjustableLogs(own, () => live.current.log.level, isText(configuration.log, context.err));

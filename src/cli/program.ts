@@ -1,3 +1,4 @@
+import { cwd } from "node:process";
 import { Command, CommanderError } from "commander";
 import { addCommands, commonOptions, rootHelp } from "./commands.js";
 import { languageOf, Speech } from "./speech.js";
@@ -9,6 +10,7 @@ import {
   type ProcessContext,
 } from "./context.js";
 export { endProcess } from "../runtime/ending.js";
+import { inert } from "../runtime/plain-text.js";
 import { stackText } from "../runtime/stack-trace.js";
 import { widthOf } from "../runtime/text-table.js";
 
@@ -82,6 +84,7 @@ function program(context: ProcessContext): Command {
     .addHelpText("after", () => tell(rootHelp));
   for (const option of commonOptions()) root.addOption(option);
   root.hook("preAction", (_, command) => {
+    requireWorkingDirectory();
     for (const [name, value] of Object.entries<unknown>(root.opts()))
       command.setOptionValueWithSource(name, value, root.getOptionValueSource(name));
     const isOfFleet = command.name() === "fleet" || root.getOptionValue("account") !== undefined;
@@ -90,6 +93,18 @@ function program(context: ProcessContext): Command {
   });
   addCommands(root, context);
   return root;
+}
+
+/** Every path that does not begin at the root begins there. From here on Node remembers it, should it vanish under the program. */
+function requireWorkingDirectory(): void {
+  try {
+    cwd();
+  } catch {
+    throw new CommandFailure(
+      "the folder that this was started in has gone, or another disk is mounted over it; change into one that is there (cd) and try again",
+      exitCodes.usage,
+    );
+  }
 }
 
 /** The part of `process` that errors which nobody caught come through. */
@@ -119,7 +134,7 @@ interface StandardStream {
 }
 
 /**
- * Output and log as a command may use them. An `error` event without a listener would end the process, so here both
+ * Output and log as a command may use them: nothing that is written obeys what stands in it, and what is drawn does. An `error` event without a listener would end the process, so here both
  * have a listener: the log's trouble is nobody's fault, and a closed pipe (`| head`) ends the output, not the world.
  */
 export function guardStreams(stdout: StandardStream, stderr: StandardStream) {
@@ -131,7 +146,8 @@ export function guardStreams(stdout: StandardStream, stderr: StandardStream) {
     get isTTY() {
       return stderr.isTTY === true;
     },
-    write: (text: string) => stderr.write(text),
+    write: (text: string) => stderr.write(inert(text)),
+    draw: (text: string) => stderr.write(text),
   };
   stdout.on("error", (error) => {
     if (ended.signal.aborted) return;
@@ -142,6 +158,9 @@ export function guardStreams(stdout: StandardStream, stderr: StandardStream) {
   });
   return {
     out: (text: string) => {
+      if (!ended.signal.aborted) stdout.write(inert(text));
+    },
+    draw: (text: string) => {
       if (!ended.signal.aborted) stdout.write(text);
     },
     err,

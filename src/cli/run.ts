@@ -3,6 +3,7 @@ import { type BridgeOptions, runBridge } from "../bridge.js";
 import { LiveSettings } from "../config/live-settings.js";
 import { guardProcess } from "../status/crash-loop.js";
 import type { Configuration } from "../config/schema.js";
+import { zoneProblem } from "../config/values.js";
 import type { Language } from "../greenhouse/labels.js";
 import type { Port } from "../http/port.js";
 import { commandSentences } from "../commands/endings.js";
@@ -13,12 +14,20 @@ import { oneAtATime } from "../runtime/schedule.js";
 import { serviceManager } from "../runtime/systemd.js";
 import { loggerFor, readConfiguration } from "./common.js";
 import { tellIn } from "./speech.js";
-import { CommandFailure, type CommonOptions, programVersion, type ProcessContext } from "./context.js";
+import {
+  CommandFailure,
+  type CommonOptions,
+  exitCodes,
+  programVersion,
+  type ProcessContext,
+} from "./context.js";
 
 /** `greenhouse2mqtt run`: until a signal. */
 export async function run(context: ProcessContext, options: CommonOptions): Promise<void> {
   keepHeapSmall();
   const configuration = await readConfiguration(options, context);
+  const noZones = zoneProblem();
+  if (noZones !== null) throw new CommandFailure(noZones, exitCodes.usage);
   let learnedSecrets = (): readonly string[] => [];
   const live = new LiveSettings(configuration);
   const secrets = () => [...live.secrets, ...learnedSecrets()];

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { nearest } from "../config/problem.js";
 import { instantOf, parseDuration } from "../runtime/duration.js";
+import { isOneLine } from "../runtime/plain-text.js";
 import type { Refusal } from "../greenhouse/command/outcomes.js";
 
 /** A payload as it was written, before the target says what its command means. */
@@ -143,7 +144,7 @@ const command = z
 
 /** A text that may stand in a line of a log or a table. */
 const line = (key: string) =>
-  text(key).regex(/^[^\p{Cc}\p{Cs}]*$/u, {
+  text(key).refine(isOneLine, {
     error: `"${key}" has control characters, or half of a character, in it.`,
   });
 

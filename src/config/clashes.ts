@@ -63,21 +63,23 @@ function claimedTwice(
   loaded: readonly LoadedConfiguration[],
   claimed: (configuration: Configuration) => readonly Claim[],
 ): Problem[] {
-  const claims = loaded.flatMap((file) =>
-    claimed(file.configuration).map(({ key, finding }) => ({ file, key, place: file.problemAt(finding) })),
-  );
+  if (loaded.length < 2) return [];
+  const claims = loaded.flatMap((file) => claimed(file.configuration).map((one) => ({ ...one, file })));
   const found = repeats(claims, ({ key }) => key).filter(([again, first]) => again.file !== first.file);
   return inOrder(
-    found.map(([{ place }, first]) => ({ ...place, message: `${place.message} as ${placeOf(first.place)}` })),
+    found.map(([{ file, finding }, first]) => {
+      const place = file.problemAt(finding);
+      return { ...place, message: `${place.message} as ${placeOf(first.file.problemAt(first.finding))}` };
+    }),
   );
 }
 
 /** `east.yaml:3:5 mqtt.client_id` */
 const placeOf = (problem: Problem) => formatProblem({ ...problem, message: "" }).replace(/: $/, "");
 
-const claim = (finding: Finding, ...key: readonly unknown[]): Claim => ({
+const claim = (finding: Finding, ...key: readonly (string | number)[]): Claim => ({
   finding,
-  key: JSON.stringify([finding.message, ...key]),
+  key: [finding.message, ...key].join("\u0000"),
 });
 
 const mirroredNames = (controllers: Configuration["controllers"]): readonly string[] =>
@@ -90,7 +92,8 @@ const platformOf = ({ business_url: url }: Configuration["platform"]): string =>
 function claimsOf(configuration: Configuration): readonly Claim[] {
   const { mqtt, sparkplug } = configuration;
   const broker = brokerOf(configuration);
-  const value = (what: string, path: Path, ...key: readonly unknown[]) => claim(atValue(path, what), ...key);
+  const value = (what: string, path: Path, ...key: readonly (string | number)[]) =>
+    claim(atValue(path, what), ...key);
   return [
     value("the same client_id at the same broker", ["mqtt", "client_id"], broker, mqtt.client_id),
     value("the same base_topic at the same broker", ["mqtt", "base_topic"], broker, mqtt.base_topic),

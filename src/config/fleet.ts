@@ -9,6 +9,7 @@ import {
   findingsOf,
   type LoadedConfiguration,
   loadConfiguration,
+  mostConfigurationBytes,
   readFile,
   type ReadFile,
   readSecrets,
@@ -36,7 +37,7 @@ import { clusterSection } from "./sections/cluster.js";
 import { optional, section, text, whole, withDefault } from "./values.js";
 import { readDocument, type Reading } from "./yaml/read-document.js";
 import type { Environment } from "./yaml/references.js";
-import { offsetOf, pathKey, type Source } from "./yaml/source.js";
+import { pathKey, type Source, withCulprit } from "./yaml/source.js";
 
 /** Where keys of the accounts stand that are the same for many. */
 const defaultsKey = "defaults";
@@ -182,9 +183,8 @@ const nothing: FleetFiles = { fleet: null, accounts: new Map(), refused: [], pro
 
 /** Whether this is the file of a fleet and not of one account. */
 export async function isFleetFile(file: string, reads: ReadFile = readFile): Promise<boolean> {
-  const read = await readYaml(file, reads);
-  if (!read.ok) return false;
-  return /^(?:accounts|defaults|shard)\s*:/m.test(read.source.text);
+  const content = await reads(file, mostConfigurationBytes);
+  return content.ok && /^(?:accounts|defaults|shard)\s*:/m.test(Buffer.from(content.bytes).toString("utf8"));
 }
 
 /** The part of the accounts that this process runs. */
@@ -280,12 +280,10 @@ async function readFleetFile(
 
 const placesIn =
   (file: string, source: Source, { places }: Reading) =>
-  ({ path, on, message }: Finding): Problem => ({
-    file,
-    ...source.positionAt(offsetOf(places, path, on)),
-    path: formatPath(path),
-    message,
-  });
+  (finding: Finding): Problem => {
+    const { offset, message } = withCulprit(places, finding);
+    return { file, ...source.positionAt(offset), path: formatPath(finding.path), message };
+  };
 
 const inDefaults =
   ({ places }: Reading, at: (finding: Finding) => Problem): Defaults["problemAt"] =>
@@ -367,7 +365,7 @@ async function accountFiles(
 ): Promise<{ readonly files: readonly AccountFile[]; readonly problems: readonly Problem[] }> {
   let names: readonly string[];
   try {
-    names = await readdir(folder);
+    names = await readdir(resolve(folder));
   } catch {
     return {
       files: [],

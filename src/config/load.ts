@@ -1,10 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import type { Stats } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
 import { platform } from "node:os";
-import { dirname, isAbsolute, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { z } from "zod";
 import type { Language } from "../greenhouse/labels.js";
+import { errorCode, readWholeFile } from "../runtime/file-system.js";
 import { forGroup, forOwner, privateModeIn, readingRemedy } from "../runtime/permissions.js";
 import { secretParts, textsIn } from "../runtime/redaction.js";
 import {
@@ -27,7 +27,7 @@ import { doubtsAbout } from "./warnings.js";
 import { unusedOptions } from "./rules/controllers.js";
 import { readDocument, type Reading, type Shape, shapeOf } from "./yaml/read-document.js";
 import { type Environment, type Secrets, secretsIn as namedSecrets } from "./yaml/references.js";
-import { offsetOf, parseSource, pathKey, type Source, type SourceFault } from "./yaml/source.js";
+import { offsetOf, parseSource, pathKey, type Source, type SourceFault, withCulprit } from "./yaml/source.js";
 
 type Issue = z.core.$ZodIssue;
 
@@ -67,6 +67,7 @@ type TextFile =
 const sentences = {
   missing: "there is no such file",
   directory: "this is a folder; name the file in it",
+  no_file: "this is a pipe, a socket or a device, from which nothing is read; name a file",
   forbidden: "this user may not read the file; check its owner and mode, and those of the folders above it",
   too_large: "larger than 4 MiB; this cannot be a configuration",
   unreadable: "the file cannot be read",
@@ -94,9 +95,12 @@ export async function readYaml(path: string, readFile: ReadFile): Promise<TextFi
 const languageIn = (text: string): Language | undefined =>
   /^language: *["']?(en|zh)["']? *(?:#.*)?$/m.exec(text)?.[1] as Language | undefined;
 
-/** Paths in a configuration mean its own folder, wherever the program is started; afterwards they can be opened as they are. */
+/**
+ * Paths in a configuration mean its own folder, wherever the program is started. Afterwards they are absolute: the working directory
+ * may vanish under a bridge that runs.
+ */
 function resolvedPaths(configuration: Configuration, folder: string): Configuration {
-  const from = (path: string) => (isAbsolute(path) ? path : join(folder, path));
+  const from = (path: string) => resolve(folder, path);
   const maybe = (path: string | undefined) => (path === undefined ? undefined : from(path));
   const { platform, mqtt, broker } = configuration;
   return {
@@ -202,32 +206,41 @@ export async function loadConfiguration(
   const { secrets, ...fromSecrets } = await readSecrets(file, source.text, reads);
   const own = readDocument(source, configurationSchema, { env, secrets }, renames);
   const reading = { ...own, value: whole(own.value, under) };
-  const problem = (offset: number, path: Path, message: string): Problem => ({
-    file,
-    ...source.positionAt(offset),
-    path: formatPath(path),
-    message,
-  });
+  const problem = problemsIn(file, source);
   const problemAt = (finding: Finding) =>
     defaultProblem(own, finding, under) ??
-    problem(offsetOf(own.places, finding.path, finding.on), finding.path, finding.message);
+    problem({ ...finding, offset: offsetOf(own.places, finding.path, finding.on) });
+  const wrongAt = (finding: Finding) =>
+    defaultProblem(own, finding, under) ?? problem({ ...finding, ...withCulprit(own.places, finding) });
   const checked = check(reading);
   if (!checked.ok) {
-    const faults = reading.faults.map(({ offset, path, message }) => problem(offset, path, message));
-    const problems = [...fromSecrets.problems, ...faults, ...checked.findings.map(problemAt)];
-    return refuse(file, problems, languageIn(source.text));
+    const wrong = [...fromSecrets.problems, ...reading.faults.map(problem), ...checked.findings.map(wrongAt)];
+    return refuse(file, wrong, languageIn(source.text));
   }
   const configuration = resolvedPaths(checked.configuration, dirname(file));
   const doubts = [
     ...doubtsAbout(configuration, reading.places.keys.has(pathKey(["broker"]))),
     ...doubtsOfFile(file, reading, read.access),
   ];
-  const warnings = inOrder([...doubts.map(problemAt), ...fromSecrets.warnings]);
+  const warnings = inOrder([
+    ...doubts.map(problemAt),
+    ...reading.strays.map(problem),
+    ...fromSecrets.warnings,
+  ]);
   return { ok: true, file, configuration, warnings, problemAt };
 }
 
 const problemsOf = (file: string, { missing, faults }: Extract<TextFile, { ok: false }>) =>
   faults.map((fault) => fileProblem(file, fault.message + (missing ? `; ${startHint}` : ""), fault));
+
+const problemsIn =
+  (file: string, source: Source) =>
+  ({ offset, path, message }: Pick<Finding, "path" | "message"> & { readonly offset: number }): Problem => ({
+    file,
+    ...source.positionAt(offset),
+    path: formatPath(path),
+    message,
+  });
 
 /** Where a value stands that is not in the file itself; null for one that is, and for one that is nowhere. */
 function defaultProblem({ places }: Reading, finding: Finding, under: Defaults | undefined): Problem | null {
@@ -346,27 +359,22 @@ const reasons: Readonly<Record<string, keyof typeof sentences>> = {
   ENOENT: "missing",
   ENOTDIR: "missing",
   EISDIR: "directory",
+  ENOTFILE: "no_file",
+  // A socket cannot even be opened.
+  ENXIO: "no_file",
+  EFBIG: "too_large",
   EACCES: "forbidden",
   EPERM: "forbidden",
 };
 
 export const readFile: ReadFile = async (path, limit) => {
   try {
-    const file = await open(path, "r");
-    try {
-      const facts = await file.stat();
-      if (facts.isDirectory()) return { ok: false, reason: "directory" };
-      const bytes = await readUpTo(file, limit + 1);
-      if (bytes.length > limit) return { ok: false, reason: "too_large" };
-      if (platform() === "win32") return { ok: true, bytes, mode: null };
-      const isForGroup = (await privateModeIn(dirname(path))) === forGroup;
-      return { ok: true, bytes, mode: modeOf(facts, isForGroup), isForGroup };
-    } finally {
-      await file.close();
-    }
+    const { bytes, stats } = await readWholeFile(resolve(path), limit);
+    if (platform() === "win32") return { ok: true, bytes, mode: null };
+    const isForGroup = (await privateModeIn(dirname(resolve(path)))) === forGroup;
+    return { ok: true, bytes, mode: modeOf(stats, isForGroup), isForGroup };
   } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "";
-    const reason = reasons[code] ?? "unreadable";
+    const reason = reasons[errorCode(error)] ?? "unreadable";
     const remedy = reason === "forbidden" ? await readingRemedy(path).catch(() => null) : null;
     if (remedy === null) return { ok: false, reason };
     const message = `this user may not read the file; this lets ${remedy.who} read it: ${remedy.how}`;
@@ -382,18 +390,6 @@ function modeOf({ uid, mode }: Stats, isForGroup: boolean): number {
   const own = process.getuid?.() ?? 0;
   const isMeant = isForGroup || uid === 0 || (own !== 0 && uid !== own);
   return mode & (isMeant ? 0o737 : 0o777);
-}
-
-/** A pipe or device announces no size, so what counts is what comes. */
-async function readUpTo(file: FileHandle, most: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for (let size = 0; size < most;) {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(Math.min(65_536, most - size)));
-    if (bytesRead === 0) break;
-    chunks.push(buffer.subarray(0, bytesRead));
-    size += bytesRead;
-  }
-  return Buffer.concat(chunks);
 }
 
 /** Whether others than the owner may read or write a file of this mode. */

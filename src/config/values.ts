@@ -75,19 +75,25 @@ export const writtenText = (...rule: Parameters<typeof text>) => named(text(...r
 
 export const defaultZone = "Asia/Shanghai";
 
-function isTimeZone(name: string): boolean {
+const isTimeZone = (name: string): boolean => name === defaultZone || isInTable(name);
+
+function isInTable(name: string): boolean {
   try {
-    return (
-      name === defaultZone || new Intl.DateTimeFormat("en", { timeZone: name }) instanceof Intl.DateTimeFormat
-    );
+    return new Intl.DateTimeFormat("en", { timeZone: name }) instanceof Intl.DateTimeFormat;
   } catch {
     return false;
   }
 }
 
+const noZones =
+  "this Node.js knows no time zones, as where it was built without their table (ICU); install the usual one from https://nodejs.org";
+
+/** For what runs by it: reading a configuration takes the usual zone for known, as looking it up is slow. Null where there is none. */
+export const zoneProblem = (): string | null => (isInTable(defaultZone) ? null : noZones);
+
 export const timeZone = () => {
   const error = expecting("a time zone such as Asia/Shanghai or UTC");
-  return z.string({ error }).refine(isTimeZone, { error });
+  return z.string({ error }).refine(isTimeZone, { error: (issue) => zoneProblem() ?? error(issue) });
 };
 
 export const address = () =>

@@ -17,7 +17,9 @@ export const diskRemedies: Readonly<Record<string, string>> = {
   EACCES: "the bridge may not write there; give its user write permission to the directory",
   EPERM: "the bridge may not write there; give its user write permission to the directory",
   EIO: "the disk reports input/output errors; replace the disk or SD card",
-  ENOENT: "the directory has gone; check that its disk is mounted",
+  ENOENT: "the directory has gone; check that its disk is mounted, or put the directory back",
+  BENEATH:
+    "the disk that it lies on is not mounted; mount it, or restart the bridge to begin anew in the folder that shows in its place",
   ENOTDIR: "a part of the path is a file, not a directory; move that file away or change data_dir",
   EEXIST: "a file is where the directory should be; move that file away or change data_dir",
   EMFILE: "too many files are open; raise the open-files limit of the bridge",
@@ -126,6 +128,7 @@ export class Journal {
   #late: Waiting | null = null;
   #endWatch: (() => void) | null = null;
   #onUnread: (() => void) | null = null;
+  #onWrittenAgain: (() => void) | null = null;
 
   private constructor(directory: string, options: JournalOptions) {
     this.directory = directory;
@@ -139,8 +142,11 @@ export class Journal {
       limits: this.#limits,
       log: options.log,
       admit: options.admit,
+      boot: this.boot,
+      isCopy: options.isCopy,
       stamp: () => this.#stamp(),
       onUnread: () => this.#onUnread?.(),
+      onWrittenAgain: () => this.#onWrittenAgain?.(),
       clock: () => ({ now: options.clock.now(), trusted: clockAgrees(this.#clockSkewMs()) === true }),
     });
   }
@@ -187,6 +193,11 @@ export class Journal {
   /** Told when this run learns later than at its start that it does not know all that others wrote. */
   onUnread(listener: () => void): void {
     this.#onUnread = listener;
+  }
+
+  /** Told when the directory came back without what this run had written in it, which the journal has then written again. */
+  onWrittenAgain(listener: () => void): void {
+    this.#onWrittenAgain = listener;
   }
 
   /** From now on records say whether our clock agrees with the platform's, which is `skewMs` ahead; null while that is not known. */
@@ -409,6 +420,8 @@ export interface JournalOptions {
    * where another process changes them.
    */
   readonly admit?: () => Promise<void>;
+  /** The files are a copy of what is kept elsewhere, so that what they lack was never kept. */
+  readonly isCopy?: boolean;
   /** Resolves when what is not durable may be written; at the end of the current task when absent. */
   readonly turn?: () => Promise<void>;
 }

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
-import { mkdir, readFile, readlink, rename, unlink } from "node:fs/promises";
+import { readlink, rename, unlink } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Logger } from "../runtime/log.js";
-import { createFile, errorCode } from "../runtime/file-system.js";
+import { createFile, errorCode, readText } from "../runtime/file-system.js";
 import { socketPath } from "../runtime/socket-file.js";
+import { DataPlace } from "./place.js";
 
 const textOrNull = z.string().nullable().catch(null);
 
@@ -48,7 +49,7 @@ export async function identityOf(pid: number): Promise<ProcessIdentity> {
   const [started, namespace, kernel] = await Promise.all([
     startTime(pid),
     readlink("/proc/self/ns/pid").catch(() => null),
-    readFile("/proc/sys/kernel/random/boot_id", "utf8").then(
+    readText("/proc/sys/kernel/random/boot_id").then(
       (text) => text.trim(),
       () => null,
     ),
@@ -70,7 +71,7 @@ async function isRunning(other: ProcessIdentity, self: ProcessIdentity): Promise
  */
 async function startTime(pid: number): Promise<string | null> {
   try {
-    const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+    const stat = await readText(`/proc/${pid}/stat`);
     const [state = "", ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return "ZX".includes(state) ? null : (fields[18] ?? null);
   } catch {
@@ -188,6 +189,7 @@ export class DirectoryLock {
   readonly #directory: string;
   readonly #path: string;
   readonly #options: LockOptions;
+  readonly #place: DataPlace;
   #held: LockHolder | null = null;
   #endLife: (() => Promise<void>) | null = null;
 
@@ -195,24 +197,29 @@ export class DirectoryLock {
     this.#directory = directory;
     this.#path = join(directory, lockName);
     this.#options = options;
+    this.#place = new DataPlace(directory);
   }
 
   /**
    * To be asked for again as often as the lock is wanted: it may have been deleted, with its directory perhaps. Rejects with
    * DirectoryInUse while another bridge is alive; locks of dead ones are taken over. Any other rejection is the file system's
-   * error: the directory cannot be written, so the caller has no journal either.
+   * error, or one of the place (see place.ts): the directory cannot be written, so the caller has no journal either.
    */
   async take(): Promise<void> {
+    await this.#place.claim();
     if (await this.#isHeld()) return;
     await this.release();
-    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     const { boot, at: since, pid } = this.#options;
     const identity = await identityOf(pid);
     const socket = `bridge-${boot.slice(0, 16)}.sock`;
     this.#endLife = await showLife(this.#directory, socket);
     const self = { ...identity, boot, since, socket: this.#endLife === null ? null : socket };
     try {
-      for (let tries = 0; tries < mostTries; tries += 1) if (await this.#takeFree(self)) return;
+      for (let tries = 0; tries < mostTries; tries += 1)
+        if (await this.#takeFree(self)) {
+          await this.#place.settle();
+          return;
+        }
       throw new Error(`the lock ${this.#path} keeps changing hands; try again`);
     } catch (error) {
       await this.release();
@@ -222,7 +229,7 @@ export class DirectoryLock {
 
   /** Gives the directory free; does nothing to a lock that has become another's. */
   async release(): Promise<void> {
-    if (await this.#isHeld()) await unlink(this.#path).catch(() => undefined);
+    if (await this.#isHeld().catch(() => false)) await unlink(this.#path).catch(() => undefined);
     this.#held = null;
     await this.#endLife?.();
     this.#endLife = null;
@@ -279,7 +286,7 @@ export class DirectoryLock {
 }
 
 const readLock = (path: string): Promise<string | null> =>
-  readFile(path, "utf8").catch((error: unknown) => {
+  readText(path).catch((error: unknown) => {
     if (errorCode(error) === "ENOENT") return null;
     throw error;
   });

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, nextTurn } from "../runtime/clock.js";
-import { errorCode, type FileSystem, nodeFileSystem, replaceFile } from "../runtime/file-system.js";
+import { errorCode, type FileSystem, nodeFileSystem, readText, replaceFile } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
 import { Journal } from "./journal.js";
 import { DirectoryInUse, DirectoryLock, identityOf } from "./lock.js";
@@ -38,7 +37,7 @@ class DataTooNew extends Error {
 /** The format that a directory is in: a text that is no number, such as one that a power cut tore, tells nothing. */
 async function formatOf(directory: string): Promise<number | null> {
   try {
-    const text = await readFile(join(directory, formatName), "utf8");
+    const text = await readText(join(directory, formatName));
     return /^\d{1,9}\n$/.test(text) ? Number(text) : null;
   } catch (error) {
     if (errorCode(error) === "ENOENT") return null;
@@ -111,7 +110,7 @@ export async function openJournal({ dataDir, clock, log, original }: Opening): P
     log,
     boot,
     ...own,
-    ...(original && { limits: { retryMs: originalRetryMs } }),
+    ...(original && { limits: { retryMs: originalRetryMs }, isCopy: true }),
     // A command's first request leaves before its record does; both are awaited before its POST.
     turn: nextTurn,
   });

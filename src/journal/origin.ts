@@ -1,6 +1,5 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { errorCode, nodeFileSystem, replaceFile } from "../runtime/file-system.js";
+import { errorCode, nodeFileSystem, readText, replaceFile } from "../runtime/file-system.js";
 import { listSegments } from "./segments.js";
 
 /*
@@ -17,7 +16,7 @@ export class NotItsJournal extends Error {
 /** What the journal in this data directory is a copy of; null where it is the journal itself. */
 async function originOf(dataDir: string): Promise<string | null> {
   try {
-    return (await readFile(join(dataDir, originName), "utf8")).trim();
+    return (await readText(join(dataDir, originName))).trim();
   } catch (error) {
     if (errorCode(error) === "ENOENT") return null;
     throw error;

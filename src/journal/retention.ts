@@ -28,13 +28,19 @@ interface ScannedSegment extends SegmentName {
   readonly goodEndAt: number;
   /** The highest sequence number that may have been used in it. */
   readonly sequence: number;
+  readonly newest: Newest | null;
 }
 
 export interface Scan {
   readonly history: History;
   /** Newest last; only those read, from the newest checkpoint on. */
   readonly segments: readonly ScannedSegment[];
+  /** The newest record in them. */
+  readonly newest: Newest | null;
 }
+
+/** Which record is the newest, and whose. */
+export type Newest = Pick<JournalRecord, "seq" | "boot">;
 
 interface Repair {
   /** The file to go on with; null when a new one must be begun. */
@@ -50,7 +56,8 @@ export async function scanJournal(files: FileSystem, directory: string): Promise
   const segments: ScannedSegment[] = [];
   for (const name of names.slice(await newestCheckpoint(files, names)))
     segments.push(await scanSegment(files, name, history));
-  return { history, segments };
+  const newest = segments.reduce<Newest | null>((known, segment) => newerOf(known, segment.newest), null);
+  return { history, segments, newest };
 }
 
 /** Index of the newest file that begins with what all older ones have to say. */
@@ -63,17 +70,20 @@ async function newestCheckpoint(files: FileSystem, names: readonly SegmentName[]
   return 0;
 }
 
+const newerOf = (one: Newest | null, other: Newest | null): Newest | null =>
+  other !== null && other.seq >= (one?.seq ?? 0) ? other : one;
+
 async function scanSegment(files: FileSystem, name: SegmentName, history: History): Promise<ScannedSegment> {
   let bytes = 0;
   let intact = 0;
   let unreadable = 0;
   let endAt = 0;
   let goodEndAt = 0;
-  let last = name.first - 1;
+  let newest: Newest | null = null;
   for await (const line of readLines(files, name.path)) {
     for (const record of line.records) {
       history.add(record);
-      last = Math.max(last, record.seq);
+      newest = newerOf(newest, { seq: record.seq, boot: record.boot });
     }
     bytes = line.endAt;
     intact += line.records.length + line.foreign;
@@ -82,7 +92,8 @@ async function scanSegment(files: FileSystem, name: SegmentName, history: Histor
     goodEndAt = line.goodEndAt ?? goodEndAt;
   }
   const lost = Math.max(0, Math.ceil((bytes - goodEndAt - 1) / shortestRecordBytes));
-  return { ...name, bytes, intact, unreadable, endAt, goodEndAt, sequence: last + lost };
+  const sequence = Math.max(name.first - 1, newest?.seq ?? 0) + lost;
+  return { ...name, bytes, intact, unreadable, endAt, goodEndAt, sequence, newest };
 }
 
 /**

@@ -4,30 +4,44 @@ import { History } from "./history.js";
 import { DirectoryInUse } from "./lock.js";
 import { encodeLine, JournalUnreadable, segmentMode, type SegmentName, segmentPath } from "./segments.js";
 import type { JournalRecord, RecordBody, Stamp } from "./records.js";
-import { repairJournal, Retention, type RetentionLimits, type Scan, scanJournal } from "./retention.js";
+import {
+  type Newest,
+  repairJournal,
+  Retention,
+  type RetentionLimits,
+  type Scan,
+  scanJournal,
+} from "./retention.js";
 
-/** The file being written. After one failed write or fsync it takes nothing more: what it holds is then unknown. */
+/**
+ * The file being written. After one failed write or fsync it takes nothing more: what it holds is then unknown. The same where another
+ * file, or none, stands at its name: what the disk takes of a file that nobody can find again proves nothing.
+ */
 class AppendFile {
   readonly name: SegmentName;
+  readonly #files: FileSystem;
   readonly #file: OpenFile;
-  /** Some file systems count no links at all. */
-  readonly #countsLinks: boolean;
+  /** Null where the file system tells another identity of the name than of the open file. */
+  readonly #identity: string | null;
   /** As long as it is now. */
   bytes: number;
   #failure: { readonly cause: Error; readonly doubtful: boolean } | null = null;
   #running: Promise<void> | null = null;
   #next: Promise<void> | null = null;
 
-  private constructor(name: SegmentName, file: OpenFile, { bytes, links }: FileFacts) {
+  private constructor(files: FileSystem, name: SegmentName, file: OpenFile, named: FileFacts | null) {
+    const { bytes, identity } = file.facts();
     this.name = name;
+    this.#files = files;
     this.#file = file;
     this.bytes = bytes;
-    this.#countsLinks = links > 0;
+    this.#identity = named?.identity === identity ? identity : null;
   }
 
   static async open(files: FileSystem, name: SegmentName): Promise<AppendFile> {
     const file = await files.open(name.path, "a", segmentMode);
-    return new AppendFile(name, file, file.facts());
+    const named = await files.facts(name.path).catch(() => null);
+    return new AppendFile(files, name, file, named);
   }
 
   /** An fsync failed. The kernel may then have dropped the pages and report success next time, so never ask again. */
@@ -38,8 +52,12 @@ class AppendFile {
   /** Appends whole lines in one write. */
   async write(lines: Uint8Array): Promise<void> {
     this.#check();
+    const isInPlace = this.#isInPlace();
+    // It is looked at below.
+    isInPlace.catch(() => undefined);
     try {
       await this.#file.write(lines);
+      await isInPlace;
     } catch (cause) {
       await this.#takeBack(lines.length).catch(() => undefined);
       throw this.#fail(cause, false);
@@ -52,6 +70,13 @@ class AppendFile {
   async #takeBack(written: number): Promise<void> {
     const { bytes } = this.#file.facts();
     if (bytes > this.bytes && bytes <= this.bytes + written) await this.#file.truncate(this.bytes);
+  }
+
+  /** Rejects where the name of the file is not that of the file any more. */
+  async #isInPlace(): Promise<void> {
+    const { identity } = await this.#files.facts(this.name.path);
+    if (this.#identity === null || this.#identity === identity) return;
+    throw Object.assign(new Error("another file is in its place"), { code: "ENOENT" });
   }
 
   /** On disk: everything written before the call. Calls made while one fsync runs share the next. */
@@ -67,8 +92,7 @@ class AppendFile {
     this.#check();
     try {
       await this.#file.datasync();
-      if (this.#countsLinks && this.#file.facts().links === 0)
-        throw Object.assign(new Error("the file was deleted"), { code: "ENOENT" });
+      await this.#isInPlace();
     } catch (cause) {
       throw this.#fail(cause, true);
     }
@@ -104,16 +128,54 @@ export interface Written {
   readonly file: Pick<AppendFile, "sync">;
 }
 
+/**
+ * What the files have of what this run (`boot`) knows, of which `known` is the newest record; null where it has looked at none yet.
+ * `behind`: they lack some, as where an empty folder or an older copy has taken their place. `foreign`: another process has written
+ * since, or before where there was no directory when this run began.
+ */
+export function standingOfFiles(
+  known: Newest | null,
+  found: Newest | null,
+  boot: string,
+): "complete" | "behind" | "foreign" {
+  if (known === null) return "complete";
+  const through = found?.seq ?? 0;
+  if (through < known.seq) return "behind";
+  return through === known.seq || found?.boot === boot ? "complete" : "foreign";
+}
+
+/** Where nothing was found. */
+const nothingFound: Newest = { seq: 0, boot: "" };
+
+/** So much of what this run wrote is held, to be written again where it has got lost. */
+const mostHeldBytes = 256 * 1024;
+
 interface WriterParts {
   readonly files: FileSystem;
   readonly limits: RetentionLimits;
   readonly log: Logger;
   readonly admit?: (() => Promise<void>) | undefined;
+  readonly boot: string;
+  readonly isCopy?: boolean | undefined;
   readonly stamp: () => Omit<Stamp, "seq">;
   /** Told once, when there is a `readProblem`. */
   readonly onUnread: () => void;
+  /** Told when what this run knows had to be written once more. */
+  readonly onWrittenAgain: () => void;
   /** For ages of files: epoch ms, and whether to believe it. */
   readonly clock: () => { readonly now: number; readonly trusted: boolean };
+}
+
+/** Records are there that this run neither wrote nor read. */
+class WrittenByOthers extends Error {
+  override name = "WrittenByOthers" as const;
+
+  constructor(directory: string) {
+    super(
+      `Another process has written in the journal in ${directory} since this run did, as where the disk was in another computer. ` +
+        "Restart the bridge, which then goes by what is there.",
+    );
+  }
 }
 
 /** The files of one journal directory. One call at a time, except `sync`; rejections are the file system's errors. */
@@ -136,6 +198,10 @@ export class JournalWriter {
   #beginNew = false;
   /** How much of the newest file says what the older ones had to say. */
   #carriedBytes = 0;
+  /** The newest record that this run has read or written, and the newest lines that it wrote, with their numbers. */
+  #newest: Newest | null = null;
+  #held: { readonly seq: number; readonly line: Uint8Array }[] = [];
+  #heldBytes = 0;
 
   constructor(directory: string, parts: WriterParts) {
     this.#directory = directory;
@@ -157,18 +223,71 @@ export class JournalWriter {
     const barred = await this.#refusal();
     const scan = await this.#scan();
     this.sequence = Math.max(this.sequence, ...scan.segments.map(({ sequence }) => sequence));
-    this.history = scan.history;
+    const { isCopy = false, boot } = this.#parts;
+    const standing = isCopy ? "complete" : standingOfFiles(this.#newest, scan.newest, boot);
+    if (standing === "foreign") this.#unread(new WrittenByOthers(this.#directory));
+    const isBehind = standing === "behind";
+    if (!isBehind) {
+      this.history = scan.history;
+      this.#newest = scan.newest ?? nothingFound;
+    }
     // From the first record on this version says itself what must be remembered.
-    this.#beginNew ||= scan.history.isEarlier;
+    this.#beginNew ||= !isBehind && scan.history.isEarlier;
     this.unreadable = scan.segments.reduce((sum, segment) => sum + segment.unreadable, 0);
     if (barred !== null) throw barred;
     const { current, truncatedBytes, corruptFiles } = await repairJournal(files, this.#directory, scan);
-    if (current !== null && !this.#beginNew) this.#current = await AppendFile.open(files, current);
+    if (isBehind) await this.#writeAgain(scan.newest?.seq ?? 0);
+    else if (current !== null && !this.#beginNew) this.#current = await AppendFile.open(files, current);
     await this.retention.prune();
     const { unreadable } = this;
     if (unreadable === 0 && truncatedBytes === 0 && corruptFiles.length === 0) return null;
     const damage = { unreadable, truncated_bytes: truncatedBytes, corrupt_files: corruptFiles };
     return { type: "journal_damaged", ...damage };
+  }
+
+  /**
+   * What the next start must know goes into a new file, and before it, for people and for ids that come again, the newest records that
+   * the files lack. In this order, as the first is what counts.
+   */
+  async #writeAgain(foundThrough: number): Promise<void> {
+    const { files, log, onWrittenAgain } = this.#parts;
+    const directory = this.#directory;
+    const lacking = this.#held.filter(({ seq }) => seq > foundThrough);
+    const file = await this.#beginCarrying(null);
+    const [oldest] = lacking;
+    if (oldest !== undefined) {
+      const before = await AppendFile.open(files, {
+        path: segmentPath(directory, oldest.seq),
+        first: oldest.seq,
+      });
+      try {
+        await before.write(Buffer.concat(lacking.map(({ line }) => line)));
+        await before.sync();
+      } finally {
+        await before.close();
+      }
+    }
+    await file.sync();
+    await files.syncDirectory(directory);
+    log.warn(
+      { directory, records: lacking.length },
+      "the journal came back without its newest records: what the bridge knows is written there again",
+    );
+    onWrittenAgain();
+  }
+
+  #hold(records: readonly JournalRecord[], lines: readonly Uint8Array[]): void {
+    const last = records.at(-1);
+    if (last !== undefined) this.#newest = { seq: last.seq, boot: last.boot };
+    for (const [index, { seq }] of records.entries()) {
+      const line = lines[index] ?? new Uint8Array();
+      this.#held.push({ seq, line });
+      this.#heldBytes += line.length;
+    }
+    let gone = 0;
+    while (this.#heldBytes > mostHeldBytes && gone < this.#held.length)
+      this.#heldBytes -= this.#held[gone++]?.line.length ?? 0;
+    if (gone > 0) this.#held = this.#held.slice(gone);
   }
 
   /** Why no file may be changed. Asked before the files are read, so that no other process writes to them in between. */
@@ -190,7 +309,8 @@ export class JournalWriter {
       return scan;
     } catch (error) {
       // Where no directory ever was there is nothing to know.
-      if (!this.#hasRead && errorCode(error) !== "ENOTDIR")
+      if (errorCode(error) === "ENOTDIR") this.#newest ??= nothingFound;
+      else if (!this.#hasRead)
         this.#unread(
           error instanceof JournalUnreadable ? error : new JournalUnreadable(this.#directory, error),
         );
@@ -222,6 +342,7 @@ export class JournalWriter {
       sequences.push(seq);
     }
     await file.write(Buffer.concat(lines));
+    this.#hold(records, lines);
     for (const record of records) this.history.add(record);
     return { sequences, file };
   }
@@ -237,6 +358,7 @@ export class JournalWriter {
       ...this.history.parts(),
     };
     await file.write(encodeLine(checkpoint));
+    this.#newest = { seq, boot: checkpoint.boot };
     this.history.add(checkpoint);
     this.#carriedBytes = file.bytes;
     await this.retention.prune();

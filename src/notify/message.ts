@@ -1,6 +1,7 @@
 import { alarmTitles, chineseAlarms } from "../greenhouse/alarms.js";
 import { type Language, wordLabel } from "../greenhouse/labels.js";
 import type { Alarm, AlarmFacts } from "../greenhouse/limits.js";
+import { inert } from "../runtime/plain-text.js";
 import type { Missed, Notice, ShownAlarm } from "./plan.js";
 
 /* What a notice says to people, in both languages. */
@@ -126,8 +127,13 @@ const withIsoTimes = ({ from, until, ...alarm }: Missed["alarms"][number], at: n
   until: new Date(until ?? at).toISOString(),
 });
 
-/** `on`: all alarms that are on, for a flood, the worst first. */
+/** `on`: all alarms that are on, for a flood, the worst first. Names come from outside: nothing in them may turn a line of a phone round. */
 export function messageOf(notice: Notice, on: readonly ShownAlarm[], at: number, wording: Wording): Message {
+  const message = noticeMessage(notice, on, at, wording);
+  return { ...message, title: inert(message.title), text: inert(message.text) };
+}
+
+function noticeMessage(notice: Notice, on: readonly ShownAlarm[], at: number, wording: Wording): Message {
   const { raised, over, missed } = notice;
   const facts = {
     alarms: raised.map(withoutFacts),

@@ -1,9 +1,12 @@
+import { inert } from "./plain-text.js";
+
 /** A table for a spreadsheet: UTF-8 with a mark, RFC 4180; a text that a spreadsheet would take for a formula is quoted. */
 export const csvText = (rows: readonly (readonly unknown[])[]): string =>
   `\uFEFF${rows.map((row) => `${row.map(cellText).join(",")}\r\n`).join("")}`;
 
 function cellText(value: unknown): string {
   if (value === null || value === undefined) return "";
-  const cell = typeof value === "string" ? value.replace(/^(?=[=+\-@\t\r])/, "'") : JSON.stringify(value);
+  const text = typeof value === "string" ? value.replace(/^(?=[=+\-@\t\r])/, "'") : JSON.stringify(value);
+  const cell = inert(text);
   return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }

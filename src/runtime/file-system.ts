@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { fstatSync } from "node:fs";
-import { chown, link, mkdir, open, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
+import { chown, type FileHandle, link, mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
 
 export interface FileFacts {
   readonly bytes: number;
   readonly modifiedAt: number;
-  /** 0 once the file was deleted under an open handle. */
-  readonly links: number;
+  /** Of a file, not of its name: what stands at a path may be another one than what was opened there. */
+  readonly identity: string;
 }
 
 export interface OpenFile {
@@ -31,7 +31,7 @@ export interface FileSystem {
   open(path: string, flags: "r" | "a" | "wx", mode?: number): Promise<OpenFile>;
   list(directory: string): Promise<readonly string[]>;
   facts(path: string): Promise<FileFacts>;
-  /** With its parents; resolves with whether it was new. */
+  /** Without its parents; resolves with whether it was new. */
   makeDirectory(path: string, mode: number): Promise<boolean>;
   rename(from: string, to: string): Promise<void>;
   remove(path: string): Promise<void>;
@@ -46,7 +46,7 @@ export const nodeFileSystem: FileSystem = {
   open: openFile,
   list: (directory) => readdir(directory),
   facts: async (path) => factsOf(await stat(path)),
-  makeDirectory: async (path, mode) => (await mkdir(path, { recursive: true, mode })) !== undefined,
+  makeDirectory,
   rename,
   remove: unlink,
   syncDirectory: async (path) => {
@@ -61,8 +61,119 @@ export const nodeFileSystem: FileSystem = {
   },
 };
 
-async function openFile(path: string, flags: string, mode?: number): Promise<OpenFile> {
-  const handle = await open(path, flags, mode);
+const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_WRONLY } = constants;
+/** A pipe without a writer, or a line without a modem, would hold one of the four threads for files for ever. */
+const neverWaits = (constants as { readonly O_NONBLOCK?: number }).O_NONBLOCK ?? 0;
+const flagsOf = { r: O_RDONLY, a: O_WRONLY | O_APPEND | O_CREAT, wx: O_WRONLY | O_CREAT | O_EXCL } as const;
+
+const openNow = (path: string, flags: keyof typeof flagsOf, mode?: number): Promise<FileHandle> =>
+  open(path, flagsOf[flags] | neverWaits, mode);
+
+/** Opens a file to read and nothing else: a pipe, a device or a folder is refused before anything waits for it. */
+async function openToRead(path: string): Promise<FileHandle> {
+  const handle = await openNow(path, "r");
+  try {
+    refuseOthers(path, await handle.stat());
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** What stands at a path is no file. `kind` is what it is instead. */
+export class NotAFile extends Error {
+  override name = "NotAFile" as const;
+  readonly code: string;
+
+  constructor(path: string, kind: string, code: string) {
+    super(`${path} is a ${kind}, not a file`);
+    this.code = code;
+  }
+}
+
+function refuseOthers(path: string, stats: Stats): void {
+  if (stats.isFile()) return;
+  if (stats.isDirectory()) throw new NotAFile(path, "folder", "EISDIR");
+  throw new NotAFile(path, stats.isFIFO() ? "pipe" : stats.isSocket() ? "socket" : "device", "ENOTFILE");
+}
+
+/** Of all that is read as a whole: the largest that the program keeps itself is far below. */
+const mostBytes = 64 * 1024 * 1024;
+
+const tooLarge = (path: string, most: number): Error =>
+  Object.assign(new Error(`${path} is larger than ${most / 1024 / 1024} MiB`), { code: "EFBIG" });
+
+/** The content of a file and what is known of it. Rejects for what is no file, and for one of more than `most` bytes. */
+export async function readWholeFile(
+  path: string,
+  most = mostBytes,
+): Promise<{ readonly bytes: Buffer; readonly stats: Stats }> {
+  const handle = await openToRead(path);
+  try {
+    const stats = await handle.stat();
+    const chunks: Buffer[] = [];
+    // Files of the kernel announce no size, so what counts is what comes.
+    for (let size = 0; size <= most;) {
+      const room = Math.max(4_096, Math.min(stats.size + 1 - size, 1_048_576));
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(Math.min(room, most + 1 - size)));
+      if (bytesRead === 0) return { bytes: Buffer.concat(chunks), stats };
+      chunks.push(buffer.subarray(0, bytesRead));
+      size += bytesRead;
+    }
+    throw tooLarge(path, most);
+  } finally {
+    await handle.close();
+  }
+}
+
+export const readText = async (path: string, most?: number): Promise<string> =>
+  (await readWholeFile(path, most)).bytes.toString("utf8");
+
+/** For a process that has no other turn: at most `most` bytes of a file. */
+export function readTextSync(path: string, most: number): string {
+  const descriptor = openSync(path, O_RDONLY | neverWaits);
+  try {
+    refuseOthers(path, fstatSync(descriptor));
+    const into = Buffer.alloc(most);
+    return into.toString("utf8", 0, readSync(descriptor, into));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/**
+ * With the folders above it. Node's own way to make these never ends where one can neither be made nor is there (`/proc/x`, or below a
+ * working directory that has been removed), and keeps a thread busy for ever; this one takes a step for each folder of the path.
+ */
+export async function makeDirectories(path: string, mode: number): Promise<void> {
+  try {
+    await makeDirectory(path, mode);
+  } catch (error) {
+    const above = dirname(path);
+    if (errorCode(error) !== "ENOENT" || above === path) throw error;
+    await makeDirectories(above, mode);
+    await makeDirectory(path, mode);
+  }
+}
+
+async function makeDirectory(path: string, mode: number): Promise<boolean> {
+  try {
+    await mkdir(path, { mode });
+    return true;
+  } catch (error) {
+    // A read-only disk says so before it says that the folder is there.
+    const isThere = await stat(path).then(
+      (stats) => stats.isDirectory(),
+      () => false,
+    );
+    if (isThere) return false;
+    throw error;
+  }
+}
+
+async function openFile(path: string, flags: keyof typeof flagsOf, mode?: number): Promise<OpenFile> {
+  const handle = flags === "r" ? await openToRead(path) : await openNow(path, flags, mode);
   return {
     write: async (bytes) => {
       for (let done = 0; done < bytes.length;) done += (await handle.write(bytes, done)).bytesWritten;
@@ -78,10 +189,10 @@ async function openFile(path: string, flags: string, mode?: number): Promise<Ope
   };
 }
 
-const factsOf = (stats: { size: number; mtimeMs: number; nlink: number }): FileFacts => ({
-  bytes: stats.size,
-  modifiedAt: stats.mtimeMs,
-  links: stats.nlink,
+const factsOf = ({ size, mtimeMs, dev, ino }: Stats): FileFacts => ({
+  bytes: size,
+  modifiedAt: mtimeMs,
+  identity: `${dev}:${ino}`,
 });
 
 /** Node's `code` of an error, empty when it has none. */
@@ -214,16 +325,54 @@ export interface Files {
 }
 
 export const nodeFiles: Files = {
-  read: (path) => readFile(path, "utf8").catch(absent),
+  read: (path) => readText(path).catch(absent),
   version: (path) => stat(path).then(({ mtimeMs, size, ino }) => `${mtimeMs}:${size}:${ino}`, absent),
   writePrivate: async (path, text) => {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await makeDirectories(dirname(path), 0o700);
     await replaceFile(path, text);
   },
 };
 
+/**
+ * The files of a bridge that runs. It makes no folder: where the data directory has gone, an empty one in its place would be taken for
+ * it. What was read or written in `directory` is remembered, so that it can be written once more when that is back.
+ */
+export class FilesOfRun implements Files {
+  readonly #files: Pick<Files, "read" | "version" | "writePrivate">;
+  readonly #directory: string;
+  readonly #held = new Map<string, string>();
+
+  constructor(directory: string, files: Files = { ...nodeFiles, writePrivate: replaceFile }) {
+    this.#directory = resolve(directory);
+    this.#files = files;
+  }
+
+  readonly version = (path: string): Promise<string | null> => this.#files.version(path);
+
+  readonly read = async (path: string): Promise<string | null> => {
+    const text = await this.#files.read(path);
+    if (text !== null) this.#hold(path, text);
+    return text;
+  };
+
+  readonly writePrivate = (path: string, text: string): Promise<void> => {
+    this.#hold(path, text);
+    return this.#files.writePrivate(path, text);
+  };
+
+  /** Writes what the directory held. What cannot be written is written with its next change. */
+  async writeAgain(): Promise<void> {
+    for (const [path, text] of this.#held) await this.#files.writePrivate(path, text).catch(() => undefined);
+  }
+
+  /** A token that another program writes is not ours to write. */
+  #hold(path: string, text: string): void {
+    if (!relative(this.#directory, path).startsWith("..")) this.#held.set(path, text);
+  }
+}
+
 /** A small file of the data directory. */
-export function textFile(dataDir: string, name: string, files = nodeFiles) {
+export function textFile(dataDir: string, name: string, files: Files = nodeFiles) {
   const file = join(dataDir, name);
   return { read: () => files.read(file), write: (text: string) => files.writePrivate(file, text) };
 }

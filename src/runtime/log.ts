@@ -5,6 +5,7 @@ import {
   stdSerializers,
   stdTimeFunctions,
 } from "pino";
+import { inert } from "./plain-text.js";
 import { linesWithoutSecrets } from "./redaction.js";
 import { readableStack } from "./stack-trace.js";
 
@@ -93,7 +94,7 @@ function readableLine(line: string, sentences: Sentences): string {
   if (parts === null) return line;
   const { severity, at } = parts;
   const sentence = sentenceOf(parts, sentences);
-  const message = sentence ?? parts.message;
+  const message = sentence ?? parts.message.replace(/\n/g, "\n  ");
   const { err, ...facts } = sentence === null ? parts.facts : { err: undefined };
   const word =
     severity === 30
@@ -104,7 +105,7 @@ function readableLine(line: string, sentences: Sentences): string {
       `${key}=${typeof value === "string" && !/\p{Cc}/u.test(value) ? value : JSON.stringify(value)}`,
   );
   const tail = details.length > 0 ? `  ${details.join(" ")}` : "";
-  return `${at.slice(11, 19)} ${word}${message}${tail}${stackOf(err)}\n`;
+  return `${at.slice(11, 19)} ${word}${inert(`${message}${tail}${stackOf(err)}`)}\n`;
 }
 
 function stackOf(err: unknown): string {
@@ -204,7 +205,7 @@ export function createLogger(settings: LogSettings, target: LogTarget, recent?: 
   const { sentences = {} } = settings;
   const destination: DestinationStream = {
     write: (line) => {
-      const safe = hide(line);
+      const safe = inert(hide(line));
       recent?.add(safe);
       target.write(readable ? readableLine(safe, sentences) : safe);
     },

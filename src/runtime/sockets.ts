@@ -1,5 +1,5 @@
-import { readFile } from "node:fs/promises";
 import type { Socket } from "node:net";
+import { readText } from "./file-system.js";
 
 /** Whether a host name or address can only mean this computer. Brackets of IPv6 URLs are allowed. */
 export function isLoopback(host: string): boolean {
@@ -63,6 +63,9 @@ export const ignoredTlsEnvironment = (
     ? "NODE_TLS_REJECT_UNAUTHORIZED=0 is set and changes nothing: certificates are verified all the same. For a private authority set NODE_EXTRA_CA_CERTS, for the broker mqtt.tls.ca; take the variable away"
     : null;
 
+/** All authorities that a computer trusts are a quarter of it. */
+const mostPemBytes = 1024 * 1024;
+
 /**
  * PEM text as it is, or the content of the file it names. Rejects with the file system's error, its message led by the
  * configuration key.
@@ -70,7 +73,7 @@ export const ignoredTlsEnvironment = (
 export async function pem(textOrPath: string, key: string): Promise<string> {
   if (textOrPath.includes("-----BEGIN ")) return textOrPath;
   try {
-    return await readFile(textOrPath, "utf8");
+    return await readText(textOrPath, mostPemBytes);
   } catch (error) {
     if (error instanceof Error) error.message = `${key}: ${error.message}`;
     throw error;

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import type { LiveSettings } from "../config/live-settings.js";
@@ -8,6 +8,7 @@ import { newestRecords } from "../journal/reader.js";
 import { type RecordBody, type RecordedStart, runEvents } from "../journal/records.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
+import { readTextSync } from "../runtime/file-system.js";
 import { withoutSecrets } from "../runtime/redaction.js";
 import { stackText } from "../runtime/stack-trace.js";
 
@@ -216,7 +217,6 @@ export function writeLastError(
     error: hide(text).slice(0, mostCharacters),
   });
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     writeFileSync(join(dataDir, fileName), written, { mode: 0o600, flush: true });
   } catch {
     // A disk that cannot be written leaves the log.
@@ -229,7 +229,7 @@ const lastError = z.object({ at: z.string(), error: z.string() });
 export function takeLastError(dataDir: string): RecordBody | null {
   const path = join(dataDir, fileName);
   try {
-    const found: unknown = JSON.parse(readFileSync(path, "utf8"));
+    const found: unknown = JSON.parse(readTextSync(path, 4 * mostCharacters));
     rmSync(path, { force: true });
     const { at, error } = lastError.parse(found);
     const message = `The last run ended at ${at} by an error that nobody caught: ${error}`;

@@ -24,6 +24,7 @@ import type { LimitService } from "../limits/service.js";
 import type { PlatformClient } from "../platform/client.js";
 import type { Clock } from "../runtime/clock.js";
 import { parseDuration, parseSince, parseUntil } from "../runtime/duration.js";
+import { isOneLine } from "../runtime/plain-text.js";
 import { withoutSecrets } from "../runtime/redaction.js";
 import type { Mirror } from "../sync/mirror.js";
 
@@ -134,7 +135,7 @@ function logLevel({ setLogLevel, journal }: RequestPorts, level: string): unknow
  */
 function readOnly({ live, journal, clock, onEvent }: RequestPorts, fields: Fields, via: Via): unknown {
   const read_only = flagField(fields, "read_only", true);
-  const by = optionalTextField(fields, "by");
+  const by = lineField(fields, "by");
   if (!read_only && typeof via !== "string")
     throw new RequestError(
       "Only an operator of the page can let commands pass again; over MQTT the bridge can only be made read-only.",
@@ -275,8 +276,15 @@ const mostText = 200;
 /** A longer one would be cut in the journal, and that name could not unlock any more. */
 const mostName = 64;
 
+/** Who unlocks has to be able to write it, and it stands in lines of logs and tables. */
+function lineField(fields: Fields, key: string): string | null {
+  const text = optionalTextField(fields, key);
+  if (text === null || isOneLine(text)) return text;
+  throw new RequestError(`"${key}" has control characters, or half of a character, in it.`);
+}
+
 function nameField(fields: Fields): string {
-  const text = textField(fields, "by").trim();
+  const text = (lineField(fields, "by") ?? textField(fields, "by")).trim();
   if (text !== "" && text.length <= mostName) return text;
   throw new RequestError(`"by" must be a text of 1 to ${mostName} characters.`);
 }
@@ -320,7 +328,7 @@ export async function lock(
   const { id, code } = controller.info;
   const actuators = actuatorsOf(controller, fields);
   const by = nameField(fields);
-  const reason = optionalTextField(fields, "reason")?.slice(0, mostText) ?? null;
+  const reason = lineField(fields, "reason")?.slice(0, mostText) ?? null;
   const now = clock.now();
   const until = untilOf(fields, now);
   notOfOthers(limits, controller, actuators, by);
@@ -404,7 +412,7 @@ export async function release(
 /** A person has seen an alarm, or with `all` every one that is on, which clears nothing. */
 function acknowledgeAlarm({ limits }: RequestPorts, fields: Fields): unknown {
   const id = textField(fields, "alarm");
-  const by = optionalTextField(fields, "by")?.slice(0, mostText) ?? null;
+  const by = lineField(fields, "by")?.slice(0, mostText) ?? null;
   const acknowledged = limits.alarms.acknowledge(id, by);
   if (acknowledged.length === 0 && id !== "all")
     throw new RequestError(

@@ -1,4 +1,4 @@
-import { readdir, utimes } from "node:fs/promises";
+import { mkdir, readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { journalLimits } from "../../src/journal/journal.js";
@@ -119,6 +119,7 @@ describe("a durable append", () => {
   it("makes the names of a new directory and a new file durable too", async () => {
     const disk = faultyDisk();
     const directory = join(await tempDirectory(), "data", "journal");
+    await mkdir(join(directory, ".."));
     const journal = await openJournal(directory, { files: disk.files });
     await journal.append(taken("a"), { durable: true });
     const order = disk.calls.filter(

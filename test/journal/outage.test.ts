@@ -188,19 +188,6 @@ describe("a directory that cannot be used", () => {
     await journal.append(taken("a"), { durable: true });
     expect(await idsIn(directory)).toEqual(["a"]);
   });
-
-  it("because it was deleted under the running bridge is noticed and made anew", async () => {
-    const clock = stillClock();
-    const directory = join(await tempDirectory(), "journal");
-    const journal = await openJournal(directory, { clock });
-    for (let n = 0; n < 20; n += 1) await journal.append(taken("a"), { durable: false });
-    const first = journal.facts().sequence;
-    await rm(directory, { recursive: true });
-    await expect(journal.append(taken("b"), { durable: true })).rejects.toMatchObject({ code: "ENOENT" });
-    await clock.advance(1_000);
-    expect(await journal.append(taken("c"), { durable: true })).toBeGreaterThan(first);
-    expect(await idsIn(directory)).toEqual(["c"]);
-  });
 });
 
 describe("a disk that does not answer", () =>

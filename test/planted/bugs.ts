@@ -63,6 +63,11 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
   },
   // What limits have to know waits for the disk too.
   journal_without_fsync: { seam: "commands/checks#journalSending", plant: notDurable, breaks: ["S5", "S19"] },
+  durable_in_a_file_that_nobody_finds: {
+    seam: "journal/writer#AppendFile.#isInPlace",
+    plant: "() => () => Promise.resolve()",
+    breaks: ["S5", "S19"],
+  },
   checks_without_fsync: {
     seam: "commands/lane#begin",
     plant: `(original) => (turn, ...rest) => {

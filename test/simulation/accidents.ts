@@ -18,7 +18,7 @@ const occasions: readonly Occasion[] = [
   ...(["second POST", "takeover", "takeover"] as const),
 ];
 
-/** What happens to the bridge and its machine by itself: crashes, stops, cut links, full disks, set clocks, stalls. */
+/** What happens to the bridge and its machine by itself: crashes, stops, cut links, full and vanished disks, set clocks, stalls. */
 export class Accidents {
   readonly #world: World;
   readonly #crashChance: Chance;
@@ -44,6 +44,7 @@ export class Accidents {
       else this.#crashAt = chance.of(occasions);
     });
     this.#often(scenario.fullDisksPerHour, "full disk", (chance) => this.#fillDisk(chance));
+    this.#often(scenario.goneDisksPerHour, "gone disk", (chance) => this.#takeDiskAway(chance));
     this.#often(scenario.clockJumpsPerHour, "clock", (chance) => {
       if (chance.hits(0.3)) this.#jump();
       else this.#jumpAt = chance.hits(0.5) ? "command" : "check";
@@ -181,7 +182,11 @@ export class Accidents {
   }
 
   #startLater(): void {
-    this.#world.time.in(this.#crashChance.logUniform(500, 300_000), () => this.#world.start());
+    this.#world.time.in(this.#crashChance.logUniform(500, 300_000), () => {
+      // Who starts it sees to its disk.
+      this.#putDiskBack();
+      this.#world.start();
+    });
   }
 
   #fillDisk(chance: Chance): void {
@@ -192,9 +197,28 @@ export class Accidents {
     journalist.note("disk", { full: true });
     time.in(chance.logUniform(1_000, 600_000), () => {
       disk.full = false;
-      this.#world.lastDiskTroubleAt = time.now;
+      if (!disk.gone) this.#world.lastDiskTroubleAt = time.now;
       journalist.note("disk", { full: false });
     });
+  }
+
+  /** The directory gets another name, or its disk is not mounted, and it is put back as it was. */
+  #takeDiskAway(chance: Chance): void {
+    const { disk, journalist, time } = this.#world;
+    if (disk.gone) return;
+    disk.gone = true;
+    this.#world.lastDiskTroubleAt = Infinity;
+    journalist.note("disk", { gone: true });
+    journalist.saw("the data directory gone");
+    time.in(chance.logUniform(500, 600_000), () => this.#putDiskBack());
+  }
+
+  #putDiskBack(): void {
+    const { disk, journalist, time } = this.#world;
+    if (!disk.gone) return;
+    disk.gone = false;
+    if (!disk.full) this.#world.lastDiskTroubleAt = time.now;
+    journalist.note("disk", { gone: false });
   }
 
   #jump(): void {

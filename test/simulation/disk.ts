@@ -5,6 +5,7 @@ import type { VirtualTime } from "../support/virtual-clock.js";
 import type { WallClock } from "./time.js";
 
 interface StoredFile {
+  readonly number: number;
   bytes: Buffer;
   length: number;
   /** What would survive a power cut, from the start of the file. */
@@ -15,7 +16,6 @@ interface StoredFile {
   isNameSynced: boolean;
   /** When the kernel will have written the name by itself. */
   readonly nameFlushedAt: number;
-  isLinked: boolean;
 }
 
 /** A command record, one that it took over read-backs, or an outcome found in bytes that were written. */
@@ -51,6 +51,8 @@ export class SimulatedDisk {
   full = false;
   /** Probability of one fsync failing. */
   syncFailure = 0;
+  /** While set, the directory is not where it was: what is open stays open, and no name leads to a file. */
+  gone = false;
   /** How often the machine itself has ended. */
   powerCuts = 0;
   readonly #files = new Map<string, StoredFile>();
@@ -58,6 +60,7 @@ export class SimulatedDisk {
   readonly #wall: WallClock;
   readonly #chance: Chance;
   #marks: Mark[] = [];
+  #count = 0;
 
   constructor(time: VirtualTime, wall: WallClock, chance: Chance) {
     this.#time = time;
@@ -71,15 +74,14 @@ export class SimulatedDisk {
       open: (path, flags) => this.#open(path, flags, clock),
       list: (directory) => Promise.resolve(this.#list(directory)),
       facts: (path) => this.#with(path, (file) => factsOf(file)),
-      makeDirectory: () => Promise.resolve(false),
+      makeDirectory: () => (this.gone ? Promise.reject(trouble("ENOENT")) : Promise.resolve(false)),
       rename: async (from, to) => {
         const file = await this.#with(from, (found) => found);
         this.#files.delete(from);
         this.#files.set(to, file);
       },
       remove: (path) =>
-        this.#with(path, (file) => {
-          file.isLinked = false;
+        this.#with(path, () => {
           this.#files.delete(path);
         }),
       syncDirectory: async () => {
@@ -132,23 +134,27 @@ export class SimulatedDisk {
   }
 
   #list(directory: string): readonly string[] {
+    if (this.gone) return [];
     return [...this.#files.keys()].flatMap((path) =>
       path.startsWith(`${directory}/`) ? [path.slice(directory.length + 1)] : [],
     );
   }
 
   #with<T>(path: string, use: (file: StoredFile) => T): Promise<T> {
-    const file = this.#files.get(path);
+    const file = this.gone ? undefined : this.#files.get(path);
     return file ? Promise.resolve(use(file)) : Promise.reject(trouble("ENOENT"));
   }
 
   async #open(path: string, flags: "r" | "a" | "wx", clock: Clock): Promise<OpenFile> {
     await Promise.resolve();
+    if (this.gone) throw trouble("ENOENT");
     let file = this.#files.get(path);
     if (file === undefined) {
       if (flags === "r") throw trouble("ENOENT");
       if (this.full) throw trouble("ENOSPC");
+      this.#count += 1;
       file = {
+        number: this.#count,
         bytes: Buffer.alloc(64 * 1024),
         length: 0,
         syncedLength: 0,
@@ -156,7 +162,6 @@ export class SimulatedDisk {
         flushes: [],
         isNameSynced: false,
         nameFlushedAt: this.#time.now + kernelFlushMs,
-        isLinked: true,
       };
       this.#files.set(path, file);
     } else if (flags === "wx") throw trouble("EEXIST");
@@ -245,7 +250,8 @@ export class SimulatedDisk {
 
   #synced(file: StoredFile, length: number): void {
     file.syncedLength = Math.max(file.syncedLength, Math.min(length, file.length));
-    if (!this.#hasLastingName(file)) return;
+    // Nobody who looks for it finds it.
+    if (this.gone || !this.#hasLastingName(file)) return;
     this.#marks = this.#marks.filter((mark) => {
       if (mark.file !== file || mark.end > file.syncedLength) return true;
       this.durable.add(mark.key);
@@ -264,5 +270,5 @@ function carriedOpen(line: string): readonly string[] {
 const factsOf = (file: StoredFile): FileFacts => ({
   bytes: file.length,
   modifiedAt: file.modifiedAt,
-  links: file.isLinked ? 1 : 0,
+  identity: String(file.number),
 });

@@ -82,6 +82,7 @@ export interface Scenario {
   readonly powerCut: number;
   readonly cleanStops: number;
   readonly fullDisksPerHour: number;
+  readonly goneDisksPerHour: number;
   readonly syncFailure: number;
   readonly clockJumpsPerHour: number;
   readonly stallsPerHour: number;
@@ -170,7 +171,14 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
     ...faultsOfParts(new Chance(seed, "parts"), exists, drawn),
     ...endsOfTokens(new Chance(seed, "ends of tokens"), drawn),
   ];
-  return { ...drawn, platformFaults: [...drawn.platformFaults, ...late] };
+  const goneDisksPerHour = goneDisks(new Chance(seed, "gone disks"), exists);
+  return { ...drawn, goneDisksPerHour, platformFaults: [...drawn.platformFaults, ...late] };
+}
+
+function goneDisks(chance: Chance, exists: string[]): number {
+  if (!chance.hits(0.4)) return 0;
+  exists.push("gone disks");
+  return chance.logUniform(0.1, 3);
 }
 
 /** Hours in which one controller never answers, or late, for all that it is asked, its reads or its POSTs. */

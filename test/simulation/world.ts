@@ -267,6 +267,7 @@ export class World {
     for (const code of this.control.codes()) this.control.setOnline(code, true);
     this.wire.manners = calmNetwork;
     this.disk.full = false;
+    this.disk.gone = false;
     this.disk.syncFailure = 0;
     this.wall.setTo(this.platformNow);
     if (this.bridge === null || !this.bridge.clock.isAlive || this.bridge.isStopping) return;

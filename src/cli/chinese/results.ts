@@ -476,7 +476,14 @@ export const resultPairs: readonly Pair[] = [
     "网桥不能在那里写入；请给它的用户该目录的写权限",
   ],
   ["the disk reports input/output errors; replace the disk or SD card", "磁盘读写出错；请更换磁盘或 SD 卡"],
-  ["the directory has gone; check that its disk is mounted", "目录不见了；请检查磁盘是否已挂载"],
+  [
+    "the directory has gone; check that its disk is mounted, or put the directory back",
+    "目录不见了；请检查磁盘是否已挂载，或把目录放回原处",
+  ],
+  [
+    "the disk that it lies on is not mounted; mount it, or restart the bridge to begin anew in the folder that shows in its place",
+    "它所在的磁盘没有挂载；请挂载该磁盘，或重启网桥，在露出来的文件夹里重新开始",
+  ],
   [
     "a part of the path is a file, not a directory; move that file away or change data_dir",
     "路径中有一段是文件而不是目录；请移走该文件或修改 data_dir",

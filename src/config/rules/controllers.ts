@@ -1,7 +1,7 @@
 import { type ActuatorKind, actuatorKinds, kindRows } from "../../greenhouse/actuator-kinds.js";
 import { digitsSent } from "../../greenhouse/command/setpoints.js";
 import { reservedControllerIds } from "../../greenhouse/topic-ids.js";
-import { atKey, atValue, type Finding, type Path, repeats } from "../problem.js";
+import { atKey, atValue, type Finding, type Path, repeats, suggestion } from "../problem.js";
 import { controllerTopicId } from "../schema.js";
 import { takesDegrees } from "../values.js";
 import { addedWords } from "./meanings.js";
@@ -86,6 +86,44 @@ const fittingView: Check = (actuator, kind, path) => {
 };
 
 const checks: readonly Check[] = [customNeedsValues, fittingView];
+
+export interface NamedController {
+  readonly code: string;
+  readonly id: string;
+  readonly section: Draft;
+}
+
+interface ControllerIndex {
+  readonly byCode: ReadonlyMap<string, NamedController>;
+  readonly byId: ReadonlyMap<string, NamedController>;
+  /** `, did you mean "gh-0001"?` or nothing. */
+  readonly suggested: (name: string) => string;
+}
+
+/** As many problems are shown, and each suggestion looks at all names. */
+const mostSuggestions = 100;
+
+const indexes = new WeakMap<Draft, ControllerIndex>();
+
+/** The controllers of a file by their names: guards, groups and scenes refer to them as often as there are controllers. */
+export function controllersIn(root: Draft): ControllerIndex {
+  const known = indexes.get(root);
+  if (known !== undefined) return known;
+  const byCode = new Map<string, NamedController>();
+  const byId = new Map<string, NamedController>();
+  for (const { path, section } of sectionsAt(root, "controllers.*")) {
+    const code = String(path[1]);
+    const one = { code, id: textOf(section, "id") ?? controllerTopicId(code), section };
+    byCode.set(code, one);
+    // Another rule says that two have one id.
+    if (!byId.has(one.id)) byId.set(one.id, one);
+  }
+  const names = [...byCode.keys(), ...byId.keys()];
+  let left = mostSuggestions;
+  const index = { byCode, byId, suggested: (name: string) => (left-- > 0 ? suggestion(name, names) : "") };
+  indexes.set(root, index);
+  return index;
+}
 
 /** Every controller has topics of its own, and some ids belong to the bridge. */
 export function distinctControllerIds(root: Draft): Finding[] {

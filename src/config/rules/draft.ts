@@ -21,20 +21,33 @@ export interface Placed {
   readonly section: Draft;
 }
 
-/** Every section at a path in which `*` stands for any name or position, in the file's order. */
+/** Of a whole file: each rule asks for the same ones again, of what may be forty thousand controllers. */
+const ofFiles = new WeakMap<Draft, Map<string, readonly Placed[]>>();
+
+/** Every section at a path in which `*` stands for any name or position, in the file's order. What was read does not change. */
 export function sectionsAt(root: Draft, pattern: string): readonly Placed[] {
-  let found: readonly { readonly path: Path; readonly value: unknown }[] = [{ path: [], value: root }];
-  for (const key of pattern.split("."))
-    found = found.flatMap(({ path, value }) =>
-      key === "*"
-        ? entriesOf(value).map(([name, inner]) => ({ path: [...path, name], value: inner }))
-        : [{ path: [...path, key], value: asDraft(value)[key] }],
-    );
-  return found.map(({ path, value }) => ({ path, section: asDraft(value) }));
+  if (!isDraft(root.controllers)) return foundAt(root, pattern);
+  const known = ofFiles.get(root) ?? new Map<string, readonly Placed[]>();
+  ofFiles.set(root, known);
+  const found = known.get(pattern) ?? foundAt(root, pattern);
+  known.set(pattern, found);
+  return found;
 }
 
-const entriesOf = (value: unknown): readonly (readonly [string | number, unknown])[] =>
-  Array.isArray(value) ? value.map((item, at) => [at, item]) : Object.entries(asDraft(value));
+function foundAt(root: Draft, pattern: string): readonly Placed[] {
+  let found: readonly { readonly path: Path; readonly value: unknown }[] = [{ path: [], value: root }];
+  for (const key of pattern.split(".")) {
+    const next: { readonly path: Path; readonly value: unknown }[] = [];
+    for (const { path, value } of found)
+      if (key !== "*") next.push({ path: [...path, key], value: asDraft(value)[key] });
+      else if (Array.isArray(value))
+        for (const [at, item] of value.entries()) next.push({ path: [...path, at], value: item });
+      else if (isDraft(value))
+        for (const name of Object.keys(value)) next.push({ path: [...path, name], value: value[name] });
+    found = next;
+  }
+  return found.map(({ path, value }) => ({ path, section: asDraft(value) }));
+}
 
 export const itemsOf = (draft: Draft, key: string): readonly unknown[] => {
   const value = draft[key];

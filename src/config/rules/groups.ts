@@ -9,7 +9,8 @@ import {
   type GroupsAndScenes,
 } from "../../greenhouse/groups.js";
 import { atKey, atValue, type Finding, type Path, suggestion } from "../problem.js";
-import { type Configuration, controllerTopicId } from "../schema.js";
+import type { Configuration } from "../schema.js";
+import { controllersIn } from "./controllers.js";
 import { asDraft, type Draft, isGiven, itemsOf, sectionOf, sectionsAt, textOf } from "./draft.js";
 
 /* What `groups` and `scenes` mean, and what is wrong with them. A member that is not there would be missed at every command. */
@@ -20,28 +21,14 @@ interface Found {
   readonly isReadOnly: boolean;
 }
 
-interface Controller {
-  readonly code: string;
-  readonly id: string;
-  readonly section: Draft;
-}
-
-const controllersOf = (root: Draft): readonly Controller[] =>
-  sectionsAt(root, "controllers.*").map(({ path, section }) => {
-    const code = String(path[1]);
-    return { code, id: textOf(section, "id") ?? controllerTopicId(code), section };
-  });
-
 /** An actuator by `controller/actuator`, or why there is none. A code may hold slashes, an actuator's id none. */
 function actuatorAt(reference: string, root: Draft): Found | string {
   const at = reference.lastIndexOf("/");
   const named = reference.slice(0, at);
   const actuator = reference.slice(at + 1);
-  const all = controllersOf(root);
-  const found = all.find(({ code }) => code === named) ?? all.find(({ id }) => id === named);
-  const names = all.flatMap(({ code, id }) => [code, id]);
-  if (found === undefined)
-    return `there is no controller "${named}" under controllers${suggestion(named, names)}`;
+  const { byCode, byId, suggested } = controllersIn(root);
+  const found = byCode.get(named) ?? byId.get(named);
+  if (found === undefined) return `there is no controller "${named}" under controllers${suggested(named)}`;
   const { code, id, section } = found;
   if (section.ignore === true) return `the controller ${code} is ignored, so it takes no commands`;
   const actuators = sectionOf(section, "actuators");

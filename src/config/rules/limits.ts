@@ -10,7 +10,8 @@ import {
 import { addedWords, readWords } from "./meanings.js";
 import { canStop } from "../../greenhouse/command/words.js";
 import { endingWords } from "../../greenhouse/limits.js";
-import { controllerTopicId, type Configuration } from "../schema.js";
+import type { Configuration } from "../schema.js";
+import { controllersIn } from "./controllers.js";
 import { atKey, atValue, type Finding, type Path, when } from "../problem.js";
 import { takesDegrees } from "../values.js";
 import { parseDuration, formatDuration } from "../../runtime/duration.js";
@@ -191,9 +192,8 @@ function unfindable(key: string, guard: Draft, { code }: Limited, root: Draft): 
 function inputOf(guard: Draft, key: string, code: string, root: Draft) {
   const [first = "", second] = (textOf(guard, key) ?? "").split("/");
   const [controller, id] = second === undefined ? [code, first] : [first, second];
-  const isMeant = ({ path: [, other], section }: { readonly path: Path; readonly section: Draft }) =>
-    [String(other), textOf(section, "id") ?? controllerTopicId(String(other))].includes(controller);
-  return { controller, id, section: sectionsAt(root, "controllers.*").find(isMeant)?.section };
+  const { byCode, byId } = controllersIn(root);
+  return { controller, id, section: (byCode.get(controller) ?? byId.get(controller))?.section };
 }
 
 /** The section of the actuator that the guard looks at; null where it looks at none, or there is none. */
@@ -357,13 +357,21 @@ type Tell = (text: string) => string;
 /** A mark between clauses, with the blank that it needs behind it where it is not a wide one. */
 const joint = (mark: string, tell: Tell): string => (tell(mark) === mark ? `${mark} ` : tell(mark));
 
+const limitedIn = new WeakMap<Configuration["controllers"], ReturnType<typeof searchLimited>>();
+
+/** Each sentence and each doubt asks for them again. */
 function findLimited(controllers: Configuration["controllers"]) {
-  return Object.entries(controllers).flatMap(([code, { actuators, ignore }]) =>
+  const found = limitedIn.get(controllers) ?? searchLimited(controllers);
+  limitedIn.set(controllers, found);
+  return found;
+}
+
+const searchLimited = (controllers: Configuration["controllers"]) =>
+  Object.entries(controllers).flatMap(([code, { actuators, ignore }]) =>
     Object.entries(ignore ? {} : actuators).flatMap(([id, actuator]) =>
       actuator.limits === undefined ? [] : [{ code, id, actuator, limits: actuator.limits }],
     ),
   );
-}
 
 const pauses = ({ rest, reversal, starts_per_hour: starts }: LimitsConfiguration): readonly string[] => [
   ...(rest > 0 ? [`it rests ${formatDuration(rest)} after each movement`] : []),

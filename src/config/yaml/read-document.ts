@@ -16,6 +16,7 @@ import { nearest, type Path } from "../problem.js";
 import { rename, type Rename, type Renamed, renames } from "../renames.js";
 import { fieldFacts, typeFacts } from "../values.js";
 import { type ReferenceSources, resolveReference } from "./references.js";
+import { type Odd, oddIn, strayIn } from "./odd-characters.js";
 import { pathKey, type Places, type Source } from "./source.js";
 
 type Schema = z.core.$ZodType;
@@ -81,6 +82,8 @@ function keyOf(node: unknown): { readonly key: string } | { readonly fault: stri
   if (key === "") return { fault: "expected a key before the colon" };
   // Never copied as a key: it would change the object instead of adding to it.
   if (key === "__proto__") return { fault: "this name cannot be used as a key" };
+  const stray = node.type === "PLAIN" && isSuspect(key) ? strayIn(key) : null;
+  if (stray !== null) return { fault: `${stray.message}, or put the key in "quotes" where it is meant` };
   return key.isWellFormed() ? { key } : { fault: halfCharacter };
 }
 
@@ -103,6 +106,8 @@ interface ReadFault {
 export interface Reading {
   readonly value: unknown;
   readonly faults: readonly ReadFault[];
+  /** Texts without quotes that hold a character which is hardly meant; they are read as they stand. */
+  readonly strays: readonly ReadFault[];
   readonly places: Places;
   readonly unreadable: readonly Path[];
   /** Secrets that stand in the file itself. */
@@ -116,8 +121,11 @@ interface Notes {
   /** What is expected of the whole document. */
   readonly root: Shape;
   readonly references: ReferenceSources;
-  readonly places: { readonly keys: Map<string, number>; readonly values: Map<string, number> };
+  readonly places: Readonly<Record<"keys" | "values", Map<string, number>>> & {
+    readonly odd: Map<string, Odd>;
+  };
   readonly faults: ReadFault[];
+  readonly strays: ReadFault[];
   readonly unreadable: Path[];
   readonly literalSecrets: Path[];
   readonly renames: readonly Rename[];
@@ -149,8 +157,9 @@ export function readDocument(
     source,
     root,
     references,
-    places: { keys: new Map(), values: new Map() },
+    places: { keys: new Map(), values: new Map(), odd: new Map() },
     faults: [],
+    strays: [],
     unreadable: [],
     literalSecrets: [],
     renames: knownRenames,
@@ -231,6 +240,19 @@ function shapeFor(shape: Shape, ...types: readonly Shape["type"][]): Shape {
   return options.find((option) => types.includes(option.type)) ?? anything;
 }
 
+/** More problems than that are not shown. */
+const mostHints = 200;
+
+/** What is said of a key that is none, and the one of the section that may be meant. */
+function unknownKey({ faults, root }: Notes, key: string, shape: Shape) {
+  if (faults.length >= mostHints) return { known: null, message: "unknown key" };
+  const known = nearest(key, keysOf(shape));
+  const meant = known === null ? highestPlaceOf(key, root) : `"${known}"`;
+  const odd = oddIn(key);
+  const hint = meant === null ? "" : `, did you mean ${meant}?`;
+  return { known, message: `unknown key${hint}${odd === null ? "" : `; ${odd.message}`}` };
+}
+
 function readMap(notes: Notes, node: YAMLMap, spot: Spot): unknown {
   const entries = new Map<string, unknown>();
   const meant = new Set<string>();
@@ -247,13 +269,13 @@ function readMap(notes: Notes, node: YAMLMap, spot: Spot): unknown {
     const child = childOf(spot.shape, found.key);
     if (child === null && readMoved(notes, pair, { ...spot, path }, offset)) continue;
     if (child === null) {
-      const known = nearest(found.key, keysOf(spot.shape));
-      const meantKey = known === null ? highestPlaceOf(found.key, notes.root) : `"${known}"`;
-      report(path, `unknown key${meantKey === null ? "" : `, did you mean ${meantKey}?`}`);
+      const { known, message } = unknownKey(notes, found.key, spot.shape);
+      report(path, message);
       if (known !== null) meant.add(known);
     } else if (entries.has(found.key)) report(path, "this key stands here twice; keep one of them");
     else {
       notes.places.keys.set(pathKey(path), offset);
+      noteOddKey(notes, found.key, spot, offset);
       const value = readNode(notes, isNode(pair.value) ? pair.value : null, {
         ...spot,
         path,
@@ -345,10 +367,36 @@ function readList(notes: Notes, node: YAMLSeq, spot: Spot): unknown {
   });
 }
 
+/** A name may hold what its owner likes. */
+function noteOdd({ source, places, strays }: Notes, node: Scalar, { path, referencedAt }: Spot): void {
+  const [from = 0, end = 0] = node.range ?? [];
+  if (!isSuspect(textOf(node)) || path.at(-1) === "name") return;
+  const isHere = referencedAt === null;
+  const written = isHere ? source.text.slice(from, end) : textOf(node);
+  const place = (odd: Odd): Odd =>
+    isHere ? { ...odd, offset: from + odd.offset } : { ...odd, offset: referencedAt };
+  const odd = oddIn(written);
+  if (odd !== null) places.odd.set(pathKey(path), place(odd));
+  const stray = node.type === "PLAIN" ? strayIn(written) : null;
+  if (stray === null) return;
+  const message = `${stray.message}, or put the value in "quotes" where it is meant`;
+  strays.push({ offset: place(stray).offset, path, message });
+}
+
+/** Where no section was expected the key of one may be what looks like a list. */
+function noteOddKey({ places }: Notes, key: string, { shape, path }: Spot, offset: number): void {
+  const odd = shape.type === "anything" && isSuspect(key) ? oddIn(key) : null;
+  if (odd !== null) places.odd.set(pathKey(path), { ...odd, offset: offset + odd.offset });
+}
+
+/** Almost every text is one of ASCII alone. */
+const isSuspect = (text: string): boolean => /[^\t\n\r -~]/.test(text);
+
 function readScalar(notes: Notes, node: Scalar, spot: Spot): unknown {
   const { value } = node;
   if (value === null) return null;
   const written = textOf(node);
+  noteOdd(notes, node, spot);
   if (spot.secret && spot.referencedAt === null && literalSecret(spot.path, spot.shape, written))
     notes.literalSecrets.push(spot.path);
   if (spot.shape.type === "text") return written;

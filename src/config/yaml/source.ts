@@ -7,7 +7,8 @@ import {
   type ParsedNode,
   Parser,
 } from "yaml";
-import type { Path } from "../problem.js";
+import type { Finding, Path } from "../problem.js";
+import { culprit, type Odd } from "./odd-characters.js";
 
 /* Own words for every syntax error: the parser's may repeat parts of the file, and that part may be a password. */
 const sentences: Partial<Record<ErrorCode, string>> = {
@@ -72,9 +73,11 @@ export function parseSource(text: string): ParsedSource {
   if (document.errors.length > 0)
     return {
       ok: false,
-      faults: document.errors
-        .slice(0, 20)
-        .map((error) => ({ ...positionAt(error.pos[0]), message: syntaxSentence(error.code) })),
+      faults: document.errors.slice(0, 20).map((error) => {
+        const odd = culprit(text, error.pos[0]);
+        const message = [syntaxSentence(error.code), ...(odd === null ? [] : [odd.message])].join("; ");
+        return { ...positionAt(odd?.offset ?? error.pos[0]), message };
+      }),
     };
   if (second !== undefined)
     return fault(second.range[0], "a second document starts here; keep everything in one, without ---");
@@ -100,22 +103,47 @@ function compose(tokens: CST.Token[], end: number): Document.Parsed[] {
 
 /** Offset of the first collection below the allowed depth; walked without recursion. */
 function deepToken(tokens: readonly CST.Token[]): number | null {
-  let level: readonly CST.Token[] = tokens;
-  for (let depth = 0; depth <= deepest; depth += 1) level = level.flatMap(within);
-  const [first] = level;
-  return first === undefined ? null : "offset" in first ? first.offset : 0;
+  const left = tokens.map((token) => ({ token, depth: 0 }));
+  let first: number | null = null;
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { token, depth } = next;
+    if (depth > deepest) {
+      const offset = "offset" in token ? token.offset : 0;
+      first = Math.min(first ?? offset, offset);
+    } else within(token, (inner) => left.push({ token: inner, depth: depth + 1 }));
+  }
+  return first;
 }
 
-function within(token: CST.Token): CST.Token[] {
-  if (token.type === "document") return token.value === undefined ? [] : [token.value];
-  if (!("items" in token)) return [];
-  return token.items.flatMap((item) => [item.key ?? [], "value" in item ? (item.value ?? []) : []].flat());
+/** The collections and documents in a token; scalars hold none. */
+function within(token: CST.Token, found: (inner: CST.Token) => void): void {
+  const take = (inner: CST.Token | null | undefined) => {
+    if (inner && ("items" in inner || inner.type === "document")) found(inner);
+  };
+  if (token.type === "document") take(token.value);
+  if ("items" in token)
+    for (const item of token.items) {
+      take(item.key);
+      take(item.value);
+    }
 }
 
 /** Offsets of the keys and values of a document, by path. */
 export interface Places {
   readonly keys: ReadonlyMap<string, number>;
   readonly values: ReadonlyMap<string, number>;
+  /** Of values that hold one, the character that looks like another, at its offset. */
+  readonly odd: ReadonlyMap<string, Odd>;
+}
+
+/** What is wrong with a value, and the character that may be to blame for it. */
+export function withCulprit(
+  places: Places,
+  finding: Finding,
+): { readonly offset: number; readonly message: string } {
+  const odd = finding.on === "value" ? places.odd.get(pathKey(finding.path)) : undefined;
+  if (odd !== undefined) return { offset: odd.offset, message: `${finding.message}; ${odd.message}` };
+  return { offset: offsetOf(places, finding.path, finding.on), message: finding.message };
 }
 
 export const pathKey = (path: Path): string => JSON.stringify(path);

@@ -1,9 +1,9 @@
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { deviceTexts, privateTexts } from "../../config/private-texts.js";
 import { PlatformError, type Query } from "../../greenhouse/ports.js";
 import { readOnlyOperations } from "../../platform/operations.js";
-import { errorCode } from "../../runtime/file-system.js";
+import { errorCode, makeDirectories } from "../../runtime/file-system.js";
 import { pseudonyms, type StrangerSafe, strangerSafe } from "../../runtime/redaction.js";
 import { failed, ok, type Verdict, warning } from "./finding.js";
 import { sampleControllers } from "./platform-checks.js";
@@ -121,7 +121,7 @@ async function recordVerdict(
     return failed("there is no answer to save", "correct what failed above and try again");
   const files = fileNames(answers);
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectories(directory, 0o700);
     if ((await readdir(directory)).length > 0) return notEmpty(directory);
     const book = knownNames(context);
     const { time_zone: timeZone } = context.configuration.platform;

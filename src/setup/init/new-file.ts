@@ -1,7 +1,7 @@
-import { access, constants, readdir, readFile, stat } from "node:fs/promises";
+import { access, constants, readdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { isMap, isScalar, parseDocument } from "yaml";
-import { createFile, errorCode, replaceFile } from "../../runtime/file-system.js";
+import { createFile, errorCode, readText, replaceFile } from "../../runtime/file-system.js";
 import { forGroup, privateModeIn, userName } from "../../runtime/permissions.js";
 
 /** A file of another's stands there. */
@@ -86,7 +86,7 @@ export function withLines(before: string | null, lines: string): string {
 
 /** Null where there is no file. */
 export async function textIn(path: string): Promise<string | null> {
-  return readFile(path, "utf8").catch((error: unknown) => {
+  return readText(path).catch((error: unknown) => {
     if (errorCode(error) === "ENOENT") return null;
     throw unusable(path, error);
   });

@@ -1,5 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { appendFileSync, closeSync, openSync, readdirSync, rmSync, writeSync } from "node:fs";
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import {
   type Check,
@@ -121,12 +131,60 @@ const remount = (world: World, how: "ro" | "rw") => {
   if (world.hasOwnDisk) execFileSync("mount", ["-o", `remount,${how}`, dataIn(world)]);
 };
 
+/** Where the directory is meanwhile, with all that is in it. */
+const awayFrom = (world: World) => join(world.stage.folder, "data-away");
+
+const mounted = (...options: readonly string[]) => execFileSync("mount", options, { stdio: "ignore" });
+
+/** The disk is pulled, or the directory gets another name: what is open stays open, and nobody finds it. */
+function takeAway(world: World): void {
+  if (!world.hasOwnDisk) {
+    renameSync(dataIn(world), awayFrom(world));
+    return;
+  }
+  mkdirSync(awayFrom(world), { recursive: true });
+  mounted("--bind", dataIn(world), awayFrom(world));
+  execFileSync("umount", ["-l", dataIn(world)]);
+}
+
+function putBack(world: World): void {
+  if (!world.hasOwnDisk) {
+    renameSync(awayFrom(world), dataIn(world));
+    return;
+  }
+  mounted("--bind", awayFrom(world), dataIn(world));
+  execFileSync("umount", ["-l", awayFrom(world)]);
+}
+
 const refusedWithoutDisk: Check = (seen, world) =>
   world.hasOwnDisk
     ? outcome("refused/journal_unavailable")(seen, world)
     : ["not run: this process may not mount a small file system"];
 
+/** The directory as the bridge leaves it where it is not: nothing is made in its place. */
+const nothingInItsPlace: Check = ({ notes: { inItsPlace = 0 } }) =>
+  unless(inItsPlace === 0, `${inItsPlace} files were made where the directory had been`);
+
+const goneDirectory = (name: string, holdMs: number): Row =>
+  own({
+    name,
+    unwritable: true,
+    expected:
+      "commands refused journal_unavailable, nothing made in its place; goes on by itself when it is back",
+    hits: "platform",
+    holdMs,
+    reducedHoldMs: 8_000,
+    begin: takeAway,
+    end: (world, notes) => {
+      notes["inItsPlace"] = existsSync(dataIn(world)) ? readdirSync(dataIn(world)).length : 0;
+      putBack(world);
+    },
+    checks: [stayedOnline, outcome("refused/journal_unavailable"), nothingInItsPlace],
+  });
+
 export const diskRows: readonly Row[] = [
+  goneDirectory("data directory gone", 12_000),
+  goneDirectory("data directory gone for a minute", 60_000),
   // In the middle of what would have been the next record, as a power cut leaves it.
   killed("kill -9, journal's tail torn", (world) => appendToJournal(world, '{"seq":99999999,"at":"2026-')),
   // What some file systems show after a power cut: room that was never written.

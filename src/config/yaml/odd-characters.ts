@@ -1,0 +1,124 @@
+/*
+ * Characters that look like another one, or like none: a keyboard for Chinese writes `：` for a colon, a word processor `“` for a quote,
+ * and what is copied from a page or a chat brings blanks that YAML takes for letters. In a name they may be meant.
+ */
+
+/** By their code points, from and to: what it is, and what to do. `as`: what stands in its place in YAML; null for nothing. */
+interface Look {
+  readonly from: number;
+  readonly to: number;
+  readonly what: string;
+  readonly as: string | null;
+}
+
+const look = (from: number, to: number, what: string, as: string | null = null): Look => ({
+  from,
+  to,
+  what,
+  as,
+});
+
+const blank = "an ordinary blank";
+
+const looks: readonly Look[] = [
+  look(0x00, 0x08, "a control character"),
+  look(0x0b, 0x0c, "a control character"),
+  look(0x0e, 0x1f, "a control character"),
+  look(0x7f, 0x9f, "a control character"),
+  look(0xa0, 0xa0, "a no-break space", blank),
+  look(0xad, 0xad, "a soft hyphen"),
+  look(0x61c, 0x61c, "a mark of writing direction"),
+  look(0x1680, 0x1680, "another kind of blank", blank),
+  look(0x180e, 0x180e, "a character without width"),
+  look(0x2000, 0x200a, "another kind of blank", blank),
+  look(0x200b, 0x200d, "a character without width"),
+  look(0x200e, 0x200f, "a mark of writing direction"),
+  look(0x2028, 0x2029, "a line separator"),
+  look(0x202a, 0x202e, "a mark of writing direction"),
+  look(0x202f, 0x202f, "a narrow no-break space", blank),
+  look(0x205f, 0x205f, "another kind of blank", blank),
+  look(0x2060, 0x2064, "a character without width"),
+  look(0x2066, 0x2069, "a mark of writing direction"),
+  look(0x3000, 0x3000, "an ideographic space", blank),
+  look(0xfeff, 0xfeff, "a byte order mark"),
+  look(0x2018, 0x201b, "a typographic quote", "'"),
+  look(0x201c, 0x201f, "a typographic quote", '"'),
+  look(0x300c, 0x300f, "a corner bracket", '"'),
+  look(0xff02, 0xff02, "a full-width quote", '"'),
+  look(0xff07, 0xff07, "a full-width quote", "'"),
+  look(0x3001, 0x3001, "an ideographic comma", ","),
+  look(0xff0c, 0xff0c, "a full-width comma", ","),
+  look(0xff1a, 0xff1a, "a full-width colon", ":"),
+  look(0xff01, 0xff01, "a full-width exclamation mark", "!"),
+  look(0xff03, 0xff03, "a full-width number sign", "#"),
+  look(0xff0d, 0xff0d, "a full-width hyphen", "-"),
+  look(0x2010, 0x2015, "a dash", "-"),
+  look(0x2212, 0x2212, "a minus sign", "-"),
+  look(0xff3b, 0xff3b, "a full-width bracket", "["),
+  look(0xff3d, 0xff3d, "a full-width bracket", "]"),
+  look(0xff5b, 0xff5b, "a full-width bracket", "{"),
+  look(0xff5d, 0xff5d, "a full-width bracket", "}"),
+];
+
+const classOf = (wanted: (one: Look) => boolean): string =>
+  looks
+    .filter(wanted)
+    .map(({ from, to }) => `\\u{${from.toString(16)}}-\\u{${to.toString(16)}}`)
+    .join("");
+
+const any = new RegExp(`[${classOf(() => true)}]`, "u");
+const blanks = classOf(({ as }) => as === blank);
+/** Nothing shows them, wherever they stand. */
+const unseen = classOf(({ as }) => as === null);
+/** Nobody writes these into a text on purpose without quotes. */
+const astray = new RegExp(`[${unseen}]|^[${blanks}]|[${blanks}]$|\\u00a0`, "u");
+
+export interface Odd {
+  /** Of the character, in the text. */
+  readonly offset: number;
+  /** `U+FF1A (a full-width colon) stands here; write :` */
+  readonly message: string;
+}
+
+/** The first character of a text that looks like another one or like none. */
+export const oddIn = (text: string): Odd | null => at(text, any.exec(text));
+
+/** The first one that is hardly meant in a text without quotes. */
+export const strayIn = (text: string): Odd | null => at(text, astray.exec(text));
+
+function at(text: string, found: RegExpExecArray | null): Odd | null {
+  const code = found === null ? undefined : text.codePointAt(found.index);
+  const known = looks.find(({ from, to }) => code !== undefined && code >= from && code <= to);
+  if (found === null || code === undefined || known === undefined) return null;
+  const { what, as } = known;
+  const digits = code.toString(16).toUpperCase().padStart(4, "0");
+  const remedy = as === null ? "delete it" : `write ${as}`;
+  return { offset: found.index, message: `U+${digits} (${what}) stands here; ${remedy}` };
+}
+
+/** Quoted texts, in which everything may stand, and comments. */
+const elsewhere = /"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|(?:^|[ \t])#.*$/g;
+
+/**
+ * What of a text that is no YAML may be to blame for an error at `offset`: the first such character in the line of the error, else in
+ * the last one above that is not blank. A tab at the beginning of the line is one too.
+ */
+export function culprit(text: string, offset: number): Odd | null {
+  let from = text.lastIndexOf("\n", offset - 1) + 1;
+  for (let looked = 0; looked < 2;) {
+    const end = text.indexOf("\n", from);
+    const line = text.slice(from, end === -1 ? undefined : end);
+    const tab = /^ *\t/.exec(line);
+    if (tab !== null)
+      return {
+        offset: from + tab[0].length - 1,
+        message: "U+0009 (a tab) stands here; write blanks",
+      };
+    const found = oddIn(line.replace(elsewhere, (hidden) => " ".repeat(hidden.length)));
+    if (found !== null) return { ...found, offset: from + found.offset };
+    if (line.trim() !== "") looked += 1;
+    if (from === 0) return null;
+    from = text.lastIndexOf("\n", from - 2) + 1;
+  }
+  return null;
+}

@@ -1,0 +1,20 @@
+/*
+ * Names, senders and answers come from outside. A terminal obeys escapes and control characters, of which those from U+0080 on are a
+ * character each, and shows a line backwards behind a mark of writing direction.
+ */
+
+const direction = "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069";
+const obeyed = new RegExp(
+  `[\\0-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u2028\\u2029${direction}]|\\r(?!\\n)`,
+  "gu",
+);
+
+/**
+ * A text as it may be written to a terminal or into a file of lines: what would be obeyed is shown by its code, as JSON writes it, so that
+ * JSON means the same as before. Line ends and tabs stay.
+ */
+export const inert = (text: string): string =>
+  text.replace(obeyed, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+/** Whether a text may stand in a line of a log or a table. */
+export const isOneLine = (text: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(text);
