@@ -20,7 +20,7 @@ export interface Way {
   /** For the connection alone, from the moment that an address is there. */
   readonly connectMs: number;
   readonly signal?: AbortSignal | undefined;
-  readonly highWaterMark?: number;
+  readonly readableHighWaterMark?: number;
   readonly clock?: Clock;
 }
 
@@ -131,9 +131,9 @@ class Race {
     this.#takeBackNext();
     const address = this.#waiting.shift();
     if (address === undefined) return;
-    const { port, highWaterMark } = this.#way;
+    const { port, readableHighWaterMark } = this.#way;
     const family = isIP(address);
-    const socket = connectTcp({ host: address, port, family, ...(highWaterMark && { highWaterMark }) });
+    const socket = connectTcp({ host: address, port, family, ...(readableHighWaterMark && { readableHighWaterMark }) });
     this.#open.add(socket);
     socket.once("connect", () => this.#win(socket, address));
     socket.on("error", (error) => {
@@ -197,7 +197,7 @@ interface Target {
 type Connected = (...outcome: [error: null, socket: Socket] | [error: Error, socket: null]) => void;
 
 /** Of what undici reads at once. */
-const highWaterMark = 64 * 1024;
+const readableHighWaterMark = 64 * 1024;
 
 interface Over {
   readonly resets?: boolean;
@@ -213,7 +213,7 @@ interface Over {
 export const connectorOver =
   <Options extends Target>(
     secure: (target: Options & { readonly httpSocket: Socket }, done: Connected) => unknown,
-    { resets = false, onSocket, ...way }: Omit<Way, "host" | "port" | "highWaterMark"> & Over,
+    { resets = false, onSocket, ...way }: Omit<Way, "host" | "port" | "readableHighWaterMark"> & Over,
   ) =>
   (target: Options, done: Connected): void => {
     const isSecure = target.protocol === "https:";
@@ -225,7 +225,7 @@ export const connectorOver =
       if (isSecure) secure({ ...target, port, httpSocket: socket }, done);
       else done(null, socket);
     };
-    openSocket({ ...way, host: target.hostname, port: Number(port), highWaterMark }).then(
+    openSocket({ ...way, host: target.hostname, port: Number(port), readableHighWaterMark }).then(
       connected,
       (error: unknown) => done(error instanceof Error ? error : new Error(String(error)), null),
     );

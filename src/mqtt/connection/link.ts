@@ -31,6 +31,8 @@ import { pem } from "../../runtime/sockets.js";
 const protocols: ReadonlySet<string> = new Set(["mqtt:", "mqtts:", "ws:", "wss:"]);
 // Mosquitto and others put several packets into one frame, so this is well above our packet limit.
 const maxFrameBytes = 16 * 1024 * 1024;
+/** So much is read at once: of less, each turn of the event loop would read one piece, and what comes behind would wait for as many turns. */
+const readableHighWaterMark = 1024 * 1024;
 
 /** `mqtt://host:port`: where a URL leads, fit for logs (no credentials, no path, no query). */
 export function brokerName(url: string): string {
@@ -57,7 +59,7 @@ export function streamFrom(
   return async (opened) => {
     const { protocol, secure, ...place } = placeOf(settings.url);
     const files = protocol === "mqtt:" ? {} : await material(settings.tls);
-    const connection = await openSocket({ ...place, names, connectMs: timeoutMs, signal });
+    const connection = await openSocket({ ...place, names, connectMs: timeoutMs, signal, readableHighWaterMark });
     const open = () => (secure ? secured(connection, place.host, files) : connection);
     if (protocol.startsWith("ws")) return webSocket(settings.url, open, timeoutMs, opened);
     const socket = open();
@@ -232,7 +234,7 @@ interface LinkOptions {
 
 /** So long messages are taken in without a break where nothing else had much to do. */
 const shortTurnMs = 5;
-const longTurnMs = 50;
+const longTurnMs = 200;
 
 /**
  * Lets everything else that is due in the process have its turn in a flood of messages: the library takes all that came at once, a

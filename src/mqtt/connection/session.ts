@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { cameWithin, untilAborted } from "../../runtime/clock.js";
+import { cameWithin, type Clock, untilAborted } from "../../runtime/clock.js";
 import { ArrivalAge, noGaps } from "../../runtime/gaps.js";
 import { filterCovers } from "../../runtime/mqtt.js";
 import type { BrokerLink } from "./link.js";
@@ -33,6 +33,71 @@ export async function seenThrough(count: () => number, mark: () => Promise<unkno
 
 /** That nobody subscribes to, where only the answer counts. */
 const noFilter = "greenhouse2mqtt/none";
+
+const lookMs = 5;
+const mostHeldBytes = 8 * 1024 * 1024;
+
+/**
+ * What a scan has brought and nobody has looked at. A command stands in the same stream, behind all that the broker holds: so that
+ * is only taken in, and looked at while nothing else is due.
+ */
+class Unlooked {
+  readonly #clock: Pick<Clock, "monotonic" | "soon">;
+  readonly #look: RetainedFound;
+  #held: { readonly topic: string; readonly payload: Buffer }[] = [];
+  #bytes = 0;
+  #isLooking = false;
+  #onNone: () => void = () => undefined;
+
+  constructor(clock: Pick<Clock, "monotonic" | "soon">, look: RetainedFound) {
+    this.#clock = clock;
+    this.#look = look;
+  }
+
+  add(topic: string, payload: Buffer): void {
+    this.#held.push({ topic, payload });
+    this.#bytes += payload.length;
+    if (this.#bytes > mostHeldBytes) this.#lookAtAll(Infinity);
+    else if (!this.#isLooking) {
+      this.#isLooking = true;
+      this.#clock.soon(this.#goOn);
+    }
+  }
+
+  /** Resolves once nothing is left. */
+  none(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#held.length === 0) resolve();
+      else this.#onNone = resolve;
+    });
+  }
+
+  /** Looks at no more. */
+  clear(): void {
+    this.#held = [];
+    this.#bytes = 0;
+    this.#onNone();
+  }
+
+  readonly #goOn = (): void => {
+    this.#lookAtAll(lookMs);
+    this.#isLooking = this.#held.length > 0;
+    if (this.#isLooking) this.#clock.soon(this.#goOn);
+    else this.#onNone();
+  };
+
+  #lookAtAll(ms: number): void {
+    const end = this.#clock.monotonic() + ms;
+    let looked = 0;
+    for (const { topic, payload } of this.#held) {
+      this.#look(topic, payload);
+      looked += 1;
+      this.#bytes -= payload.length;
+      if (this.#clock.monotonic() >= end) break;
+    }
+    this.#held.splice(0, looked);
+  }
+}
 
 /** What outlives a link. */
 interface SessionParts {
@@ -152,12 +217,15 @@ export class Session {
    */
   async scan(filters: readonly string[], found: RetainedFound): Promise<boolean> {
     let count = 0;
+    const unlooked = new Unlooked(this.#parts.ports.clock, (topic, payload) => {
+      void this.#parts.contain("scan", () => found(topic, payload));
+    });
     const takes = ({ topic, payload, retain }: IncomingMessage) => {
       if (!filters.some((filter) => filterCovers(filter, topic))) return false;
       // Live ones under its filters, our own publishes too, are not shown.
       if (!retain) return true;
       count += 1;
-      void this.#parts.contain("scan", () => found(topic, payload));
+      unlooked.add(topic, payload);
       return true;
     };
     const whole = async () => {
@@ -166,6 +234,7 @@ export class Session {
         () => count,
         () => this.#prove(),
       );
+      await unlooked.none();
       return refused.length === 0;
     };
     this.scans.add(takes);
@@ -175,6 +244,7 @@ export class Session {
     // A broker that did not answer so far need not answer this.
     if (isThrough) await Promise.race([unsubscribed, closed]);
     this.scans.delete(takes);
+    unlooked.clear();
     return isThrough;
   }
 
