@@ -133,7 +133,12 @@ class Race {
     if (address === undefined) return;
     const { port, readableHighWaterMark } = this.#way;
     const family = isIP(address);
-    const socket = connectTcp({ host: address, port, family, ...(readableHighWaterMark && { readableHighWaterMark }) });
+    const socket = connectTcp({
+      host: address,
+      port,
+      family,
+      ...(readableHighWaterMark && { readableHighWaterMark }),
+    });
     this.#open.add(socket);
     socket.once("connect", () => this.#win(socket, address));
     socket.on("error", (error) => {

@@ -597,6 +597,47 @@ const parts: Readonly<Record<string, PlantedBug>> = {
   },
 };
 
+const network: Readonly<Record<string, PlantedBug>> = {
+  addresses_are_used_only_while_they_are_fresh: {
+    seam: "runtime/names#Names.find",
+    plant: `(original) => function (host) {
+      const found = original.call(this, host);
+      return found.newer === null ? found : { kept: [], newer: found.newer };
+    }`,
+    tests: "test/runtime/names.test.ts",
+  },
+  each_connection_looks_up_for_itself: {
+    seam: "runtime/names#Names.#asking",
+    plant: `() => function (host, known) {
+      const asking = this._private_ask(host, known);
+      asking.catch(() => undefined);
+      return asking;
+    }`,
+    tests: "test/runtime/names.test.ts",
+  },
+  a_slow_address_is_given_up_for_the_next: {
+    seam: "runtime/connecting#Race.#tryNext",
+    plant: `(original) => function () {
+      for (const socket of this._private_open) socket.destroy(new Error("given up"));
+      return original.call(this);
+    }`,
+    tests: "test/runtime/connecting.test.ts",
+  },
+  the_time_for_a_connection_counts_the_look_up_in: {
+    seam: "runtime/connecting#Race.#begin",
+    plant: `(original) => function () {
+      this._private_clock.after(this._private_way.connectMs, () => this._private_lose(new Error("late")));
+      return original.call(this);
+    }`,
+    tests: "test/runtime/connecting.test.ts",
+  },
+  the_last_word_waits_for_the_pool: {
+    seam: "runtime/ending#endProcess",
+    plant: "() => async (process, code) => process.exit(code)",
+    tests: "test/runtime/ending.test.ts",
+  },
+};
+
 /** Each is a mistake somebody could make. */
 export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   ...beforeSending,
@@ -605,6 +646,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   ...outcomes,
   ...mirror,
   ...parts,
+  ...network,
   ...limitBugs,
   ...clusterBugs,
   ...setupBugs,

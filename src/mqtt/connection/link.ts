@@ -59,7 +59,13 @@ export function streamFrom(
   return async (opened) => {
     const { protocol, secure, ...place } = placeOf(settings.url);
     const files = protocol === "mqtt:" ? {} : await material(settings.tls);
-    const connection = await openSocket({ ...place, names, connectMs: timeoutMs, signal, readableHighWaterMark });
+    const connection = await openSocket({
+      ...place,
+      names,
+      connectMs: timeoutMs,
+      signal,
+      readableHighWaterMark,
+    });
     const open = () => (secure ? secured(connection, place.host, files) : connection);
     if (protocol.startsWith("ws")) return webSocket(settings.url, open, timeoutMs, opened);
     const socket = open();
