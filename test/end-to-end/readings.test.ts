@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { parse } from "yaml";
 import { type ReadingName, readingNames } from "../../src/simulator/readings.js";
-import { isNeverShown, modeAddress, targetOf } from "../judge/values.js";
+import { isNeverShown, targetOf } from "../judge/values.js";
 import { settingLines } from "../simulation/readings.js";
 import { Chance } from "../simulation/scenario.js";
 import { brokers } from "./support/brokers.js";
@@ -25,17 +25,24 @@ const [broker] = brokers;
 function drawn(nth: number): readonly ReadingName[] {
   const chance = new Chance(seed, `readings ${nth}`);
   const some = readingNames.filter(() => chance.hits(0.5));
-  return some.includes("actual_positions") ? some.filter((name) => name !== "mode_stays") : some;
+  const isOther = some.includes("actual_positions") || some.includes("degrees_apart");
+  return isOther ? some.filter((name) => name !== "mode_stays") : some;
 }
 
 const code = "GH-0001";
 const quick = { settle: "0s", confirm_within: "5s" };
-const actuators = {
+const usual = {
   roof: { kind: "skylight", address: "101", type_id: 2, travel_time: "1s", ...quick },
   fans: { kind: "fan_wet_curtain", address: "140", ...quick },
   fan: { kind: "circulation_fan", address: "150", ...quick },
   valve: { kind: "irrigation", address: "210", ...quick },
 };
+
+/** Where a degree has an address of its own the configuration says so. */
+const actuatorsFor = (readings: readonly ReadingName[]) =>
+  readings.includes("degrees_apart")
+    ? { ...usual, roof: { ...usual.roof, position_address: "1101" } }
+    : usual;
 
 const sectionOf = (readings: readonly ReadingName[]) =>
   (parse(settingLines(new Set(readings)).join("\n")) ?? {}) as Configuration;
@@ -53,12 +60,14 @@ const commands: readonly (readonly [actuator: string, command: string])[] = [
 ];
 
 const positions: readonly ReadingName[] = ["actual_positions", "group_of_settings", "status_words"];
+const apart: readonly ReadingName[] = ["degrees_apart", "combined_bits"];
 
-it.for([[drawn(0)], [drawn(1)], [positions]] as const)(
+it.for([[drawn(0)], [drawn(1)], [positions], [apart]] as const)(
   "a platform with %j is commanded and shown as it is",
   { timeout: 150_000 },
   async ([readings], { stage }) => {
     const platform = await stage.platform({ controllers: 3, readings, speed: 100 });
+    const actuators = actuatorsFor(readings);
     const there = await installation(stage, broker);
     const configuration = configurationFor(platform.url, there.section, {
       mirror: "listed",
@@ -83,7 +92,8 @@ it.for([[drawn(0)], [drawn(1)], [positions]] as const)(
       const result = await house.command(actuator, { command, id: `${actuator} ${command}` });
       const expected = isNeverShown(own, device, command) ? ["unconfirmed"] : ["confirmed", "already"];
       expect(expected, `${actuator} ${command}: ${JSON.stringify(result)}`).toContain(result["outcome"]);
-      expect(await house.register(modeAddress(device))).toBe(targetOf(device, command).value);
+      const { address, value } = targetOf(device, command);
+      expect(await house.register(address)).toBe(value);
     }
     const statuses = watch.seen
       .filter(({ topic }) => /\/status\/[^/]+$/.test(topic))

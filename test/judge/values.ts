@@ -132,6 +132,12 @@ export function mayTell(readings: Readings, held: string, raw: Raw): boolean {
   );
 }
 
-/** What such a platform never shows, so that no command for it can be confirmed: a window left to itself, or stopped. */
-export const isNeverShown = (readings: Readings, { kind }: Device, word: string | null): boolean =>
-  readings.has("actual_positions") && isWindow(kind) && (word === "auto" || word === "stop");
+/**
+ * What such a platform never shows, so that no command for it can be confirmed: a window left to itself, or stopped, whose one address
+ * says how far it is.
+ */
+export function isNeverShown(readings: Readings, device: Device, word: string | null): boolean {
+  const hasOneAddress = !isApart(device) && !readings.has("degrees_apart");
+  const isPosition = readings.has("actual_positions") && hasOneAddress && isWindow(device.kind);
+  return isPosition && (word === "auto" || word === "stop");
+}
