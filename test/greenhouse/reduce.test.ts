@@ -198,3 +198,41 @@ describe("an actuator with two addresses", () =>
     const later = after(after(controller(settings), start, listed, both), start + 16 * minute, one);
     expect(later.actuators.get("roof")?.quality).toBe("stale");
   }));
+
+describe("what may be the answer to another question", () => {
+  const qualities = ({ sensors, statuses: running, actuators, parameters }: Controller) => ({
+    sensors: [...sensors.values()].map(({ quality }) => quality),
+    statuses: [...running.values()].map(({ quality }) => quality),
+    actuators: [...actuators.values()].map(({ quality }) => quality),
+    parameters: [...parameters.values()].map(({ quality }) => quality),
+  });
+  const doubted = (["sensors", "statuses", "registers"] as const).map((what): ControllerEvent => ({
+    type: "doubted",
+    what,
+  }));
+
+  it("is not good until it was read anew, each where it was doubted", () => {
+    expect(qualities(alive)).toEqual({
+      sensors: ["good", "good"],
+      statuses: ["good"],
+      actuators: ["good"],
+      parameters: ["good"],
+    });
+    const held = after(alive, start, ...doubted);
+    expect(qualities(held)).toEqual({
+      sensors: ["uncertain", "uncertain"],
+      statuses: ["stale"],
+      actuators: ["uncertain"],
+      parameters: ["stale"],
+    });
+    const registers = registersRead({ "101": "10010", "501": 250 }, { startedAt: 1 });
+    expect(qualities(after(held, start, sensorsRead(items), statuses, registers))).toEqual(qualities(alive));
+  });
+
+  it("gives way to an older reading, which is the sensor's own", () => {
+    const foreign = item({ measuredAt: start, value: 40, raw: 40 });
+    const own = item({ measuredAt: start - minute, value: 20, raw: 20 });
+    const held = after(controller(), start, listed, sensorsRead([foreign]), ...doubted);
+    expect(onlySensor(after(held, start, sensorsRead([own])))).toMatchObject({ value: 20, quality: "good" });
+  });
+});

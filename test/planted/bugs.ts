@@ -554,6 +554,7 @@ const parts: Readonly<Record<string, PlantedBug>> = {
       return end.type === "heard" ? { type: "failed", operation: null } : end;
     }`,
     breaks: ["S25"],
+    campaign: { rows: "^sensor data alone answers 502$", lanes: embedded, found: "problems" },
   },
   a_platform_flickers: { seam: "sync/hosts#standsForMs", plant: "() => 0", breaks: ["S25"] },
   unknown_refusals_mean_nothing: {

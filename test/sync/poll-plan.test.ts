@@ -135,6 +135,30 @@ describe("a host that is away", () => {
     expect(due(one, 1_000)).toEqual(["sensors A"]);
   });
 
+  it("that comes and goes has everything read again once in its interval", () => {
+    const one = book(sensors("A"));
+    const times = [0, 2_000, 4_000, 61_000].map((now) => {
+      one.hostAway("realtime", now);
+      one.runAgainAt("sensors A", now);
+      one.hostBack("realtime", now, () => 60_000);
+      return due(one, now).length;
+    });
+    expect(times).toEqual([1, 0, 0, 1]);
+  });
+
+  it("of which one request has no answer is asked for something else, that is due first and did work", () => {
+    const status = (code: string) => ({ kind: "running_status", code }) as const;
+    const one = book(sensors("A"), status("A"), { kind: "controllers" });
+    due(one, 100);
+    one.runAgainAt("sensors A", 10_000);
+    one.runAgainAt("running_status A", 20_000);
+    one.runAgainAt("controllers", 30_000);
+    one.askAnother("realtime", new Set(["GET /api/sensor-data"]), 1_000);
+    expect(due(one, 1_000)).toEqual(["running_status A"]);
+    one.askAnother("realtime", new Set(["GET /api/sensor-data", "GET /api/device_status"]), 2_000);
+    expect(due(one, 2_000)).toEqual([]);
+  });
+
   it("tries nothing where there is nothing to try", () => {
     const one = book({ kind: "controllers" });
     due(one, 0);

@@ -46,6 +46,17 @@ const unreachable = (name: string, manner: Manner, holdMs: number, reducedHoldMs
     ],
   });
 
+/** Whoever answers is there. */
+const partBroken = (name: string, fault: Readonly<Record<string, unknown>>): Row =>
+  platform({
+    name,
+    expected: "degraded and never unreachable; everything else goes on",
+    holdMs: 30_000,
+    reducedHoldMs: 15_000,
+    ...faulty({ ...fault, operation: "sensor-data" }),
+    checks: [stayedOnline, never(platformTopic, "unreachable"), outcome("confirmed", "already")],
+  });
+
 export const platformRows: readonly Row[] = [
   unreachable("platform refuses connections", "closed", 30_000, 12_000),
   unreachable("platform resets connections", "reset", 25_000, 12_000),
@@ -62,6 +73,8 @@ export const platformRows: readonly Row[] = [
     end: ({ business }) => business.manner("pass"),
     checks: [stayedOnline, outcome("confirmed"), heldFor(19_999, shown(platformTopic, "degraded"))],
   }),
+  partBroken("sensor data alone answers 502", { fault: "http_status", status: 502 }),
+  partBroken("sensor data alone cannot be read", { fault: "garbage" }),
   platform({
     ...told(["push", { mode: "garbled" }], ["push", { mode: "normal" }]),
     name: "push garbled",
