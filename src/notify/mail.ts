@@ -1,7 +1,10 @@
 import { createTransport } from "nodemailer";
 import type { Configuration } from "../config/schema.js";
 import { type Connection, openSocket } from "../runtime/connecting.js";
+import { systemClock } from "../runtime/clock.js";
 import type { Names } from "../runtime/names.js";
+import { lines, PacedReading, ReadingTurns } from "../runtime/paced-reading.js";
+import { receiving } from "../runtime/receiving.js";
 import type { Message } from "./message.js";
 import type { Sent } from "./plan.js";
 import { askedMs, quote, type WaySettings } from "./services.js";
@@ -58,6 +61,14 @@ function transportFor(
   });
 }
 
+/** A server that says more than any mail server is not listened to for long: all of it would be kept until a line ends. */
+function paced(connection: Connection): Connection {
+  const turns = new ReadingTurns(receiving.mail, systemClock);
+  const tooMuch = new Error("it says more than a mail server does");
+  new PacedReading(connection, turns, lines(), () => connection.destroy(tooMuch));
+  return connection;
+}
+
 interface Mail {
   readonly message: Message;
   /** Those of the readers that it goes to; all where absent. */
@@ -74,7 +85,7 @@ export async function sendMail(
   const proxy = await proxyAddress(given, names);
   const way =
     proxy === undefined
-      ? { connection: await openSocket({ host, port, names, connectMs: patienceMs, signal }) }
+      ? { connection: paced(await openSocket({ host, port, names, connectMs: patienceMs, signal })) }
       : { proxy };
   const transport = transportFor(settings, way);
   try {

@@ -8,6 +8,7 @@ import type { Pace } from "../greenhouse/ports.js";
 import { abortReason, type Clock } from "../runtime/clock.js";
 import { connectorOver } from "../runtime/connecting.js";
 import type { Names } from "../runtime/names.js";
+import { receiving } from "../runtime/receiving.js";
 import { Semaphore } from "../runtime/schedule.js";
 import { verifiedTls } from "../runtime/sockets.js";
 import type { Operation } from "./operations.js";
@@ -310,6 +311,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #status = 0;
   #headers: IncomingHttpHeaders = {};
   #chunks: Buffer[] = [];
+  /** The newest, which are not put together yet. */
+  #pieces: Buffer[] = [];
   #size = 0;
 
   constructor(limits: ExchangeLimits) {
@@ -377,7 +380,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(_controller: Controller, chunk: Buffer): void {
     this.#size += chunk.length;
     if (this.#size > this.#limits.maxBytes) this.#fail("too_large");
-    else this.#chunks.push(chunk);
+    else if (this.#pieces.push(chunk) >= receiving.answers.mostPieces) this.#join();
   }
 
   onResponseEnd(): void {
@@ -387,9 +390,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // Where the process stood still its answers are read before its timers: what they say was so when nobody looked.
     if (isRead && clock.monotonic() - this.#startedAt > deadlineMs) this.#fail("late");
     if (!this.#end()) return;
+    this.#join();
     const [first] = this.#chunks;
     const body = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
     this.#resolve({ status: this.#status, headers: this.#headers, body, line });
+  }
+
+  /** A body in pieces of one byte would take a hundred times its size. */
+  #join(): void {
+    const [first] = this.#pieces;
+    if (first !== undefined) this.#chunks.push(this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces));
+    this.#pieces = [];
   }
 
   /** Also told when undici refuses to take the request at all, with no controller. */
@@ -402,6 +413,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (!this.#end()) return;
     this.hasExpired = reason === "timeout";
     this.#chunks = [];
+    this.#pieces = [];
     const failure = new TransportFailure(reason, this.#started, this.#status, cause);
     this.#controller?.abort(failure);
     this.#reject(failure);

@@ -62,7 +62,18 @@ const push: Receiving = {
   closedAfterMs: null,
 };
 
+/** Lines that a mail server says, before its connection is encrypted. */
+const mail: Receiving = {
+  ofOne: { atOnce: { bytes: 64 * kib, units: 200 }, perSecond: { bytes: 16 * kib, units: 50 } },
+  ofAll: null,
+  perTurn: { bytes: 16 * kib, units: 50 },
+  closedAfterMs: 1_000,
+};
+
+/** What one answer of the platform may come in before its pieces are put together: each costs more than its bytes. */
+const answers = { mostPieces: 1_024 };
+
 /** Datagrams of multicast DNS; with one too many the socket is closed for a while. */
 const mdns = { mostBytes: 1_500, perSecond: 100, restMs: 3_000 };
 
-export const receiving = { pageHttp, pageLive, broker, push, mdns } as const;
+export const receiving = { pageHttp, pageLive, broker, push, mail, answers, mdns } as const;
