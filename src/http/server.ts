@@ -165,6 +165,15 @@ const isWebSocket = ({ headers }: IncomingMessage) => /\bwebsocket\b/i.test(head
 const mostLivesOfOne = 40;
 const mostLives = 1_000;
 
+const upgradeOptions = {
+  noServer: true,
+  clientTracking: false,
+  perMessageDeflate: false,
+  maxPayload: 4096,
+  // A browser that sleeps never says goodbye.
+  closeTimeout: 2_000,
+};
+
 /** Everything behind one port. */
 class Site {
   readonly #port: Port;
@@ -174,12 +183,7 @@ class Site {
   readonly #pace: Pace;
   /** Whose they are. */
   readonly #lives = new Map<WebSocket, string>();
-  readonly #upgrades = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    perMessageDeflate: false,
-    maxPayload: 4096,
-  });
+  readonly #upgrades = new WebSocketServer(upgradeOptions);
 
   constructor(port: Port, served: Served, sessions: Sessions, pipelines: Pipelines) {
     this.#port = port;

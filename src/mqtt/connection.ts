@@ -1,5 +1,5 @@
 import type { Logger } from "../runtime/log.js";
-import { fullJitter } from "../runtime/clock.js";
+import { fullJitter, within } from "../runtime/clock.js";
 import {
   BrokerLink,
   brokerName,
@@ -21,6 +21,7 @@ import {
   defaultLimits,
   type IncomingMessage,
   type LinkEnd,
+  type OpenStream,
   type ProtocolVersion,
   type PublishOptions,
 } from "./connection/settings.js";
@@ -246,7 +247,7 @@ export class BrokerConnection {
       limits: this.#limits,
       version: this.#version,
       message: this.#receive,
-      openStream: streamFrom(settings, this.#limits.connectTimeoutMs),
+      openStream: this.#opening(signal),
     });
     if (!(link instanceof BrokerLink)) return { end: link, lost: 0 };
     this.#link = link;
@@ -259,6 +260,19 @@ export class BrokerConnection {
       facts === null ? { end: await link.closed, lost: 0 } : await this.#serve(link, facts, signal);
     this.#link = null;
     return ended;
+  }
+
+  /** Files of certificates are read before there is a socket, and a disk need not answer. */
+  #opening(signal: AbortSignal): OpenStream {
+    const { connectTimeoutMs } = this.#limits;
+    const open = streamFrom(this.#settings, connectTimeoutMs);
+    return (opened) => {
+      const stream = Promise.resolve(open(opened));
+      return within(this.#ports.clock, connectTimeoutMs, () => stream, signal).catch((error: unknown) => {
+        stream.then((late) => late.destroy()).catch(() => undefined);
+        throw error;
+      });
+    };
   }
 
   async #serve(link: BrokerLink, facts: BrokerFacts, signal: AbortSignal) {

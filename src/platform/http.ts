@@ -4,7 +4,7 @@ import Pool from "undici/lib/dispatcher/pool.js";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Pace } from "../greenhouse/ports.js";
-import { abortReason, type Clock } from "../runtime/clock.js";
+import { abortReason, cameWithin, type Clock } from "../runtime/clock.js";
 import { Semaphore } from "../runtime/schedule.js";
 import { verifiedTls } from "../runtime/sockets.js";
 import type { Operation } from "./operations.js";
@@ -32,6 +32,9 @@ export interface Call {
  * dead and make a POST ambiguous.
  */
 const keptFor = { polling: 15_000, reads: 4_000, posts: 4_000 } as const;
+
+/** What is not let go of by then is left behind. */
+const longestCloseMs = 1_000;
 
 type Purpose = keyof typeof keptFor;
 
@@ -139,7 +142,8 @@ export class HostConnections {
   /** Ends every open exchange. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([...this.#held].map(({ pool }) => pool.destroy()));
+    const destroyed = Promise.all([...this.#held].map(({ pool }) => pool.destroy()));
+    await cameWithin(this.#clock, longestCloseMs, destroyed);
     for (const { open } of this.#held) for (const exchange of open) exchange.giveUp();
   }
 
