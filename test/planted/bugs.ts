@@ -1,5 +1,6 @@
 import { clusterBugs } from "./cluster-bugs.js";
 import { limitBugs } from "./limit-bugs.js";
+import { requestBugs } from "./request-bugs.js";
 import type { Rule } from "../judge/rules.js";
 import type { Planted } from "./plant.mjs";
 
@@ -478,4 +479,5 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   ...mirror,
   ...limitBugs,
   ...clusterBugs,
+  ...requestBugs,
 };
