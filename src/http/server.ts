@@ -185,6 +185,15 @@ const mostLives = 1_000;
 /** Until then the reason for an end has to be taken. */
 const goodbyeMs = 2_000;
 
+const upgradeOptions = {
+  noServer: true,
+  clientTracking: false,
+  perMessageDeflate: false,
+  maxPayload: 4096,
+  // A browser that sleeps never says goodbye.
+  closeTimeout: goodbyeMs,
+};
+
 /** Everything behind one port. */
 class Site {
   readonly #port: Port;
@@ -195,12 +204,7 @@ class Site {
   readonly #pace: Pace;
   /** Whose they are. */
   readonly #lives = new Map<WebSocket, string>();
-  readonly #upgrades = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    perMessageDeflate: false,
-    maxPayload: 4096,
-  });
+  readonly #upgrades = new WebSocketServer(upgradeOptions);
 
   constructor(
     port: Port,

@@ -22,6 +22,7 @@ import {
   defaultLimits,
   type IncomingMessage,
   type LinkEnd,
+  type OpenStream,
   type ProtocolVersion,
   type PublishOptions,
 } from "./connection/settings.js";
@@ -248,7 +249,11 @@ export class BrokerConnection {
       limits: this.#limits,
       version: this.#version,
       message: this.#receive,
-      openStream: streamFrom(settings, this.#limits.connectTimeoutMs, { names: this.#names, signal }),
+      openStream: streamFrom(settings, this.#limits.connectTimeoutMs, {
+        names: this.#names,
+        signal,
+        clock: this.#ports.clock,
+      }),
     });
     if (!(link instanceof BrokerLink)) return { end: link, lost: 0 };
     this.#link = link;

@@ -1,6 +1,6 @@
 import { secretValues } from "../config/load.js";
 import type { Configuration } from "../config/schema.js";
-import { type Clock, every } from "../runtime/clock.js";
+import { type Clock, every, within } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { withoutSecrets } from "../runtime/redaction.js";
 import { type Message, messageOf, testMessage, type Wording } from "./message.js";
@@ -80,6 +80,8 @@ export type TestResults = Readonly<Record<string, TestResult>>;
 
 const lookMs = 5_000;
 const testPauseMs = 10_000;
+/** Alarms are told also where the disk does not answer. */
+const longestReadMs = 5_000;
 
 const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
 
@@ -198,7 +200,7 @@ export class Notifier {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log, memory } = this.#ports;
     try {
-      this.#restore(await memory.read());
+      this.#restore(await within(clock, longestReadMs, () => memory.read(), signal));
     } catch (problem) {
       log.warn({ problem }, "what messages were sent before the start is not known; some may be repeated");
     }

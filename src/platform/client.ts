@@ -5,7 +5,7 @@ import type {
   PlatformReader,
   PlatformWriter,
 } from "../greenhouse/ports.js";
-import type { Clock, Random } from "../runtime/clock.js";
+import { cameWithin, type Clock, type Random } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { linesWithoutSecrets, withoutSecrets } from "../runtime/redaction.js";
 import {
@@ -76,6 +76,9 @@ export interface PlatformClient extends PlatformReader, PlatformWriter, Platform
   close(): Promise<void>;
 }
 
+/** A disk that does not answer holds up no end. */
+const longestCloseMs = 3_000;
+
 /** Builds the client; throws only for URLs that are none. */
 export function createPlatform(settings: PlatformSettings, ports: PlatformPorts): PlatformClient {
   const { clock, random, log, onLink = () => undefined } = ports;
@@ -112,7 +115,8 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
     pushCounters: () => ({ ...heard.tally }),
     shapeReports: () => [...reports.list(), ...frameReports.list()],
     secrets: streams.secrets,
-    close: () => Promise.all([requests.close(), source.close()]).then(leave),
+    close: () =>
+      cameWithin(clock, longestCloseMs, Promise.all([requests.close(), source.close()])).then(leave),
   };
 }
 

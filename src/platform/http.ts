@@ -5,7 +5,7 @@ import Pool from "undici/lib/dispatcher/pool.js";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Pace } from "../greenhouse/ports.js";
-import { abortReason, type Clock } from "../runtime/clock.js";
+import { abortReason, cameWithin, type Clock } from "../runtime/clock.js";
 import { connectorOver } from "../runtime/connecting.js";
 import type { Names } from "../runtime/names.js";
 import { receiving } from "../runtime/receiving.js";
@@ -36,6 +36,9 @@ export interface Call {
  * dead and make a POST ambiguous.
  */
 const keptFor = { polling: 15_000, reads: 4_000, posts: 4_000 } as const;
+
+/** What is not let go of by then is left behind. */
+const longestCloseMs = 1_000;
 
 type Purpose = keyof typeof keptFor;
 
@@ -171,7 +174,8 @@ export class HostConnections {
   /** Ends every open exchange. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.all([...this.#held].map(({ pool }) => pool.destroy()));
+    const destroyed = Promise.all([...this.#held].map(({ pool }) => pool.destroy()));
+    await cameWithin(this.#clock, longestCloseMs, destroyed);
     for (const { open } of this.#held) for (const exchange of open) exchange.giveUp();
   }
 
@@ -399,7 +403,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** A body in pieces of one byte would take a hundred times its size. */
   #join(): void {
     const [first] = this.#pieces;
-    if (first !== undefined) this.#chunks.push(this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces));
+    if (first !== undefined)
+      this.#chunks.push(this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces));
     this.#pieces = [];
   }
 

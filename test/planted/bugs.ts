@@ -1,5 +1,6 @@
 import { clusterBugs } from "./cluster-bugs.js";
 import { limitBugs } from "./limit-bugs.js";
+import { requestBugs } from "./request-bugs.js";
 import { setupBugs } from "./setup-bugs.js";
 import type { Rule } from "../judge/rules.js";
 import type { Planted } from "./plant.mjs";
@@ -650,5 +651,6 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   ...network,
   ...limitBugs,
   ...clusterBugs,
+  ...requestBugs,
   ...setupBugs,
 };

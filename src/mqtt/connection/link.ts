@@ -8,7 +8,7 @@ import type {
   PacketCallback,
 } from "mqtt";
 import library from "mqtt/lib/client";
-import { type Clock, systemClock } from "../../runtime/clock.js";
+import { type Clock, systemClock, within } from "../../runtime/clock.js";
 import { senderIn } from "../../runtime/mqtt.js";
 import { describeEnd, type LinkFacts } from "./reasons.js";
 import type {
@@ -48,17 +48,20 @@ interface Outside {
   /** Looks the broker up. */
   readonly names?: Names;
   readonly signal?: AbortSignal;
+  readonly clock?: Clock;
 }
 
 /** Opens a socket as `url` says. Rejects where there is no connection, or the URL, a certificate or a key cannot be used. */
 export function streamFrom(
   settings: Pick<ConnectionSettings, "url" | "tls">,
   timeoutMs: number,
-  { names = new Names(), signal }: Outside = {},
+  { names = new Names(), signal, clock = systemClock }: Outside = {},
 ): OpenStream {
   return async (opened) => {
     const { protocol, secure, ...place } = placeOf(settings.url);
-    const files = protocol === "mqtt:" ? {} : await material(settings.tls);
+    // A disk need not answer.
+    const read = () => material(settings.tls);
+    const files = protocol === "mqtt:" ? {} : await within(clock, timeoutMs, read, signal);
     const connection = await openSocket({
       ...place,
       names,

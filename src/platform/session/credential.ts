@@ -1,5 +1,5 @@
 import { PlatformError, type PlatformHost } from "../../greenhouse/ports.js";
-import type { Clock } from "../../runtime/clock.js";
+import { cameWithin, type Clock } from "../../runtime/clock.js";
 import type { Files } from "../../runtime/file-system.js";
 import type { Logger } from "../../runtime/log.js";
 import { placeholder } from "../../runtime/redaction.js";
@@ -110,6 +110,8 @@ const notSent = (why: string): PlatformError =>
   });
 
 const lookEveryMs = 5_000;
+/** A file on a network disk that has gone need never be read; the last token stays in use then. */
+const longestLookMs = 2_000;
 
 interface TokenFileParts {
   readonly files: Files;
@@ -128,6 +130,8 @@ export class TokenFile implements CredentialSource {
   #version: string | null = null;
   #lookedAt: number | null = null;
   #looking: Promise<void> | null = null;
+  /** The look that was not waited for to its end: nobody waits for it again. */
+  #late: Promise<void> | null = null;
 
   constructor(path: string, parts: TokenFileParts) {
     this.#path = path;
@@ -140,7 +144,7 @@ export class TokenFile implements CredentialSource {
   }
 
   async atHand(): Promise<Credential | null> {
-    if (this.current() === null) await this.#look(false);
+    if (this.current() === null) await this.#looked(false);
     return this.#credential;
   }
 
@@ -153,7 +157,7 @@ export class TokenFile implements CredentialSource {
 
   async renew(refused: Credential): Promise<boolean> {
     const isNewer = () => (this.#credential?.generation ?? 0) > refused.generation;
-    if (!isNewer()) await this.#look(true);
+    if (!isNewer()) await this.#looked(true);
     return isNewer();
   }
 
@@ -167,6 +171,13 @@ export class TokenFile implements CredentialSource {
 
   close(): Promise<void> {
     return this.#looking ?? Promise.resolve();
+  }
+
+  async #looked(always: boolean): Promise<void> {
+    const look = this.#look(always);
+    if (look === this.#late || (await cameWithin(this.#parts.clock, longestLookMs, look))) return;
+    this.#late = look;
+    this.#parts.log.warn(`platform.token_file ${this.#path} cannot be read: its disk does not answer`);
   }
 
   #look(always: boolean): Promise<void> {

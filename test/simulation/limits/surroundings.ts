@@ -124,10 +124,15 @@ export class Caretaker {
   ): Promise<void> {
     const { journalist, time } = this.#world;
     const until = minutes === null ? Infinity : time.now + minutes * 60_000;
-    for (const one of about) one.lock = { from: time.now, until: Infinity, isUncertain: true };
+    // It forbids from the moment that it is asked for, and only the answer says for how long.
+    const isAsked = bridge.requestPorts !== null && bridge.store?.get(about[0]?.code ?? "") !== undefined;
+    for (const one of about) one.lock = { from: time.now, until: Infinity, isUncertain: !isAsked };
     const fields = { ...actuatorField(about, isAll), ...(minutes === null ? {} : { until: `${minutes}m` }) };
-    if ((await this.#ask(bridge, "lock", about, fields, { minutes })) !== "done") return;
-    for (const one of about) one.lock = { from: time.now, until, isUncertain: false };
+    const isDone = (await this.#ask(bridge, "lock", about, fields, { minutes })) === "done";
+    for (const one of about)
+      if (isDone) one.lock = { from: time.now, until, isUncertain: false };
+      else if (one.lock !== null) one.lock = { ...one.lock, isUncertain: true };
+    if (!isDone) return;
     journalist.note("locked", {});
   }
 
