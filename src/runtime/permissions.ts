@@ -1,5 +1,6 @@
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { readText } from "./file-system.js";
 
 /* Who may read a file with secrets, and what lets somebody read it. */
 
@@ -43,7 +44,7 @@ export function remedyFor({ path, isFolder, owner, folderOwner }: Place, user: U
 
 /** The name of a number in a list of users or groups; the number where it has none, as in a container. */
 const nameIn = (list: string, number: number): Promise<string> =>
-  readFile(list, "utf8").then(
+  readText(list).then(
     (lines) => new RegExp(`^([^:]+):[^:]*:${number}:`, "m").exec(lines)?.[1] ?? String(number),
     () => String(number),
   );
