@@ -22,7 +22,6 @@ import {
   defaultLimits,
   type IncomingMessage,
   type LinkEnd,
-  type OpenStream,
   type ProtocolVersion,
   type PublishOptions,
 } from "./connection/settings.js";
