@@ -155,7 +155,7 @@ const table: Readonly<Record<string, Row>> = {
   },
   notify: {
     npm: ["undici", "nodemailer"],
-    node: ["crypto"],
+    node: ["crypto", "net"],
     folders: { ...core, config: { files: ["schema.ts", "load.ts"], typesOnly: false } },
   },
   status: {
