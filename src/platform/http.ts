@@ -399,7 +399,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** A body in pieces of one byte would take a hundred times its size. */
   #join(): void {
     const [first] = this.#pieces;
-    if (first !== undefined) this.#chunks.push(this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces));
+    if (first !== undefined)
+      this.#chunks.push(this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces));
     this.#pieces = [];
   }
 
