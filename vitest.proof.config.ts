@@ -14,6 +14,7 @@ const files: Readonly<Record<string, string>> = {
   kill: "test/end-to-end/kill.test.ts",
   fuzz: "test/fuzz/broker.fuzz.ts",
   "page-fuzz": "test/fuzz/page.fuzz.ts",
+  floods: "test/floods/sockets.floods.ts",
   homeassistant: "test/homeassistant-live/rows.homeassistant.ts",
 };
 

@@ -2,7 +2,6 @@
 // Floods one socket of this computer for so long, as fast as it is taken, and comes back where it is closed. Ends by itself and prints
 // what it got rid of.
 import dgram from "node:dgram";
-import { createServer } from "node:http";
 import net from "node:net";
 
 const [kind = "", portText = "0", secondsText = "0", socketsText = "2"] = process.argv.slice(2);
@@ -251,8 +250,6 @@ const kinds = {
   "mdns-standard": () => datagrams(pointerQuery(1_400), 20, 5),
   "mdns-small": () => datagrams(Buffer.alloc(12), 50, 5),
 };
-// A server that the bridge connects to floods it over its own connection.
-void createServer;
 const run = kinds[kind];
 if (run === undefined) {
   console.error(`there is no flood ${kind}; there are ${Object.keys(kinds).join(", ")}`);

@@ -16,6 +16,7 @@ const proofs = {
   soak: { title: "Soak" },
   fuzz: { title: "Packet fuzz of the embedded broker", full: { FUZZ_SECONDS: "1800" } },
   "page-fuzz": { title: "Fuzz of page and API", full: { FUZZ_SECONDS: "600" } },
+  floods: { title: "Floods of each socket", full: { FLOOD_SECONDS: "600" } },
   canary: { title: "Planted secrets" },
   conformance: { title: "The embedded broker by raw packets, and other people's clients" },
   page: { title: "The page in a real browser" },

@@ -1,0 +1,158 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterEach, expect, it } from "vitest";
+import { countFrom, type Figures, rounded, tellFigures } from "../proof/figures.js";
+import { endsWithThisProcess } from "../support/at-exit.js";
+import { freePort } from "../support/mosquitto.js";
+import { createStage, type Stage } from "../end-to-end/support/stage.js";
+
+/*
+ * Each socket of the built program is flooded by a process of its own, over the loopback, while stops are sent over MQTT to motors that
+ * take turns. FLOOD_SECONDS says for how long each (10 s without it, 600 in a release), FLOOD_ONLY names some of them as a pattern.
+ */
+
+const fullSeconds = 600;
+const seconds = countFrom("FLOOD_SECONDS", 10);
+const only = new RegExp(process.env["FLOOD_ONLY"] ?? "");
+const mostMs = 500;
+const everyMs = 200;
+const mostRssMb = 250;
+const calmStops = 15;
+
+type Target = "page" | "broker" | "brokerWeb" | "mdns";
+
+const floods: readonly (readonly [kind: string, target: Target])[] = [
+  ["page-subscriptions", "page"],
+  ["page-empty-frames", "page"],
+  ["page-pings", "page"],
+  ["page-pieces", "page"],
+  ["page-requests", "page"],
+  ["page-health", "page"],
+  ["page-chunks", "page"],
+  ["page-headers", "page"],
+  ["page-connections", "page"],
+  ["page-logins", "page"],
+  ["broker-pings", "broker"],
+  ["broker-publishes", "broker"],
+  ["broker-requests", "broker"],
+  ["broker-sets", "broker"],
+  ["broker-subscriptions", "broker"],
+  ["broker-garbage", "broker"],
+  ["broker-web-pings", "brokerWeb"],
+  ["broker-web-frames", "brokerWeb"],
+  ["broker-web-bytes", "brokerWeb"],
+  ["mdns-large", "mdns"],
+  ["mdns-standard", "mdns"],
+  ["mdns-small", "mdns"],
+];
+
+const figures: Record<string, Figures[string]> = {};
+const stages: Stage[] = [];
+afterEach(async () => {
+  for (const stage of stages.splice(0)) await stage.clear();
+  await tellFigures("floods", seconds < fullSeconds, { seconds, ...figures });
+});
+
+it.each(floods.filter(([kind]) => only.test(kind)))("%s keeps no stop back", async (kind, target) => {
+  const scene = await running(kind, target);
+  const calm = await scene.stops(calmStops * everyMs);
+  const flooder = flood(kind, scene.ports[target]);
+  const flooded = await scene.stops(seconds * 1_000);
+  const did = await flooder;
+  const after = await scene.stops(calmStops * everyMs);
+  // A machine with much else to do is slow without any flood.
+  const allowed = Math.max(mostMs, 3 * percentile(calm, 0.99));
+  figures[kind] =
+    `p50 ${percentile(flooded, 0.5)} ms, p99 ${percentile(flooded, 0.99)} ms (calm ${percentile(calm, 0.99)} ms), RSS ${rounded(scene.rss(), 0)} MB, ${did}`;
+  expect(percentile(flooded, 0.99), String(figures[kind])).toBeLessThanOrEqual(allowed);
+  expect(percentile(after, 0.99), "it recovers").toBeLessThanOrEqual(allowed);
+  expect(scene.rss()).toBeLessThan(mostRssMb);
+});
+
+const percentile = (all: readonly number[], share: number): number =>
+  [...all].sort((one, other) => one - other)[Math.min(all.length - 1, Math.floor(all.length * share))] ?? NaN;
+
+async function flood(kind: string, port: number): Promise<string> {
+  const script = join(import.meta.dirname, "flooder.mjs");
+  const child = spawn(process.execPath, [script, kind, String(port), String(seconds)]);
+  endsWithThisProcess(child);
+  const said = text(child.stdout);
+  const [code] = (await once(child, "close")) as [number | null];
+  expect(code, kind).toBe(0);
+  return (await said).trim();
+}
+
+async function running(kind: string, target: Target) {
+  const stage = await createStage();
+  stages.push(stage);
+  const platform = await stage.platform({ controllers: 24, speed: 1 });
+  const ports = { page: await freePort(), broker: await freePort(), brokerWeb: await freePort(), mdns: 5353 };
+  const codes = (await platform.codes()).filter((code) => code.startsWith("GH-"));
+  const motor = { kind: "motor", address: "300", values: { open: "00000001" } };
+  const users = [{ username: "anna", password: "a-long-password-of-anna", role: "operator" }];
+  const needsUsers = target === "mdns" || kind === "page-logins";
+  const program = await stage.bridge(
+    {
+      platform: {
+        business_url: platform.url,
+        realtime_url: platform.url,
+        token: "t",
+        requests_per_minute: 0,
+      },
+      broker: { port: ports.broker, websocket_port: ports.brokerWeb },
+      // Another name of this computer, for which the page is announced.
+      http: {
+        port: ports.page,
+        ...(target === "mdns" && { host: nameOfThis() }),
+        ...(needsUsers && { users }),
+      },
+      data_dir: "./data",
+      homeassistant: { enabled: false },
+      controllers: Object.fromEntries(codes.map((code) => [code, { actuators: { motor } }])),
+    },
+    { logLevel: "warn" },
+  );
+  const watch = await stage.watch({ url: `mqtt://127.0.0.1:${ports.broker}`, protocolVersion: 5 });
+  const [last = ""] = codes.slice(-1);
+  const isRead = () => watch.latest(`greenhouse/${last.toLowerCase()}/actuator/motor/json`) !== null;
+  await watch.untilTrue(isRead, "the motors were read", 120_000);
+  const state = { sent: 0, rss: 0 };
+  /** How long each took from its message to the platform. */
+  const stops = async (ms: number): Promise<readonly number[]> => {
+    const sent: { readonly code: string; readonly at: number }[] = [];
+    const began = performance.now();
+    while (performance.now() - began < ms) {
+      const code = codes[state.sent % codes.length] ?? "";
+      sent.push({ code, at: Date.now() });
+      const payload = JSON.stringify({ command: "stop", id: `stop ${state.sent}` });
+      state.sent += 1;
+      void watch.publish(`greenhouse/${code.toLowerCase()}/actuator/motor/set`, payload);
+      await new Promise((resolve) => setTimeout(resolve, everyMs));
+      state.rss = Math.max(state.rss, rssOf(program.pid));
+    }
+    const posts = async () => {
+      const all = await platform.posts();
+      return sent.map(
+        ({ code, at }) => (all.find((one) => one.code === code && one.at >= at)?.at ?? NaN) - at,
+      );
+    };
+    await expect.poll(async () => (await posts()).every((late) => late >= 0), { timeout: 60_000 }).toBe(true);
+    return posts();
+  };
+  return { ports, stops, rss: () => state.rss };
+}
+
+/** A name that is not a word for the loopback alone, and leads there. */
+function nameOfThis(): string {
+  const hosts = readFileSync("/etc/hosts", "utf8").split("\n");
+  const names = hosts.flatMap((line) => (line.startsWith("127.") ? line.trim().split(/\s+/).slice(1) : []));
+  const found = names.find((name) => !/localhost/.test(name));
+  if (found === undefined) throw new Error("/etc/hosts needs another name for 127.0.0.1 than localhost");
+  return found;
+}
+
+const rssOf = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1_024;
