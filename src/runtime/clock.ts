@@ -263,17 +263,6 @@ export type Random = () => number;
 
 export const systemRandom: Random = () => Math.random();
 
-/** mulberry32: small, fast and the same on every machine; not for secrets. */
-export function seededRandom(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 export interface BackoffRange {
   readonly firstMs: number;
   readonly maxMs: number;

@@ -1,6 +1,7 @@
 import type { PlatformHost } from "../greenhouse/ports.js";
 import { parseDuration } from "../runtime/duration.js";
-import { type Random, seededRandom } from "../runtime/clock.js";
+import type { Random } from "../runtime/clock.js";
+import { seededRandom } from "../runtime/seeded-random.js";
 import { type OperationName, operationNames } from "./operations.js";
 import { isFields } from "./shapes.js";
 import { mix } from "./weather.js";

@@ -1,4 +1,4 @@
-import { seededRandom } from "../../src/runtime/clock.js";
+import { seededRandom } from "../../src/runtime/seeded-random.js";
 
 /** Draws for one case, the same for the same numbers. */
 export interface Chance {

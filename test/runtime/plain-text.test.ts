@@ -18,7 +18,6 @@ const hostile = [
   ["a delete", "a\u007f"],
 ] as const;
 
- 
 const obeyed = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]|\r(?!\n)/u;
 
 function streams() {

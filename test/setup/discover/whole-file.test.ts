@@ -171,7 +171,10 @@ describe("the whole file", () => {
   it.each(["602", "007", "a.b", "1e3"])(
     "has a line for each address that may be the degree of a window, which counts once its # is gone (%s)",
     async (place) => {
-      const found = { 2: { "101": "10001", "601": "350", [place]: "45" }, 10: { "140": "00000", "141": "40" } };
+      const found = {
+        2: { "101": "10001", "601": "350", [place]: "45" },
+        10: { "140": "00000", "141": "40" },
+      };
       const text = textAbout(survey({ code: "GH-1" }, found));
       const lines = text.split("\n").filter((line) => /^ +# position_address:/.test(line));
       expect(lines).toHaveLength(1);

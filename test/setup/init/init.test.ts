@@ -451,6 +451,8 @@ describe("a place that takes no files", () => {
   it("a folder where the secrets should be is named", async () => {
     const place = await folder();
     await mkdir(join(place, "secrets.yaml"));
-    await expect(secretNames(join(place, "secrets.yaml"))).rejects.toThrow(/secrets\.yaml: a folder is/);
+    await expect(secretNames(join(place, "secrets.yaml"))).rejects.toThrow(
+      /secrets\.yaml is a folder, not a file/,
+    );
   });
 });

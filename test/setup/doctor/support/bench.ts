@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { loadConfiguration, withTexts } from "../../../../src/config/load.js";
 import type { Configuration } from "../../../../src/config/schema.js";
-import { seededRandom, systemClock } from "../../../../src/runtime/clock.js";
+import { systemClock } from "../../../../src/runtime/clock.js";
+import { seededRandom } from "../../../../src/runtime/seeded-random.js";
 import { silentLog } from "../../../../src/runtime/log.js";
 import { diagnose, openContext } from "../../../../src/setup/doctor/doctor.js";
 import type { Finding } from "../../../../src/setup/doctor/finding.js";
