@@ -128,7 +128,7 @@ async function exchange(
 async function connectionTo({ proxy, names }: Outwards, signal: AbortSignal) {
   const { Agent, buildConnector, Pool, ProxyAgent } = await import("undici");
   const sockets = new Set<Socket>();
-  const onSocket = (socket: Socket) => sockets.add(socket);
+  const onSocket = heldIn(sockets);
   const secure = buildConnector({ timeout: deadlineMs, allowH2: false, ...verifiedTls });
   const connect = connectorOver(secure, { names, connectMs: deadlineMs, signal, onSocket });
   const once = { connections: 1, pipelining: 0 };
@@ -148,6 +148,11 @@ async function connectionTo({ proxy, names }: Outwards, signal: AbortSignal) {
     for (const socket of sockets) socket.destroy();
   };
   return { dispatcher, letGo };
+}
+
+/** Keeps the sockets that are opened, to close them without their library's help. */
+function heldIn(sockets: Set<Socket>): (socket: Socket) => void {
+  return (socket) => void sockets.add(socket);
 }
 
 /** As a proxy asks for it. */

@@ -47,8 +47,8 @@ export const requestBugs: Readonly<Record<string, PlantedBug>> = {
     tests: "test/limits/keeping.test.ts",
   },
   sockets_are_left_to_their_library: {
-    seam: "notify/send#held",
-    plant: "() => (connect) => connect",
+    seam: "notify/send#heldIn",
+    plant: "() => () => () => undefined",
     tests: sending,
   },
   some_of_the_readers_are_enough: {
