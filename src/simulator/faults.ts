@@ -1,10 +1,20 @@
 import type { PlatformHost } from "../greenhouse/ports.js";
 import { parseDuration } from "../runtime/duration.js";
 import type { Random } from "../runtime/clock.js";
-import { seededRandom } from "../runtime/seeded-random.js";
 import { type OperationName, operationNames } from "./operations.js";
 import { isFields } from "./shapes.js";
 import { mix } from "./weather.js";
+
+/** mulberry32: small, fast and the same on every machine; not for secrets. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
 
 /** Every fault, by what it spoils. */
 export const faults = {

@@ -5,7 +5,7 @@ import { PushChannels } from "../../src/sync/push-channels.js";
 import { PlatformWatch } from "../../src/sync/hosts.js";
 import { createMirror, type Mirror } from "../../src/sync/mirror.js";
 import { type Clock, systemClock } from "../../src/runtime/clock.js";
-import { seededRandom } from "../../src/runtime/seeded-random.js";
+import { seededRandom } from "../../src/simulator/faults.js";
 import type { Simulator, SimulatorOptions } from "../../src/simulator/simulator.js";
 import { nobodyWaits, silentLog } from "../support/builders.js";
 import { until } from "../mqtt-connection/support.js";

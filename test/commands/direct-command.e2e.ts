@@ -7,7 +7,7 @@ import { Journal } from "../../src/journal/journal.js";
 import { journalDirectory, openJournal } from "../../src/journal/open.js";
 import { newestRecords, readHistory } from "../../src/journal/reader.js";
 import { type Clock, nextTurn, systemClock, waitingBy } from "../../src/runtime/clock.js";
-import { seededRandom } from "../../src/runtime/seeded-random.js";
+import { seededRandom } from "../../src/simulator/faults.js";
 import { silentLog } from "../support/builders.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
 

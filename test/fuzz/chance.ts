@@ -1,4 +1,4 @@
-import { seededRandom } from "../../src/runtime/seeded-random.js";
+import { seededRandom } from "../../src/simulator/faults.js";
 
 /** Draws for one case, the same for the same numbers. */
 export interface Chance {

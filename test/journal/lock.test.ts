@@ -12,7 +12,7 @@ import {
   showLife,
 } from "../../src/journal/lock.js";
 import { journalDirectory, openJournal as openLocked } from "../../src/journal/open.js";
-import { seededRandom } from "../../src/runtime/seeded-random.js";
+import { seededRandom } from "../../src/simulator/faults.js";
 import { beginLife } from "../../src/status/crash-loop.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
 import { openJournal, stillClock, tempDirectory, acquire } from "./support/disk.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Exchange } from "../../src/platform/http.js";
 import { Semaphore } from "../../src/runtime/schedule.js";
-import { seededRandom } from "../../src/runtime/seeded-random.js";
+import { seededRandom } from "../../src/simulator/faults.js";
 import { startTcpProxy } from "../support/tcp-proxy.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import {

@@ -1,6 +1,6 @@
 import type { Configuration } from "../../src/config/schema.js";
 import type { Random } from "../../src/runtime/clock.js";
-import { seededRandom } from "../../src/runtime/seeded-random.js";
+import { seededRandom } from "../../src/simulator/faults.js";
 import { louvre } from "../../src/simulator/addresses.js";
 import { plainProfileNames, type ProfileName } from "../../src/simulator/dialects.js";
 import type { FaultSpec } from "../../src/simulator/faults.js";

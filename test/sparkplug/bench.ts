@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import type { CommandRequest } from "../../src/commands/command.js";
 import type { PlatformState } from "../../src/greenhouse/model.js";
 import { type Clock, systemClock } from "../../src/runtime/clock.js";
-import { seededRandom } from "../../src/runtime/seeded-random.js";
+import { seededRandom } from "../../src/simulator/faults.js";
 import { noGaps } from "../../src/runtime/gaps.js";
 import { EdgeNode } from "../../src/sparkplug/edge-node.js";
 import { GreenhouseStore } from "../../src/sync/store.js";

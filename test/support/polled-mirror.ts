@@ -2,7 +2,7 @@ import anyAscii from "any-ascii";
 import type { DeviceRecord, PlatformHost, SensorItem } from "../../src/greenhouse/ports.js";
 import type { ControllerSettings, MirrorSettings } from "../../src/greenhouse/settings.js";
 import type { Logger } from "../../src/runtime/log.js";
-import { seededRandom } from "../../src/runtime/seeded-random.js";
+import { seededRandom } from "../../src/simulator/faults.js";
 import { Inventory, type InventoryNews } from "../../src/sync/inventory.js";
 import { guardInputs, type PollIntervals } from "../../src/sync/poll-plan.js";
 import { PollTroubles } from "../../src/sync/poll-troubles.js";

@@ -8,7 +8,7 @@ import { journalDirectory } from "../../../src/journal/open.js";
 import type { RecordBody } from "../../../src/journal/records.js";
 import { encodeLine, segmentPath } from "../../../src/journal/segments.js";
 import { systemClock } from "../../../src/runtime/clock.js";
-import { seededRandom } from "../../../src/runtime/seeded-random.js";
+import { seededRandom } from "../../../src/simulator/faults.js";
 import type { Simulator, SimulatorOptions } from "../../../src/simulator/simulator.js";
 import { capturedLog, otherClient, tempFolder, testMosquitto } from "../../mqtt-connection/support.js";
 import { running } from "../../simulator/running.js";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { loadConfiguration, withTexts } from "../../../../src/config/load.js";
 import type { Configuration } from "../../../../src/config/schema.js";
 import { systemClock } from "../../../../src/runtime/clock.js";
-import { seededRandom } from "../../../../src/runtime/seeded-random.js";
+import { seededRandom } from "../../../../src/simulator/faults.js";
 import { silentLog } from "../../../../src/runtime/log.js";
 import { diagnose, openContext } from "../../../../src/setup/doctor/doctor.js";
 import type { Finding } from "../../../../src/setup/doctor/finding.js";
