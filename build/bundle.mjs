@@ -58,7 +58,7 @@ const replaced = [
     by: /\/node_modules\/undici\//,
     text: 'module.exports = () => { throw new Error("HTTP/2 is not part of this program"); };',
   },
-  // Its front door also has fetch, caches, cookies and mocks; what messages leave by are two dispatchers and their calls.
+  // Its front door also has fetch, caches, cookies and mocks; what messages leave by are three dispatchers, their calls and their way to connect.
   {
     from: /^undici$/,
     by: /\/src\/notify\//,
@@ -66,6 +66,8 @@ const replaced = [
       import Dispatcher from "undici/lib/dispatcher/dispatcher.js";
       Object.assign(Dispatcher.prototype, calls);
       export { default as Agent } from "undici/lib/dispatcher/agent.js";
+      export { default as buildConnector } from "undici/lib/core/connect.js";
+      export { default as Pool } from "undici/lib/dispatcher/pool.js";
       export { default as ProxyAgent } from "undici/lib/dispatcher/proxy-agent.js";`,
   },
   { from: /^\.\/block\.js$/, by: /\/node_modules\/any-ascii\//, text: await letters() },

@@ -177,7 +177,7 @@ describe("the built program", () => {
   it("says of one that nobody caught the stack alone, and not the line, which is most of a file", async () => {
     const { stderr, code } = await endOf(
       `globalThis.URL = class extends URL {
-        constructor(...given) { super(...given); setImmediate(() => { throw new Error("planted"); }); }
+        constructor(...given) { super(...given); queueMicrotask(() => { throw new Error("planted"); }); }
       };`,
     );
     expect(code).toBe(1);
