@@ -142,13 +142,10 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
     const broker = await startEmbeddedBroker({ configuration, clock, gaps, log, live }, journal);
     options.onListening?.();
     const crashLoop = await beginLife(journal, options, live);
-    const isServed = configuration.http !== false || (options.shownElsewhere ?? null) !== null;
-    const serving = isServed ? await loadServing() : null;
-    const hasWays = Object.keys(configuration.notify.ways).length > 0;
-    const notifying = hasWays ? await loadNotifying() : null;
+    const loaded = await loadOptional(options);
     const files = new FilesOfRun(configuration.data_dir, options.outside?.files);
     journal.onWrittenAgain(() => void files.writeAgain());
-    const made = { journal, files, broker, crashLoop, serving, notifying, gaps };
+    const made = { journal, files, broker, crashLoop, ...loaded, gaps };
     const given = { ...options, live, ...made, signal };
     const bridge = joinParts(given);
     journal.compareClock(bridge.platform.clockSkewMs);
@@ -166,6 +163,15 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
     over.abort();
     await opened.close();
   }
+}
+
+/** The code of what not every bridge has; null for what this one has not. */
+async function loadOptional({ configuration, shownElsewhere = null }: BridgeOptions) {
+  const isServed = configuration.http !== false || shownElsewhere !== null;
+  const serving = isServed ? await loadServing() : null;
+  const hasWays = Object.keys(configuration.notify.ways).length > 0;
+  const notifying = hasWays ? await loadNotifying() : null;
+  return { serving, notifying };
 }
 
 /** What only a bridge with a port for HTTP needs. */

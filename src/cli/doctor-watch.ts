@@ -1,3 +1,4 @@
+import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Configuration } from "../config/schema.js";
 import { nearest } from "../config/problem.js";
 import { vocabulary } from "../greenhouse/command/words.js";
@@ -64,6 +65,12 @@ export async function watch(context: ProcessContext, options: WatchOptions): Pro
 const addressesOf = ({ modeAddress, positionAddress }: WatchedActuator): string =>
   modeAddress === positionAddress ? modeAddress : `${modeAddress}, position ${positionAddress}`;
 
+const addressesIn = (one: ActuatorSettings): readonly string[] => [
+  ...stateAddresses(one),
+  one.address,
+  ...(one.stop ? [one.stop.address] : []),
+];
+
 function watchedActuator(configuration: Configuration, target: string): WatchedActuator {
   const at = target.lastIndexOf("/");
   if (at < 1)
@@ -94,14 +101,7 @@ function watchedActuator(configuration: Configuration, target: string): WatchedA
     modeAddress,
     positionAddress,
     group: settings.group ?? null,
-    owned: [
-      ...actuators.flatMap((one) => [
-        ...stateAddresses(one),
-        one.address,
-        ...(one.stop ? [one.stop.address] : []),
-      ]),
-      ...parameters.map(({ address }) => address),
-    ],
+    owned: [...actuators.flatMap(addressesIn), ...parameters.map(({ address }) => address)],
     running: settings.running ?? [],
     tolerance: settings.tolerance,
     travelMs: settings.travelMs,

@@ -18,7 +18,7 @@ const codes = { A: 1, PTR: 12, TXT: 16, SRV: 33 } as const;
 const anyType = 255;
 const internet = 1;
 
-export type RecordType = keyof typeof codes;
+type RecordType = keyof typeof codes;
 
 export interface MdnsRecord {
   readonly name: string;
@@ -68,7 +68,7 @@ const typeOf = (code: number): Question["type"] | null => {
 };
 
 /** What a packet asks that could be answered here; nothing where it is no query. */
-export function questionsIn(packet: Buffer): readonly Question[] {
+function questionsIn(packet: Buffer): readonly Question[] {
   if (packet.length < headBytes || (packet.readUInt16BE(2) & isResponse) !== 0) return [];
   const found: Question[] = [];
   let at = headBytes;
@@ -101,7 +101,7 @@ function dataOf({ type, data }: MdnsRecord): Buffer {
 }
 
 /** An answer that says these records. */
-export function answerWith(records: readonly MdnsRecord[]): Buffer {
+function answerWith(records: readonly MdnsRecord[]): Buffer {
   const each = records.map((record) => {
     const data = dataOf(record);
     const lasts = numbers(record.ttl >>> 16, record.ttl & 0xffff);
@@ -117,7 +117,7 @@ export function answerWith(records: readonly MdnsRecord[]): Buffer {
 }
 
 /** Counts packets: false for one that is too large, or one too many of its second, with which nothing is read for a while. */
-export class PacketPace {
+class PacketPace {
   #second = -Infinity;
   #count = 0;
 

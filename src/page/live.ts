@@ -183,6 +183,13 @@ export function patchWith(target: unknown, patch: unknown): unknown {
 const pushedOut = 4409;
 const pushedOutMs = 60_000;
 
+function tick(socket: WebSocket | null): void {
+  clock.value = performance.now();
+  now.value = Date.now() + offsetMs;
+  // A line that broke without a word looks open for minutes.
+  if (clock.value - heardAt.value > patienceMs && socket?.readyState === WebSocket.OPEN) socket.close();
+}
+
 /** Keeps a connection for as long as the page is open, once this browser is let in. */
 export function connect(): void {
   let socket: WebSocket | null = null;
@@ -219,12 +226,7 @@ export function connect(): void {
   };
   onLogin = () => void enter();
   effect(subscribe);
-  setInterval(() => {
-    clock.value = performance.now();
-    now.value = Date.now() + offsetMs;
-    // A line that broke without a word looks open for minutes.
-    if (clock.value - heardAt.value > patienceMs && socket?.readyState === WebSocket.OPEN) socket.close();
-  }, 1_000);
+  setInterval(() => tick(socket), 1_000);
   void enter();
 }
 

@@ -82,7 +82,7 @@ async function openToRead(path: string): Promise<FileHandle> {
 }
 
 /** What stands at a path is no file. `kind` is what it is instead. */
-export class NotAFile extends Error {
+class NotAFile extends Error {
   override name = "NotAFile" as const;
   readonly code: string;
 

@@ -348,7 +348,7 @@ export const sourcesAt = (where: Whereabouts): NameSources => ({
   each: (host, signal) => askEach(host, signal, where.servers),
 });
 
-export const systemSources = sourcesAt({ hosts: "/etc/hosts", resolvConf: "/etc/resolv.conf" });
+const systemSources = sourcesAt({ hosts: "/etc/hosts", resolvConf: "/etc/resolv.conf" });
 
 /** So long one server may take in a check. */
 const serverMs = 3_000;

@@ -26,7 +26,7 @@ export const untriedHost: HostFacts = {
 const patienceMs = 30_000;
 const patienceFailures = 2;
 /** A published state stands so long before another takes its place, so that none flickers. */
-export const standsForMs = 10_000;
+const standsForMs = 10_000;
 
 /**
  * A host counts as gone after two attempts without connection or answer, or after 30 s without any. While one operation alone stays

@@ -148,7 +148,7 @@ function live(port: number, path: string, cookie = ""): Promise<string> {
   return new Promise((resolve) => {
     socket.on("open", () => socket.send(JSON.stringify({ subscribe: ["bridge"] })));
     socket.on("message", (data) => {
-      resolve(String(data as Buffer));
+      resolve((data as Buffer).toString());
       socket.terminate();
     });
     socket.on("unexpected-response", (_, answer) => {

@@ -67,7 +67,7 @@ it.each(floods.filter(([kind]) => only.test(kind)))("%s keeps no stop back", asy
   const allowed = Math.max(mostMs, 3 * percentile(calm, 0.99));
   figures[kind] =
     `p50 ${percentile(flooded, 0.5)} ms, p99 ${percentile(flooded, 0.99)} ms (calm ${percentile(calm, 0.99)} ms), RSS ${rounded(scene.rss(), 0)} MB, ${did}`;
-  expect(percentile(flooded, 0.99), String(figures[kind])).toBeLessThanOrEqual(allowed);
+  expect(percentile(flooded, 0.99), figures[kind]).toBeLessThanOrEqual(allowed);
   expect(percentile(after, 0.99), "it recovers").toBeLessThanOrEqual(allowed);
   expect(scene.rss()).toBeLessThan(mostRssMb);
 });

@@ -64,7 +64,10 @@ describe("sizes", () => {
   it("a body in pieces of one byte is read whole, and takes no more room than its bytes for long", async () => {
     const text = JSON.stringify({ code: 200, message: "ok", data: "x".repeat(20_000) });
     const { client } = await rawHosted((socket) => {
-      const pieces = [...text].map((letter) => `1\r\n${letter}\r\n`).join("");
+      const pieces = text
+        .split("")
+        .map((letter) => `1\r\n${letter}\r\n`)
+        .join("");
       socket.write(`${head}transfer-encoding: chunked\r\n\r\n${pieces}0\r\n\r\n`);
     });
     await expect(write(client)).resolves.toBeDefined();

@@ -90,7 +90,7 @@ export async function configurationOf(
 }
 
 /** Without what tells where its degree is; of the one device that the interface names so everybody knows it. */
-export const unlearnt = (row: AddressRow): AddressRow =>
+const unlearnt = (row: AddressRow): AddressRow =>
   row.address === louvre.mode ? row : { ...row, otherHalf: undefined };
 
 const idOf = ({ id, address }: AddressRow): string => id ?? address;

@@ -87,7 +87,7 @@ const fittingView: Check = (actuator, kind, path) => {
 
 const checks: readonly Check[] = [customNeedsValues, fittingView];
 
-export interface NamedController {
+interface NamedController {
   readonly code: string;
   readonly id: string;
   readonly section: Draft;

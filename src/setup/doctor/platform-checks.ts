@@ -335,6 +335,11 @@ function weatherStation({ evidence }: DoctorContext): PushChannel | null {
 
 const off = "or set platform.push.enabled to false: polling does the same, only later";
 
+const silent = (waitedMs: number): Verdict =>
+  ok(
+    `opened; no frame came within ${durationText(Math.round(waitedMs / 1000))}, as where nothing changes; polling goes on beside it`,
+  );
+
 /** Opens the channel as the bridge would, and waits for one frame. */
 async function channelVerdict(
   channelOf: ChannelOf,
@@ -346,7 +351,7 @@ async function channelVerdict(
   const channel = channelOf(context);
   if (channel === null) return notTried("the account lists no weather station (type W001)");
   const end = new AbortController();
-  let isHeard = false;
+  const heard = { isReadable: false };
   let verdict = warning(
     "it does not open: no answer to the upgrade",
     `check proxies and firewalls on the way, ${off}`,
@@ -357,13 +362,9 @@ async function channelVerdict(
   };
   const listening = {
     knows: () => true,
-    onOpen: () => {
-      verdict = ok(
-        `opened; no frame came within ${durationText(Math.round(limits.frameMs / 1000))}, as where nothing changes; polling goes on beside it`,
-      );
-    },
+    onOpen: () => (verdict = silent(limits.frameMs)),
     news: ({ type }: { readonly type: string }) => {
-      isHeard = true;
+      heard.isReadable = true;
       decide(ok(`opened; the first frame tells ${type}`));
     },
     onLost: () => undefined,
@@ -377,7 +378,7 @@ async function channelVerdict(
   await within(ports.clock, limits.frameMs, stop, (signal) =>
     platform.listen(channel, listening, AbortSignal.any([signal, end.signal])),
   );
-  return isHeard ? verdict : (unreadFrame(context, channel) ?? verdict);
+  return heard.isReadable ? verdict : (unreadFrame(context, channel) ?? verdict);
 }
 
 function unreadFrame({ platform }: DoctorContext, { type }: PushChannel): Verdict | null {

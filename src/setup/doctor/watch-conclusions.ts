@@ -148,18 +148,17 @@ function readsAdvice(record: WatchRecord): Conclusion {
   return degree === null ? wordAdvice(record, values) : degreeAdvice(record, values, degree);
 }
 
+const onlyFound = (finding: string): Conclusion => ({ findings: [finding], advice: [] });
+
 /** A word was sent: what is read at the end has to mean it. */
 function wordAdvice({ actuator, word, endedMs }: WatchRecord, { last, changes }: Values): Conclusion {
   const state = stateOfWord(actuator.kind, word);
   const sent = valueTable(actuator)[word];
   const shown = decodeValue(actuator, last.value);
   if (shown.state === state)
-    return {
-      findings: [
-        `reads as expected: ${last.value} means ${state} (at ${seconds(last.atMs)}, and to the end)`,
-      ],
-      advice: [],
-    };
+    return onlyFound(
+      `reads as expected: ${last.value} means ${state} (at ${seconds(last.atMs)}, and to the end)`,
+    );
   const meaningOf = (value: string) => decodeValue(actuator, value).state;
   // Of automatic all that ran meanwhile belongs to it; of anything else only what stayed.
   const further =
@@ -168,20 +167,14 @@ function wordAdvice({ actuator, word, endedMs }: WatchRecord, { last, changes }:
       : [last.value];
   const isTaken = shown.state !== "unknown" && shown.state !== "position";
   if (isTaken)
-    return {
-      findings: [
-        `${word} was sent, and the address reads ${last.value}, which means ${shown.state}: it was not taken, somebody moved it again, or this is not its address`,
-      ],
-      advice: [],
-    };
+    return onlyFound(
+      `${word} was sent, and the address reads ${last.value}, which means ${shown.state}: it was not taken, somebody moved it again, or this is not its address`,
+    );
   const strange = further.filter((value) => !mayMean(actuator, state, value));
   if (strange.length > 0)
-    return {
-      findings: [
-        `${word} was sent, and the address reads ${strange.join(", ")}, which may be anything: on its way, or of another thing. Check kind and address, and watch once more`,
-      ],
-      advice: [],
-    };
+    return onlyFound(
+      `${word} was sent, and the address reads ${strange.join(", ")}, which may be anything: on its way, or of another thing. Check kind and address, and watch once more`,
+    );
   const values = [
     ...new Set([...(sent === undefined ? [] : [sent]), ...(actuator.reads[word] ?? []), ...further]),
   ];

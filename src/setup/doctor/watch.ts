@@ -95,8 +95,13 @@ class Watch {
       await this.#ask("set-value/flush", platform.values(code, group, this.#signal), (values) => {
         if (values.has(modeAddress)) this.#listed ??= group;
       });
-      if (this.#listed !== null) return;
+      if (this.#knowsType()) return;
     }
+  }
+
+  /** A method, as it changes while something is awaited. */
+  #knowsType(): boolean {
+    return this.#listed !== null;
   }
 
   /** Everything was read once: from now on changes count. */

@@ -24,10 +24,12 @@ interface ZoneFacts {
   readonly staleAfterMs: number;
 }
 
+const middleOf = (ages: readonly number[]): number =>
+  [...ages].sort((one, other) => one - other)[Math.floor((ages.length - 1) / 2)] ?? 0;
+
 /** Judges the middle one of the newest readings, so that one controller that stands still does not decide. */
 export function zoneVerdict({ ages, dependsOnZone, timeZone, now, staleAfterMs }: ZoneFacts): Verdict {
-  const sorted = [...ages].sort((one, other) => one - other);
-  const ageMs = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
+  const ageMs = middleOf(ages);
   const age = durationText(Math.round(Math.abs(ageMs) / 1000));
   if (ageMs >= -slackMs && ageMs < hourMs - slackMs) {
     const where = dependsOnZone ? ` in ${timeZone}` : " (their times carry a zone)";
