@@ -100,7 +100,9 @@ export class HostLinks {
   settle(host: PlatformHost, outcome: RequestEnd, trouble: string | null = null): void {
     const now = this.#clock.monotonic();
     const contact = this.#contacts[host];
+    const wasOpen = this.#circuit[host].open;
     this.#circuit = settle(this.#circuit, host, outcome, now);
+    if (wasOpen && !this.#circuit[host].open) this.#operations.onHostBack(host);
     const { type } = outcome;
     if (type === "abandoned") return;
     if (type !== "failed" && type !== "refused") contact.heardAt = now;

@@ -190,6 +190,15 @@ export class OperationCircuits {
     return Math.max(state.refusal.count, this.#refusal[host].count) >= badAfter;
   }
 
+  /** A host that answered nothing at all is there again: what was asked of it meanwhile says nothing of an operation. */
+  onHostBack(host: PlatformHost): void {
+    for (const { operation, devices } of this.#states.values()) {
+      if (operation.host !== host) continue;
+      this.#stateOf(operation).failures = 0;
+      for (const device of devices.values()) Object.assign(device, { failures: 0, failedCalls: 0 });
+    }
+  }
+
   /** A new credential: what the old one was refused is no trouble of this one. */
   onRenewed(): void {
     for (const host of ["business", "realtime"] as const) this.#refusal[host] = null;
