@@ -453,12 +453,18 @@ export class PollSchedule {
     if (!this.isAway(host)) this.#probeAt.set(host, now + probeMs);
   }
 
-  /** What it missed is due at once; of a host that comes and goes each once in its interval. */
-  hostBack(host: PlatformHost, now: number, intervalMs: (job: PollJob) => number): void {
+  /** What it missed, or failed last by its request, is due at once; of a host that comes and goes each once in its interval. */
+  hostBack(
+    host: PlatformHost,
+    now: number,
+    intervalMs: (job: PollJob) => number,
+    failing: ReadonlySet<string> = new Set(),
+  ): void {
     if (!this.#probeAt.delete(host)) return;
     for (const [name, planned] of this.#jobs) {
       const { job, returnedAt } = planned;
-      if (jobHost(job) !== host || (this.#dueAt(name) ?? Infinity) > now + probeMs) continue;
+      const isMissed = (this.#dueAt(name) ?? Infinity) <= now + probeMs || failing.has(jobRequest(job));
+      if (jobHost(job) !== host || !isMissed) continue;
       const at = Math.max(now - 10 + jobRank(job), returnedAt + intervalMs(job));
       this.#jobs.set(name, { ...planned, returnedAt: at <= now ? now : returnedAt });
       this.#plan(name, at);

@@ -309,7 +309,8 @@ export class Poller {
 
   hostReachable(host: PlatformHost, reachable: boolean): void {
     const now = this.#ports.clock.monotonic();
-    if (reachable) this.#schedule.hostBack(host, now, (job) => this.#plainIntervalMs(job) * this.#stretch);
+    const intervalMs = (job: PollJob) => this.#plainIntervalMs(job) * this.#stretch;
+    if (reachable) this.#schedule.hostBack(host, now, intervalMs, this.#failing);
     else {
       this.#schedule.hostAway(host, now);
       // These are not asked before it is back, and a request for a refresh would wait as long.
