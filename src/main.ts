@@ -34,10 +34,6 @@ keepCompiled();
 const { endProcess, endUncaught, guardStreams, runProgram } = await import("./cli/program.js");
 const { out, draw, err, outputEnded, exitCode } = guardStreams(process.stdout, process.stderr);
 endUncaught(process, err);
-// Only by then is it known that the last words could not be written either.
-process.on("exit", (code) => {
-  process.exitCode = exitCode(code);
-});
 const ended = runProgram(process.argv, {
   env: process.env,
   out,
@@ -57,8 +53,10 @@ setImmediate(() => {
 });
 const code = await ended;
 process.exitCode = code;
-// What was given up, or hangs, may go on in the background: it must not hold a program that has said its last word.
-process.stdout.write("", () => process.stderr.write("", () => void endProcess(process, code)));
+// What was given up, or hangs, may go on in the background: it must not hold a program that has said its last word. Whether that could
+// be written is told a turn later.
+const end = () => void endProcess(process, exitCode(code));
+process.stdout.write("", () => process.stderr.write("", () => setImmediate(end)));
 
 /**
  * Node 22 and later can keep what they have compiled, below the user's folder for such things or the one that systemd made

@@ -465,7 +465,10 @@ export class PollSchedule {
       const { job, returnedAt } = planned;
       const isMissed = (this.#dueAt(name) ?? Infinity) <= now + probeMs || failing.has(jobRequest(job));
       if (jobHost(job) !== host || !isMissed) continue;
-      const at = Math.max(now - 10 + jobRank(job), returnedAt + intervalMs(job));
+      const everyMs = intervalMs(job);
+      // What is asked until it was answered once has no interval.
+      const earliest = everyMs === Infinity ? now : returnedAt + everyMs;
+      const at = Math.max(now - 10 + jobRank(job), earliest);
       this.#jobs.set(name, { ...planned, returnedAt: at <= now ? now : returnedAt });
       this.#plan(name, at);
     }

@@ -108,7 +108,8 @@ async function cutFromPlatform(cluster: Cluster): Promise<void> {
     await cutLines(toPlatform, false);
   });
   await commandTaken(cluster, "on");
-  expect(state()).toBe("online");
+  // A state stands for ten seconds, so that the next one comes behind a command.
+  await expect.poll(state, { timeout: 40_000 }).toBe("online");
 }
 
 /** Every member is stopped in order and started again, one after the other, and commands go on coming. */

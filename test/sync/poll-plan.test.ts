@@ -9,6 +9,7 @@ import { RequestBudget, Schedule } from "../../src/runtime/schedule.js";
 import {
   jobHost,
   jobIntervalMs,
+  jobRequest,
   jobsOf,
   nextDueAt,
   type PollJob,
@@ -144,6 +145,16 @@ describe("a host that is away", () => {
       return due(one, now).length;
     });
     expect(times).toEqual([1, 0, 0, 1]);
+  });
+
+  it("has what is asked once only, and failed meanwhile, asked at once, and others after it", () => {
+    const once = { kind: "connection", code: "A" } as const;
+    const one = book(once, sensors("A"));
+    one.hostAway("realtime", 0);
+    one.hostBack("realtime", 1_000, (job) => (job === once ? Infinity : 60_000), new Set([jobRequest(once)]));
+    expect(due(one, 1_000)).toEqual(["connection A", "sensors A"]);
+    one.runAgainAt("sensors A", 5_000);
+    expect(due(one, 5_000)).toEqual(["sensors A"]);
   });
 
   it("of which one request has no answer is asked for something else, that is due first and did work", () => {
