@@ -202,7 +202,10 @@ export function emptyService(
     },
     kinds: () => [],
     metrics: { page: () => Promise.resolve("up 1\n"), note: () => undefined },
-    ...{ journal: { onWritten: () => undefined, history: () => ({}) }, past: () => Promise.resolve([]) },
+    ...{
+      journal: { onWritten: () => undefined, history: () => ({ lanes: [] }) },
+      past: () => Promise.resolve([]),
+    },
     timeline: () => Promise.resolve([]),
     ...{ submit: () => ({ id: "", isTaken: false }), ask: () => Promise.resolve(null), alarms: () => [] },
     groups: noGroups,
