@@ -22,6 +22,7 @@ import type {
 } from "./command.js";
 import { Commander } from "./commander.js";
 import { askedBy } from "./endings.js";
+import { readOnlyBy } from "./limits.js";
 import { type CommandFacts, EarlierPhases, type PhaseTarget } from "./earlier-phases.js";
 
 const marksEveryMs = 5_000;
@@ -94,11 +95,8 @@ export class CommandService {
     this.earlier = new EarlierPhases({ base: topics.base, phases: this.phases });
     this.limits = new LimitService({
       ...parts,
-      newId: randomUUID,
-      readOnly: () => {
-        const { read_only: commands, readOnlyForRules: rules } = parts.rules();
-        return { commands, rules };
-      },
+      run: randomUUID(),
+      readOnly: () => readOnlyBy(parts.rules()),
       book: () => this.commander,
     });
     this.commander = new Commander({

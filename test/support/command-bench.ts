@@ -90,8 +90,7 @@ export class CommandBench {
         commands: this.#readOnly(options) !== false,
         rules: this.#readOnly(options) === true,
       }),
-      clockSkewMs: () => this.clockSkewMs,
-      newId: () => `r${++this.#ids}`,
+      run: "r",
       onEvent: (event) => this.events.push(event),
       alarms: {
         set: (type, _, message, facts) => {

@@ -93,7 +93,7 @@ export interface Entry extends Standing {
    * On their way to the disk; what is written meanwhile has them already. A lock forbids from here on, everything else is in force once
    * the disk has it.
    */
-  readonly planned: readonly Partial<LockAndHold>[];
+  readonly planned: readonly Planned[];
   /** Of an address that the actuator has no more, in epoch ms: a later start that has it again ends it. */
   readonly formerLease: KeptLimits["lease"];
 }
@@ -104,11 +104,17 @@ export type LockAndHold = Pick<Entry, "lock" | "hold">;
 
 /** With what is on its way to the disk. */
 export const asPlanned = (entry: Entry): Entry =>
-  entry.planned.reduce<Entry>((before, change) => ({ ...before, ...change }), entry);
+  entry.planned.reduce<Entry>((before, { change }) => ({ ...before, ...change }), entry);
+
+/** What a request changes once the disk has it. */
+interface Planned {
+  readonly request: number;
+  readonly change: Partial<LockAndHold>;
+}
 
 /** As it is in force for commands: a lock need not wait for the disk to forbid. */
 export function asForbidden(entry: Entry): Entry {
-  const lock = entry.planned.findLast((change) => change.lock)?.lock;
+  const lock = entry.planned.findLast(({ change }) => change.lock)?.change.lock;
   return lock ? { ...entry, lock } : entry;
 }
 
@@ -405,6 +411,8 @@ export type LimitInput = Readonly<
   | {
       type: "lock_or_hold";
       key: string;
+      /** Numbers the requests of this run. */
+      request: number;
       change: Partial<LockAndHold>;
       is: "planned" | "on_disk" | "given_up";
     }

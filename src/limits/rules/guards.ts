@@ -3,6 +3,7 @@ import { canonical, type Wanted } from "../../greenhouse/command/words.js";
 import type { Guard, GuardCondition } from "../../greenhouse/limits.js";
 import type { Actuator, Controller, Quality } from "../../greenhouse/model.js";
 import { type Attempts, firstAttempt } from "./attempts.js";
+import type { LimitSettings } from "./settings.js";
 
 /*
  * One guard over time, then what it looks at. It holds while its condition is true or its input is not good. Instants are
@@ -212,27 +213,21 @@ interface Activity {
   readonly isMoving: boolean;
 }
 
-/** What the limits of all actuators look at, whenever they do. */
-export interface LimitSources {
-  readonly controller: (idOrCode: string) => Controller | undefined;
-  /** How old a value may be: one of the platform, ms; or of `weather`, null for one that is not configured. */
-  readonly staleAfterMs: number;
-  readonly weatherStaleAfterMs: (name: string) => number | null;
-  /** When this run began. */
-  readonly startedAt: number;
-  /** `rules`: by the user's own setting, which keeps back also what a rule sends. */
-  readonly readOnly: () => { readonly commands: boolean; readonly rules: boolean };
-}
-
 /** All that an actuator's limits look at outside of it, at one moment. */
-export interface LimitContext extends LimitSources {
+export interface LimitContext extends Pick<
+  LimitSettings,
+  "staleAfterMs" | "weatherStaleAfterMs" | "startedAt"
+> {
+  readonly controller: (idOrCode: string) => Controller | undefined;
+  /** `rules`: by the user's own setting, which keeps back also what a rule sends. */
+  readonly readOnly: { readonly commands: boolean; readonly rules: boolean };
   /** The controller of the actuator. */
   readonly own: Controller;
   readonly weather: (name: string) => WeatherReading | null;
   readonly activity: (code: string, actuator: string) => Activity;
   readonly now: Instant;
   /** How far the clock is ahead of the platform's, 0 where the two agree; null where it is not known whether it is right. */
-  readonly aheadMs: () => number | null;
+  readonly aheadMs: number | null;
 }
 
 const absentTexts = new Set(["", "null", "unknown", "unavailable"]);
