@@ -6,6 +6,7 @@ import type { EmbeddedBroker } from "./broker/broker.js";
 import type { Ownership } from "./cluster/tenure.js";
 import { withLease } from "./cluster/lease.js";
 import { restoreCommands } from "./commands/restore.js";
+import type { StepRecording } from "./commands/recording.js";
 import { CommandService, type CommandServiceParts } from "./commands/service.js";
 import { LiveSettings, mayDo } from "./config/live-settings.js";
 import { groupsAndScenesIn } from "./config/rules/groups.js";
@@ -79,6 +80,8 @@ export interface BridgeOptions {
   readonly foundLevel?: "info" | "debug";
   /** Takes a line of each command taken and of each result; without it none is written. */
   readonly commandLog?: Logger | undefined;
+  /** Takes every step of the book of commands, for a maintainer. */
+  readonly recording?: StepRecording | undefined;
   /** The newest lines of the log; without it there are none to show. */
   readonly recentLog?: RecentLog;
   readonly setLogLevel: (level: string) => void;

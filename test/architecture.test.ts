@@ -115,7 +115,7 @@ const table: Readonly<Record<string, Row>> = {
   },
   commands: {
     npm: ["zod"],
-    node: ["crypto"],
+    node: ["crypto", "util", "v8"],
     folders: {
       ...core,
       config: { files: ["schema.ts", "problem.ts"], typesOnly: false },

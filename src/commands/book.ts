@@ -348,7 +348,7 @@ export type Input =
       | { type: "ended_before"; about: Target; result: CommandResult; agoMs: number }
       | { type: "abandoned"; one: Abandoned }
       /** What the journal could not take of these lanes it may be able to take now. */
-      | { type: "unrecorded"; keys: Iterable<string> }
+      | { type: "unrecorded"; keys: readonly string[] }
       /** Now and then: counts of minutes that are over, and what the journal could not take. */
       | { type: "tick"; journalAvailable: boolean }
       | { type: "woke" }

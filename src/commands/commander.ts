@@ -25,6 +25,7 @@ import { contextIn } from "./limits.js";
 import type { Command, CommanderPorts, CommandRequest } from "./command.js";
 import { commandLines, endedLine, takenLine } from "./endings.js";
 import { isOfLane, laneRecord } from "./memory.js";
+import type { StepRecording } from "./recording.js";
 import { awaiting, heldBackIn, nextWakeAt, openIn, print, step, writingIn } from "./step.js";
 
 type JournalAnswer =
@@ -33,12 +34,17 @@ type JournalAnswer =
 
 type PlatformQuestion = EffectOf<"check" | "read" | "post" | "renew">;
 
+/** Where a maintainer asks for it, every step of the book is kept. */
+export interface Recorded {
+  readonly recording?: Pick<StepRecording, "add"> | undefined;
+}
+
 /**
  * Takes commands, and does what their book says is to be done: asks the platform and the journal, tells of every command's
  * life, feeds the answers back, and wakes the book with one timer.
  */
 export class Commander implements ReadBacks {
-  readonly #ports: CommanderPorts;
+  readonly #ports: CommanderPorts & Recorded;
   readonly #questions = new Map<number, AbortController>();
   /** By controller, on their way to the store. */
   readonly #problems = new Map<string, readonly CommandProblem[]>();
@@ -51,7 +57,7 @@ export class Commander implements ReadBacks {
   #timer: { readonly at: number; readonly takeBack: () => void } | null = null;
   #onPushed: Parameters<ReadBacks["onPushed"]>[0] = () => undefined;
 
-  constructor(ports: CommanderPorts) {
+  constructor(ports: CommanderPorts & Recorded) {
     this.#ports = ports;
     ports.store.onChange(this.#onChange);
   }
@@ -166,7 +172,10 @@ export class Commander implements ReadBacks {
     const now = this.#environment();
     this.#isFeeding = true;
     try {
-      const { book, effects, answer, wakeAt } = step(this.#book, input, now, this.#ports.limits?.settings);
+      const { recording, limits, store } = this.#ports;
+      const stepped = step(this.#book, input, now, limits?.settings);
+      recording?.add(input, now, limits?.settings, store.controllers(), stepped);
+      const { book, effects, answer, wakeAt } = stepped;
       const isOtherwiseBusy = book.busy !== this.#book.busy;
       this.#book = book;
       for (const effect of effects) this.#perform(effect);

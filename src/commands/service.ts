@@ -20,7 +20,7 @@ import type {
   ResultAddressee,
   Target,
 } from "./command.js";
-import { Commander } from "./commander.js";
+import { Commander, type Recorded } from "./commander.js";
 import { askedBy } from "./endings.js";
 import { readOnlyBy } from "./limits.js";
 import { type CommandFacts, EarlierPhases, type PhaseTarget } from "./earlier-phases.js";
@@ -28,7 +28,7 @@ import { type CommandFacts, EarlierPhases, type PhaseTarget } from "./earlier-ph
 const marksEveryMs = 5_000;
 const mostUnanswerable = 100;
 
-export interface CommandServiceParts extends Omit<CommanderPorts, "output" | "newId" | "limits"> {
+export interface CommandServiceParts extends Omit<CommanderPorts, "output" | "newId" | "limits">, Recorded {
   readonly journal: Journal;
   readonly topics: Topics;
   readonly link: {

@@ -91,12 +91,11 @@ function fold(turn: Turn, input: Exclude<Input, LaneInput>): void {
 type Seen = Extract<LimitInput, { readonly type: "seen" }>;
 
 /** Guards of these lanes look anew. What time alone has changed comes first, also where a stalled program had no turn for it. */
-function onGuardInputs(turn: Turn, keys: Iterable<string>, weather: Seen["weather"]): void {
-  const all = [...keys];
-  for (const key of all) inLane(turn, key);
+function onGuardInputs(turn: Turn, keys: readonly string[], weather: Seen["weather"]): void {
+  for (const key of keys) inLane(turn, key);
   if (weather === null) return;
   turn.book.weather = having(turn.book.weather, weather.name, weather.reading);
-  for (const key of all) inLane(turn, key);
+  for (const key of keys) inLane(turn, key);
 }
 
 /** The clock was set by so much, positive is forward. No lane is judged before the times of all are those of the new clock. */

@@ -120,7 +120,7 @@ export class LimitEngine {
       const value = weatherValue(new TextDecoder().decode(payload), field);
       const reading = { value, staleAt: clock.monotonic() + stale_after + 1 };
       this.weather.set(name, { ...reading, receivedAt: clock.now() });
-      const keys = this.#watchers.get(`weather/${name}`) ?? [];
+      const keys = [...(this.#watchers.get(`weather/${name}`) ?? [])];
       book().feedSoon({ type: "seen", keys, weather: { name, reading } });
     }
   }
@@ -128,7 +128,7 @@ export class LimitEngine {
   readonly #onControllerChange = (before: Controller | undefined, after: Controller | undefined): void => {
     if (after === undefined) return;
     const keys = new Set([...watchersOf(this.settings, after.info), ...this.#keysConcerned(before, after)]);
-    if (keys.size > 0) this.#ports.book().feedSoon({ type: "seen", keys, weather: null });
+    if (keys.size > 0) this.#ports.book().feedSoon({ type: "seen", keys: [...keys], weather: null });
   };
 
   /** Own actuators of whose limits something follows from the change, whatever guards look at. */
@@ -228,7 +228,7 @@ export class LimitEngine {
     const before = this.#readOnly;
     this.#readOnly = this.#ports.readOnly();
     if (before.commands === this.#readOnly.commands && before.rules === this.#readOnly.rules) return;
-    this.#ports.book().feedSoon({ type: "seen", keys: this.#atFirst.keys(), weather: null });
+    this.#ports.book().feedSoon({ type: "seen", keys: [...this.#atFirst.keys()], weather: null });
     for (const key of this.#atFirst.keys()) this.#mark(key);
   }
 
@@ -256,7 +256,7 @@ export class LimitEngine {
       ...[...this.#atFirst].flatMap(([key, one]) => (isEmpty(one) ? [] : [key])),
       ...limited,
     ]);
-    this.#ports.book().feedSoon({ type: "seen", keys, weather: null });
+    this.#ports.book().feedSoon({ type: "seen", keys: [...keys], weather: null });
     for (const key of keys) this.#settle(key);
   }
 

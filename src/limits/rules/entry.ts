@@ -69,6 +69,10 @@ export interface Moves {
 
 export const neverMoved: Moves = { starts: [], endsAt: null, direction: null };
 
+/** Whether anything is known of a movement. */
+export const hasMoved = ({ starts, endsAt, direction }: Moves): boolean =>
+  starts.length > 0 || endsAt !== null || direction !== null;
+
 export const isMoving = ({ endsAt }: Moves, now: number): boolean => endsAt !== null && now < endsAt;
 
 /** What commands are judged by. */
@@ -177,7 +181,7 @@ export const newEntry = (code: string, settings: ActuatorSettings): Entry => ({
 
 /** Nothing is in force and nothing has to be remembered. */
 export const isEmpty = ({ settings, lock, hold, lease, moves }: Entry): boolean =>
-  settings.limits === undefined && lock === null && hold === null && lease === null && moves === neverMoved;
+  settings.limits === undefined && lock === null && hold === null && lease === null && !hasMoved(moves);
 
 /**
  * For the disk: `aheadMs` is by how much epoch ms are ahead of the instants of this run. Null where there is nothing to keep. When
@@ -198,7 +202,7 @@ export function keptOf(entry: Entry, aheadMs: number): KeptLimits | null {
   }
   const sent = keptSent(entry, epoch);
   const isBound = lock !== null || hold !== null || lease !== null || formerLease !== null || sent !== null;
-  if (!isBound && keptGuards.size === 0 && moves === neverMoved) return null;
+  if (!isBound && keptGuards.size === 0 && !hasMoved(moves)) return null;
   // Each but the first since the one before: sixty instants have to fit into a record of the journal.
   const starts: number[] = [];
   let before = 0;
@@ -419,7 +423,7 @@ export type LimitInput = Readonly<
   /** Something that guards of these lanes look at may show something else, or what else their rules depend on. */
   | {
       type: "seen";
-      keys: Iterable<string>;
+      keys: readonly string[];
       /** The newest live value of a weather topic. */
       weather: { readonly name: string; readonly reading: WeatherReading } | null;
     }

@@ -3,7 +3,6 @@ import { canonical, type Wanted } from "../../greenhouse/command/words.js";
 import type { Guard, GuardCondition } from "../../greenhouse/limits.js";
 import type { Actuator, Controller, Quality } from "../../greenhouse/model.js";
 import { type Attempts, firstAttempt } from "./attempts.js";
-import type { LimitSettings } from "./settings.js";
 
 /*
  * One guard over time, then what it looks at. It holds while its condition is true or its input is not good. Instants are
@@ -214,10 +213,12 @@ interface Activity {
 }
 
 /** All that an actuator's limits look at outside of it, at one moment. */
-export interface LimitContext extends Pick<
-  LimitSettings,
-  "staleAfterMs" | "weatherStaleAfterMs" | "startedAt"
-> {
+export interface LimitContext {
+  /** How old a value of the platform may be, ms; or of the configured `weather`, by its names. */
+  readonly staleAfterMs: number;
+  readonly weatherStaleAfterMs: ReadonlyMap<string, number>;
+  /** When this run began. */
+  readonly startedAt: number;
   readonly controller: (idOrCode: string) => Controller | undefined;
   /** `rules`: by the user's own setting, which keeps back also what a rule sends. */
   readonly readOnly: { readonly commands: boolean; readonly rules: boolean };
