@@ -56,10 +56,9 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
   log.info({ version, config: options.config }, "starting");
   const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, version };
   const page = pageOf(configuration, options.config, context, log);
-  const recording = await recordingTo(context.env["GREENHOUSE2MQTT_RECORD"], log);
+  const more = { page, onSecrets, live, recording: await recordingTo(context, log) };
   try {
-    const more = { page, onSecrets, live, manager: managerFor(context, log), recording };
-    await runHere({ ...parts, ...more }, context.stop);
+    await runHere({ ...parts, ...more, manager: managerFor(context, log) }, context.stop);
   } finally {
     unguard();
     ended.abort();
@@ -134,7 +133,8 @@ const discoverFor = (configuration: Configuration, file: string, context: Proces
   };
 
 /** For a maintainer: every step of the book of commands goes to a new file, which `npm run replay` plays once more. */
-async function recordingTo(file: string | undefined, log: Logger): Promise<StepRecording | undefined> {
+async function recordingTo({ env }: ProcessContext, log: Logger): Promise<StepRecording | undefined> {
+  const file = env["GREENHOUSE2MQTT_RECORD"];
   if (file === undefined || file === "") return undefined;
   const { StepRecording } = await import("../commands/recording.js");
   try {
