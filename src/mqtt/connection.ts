@@ -223,6 +223,14 @@ export class BrokerConnection {
     return (await this.#session?.scan(filters, found)) ?? false;
   }
 
+  /**
+   * Has messages on these topics of others handed on until the link ends, with what the broker holds there. Resolves when that has come,
+   * as far as it is granted, or the link is gone.
+   */
+  async listen(topics: readonly string[]): Promise<void> {
+    await this.#session?.listen(topics);
+  }
+
   /** Resolves when the link takes more, and at once while there is none. */
   async drain(): Promise<void> {
     await this.#link?.drain();

@@ -36,6 +36,27 @@ describe.each(brokerTable)("on $make with MQTT $version", (at) => {
     expect(found.get("greenhouse/east/sensor/1")).toBe("1");
   });
 
+  it("listening brings what the broker holds on just these topics, then what follows there, until the link ends", async () => {
+    const { connection, messages, online, other } = await standing(at);
+    const topics = Array.from({ length: 120 }, (_, n) => `homeassistant/device/own-${n}/config`);
+    for (const topic of [...topics, "homeassistant/device/other/config"])
+      await connection.publish(topic, "held", { retain: true });
+    await connection.listen(topics);
+    expect(messages.map(({ topic }) => topic).sort()).toEqual([...topics].sort());
+    await other.publishAsync("homeassistant/device/other/config", "", { qos: 1 });
+    await other.publishAsync("homeassistant/device/own-7/config", "", { qos: 1 });
+    await until(() => messages.length > 120, "what is emptied");
+    expect(messages.at(-1)).toMatchObject({ topic: "homeassistant/device/own-7/config", retain: false });
+    const cut = connection.listen(topics);
+    connection.reconnect("in the middle");
+    await cut;
+    await online(2);
+    const before = messages.length;
+    await other.publishAsync("homeassistant/device/own-7/config", "", { qos: 1 });
+    await connection.publish("greenhouse/b", "y");
+    expect(messages.length).toBe(before);
+  });
+
   it("a scan ends when the link does, and a listener that throws does no harm", async () => {
     const { connection, online } = await standing(at);
     await connection.publish("greenhouse/a", "x", { retain: true });
