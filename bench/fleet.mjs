@@ -52,10 +52,16 @@ function writeFleet(folder, count, { platform, taking, broker, pagePort }) {
     mqtt: { url: `mqtt://127.0.0.1:${broker.port}` },
     homeassistant: { enabled: isAnnounced },
   };
-  const fleet = { defaults, platform: { requests_per_minute: 0 }, ...(pagePort && { http: { port: pagePort } }) };
+  const fleet = {
+    defaults,
+    platform: { requests_per_minute: 0 },
+    ...(pagePort && { http: { port: pagePort } }),
+  };
   writeFileSync(join(folder, "fleet.yaml"), JSON.stringify(fleet), { mode: 0o600 });
   for (let at = 0; at < count; at += 1)
-    writeFileSync(join(folder, "accounts", `site-${at}.yaml`), JSON.stringify(accountOf(at)), { mode: 0o600 });
+    writeFileSync(join(folder, "accounts", `site-${at}.yaml`), JSON.stringify(accountOf(at)), {
+      mode: 0o600,
+    });
   const never = "24h";
   const commanded = {
     platform: { business_url: taking.url, realtime_url: taking.url, token: "bench", requests_per_minute: 0 },
@@ -146,7 +152,9 @@ async function measure(count) {
   const kept = join(workFolder, `broker-${count}`);
   for (const one of [folder, kept]) mkdirSync(one, { recursive: true });
   let broker = await startBroker({ folder: kept });
-  const platform = await startPlatform(hasOneLogin ? count * controllers : controllers, { each: !hasOneLogin });
+  const platform = await startPlatform(hasOneLogin ? count * controllers : controllers, {
+    each: !hasOneLogin,
+  });
   const taking = await startRegisterPlatform(commandedCode);
   const pagePort = process.env.BENCH_PAGE === "off" ? undefined : await freePort();
   writeFleet(folder, count, { platform, taking, broker, pagePort });
@@ -155,6 +163,11 @@ async function measure(count) {
   const args = [...nodeFlagsForMemory, ...profiling, program, "fleet", "-c", join(folder, "fleet.yaml")];
   let began = performance.now();
   const fleet = start(process.execPath, args, { measured: true });
+  const lost = new Map();
+  fleet.stderr.on("data", (text) => {
+    for (const [, why] of String(text).matchAll(/"(lost the link to the broker[^"]*)"/g))
+      lost.set(why, (lost.get(why) ?? 0) + 1);
+  });
   const first = await untilAllRead(fleet, { folder, count, broker, began });
   const firstLinks = await linksOf(pagePort);
   await wait(settleMs);
@@ -172,7 +185,7 @@ async function measure(count) {
   const afterRestart = await linksOf(pagePort);
   const residentAfter = residentMb(fleet);
   const { rss, heap } = await memoryAfterGc(fleet);
-  await stop(fleet);
+  await stop(fleet, 60_000);
   await Promise.all([platform.stop(), broker.stop()]);
   taking.stop();
   const figures = {
@@ -193,6 +206,7 @@ async function measure(count) {
     restart_cpu_s_of_a_minute: minute,
     restart_received: afterRestart && afterRestart.received - beforeRestart.received,
     links_lost_beside_the_restart: afterRestart && afterRestart.lost - (count + 1),
+    links_lost: Object.fromEntries(lost),
     rss_after_restart_mib: residentAfter,
     rss_after_gc_mib: rss,
     heap_mib: heap,

@@ -34,7 +34,9 @@ export async function startBroker({ usual = false, port: given, folder } = {}) {
   const file = newFile("mosquitto.conf");
   const lines = [
     "allow_anonymous true",
-    ...(folder === undefined ? ["persistence false"] : ["persistence true", `persistence_location ${folder}/`, `user ${userInfo().username}`]),
+    ...(folder === undefined
+      ? ["persistence false"]
+      : ["persistence true", `persistence_location ${folder}/`, `user ${userInfo().username}`]),
     ...(usual ? [] : ["max_inflight_messages 0", "max_queued_messages 0"]),
     "set_tcp_nodelay true",
   ];

@@ -58,7 +58,10 @@ function bodyFor({ url, headers }) {
   if (url.startsWith("/api/device_status?")) return statuses;
   if (url === "/bench/freeze") frozenAt = Date.now();
   if (url === "/bench/move") frozenAt = null;
-  return (url.startsWith("/api/control") || url.startsWith("/api/device?") ? listsFor(headers)[url] : null) ?? JSON.stringify({ requests });
+  return (
+    (url.startsWith("/api/control") || url.startsWith("/api/device?") ? listsFor(headers)[url] : null) ??
+    JSON.stringify({ requests })
+  );
 }
 
 const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {

@@ -184,7 +184,12 @@ export class DiscoveryOutput {
 
   /** Topics of an earlier run: every component that may be removed has to be, and Home Assistant had time to take that in. */
   mayClearLeftovers(): boolean {
-    return !this.#isPaused && this.#unheard.size === 0 && !this.#removeLeftovers() && this.#now() >= this.#removedAt + takenInMs;
+    return (
+      !this.#isPaused &&
+      this.#unheard.size === 0 &&
+      !this.#removeLeftovers() &&
+      this.#now() >= this.#removedAt + takenInMs
+    );
   }
 
   /** A controller appeared (`before` undefined), changed, or was removed for good (`after` undefined). */
