@@ -339,7 +339,8 @@ function joinLink(given: Given, parts: readonly Part[]): Link {
   const settings = connectionSettings(mqtt, topics, broker, others, partListeners(parts));
   const heard = weatherTopics(weather);
   const connect = outside?.connect ?? ((...of) => new BrokerConnection(...of));
-  const connection = connect({ ...settings, heard }, { clock, gaps, random, log });
+  const greetings = sharedHosts?.greetings.of(settings.url);
+  const connection = connect({ ...settings, heard }, { clock, gaps, random, log, greetings });
   const events = new EventOutput({ topics, connection, clock, log });
   const onEvent = (event: BridgeEvent) => {
     events.publish(event);

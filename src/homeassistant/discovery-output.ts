@@ -239,16 +239,21 @@ export class DiscoveryOutput {
       this.#onEmptied(topic);
       return;
     }
+    const hash = digest(payload);
+    const known = this.#devices.get(topic);
+    // Most are our own that come back, and need not be read.
+    if (known !== undefined && (hash === known.held.hash || hash === this.#pendingHash)) {
+      this.#scanned.add(topic);
+      this.#deleted.delete(topic);
+      return;
+    }
     const found = foundDocument(payload, this.#settings.topics.base);
     if (found === null) return;
     const device = this.#at(topic, found.code);
-    const hash = digest(payload);
     const { held } = device;
-    const isOurs = hash === held.hash || hash === this.#pendingHash;
     const isScanned = this.#scanned.has(topic);
     this.#scanned.add(topic);
-    if (isOurs) this.#deleted.delete(topic);
-    if (isOurs || isScanned) return;
+    if (isScanned) return;
     const components = new Map([...found.components, ...held.components]);
     device.held = { ...held, hash: held.isOwn ? held.hash : hash, components };
     this.#removeLeftovers([device]);

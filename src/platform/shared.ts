@@ -1,7 +1,7 @@
 import type { DeviceList } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import { Names } from "../runtime/names.js";
-import { RequestBudget, Semaphore } from "../runtime/schedule.js";
+import { RequestBudget, Semaphore, Semaphores } from "../runtime/schedule.js";
 import { isHostRefusing, noPauses, pauseHost } from "./host-pauses.js";
 
 /**
@@ -53,6 +53,8 @@ export class SharedHost {
   }
 }
 
+const linksAtOnce = 8;
+
 /** So old an answer may be that stands for one of one's own. */
 const listsStandMs = 5_000;
 
@@ -89,6 +91,8 @@ export class SharedLists {
 /** The hosts of all accounts of one process, by origin. */
 export class SharedHosts {
   readonly lists: SharedLists;
+  /** Links to each broker that come up at once, by its address. */
+  readonly greetings = new Semaphores(linksAtOnce);
   readonly names = new Names();
   readonly #perMinute: number;
   readonly #clock: Pick<Clock, "monotonic" | "after">;
