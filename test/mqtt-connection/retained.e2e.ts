@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { RetainedTopics } from "../../src/mqtt/retained-topics.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { systemClock } from "../../src/runtime/clock.js";
+import { Semaphore } from "../../src/runtime/schedule.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import { item, silentLog } from "../support/builders.js";
 import { sensorsRead } from "../support/folding.js";
@@ -173,5 +174,26 @@ describe("at a Mosquitto with its default limits", () => {
       const later = await wildcardSubscriber(url, qos);
       await until(() => later.size === topicsInAll, `${later.size} of ${topicsInAll} at QoS ${qos}`);
     }
+  });
+});
+
+describe("links of one process that come up together", () => {
+  it("take their turns: the next one begins when one before has taken in what the broker holds, is gone, or takes long", async () => {
+    const { url } = await testMosquitto();
+    const greetings = new Semaphore(1);
+    const link = (clientId: string) => connect({ url, clientId }, { greetings });
+    const first = link("first");
+    await first.online();
+    const second = link("second");
+    await until(() => greetings.waiting === 1, "the second waits");
+    expect(second.connection.state).toBe("subscribing");
+    await first.connection.scan(["greenhouse/#"], () => undefined);
+    await second.online();
+    const third = link("third");
+    await until(() => greetings.waiting === 1, "the third waits");
+    second.connection.reconnect("in the middle");
+    await third.online();
+    // Behind the third, which looks at nothing and gives its place up after some seconds.
+    await second.online(2);
   });
 });
