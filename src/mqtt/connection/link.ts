@@ -24,6 +24,7 @@ import type {
   Will,
 } from "./settings.js";
 import type { Socket } from "node:net";
+import { leaveOutSurplus } from "./surplus.js";
 import { endpointOf, openSocket, secured } from "../../runtime/connecting.js";
 import { Names } from "../../runtime/names.js";
 import { pem } from "../../runtime/sockets.js";
@@ -232,13 +233,17 @@ const disconnectWithWill = 4;
 const Client = "default" in library ? library.default : library;
 
 interface LinkOptions {
-  readonly settings: Pick<ConnectionSettings, "url" | "username" | "password" | "clientId" | "stampsSenders">;
+  readonly settings: Pick<
+    ConnectionSettings,
+    "url" | "username" | "password" | "clientId" | "stampsSenders" | "flood"
+  >;
   readonly will?: Will | undefined;
   readonly limits: ConnectionLimits;
   readonly version: ProtocolVersion;
   /** Called for every message; must not throw, or the MQTT library goes deaf. */
   readonly message: (message: IncomingMessage) => void;
   readonly openStream: OpenStream;
+  readonly clock?: Clock;
 }
 
 /** So long messages are taken in without a break where nothing else had much to do. */
@@ -436,6 +441,8 @@ export async function openLink(options: LinkOptions) {
     stream.on("error", (error) => {
       facts.error ??= error;
     });
+    const { settings, version, clock = systemClock } = options;
+    if (settings.flood) leaveOutSurplus(stream, settings.flood, { isVersion5: version === 5, clock });
     return new BrokerLink(options, stream, facts);
   } catch (error) {
     facts.error = error instanceof Error ? error : new Error(String(error));
