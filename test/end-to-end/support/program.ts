@@ -42,7 +42,12 @@ export interface Program {
 }
 
 export function startProgram(args: readonly string[], options: ProgramOptions): Program {
-  const [command, ...words] = [...startsWith(options), process.execPath, programFile, ...args];
+  const [command = process.execPath, ...words] = [
+    ...startsWith(options),
+    process.execPath,
+    programFile,
+    ...args,
+  ];
   const child = spawn(command, words, {
     cwd: options.folder,
     env: { PATH: process.env["PATH"] ?? "", HOME: options.folder, ...options.env },
