@@ -1,7 +1,7 @@
 import type { Restrictions } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { HistoryParts } from "../journal/records.js";
-import { Rest, TooLate, within } from "../runtime/clock.js";
+import { type Clock, Rest, TooLate, within } from "../runtime/clock.js";
 import { entriesOf, type LimitsLeft, limitsLeft, startAt } from "./left.js";
 import type { EnginePorts } from "./ports.js";
 import { isRuleDue, problemsOf } from "./rules/due.js";
@@ -14,7 +14,14 @@ const numbersEveryMs = 5_000;
 /** An answer says so then; the journal itself counts as away by this time. */
 const longestDiskMs = 10_000;
 const diskSilent =
-  "The disk has not answered for 10 s, so this is not kept yet: a lock forbids already, what frees counts once the disk has it. Check the disk or SD card, then ask again.";
+  "The disk has not answered for 10 s, so this is not kept yet: what forbids does so already, what frees counts once the disk has it. Check the disk or SD card, then ask again.";
+
+/** An answer promises what the disk has, and says where that takes too long. */
+export async function onDisk(clock: Clock, write: () => Promise<unknown>): Promise<void> {
+  await within(clock, longestDiskMs, write).catch((error: unknown) => {
+    throw error instanceof TooLate ? new Error(diskSilent) : error;
+  });
+}
 
 /** What guards and what rules send look at of a controller, beside actuators, to whose changes is listened apart. */
 const lookedAt = ["sensors", "statuses", "availability", "platformReachable"] as const;
@@ -171,11 +178,7 @@ export class LimitEngine {
     const keys = actuators.map((id) => keyOf(code, id)).filter((key) => this.#wouldChange(key, change));
     const book = this.#ports.book();
     for (const key of keys) book.feedSoon({ type: "lock_or_hold", key, change, is: "planned" });
-    await within(this.#ports.clock, longestDiskMs, () => this.#bringToDisk(keys, change)).catch(
-      (error: unknown) => {
-        throw error instanceof TooLate ? new Error(diskSilent) : error;
-      },
-    );
+    await onDisk(this.#ports.clock, () => this.#bringToDisk(keys, change));
   }
 
   async #bringToDisk(keys: readonly string[], change: Partial<LockAndHold>): Promise<void> {
