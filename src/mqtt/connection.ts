@@ -11,6 +11,7 @@ import {
   versionReason,
 } from "./connection/link.js";
 import { PublishError, PublishQueue, sendable } from "./connection/publish.js";
+import { scanBeside } from "./connection/scan.js";
 import { type RetainedFound, Session } from "./connection/session.js";
 import {
   type BrokerFacts,
@@ -128,6 +129,8 @@ export class BrokerConnection {
   #lastConnectedAt: number | null = null;
   #lastEnd: LinkEnd | null = null;
   #restart = new AbortController();
+  /** The current link ends. */
+  #served = new AbortController();
 
   constructor(settings: ConnectionSettings, ports: ConnectionPorts) {
     this.#settings = settings;
@@ -221,7 +224,18 @@ export class BrokerConnection {
    * twice.
    */
   async scan(filters: readonly string[], found: RetainedFound): Promise<boolean> {
-    return (await this.#session?.scan(filters, found)) ?? false;
+    const session = this.#session;
+    if (session === null || filters.length === 0) return false;
+    const { signal } = this.#served;
+    const look = (topic: string, payload: Buffer) => {
+      if (!signal.aborted) void this.#contain("scan", () => found(topic, payload));
+    };
+    const options = this.#linkOptions(signal);
+    const { flood: _, ...settings } = this.#settings;
+    const { clock } = this.#ports;
+    const beside = { options: { ...options, settings }, markTopic: settings.markTopic, clock, signal };
+    const isWhole = await scanBeside(beside, filters, look);
+    return isWhole ?? session.scan(filters, found);
   }
 
   /** Resolves when the link takes more, and at once while there is none. */
@@ -239,22 +253,25 @@ export class BrokerConnection {
     this.#link?.destroy(because);
   }
 
-  async #attempt(signal: AbortSignal): Promise<{ readonly end: LinkEnd; readonly lost: number }> {
-    this.#state = "connecting";
-    const settings = this.#settings;
-    const { will } = settings;
-    const link = await openLink({
-      settings,
-      will: typeof will === "function" ? await will(this.#lastEnd) : will,
+  #linkOptions(signal: AbortSignal) {
+    const { clock } = this.#ports;
+    const outside = { names: this.#names, signal, clock };
+    return {
+      settings: this.#settings,
       limits: this.#limits,
       version: this.#version,
+      clock,
+      openStream: streamFrom(this.#settings, this.#limits.connectTimeoutMs, outside),
+    };
+  }
+
+  async #attempt(signal: AbortSignal): Promise<{ readonly end: LinkEnd; readonly lost: number }> {
+    this.#state = "connecting";
+    const { will } = this.#settings;
+    const link = await openLink({
+      ...this.#linkOptions(signal),
+      will: typeof will === "function" ? await will(this.#lastEnd) : will,
       message: this.#receive,
-      clock: this.#ports.clock,
-      openStream: streamFrom(settings, this.#limits.connectTimeoutMs, {
-        names: this.#names,
-        signal,
-        clock: this.#ports.clock,
-      }),
     });
     if (!(link instanceof BrokerLink)) return { end: link, lost: 0 };
     this.#link = link;
@@ -287,8 +304,10 @@ export class BrokerConnection {
       },
     });
     this.#restart = new AbortController();
+    this.#served = new AbortController();
     const ended = await this.#session.run(AbortSignal.any([signal, this.#restart.signal]));
     this.#tally.disconnects += 1;
+    this.#served.abort();
     this.#session = null;
     this.#facts = null;
     void this.#contain("disconnected", () => this.#settings.on?.onDisconnected?.(ended.end));

@@ -232,7 +232,7 @@ const disconnectWithWill = 4;
 // A CommonJS module with a default of its own: some loaders unwrap it, Node does not.
 const Client = "default" in library ? library.default : library;
 
-interface LinkOptions {
+export interface LinkOptions {
   readonly settings: Pick<
     ConnectionSettings,
     "url" | "username" | "password" | "clientId" | "stampsSenders" | "flood"
@@ -244,6 +244,8 @@ interface LinkOptions {
   readonly message: (message: IncomingMessage) => void;
   readonly openStream: OpenStream;
   readonly clock?: Clock;
+  /** What comes on it can wait for everything else. */
+  readonly isPatient?: boolean;
 }
 
 /** So long messages are taken in without a break where nothing else had much to do. */
@@ -259,12 +261,14 @@ export class Turns {
   readonly #clock: Pick<Clock, "monotonic" | "soon">;
   /** Null at the beginning of a turn. */
   #began: number | null = null;
+  readonly #longestMs: number;
   #lengthMs = shortTurnMs;
   /** When the turn before ended that had messages left. */
   #brokeOff: number | null = null;
 
-  constructor(clock: Pick<Clock, "monotonic" | "soon"> = systemClock) {
+  constructor(clock: Pick<Clock, "monotonic" | "soon"> = systemClock, longestMs = longTurnMs) {
     this.#clock = clock;
+    this.#longestMs = longestMs;
   }
 
   /** Goes on with the next message: at once, or after a break. */
@@ -273,7 +277,7 @@ export class Turns {
     if (this.#began === null) {
       this.#began = now;
       const othersMs = this.#brokeOff === null ? 0 : now - this.#brokeOff;
-      this.#lengthMs = Math.min(Math.max(othersMs, shortTurnMs), longTurnMs);
+      this.#lengthMs = Math.min(Math.max(othersMs, shortTurnMs), this.#longestMs);
       this.#brokeOff = null;
       this.#clock.soon(() => (this.#began = null));
     }
@@ -310,7 +314,7 @@ export class BrokerLink {
     client.on("disconnect", (packet) => {
       facts.serverDisconnect = packet.reasonCode ?? 0;
     });
-    const turns = new Turns();
+    const turns = new Turns(systemClock, options.isPatient === true ? shortTurnMs : longTurnMs);
     // Called once for each message, which is acknowledged when it is done.
     client.handleMessage = (packet, done) => {
       options.message(incomingMessage(packet, options.settings.stampsSenders === true));

@@ -32,7 +32,7 @@ export async function seenThrough(count: () => number, mark: () => Promise<unkno
 }
 
 /** That nobody subscribes to, where only the answer counts. */
-const noFilter = "greenhouse2mqtt/none";
+export const noFilter = "greenhouse2mqtt/none";
 
 const lookMs = 5;
 const mostHeldBytes = 8 * 1024 * 1024;
@@ -97,6 +97,51 @@ class Unlooked {
     }
     this.#held.splice(0, looked);
   }
+}
+
+interface Scanning {
+  readonly link: BrokerLink;
+  readonly clock: Pick<Clock, "monotonic" | "soon">;
+  /** Resolves with an answer of the broker to something that was said now. */
+  readonly prove: () => Promise<void>;
+  readonly look: RetainedFound;
+  /** Each is asked whether it takes a message of the link. */
+  readonly takers: Set<(message: IncomingMessage) => boolean>;
+}
+
+/**
+ * The broker sends what it holds behind its answer to the subscription, and answers in order: what it holds has come when marks
+ * sent after that are acknowledged and nothing came before them. Resolves with whether it was seen through.
+ */
+export async function scanOn(
+  { link, clock, prove, look, takers }: Scanning,
+  filters: readonly string[],
+): Promise<boolean> {
+  let count = 0;
+  const unlooked = new Unlooked(clock, look);
+  const takes = ({ topic, payload, retain }: IncomingMessage) => {
+    if (!filters.some((filter) => filterCovers(filter, topic))) return false;
+    // Live ones under its filters, our own publishes too, are not shown.
+    if (!retain) return true;
+    count += 1;
+    unlooked.add(topic, payload);
+    return true;
+  };
+  const whole = async () => {
+    const refused = await link.subscribeWithRetained(filters);
+    await seenThrough(() => count, prove);
+    await unlooked.none();
+    return refused.length === 0;
+  };
+  takers.add(takes);
+  const closed = link.closed.then(() => false);
+  const isThrough = await Promise.race([whole(), closed]).catch(() => false);
+  const unsubscribed = link.unsubscribe(filters);
+  // A broker that did not answer so far need not answer this.
+  if (isThrough) await Promise.race([unsubscribed, closed]);
+  takers.delete(takes);
+  unlooked.clear();
+  return isThrough;
 }
 
 /** What outlives a link. */
@@ -211,41 +256,13 @@ export class Session {
     if (this.#contradicts(message, guard.expected)) void this.#repair(guard);
   }
 
-  /**
-   * The broker sends what it holds behind its answer to the subscription, and answers in order: what it holds has come when marks
-   * sent after that are acknowledged and nothing came before them. Resolves with whether it was seen through.
-   */
+  /** Resolves with whether it was seen through. */
   async scan(filters: readonly string[], found: RetainedFound): Promise<boolean> {
-    let count = 0;
-    const unlooked = new Unlooked(this.#parts.ports.clock, (topic, payload) => {
+    const look = (topic: string, payload: Buffer) =>
       void this.#parts.contain("scan", () => found(topic, payload));
-    });
-    const takes = ({ topic, payload, retain }: IncomingMessage) => {
-      if (!filters.some((filter) => filterCovers(filter, topic))) return false;
-      // Live ones under its filters, our own publishes too, are not shown.
-      if (!retain) return true;
-      count += 1;
-      unlooked.add(topic, payload);
-      return true;
-    };
-    const whole = async () => {
-      const refused = await this.#link.subscribeWithRetained(filters);
-      await seenThrough(
-        () => count,
-        () => this.#prove(),
-      );
-      await unlooked.none();
-      return refused.length === 0;
-    };
-    this.scans.add(takes);
-    const closed = this.#link.closed.then(() => false);
-    const isThrough = await Promise.race([whole(), closed]).catch(() => false);
-    const unsubscribed = this.#link.unsubscribe(filters);
-    // A broker that did not answer so far need not answer this.
-    if (isThrough) await Promise.race([unsubscribed, closed]);
-    this.scans.delete(takes);
-    unlooked.clear();
-    return isThrough;
+    const { clock } = this.#parts.ports;
+    const scanning = { link: this.#link, clock, prove: () => this.#prove(), look, takers: this.scans };
+    return scanOn(scanning, filters);
   }
 
   /** A broker that acknowledges no publish answers in order to the other all the same. */
