@@ -1,7 +1,7 @@
 import type { Restrictions } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { HistoryParts } from "../journal/records.js";
-import { type Clock, Rest, TooLate, within } from "../runtime/clock.js";
+import { onDisk, Rest } from "../runtime/clock.js";
 import { entriesOf, type LimitsLeft, limitsLeft, startAt } from "./left.js";
 import type { EnginePorts } from "./ports.js";
 import { isRuleDue, problemsOf } from "./rules/due.js";
@@ -11,18 +11,6 @@ import { restrictionsOf } from "./rules/judge.js";
 import type { LimitWorld } from "./rules/world.js";
 
 const numbersEveryMs = 5_000;
-/** An answer says so then; the journal itself counts as away by this time. */
-const longestDiskMs = 10_000;
-const diskSilent =
-  "The disk has not answered for 10 s, so this is not kept yet: what forbids does so already, what frees counts once the disk has it. Check the disk or SD card, then ask again.";
-
-/** An answer promises what the disk has, and says where that takes too long. */
-export async function onDisk(clock: Clock, write: () => Promise<unknown>): Promise<void> {
-  await within(clock, longestDiskMs, write).catch((error: unknown) => {
-    throw error instanceof TooLate ? new Error(diskSilent) : error;
-  });
-}
-
 /** What guards and what rules send look at of a controller, beside actuators, to whose changes is listened apart. */
 const lookedAt = ["sensors", "statuses", "availability", "platformReachable"] as const;
 

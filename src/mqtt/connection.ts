@@ -11,8 +11,7 @@ import {
   versionReason,
 } from "./connection/link.js";
 import { PublishError, PublishQueue, sendable } from "./connection/publish.js";
-import { scanBeside } from "./connection/scan.js";
-import { type RetainedFound, Session } from "./connection/session.js";
+import { type RetainedFound, scanBeside, Session } from "./connection/session.js";
 import {
   type BrokerFacts,
   type ConnectionLimits,

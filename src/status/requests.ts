@@ -5,7 +5,6 @@ import { textOf } from "../greenhouse/actuator-kinds.js";
 import type { Via } from "../greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import { wholeController } from "../greenhouse/limits.js";
-import { onDisk } from "../limits/engine.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { Query } from "../greenhouse/ports.js";
 import type { Journal } from "../journal/journal.js";
@@ -23,7 +22,7 @@ import {
 import type { bridgeRequests } from "../mqtt/topics.js";
 import type { LimitService } from "../limits/service.js";
 import type { PlatformClient } from "../platform/client.js";
-import type { Clock } from "../runtime/clock.js";
+import { type Clock, onDisk } from "../runtime/clock.js";
 import { parseDuration, parseSince, parseUntil } from "../runtime/duration.js";
 import { isOneLine } from "../runtime/plain-text.js";
 import { withoutSecrets } from "../runtime/redaction.js";

@@ -1,17 +1,18 @@
 import { randomUUID } from "node:crypto";
-import { cameWithin, type Clock, untilAborted } from "../../runtime/clock.js";
+import { cameWithin, type Clock, untilAborted, within } from "../../runtime/clock.js";
 import { ArrivalAge, noGaps } from "../../runtime/gaps.js";
 import { filterCovers } from "../../runtime/mqtt.js";
-import type { BrokerLink } from "./link.js";
+import { BrokerLink, type LinkOptions, openLink } from "./link.js";
 import type { PublishQueue } from "./publish.js";
-import type {
-  BrokerFacts,
-  ConnectionLimits,
-  ConnectionPorts,
-  ConnectionSettings,
-  ConnectionState,
-  IncomingMessage,
-  LinkEnd,
+import {
+  type BrokerFacts,
+  clientIdBeside,
+  type ConnectionLimits,
+  type ConnectionPorts,
+  type ConnectionSettings,
+  type ConnectionState,
+  type IncomingMessage,
+  type LinkEnd,
 } from "./settings.js";
 
 export type RetainedFound = (topic: string, payload: Buffer) => void;
@@ -32,7 +33,7 @@ export async function seenThrough(count: () => number, mark: () => Promise<unkno
 }
 
 /** That nobody subscribes to, where only the answer counts. */
-export const noFilter = "greenhouse2mqtt/none";
+const noFilter = "greenhouse2mqtt/none";
 
 const lookMs = 5;
 const mostHeldBytes = 8 * 1024 * 1024;
@@ -113,7 +114,7 @@ interface Scanning {
  * The broker sends what it holds behind its answer to the subscription, and answers in order: what it holds has come when marks
  * sent after that are acknowledged and nothing came before them. Resolves with whether it was seen through.
  */
-export async function scanOn(
+async function scanOn(
   { link, clock, prove, look, takers }: Scanning,
   filters: readonly string[],
 ): Promise<boolean> {
@@ -392,3 +393,54 @@ const hasResolved = (wait: Promise<unknown>): Promise<boolean> =>
     () => true,
     () => false,
   );
+
+interface Beside {
+  readonly options: Omit<LinkOptions, "message" | "settings"> & {
+    readonly settings: LinkOptions["settings"];
+  };
+  readonly markTopic: string | null;
+  readonly clock: Clock;
+  /** The link that it is beside has ended. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Shows what the broker holds over a connection of its own: a command that comes meanwhile would stand behind all of it in the
+ * stream of the other. Resolves with whether that was all; with null where the broker gives no further connection.
+ */
+export async function scanBeside(
+  { options, markTopic, clock, signal }: Beside,
+  filters: readonly string[],
+  look: RetainedFound,
+): Promise<boolean | null> {
+  const takers = new Set<(message: IncomingMessage) => boolean>();
+  const message = (one: IncomingMessage) => {
+    for (const takes of takers) takes(one);
+  };
+  const { clientId, ...login } = options.settings;
+  const settings = { ...login, clientId: clientIdBeside(clientId) };
+  const link = await openLink({ ...options, settings, message, isPatient: true });
+  if (!(link instanceof BrokerLink)) return null;
+  const abandon = () => link.destroy(null);
+  signal.addEventListener("abort", abandon);
+  if (signal.aborted) abandon();
+  try {
+    const facts = await link.accepted;
+    if (facts === null) return null;
+    // Of a broker that acknowledges nothing, nothing is known.
+    const { ackTimeoutMs } = options.limits;
+    const prove = () => within(clock, ackTimeoutMs, () => proof(link, facts, markTopic));
+    return await scanOn({ link, clock, prove, look, takers }, filters);
+  } finally {
+    signal.removeEventListener("abort", abandon);
+    link.end();
+  }
+}
+
+/** A broker that acknowledges no publish answers in order to the other all the same. */
+function proof(link: BrokerLink, { maximumQos }: BrokerFacts, topic: string | null): Promise<void> {
+  if (topic === null || maximumQos === 0) return link.unsubscribe([topic ?? noFilter]);
+  return new Promise((resolve) => {
+    link.publish({ topic, payload: "mark", options: { qos: 1 } }, () => resolve());
+  });
+}
