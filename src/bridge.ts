@@ -27,7 +27,13 @@ import { journalReader } from "./journal/reader.js";
 import { bridgeItself } from "./limits/alarm-store.js";
 import { weatherTopics } from "./limits/service.js";
 import type { Notifier } from "./notify/notify.js";
-import { BrokerConnection, type Connection, type Part, partListeners } from "./mqtt/connection.js";
+import {
+  BrokerConnection,
+  type Connection,
+  floodListener,
+  type Part,
+  partListeners,
+} from "./mqtt/connection.js";
 import {
   type ConnectionPorts,
   type ConnectionSettings,
@@ -343,7 +349,9 @@ function joinLink(given: Given, parts: readonly Part[]): Link {
   const heard = weatherTopics(weather);
   const connect = outside?.connect ?? ((...of) => new BrokerConnection(...of));
   const greetings = sharedHosts?.greetings.of(settings.url);
-  const connection = connect({ ...settings, heard }, { clock, gaps, random, log, greetings });
+  // The embedded broker reads each client at a pace of its own.
+  const flood = broker === null ? { flood: floodListener(parts) } : {};
+  const connection = connect({ ...settings, ...flood, heard }, { clock, gaps, random, log, greetings });
   const events = new EventOutput({ topics, connection, clock, log });
   const onEvent = (event: BridgeEvent) => {
     events.publish(event);

@@ -5,7 +5,7 @@ import net, { type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import tls from "node:tls";
 import type { Logger } from "../runtime/log.js";
-import { PacedUpgrades } from "../runtime/paced-reading.js";
+import { AnswersDue, PacedUpgrades } from "../runtime/paced-reading.js";
 import { receiving } from "../runtime/receiving.js";
 import { isLoopback, pem } from "../runtime/sockets.js";
 import { type BrokerLimits, type BrokerSettings, BrokerStartError } from "./settings.js";
@@ -103,8 +103,11 @@ function hostOf(url: string): string {
 interface ListenerHooks {
   /** A new TCP connection, before any TLS or WebSocket handshake. */
   readonly connection: (socket: Socket) => void;
-  /** A byte stream on which MQTT is to be spoken. */
-  readonly stream: (stream: Duplex, request?: IncomingMessage) => void;
+  /** A byte stream on which MQTT is to be spoken; over a WebSocket with what asked for it, and what its frames are to answer. */
+  readonly stream: (
+    stream: Duplex,
+    over?: { readonly request: IncomingMessage; readonly due: AnswersDue },
+  ) => void;
   readonly clock: Clock;
 }
 
@@ -187,9 +190,10 @@ async function webServer(
       socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n");
       return;
     }
-    readings.onUpgrade(socket);
+    const due = new AnswersDue();
+    readings.onUpgrade(socket, { due });
     sockets.handleUpgrade(request, socket, head, (webSocket) =>
-      hooks.stream(createWebSocketStream(webSocket), request),
+      hooks.stream(createWebSocketStream(webSocket), { request, due }),
     );
   });
   return server;

@@ -11,7 +11,13 @@ import type {
   SubscribePacket,
   UnsubscribePacket,
 } from "aedes";
-import { mqttPackets, PacedReading, ReadingTurns } from "../runtime/paced-reading.js";
+import {
+  AnswersDue,
+  framesOfAnswer,
+  mqttPackets,
+  PacedReading,
+  ReadingTurns,
+} from "../runtime/paced-reading.js";
 import { receiving } from "../runtime/receiving.js";
 import { SilentSockets } from "../runtime/sockets.js";
 import type { BrokerParts } from "./filters.js";
@@ -64,7 +70,10 @@ interface BrokerInsides {
 interface ClientInsides extends Drainable {
   readonly _parser: Parser;
   readonly subscriptions: GrantedFilters;
+  deliverQoS: (packet: DeliveredPacket, done: () => void) => void;
 }
+
+type DeliveredPacket = Pick<PublishPacket, "qos">;
 
 const insidesOf = (aedes: Aedes): BrokerInsides => aedes as unknown as BrokerInsides;
 const clientInsidesOf = (client: Client): ClientInsides => client as unknown as ClientInsides;
@@ -86,6 +95,7 @@ export function demandInsides(aedes: Aedes): void {
       .split(" ")
       .map((name) => [`persistence.${name}`, Reflect.get(persistence, name)] as const),
     ["client.waitForDrain", client.waitForDrain],
+    ["client.deliverQoS", client.deliverQoS],
     ["client._parser", parser.prependListener],
   ];
   const missing = functions.flatMap(([name, part]) => (typeof part === "function" ? [] : [name]));
@@ -143,17 +153,35 @@ interface Readings {
 
 const tooManyFilters = "too many filters in one packet";
 
+/** Over a WebSocket: what asked for it, and what its frames are to answer. */
+interface WebSocketFacts {
+  readonly request: IncomingMessage;
+  readonly due: AnswersDue;
+}
+
+/** Notes how many acknowledgements each message is to bring that is handed to the client. */
+function noteAnswers(client: ClientInsides, due: AnswersDue, frames: AnswersDue | undefined): void {
+  const deliver = client.deliverQoS.bind(client);
+  client.deliverQoS = (packet, done) => {
+    due.add(packet.qos);
+    frames?.add(framesOfAnswer * packet.qos);
+    deliver(packet, done);
+  };
+}
+
 /** Speaks MQTT on a byte stream; a packet that aedes must not see ends the connection. */
 function speakMqtt(
   aedes: Aedes,
   stream: Duplex,
-  request: IncomingMessage | undefined,
+  over: WebSocketFacts | undefined,
   { limits, filters, arrivals }: Pick<BrokerParts, "limits" | "filters" | "arrivals">,
   acl: Pick<Acl, "isBridge">,
   { turns, readings }: Readings,
 ): Client {
-  const reading = new PacedReading(stream, turns, mqttPackets());
-  const client = aedes.handle(stream, request);
+  const due = new AnswersDue();
+  const reading = new PacedReading(stream, turns, mqttPackets(due));
+  const client = aedes.handle(stream, over?.request);
+  noteAnswers(clientInsidesOf(client), due, over?.due);
   readings.set(client, reading);
   stream.once("close", () => filters.onClose(client));
   const arrived = arrivals.follow(stream);
@@ -215,8 +243,8 @@ export function wire(
   wireLogins(aedes, { parts, acl, authenticator, refused, connected, sessions, readings: paced.readings });
   wireRights(aedes, acl);
   wireErrors(aedes, parts);
-  const stream = (bytes: Duplex, request?: IncomingMessage) => {
-    const client = speakMqtt(aedes, bytes, request, parts, acl, paced);
+  const stream = (bytes: Duplex, over?: WebSocketFacts) => {
+    const client = speakMqtt(aedes, bytes, over, parts, acl, paced);
     bytes.once("close", () => connected.delete(client));
   };
   return { silent, stream, clientCount: () => connected.size };

@@ -111,8 +111,6 @@ export function acknowledge(turn: Turn, code: string, targetId: string | null): 
   const seen = targetId === null ? null : targets.map((target) => laneKey({ code, target, targetId }));
   const open = at(turn.book.problems, code) ?? [];
   replaceProblems(turn, code, seen === null ? [] : open.filter(({ lane }) => !seen.includes(lane)));
-  const record = { type: "acknowledged", controller: code, actuator: targetId, by: null, via: null } as const;
-  note(turn, record, { quiet: true });
 }
 
 function replaceProblems(turn: Turn, code: string, open: readonly LaneProblem[]): void {

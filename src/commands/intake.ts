@@ -246,12 +246,13 @@ function withRoom(table: Table<readonly number[]>, key: string, now: number): Ta
 const minuteOf = (now: number) => Math.floor(now / minuteMs);
 const keyOf = ({ controller, target, actuator }: About) => `${controller} ${target ?? ""} ${actuator}`;
 
-/** One more in this minute, and whether it is only counted: from the 61st of a target on, and where `isOneOfMany`. */
+/** So many more in this minute, and whether they are only counted: from the 61st of a target on, and where `isOneOfMany`. */
 export function countRefusal(
   refusals: Refusals,
   about: About,
-  { received_at: since, reason }: CommandResult,
+  { received_at: since, reason }: Pick<CommandResult, "received_at" | "reason">,
   isOneOfMany = false,
+  count = 1,
 ): { readonly refusals: Refusals; readonly isOnlyCounted: boolean } {
   const { targets } = refusals;
   const isNamed = at(targets, keyOf(about)) !== undefined || targets.size < mostKeys;
@@ -264,8 +265,8 @@ export function countRefusal(
   const { controller, actuator } = isNamed ? about : { controller: "*", actuator: "*" };
   const held: Counted = counted ?? { controller, actuator, since, reasons: {}, count: 0 };
   const why = reason ?? "unknown";
-  const reasons = { ...held.reasons, [why]: (held.reasons[why] ?? 0) + 1 };
-  const one = { journaled, counted: { ...held, reasons, count: held.count + 1 } };
+  const reasons = { ...held.reasons, [why]: (held.reasons[why] ?? 0) + count };
+  const one = { journaled, counted: { ...held, reasons, count: held.count + count } };
   return { refusals: { ...refusals, targets: having(targets, key, one) }, isOnlyCounted: true };
 }
 

@@ -6,6 +6,7 @@ import { alertFor, awaitedAfter, planSecondLook, problemEnded } from "./after-en
 import {
   aboutOf,
   ask,
+  type Input,
   isSent,
   type Journaled,
   laneKey,
@@ -247,6 +248,17 @@ function isOnlyCounted(turn: Turn, about: About, result: CommandResult, isOneOfM
   const { refusals, isOnlyCounted: isOnly } = countRefusal(turn.book.refusals, about, result, isOneOfMany);
   turn.book.refusals = refusals;
   return isOnly;
+}
+
+/** So many of a flood that were not looked at; where no target has the name, `about` is null. */
+export function countSurplus(
+  turn: Turn,
+  { about, reason, count }: Extract<Input, { readonly type: "surplus" }>,
+): void {
+  flush(turn, turn.now.mono);
+  const { refusals } = turn.book;
+  const one = { received_at: new Date(turn.now.at).toISOString(), reason };
+  turn.book.refusals = countRefusal(refusals, about ?? unknownTargets, one, true, count).refusals;
 }
 
 /** Names of targets come from the senders, and sentences repeat them; no id of ours is longer. */

@@ -1,13 +1,14 @@
 import { randomUUID } from "node:crypto";
 import type { Configuration } from "../config/schema.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import { targetSent } from "../greenhouse/command/words.js";
+import { readWanted, targetOf, targetSent } from "../greenhouse/command/words.js";
+import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/recent.js";
 import { sendable } from "../mqtt/connection/publish.js";
 import { LimitService, type OverdueNow } from "../limits/service.js";
-import type { IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
+import type { FloodListener, IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
 import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
 import { type Incoming, incomingOn, type Topics } from "../mqtt/topics.js";
 import type { Clock } from "../runtime/clock.js";
@@ -20,11 +21,15 @@ import type {
   ResultAddressee,
   Target,
 } from "./command.js";
+import { aboutOf } from "./book.js";
 import { Commander, type Recorded } from "./commander.js";
 import { askedBy } from "./endings.js";
 import { readOnlyBy } from "./limits.js";
+import { readPayload } from "./payload.js";
 import { type CommandFacts, EarlierPhases, type PhaseTarget } from "./earlier-phases.js";
 
+/** The allowance of targets that do not exist. */
+const unknownTargets = "commands to targets that do not exist";
 const marksEveryMs = 5_000;
 const mostUnanswerable = 100;
 
@@ -71,7 +76,7 @@ export class CommandService {
   /** To be shown what the broker held. */
   readonly earlier: EarlierPhases;
   /** Takes the messages on `.../set` topics. A part of its own, as it is asked first and the rest of this one is told of a link last. */
-  readonly incoming: { onMessage(message: IncomingMessage): boolean };
+  readonly incoming: { onMessage(message: IncomingMessage): boolean; readonly flood: FloodListener };
   readonly #parts: CommandServiceParts;
   readonly #listeners: CommandListener[] = [];
   readonly #marks = new DeliveryMarks();
@@ -83,7 +88,7 @@ export class CommandService {
 
   constructor(parts: CommandServiceParts) {
     this.#parts = parts;
-    this.incoming = { onMessage: this.#onMessage };
+    this.incoming = { onMessage: this.#onMessage, flood: this.#flood() };
     const { topics, link, retained, clock, log, store } = parts;
     this.outbox = resultOutbox({ link, clock }, log);
     this.phases = new CommandPhases({
@@ -139,6 +144,38 @@ export class CommandService {
     this.commander.submit(command);
     return true;
   };
+
+  /** Each target has its own allowance, and all that do not exist share one. */
+  #flood(): FloodListener {
+    const { topics, store, log, rules } = this.#parts;
+    const targetOn = (topic: string) => {
+      const asked = incomingOn(topics, topic);
+      if (asked?.type !== "command") return null;
+      const { controllerId, target, id: targetId } = asked;
+      const controller = store.byId(controllerId);
+      const code = controller?.info.code ?? controllerId;
+      const about = { code, controllerId, target, targetId };
+      return { about, settings: targetOf(controller, about, rules()) };
+    };
+    return {
+      allowanceOf: (topic) => {
+        const settings = targetOn(topic)?.settings;
+        if (settings === undefined) return null;
+        if ("reason" in settings) return { key: unknownTargets, isUrgent: null };
+        return { key: topic, isUrgent: (payload) => isStop(payload, settings) };
+      },
+      onSurplus: (key, count, isUrgent) => {
+        const about = targetOn(key)?.about ?? null;
+        if (about === null && key !== unknownTargets) return;
+        const reason = isUrgent ? "before_sending" : "overloaded";
+        this.commander.feed({ type: "surplus", about: about && aboutOf(about), reason, count });
+        log.warn(
+          { topic: about === null ? undefined : key, count, reason },
+          "commands of a flood were only counted: slow the sender down, or take the right to send from it",
+        );
+      },
+    };
+  }
 
   /** Said once a topic, and for no more topics than a log should name. */
   #unanswerable(asked: string): void {
@@ -332,6 +369,12 @@ class DeliveryMarks {
   get through(): number {
     return this.#open.size === 0 ? this.#last : Math.min(...this.#open) - 1;
   }
+}
+
+function isStop(payload: Buffer, target: ActuatorSettings): boolean {
+  const read = readPayload(payload);
+  const wanted = "reason" in read ? read : readWanted(read.command, target);
+  return "type" in wanted && wanted.type === "stop";
 }
 
 /** Where answers may go that a command asks for. */

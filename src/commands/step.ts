@@ -33,7 +33,7 @@ import { keptNow } from "../limits/rules/lease.js";
 import { nothingLimited, watchersOf } from "../limits/rules/settings.js";
 import { acknowledge, showProblem } from "./after-end.js";
 import { isRememberedOtherwise, recordLane, recordMemories, rememberedIn } from "./memory.js";
-import { abandon, endedBefore, flush, refuse, tick } from "./results.js";
+import { abandon, countSurplus, endedBefore, flush, refuse, tick } from "./results.js";
 import { jumpMs } from "../runtime/clock.js";
 import { at, entries, having, without } from "../runtime/table.js";
 
@@ -76,6 +76,7 @@ function fold(turn: Turn, input: Exclude<Input, LaneInput>): void {
   else if (input.type === "ended_before") endedBefore(turn, input.about, input.result, input.agoMs);
   else if (input.type === "abandoned") abandon(turn, input.one);
   else if (input.type === "tick") tick(turn, input.journalAvailable);
+  else if (input.type === "surplus") countSurplus(turn, input);
   else if (input.type === "unrecorded") for (const key of input.keys) recordLane(turn, key);
   else if (input.type === "seen") onGuardInputs(turn, input.keys, input.weather);
   else if (input.type === "woke") {

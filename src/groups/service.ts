@@ -19,12 +19,20 @@ import {
 } from "../greenhouse/groups.js";
 import type { Actuator, Controller } from "../greenhouse/model.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
-import type { IncomingMessage } from "../mqtt/connection/settings.js";
+import type { FloodListener, IncomingMessage } from "../mqtt/connection/settings.js";
 import type { Outbox } from "../mqtt/outbox.js";
 import { incomingOn, type Topics } from "../mqtt/topics.js";
 import { forgetOldest } from "../runtime/table.js";
 import type { Clock } from "../runtime/clock.js";
 import type { GreenhouseStore } from "../sync/store.js";
+
+/** The allowance of those that do not exist. */
+const unknownGroups = "commands to groups that do not exist";
+
+function isStop(payload: Buffer): boolean {
+  const read = readPayload(payload);
+  return "command" in read && read.command.toLowerCase() === "stop";
+}
 
 /** A command to a group or scene, as it arrives. */
 export interface GroupRequest extends Pick<
@@ -122,6 +130,18 @@ export class GroupService implements CommandListener {
   }
 
   /** Takes the messages on the topics of groups and scenes. */
+  /** What exceeds it gets no answer: each member would be overloaded. */
+  readonly flood: FloodListener = {
+    allowanceOf: (topic) => {
+      const asked = incomingOn(this.#ports.topics, topic);
+      if (asked?.type !== "group") return null;
+      const { groups, scenes } = this.groupsAndScenes;
+      const isKnown = (asked.kind === "group" ? groups : scenes).has(asked.id);
+      return isKnown ? { key: topic, isUrgent: isStop } : { key: unknownGroups, isUrgent: null };
+    },
+    onSurplus: () => undefined,
+  };
+
   onMessage(message: IncomingMessage): boolean {
     const { topics, responseTopics } = this.#ports;
     const asked = incomingOn(topics, message.topic);

@@ -255,7 +255,7 @@ class Site {
     if ("status" in viewer || "status" in live) return;
     const place = placeOf(viewer);
     const made: { socket: WebSocket | null } = { socket: null };
-    this.#readings.onUpgrade(socket, () => this.#tooManyFrames(made.socket));
+    this.#readings.onUpgrade(socket, { onFlood: () => this.#tooManyFrames(made.socket) });
     this.#upgrades.handleUpgrade(request, socket, head, (opened) => {
       taken();
       made.socket = opened;

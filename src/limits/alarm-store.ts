@@ -112,14 +112,22 @@ export class AlarmStore {
     else if (this.#state.alarms.size > 0) this.#take(clear(this.#state, alarmId(type, about), now));
   }
 
-  /** Which were acknowledged: the one of this id, or of `all` those that were not acknowledged yet. */
-  acknowledge(id: string, by: string | null): readonly string[] {
-    const ids = id === "all" ? this.list.flatMap((one) => (one.state === "active" ? [one.id] : [])) : [id];
-    return ids.filter((one) => {
+  /**
+   * Which were acknowledged: the one of this id, or of `all` those that were not acknowledged yet; and when the disk has it, which
+   * rejects where it does not take it.
+   */
+  acknowledge(
+    id: string,
+    by: string | null,
+  ): { readonly ids: readonly string[]; readonly written: () => Promise<unknown> } {
+    const asked = id === "all" ? this.list.flatMap((one) => (one.state === "active" ? [one.id] : [])) : [id];
+    const kept: Promise<unknown>[] = [];
+    const ids = asked.filter((one) => {
       const news = acknowledge(this.#state, one, by);
-      if (news !== null) this.#take(news);
+      if (news !== null) kept.push(...this.#take(news, true));
       return news !== null;
     });
+    return { ids, written: () => Promise.all(kept) };
   }
 
   onPlatformState(state: PlatformState): void {
@@ -169,7 +177,7 @@ export class AlarmStore {
     if (otherBridge !== null) this.set("other_bridge", bridgeItself, other);
     for (const [about, message] of this.#notRunning.judgeAll(store.controllers()))
       this.set("not_running", about, message);
-    if (journalProblem === null) for (const name of this.#unwritten) this.#keep(name);
+    if (journalProblem === null) for (const name of this.#unwritten) void this.#keep(name);
     if (this.#looks++ % overdueEveryLooks === 0) this.#onOverdue(overdue());
     if (this.#state.alarms.size === 0) return;
     for (const { type, controller, actuator } of this.list)
@@ -211,19 +219,21 @@ export class AlarmStore {
     this.#ports.publishAll(JSON.stringify(alarmSummary(this.#shown)));
   }
 
-  #keep(name: string): void {
+  /** What it returns is never unhandled. */
+  #keep(name: string, durable = false): Promise<unknown> {
     this.#unwritten.delete(name);
     const alarm = this.#state.alarms.get(name) ?? null;
-    this.#ports.journal
-      .append({ type: "alarm_kept", name, alarm }, { durable: false })
-      .catch(() => this.#unwritten.add(name));
+    const written = this.#ports.journal.append({ type: "alarm_kept", name, alarm }, { durable });
+    written.catch(() => this.#unwritten.add(name));
+    return written;
   }
 
-  #take({ state, changed, events }: AlarmNews): void {
+  #take({ state, changed, events }: AlarmNews, durable = false): readonly Promise<unknown>[] {
     this.#state = state;
     const { publish, onEvent } = this.#ports;
+    const kept: Promise<unknown>[] = [];
     for (const [name, alarm] of changed) {
-      this.#keep(name);
+      kept.push(this.#keep(name, durable));
       publish(name, alarm === null ? "" : JSON.stringify(shownAlarm(alarm)));
     }
     if (changed.size > 0) {
@@ -231,5 +241,6 @@ export class AlarmStore {
       for (const listener of this.#listeners) listener();
     }
     for (const event of events) onEvent(event);
+    return kept;
   }
 }

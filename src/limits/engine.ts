@@ -1,7 +1,7 @@
 import type { Restrictions } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { Checkpoint } from "../journal/records.js";
-import { Rest, TooLate, within } from "../runtime/clock.js";
+import { onDisk, Rest } from "../runtime/clock.js";
 import { entriesOf, type LimitsLeft, limitsLeft, startAt } from "./left.js";
 import type { EnginePorts } from "./ports.js";
 import { isRuleDue, problemsOf } from "./rules/due.js";
@@ -11,11 +11,6 @@ import { restrictionsOf } from "./rules/judge.js";
 import { type LimitSettings, watchersOf } from "./rules/settings.js";
 
 const numbersEveryMs = 5_000;
-/** An answer says so then; the journal itself counts as away by this time. */
-const longestDiskMs = 10_000;
-const diskSilent =
-  "The disk has not answered for 10 s, so this is not kept yet: a lock forbids already, what frees counts once the disk has it. Check the disk or SD card, then ask again.";
-
 /** What guards and what rules send look at of a controller, beside actuators, to whose changes is listened apart. */
 const lookedAt = ["sensors", "statuses", "availability", "platformReachable"] as const;
 
@@ -170,11 +165,7 @@ export class LimitEngine {
     this.#requests += 1;
     const asked = { type: "lock_or_hold", request: this.#requests, change } as const;
     for (const key of keys) book.feedSoon({ ...asked, key, is: "planned" });
-    await within(this.#ports.clock, longestDiskMs, () => this.#bringToDisk(keys, asked)).catch(
-      (error: unknown) => {
-        throw error instanceof TooLate ? new Error(diskSilent) : error;
-      },
-    );
+    await onDisk(this.#ports.clock, () => this.#bringToDisk(keys, asked));
   }
 
   async #bringToDisk(

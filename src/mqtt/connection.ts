@@ -20,6 +20,7 @@ import {
   type ConnectionSettings,
   type ConnectionState,
   defaultLimits,
+  type FloodListener,
   type IncomingMessage,
   type LinkEnd,
   type ProtocolVersion,
@@ -255,17 +256,15 @@ export class BrokerConnection {
     this.#state = "connecting";
     const settings = this.#settings;
     const { will } = settings;
+    const { clock } = this.#ports;
     const link = await openLink({
       settings,
       will: typeof will === "function" ? await will(this.#lastEnd) : will,
       limits: this.#limits,
       version: this.#version,
+      clock,
       message: this.#receive,
-      openStream: streamFrom(settings, this.#limits.connectTimeoutMs, {
-        names: this.#names,
-        signal,
-        clock: this.#ports.clock,
-      }),
+      openStream: streamFrom(settings, this.#limits.connectTimeoutMs, { names: this.#names, signal, clock }),
     });
     if (!(link instanceof BrokerLink)) return { end: link, lost: 0 };
     this.#link = link;
@@ -409,9 +408,25 @@ export interface Part {
   onDisconnected?(): void;
   /** The last words of a link that ends in order. */
   leave?(): Promise<void>;
+  /** For what others may send in very great number. */
+  readonly flood?: FloodListener;
   /** Whether the message was for this part; the others are not handed it then. */
   onMessage?(message: IncomingMessage): boolean;
 }
+
+/** What the parts say of what may come in very great number. */
+export const floodListener = (parts: readonly Part[]): FloodListener => ({
+  allowanceOf: (topic) => {
+    for (const { flood } of parts) {
+      const allowance = flood?.allowanceOf(topic) ?? null;
+      if (allowance !== null) return allowance;
+    }
+    return null;
+  },
+  onSurplus: (...surplus) => {
+    for (const { flood } of parts) flood?.onSurplus(...surplus);
+  },
+});
 
 /** What the parts hear of the link, in the order of their list, which may still grow. */
 export const partListeners = (parts: readonly Part[]): ConnectionListeners => ({

@@ -3,8 +3,12 @@ import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { type Clock, every, within } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { Answers } from "./answers.js";
-import type { IncomingMessage, PublishOptions } from "./connection/settings.js";
-import { incomingOn, type Topics } from "./topics.js";
+import type { FloodListener, IncomingMessage, PublishOptions } from "./connection/settings.js";
+import { bridgeRequests, incomingOn, type Topics } from "./topics.js";
+
+const known: ReadonlySet<string> = new Set(bridgeRequests);
+/** The allowance of those that do not exist. */
+const unknownRequests = "requests that do not exist";
 
 /** A request as it arrives on `<base>/bridge/request/<name>`; an empty or non-JSON payload counts as `{}`. */
 export interface BridgeRequestBody {
@@ -239,6 +243,20 @@ export class RequestServer {
   onDisconnected(): void {
     this.#answers.onDisconnected();
   }
+
+  /** Each name has its own allowance, so that no flood of others keeps a lock back. */
+  readonly flood: FloodListener = {
+    allowanceOf: (topic) => {
+      const asked = incomingOn(this.#parts.topics, topic);
+      if (asked?.type !== "request") return null;
+      return { key: known.has(asked.name) ? topic : unknownRequests, isUrgent: null };
+    },
+    onSurplus: (key, count) => {
+      if (key !== unknownRequests && this.flood.allowanceOf(key) === null) return;
+      this.#refused += count;
+      this.#unanswered += count;
+    },
+  };
 
   /** Takes the messages on the topics of requests. */
   onMessage({ topic, payload, retain, properties, ageMs = 0 }: IncomingMessage): boolean {

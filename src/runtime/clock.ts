@@ -276,3 +276,15 @@ export function fullJitter(attempt: number, range: BackoffRange, chance: number)
   const ceiling = Math.min(range.maxMs, range.firstMs * 2 ** Math.min(attempt, 30));
   return Math.round(ceiling * chance);
 }
+
+/** An answer says so then; the journal itself counts as away by this time. */
+const longestDiskMs = 10_000;
+const diskSilent =
+  "The disk has not answered for 10 s, so this is not kept yet: what forbids does so already, what frees counts once the disk has it. Check the disk or SD card, then ask again.";
+
+/** An answer promises what the disk has, and says where that takes too long. */
+export async function onDisk(clock: Clock, write: () => Promise<unknown>): Promise<void> {
+  await within(clock, longestDiskMs, write).catch((error: unknown) => {
+    throw error instanceof TooLate ? new Error(diskSilent) : error;
+  });
+}

@@ -18,7 +18,33 @@ interface Header {
   readonly payload: number;
 }
 
-function framed(headerOf: (head: readonly number[]) => Header): Framing {
+/**
+ * What a peer is still to answer. An answer that was asked for has no pace: who listens to much would else be kept from saying anything
+ * by a flood that others send.
+ */
+export class AnswersDue {
+  #due = 0;
+
+  /** Of one who never answers no more are counted. */
+  add(count: number): void {
+    this.#due = Math.min(mostAnswersDue, this.#due + count);
+  }
+
+  take(): boolean {
+    if (this.#due <= 0) return false;
+    this.#due -= 1;
+    return true;
+  }
+}
+
+const mostAnswersDue = 10_000;
+const never = () => false;
+
+/** `isFree`: what costs no unit. */
+function framed(
+  headerOf: (head: readonly number[]) => Header,
+  isFree: (first: number, payload: number) => boolean = never,
+): Framing {
   const head: number[] = [];
   let left = 0;
   return (bytes, most) => {
@@ -36,9 +62,9 @@ function framed(headerOf: (head: readonly number[]) => Header): Framing {
       at += 1;
       const { length, payload } = headerOf(head);
       if (head.length < length) continue;
+      if (!isFree(head[0] ?? 0, payload)) units += 1;
       head.length = 0;
       left = payload;
-      units += 1;
     }
     return { bytes: at, units };
   };
@@ -46,28 +72,41 @@ function framed(headerOf: (head: readonly number[]) => Header): Framing {
 
 const numberOf = (digits: readonly number[]): number => digits.reduce((sum, digit) => sum * 256 + digit, 0);
 
-/** Frames of a WebSocket, whoever sends them. */
-export const webSocketFrames = (): Framing =>
-  framed((head) => {
-    const [, second = 0] = head;
-    if (head.length < 2) return { length: 2, payload: 0 };
-    const short = second & 0x7f;
-    const more = short === 126 ? 2 : short === 127 ? 8 : 0;
-    const length = 2 + more + (second & 0x80 ? 4 : 0);
-    return { length, payload: more === 0 ? short : numberOf(head.slice(2, 2 + more)) };
-  });
+/** An acknowledgement of MQTT is that long at most, and some clients send each piece of it in a frame. */
+const mostBytesOfAnswer = 6;
+export const framesOfAnswer = 4;
+
+/** Frames of a WebSocket, whoever sends them; one that may hold an answer that is due costs nothing. */
+export const webSocketFrames = (due?: AnswersDue): Framing =>
+  framed(
+    (head) => {
+      const [, second = 0] = head;
+      if (head.length < 2) return { length: 2, payload: 0 };
+      const short = second & 0x7f;
+      const more = short === 126 ? 2 : short === 127 ? 8 : 0;
+      const length = 2 + more + (second & 0x80 ? 4 : 0);
+      return { length, payload: more === 0 ? short : numberOf(head.slice(2, 2 + more)) };
+    },
+    due && ((_, payload) => payload <= mostBytesOfAnswer && due.take()),
+  );
 
 const longestHeader = 5;
 
-/** Packets of MQTT. What is none is left to the parser. */
-export const mqttPackets = (): Framing =>
-  framed((head) => {
-    const digits = head.slice(1);
-    const isWhole = digits.length > 0 && (digits.at(-1) ?? 0) < 0x80;
-    if (!isWhole && head.length < longestHeader) return { length: head.length + 1, payload: 0 };
-    const payload = digits.reduceRight((sum, digit) => sum * 128 + (digit & 0x7f), 0);
-    return { length: head.length, payload: isWhole ? payload : 0 };
-  });
+/** PUBACK, PUBREC and PUBCOMP. */
+const answers: ReadonlySet<number> = new Set([0x4, 0x5, 0x7]);
+
+/** Packets of MQTT; an answer that is due costs nothing. What is none is left to the parser. */
+export const mqttPackets = (due?: AnswersDue): Framing =>
+  framed(
+    (head) => {
+      const digits = head.slice(1);
+      const isWhole = digits.length > 0 && (digits.at(-1) ?? 0) < 0x80;
+      if (!isWhole && head.length < longestHeader) return { length: head.length + 1, payload: 0 };
+      const payload = digits.reduceRight((sum, digit) => sum * 128 + (digit & 0x7f), 0);
+      return { length: head.length, payload: isWhole ? payload : 0 };
+    },
+    due && ((first) => answers.has(first >> 4) && due.take()),
+  );
 
 const lineFeed = 0x0a;
 
@@ -389,7 +428,10 @@ export class PacedUpgrades {
   }
 
   /** `onFlood` is called once, for one that goes on for too long. */
-  onUpgrade(socket: object, onFlood?: () => void): void {
-    this.#readings.get(socket)?.become(this.#frames, webSocketFrames(), onFlood);
+  onUpgrade(
+    socket: object,
+    { onFlood, due }: { readonly onFlood?: () => void; readonly due?: AnswersDue } = {},
+  ): void {
+    this.#readings.get(socket)?.become(this.#frames, webSocketFrames(due), onFlood);
   }
 }

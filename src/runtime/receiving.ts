@@ -73,7 +73,17 @@ const mail: Receiving = {
 /** What one answer of the platform may come in before its pieces are put together: each costs more than its bytes. */
 const answers = { mostPieces: 1_024 };
 
+/**
+ * Messages of another broker on one topic where commands come in, of stops there again, and of all that lead nowhere together. A command
+ * above it is `overloaded` in any case: of one target no more than 60 a minute are taken.
+ */
+const foreign = {
+  known: { atOnce: 1_000, perSecond: 50 },
+  urgent: { atOnce: 100, perSecond: 20 },
+  others: { atOnce: 300, perSecond: 50 },
+};
+
 /** Datagrams of multicast DNS; with one too many the socket is closed for a while. */
 const mdns = { mostBytes: 1_500, perSecond: 100, restMs: 3_000 };
 
-export const receiving = { pageHttp, pageLive, broker, push, mail, answers, mdns } as const;
+export const receiving = { pageHttp, pageLive, broker, push, mail, answers, foreign, mdns } as const;

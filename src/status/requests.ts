@@ -22,7 +22,7 @@ import {
 import type { bridgeRequests } from "../mqtt/topics.js";
 import type { LimitService } from "../limits/service.js";
 import type { PlatformClient } from "../platform/client.js";
-import type { Clock } from "../runtime/clock.js";
+import { type Clock, onDisk } from "../runtime/clock.js";
 import { parseDuration, parseSince, parseUntil } from "../runtime/duration.js";
 import { isOneLine } from "../runtime/plain-text.js";
 import { withoutSecrets } from "../runtime/redaction.js";
@@ -71,7 +71,7 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
     ["read", "controller address", (fields, signal) => read(ports, controller(fields), fields, signal)],
     ["get", "operation query", (fields, signal) => get(platform, fields, signal)],
     ["journal", "controller since limit", (fields) => journal(ports, fields)],
-    ["acknowledge", "controller actuator alarm by", (fields) => acknowledge(ports, fields)],
+    ["acknowledge", "controller actuator alarm by", (fields, _, via) => acknowledge(ports, fields, via)],
     [
       "lock",
       "controller actuator by reason until locked",
@@ -119,13 +119,14 @@ function republish({ republish: again, mirror }: RequestPorts): unknown {
   return { controllers: mirror.store.size };
 }
 
-function logLevel({ setLogLevel, journal }: RequestPorts, level: string): unknown {
+async function logLevel({ setLogLevel, journal, clock }: RequestPorts, level: string): Promise<unknown> {
   if (!levels.includes(level))
     throw new RequestError(`There is no log level "${level}"; use one of ${levels.join(", ")}.`);
   setLogLevel(level);
   // A sender who may ask for it can hide what else it does; that it asked stays.
   const changes = [`log.level is ${level}, by a request`];
-  note(journal, { type: "configuration_changed", changes });
+  const record = { type: "configuration_changed", changes } as const;
+  await onDisk(clock, () => journal.append(record, { durable: true }));
   return { level };
 }
 
@@ -133,7 +134,11 @@ function logLevel({ setLogLevel, journal }: RequestPorts, level: string): unknow
  * For this run. That no command is taken anybody may ask for who may ask at all; that they are taken again only an operator of the page, who
  * has logged in: `via` is a text for nobody else.
  */
-function readOnly({ live, journal, clock, onEvent }: RequestPorts, fields: Fields, via: Via): unknown {
+export async function readOnly(
+  { live, journal, clock, onEvent }: Omit<LimitRequestPorts, "limits"> & Pick<RequestPorts, "live">,
+  fields: Fields,
+  via: Via,
+): Promise<unknown> {
   const read_only = flagField(fields, "read_only", true);
   const by = lineField(fields, "by");
   if (!read_only && typeof via !== "string")
@@ -143,20 +148,25 @@ function readOnly({ live, journal, clock, onEvent }: RequestPorts, fields: Field
   const forced = live.forcedBecause;
   if (!read_only && forced !== null)
     throw new RequestError(`The bridge keeps itself read-only, which nobody can switch off here: ${forced}.`);
-  live.chooseReadOnly(read_only, by);
   const who = by === null ? "" : ` by ${by}`;
-  note(journal, {
-    type: "configuration_changed",
-    changes: [`commands.read_only is ${read_only} for this run${who}`],
-  });
-  onEvent({
-    type: "read_only_changed",
-    severity: read_only ? "warning" : "info",
-    message: read_only
-      ? `The bridge was made read-only${who} for this run: every command is refused.`
-      : `Commands were let pass${who} for this run; commands.read_only counts again after a restart.`,
-    at: clock.now(),
-    facts: { read_only, by },
+  const choose = () => {
+    live.chooseReadOnly(read_only, by);
+    onEvent({
+      type: "read_only_changed",
+      severity: read_only ? "warning" : "info",
+      message: read_only
+        ? `The bridge was made read-only${who} for this run: every command is refused.`
+        : `Commands were let pass${who} for this run; commands.read_only counts again after a restart.`,
+      at: clock.now(),
+      facts: { read_only, by },
+    });
+  };
+  const changes = [`commands.read_only is ${read_only} for this run${who}`];
+  // What forbids counts at once, and what allows once it is known who did.
+  if (read_only) choose();
+  await onDisk(clock, async () => {
+    await journal.append({ type: "configuration_changed", changes }, { durable: true });
+    if (!read_only) choose();
   });
   return { read_only };
 }
@@ -169,7 +179,7 @@ function notifyTest({ testNotify }: RequestPorts, signal: AbortSignal): Promise<
   return testNotify(signal);
 }
 
-function controllerOf(mirror: Mirror, idOrCode: string): Controller {
+function controllerOf(mirror: AcknowledgePorts["mirror"], idOrCode: string): Controller {
   const controller = mirror.store.find(idOrCode);
   if (!controller)
     throw new RequestError(`There is no controller "${idOrCode}"; bridge/controllers lists them.`);
@@ -247,7 +257,15 @@ async function isKnown({ mirror: { store }, journal: { directory } }: RequestPor
 const state = ({ commander, mirror }: RequestPorts, idOrCode: string | null): unknown =>
   commander.print(idOrCode === null ? null : controllerOf(mirror, idOrCode).info.code);
 
-function acknowledge(ports: RequestPorts, fields: Fields): unknown {
+interface AcknowledgePorts {
+  readonly mirror: { readonly store: Pick<Mirror["store"], "find"> };
+  readonly journal: Pick<Journal, "append" | "history">;
+  readonly commander: Pick<Commander, "feed">;
+  readonly limits: { readonly alarms: Pick<LimitService["alarms"], "acknowledge"> };
+  readonly clock: Clock;
+}
+
+export async function acknowledge(ports: AcknowledgePorts, fields: Fields, via: Via): Promise<unknown> {
   if (fields["alarm"] !== undefined) return acknowledgeAlarm(ports, fields);
   const controller = controllerOf(ports.mirror, textField(fields, "controller"));
   const { code, id } = controller.info;
@@ -256,12 +274,16 @@ function acknowledge(ports: RequestPorts, fields: Fields): unknown {
     throw new RequestError(
       `There is no actuator "${actuator}" at controller "${id}"; leave "actuator" out to acknowledge all of it.`,
     );
+  const by = lineField(fields, "by")?.slice(0, mostText) ?? null;
   ports.commander.feed({ type: "acknowledged", code, actuator });
+  const record = { type: "acknowledged", controller: code, actuator, by, via } as const;
+  // What the lanes have to remember is in the journal before it.
+  await onDisk(ports.clock, () => ports.journal.append(record, { durable: true }));
   return { controller: id, actuator };
 }
 
 /** One that is configured no more may still have its problem. */
-function isTarget({ journal }: RequestPorts, controller: Controller, id: string): boolean {
+function isTarget({ journal }: AcknowledgePorts, controller: Controller, id: string): boolean {
   const { actuators, parameters, addresses, info } = controller;
   if (actuators.has(id) || parameters.has(id) || addresses.has(id)) return true;
   return journal
@@ -410,10 +432,11 @@ export async function release(
 }
 
 /** A person has seen an alarm, or with `all` every one that is on, which clears nothing. */
-function acknowledgeAlarm({ limits }: RequestPorts, fields: Fields): unknown {
+async function acknowledgeAlarm({ limits, clock }: AcknowledgePorts, fields: Fields): Promise<unknown> {
   const id = textField(fields, "alarm");
   const by = lineField(fields, "by")?.slice(0, mostText) ?? null;
-  const acknowledged = limits.alarms.acknowledge(id, by);
+  const { ids: acknowledged, written } = limits.alarms.acknowledge(id, by);
+  await onDisk(clock, written);
   if (acknowledged.length === 0 && id !== "all")
     throw new RequestError(
       `There is no alarm "${id.slice(0, 80)}" that is on; the topics below alarm/ show them.`,

@@ -4,6 +4,7 @@ import mqtt, { type IConnackPacket } from "mqtt";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connectPacket, publishPacket, subscribePacket, text } from "../conformance/packets.js";
 import type { BrokerLimits } from "../../src/broker/settings.js";
+import { systemClock } from "../../src/runtime/clock.js";
 import {
   capturedLog,
   connect,
@@ -206,5 +207,26 @@ describe("what clients can make the broker keep", () => {
       socket.destroy();
       await until(() => broker.counters().clients === 0, "gone");
     }
+  });
+});
+
+describe("who listens to much may still speak", () => {
+  // No time goes by, so nobody may send more packets than at once, which is far less than these acknowledgements.
+  const clock = { ...systemClock, monotonic: () => 0 };
+  const count = 1_000;
+  it.each(["tcp", "web socket"])("over %s", async (way) => {
+    const broker = await testBroker({ websocketPort: 0 }, { clock });
+    const url = way === "tcp" ? broker.url : `ws://127.0.0.1:${broker.webSocketPort ?? 0}`;
+    const bridge = await otherClient(broker.url, { ...broker.credential, clientId: "bridge" });
+    const commands = received(bridge);
+    await bridge.subscribeAsync(set, { qos: 1 });
+    const listener = await otherClient(url);
+    const heard = received(listener);
+    await listener.subscribeAsync("greenhouse/east/result", { qos: 1 });
+    for (let n = 0; n < count; n += 1)
+      void bridge.publishAsync("greenhouse/east/result", String(n), { qos: 1 });
+    await until(() => heard.length >= count, "everything was heard");
+    await listener.publishAsync(set, "stop", { qos: 1 });
+    await until(() => commands.length === 1, "it was taken");
   });
 });

@@ -403,7 +403,6 @@ describe("a problem", () => {
       const seen = step(other.book, { type: "acknowledged", code, actuator: "roof" }, now);
       expect(seen.effects).toMatchObject([
         { type: "problem", open: [] },
-        { type: "note", record: { type: "acknowledged", actuator: "roof" } },
         // And that the next start raises it no more.
         { type: "note", record: { type: "lane", controller: code, actuator: "roof", memory: {} } },
       ]);

@@ -22,7 +22,10 @@ const everyMs = 200;
 const mostRssMb = 250;
 const calmStops = 15;
 
-type Target = "page" | "broker" | "brokerWeb" | "mdns";
+type Target = "page" | "broker" | "brokerWeb" | "mosquitto" | "mdns";
+
+/** Another broker reads the flood as fast as it comes, and takes the processor's time for it. */
+const mostMsBehindBroker = 2_000;
 
 const floods: readonly (readonly [kind: string, target: Target])[] = [
   ["page-subscriptions", "page"],
@@ -44,6 +47,8 @@ const floods: readonly (readonly [kind: string, target: Target])[] = [
   ["broker-web-pings", "brokerWeb"],
   ["broker-web-frames", "brokerWeb"],
   ["broker-web-bytes", "brokerWeb"],
+  ["broker-sets", "mosquitto"],
+  ["broker-requests", "mosquitto"],
   ["mdns-large", "mdns"],
   ["mdns-standard", "mdns"],
   ["mdns-small", "mdns"],
@@ -56,7 +61,7 @@ afterEach(async () => {
   await tellFigures("floods", seconds < fullSeconds, { seconds, ...figures });
 });
 
-it.each(floods.filter(([kind]) => only.test(kind)))("%s keeps no stop back", async (kind, target) => {
+it.each(floods.filter(([kind]) => only.test(kind)))("%s at %s keeps no stop back", async (kind, target) => {
   const scene = await running(kind, target);
   const calm = await scene.stops(calmStops * everyMs);
   const flooder = flood(kind, scene.ports[target]);
@@ -64,10 +69,12 @@ it.each(floods.filter(([kind]) => only.test(kind)))("%s keeps no stop back", asy
   const did = await flooder;
   const after = await scene.stops(calmStops * everyMs);
   // A machine with much else to do is slow without any flood.
-  const allowed = Math.max(mostMs, 3 * percentile(calm, 0.99));
-  figures[kind] =
+  const least = target === "mosquitto" ? mostMsBehindBroker : mostMs;
+  const allowed = Math.max(least, 3 * percentile(calm, 0.99));
+  const name = target === "mosquitto" ? `${target}-${kind}` : kind;
+  figures[name] =
     `p50 ${percentile(flooded, 0.5)} ms, p99 ${percentile(flooded, 0.99)} ms (calm ${percentile(calm, 0.99)} ms), RSS ${rounded(scene.rss(), 0)} MB, ${did}`;
-  expect(percentile(flooded, 0.99), figures[kind]).toBeLessThanOrEqual(allowed);
+  expect(percentile(flooded, 0.99), figures[name]).toBeLessThanOrEqual(allowed);
   expect(percentile(after, 0.99), "it recovers").toBeLessThanOrEqual(allowed);
   expect(scene.rss()).toBeLessThan(mostRssMb);
 });
@@ -89,7 +96,14 @@ async function running(kind: string, target: Target) {
   const stage = await createStage();
   stages.push(stage);
   const platform = await stage.platform({ controllers: 24, speed: 1 });
-  const ports = { page: await freePort(), broker: await freePort(), brokerWeb: await freePort(), mdns: 5353 };
+  const foreign = target === "mosquitto" ? await stage.mosquitto() : null;
+  const ports = {
+    page: await freePort(),
+    broker: await freePort(),
+    brokerWeb: await freePort(),
+    mosquitto: foreign?.port ?? 0,
+    mdns: 5353,
+  };
   const codes = (await platform.codes()).filter((code) => code.startsWith("GH-"));
   const motor = { kind: "motor", address: "300", values: { open: "00000001" } };
   const users = [{ username: "anna", password: "a-long-password-of-anna", role: "operator" }];
@@ -102,7 +116,9 @@ async function running(kind: string, target: Target) {
         token: "t",
         requests_per_minute: 0,
       },
-      broker: { port: ports.broker, websocket_port: ports.brokerWeb },
+      ...(foreign === null
+        ? { broker: { port: ports.broker, websocket_port: ports.brokerWeb } }
+        : { mqtt: { url: foreign.url } }),
       // Another name of this computer, for which the page is announced.
       http: {
         port: ports.page,
@@ -115,7 +131,10 @@ async function running(kind: string, target: Target) {
     },
     { logLevel: "warn" },
   );
-  const watch = await stage.watch({ url: `mqtt://127.0.0.1:${ports.broker}`, protocolVersion: 5 });
+  const watch = await stage.watch({
+    url: foreign?.url ?? `mqtt://127.0.0.1:${ports.broker}`,
+    protocolVersion: 5,
+  });
   const [last = ""] = codes.slice(-1);
   const isRead = () => watch.latest(`greenhouse/${last.toLowerCase()}/actuator/motor/json`) !== null;
   await watch.untilTrue(isRead, "the motors were read", 120_000);

@@ -264,6 +264,17 @@ describe("what locks, ends or forbids waits for no other request", () => {
     expect(broker.mostInFlight).toBeLessThanOrEqual(110);
   });
 
+  it("and is answered where the answers of others have no room left: some places are its alone", async () => {
+    const { ask, broker } = desk();
+    broker.holds = true;
+    await ask("health", 500);
+    const others = broker.mostInFlight;
+    await ask("health", 1);
+    expect(broker.mostInFlight).toBe(others);
+    await ask("lock", 1);
+    expect(broker.mostInFlight).toBe(others + 1);
+  });
+
   it("as none of the others waits for one of another sort", async () => {
     const { ask, finish, answers } = desk();
     for (const name of slowOnes) await ask(name, 100);

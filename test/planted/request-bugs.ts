@@ -71,4 +71,24 @@ export const requestBugs: Readonly<Record<string, PlantedBug>> = {
     plant: "() => () => null",
     tests: "test/notify/plan.test.ts",
   },
+  answers_that_are_due_have_a_pace: {
+    seam: "runtime/paced-reading#AnswersDue.take",
+    plant: "() => () => false",
+    tests: "test/runtime/paced-reading.test.ts",
+  },
+  a_flood_of_another_broker_is_read_whole: {
+    seam: "mqtt/connection/surplus#SurplusFilter.take",
+    plant: "() => (chunk) => chunk",
+    tests: "test/mqtt-connection/surplus.test.ts",
+  },
+  a_terminal_obeys_names: {
+    seam: "runtime/plain-text#inert",
+    plant: "() => (text) => text",
+    tests: "test/runtime/plain-text.test.ts",
+  },
+  characters_that_nobody_sees_are_not_named: {
+    seam: "config/yaml/odd-characters#oddIn",
+    plant: "() => () => null",
+    tests: "test/config/odd-characters.test.ts",
+  },
 };

@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  AnswersDue,
   type Framing,
   lines,
   mqttPackets,
@@ -52,6 +53,32 @@ describe("what costs a turn is counted, however it is cut", () => {
       expect(framingOf()(all, 1)).toEqual({ bytes: bytesOf(each[0] ?? 0).length, units: 1 });
     });
     fc.assert(rule, { numRuns: 60 });
+  });
+});
+
+describe("an answer that is due costs nothing, and any other one does", () => {
+  const puback = Buffer.from([0x40, 2, 0, 1]);
+  const maskedPuback = Buffer.concat([Buffer.from([0x82, 0x84, 0, 0, 0, 0]), puback]);
+  const publish = Buffer.from([0x30, 2, 0, 0]);
+  it.each<[string, (due?: AnswersDue) => Framing, answer: Buffer, other: Buffer]>([
+    ["an acknowledgement of MQTT", mqttPackets, puback, publish],
+    ["a frame with one", webSocketFrames, maskedPuback, frame(7)],
+  ])("%s", (_, framingOf, answer, other) => {
+    const due = new AnswersDue();
+    due.add(2);
+    const framing = framingOf(due);
+    const all = Buffer.concat([answer, other, answer, answer, other]);
+    expect(framing(all, Infinity)).toEqual({ bytes: all.length, units: 3 });
+    // Who sends answers that nobody asked for is as slow as with anything else.
+    expect(framing(Buffer.concat([answer, answer]), 1)).toEqual({ bytes: answer.length, units: 1 });
+    expect(framingOf()(answer, Infinity).units).toBe(1);
+  });
+
+  it("no more of them than a peer answers at once, of one who never answers", () => {
+    const due = new AnswersDue();
+    due.add(1_000_000);
+    const { units } = mqttPackets(due)(Buffer.concat(Array.from({ length: 20_000 }, () => puback)), Infinity);
+    expect(units).toBeGreaterThan(0);
   });
 });
 

@@ -47,8 +47,14 @@ function answerTo(packet: Buffer, zone: Zone | undefined): Buffer | null {
   return Buffer.concat([header, packet.subarray(12, end), ...records]);
 }
 
-/** A name server on loopback over real packets. What it does not know does not exist; with `zones` null it never answers. */
-export async function nameServer(zones: Readonly<Record<string, Zone>> | null) {
+/**
+ * A name server on loopback over real packets. What it does not know does not exist; with `zones` null it never answers. Rejects where
+ * this user may not have the port.
+ */
+export async function nameServer(
+  zones: Readonly<Record<string, Zone>> | null,
+  at: { readonly address?: string; readonly port?: number } = {},
+) {
   const socket = createSocket("udp4");
   const asked: string[] = [];
   const state = { zones };
@@ -58,7 +64,7 @@ export async function nameServer(zones: Readonly<Record<string, Zone>> | null) {
     const answer = state.zones === null ? null : answerTo(packet, state.zones[name]);
     if (answer !== null) socket.send(answer, port, address);
   });
-  socket.bind(0, "127.0.0.1");
+  socket.bind(at.port ?? 0, at.address ?? "127.0.0.1");
   await once(socket, "listening");
   onTestFinished(() => void socket.close());
   return {

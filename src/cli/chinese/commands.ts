@@ -121,7 +121,7 @@ export const commandPairs: readonly Pair[] = [
     "“{1}”已发送，但网桥已离线；它运行后请再问",
   ],
   [
-    "The disk has not answered for 10 s, so this is not kept yet: a lock forbids already, what frees counts once the disk has it. Check the disk or SD card, then ask again.",
+    "The disk has not answered for 10 s, so this is not kept yet: what forbids does so already, what frees counts once the disk has it. Check the disk or SD card, then ask again.",
     "磁盘 10 秒没有回答，所以还没有保存：锁定已经生效，解除要等磁盘保存后才算。请检查磁盘或 SD 卡，然后再问一次。",
   ],
   ['the bridge did not answer "{}"; ask again', "网桥没有回答“{1}”；请再问"],

@@ -24,6 +24,7 @@ import type {
   Will,
 } from "./settings.js";
 import type { Socket } from "node:net";
+import { leaveOutSurplus } from "./surplus.js";
 import { endpointOf, openSocket, secured } from "../../runtime/connecting.js";
 import { Names } from "../../runtime/names.js";
 import { pem } from "../../runtime/sockets.js";
@@ -231,14 +232,20 @@ const disconnectWithWill = 4;
 // A CommonJS module with a default of its own: some loaders unwrap it, Node does not.
 const Client = "default" in library ? library.default : library;
 
-interface LinkOptions {
-  readonly settings: Pick<ConnectionSettings, "url" | "username" | "password" | "clientId" | "stampsSenders">;
+export interface LinkOptions {
+  readonly settings: Pick<
+    ConnectionSettings,
+    "url" | "username" | "password" | "clientId" | "stampsSenders" | "flood"
+  >;
   readonly will?: Will | undefined;
   readonly limits: ConnectionLimits;
   readonly version: ProtocolVersion;
   /** Called for every message; must not throw, or the MQTT library goes deaf. */
   readonly message: (message: IncomingMessage) => void;
   readonly openStream: OpenStream;
+  readonly clock?: Clock;
+  /** What comes on it can wait for everything else. */
+  readonly isPatient?: boolean;
 }
 
 /** So long messages are taken in without a break where nothing else had much to do. */
@@ -254,12 +261,14 @@ export class Turns {
   readonly #clock: Pick<Clock, "monotonic" | "soon">;
   /** Null at the beginning of a turn. */
   #began: number | null = null;
+  readonly #longestMs: number;
   #lengthMs = shortTurnMs;
   /** When the turn before ended that had messages left. */
   #brokeOff: number | null = null;
 
-  constructor(clock: Pick<Clock, "monotonic" | "soon"> = systemClock) {
+  constructor(clock: Pick<Clock, "monotonic" | "soon"> = systemClock, longestMs = longTurnMs) {
     this.#clock = clock;
+    this.#longestMs = longestMs;
   }
 
   /** Goes on with the next message: at once, or after a break. */
@@ -268,7 +277,7 @@ export class Turns {
     if (this.#began === null) {
       this.#began = now;
       const othersMs = this.#brokeOff === null ? 0 : now - this.#brokeOff;
-      this.#lengthMs = Math.min(Math.max(othersMs, shortTurnMs), longTurnMs);
+      this.#lengthMs = Math.min(Math.max(othersMs, shortTurnMs), this.#longestMs);
       this.#brokeOff = null;
       this.#clock.soon(() => (this.#began = null));
     }
@@ -305,7 +314,7 @@ export class BrokerLink {
     client.on("disconnect", (packet) => {
       facts.serverDisconnect = packet.reasonCode ?? 0;
     });
-    const turns = new Turns();
+    const turns = new Turns(systemClock, options.isPatient === true ? shortTurnMs : longTurnMs);
     // Called once for each message, which is acknowledged when it is done.
     client.handleMessage = (packet, done) => {
       options.message(incomingMessage(packet, options.settings.stampsSenders === true));
@@ -436,6 +445,8 @@ export async function openLink(options: LinkOptions) {
     stream.on("error", (error) => {
       facts.error ??= error;
     });
+    const { settings, version, clock = systemClock } = options;
+    if (settings.flood) leaveOutSurplus(stream, settings.flood, { isVersion5: version === 5, clock });
     return new BrokerLink(options, stream, facts);
   } catch (error) {
     facts.error = error instanceof Error ? error : new Error(String(error));

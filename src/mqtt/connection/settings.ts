@@ -118,6 +118,21 @@ export interface Will {
   readonly retain?: boolean;
 }
 
+/** What the messages of a topic count under. */
+export interface FloodAllowance {
+  readonly key: string;
+  /** Whether one has to get through, however many there are; null where none has. */
+  readonly isUrgent: ((payload: Buffer) => boolean) | null;
+}
+
+/** Whose messages they are, of which there may be too many. */
+export interface FloodListener {
+  /** Null for what has no pace. Asked anew every few seconds. */
+  readonly allowanceOf: (topic: string) => FloodAllowance | null;
+  /** So many of an allowance were left out; with `isUrgent` because a newer one took their place. */
+  readonly onSurplus: (key: string, count: number, isUrgent: boolean) => void;
+}
+
 export interface ConnectionSettings {
   /** `mqtt:`, `mqtts:`, `ws:` or `wss:`. */
   readonly url: string;
@@ -151,6 +166,8 @@ export interface ConnectionSettings {
   readonly heard?: readonly string[];
   /** Topics whose messages are handed on however large they are, because their senders are owed an answer; never kept. */
   readonly anySize?: (topic: string) => boolean;
+  /** Where others may send very much. */
+  readonly flood?: FloodListener;
   /** Own status topic: anything else than `expected` on it while online is overwritten. */
   readonly guard?: { readonly topic: string; readonly expected: string };
   readonly limits?: Partial<ConnectionLimits>;

@@ -14,6 +14,8 @@ export const modulesFolder = resolve("dist-modules");
 export interface ProgramOptions {
   readonly folder: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** The file that it finds as `/etc/resolv.conf`, in a mount namespace of its own. */
+  readonly resolvConf?: string | undefined;
   /** Written to stdin, which is then closed; without it stdin is empty. */
   readonly input?: string;
 }
@@ -40,7 +42,13 @@ export interface Program {
 }
 
 export function startProgram(args: readonly string[], options: ProgramOptions): Program {
-  const child = spawn(process.execPath, [programFile, ...args], {
+  const [command = process.execPath, ...words] = [
+    ...startsWith(options),
+    process.execPath,
+    programFile,
+    ...args,
+  ];
+  const child = spawn(command, words, {
     cwd: options.folder,
     env: { PATH: process.env["PATH"] ?? "", HOME: options.folder, ...options.env },
     stdio: ["pipe", "pipe", "pipe"],
@@ -98,6 +106,12 @@ export function startProgram(args: readonly string[], options: ProgramOptions): 
       }),
   };
 }
+
+const boundResolver = 'mount --bind "$0" /etc/resolv.conf && exec "$@"';
+
+/** Each runs in the place of the one before, so that the process stays the one that was started. */
+const startsWith = ({ resolvConf }: ProgramOptions): readonly string[] =>
+  resolvConf === undefined ? [] : ["unshare", "-rm", "sh", "-c", boundResolver, resolvConf];
 
 /** What is waited for, unless the program ends first, which it then says with its last words. */
 export const whileRuns = <Thing>(program: Program, awaited: Promise<Thing>): Promise<Thing> =>

@@ -24,6 +24,7 @@ export type Configuration = Readonly<Record<string, unknown>>;
 interface BridgeOptions {
   readonly logLevel?: "trace" | "info" | "warn";
   readonly env?: Readonly<Record<string, string>>;
+  readonly resolvConf?: string;
 }
 
 interface PlatformOptions {
@@ -86,10 +87,13 @@ export async function createStage() {
       return started;
     },
     /** Writes a configuration and runs the bridge on it. */
-    bridge: async (configuration: Configuration, { logLevel = "trace", env = {} }: BridgeOptions = {}) => {
+    bridge: async (
+      configuration: Configuration,
+      { logLevel = "trace", env = {}, resolvConf }: BridgeOptions = {},
+    ) => {
       // JSON is YAML too.
       await write("config.yaml", JSON.stringify(configuration, null, 1));
-      return program(["run", "--log-level", logLevel], { env });
+      return program(["run", "--log-level", logLevel], { env, resolvConf });
     },
     /** Where a canary surfaced, in logs, topics and the journal of this stage. */
     leaks: async () => leaksOf(programs, watches, await journalOf({ folder })),

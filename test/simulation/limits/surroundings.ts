@@ -61,7 +61,7 @@ export class Caretaker {
     this.#do((bridge) => {
       const ports = bridge.requestPorts;
       this.#world.journalist.note("acknowledge", { alarm });
-      if (ports !== null) alarms.acknowledge(() => ports.limits.alarms.acknowledge(alarm, "anna"));
+      if (ports !== null) alarms.acknowledge(() => ports.limits.alarms.acknowledge(alarm, "anna").ids);
       return Promise.resolve();
     });
   }

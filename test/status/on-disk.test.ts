@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import { acknowledge, readOnly } from "../../src/status/requests.js";
+import { VirtualClock } from "../support/virtual-clock.js";
+import { bench, skylight } from "../limits/bench.js";
+
+/* What an answer promises is on disk before it. */
+
+async function scene() {
+  const clock = new VirtualClock();
+  const { store } = await bench({ actuators: [skylight()], registers: { "101": "10001" } });
+  const appended: { readonly type: string; readonly durable: unknown; readonly resolve: () => void }[] = [];
+  const append = ({ type }: { readonly type: string }, { durable }: { readonly durable: unknown }) =>
+    new Promise<number>((resolve) => appended.push({ type, durable, resolve: () => resolve(1) }));
+  const chosen: boolean[] = [];
+  const ports = {
+    clock,
+    mirror: { store },
+    journal: { append, history: () => ({ lanes: [], open: [], starts: [], limits: [], alarms: [] }) },
+    commander: { feed: () => null },
+    limits: {
+      alarms: {
+        acknowledge: (id: string) => ({
+          ids: [id],
+          written: () => append({ type: "alarm_kept" }, { durable: true }),
+        }),
+      },
+    },
+    live: { forcedBecause: null, chooseReadOnly: (is: boolean) => void chosen.push(is) },
+    onEvent: () => undefined,
+  };
+  const ask = (answer: Promise<unknown>) => {
+    const here = { answer: "none yet" };
+    const say = (text: string) => void (here.answer = text);
+    answer.then(
+      () => say("done"),
+      (error: unknown) => say(String(error)),
+    );
+    return here;
+  };
+  return { clock, ports, appended, ask, chosen };
+}
+
+describe("is answered once the disk has it, and says where the disk does not take it", () => {
+  type Scene = Awaited<ReturnType<typeof scene>>;
+  it.each<[string, (ports: Scene["ports"]) => Promise<unknown>, record: string]>([
+    [
+      "that a problem was seen",
+      (ports) => acknowledge(ports, { controller: "GH-0001" }, null),
+      "acknowledged",
+    ],
+    ["that an alarm was seen", (ports) => acknowledge(ports, { alarm: "flood" }, null), "alarm_kept"],
+    ["read-only", (ports) => readOnly(ports, {}, null), "configuration_changed"],
+    [
+      "the end of read-only",
+      (ports) => readOnly(ports, { read_only: false }, "page:anna"),
+      "configuration_changed",
+    ],
+  ])("%s", async (_, request, type) => {
+    const { ports, appended, ask, clock } = await scene();
+    const taken = ask(request(ports));
+    await clock.advance(5_000);
+    expect(appended).toMatchObject([{ type, durable: true }]);
+    expect(taken.answer).toBe("none yet");
+    appended[0]?.resolve();
+    await clock.advance(0);
+    expect(taken.answer).toBe("done");
+    const late = ask(request(ports));
+    await clock.advance(10_000);
+    expect(late.answer).toContain("The disk has not answered for 10 s");
+  });
+
+  it("what forbids counts from the moment it is asked for, what allows from the disk on", async () => {
+    const { ports, appended, ask, clock, chosen } = await scene();
+    ask(readOnly(ports, {}, null));
+    expect(chosen).toEqual([true]);
+    ask(readOnly(ports, { read_only: false }, "page:anna"));
+    await clock.advance(20_000);
+    expect(chosen).toEqual([true]);
+    for (const { resolve } of appended) resolve();
+    await clock.advance(0);
+    expect(chosen).toEqual([true, false]);
+  });
+});
