@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { type ParameterGroup, parameterGroup } from "../greenhouse/device-types.js";
 import type { Language } from "../greenhouse/labels.js";
 import { readOnlyOperations } from "../platform/operations.js";
+import { logLevels } from "../runtime/log-levels.js";
 import { parseDuration, parseUntil } from "../runtime/duration.js";
 import type { FleetOptions } from "./fleet.js";
 import type { CommonOptions, ProcessContext } from "./context.js";
@@ -45,13 +46,11 @@ const span = durationFrom(0, Infinity, "such as 30s");
 
 /* What `--help` says beyond the options: groups, examples, exit codes. */
 
-const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
-
 /** The options that every command takes, before or behind its name. */
 export const commonOptions = (): readonly Option[] => [
   new Option("-c, --config <file>", "configuration file").default("config.yaml"),
   new Option("--account <name>", "this account of a fleet; --config is then the fleet's file, or fleet.yaml"),
-  new Option("--log-level <level>", levels.join(", ")).argParser(oneOf(levels)),
+  new Option("--log-level <level>", logLevels.join(", ")).argParser(oneOf(logLevels)),
   new Option("--data-dir <folder>", "where journal, token and caches are kept"),
 ];
 

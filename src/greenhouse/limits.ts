@@ -70,18 +70,11 @@ export interface Interlock {
   readonly until: string | null;
 }
 
-/** Rules that are no guards; no guard has one of these names. */
-const otherRules: ReadonlySet<string> = new Set([
-  "lock",
-  "hold",
-  "rest",
-  "reversal",
-  "starts_per_hour",
-  "read_only",
-]);
+/** Rules that have no name of their own; no guard has one of these. */
+const ruleNames = new Set(["lock", "hold", "rest", "reversal", "starts_per_hour", "read_only"]);
 
 /** Whether what keeps something back is a guard. */
-export const isGuard = (rule: string): boolean => !otherRules.has(rule);
+export const isGuard = (rule: string): boolean => !ruleNames.has(rule);
 
 /** What may be commanded now, and why no more. */
 export interface Allowed {

@@ -97,6 +97,29 @@ export const metricsRoute = <About extends Asked>(page: (asked: About) => Promis
       : plainText((await page(asked)).trimEnd(), "version=0.0.4; "),
 });
 
+/** What whoever watches the program asks for. A problem is a sentence; null where there is none. */
+export function watchedRoutes<About extends Asked>(watched: {
+  readonly state: (asked: About) => "ok" | "standby";
+  readonly healthProblem: (asked: About) => string | null;
+  readonly readyProblem: (asked: About) => string | null;
+  readonly metrics: (asked: About) => Promise<string>;
+}): Routes<About> {
+  const probe = (problemOf: (asked: About) => string | null): Route<About> => ({
+    method: "GET",
+    role: null,
+    answer: (asked) => {
+      const problem = problemOf(asked);
+      return problem === null ? plainText(watched.state(asked)) : { ...plainText(problem), status: 503 };
+    },
+  });
+  return {
+    "/livez": probe(() => null),
+    "/healthz": probe(watched.healthProblem),
+    "/readyz": probe(watched.readyProblem),
+    "/metrics": metricsRoute(watched.metrics),
+  };
+}
+
 /** The route of a path, and the id behind it. */
 export function routeAt<Given extends Asked>(
   routes: ReadonlyMap<string, Route<Given>>,

@@ -15,6 +15,7 @@ import {
 } from "../journal/records.js";
 import { Timeline, type TimelineEntry, type TimelineFilter } from "../journal/timeline.js";
 import type { Clock } from "../runtime/clock.js";
+import type { Registry } from "../runtime/metrics.js";
 import { type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import type { Logger, LogLine, RecentLog } from "../runtime/log.js";
 import type { Alarms, BridgeFacts, Overview, SeenAddresses, Trends, Weather } from "../page/protocol.js";
@@ -36,7 +37,7 @@ export interface PageSources {
   readonly logLevel?: (() => string) | undefined;
   /** Kinds of sensors whose first reading stands on the overview. */
   readonly kinds: () => Listener["overview"];
-  readonly metrics: { page(): Promise<string>; note(result: CommandResult): void };
+  readonly metrics: { registry(): Registry; note(result: CommandResult): void };
   readonly store: Pick<GreenhouseStore, "controllers" | "get" | "byId" | "find">;
   readonly status: {
     facts(): Omit<BridgeFacts, "demo" | "log_level">;

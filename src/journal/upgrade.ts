@@ -1,4 +1,10 @@
-import { isToldWhenLate, type Outcome, type StepReport } from "../greenhouse/command/outcomes.js";
+import {
+  isBad,
+  isGood,
+  isToldWhenLate,
+  type Outcome,
+  type StepReport,
+} from "../greenhouse/command/outcomes.js";
 import {
   type About,
   aboutKey,
@@ -113,8 +119,6 @@ interface EarlierCheckpoint {
   readonly unsettled?: readonly Unsettled[];
 }
 
-const bad: ReadonlySet<Outcome> = new Set(["rejected", "unconfirmed", "failed", "unknown"]);
-
 /** What the records of earlier versions mean for the next start. */
 export class EarlierHistory {
   readonly #open = new Map<string, EarlierOpen>();
@@ -227,9 +231,9 @@ export class EarlierHistory {
     const key = aboutKey(record);
     const open = this.#open.get(commandKey(record, id));
     this.#open.delete(commandKey(record, id));
-    if (outcome === "confirmed" || outcome === "already") this.#problems.delete(key);
+    if (isGood(outcome)) this.#problems.delete(key);
     // One interrupted before anything was sent is no problem of the actuator.
-    else if (bad.has(outcome) && !(outcome === "failed" && steps.length === 0))
+    else if (isBad(outcome) && !(outcome === "failed" && steps.length === 0))
       this.#addProblem({ ...wholeAbout(record), id, command, outcome, reason, message, finished_at });
     if (restsOnRead(record.result)) this.#unread.delete(key);
     else if (reason === "not_sent") this.#forgetUnsent(record);
@@ -242,8 +246,8 @@ export class EarlierHistory {
     const { id, command, outcome, reason, sent_at: sentAt, steps } = record.result;
     const key = aboutKey(record);
     if (sentAt !== null) this.#unsettled.delete(key);
-    const last = steps.at(-1) ?? (bad.has(outcome) ? unrecorded : undefined);
-    const mayCome = (sentAt !== null || unrecorded !== undefined) && bad.has(outcome);
+    const last = steps.at(-1) ?? (isBad(outcome) ? unrecorded : undefined);
+    const mayCome = (sentAt !== null || unrecorded !== undefined) && isBad(outcome);
     if (last === undefined || (outcome !== "confirmed" && !mayCome)) return;
     const { purpose, address, value } = last;
     const sent = { word: command ?? value, step: { purpose, address, value } };
@@ -280,7 +284,7 @@ export class EarlierHistory {
 /** Whether the outcome rests on a valid read after the last POST. */
 function restsOnRead({ outcome, read_back, reason }: ResultRecord["result"]): boolean {
   if (outcome === "rejected" || outcome === "failed") return read_back !== null && reason !== "not_sent";
-  return outcome === "confirmed" || outcome === "already" || outcome === "unconfirmed";
+  return isGood(outcome) || outcome === "unconfirmed";
 }
 
 /** `sending` is on disk before the first POST; of a dry run, which is checked alone, nothing follows. */

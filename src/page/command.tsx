@@ -2,7 +2,7 @@ import { type Signal, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { wordLabel } from "../greenhouse/labels.js";
 import { endingWords } from "../greenhouse/limits.js";
-import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import { type CommandResult, isBad } from "../greenhouse/command/outcomes.js";
 import { bridge, withoutEmpty, newId, now, post, session } from "./live.js";
 import { actReason, Asking, Button, Field, type Lasting, LastingChoice, ownReason } from "./inputs.js";
 import { Age, Badge, By, Code, Icon, isIcon, Quality, Says, Value } from "./parts.js";
@@ -186,12 +186,12 @@ export function Opening({ of: { state, position } }: { readonly of: Pick<Choosab
 function Signs({ of }: { readonly of: Commandable }) {
   const { command, lock, lease, allowed, result, quality } = of;
   const isUnderWay = command && command.phase !== "done";
-  const isBad = result ? ["rejected", "unconfirmed", "failed", "unknown"].includes(result.outcome) : false;
+  const hasBadEnd = result ? isBad(result.outcome) : false;
   const holds = allowed?.because.some(({ rule }) => rule !== "lock" && rule !== "read_only");
   return (
     <span class="signs">
       {isUnderWay ? <Badge kind="busy">{phaseText(command)}</Badge> : null}
-      {isBad ? <Sign kind="bad" icon="bad" text={t("problem")} /> : null}
+      {hasBadEnd ? <Sign kind="bad" icon="bad" text={t("problem")} /> : null}
       {lock ? <Sign kind="warn" icon="lock" text={t("locked_by", { by: lock.by, times: "" })} /> : null}
       {holds ? <Sign kind="warn" icon="shield" text={t("limited")} /> : null}
       {lease ? <Sign kind="busy" icon="clock" text={leaseText(lease)} /> : null}

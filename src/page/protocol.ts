@@ -8,7 +8,7 @@ import type {
   Restrictions,
   WeatherShown,
 } from "../greenhouse/limits.js";
-import type { Availability, PlatformState, Quality } from "../greenhouse/model.js";
+import type { Availability, PlatformState, Quality, TargetKind } from "../greenhouse/model.js";
 import type { SensorKind } from "../greenhouse/sensors.js";
 import type { AccountSummary } from "../greenhouse/summary.js";
 
@@ -274,7 +274,7 @@ export interface TimelineEntry {
   readonly type: string;
   readonly controller?: string | null;
   readonly actuator?: string | null;
-  readonly target?: "actuator" | "parameter" | "address";
+  readonly target?: TargetKind;
   readonly result?: CommandResult;
   readonly count?: number;
   readonly value?: string;

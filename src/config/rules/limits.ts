@@ -9,7 +9,7 @@ import {
 } from "../../greenhouse/actuator-kinds.js";
 import { addedWords, readWords } from "./meanings.js";
 import { canStop } from "../../greenhouse/command/words.js";
-import { endingWords } from "../../greenhouse/limits.js";
+import { endingWords, isGuard } from "../../greenhouse/limits.js";
 import type { Configuration } from "../schema.js";
 import { controllersIn } from "./controllers.js";
 import { atKey, atValue, type Finding, type Path, when } from "../problem.js";
@@ -18,9 +18,6 @@ import { parseDuration, formatDuration } from "../../runtime/duration.js";
 import { type Draft, isGiven, itemsOf, numberOf, sectionOf, sectionsAt, textOf } from "./draft.js";
 
 /* Rules of `limits` and `weather`. A limit that could not do what it says is an error: a grower relies on it. */
-
-/** Names that results and `allowed` use for the rules that have no name of their own. */
-const reservedNames = new Set(["lock", "hold", "rest", "reversal", "starts_per_hour", "read_only"]);
 
 interface Limited {
   readonly code: string;
@@ -88,7 +85,7 @@ type GuardCheck = (guard: Draft, path: Path, actuator: Limited, root: Draft) => 
 const wholeGuard: GuardCheck = (guard, path) => {
   const name = String(path.at(-1));
   const message = `"${name}" is the name of a rule of the bridge; choose another`;
-  const named = reservedNames.has(name) ? [atKey(path, message)] : [];
+  const named = !isGuard(name) ? [atKey(path, message)] : [];
   return [...named, ...oneOf(guard, path, inputKeys), ...oneOf(guard, path, conditionKeys)];
 };
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { sensorKinds } from "../../greenhouse/sensors.js";
+import { logLevels } from "../../runtime/log-levels.js";
 import {
   brokerUrl,
   choice,
@@ -232,11 +233,7 @@ export const httpSection = z.union([z.literal(false), listener], {
 });
 
 export const logSection = section({
-  level: withDefault(
-    choice(["trace", "debug", "info", "warn", "error", "fatal"]),
-    "info",
-    "Least severity that is logged.",
-  ),
+  level: withDefault(choice(logLevels), "info", "Least severity that is logged."),
   format: withDefault(
     choice(["auto", "text", "json"]),
     "auto",
