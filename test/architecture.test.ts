@@ -38,9 +38,9 @@ const table: Readonly<Record<string, Row>> = {
     node: ["module", "os", "path", "tty"],
     folders: { cli: "all" },
   },
-  runtime: { npm: ["pino", "prom-client"], node: "any", folders: {} },
+  runtime: { npm: ["pino", "prom-client", "fastest-levenshtein"], node: "any", folders: {} },
   greenhouse: { node: [], folders: {} },
-  config: { npm: ["zod", "yaml", "fastest-levenshtein", "any-ascii"], node: "any", folders: core },
+  config: { npm: ["zod", "yaml", "any-ascii"], node: "any", folders: core },
   platform: { npm: ["undici", "ws"], node: "any", folders: { ...core, ...section } },
   journal: { npm: ["zod"], node: "any", folders: { ...core, ...section } },
   mqtt: { npm: ["mqtt", "ws"], node: "any", folders: { ...core, ...section } },
@@ -101,7 +101,7 @@ const table: Readonly<Record<string, Row>> = {
     node: [],
     folders: {
       ...core,
-      config: { files: ["schema.ts", "problem.ts"], typesOnly: false },
+      ...section,
       journal: { files: ["records.ts"], typesOnly: true },
     },
   },
@@ -119,7 +119,7 @@ const table: Readonly<Record<string, Row>> = {
     node: ["crypto"],
     folders: {
       ...core,
-      config: { files: ["schema.ts", "problem.ts"], typesOnly: false },
+      config: { files: ["schema.ts"], typesOnly: false },
       sync: { files: ["store.ts", "push-mirror.ts"], typesOnly: true },
       limits: "all",
       journal: "all",
@@ -133,7 +133,6 @@ const table: Readonly<Record<string, Row>> = {
     node: ["crypto"],
     folders: {
       ...core,
-      config: { files: ["problem.ts"], typesOnly: false },
       commands: { files: ["command.ts", "intake.ts", "payload.ts", "service.ts"], typesOnly: false },
       mqtt: { files: ["topics.ts", "outbox.ts", "connection/settings.ts"], typesOnly: false },
       sync: { files: ["store.ts"], typesOnly: true },

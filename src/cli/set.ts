@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { BridgeOptions } from "../bridge.js";
 import { commandDirectly } from "./direct-command.js";
-import { nearest } from "../config/problem.js";
+import { nearest } from "../runtime/similar-words.js";
 import { type Configuration, controllerTopicId } from "../config/schema.js";
 import { type CommandResult, isGood, resultSentence } from "../greenhouse/command/outcomes.js";
 import { addressPattern, type TargetKind, targetKinds } from "../greenhouse/model.js";

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { isPasswordHash } from "../runtime/passwords.js";
-import { atKey, type Finding, suggestion, when } from "./problem.js";
+import { atKey, type Finding, when } from "./problem.js";
+import { suggestion } from "../runtime/similar-words.js";
 import { fleetListener } from "./sections/bridge.js";
 import { plainPassword } from "./warnings.js";
 import { expecting } from "./values.js";

@@ -27,8 +27,8 @@ import {
   inBrief,
   inOrder,
   type Problem,
-  suggestion,
 } from "./problem.js";
+import { suggestion } from "../runtime/similar-words.js";
 import { fleetHttpSection, fleetPageDoubts, portOfFleet, soundFleetPage } from "./fleet-page.js";
 import { asDraft, sectionOf, textOf } from "./rules/draft.js";
 import { configurationSchema } from "./schema.js";

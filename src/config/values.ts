@@ -3,7 +3,7 @@ import { type ActuatorKind, kindRows } from "../greenhouse/actuator-kinds.js";
 import { addressPattern, deviceCodePattern } from "../greenhouse/model.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { durationPattern, formatDuration, parseDuration } from "../runtime/duration.js";
-import { suggestion } from "./problem.js";
+import { suggestion } from "../runtime/similar-words.js";
 
 /** The sentence of a value that is missing or is not what it should be. The value itself is never repeated. */
 export function expecting(what: string): z.core.$ZodErrorMap {

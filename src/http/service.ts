@@ -228,8 +228,8 @@ export class PageService {
   }
 
   /** What became of a command: told within its path, which a defect here must not end. */
-  phase(command: Command, phase: Phase): void {
-    this.faults.attempt(() => this.board.phase(command, phase));
+  phase(command: Command, phase: Phase, isNewest: boolean): void {
+    this.faults.attempt(() => this.board.phase(command, phase, isNewest));
   }
 
   result(result: CommandResult, about: ResultAddressee): void {

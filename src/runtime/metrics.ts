@@ -1,4 +1,4 @@
-import { AggregatorRegistry, Counter, Gauge, type Metric, Registry } from "prom-client";
+import { AggregatorRegistry, Counter, Gauge, type Metric, type Registry } from "prom-client";
 
 /* What is counted, as programs for monitoring read it. Everything is written by prom-client. */
 

@@ -1,6 +1,6 @@
 import type { Commander } from "../commands/commander.js";
 import type { LiveSettings } from "../config/live-settings.js";
-import { suggestion } from "../config/problem.js";
+import { suggestion } from "../runtime/similar-words.js";
 import { textOf } from "../greenhouse/actuator-kinds.js";
 import type { Via } from "../greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../greenhouse/events.js";

@@ -1,7 +1,8 @@
 import { type ActuatorKind, actuatorKinds, kindRows } from "../../greenhouse/actuator-kinds.js";
 import { digitsSent } from "../../greenhouse/command/setpoints.js";
 import { reservedControllerIds } from "../../greenhouse/topic-ids.js";
-import { atKey, atValue, type Finding, type Path, repeats, suggestion } from "../problem.js";
+import { atKey, atValue, type Finding, type Path, repeats } from "../problem.js";
+import { suggestion } from "../../runtime/similar-words.js";
 import { controllerTopicId } from "../schema.js";
 import { takesDegrees } from "../values.js";
 import { addedWords } from "./meanings.js";

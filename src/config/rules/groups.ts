@@ -8,7 +8,8 @@ import {
   type Scene,
   type GroupsAndScenes,
 } from "../../greenhouse/groups.js";
-import { atKey, atValue, type Finding, type Path, suggestion } from "../problem.js";
+import { atKey, atValue, type Finding, type Path } from "../problem.js";
+import { suggestion } from "../../runtime/similar-words.js";
 import type { Configuration } from "../schema.js";
 import { controllersIn } from "./controllers.js";
 import { asDraft, type Draft, isGiven, itemsOf, sectionOf, sectionsAt, textOf } from "./draft.js";

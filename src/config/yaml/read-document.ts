@@ -12,7 +12,8 @@ import {
 } from "yaml";
 import { z } from "zod";
 import { isPasswordHash } from "../../runtime/passwords.js";
-import { nearest, type Path } from "../problem.js";
+import type { Path } from "../problem.js";
+import { nearest } from "../../runtime/similar-words.js";
 import { rename, type Rename, type Renamed, renames } from "../renames.js";
 import { fieldFacts, typeFacts } from "../values.js";
 import { type ReferenceSources, resolveReference } from "./references.js";
