@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { unescape } from "node:querystring";
 import { z } from "zod";
-import { expecting } from "../config/values.js";
+import { expecting } from "../settings/values.js";
 import type { Role } from "../page/protocol.js";
 import type { Visitor } from "./access.js";
 import { type Answer, badRequest, inputOf, loginRequired } from "./answer.js";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { readPayload } from "../commands/payload.js";
-import { expecting, expectingOneOf } from "../config/values.js";
+import { expecting, expectingOneOf } from "../settings/values.js";
 import { outcomes } from "../greenhouse/command/outcomes.js";
 import type { GroupOrScene } from "../greenhouse/groups.js";
 import { commandOutcomes } from "../journal/records.js";

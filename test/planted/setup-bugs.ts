@@ -28,7 +28,7 @@ export const setupBugs: Readonly<Record<string, PlantedBug>> = {
     tests: "test/cli/chinese-sentences.test.ts",
   },
   places_are_told_with_their_problem: {
-    seam: "config/problem#toldProblem",
+    seam: "settings/problem#toldProblem",
     plant: `() => (problem, tell) => tell(formatProblem(problem))`,
     tests: "test/cli/chinese-sentences.test.ts",
   },

@@ -12,10 +12,18 @@ import { canStop } from "../../greenhouse/command/words.js";
 import { endingWords, isGuard } from "../../greenhouse/limits.js";
 import type { Configuration } from "../schema.js";
 import { controllersIn } from "./controllers.js";
-import { atKey, atValue, type Finding, type Path, when } from "../problem.js";
-import { takesDegrees } from "../values.js";
+import { atKey, atValue, type Finding, type Path, when } from "../../settings/problem.js";
+import { takesDegrees } from "../../settings/values.js";
 import { parseDuration, formatDuration } from "../../runtime/duration.js";
-import { type Draft, isGiven, itemsOf, numberOf, sectionOf, sectionsAt, textOf } from "./draft.js";
+import {
+  type Draft,
+  isGiven,
+  itemsOf,
+  numberOf,
+  sectionOf,
+  sectionsAt,
+  textOf,
+} from "../../settings/draft.js";
 
 /* Rules of `limits` and `weather`. A limit that could not do what it says is an error: a grower relies on it. */
 

@@ -19,7 +19,7 @@ import {
   whole,
   withDefault,
   writtenText,
-} from "../values.js";
+} from "../../settings/values.js";
 
 const port = () => whole(0, 65_535);
 

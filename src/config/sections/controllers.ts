@@ -27,7 +27,7 @@ import {
   whole,
   withDefault,
   writtenText,
-} from "../values.js";
+} from "../../settings/values.js";
 
 const wordKey = () =>
   text(

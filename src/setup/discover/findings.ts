@@ -1,5 +1,5 @@
 import { controllerTopicId } from "../../config/schema.js";
-import { takesDegrees } from "../../config/values.js";
+import { takesDegrees } from "../../settings/values.js";
 import {
   type ActuatorKind,
   decodeValue,

@@ -1,9 +1,9 @@
 import { parse } from "yaml";
 import { z } from "zod";
 import { findingsOf } from "../../config/load.js";
-import { type Finding, formatPath } from "../../config/problem.js";
+import { type Finding, formatPath } from "../../settings/problem.js";
 import { nearest, suggestion } from "../../runtime/similar-words.js";
-import { section } from "../../config/values.js";
+import { section } from "../../settings/values.js";
 import type { Language } from "../../greenhouse/labels.js";
 import { harmless } from "../discover/given-file.js";
 import { addressObjection, type Answers, isOpen, type Secret } from "./answers.js";

@@ -54,6 +54,15 @@ interface TypeFacts {
 export const fieldFacts = z.registry<FieldFacts>();
 export const typeFacts = z.registry<TypeFacts>();
 
+type DeepReadonly<T> = T extends (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
+    : T;
+
+/** What is read of a file that fits a schema. */
+export type Parsed<Schema extends z.ZodType> = DeepReadonly<z.output<Schema>>;
+
 /* The kinds of value a key can have. Every error sentence says what was expected in the words of the file. */
 
 export function named<T extends z.ZodType>(schema: T, name: string, written = false): T {
