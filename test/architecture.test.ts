@@ -73,6 +73,7 @@ const table: Readonly<Record<string, Row>> = {
     folders: {
       greenhouse: {
         files: [
+          "actuator-kinds.ts",
           "alarms.ts",
           "documents.ts",
           "model.ts",

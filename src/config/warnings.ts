@@ -1,3 +1,4 @@
+import { kindRows } from "../greenhouse/actuator-kinds.js";
 import { digitsSent } from "../greenhouse/command/setpoints.js";
 import { contradiction, contradictionRemedy, parameterGroup } from "../greenhouse/device-types.js";
 import { formatDuration } from "../runtime/duration.js";
@@ -68,8 +69,7 @@ export const curtainSentences = (
     Object.entries(ignore || !homeassistant.enabled ? {} : actuators).flatMap(
       ([id, { kind, ...actuator }]) => {
         const { as, inverted } = actuator.homeassistant;
-        const isCurtain = kind === "shade_curtain" || kind === "thermal_curtain";
-        if (!isCurtain || inverted !== undefined || as === "none") return [];
+        if (kindRows[kind].family !== "curtains" || inverted !== undefined || as === "none") return [];
         return [
           tell(
             `controllers.${code}.actuators.${id}: whether "open" draws this curtain aside or spreads it out is not known; watch one movement, then write homeassistant: { inverted: true } where it spreads out, else false`,

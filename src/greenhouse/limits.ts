@@ -22,9 +22,6 @@ export interface DegreeRange {
   readonly max: number;
 }
 
-/** Words of kinds with fixed values that end something; the local controller ends what it does itself. */
-export const endingWords: ReadonlySet<number | string> = new Set(["off", "close", "auto", "stop"]);
-
 /** What stays allowed; `stop` always is. */
 export interface Allowance {
   /** Command words of the kind. */

@@ -1,7 +1,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { wordLabel } from "../greenhouse/labels.js";
-import { endingWords } from "../greenhouse/limits.js";
+import { isEnding } from "../greenhouse/actuator-kinds.js";
 import { type CommandResult, isBad } from "../greenhouse/command/outcomes.js";
 import { bridge, withoutEmpty, newId, now, post, session } from "./live.js";
 import { actReason, Asking, Button, Field, type Lasting, LastingChoice, ownReason } from "./inputs.js";
@@ -319,7 +319,7 @@ function Confirm({ of, choice, submit, isHeld }: SendingProps<Commandable>) {
   const holds = useSignal<Lasting>("");
   const chosen = choice.value ?? "";
   // What ends something cannot end by itself.
-  const isEnd = endingWords.has(chosen);
+  const isEnd = isActuator(of) && isEnding(of.kind, String(chosen));
   const isOff = isHeld || !isAllowed(of, chosen);
   const what = isActuator(of) ? commandText(chosen) : `${chosen} ${of.unit ?? ""}`.trim();
   const times = () => ({ for: isEnd ? "" : lasts.value, hold: holds.value });

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { type ActuatorKind, kindRows } from "../greenhouse/actuator-kinds.js";
 import { addressPattern, deviceCodePattern } from "../greenhouse/model.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { durationPattern, formatDuration, parseDuration } from "../runtime/duration.js";
@@ -284,5 +283,3 @@ export function withDefault<T extends z.ZodType>(
   fieldFacts.add(field, { ...factsOf(description, more), default: value });
   return field;
 }
-
-export const takesDegrees = (kind: ActuatorKind): boolean => kindRows[kind].positionMode !== null;

@@ -1,10 +1,9 @@
-import { type ActuatorKind, actuatorKinds, kindRows } from "../../greenhouse/actuator-kinds.js";
+import { type ActuatorKind, actuatorKinds, kindRows, takesDegrees } from "../../greenhouse/actuator-kinds.js";
 import { digitsSent } from "../../greenhouse/command/setpoints.js";
 import { reservedControllerIds } from "../../greenhouse/topic-ids.js";
 import { atKey, atValue, type Finding, type Path, repeats } from "../../settings/problem.js";
 import { suggestion } from "../../runtime/similar-words.js";
 import { controllerTopicId } from "../schema.js";
-import { takesDegrees } from "../../settings/values.js";
 import { addedWords } from "./meanings.js";
 import {
   asDraft,

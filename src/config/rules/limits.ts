@@ -6,14 +6,15 @@ import {
   kindRows,
   stateOfWord,
   valueTable,
+  takesDegrees,
+  isEnding,
 } from "../../greenhouse/actuator-kinds.js";
 import { addedWords, readWords } from "./meanings.js";
 import { canStop } from "../../greenhouse/command/words.js";
-import { endingWords, isGuard } from "../../greenhouse/limits.js";
+import { isGuard } from "../../greenhouse/limits.js";
 import type { Configuration } from "../schema.js";
 import { controllersIn } from "./controllers.js";
 import { atKey, atValue, type Finding, type Path, when } from "../../settings/problem.js";
-import { takesDegrees } from "../../settings/values.js";
 import { parseDuration, formatDuration } from "../../runtime/duration.js";
 import {
   type Draft,
@@ -252,7 +253,7 @@ const durationAt = (section: Draft, key: string): number | null => parseDuration
 
 /** A lease must not end by starting something. What the configuration's own words do, only its writer knows. */
 const endsOf = ({ kind, words }: Limited): readonly string[] =>
-  kindRows[kind].configured ? words : words.filter((word) => endingWords.has(word));
+  kindRows[kind].configured ? words : words.filter((word) => isEnding(kind, word));
 
 /** What ends by itself needs a word to end with, which no guard forbids. */
 function leaseProblems(actuator: Limited): Finding[] {

@@ -7,10 +7,10 @@ import {
   spellingOf,
   stateOfWord,
   type ValueTable,
+  takesDegrees,
 } from "../../greenhouse/actuator-kinds.js";
 import { statusWords } from "../../greenhouse/fold-statuses.js";
 import { atKey, atValue, type Finding, type Path } from "../../settings/problem.js";
-import { takesDegrees } from "../../settings/values.js";
 import { type Draft, itemsOf, sectionOf, sectionsAt } from "../../settings/draft.js";
 
 /* What values mean, as the configuration adds to it: a value that is read may mean one word only. */

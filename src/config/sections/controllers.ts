@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type ActuatorKind, actuatorKinds, kindRows } from "../../greenhouse/actuator-kinds.js";
+import { type ActuatorKind, actuatorKinds, kindRows, takesDegrees } from "../../greenhouse/actuator-kinds.js";
 import { sensorKinds } from "../../greenhouse/sensors.js";
 import { limitsSection } from "./limits.js";
 import {
@@ -21,7 +21,6 @@ import {
   positive,
   required,
   section,
-  takesDegrees,
   text,
   topicId,
   whole,

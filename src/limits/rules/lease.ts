@@ -1,4 +1,4 @@
-import { defaultEndsWith, valueTable } from "../../greenhouse/actuator-kinds.js";
+import { defaultEndsWith, valueTable, isStart } from "../../greenhouse/actuator-kinds.js";
 import { isGood, type Refusal } from "../../greenhouse/command/outcomes.js";
 import type { TargetKind } from "../../greenhouse/model.js";
 import { canonical, type Wanted } from "../../greenhouse/command/words.js";
@@ -18,7 +18,7 @@ import {
   type Term,
 } from "./entry.js";
 import { sendDone } from "./guards.js";
-import { directionOf, isStart } from "./judge.js";
+import { directionOf } from "./judge.js";
 
 /*
  * For how long a command counts: a lease ends by itself, a hold keeps others off. Then what sending and ending a command does to the
@@ -80,7 +80,7 @@ function startMovement(
   endsAt: number,
 ): Moves {
   return {
-    starts: isStart(word) ? [...starts, { at: mono }].slice(-mostStarts) : starts,
+    starts: isStart(settings.kind, word) ? [...starts, { at: mono }].slice(-mostStarts) : starts,
     direction: directionOf(settings.kind, word, shown),
     endsAt,
   };
