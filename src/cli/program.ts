@@ -47,6 +47,7 @@ async function refuseUnknown(word: string | undefined, commands: readonly Comman
 const endings: Readonly<Record<string, number>> = {
   DirectoryInUse: 1,
   DataTooNew: 1,
+  DataTooOld: 1,
   BrokerStartError: 1,
   JournalUnreadable: 1,
   NotItsJournal: 1,

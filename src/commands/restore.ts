@@ -11,7 +11,7 @@ import { newestRecords, readRecentCommands } from "../journal/reader.js";
 import { type RecentCommand, undeliveredResults } from "../journal/recent.js";
 import {
   aboutKey,
-  type HistoryParts,
+  type Checkpoint,
   type JournalRecord,
   type OpenCommand,
   type RememberedLane,
@@ -35,7 +35,7 @@ function knownTarget(about: Target, store: GreenhouseStore): Known | null {
 type Limits = LimitsLeft["limits"];
 
 /** Every lane that an earlier run left something of, and the commands that it left open there, oldest first. */
-function* lanesLeft({ lanes, open }: Pick<HistoryParts, "lanes" | "open">, limits: Limits) {
+function* lanesLeft({ lanes, open }: Pick<Checkpoint, "lanes" | "open">, limits: Limits) {
   const all = new Map<string, { readonly lane: RememberedLane; readonly open: OpenCommand[] }>();
   for (const lane of lanes) all.set(aboutKey(lane), { lane, open: [] });
   for (const { now: entry } of limits.values()) {
@@ -54,7 +54,7 @@ function* lanesLeft({ lanes, open }: Pick<HistoryParts, "lanes" | "open">, limit
 
 /** The lanes as the book begins with them. */
 export function lanesFrom(
-  history: Pick<HistoryParts, "lanes" | "open">,
+  history: Pick<Checkpoint, "lanes" | "open">,
   limits: Limits,
   store: GreenhouseStore,
   clock: Pick<Clock, "now" | "monotonic">,

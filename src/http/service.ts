@@ -9,7 +9,7 @@ import type { Controller } from "../greenhouse/model.js";
 import type { GroupService } from "../groups/service.js";
 import {
   commandOutcomes,
-  type HistoryParts,
+  type Checkpoint,
   type JournalRecord,
   type RecordFilter,
 } from "../journal/records.js";
@@ -62,7 +62,7 @@ export interface PageSources {
   readonly weather: () => Weather;
   readonly journal: {
     onWritten(listener: (record: JournalRecord) => void): void;
-    history(): Pick<HistoryParts, "limits" | "alarms">;
+    history(): Pick<Checkpoint, "lanes" | "alarms">;
   };
   /** The newest records that match, newest last. */
   readonly past: (filter: RecordFilter & { readonly limit: number }) => Promise<readonly JournalRecord[]>;

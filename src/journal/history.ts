@@ -2,10 +2,9 @@ import type { Alarm } from "../greenhouse/limits.js";
 import {
   type About,
   aboutKey,
-  type Checkpoint,
   commandKey,
   type CommandTaken,
-  type HistoryParts,
+  type Checkpoint,
   type JournalRecord,
   type LaneMemory,
   type OpenCommand,
@@ -18,7 +17,6 @@ import {
   withoutMemory,
 } from "./records.js";
 import { setBounded } from "../runtime/table.js";
-import { EarlierHistory, limitsIn, type LimitsNow } from "./upgrade.js";
 
 const mostOpen = 1_000;
 const mostLanes = 5_000;
@@ -37,15 +35,13 @@ export class History {
   readonly #limited = new Map<string, RememberedLane>();
   readonly #alarms = new Map<string, Alarm>();
   #starts: readonly RecordedStart[] = [];
-  /** Until a file says what its lanes must remember; null from then on. */
-  #earlier: EarlierHistory | null = new EarlierHistory();
   /** Epoch ms of the newest record, by the clock that wrote it. */
   newestAt = 0;
 
   /** A copy that later records do not change. */
-  parts(): HistoryParts {
+  parts(): Checkpoint {
     return {
-      open: this.#allOpen(),
+      open: [...this.#open.values()],
       starts: this.#starts,
       lanes: this.#allLanes(),
       alarms: [...this.#alarms.values()],
@@ -53,23 +49,8 @@ export class History {
   }
 
   #allLanes(): readonly RememberedLane[] {
-    const earlier = this.#earlier?.lanes ?? [];
-    const all = new Map(earlier.map((lane) => [aboutKey(lane), lane]));
-    for (const [key, { memory, ...about }] of [...this.#lanes, ...this.#limited])
-      all.set(key, { ...about, memory: { ...all.get(key)?.memory, ...memory } });
-    const lanes = [...all.values()].filter(({ memory }) => !isNothing(memory));
-    const isLimited = ({ memory: { limits } }: RememberedLane) => Boolean(limits);
     // In the order in which they are taken up again.
-    return [...lanes.filter((lane) => !isLimited(lane)), ...lanes.filter(isLimited)];
-  }
-
-  /** Of a command of an earlier version this run may say more. */
-  #allOpen(): readonly OpenCommand[] {
-    if (this.#earlier === null) return [...this.#open.values()];
-    return this.#earlier.open.map((one) => {
-      const known = this.#open.get(commandKey(one.taken, one.taken.id));
-      return { ...known, taken: withoutMemory(one.taken), sent: known?.sent ?? one.sent };
-    });
+    return [...this.#lanes.values(), ...this.#limited.values()];
   }
 
   /** Whether a command was taken and has no result. */
@@ -82,16 +63,10 @@ export class History {
     return this.#open.get(commandKey(about, id))?.checked_under === kernel;
   }
 
-  /** Whether something was read, and from files of an earlier version alone. */
-  get isEarlier(): boolean {
-    return this.#earlier !== null && this.newestAt > 0;
-  }
-
   add(record: JournalRecord): void {
     const { type } = record;
     this.newestAt = Math.max(this.newestAt, Date.parse(record.at) || 0);
     this.#starts = startsAfter(this.#starts, record);
-    this.#earlier?.add(record);
     if (type === "command_taken") {
       // It is written again inside another record, where it must not look like the start of a line.
       const { type: first, ...stamped } = withoutMemory(record);
@@ -105,11 +80,6 @@ export class History {
     else if (type === "alarm_kept" && record.alarm !== null)
       setBounded(this.#alarms, record.name, record.alarm, mostAlarms);
     if ("memory" in record && record.memory !== undefined) this.#remember(record, record.memory);
-    // Up to format 2 limits had records of their own.
-    if (type === "limits_kept" || (type === "phase" && record.limits !== undefined)) {
-      const limits = limitsIn(record);
-      if (limits !== undefined) this.#limit(limits);
-    }
   }
 
   #addChecked(record: PhaseEntered): void {
@@ -125,17 +95,9 @@ export class History {
       if (command !== undefined) this.#open.set(commandKey(about, one.id), { ...command, sent: one });
     }
     const key = aboutKey(about);
-    this.#earlier?.forget(key);
     // What limits it is not in every record.
     const limits = this.#limited.get(key)?.memory.limits;
     this.#put({ ...wholeAbout(about), memory: { ...(limits && { limits }), ...memory } });
-  }
-
-  #limit({ controller, actuator, kept: limits }: LimitsNow): void {
-    const about = wholeAbout({ controller, actuator });
-    const key = aboutKey(about);
-    const { memory } = this.#lanes.get(key) ?? this.#limited.get(key) ?? {};
-    this.#put({ ...about, memory: { ...memory, limits } });
   }
 
   #put(lane: RememberedLane): void {
@@ -153,15 +115,13 @@ export class History {
     if (record.result.reason === "journal_unavailable" && !isSent) this.#open.delete(key);
   }
 
-  #restore({ open, starts, lanes, limits, alarms = [] }: Checkpoint): void {
+  #restore({ open, starts, lanes, alarms = [] }: Checkpoint): void {
     for (const map of [this.#open, this.#lanes, this.#limited, this.#alarms]) map.clear();
     for (const { sent = null, ...one } of open)
       this.#open.set(commandKey(one.taken, one.taken.id), { ...one, sent });
-    for (const lane of lanes ?? []) this.#put(lane);
-    for (const entry of limits ?? []) this.#limit(entry);
+    for (const lane of lanes) this.#put(lane);
     for (const alarm of alarms) this.#alarms.set(alarm.id, alarm);
     this.#starts = starts;
-    if (lanes !== undefined) this.#earlier = null;
   }
 }
 

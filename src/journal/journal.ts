@@ -4,7 +4,7 @@ import type { Logger } from "../runtime/log.js";
 import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import { openAtStart } from "./history.js";
 import { DirectoryInUse } from "./lock.js";
-import type { About, Durable, HistoryParts, JournalRecord, RecordBody, Stamp } from "./records.js";
+import type { About, Durable, Checkpoint, JournalRecord, RecordBody, Stamp } from "./records.js";
 import type { RetentionLimits } from "./retention.js";
 import { JournalUnreadable } from "./segments.js";
 import { type Draft, JournalWriter, type Written } from "./writer.js";
@@ -166,7 +166,7 @@ export class Journal {
   }
 
   /** What earlier runs and this one left open; as of the last readable record. */
-  history(): HistoryParts {
+  history(): Checkpoint {
     const { open, ...parts } = this.#writer.history.parts();
     return { ...parts, open: openAtStart(open, this.#kernel) };
   }

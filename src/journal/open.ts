@@ -34,6 +34,18 @@ class DataTooNew extends Error {
   }
 }
 
+/** Written by a version before the first release: its records do not say what this version has to remember. */
+class DataTooOld extends Error {
+  override name = "DataTooOld" as const;
+
+  constructor(directory: string, format: number) {
+    super(
+      `The data directory ${directory} was written by a version before the first release (format ${format}; this one knows ${dataFormat}). ` +
+        "Nothing in it was changed. Move it away, and the bridge begins with an empty one.",
+    );
+  }
+}
+
 /** The format that a directory is in: a text that is no number, such as one that a power cut tore, tells nothing. */
 async function formatOf(directory: string): Promise<number | null> {
   try {
@@ -48,15 +60,17 @@ async function formatOf(directory: string): Promise<number | null> {
 export const isOfThisFormat = async (directory: string): Promise<boolean> =>
   (await formatOf(directory)) === dataFormat;
 
-/** Rejects with DataTooNew where a newer version has written; else says in the directory which format it is in now. */
+/** Rejects where another format is in the directory; says in it which format it is in where nothing does. */
 export async function claimFormat(directory: string): Promise<void> {
   const format = await formatOf(directory);
   if (format !== null && format > dataFormat) throw new DataTooNew(directory, format);
+  if (format !== null && format < dataFormat) throw new DataTooOld(directory, format);
   if (format !== dataFormat) await replaceFile(join(directory, formatName), `${dataFormat}\n`);
 }
 
 /** Trying again would not help. */
-const isFinal = (error: unknown): boolean => error instanceof DataTooNew || error instanceof NotItsJournal;
+const isFinal = (error: unknown): boolean =>
+  error instanceof DataTooNew || error instanceof DataTooOld || error instanceof NotItsJournal;
 
 /** Makes the data directory this bridge's own. */
 async function claim(dataDir: string, lock: DirectoryLock): Promise<void> {
@@ -89,7 +103,7 @@ const originalRetryMs = 1_000;
 
 /**
  * Locks the data directory and opens the journal in it. Rejects with DirectoryInUse when another bridge works there, and with
- * DataTooNew when a newer version wrote in it; a directory that cannot be written gives a journal that is unavailable, so
+ * DataTooNew or DataTooOld when another format is in it; a directory that cannot be written gives a journal that is unavailable, so
  * that mirroring goes on; it comes back only when the directory is locked.
  */
 export async function openJournal({ dataDir, clock, log, original }: Opening): Promise<OpenJournal> {

@@ -1,13 +1,7 @@
 import type { Clock } from "../runtime/clock.js";
 import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import { type RecentCommand, RecentCommands } from "./recent.js";
-import {
-  type HistoryParts,
-  type JournalRecord,
-  matches,
-  type RecordFilter,
-  withoutMemory,
-} from "./records.js";
+import { type Checkpoint, type JournalRecord, matches, type RecordFilter, withoutMemory } from "./records.js";
 import { isWanted, Timeline, type TimelineEntry, type TimelineFilter } from "./timeline.js";
 import { scanJournal } from "./retention.js";
 import { fileProblem, type Line, listSegments, readLines, type SegmentName } from "./segments.js";
@@ -101,7 +95,7 @@ export const journalReader = (directory: string) => ({
 export async function readHistory(
   directory: string,
   files: FileSystem = nodeFileSystem,
-): Promise<HistoryParts> {
+): Promise<Checkpoint> {
   return (await scanJournal(files, directory)).history.parts();
 }
 

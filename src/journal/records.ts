@@ -78,8 +78,6 @@ const schema = {
     phase: as<"waiting" | "checking" | "sending" | "confirming" | "done">(text),
     /** With `checking`: the kernel's id of this start of the machine. */
     kernel: text.optional(),
-    /** With `sending`, up to format 2: what limits the actuator once that is sent. */
-    limits: anything<KeptLimits>().optional(),
   },
   /** A POST has begun; `attempt` counts from 1. */
   step_sent: {
@@ -142,8 +140,6 @@ const schema = {
     by: textOrNull,
     via: anything<Via>(),
   },
-  /** Up to format 2: what limits an actuator, as a whole each time it changes otherwise; null for nothing any more. */
-  limits_kept: { controller: text, actuator: text, kept: anything<KeptLimits | null>() },
   /** An alarm as it is now; null once it is forgotten. */
   alarm_kept: { name: text, alarm: anything<Alarm | null>() },
   /** Every result up to this sequence number has reached the broker. */
@@ -179,10 +175,7 @@ const schema = {
     open: list<OpenCommand>(),
     /** Newest last, at most 20. */
     starts: list<RecordedStart>(),
-    /** Absent in files of earlier versions, which said it otherwise (`upgrade.ts`). */
-    lanes: anything<readonly RememberedLane[]>().optional(),
-    /** Up to format 2, since when the lanes have them. */
-    limits: anything<readonly LimitsEntry[]>().optional(),
+    lanes: list<RememberedLane>(),
     /** Absent in files of earlier versions. */
     alarms: anything<readonly Alarm[]>().optional(),
   },
@@ -363,7 +356,6 @@ export interface RecordedStart {
 }
 
 export type Checkpoint = Fields<(typeof schema)["carried"]>;
-export type HistoryParts = Checkpoint & { readonly lanes: readonly RememberedLane[] };
 
 const linesOf = new Map<unknown, z.ZodType>(
   Object.entries(schema).map(([type, fields]) => [type, z.object({ ...stamp, ...fields })]),

@@ -1,5 +1,6 @@
 import { type Alarm, wholeController } from "../greenhouse/limits.js";
 import {
+  type About,
   type Checkpoint,
   commandOutcomes,
   type JournalRecord,
@@ -8,7 +9,6 @@ import {
   type Stamp,
   withoutMemory,
 } from "./records.js";
-import { limitsCarried, limitsIn, type LimitsNow } from "./upgrade.js";
 
 /*
  * One timeline of a house out of the journal's records. What was commanded, who logged in and what the program did stands there as
@@ -95,7 +95,7 @@ const iso = (at: number | null | undefined): string | null =>
 
 type Difference = Partial<Happened> & Pick<Happened, "type">;
 
-type AtFirst = Pick<Checkpoint, "lanes" | "limits" | "alarms">;
+type AtFirst = Pick<Checkpoint, "lanes" | "alarms">;
 
 /** Folds records in their order. */
 export class Timeline {
@@ -106,11 +106,11 @@ export class Timeline {
     if (history) this.#begin(history);
   }
 
-  #begin({ alarms = [], ...carried }: AtFirst): void {
+  #begin({ lanes, alarms = [] }: AtFirst): void {
     this.#limits.clear();
     this.#alarms.clear();
-    for (const { controller, actuator, kept } of limitsCarried(carried))
-      this.#limits.set(keyOf(controller, actuator), kept);
+    for (const { controller, actuator, memory } of lanes)
+      if (memory.limits) this.#limits.set(keyOf(controller, actuator), memory.limits);
     for (const alarm of alarms) this.#alarms.set(alarm.id, alarm);
   }
 
@@ -121,11 +121,16 @@ export class Timeline {
     if (record.type === "freed") return this.#entryOfFreed(record);
     if (record.type === "alarm_kept") return this.#alarm(record, record.name, record.alarm ?? null);
     if (record.type === "carried") this.#begin(record);
-    const kept = limitsIn(record);
-    return kept === undefined ? [] : this.#limitsOf(record, kept);
+    // A record without them leaves them as they are.
+    if (!("memory" in record) || record.memory?.limits === undefined) return [];
+    return this.#limitsOf(record, record, record.memory.limits);
   }
 
-  #limitsOf(stamp: Stamp, { controller, actuator, kept }: LimitsNow): readonly TimelineEntry[] {
+  #limitsOf(
+    stamp: Stamp,
+    { controller, actuator }: About,
+    kept: KeptLimits | null,
+  ): readonly TimelineEntry[] {
     const key = keyOf(controller, actuator);
     const before = this.#limits.get(key) ?? null;
     this.#limits.set(key, kept);

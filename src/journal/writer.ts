@@ -231,8 +231,6 @@ export class JournalWriter {
       this.history = scan.history;
       this.#newest = scan.newest ?? nothingFound;
     }
-    // From the first record on this version says itself what must be remembered.
-    this.#beginNew ||= !isBehind && scan.history.isEarlier;
     this.unreadable = scan.segments.reduce((sum, segment) => sum + segment.unreadable, 0);
     if (barred !== null) throw barred;
     const { current, truncatedBytes, corruptFiles } = await repairJournal(files, this.#directory, scan);

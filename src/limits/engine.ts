@@ -1,6 +1,6 @@
 import type { Restrictions } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
-import type { HistoryParts } from "../journal/records.js";
+import type { Checkpoint } from "../journal/records.js";
 import { Rest, TooLate, within } from "../runtime/clock.js";
 import { entriesOf, type LimitsLeft, limitsLeft, startAt } from "./left.js";
 import type { EnginePorts } from "./ports.js";
@@ -197,7 +197,7 @@ export class LimitEngine {
   }
 
   /** What an earlier run left, for the book to begin with. */
-  limitsLeft(history: HistoryParts, newestAt: number, isOfCluster = false): LimitsLeft {
+  limitsLeft(history: Checkpoint, newestAt: number, isOfCluster = false): LimitsLeft {
     const { clock, store } = this.#ports;
     const at = startAt(clock.now(), newestAt, isOfCluster);
     const start = { at, mono: clock.monotonic(), newestAt };

@@ -2,7 +2,7 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import { wholeController } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
-import type { HistoryParts, KeptLease, LimitsEntry } from "../journal/records.js";
+import type { Checkpoint, KeptLease, LimitsEntry } from "../journal/records.js";
 import { trustedSkewMs } from "../runtime/clock.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import { overrunEvent } from "./events.js";
@@ -76,7 +76,7 @@ export function startAt(now: number, newestAt: number, isOfCluster: boolean): nu
 
 /** `present` is what limits every configured actuator before anything happened there. */
 export function limitsLeft(
-  history: Pick<HistoryParts, "open" | "lanes">,
+  history: Pick<Checkpoint, "open" | "lanes">,
   start: Start,
   present: ReadonlyMap<string, Entry>,
   store: Pick<GreenhouseStore, "get">,

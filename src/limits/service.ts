@@ -1,7 +1,7 @@
 import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { WeatherShown } from "../greenhouse/limits.js";
-import type { HistoryParts } from "../journal/records.js";
+import type { Checkpoint } from "../journal/records.js";
 import { AlarmStore, bridgeItself, type WatchedFacts } from "./alarm-store.js";
 import { LimitEngine, type ReceivedWeather } from "./engine.js";
 import type { LimitsLeft } from "./left.js";
@@ -16,7 +16,7 @@ interface LimitPorts extends Pick<
   readonly journal: EnginePorts["journal"] & {
     state(): { readonly reason: string | null };
     facts(): { readonly unreadable: number };
-    history(): HistoryParts;
+    history(): Checkpoint;
     readonly readProblem: Error | null;
     readonly newestAt: number;
   };

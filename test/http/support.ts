@@ -210,7 +210,10 @@ export function emptyService(
     },
     kinds: () => [],
     metrics: { registry: upAlone, note: () => undefined },
-    ...{ journal: { onWritten: () => undefined, history: () => ({}) }, past: () => Promise.resolve([]) },
+    ...{
+      journal: { onWritten: () => undefined, history: () => ({ lanes: [] }) },
+      past: () => Promise.resolve([]),
+    },
     timeline: () => Promise.resolve([]),
     ...{ submit: () => ({ id: "", isTaken: false }), ask: () => Promise.resolve(null), alarms: () => [] },
     groups: noGroups,

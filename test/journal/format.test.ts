@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openJournal } from "../../src/journal/open.js";
@@ -24,10 +24,20 @@ describe("the format of a data directory", () => {
         `The data directory ${directory} was written by a newer version of the program (format ${text.trim()}; this one knows up to 3).`,
       );
       expect(await readFile(join(directory, "format"), "utf8")).toBe(text);
-      await writeFile(join(directory, "format"), "1\n");
+      await writeFile(join(directory, "format"), "3\n");
       await (await open(directory)).close();
     },
   );
+
+  it("that is older than the first release keeps it from starting, and nothing is changed", async () => {
+    const directory = await tempDirectory();
+    await writeFile(join(directory, "format"), "2\n");
+    await expect(open(directory)).rejects.toThrow(
+      `The data directory ${directory} was written by a version before the first release (format 2; this one knows 3). Nothing in it was changed.`,
+    );
+    expect(await readdir(directory)).toEqual(["format"]);
+    expect(await readFile(join(directory, "format"), "utf8")).toBe("2\n");
+  });
 
   it.each(["", "1", "one\n", "\0\0"])("that cannot be read keeps nobody from starting: %j", async (text) => {
     const directory = await tempDirectory();

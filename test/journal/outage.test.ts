@@ -289,7 +289,7 @@ describe("a file of the journal that cannot be read", () => {
 
   it("older than all that a start needs leaves the journal available; who reads it is told which it is", async () => {
     const directory = await withDirectoryAs(nameOf(1));
-    const carried = { type: "carried", open: [], unread: [], problems: [], starts: [] } as const;
+    const carried = { type: "carried", open: [], lanes: [], starts: [] } as const;
     const records = stamped([carried, ended("a")], { from: 7 });
     await writeFile(join(directory, nameOf(7)), Buffer.concat(records.map(encodeLine)));
     const journal = await openJournal(directory);

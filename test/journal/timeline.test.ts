@@ -128,28 +128,6 @@ describe("the timeline of a house", () => {
     expect(told([at({ lock }), at(null)], new Timeline({ lanes, alarms: [] }))).toEqual(["lock unlocked"]);
   });
 
-  it("tells the same of what a version up to format 2 wrote, which had records of limits alone", () => {
-    const about = { controller: "GH-1", actuator: "roof" };
-    const kept = { ...nothing, lock };
-    const carried: RecordBody = {
-      ...{ type: "carried", open: [], lanes: [], starts: [], alarms: [] },
-      limits: [{ ...about, kept }],
-    };
-    const memory = { unread: true } as const;
-    const sending: RecordBody = {
-      ...{ type: "phase", ...about, id: "a", phase: "sending", memory },
-      limits: { ...kept, hold },
-    };
-    expect(
-      told([
-        carried,
-        sending,
-        { type: "lane", ...about, memory },
-        { type: "limits_kept", ...about, kept: null },
-      ]),
-    ).toEqual(["hold held anna", "lock unlocked", "hold hold_ended"]);
-  });
-
   it("is read from the newest file back, by kind, controller and time, with all that one record says", async () => {
     const directory = await tempDirectory();
     const records = stamped([

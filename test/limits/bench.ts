@@ -3,8 +3,7 @@ import type { Guard, Limits } from "../../src/greenhouse/limits.js";
 import { laneKey } from "../../src/commands/book.js";
 import { lanesFrom } from "../../src/commands/restore.js";
 import { History } from "../../src/journal/history.js";
-import type { HistoryParts, JournalRecord, KeptLimits, RecordBody } from "../../src/journal/records.js";
-import { limitsIn } from "../../src/journal/upgrade.js";
+import type { Checkpoint, JournalRecord, KeptLimits, RecordBody } from "../../src/journal/records.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import { CommandBench, type CommandBenchOptions } from "../support/command-bench.js";
 
@@ -44,7 +43,7 @@ const nothingKept: KeptLimits = {
 };
 
 /** What the journal has of an earlier run. */
-export const historyOf = (actuator: string, kept: Partial<KeptLimits>): HistoryParts => ({
+export const historyOf = (actuator: string, kept: Partial<KeptLimits>): Checkpoint => ({
   ...{ open: [], starts: [], alarms: [] },
   lanes: [
     {
@@ -57,7 +56,7 @@ export const historyOf = (actuator: string, kept: Partial<KeptLimits>): HistoryP
 /** As a start begins; what of it is lost. */
 export function takeUp(
   one: CommandBench,
-  history: HistoryParts,
+  history: Checkpoint,
   newestAt = one.clock.now(),
   isOfCluster = false,
 ) {
@@ -125,12 +124,12 @@ export const lockOf = (one: CommandBench) => ({
 /** What the disk has of an actuator's limits, newest last. */
 export const keptIn = (records: readonly RecordBody[]): readonly (KeptLimits | null)[] =>
   stamped(records).flatMap((record) => {
-    const limited = limitsIn(record);
-    return limited === undefined ? [] : [limited.kept];
+    const limits = "memory" in record ? record.memory?.limits : undefined;
+    return limits === undefined ? [] : [limits];
   });
 
 /** As the next start reads the journal. */
-export function nextStart(records: readonly RecordBody[]): HistoryParts {
+export function nextStart(records: readonly RecordBody[]): Checkpoint {
   const history = new History();
   const head: RecordBody = { type: "carried", open: [], starts: [], lanes: [] };
   for (const record of stamped([head, ...records])) history.add(record);

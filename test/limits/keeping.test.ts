@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PlatformError } from "../../src/greenhouse/ports.js";
 import { stepsOf } from "../../src/greenhouse/command/plan.js";
-import type { HistoryParts, KeptLimits } from "../../src/journal/records.js";
+import type { Checkpoint, KeptLimits } from "../../src/journal/records.js";
 import { clientStatus } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";
 import { lock, unlock } from "../../src/status/requests.js";
@@ -393,7 +393,7 @@ describe("a lock of a whole controller", () => {
     };
   };
   /** What the journal has at the end of that run. */
-  const left = (...runs: readonly CommandBench[]): HistoryParts =>
+  const left = (...runs: readonly CommandBench[]): Checkpoint =>
     nextStart(runs.flatMap(({ records }) => records));
   const next = async (ids: readonly string[], ...runs: readonly CommandBench[]) => {
     const actuators = ids.map((id, place) => skylight({ id, address: String(101 + place) }));

@@ -513,6 +513,10 @@ export const resultPairs: readonly Pair[] = [
   ],
   ["the lock {} keeps changing hands; try again", "锁文件 {1} 不断易手；请再试"],
   [
+    "The data directory {} was written by a version before the first release (format {}; this one knows {}). Nothing in it was changed. Move it away, and the bridge begins with an empty one.",
+    "数据目录 {1} 由首次发布之前的版本写入（格式 {2}；本版本的格式是 {3}）。其中没有任何改动。请把它移走，网桥会从空目录开始。",
+  ],
+  [
     "The data directory {} was written by a newer version of the program (format {}; this one knows up to {}). Start that version again, or put back the backup that was made before the upgrade.",
     "数据目录 {1} 由更新的版本写入（格式 {2}；此版本最多认识 {3}）。请重新使用那个版本，或恢复升级前的备份。",
   ],
