@@ -81,7 +81,7 @@ export const text = z.string({ error: expecting("a text") });
 /** Whoever watches the program asks for these, and is answered however much else is asked. */
 export const isProbe = (path: string): boolean => ["/livez", "/healthz", "/readyz"].includes(path);
 
-export const plainText = (body: string, version = ""): Answer => ({
+const plainText = (body: string, version = ""): Answer => ({
   status: 200,
   body: `${body}\n`,
   headers: { "content-type": `text/plain; ${version}charset=utf-8` },
