@@ -455,7 +455,7 @@ function addLimits(add: Add): void {
       name,
       description,
       examples,
-      lazily(async () => (await import("./limits.js")).limit(name)),
+      lazily(async () => (await import("./limit-requests.js")).limit(name)),
       name === "lock" ? notSafety : "",
     )
       .argument("<controller>", "topic id or device code")
@@ -480,7 +480,7 @@ function addLimits(add: Add): void {
       "greenhouse2mqtt alarms --acknowledge guard_blind.gh-0001.left_skylight",
       "greenhouse2mqtt alarms --acknowledge all",
     ],
-    lazily(async () => (await import("./limits.js")).alarms),
+    lazily(async () => (await import("./limit-requests.js")).alarms),
   )
     .option("--json", "one object a line")
     .option("--acknowledge <alarm>", "say that you have seen this one, or all, which clears nothing")
@@ -502,6 +502,6 @@ function addIntegration(add: Add): void {
     "notify",
     "try how alarms reach people: one message through each way of `notify`",
     ["greenhouse2mqtt notify --test"],
-    lazily(async () => (await import("./limits.js")).notify),
+    lazily(async () => (await import("./limit-requests.js")).notify),
   ).option("--test", "send it; works beside a running bridge, and without one");
 }

@@ -9,7 +9,7 @@ import { atValue } from "../settings/problem.js";
 import { jsonSchema } from "../config/schema.js";
 import { zoneProblem } from "../settings/values.js";
 import { groupSentences } from "../config/rules/groups.js";
-import { limitSentences } from "../config/rules/limits.js";
+import { limitSentences } from "../config/rules/limit-rules.js";
 import { costSentence, curtainSentences, sparkplugSentences } from "../config/warnings.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
 import { GoneAway, inLanguage, terminalDialogue, usualBrokers } from "../setup/init/questions.js";

@@ -34,7 +34,7 @@ import {
 import type { Addressed, Command, Resting, Target } from "./command.js";
 import type { Read } from "./confirm.js";
 import { type Ending, spell } from "./endings.js";
-import { limitsAfterForeignMove } from "./limits.js";
+import { limitsAfterForeignMove } from "./lane-limits.js";
 
 /*
  * What follows from the end of a command: an event with what to check, the problem of its target, and what later reads show: somebody

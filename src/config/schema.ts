@@ -19,7 +19,7 @@ import {
   scenesSection,
 } from "./sections/controllers.js";
 import { clusterSection } from "./sections/cluster.js";
-import { weatherSection } from "./sections/limits.js";
+import { weatherSection } from "./sections/limits-section.js";
 import { notifySection } from "../notify/section.js";
 import { platformSection } from "./sections/platform.js";
 import {

@@ -5,7 +5,7 @@ import { formatDuration } from "../runtime/duration.js";
 import { isPasswordHash } from "../runtime/passwords.js";
 import { isLoopback } from "../runtime/sockets.js";
 import { notifyDoubts } from "../notify/check.js";
-import { ageDoubts, leadInDoubts, runningDoubts } from "./rules/limits.js";
+import { ageDoubts, leadInDoubts, runningDoubts } from "./rules/limit-rules.js";
 import { atKey, atValue, type Finding, when } from "../settings/problem.js";
 import type { Configuration, ControllerConfiguration } from "./schema.js";
 

@@ -23,7 +23,7 @@ export const setupBugs: Readonly<Record<string, PlantedBug>> = {
     tests: "test/http/entrance.test.ts",
   },
   limits_are_told_as_one_text: {
-    seam: "config/rules/limits#guardText",
+    seam: "config/rules/limit-rules#guardText",
     plant: `(original) => (name, guard, hasStop, tell) => tell(original(name, guard, hasStop, (text) => text))`,
     tests: "test/cli/chinese-sentences.test.ts",
   },

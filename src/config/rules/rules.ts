@@ -18,7 +18,7 @@ import {
   sendableLimits,
 } from "./controllers.js";
 import { soundGroups } from "./groups.js";
-import { foreignWeather, soundLimits } from "./limits.js";
+import { foreignWeather, soundLimits } from "./limit-rules.js";
 import { distinctMeanings, distinctStatusReads } from "./meanings.js";
 import {
   asDraft,
