@@ -41,10 +41,10 @@ export function commandedControllers() {
 const nextSlot = (began) => wait(slotMs - ((performance.now() - began) % slotMs));
 
 /** Publishes the command of this turn below `base`; ms until its POST arrived. */
-async function once(who, { child, platform, sender, base }, turn) {
+async function once(who, { child, platform, sender, base, code: of = code }, turn) {
   const arrived = new Promise((resolve) => (platform.posted = resolve));
   const began = performance.now();
-  sender.publish(`${base}/${code.toLowerCase()}/actuator/a${addressOf(turn)}/set`, commandOf(turn), 1);
+  sender.publish(`${base}/${of.toLowerCase()}/actuator/a${addressOf(turn)}/set`, commandOf(turn), 1);
   const post = await Promise.race([arrived, wait(answerMs, null)]);
   mustLive(child);
   if (post === null) throw new Error(`${who}: command ${turn} made no POST within ${answerMs / 1000} s`);

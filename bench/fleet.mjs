@@ -1,7 +1,10 @@
 // node bench/fleet.mjs [accounts ...]   (default: 50 200)
-// A fleet of accounts with 5 controllers of 12 sensors each, read once a minute: time until all are online, memory, processor.
+// A fleet of accounts with 5 controllers of 12 sensors each, read once a minute, announced to Home Assistant: time until all are read,
+// memory, processor, and the same after a restart of the broker, which keeps what is retained.
 // One account more has a platform that takes commands: from a set to its POST there, beside a bridge of one account alone.
-// The page is served; BENCH_PAGE=off leaves it out. A person reads the figures.
+// BENCH_HOMEASSISTANT=off: nothing is announced. BENCH_LOGIN=one: all accounts share one login, and so one list of all controllers,
+// of which each mirrors its own. BENCH_PAGE=off: no page. BENCH_PROFILE=folder: profiles of the processor. BENCH_SECONDS: how long the
+// processor is counted at rest. A person reads the figures.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -9,6 +12,7 @@ import {
   cpuSeconds,
   here,
   memoryAfterGc,
+  mustLive,
   nodeFlagsForMemory,
   residentMb,
   start,
@@ -16,6 +20,7 @@ import {
   stopAll,
   workFolder,
 } from "./processes.mjs";
+import { codeOf } from "./account.mjs";
 import { code, commandedControllers, startBridgeSide, timeSets, weather } from "./commands.mjs";
 import { percentile } from "./figures.mjs";
 import { startRegisterPlatform } from "./register-platform.mjs";
@@ -24,27 +29,44 @@ import { Counter } from "./wire.mjs";
 
 const controllers = 5;
 const secondsOfCpu = Number(process.env.BENCH_SECONDS ?? 60);
+/** After its first poll a sensor is due between half an interval and one and a half. */
+const settleMs = Number(process.env.BENCH_SETTLE_SECONDS ?? 90) * 1_000;
+const longestMs = Number(process.env.BENCH_LONGEST_SECONDS ?? 300) * 1_000;
+const isAnnounced = process.env.BENCH_HOMEASSISTANT !== "off";
+const hasOneLogin = process.env.BENCH_LOGIN === "one";
 const program = process.env.GREENHOUSE2MQTT_DIST ?? here("../dist/main.js");
+const commandedCode = "GH-COMMANDED";
+
+/** Of one login for all, each account names its own of the list. */
+function accountOf(at) {
+  const platform = { token: hasOneLogin ? "token-0" : `token-${at}`, requests_per_minute: 0 };
+  if (!hasOneLogin) return { platform };
+  const own = Array.from({ length: controllers }, (_, n) => [codeOf(at * controllers + n), {}]);
+  return { platform, mirror: "listed", controllers: Object.fromEntries(own) };
+}
 
 function writeFleet(folder, count, { platform, taking, broker, pagePort }) {
   mkdirSync(join(folder, "accounts"), { recursive: true });
   const defaults = {
     platform: { business_url: platform.url, realtime_url: platform.url, push: { enabled: false } },
     mqtt: { url: `mqtt://127.0.0.1:${broker.port}` },
-    homeassistant: { enabled: false },
+    homeassistant: { enabled: isAnnounced },
   };
-  const page = process.env.BENCH_PAGE === "off" ? {} : { http: { port: pagePort } };
-  const fleet = { defaults, platform: { requests_per_minute: 0 }, ...page };
+  const fleet = {
+    defaults,
+    platform: { requests_per_minute: 0 },
+    ...(pagePort && { http: { port: pagePort } }),
+  };
   writeFileSync(join(folder, "fleet.yaml"), JSON.stringify(fleet), { mode: 0o600 });
-  for (let at = 0; at < count; at += 1) {
-    const account = { platform: { token: `token-${at}`, requests_per_minute: 0 } };
-    writeFileSync(join(folder, "accounts", `site-${at}.yaml`), JSON.stringify(account), { mode: 0o600 });
-  }
+  for (let at = 0; at < count; at += 1)
+    writeFileSync(join(folder, "accounts", `site-${at}.yaml`), JSON.stringify(accountOf(at)), {
+      mode: 0o600,
+    });
   const never = "24h";
   const commanded = {
     platform: { business_url: taking.url, realtime_url: taking.url, token: "bench", requests_per_minute: 0 },
     polling: { controllers: never, sensors: never, running_status: never, actuators: never },
-    controllers: commandedControllers(),
+    controllers: { [commandedCode]: commandedControllers()[code] },
     weather,
   };
   writeFileSync(join(folder, "accounts", "commanded.yaml"), JSON.stringify(commanded), { mode: 0o600 });
@@ -55,56 +77,139 @@ function online(folder) {
   try {
     const { accounts } = JSON.parse(readFileSync(join(folder, "data", "fleet-status.json"), "utf8"));
     return Object.values(accounts).filter(
-      (one) => one.platform === "online" && one.broker === "online" && one.controllers > 0,
+      (one) => one.platform === "online" && one.broker === "online" && one.online > 0,
     ).length;
   } catch {
     return 0;
   }
 }
 
-async function measure(count) {
-  const folder = join(workFolder, `fleet-${count}`);
-  const [broker, platform] = await Promise.all([startBroker(), startPlatform(controllers)]);
-  const taking = await startRegisterPlatform(code);
-  writeFleet(folder, count, { platform, taking, broker, pagePort: await freePort() });
-  const startedAt = performance.now();
-  const args = [...nodeFlagsForMemory, program, "fleet", "-c", join(folder, "fleet.yaml")];
-  const fleet = start(process.execPath, args, { measured: true });
-  while (online(folder) <= count) {
-    if (performance.now() - startedAt > 300_000)
-      throw new Error(`only ${online(folder)} of ${count} came online`);
-    await wait(500);
+/** What the links of all accounts have received, and how many of them were lost; null without a page. */
+async function linksOf(pagePort) {
+  if (pagePort === undefined) return null;
+  const page = await (await fetch(`http://127.0.0.1:${pagePort}/metrics`)).text();
+  const sum = (name) => {
+    const samples = page.matchAll(new RegExp(`^greenhouse2mqtt_${name}\\{[^}]*\\} (\\S+)$`, "gm"));
+    return [...samples].reduce((all, [, value]) => all + Number(value), 0);
+  };
+  return { received: sum("messages_received_total"), lost: sum("broker_disconnects_total") };
+}
+
+/** Seconds until each controller has shown a good reading and all accounts are online, and the processor's until then. */
+async function untilAllRead(fleet, { folder, count, broker, began }) {
+  const before = fleet.cpuAtBegin ?? 0;
+  const read = new Set();
+  const readings = await Counter.open(broker.port, ["greenhouse/+/+/sensor/co2/json"]);
+  readings.onMessage = (topic, payload) => {
+    if (payload.includes('"good"')) read.add(topic);
+  };
+  const isDone = () => read.size >= count * controllers && online(folder) > count;
+  while (!isDone() && performance.now() - began < longestMs) {
+    mustLive(fleet);
+    await wait(250);
   }
-  const onlineS = (performance.now() - startedAt) / 1_000;
-  // After its first poll a sensor is due between half an interval and one and a half.
-  await wait(90_000);
+  readings.close();
+  const seconds = isDone() ? (performance.now() - began) / 1_000 : null;
+  return { seconds, read: read.size, online: online(folder), cpu: cpuSeconds(fleet) - before };
+}
+
+async function cpuPercent(fleet) {
   const before = cpuSeconds(fleet);
   await wait(secondsOfCpu * 1_000);
-  const cpu = ((cpuSeconds(fleet) - before) / secondsOfCpu) * 100;
-  const resident = residentMb(fleet);
+  return ((cpuSeconds(fleet) - before) / secondsOfCpu) * 100;
+}
+
+async function measureSets(fleet, taking, broker) {
   const sender = await Counter.open(broker.port, ["none"]);
   sender.publish("weather/wind", "3", 1);
   const alone = await startBridgeSide(broker, sender, false);
+  const base = `greenhouse/commanded`;
   const sets = await timeSets(
-    { fleet: { child: fleet, platform: taking, sender, base: "greenhouse/commanded" }, alone },
+    { fleet: { child: fleet, platform: taking, sender, base, code: commandedCode }, alone },
     240,
   );
-  const { rss, heap } = await memoryAfterGc(fleet);
-  await Promise.all([stop(fleet), stop(alone.child)]);
-  await Promise.all([platform.stop(), broker.stop()]);
-  for (const one of [taking, alone.platform]) one.stop();
+  await stop(alone.child);
+  alone.platform.stop();
   sender.close();
+  const ms = (of, share) => percentile(sets[of], share);
+  return {
+    set_ms_p50: ms("fleet", 0.5),
+    set_ms_p99: ms("fleet", 0.99),
+    set_alone_ms_p50: ms("alone", 0.5),
+    set_alone_ms_p99: ms("alone", 0.99),
+  };
+}
+
+/** The broker ends and starts again with what it held. */
+async function restartBroker(broker, folder) {
+  await broker.stop();
+  await wait(1_000);
+  return startBroker({ port: broker.port, folder });
+}
+
+async function measure(count) {
+  const folder = join(workFolder, `fleet-${count}`);
+  const kept = join(workFolder, `broker-${count}`);
+  for (const one of [folder, kept]) mkdirSync(one, { recursive: true });
+  let broker = await startBroker({ folder: kept });
+  const platform = await startPlatform(hasOneLogin ? count * controllers : controllers, {
+    each: !hasOneLogin,
+  });
+  const taking = await startRegisterPlatform(commandedCode);
+  const pagePort = process.env.BENCH_PAGE === "off" ? undefined : await freePort();
+  writeFleet(folder, count, { platform, taking, broker, pagePort });
+  const profile = process.env.BENCH_PROFILE;
+  const profiling = profile === undefined ? [] : ["--cpu-prof", "--cpu-prof-dir", profile];
+  const args = [...nodeFlagsForMemory, ...profiling, program, "fleet", "-c", join(folder, "fleet.yaml")];
+  let began = performance.now();
+  const fleet = start(process.execPath, args, { measured: true });
+  const lost = new Map();
+  fleet.stderr.on("data", (text) => {
+    for (const [, why] of String(text).matchAll(/"(lost the link to the broker[^"]*)"/g))
+      lost.set(why, (lost.get(why) ?? 0) + 1);
+  });
+  const first = await untilAllRead(fleet, { folder, count, broker, began });
+  const firstLinks = await linksOf(pagePort);
+  await wait(settleMs);
+  const cpu = await cpuPercent(fleet);
+  const resident = residentMb(fleet);
+  const sets = process.env.BENCH_SETS === "off" ? {} : await measureSets(fleet, taking, broker);
+  const beforeRestart = await linksOf(pagePort);
+  fleet.cpuAtBegin = cpuSeconds(fleet);
+  broker = await restartBroker(broker, kept);
+  began = performance.now();
+  const again = await untilAllRead(fleet, { folder, count, broker, began });
+  const left = 60_000 - (performance.now() - began);
+  if (left > 0) await wait(left);
+  const minute = cpuSeconds(fleet) - fleet.cpuAtBegin;
+  const afterRestart = await linksOf(pagePort);
+  const residentAfter = residentMb(fleet);
+  const { rss, heap } = await memoryAfterGc(fleet);
+  await stop(fleet, 60_000);
+  await Promise.all([platform.stop(), broker.stop()]);
+  taking.stop();
   const figures = {
     accounts: count,
-    online_s: onlineS,
+    homeassistant: isAnnounced,
+    login: hasOneLogin ? "one" : "each",
+    all_read_s: first.seconds,
+    read: first.read,
+    online: first.online,
+    cpu_s_until_read: first.cpu,
+    received_until_read: firstLinks?.received,
+    cpu_percent_of_a_core: cpu,
     rss_mib: resident,
+    ...sets,
+    restart_all_read_s: again.seconds,
+    restart_read: again.read,
+    restart_online: again.online,
+    restart_cpu_s_of_a_minute: minute,
+    restart_received: afterRestart && afterRestart.received - beforeRestart.received,
+    links_lost_beside_the_restart: afterRestart && afterRestart.lost - (count + 1),
+    links_lost: Object.fromEntries(lost),
+    rss_after_restart_mib: residentAfter,
     rss_after_gc_mib: rss,
     heap_mib: heap,
-    cpu_percent_of_a_core: cpu,
-    set_ms_p50: percentile(sets.fleet, 0.5),
-    set_ms_p99: percentile(sets.fleet, 0.99),
-    set_alone_ms_p50: percentile(sets.alone, 0.5),
-    set_alone_ms_p99: percentile(sets.alone, 0.99),
   };
   console.log(
     JSON.stringify(figures, (_, value) => (typeof value === "number" ? Math.round(value * 10) / 10 : value)),

@@ -47,16 +47,16 @@ export function mustLive(child) {
   throw new Error(`${child.spawnargs.join(" ")} ended by itself:\n${child.tail}`);
 }
 
-export async function stop(child) {
+export async function stop(child, withinMs = 5_000) {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGTERM");
-  await Promise.race([gone, wait(5_000, undefined, { ref: false }).then(() => child.kill("SIGKILL"))]);
+  await Promise.race([gone, wait(withinMs, undefined, { ref: false }).then(() => child.kill("SIGKILL"))]);
   await gone;
 }
 
 export async function stopAll() {
-  await Promise.all([...running].map(stop));
+  await Promise.all([...running].map((child) => stop(child)));
   rmSync(workFolder, { recursive: true, force: true });
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { userInfo } from "node:os";
 import { resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { sensors } from "./account.mjs";
@@ -26,14 +27,16 @@ export async function freePort() {
 
 /**
  * A Mosquitto of our own that holds nobody up. Its limits on unacknowledged messages are off, as the baseline has none; or
- * `usual`, as most people run it.
+ * `usual`, as most people run it. With `folder` it keeps there what is retained, for the next one on the same `port`.
  */
-export async function startBroker({ usual = false } = {}) {
-  const port = await freePort();
+export async function startBroker({ usual = false, port: given, folder } = {}) {
+  const port = given ?? (await freePort());
   const file = newFile("mosquitto.conf");
   const lines = [
     "allow_anonymous true",
-    "persistence false",
+    ...(folder === undefined
+      ? ["persistence false"]
+      : ["persistence true", `persistence_location ${folder}/`, `user ${userInfo().username}`]),
     ...(usual ? [] : ["max_inflight_messages 0", "max_queued_messages 0"]),
     "set_tcp_nodelay true",
   ];
@@ -52,9 +55,9 @@ export async function startBroker({ usual = false } = {}) {
   }
 }
 
-/** The platform stub for an account of `controllers`. */
-export async function startPlatform(controllers) {
-  const child = start(process.execPath, [here("./stub.mjs"), String(controllers)]);
+/** The platform stub for an account of `controllers`; `each`: for many accounts, each of which has so many of its own. */
+export async function startPlatform(controllers, { each = false } = {}) {
+  const child = start(process.execPath, [here("./stub.mjs"), String(controllers), ...(each ? ["each"] : [])]);
   const [, port] = await untilSays(child, /port (\d+)/);
   const url = `http://127.0.0.1:${port}`;
   const tell = (word) => fetch(`${url}/bench/${word}`, { method: "POST" });

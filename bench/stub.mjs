@@ -1,19 +1,28 @@
 // The platform as cheaply as HTTP allows: answers put together from prepared text, so that the client is what is measured.
-// Arguments: number of controllers. POST /bench/freeze repeats every answer from then on, POST /bench/move ends that.
+// Arguments: number of controllers; `each`: so many of its own for each token, which ends with the account's number. POST /bench/freeze repeats every answer from then on, POST /bench/move ends that.
 import { createServer } from "node:http";
 import { codeOf, sensors, valueAt } from "./account.mjs";
 
 const controllers = Number(process.argv[2]);
 const envelope = (data) => `{"code":200,"message":"success","data":${data}}`;
 
+const isEach = process.argv[3] === "each";
 const device = (index) =>
   `{"id":${100000 + index},"code":"${codeOf(index)}","name":"${index + 1}号日光温室","deviceTypeId":"C001",` +
   `"stationId":1,"stationName":"示范园","online":true}`;
-const devices = Array.from({ length: controllers }, (_, index) => device(index)).join(",");
-const lists = {
-  "/api/control/mqtt": envelope(`[${devices}]`),
-  "/api/device?dataType=TEXT": envelope(`[${devices}]`),
-  "/api/device?dataType=STREAM": envelope("[]"),
+const listsOf = (first) => {
+  const devices = Array.from({ length: controllers }, (_, index) => device(first + index)).join(",");
+  return {
+    "/api/control/mqtt": envelope(`[${devices}]`),
+    "/api/device?dataType=TEXT": envelope(`[${devices}]`),
+    "/api/device?dataType=STREAM": envelope("[]"),
+  };
+};
+const listsOfAll = listsOf(0);
+const listsFor = ({ token, authorization }) => {
+  if (!isEach) return listsOfAll;
+  const account = Number(/\d+$/.exec(token ?? authorization ?? "")?.[0] ?? 0);
+  return listsOf(account * controllers);
 };
 const statuses = envelope('[{"name":"一级风机","deviceTypeNumber":16,"status":0}]');
 
@@ -43,17 +52,20 @@ function sensorData(code) {
   return envelope(`[${heads.map((head, n) => head + valueAt(sensors[n], answer) + tail).join(",")}]`);
 }
 
-function bodyFor(url) {
+function bodyFor({ url, headers }) {
   requests += 1;
   if (url.startsWith("/api/sensor-data?")) return sensorData(url.slice(url.indexOf("=") + 1));
   if (url.startsWith("/api/device_status?")) return statuses;
   if (url === "/bench/freeze") frozenAt = Date.now();
   if (url === "/bench/move") frozenAt = null;
-  return lists[url] ?? JSON.stringify({ requests });
+  return (
+    (url.startsWith("/api/control") || url.startsWith("/api/device?") ? listsFor(headers)[url] : null) ??
+    JSON.stringify({ requests })
+  );
 }
 
 const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
-  const body = Buffer.from(bodyFor(request.url));
+  const body = Buffer.from(bodyFor(request));
   response.writeHead(200, { "content-type": "application/json", "content-length": body.length });
   response.end(body);
 });

@@ -6,6 +6,7 @@ import type { EmbeddedBroker } from "./broker/broker.js";
 import type { Ownership } from "./cluster/tenure.js";
 import { withLease } from "./cluster/lease.js";
 import { restoreCommands } from "./commands/restore.js";
+import type { StepRecording } from "./commands/recording.js";
 import { CommandService, type CommandServiceParts } from "./commands/service.js";
 import { LiveSettings, mayDo } from "./config/live-settings.js";
 import { groupsAndScenesIn } from "./config/rules/groups.js";
@@ -80,6 +81,8 @@ export interface BridgeOptions {
   readonly foundLevel?: "info" | "debug";
   /** Takes a line of each command taken and of each result; without it none is written. */
   readonly commandLog?: Logger | undefined;
+  /** Takes every step of the book of commands, for a maintainer. */
+  readonly recording?: StepRecording | undefined;
   /** The newest lines of the log; without it there are none to show. */
   readonly recentLog?: RecentLog;
   readonly setLogLevel: (level: string) => void;
@@ -333,13 +336,15 @@ function joinLink(given: Given, parts: readonly Part[]): Link {
   const { mqtt, homeassistant, weather } = configuration;
   const topics = topicsUnder(mqtt.base_topic, mqtt.codes);
   const { enabled, status_topic: status, discovery_prefix: prefix } = homeassistant;
-  const announced = enabled ? [status, discoveryFilter(prefix)] : [];
+  const born = enabled ? [status] : [];
+  const announced = enabled ? [discoveryFilter(prefix)] : [];
   // The accounts of a fleet are told apart by their files; each would hear each of the others, a million messages a minute of 1,000.
-  const others = sharedHosts === undefined ? [...topics.othersSelfTest, ...announced] : announced;
+  const others = sharedHosts === undefined ? [...topics.othersSelfTest, ...born, ...announced] : born;
   const settings = connectionSettings(mqtt, topics, broker, others, partListeners(parts));
   const heard = weatherTopics(weather);
   const connect = outside?.connect ?? ((...of) => new BrokerConnection(...of));
-  const connection = connect({ ...settings, heard }, { clock, gaps, random, log });
+  const greetings = sharedHosts?.greetings.of(settings.url);
+  const connection = connect({ ...settings, heard }, { clock, gaps, random, log, greetings });
   const events = new EventOutput({ topics, connection, clock, log });
   const onEvent = (event: BridgeEvent) => {
     events.publish(event);
@@ -435,9 +440,8 @@ function joinPublishing(above: Given & Link & Reading): Publishing {
 function createDiscovery(
   above: Given & Link & Reading & Pick<Publishing, "retained" | "platformHadTime">,
 ): DiscoveryOutput | null {
-  const { configuration, clock, random, log, version, serving, topics, mirror, retained } = above;
-  const { homeassistant, mqtt, http } = configuration;
-  if (!homeassistant.enabled) return null;
+  const { configuration, clock, random, log, topics, mirror, retained, connection, sharedHosts } = above;
+  if (!configuration.homeassistant.enabled) return null;
   const { store, inventory, watch } = mirror;
   return new DiscoveryOutput(
     {
@@ -447,6 +451,7 @@ function createDiscovery(
         else if (which === "all" && watch.state !== null)
           retained.wanted(topics.bridge.platform, watch.state);
       },
+      listen: sharedHosts === undefined ? null : (topics) => connection.listen(topics),
       memory: smallFile(above, "homeassistant-withdrawn.json"),
       view: {
         controllers: () => store.controllers(),
@@ -458,19 +463,24 @@ function createDiscovery(
       random,
       log,
     },
-    {
-      topics,
-      version,
-      clientId: mqtt.client_id,
-      pageUrl: serving?.reachableAt(http),
-      prefix: homeassistant.discovery_prefix,
-      statusTopic: homeassistant.status_topic,
-      language: homeassistant.language,
-      sensorNames: homeassistant.sensor_names,
-      hasBudget: configuration.platform.requests_per_minute > 0,
-      groupsAndScenes: groupsAndScenesIn(configuration),
-    },
+    discoverySettings(above),
   );
+}
+
+function discoverySettings({ configuration, version, serving, topics }: Given & Link) {
+  const { homeassistant, mqtt, http } = configuration;
+  return {
+    topics,
+    version,
+    clientId: mqtt.client_id,
+    pageUrl: serving?.reachableAt(http),
+    prefix: homeassistant.discovery_prefix,
+    statusTopic: homeassistant.status_topic,
+    language: homeassistant.language,
+    sensorNames: homeassistant.sensor_names,
+    hasBudget: configuration.platform.requests_per_minute > 0,
+    groupsAndScenes: groupsAndScenesIn(configuration),
+  };
 }
 
 interface Commanding {
@@ -665,12 +675,21 @@ const viewOf = (
 });
 
 /** What the broker holds when a link begins is looked at once, for all. */
-function lookAtBroker({ configuration, log, topics, retained, commands }: Joined, status: Status): void {
-  const { enabled, discovery_prefix: prefix } = configuration.homeassistant;
+function lookAtBroker(joined: Joined, status: Status): void {
+  const { configuration, log, topics, retained, discovery, commands, connection, sharedHosts } = joined;
+  const { discovery_prefix: prefix } = configuration.homeassistant;
+  const { client_id: clientId } = configuration.mqtt;
   retained.onFound([topics.bridge.info], status);
   retained.onFound([], commands.earlier);
   retained.onFound([topics.alarms], commands.limits);
-  if (!enabled) withdrawEarlier(retained, prefix, topics.base, log);
+  if (discovery !== null) retained.onFound([], { onFound: (...found) => discovery.onFound(...found) });
+  else
+    withdrawEarlier({
+      retained,
+      settings: { topics, prefix, clientId },
+      scan: sharedHosts === undefined ? null : (...of) => connection.scan(...of),
+      log,
+    });
 }
 
 function onReload(changes: readonly string[], joined: Joined, status: Status): void {

@@ -123,7 +123,7 @@ const table: Readonly<Record<string, Row>> = {
   },
   commands: {
     npm: ["zod"],
-    node: ["crypto"],
+    node: ["crypto", "util", "v8"],
     folders: {
       ...core,
       config: { files: ["schema.ts"], typesOnly: false },

@@ -59,7 +59,7 @@ function resultOf(
   return new Promise((resolve, reject) => {
     let asked: string | null = null;
     const onDone = () => void untilTold(commander, journal, clock).catch(reject);
-    const limits = limitsOf(configuration, { clock, store, journal, platform, book: () => commander });
+    const limits = limitsOf(configuration, { clock, store, journal, book: () => commander });
     const commander: Commander = new Commander({
       platform,
       store,
@@ -145,7 +145,7 @@ function configuredStore(configuration: BridgeOptions["configuration"], clock: C
   return store;
 }
 
-interface LimitParts extends Pick<Parts, "clock" | "store" | "journal" | "platform"> {
+interface LimitParts extends Pick<Parts, "clock" | "store" | "journal"> {
   readonly book: () => Commander;
 }
 
@@ -158,8 +158,7 @@ const limitsOf = (
     ...parts,
     weather,
     staleAfterMs: polling.stale_after,
-    newId: randomUUID,
-    clockSkewMs: () => parts.platform.clockSkewMs(),
+    run: randomUUID(),
     readOnly: () => ({ commands: commands.read_only, rules: commands.read_only }),
     onEvent: () => undefined,
     alarms: { set: () => undefined },

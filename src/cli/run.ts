@@ -1,7 +1,9 @@
+import { openSync, writeSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { type BridgeOptions, runBridge } from "../bridge.js";
 import { LiveSettings } from "../config/live-settings.js";
 import { guardProcess } from "../status/crash-loop.js";
+import type { StepRecording } from "../commands/recording.js";
 import type { Configuration } from "../config/schema.js";
 import { zoneProblem } from "../settings/values.js";
 import type { Language } from "../greenhouse/labels.js";
@@ -54,8 +56,9 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
   log.info({ version, config: options.config }, "starting");
   const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, version };
   const page = pageOf(configuration, options.config, context, log);
+  const more = { page, onSecrets, live, recording: await recordingTo(context, log) };
   try {
-    await runHere({ ...parts, page, onSecrets, live, manager: managerFor(context, log) }, context.stop);
+    await runHere({ ...parts, ...more, manager: managerFor(context, log) }, context.stop);
   } finally {
     unguard();
     ended.abort();
@@ -128,6 +131,21 @@ const discoverFor = (configuration: Configuration, file: string, context: Proces
       else yield "problem" in step ? { problem: tell(step.problem) } : step;
     }
   };
+
+/** For a maintainer: every step of the book of commands goes to a new file, which `npm run replay` plays once more. */
+async function recordingTo({ env }: ProcessContext, log: Logger): Promise<StepRecording | undefined> {
+  const file = env["GREENHOUSE2MQTT_RECORD"];
+  if (file === undefined || file === "") return undefined;
+  const { StepRecording } = await import("../commands/recording.js");
+  try {
+    const descriptor = openSync(file, "wx", 0o600);
+    log.warn({ file }, "every step of the commands is recorded, with senders and payloads");
+    return new StepRecording((bytes) => writeSync(descriptor, bytes));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CommandFailure(`GREENHOUSE2MQTT_RECORD names no new file: ${why}`, exitCodes.usage);
+  }
+}
 
 const longestEndMs = 9_000;
 

@@ -1,7 +1,7 @@
 import type { CommandResult, StepReport } from "../greenhouse/command/outcomes.js";
 import type { Step } from "../greenhouse/command/plan.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
-import type { Actuator, BetweenSteps, CommandProblem, Register } from "../greenhouse/model.js";
+import type { Actuator, BetweenSteps, CommandProblem, Controller, Register } from "../greenhouse/model.js";
 import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
 import type { CommandTaken, Durable, RecordBody } from "../journal/records.js";
 import type {
@@ -22,7 +22,7 @@ import type { WeatherReading } from "../limits/rules/guards.js";
 import type { RestoredLimits } from "../limits/left.js";
 import type { RuleCommand } from "../limits/ports.js";
 import { emptyTable, type Table } from "../runtime/table.js";
-import type { LimitWorld } from "../limits/rules/world.js";
+import type { LimitSettings } from "../limits/rules/settings.js";
 
 /*
  * The state of all commands, as data. `step` in step.ts folds one input into it and says what is to be done; the commander
@@ -43,6 +43,8 @@ export interface Book {
   readonly problems: Table<readonly LaneProblem[]>;
   /** Numbers the questions asked, so that an answer that is not awaited any more is known. */
   readonly asked: number;
+  /** Numbers what rules have sent. */
+  readonly sends: number;
   /** Newest live values of weather topics, by their names. */
   readonly weather: Table<WeatherReading>;
   /** By how much the wall clock was ahead of the monotonic one at the newest input, ms; null before the first. */
@@ -346,7 +348,7 @@ export type Input =
       | { type: "ended_before"; about: Target; result: CommandResult; agoMs: number }
       | { type: "abandoned"; one: Abandoned }
       /** What the journal could not take of these lanes it may be able to take now. */
-      | { type: "unrecorded"; keys: Iterable<string> }
+      | { type: "unrecorded"; keys: readonly string[] }
       /** Now and then: counts of minutes that are over, and what the journal could not take. */
       | { type: "tick"; journalAvailable: boolean }
       | { type: "woke" }
@@ -388,10 +390,20 @@ export interface Now {
   /** Epoch ms. */
   readonly at: number;
   readonly mono: number;
-  /** Since when the process has run without standing still, monotonic ms; always where absent. */
-  readonly awakeSince?: number;
+}
+
+/** What is looked at outside of the book, as it is at the moment of an input. */
+export interface Environment extends Now {
+  /** Since when the process has run without standing still, monotonic ms; -Infinity for always. */
+  readonly awakeSince: number;
   /** What is in force by now, whatever was when a command was taken. */
-  readonly rules?: () => Pick<CommandRules, "read_only" | "readOnlyForRules" | "dry_run">;
+  readonly rules: Pick<CommandRules, "read_only" | "readOnlyForRules" | "dry_run">;
+  /** What the mirror shows of a controller, by its topic id or its code. */
+  readonly controller: (idOrCode: string) => Controller | undefined;
+  /** How far the platform's clock is ahead, ms; null while that is not known. */
+  readonly skewMs: number | null;
+  /** Whether the bridge has begun to send what rules ask for. */
+  readonly mayRulesSend: boolean;
 }
 
 export const laneKey = ({ code, target, targetId }: Target) => `${code} ${target} ${targetId}`;
@@ -424,8 +436,8 @@ export interface Turn {
   key: string;
   lane: Draft<Lane>;
   readonly effects: Effect[];
-  readonly now: Now;
-  readonly world: LimitWorld;
+  readonly now: Environment;
+  readonly limits: LimitSettings;
   /** Lanes of which something may have changed that they must remember. */
   readonly touched: Set<string>;
   /** Of what limits these lanes, what the disk has, or is being brought to it beside this turn. */
@@ -478,6 +490,7 @@ export const emptyBook: Book = {
   outcomes: emptyTable,
   problems: emptyTable,
   asked: 0,
+  sends: 0,
   weather: emptyTable,
   aheadMs: null,
   closed: false,

@@ -12,7 +12,7 @@ import type { Clock } from "../runtime/clock.js";
 import type { Gaps } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
 import type { GreenhouseStore } from "../sync/store.js";
-import type { LimitWorld } from "../limits/rules/world.js";
+import type { LimitSettings } from "../limits/rules/settings.js";
 
 /** Where a command came from and where else its answer goes. */
 interface CommandSource {
@@ -147,9 +147,11 @@ export interface CommanderPorts {
   readonly limits?: CommandLimits | undefined;
 }
 
-/** What limits show of themselves, and what they look at. */
+/** How actuators are limited, and who shows it. */
 interface CommandLimits {
-  readonly world: LimitWorld;
+  readonly settings: LimitSettings;
+  /** Whether the bridge has begun to send what rules ask for. */
+  readonly mayRulesSend: boolean;
   /** What limits a lane has changed. */
   onLimitsChange(key: string): void;
 }

@@ -16,6 +16,7 @@ import {
   type Effect,
   type EffectOf,
   emptyBook,
+  type Environment,
   type Input,
   laneKey,
   type StepAnswer,
@@ -24,6 +25,7 @@ import { contextIn } from "./lane-limits.js";
 import type { Command, CommanderPorts, CommandRequest } from "./command.js";
 import { commandLines, endedLine, takenLine } from "./endings.js";
 import { isOfLane, laneRecord } from "./memory.js";
+import type { StepRecording } from "./recording.js";
 import { awaiting, heldBackIn, nextWakeAt, openIn, print, step, writingIn } from "./step.js";
 
 type JournalAnswer =
@@ -32,12 +34,17 @@ type JournalAnswer =
 
 type PlatformQuestion = EffectOf<"check" | "read" | "post" | "renew">;
 
+/** Where a maintainer asks for it, every step of the book is kept. */
+export interface Recorded {
+  readonly recording?: Pick<StepRecording, "add"> | undefined;
+}
+
 /**
  * Takes commands, and does what their book says is to be done: asks the platform and the journal, tells of every command's
  * life, feeds the answers back, and wakes the book with one timer.
  */
 export class Commander implements ReadBacks {
-  readonly #ports: CommanderPorts;
+  readonly #ports: CommanderPorts & Recorded;
   readonly #questions = new Map<number, AbortController>();
   /** By controller, on their way to the store. */
   readonly #problems = new Map<string, readonly CommandProblem[]>();
@@ -50,14 +57,14 @@ export class Commander implements ReadBacks {
   #timer: { readonly at: number; readonly takeBack: () => void } | null = null;
   #onPushed: Parameters<ReadBacks["onPushed"]>[0] = () => undefined;
 
-  constructor(ports: CommanderPorts) {
+  constructor(ports: CommanderPorts & Recorded) {
     this.#ports = ports;
     ports.store.onChange(this.#onChange);
   }
 
   /** What limits the actuator of a lane now; null for one that the configuration does not have, unless an earlier run left something. */
   limitsOf(key: string): Entry | null {
-    return at(this.#book.lanes, key)?.limits ?? this.#ports.limits?.world.unlimited.get(key) ?? null;
+    return at(this.#book.lanes, key)?.limits ?? this.#ports.limits?.settings.unlimited.get(key) ?? null;
   }
 
   /** Of every lane that has something to be remembered of it. */
@@ -73,9 +80,10 @@ export class Commander implements ReadBacks {
 
   /** What limits look at now; null for a controller that is not there. */
   context(code: string): LimitContext | null {
-    const { clock, limits } = this.#ports;
-    const now = { at: clock.now(), mono: clock.monotonic(), awakeSince: this.#awakeSince() };
-    return limits === undefined ? null : contextIn({ book: this.#book, world: limits.world, now }, code);
+    const limits = this.#ports.limits?.settings;
+    return limits === undefined
+      ? null
+      : contextIn({ book: this.#book, limits, now: this.#environment() }, code);
   }
 
   /** The state of all open commands; of one controller, by its code, or of all. */
@@ -161,12 +169,13 @@ export class Commander implements ReadBacks {
    */
   feed(input: Input): StepAnswer | null {
     if (this.#isFeeding) throw new Error(`${input.type} came within another input of the book`);
-    const { clock, rules } = this.#ports;
-    const awakeSince = this.#awakeSince();
-    const now = { at: clock.now(), mono: clock.monotonic(), awakeSince, rules };
+    const now = this.#environment();
     this.#isFeeding = true;
     try {
-      const { book, effects, answer, wakeAt } = step(this.#book, input, now, this.#ports.limits?.world);
+      const { recording, limits, store } = this.#ports;
+      const stepped = step(this.#book, input, now, limits?.settings);
+      recording?.add(input, now, limits?.settings, store.controllers(), stepped);
+      const { book, effects, answer, wakeAt } = stepped;
       const isOtherwiseBusy = book.busy !== this.#book.busy;
       this.#book = book;
       for (const effect of effects) this.#perform(effect);
@@ -178,8 +187,17 @@ export class Commander implements ReadBacks {
     }
   }
 
-  #awakeSince(): number {
-    return this.#ports.gaps?.newest()?.until ?? -Infinity;
+  #environment(): Environment {
+    const { clock, rules, store, clockSkewMs, limits, gaps } = this.#ports;
+    return {
+      at: clock.now(),
+      mono: clock.monotonic(),
+      awakeSince: gaps?.newest()?.until ?? -Infinity,
+      rules: rules(),
+      controller: store.find,
+      skewMs: clockSkewMs(),
+      mayRulesSend: limits?.mayRulesSend ?? false,
+    };
   }
 
   /** What comes while another input is dealt with has its turn after it. */

@@ -24,11 +24,11 @@ import {
 } from "../limits/rules/lease.js";
 import type { RestoredLimits } from "../limits/left.js";
 import { movedMeanwhileEvent, unlockedEvent } from "../limits/events.js";
-import type { LimitWorld } from "../limits/rules/world.js";
 import { clockAgrees } from "../runtime/clock.js";
 import { at } from "../runtime/table.js";
-import { type Lane, laneKey, note, openCommands, type Turn } from "./book.js";
-import type { Command } from "./command.js";
+import { type Environment, type Lane, laneKey, note, openCommands, type Turn } from "./book.js";
+import type { LimitSettings } from "../limits/rules/settings.js";
+import type { Command, CommandRules } from "./command.js";
 
 /*
  * What limits an actuator is part of its lane: the readings of its guards, its lock, hold and lease, and when it moved. Here the life
@@ -38,12 +38,12 @@ import type { Command } from "./command.js";
 /** What limits the actuator and has to be remembered of it; null where that is nothing. */
 function limitsOf(turn: Turn, key = turn.key): Entry | null {
   const lane = key === turn.key ? turn.lane : at(turn.book.lanes, key);
-  return lane?.limits ?? turn.world.limitsAtFirst.get(key) ?? null;
+  return lane?.limits ?? turn.limits.limitsAtFirst.get(key) ?? null;
 }
 
 /** The same of one that is to be followed whatever limits it. */
 const limitsFollowed = (turn: Turn): Entry | null =>
-  limitsOf(turn) ?? turn.world.unlimited.get(turn.key) ?? null;
+  limitsOf(turn) ?? turn.limits.unlimited.get(turn.key) ?? null;
 
 /**
  * What limits the actuator and changes with the life of this command of the lane; null where nothing does. An actuator that nothing limits
@@ -54,7 +54,7 @@ export function limitsChangedBy(
   { target, term }: Pick<Command, "target" | "term">,
 ): Entry | null {
   if (target !== "actuator") return null;
-  return term !== null || turn.world.watched.has(turn.key) ? limitsFollowed(turn) : limitsOf(turn);
+  return term !== null || turn.limits.watched.has(turn.key) ? limitsFollowed(turn) : limitsOf(turn);
 }
 
 /** Lets what becomes of a command of the lane change what limits its actuator. */
@@ -66,25 +66,33 @@ export function limitsWith<Given extends readonly unknown[]>(
 ): void {
   const limits = limitsChangedBy(turn, command);
   if (limits === null) return;
-  const shown = turn.world.controller(command.code)?.actuators.get(command.targetId);
+  const shown = turn.now.controller(command.code)?.actuators.get(command.targetId);
   const after = change(limits, command, { shown, mono: turn.now.mono }, ...given);
   if (after !== limits) put(turn, limits, after);
 }
 
+/** Whether nothing is to be sent, and whether by the user's own setting, which keeps back also what a rule sends. */
+export const readOnlyBy = ({
+  read_only: commands,
+  readOnlyForRules: rules,
+}: Pick<CommandRules, "read_only" | "readOnlyForRules">): LimitContext["readOnly"] => ({ commands, rules });
+
 /** What the limits of a controller's actuators look at now, also in the middle of a turn; null for one that is not there. */
 export function contextIn(
-  { book, world, now, ...open }: Pick<Turn, "book" | "world" | "now"> & Partial<Pick<Turn, "key" | "lane">>,
+  { book, limits, now, ...open }: Pick<Turn, "book" | "limits" | "now"> & Partial<Pick<Turn, "key" | "lane">>,
   code: string,
 ): LimitContext | null {
-  const own = world.controller(code);
+  const own = now.controller(code);
   if (own === undefined) return null;
   return {
-    ...world,
+    ...limits,
     own,
-    aheadMs: () => clockAheadMs(world, now.mono),
+    controller: now.controller,
+    readOnly: readOnlyBy(now.rules),
+    aheadMs: clockAheadMs(limits, now),
     now: {
       mono: now.mono,
-      watchedSince: now.awakeSince ?? -Infinity,
+      watchedSince: now.awakeSince,
       // Whole seconds, so that two clocks that run apart by a hair say the same.
       iso: (then) => new Date(Math.round((then + now.at - now.mono) / 1_000) * 1_000).toISOString(),
     },
@@ -98,11 +106,10 @@ export function contextIn(
 
 /** A platform that gives no time for so long as a reading may be old leaves the clock to be right as it is. */
 function clockAheadMs(
-  { startedAt, clockSkewMs, staleAfterMs }: LimitWorld,
-  now: number,
-): ReturnType<LimitContext["aheadMs"]> {
-  const skewMs = clockSkewMs();
-  if (skewMs === null) return now >= startedAt + staleAfterMs ? 0 : null;
+  { startedAt, staleAfterMs }: LimitSettings,
+  { mono, skewMs }: Environment,
+): LimitContext["aheadMs"] {
+  if (skewMs === null) return mono >= startedAt + staleAfterMs ? 0 : null;
   return clockAgrees(skewMs) === true ? 0 : Math.max(0, -skewMs);
 }
 
@@ -149,7 +156,7 @@ export function limitsVerdict(turn: Turn, command: Command, before: "turn" | "po
 function put(turn: Turn, before: Entry, after: Entry): void {
   const { guards, lock, hold, lease, sent, pending, planned, formerLease } = after;
   const isNothing = isEmpty(after) && sent.size === 0 && pending === null && planned.length === 0;
-  const isForgotten = isNothing && formerLease === null && !turn.world.watched.has(turn.key);
+  const isForgotten = isNothing && formerLease === null && !turn.limits.watched.has(turn.key);
   turn.lane.limits = isForgotten ? null : after;
   const isOtherwise =
     guards !== before.guards || lock !== before.lock || hold !== before.hold || lease !== before.lease;
@@ -165,19 +172,19 @@ export function limitsAfterRefusal(turn: Turn, result: Ended): void {
 
 /** It was moved elsewhere. */
 export function limitsAfterForeignMove(turn: Turn, from: string, to: string): void {
-  const entry = turn.world.watched.has(turn.key) ? limitsFollowed(turn) : limitsOf(turn);
+  const entry = turn.limits.watched.has(turn.key) ? limitsFollowed(turn) : limitsOf(turn);
   if (entry !== null) put(turn, entry, afterForeignMove(entry, from, to, turn.now.mono));
 }
 
 /** It is locked or held by a request, or no longer. Who asks brings to the disk what is planned. */
 export function changeLimits(
   turn: Turn,
-  { change, is }: Extract<LimitInput, { readonly type: "lock_or_hold" }>,
+  { request, change, is }: Extract<LimitInput, { readonly type: "lock_or_hold" }>,
 ): void {
   const entry = limitsFollowed(turn);
   if (entry === null) return;
-  const others = entry.planned.filter((one) => one !== change);
-  if (is === "planned") put(turn, entry, { ...entry, planned: [...others, change] });
+  const others = entry.planned.filter((one) => one.request !== request);
+  if (is === "planned") put(turn, entry, { ...entry, planned: [...others, { request, change }] });
   else put(turn, entry, { ...entry, ...(is === "on_disk" ? change : {}), planned: others });
   if (is === "planned") turn.onDisk.set(turn.key, turn.lane.limits);
 }
@@ -198,9 +205,9 @@ export function settleLimits(turn: Turn): void {
   const context = before && contextIn(turn, before.code);
   if (before === null || context === null) return;
   const inForce = inForceNow(before, context);
-  const maySend = isRuleDue(inForce, turn.now.mono) && turn.world.mayRulesSend() && !turn.book.closed;
+  const maySend = isRuleDue(inForce, turn.now.mono) && turn.now.mayRulesSend && !turn.book.closed;
   const { entry, sends, moved } = maySend
-    ? dueSends(inForce, context, turn.world.newId)
+    ? dueSends(inForce, context, () => `${turn.limits.run}-${(turn.book.sends += 1)}`)
     : { entry: inForce, sends: [], moved: null };
   const about = { controller: context.own.info.id, actuator: entry.id };
   if (before.lock !== null && entry.lock === null && entry.id !== wholeController)

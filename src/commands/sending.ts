@@ -92,10 +92,9 @@ export const isTooOld = ({ now }: Turn, { deadlineMono }: Command): boolean => n
 export function ruledOut({ now, lane }: Turn, { id, dryRun, rule }: Command): Ending | null {
   // The lease that it was to end has ended otherwise: somebody moved the actuator meanwhile.
   if (rule === "lease" && lane.limits?.lease?.end.id !== id) return leaseOver;
-  const rules = now.rules?.();
-  if (rules !== undefined && isReadOnlyFor(rule, rules))
-    return refused(bridgeReadOnly.reason, bridgeReadOnly.message);
-  return rules?.dry_run === true && !dryRun ? dryByNow : null;
+  const { rules } = now;
+  if (isReadOnlyFor(rule, rules)) return refused(bridgeReadOnly.reason, bridgeReadOnly.message);
+  return rules.dry_run && !dryRun ? dryByNow : null;
 }
 
 /** What stands against a POST. */
@@ -473,9 +472,9 @@ export function stepEnded(turn: Turn, run: Run, end: StepEnd): void {
 }
 
 /** Where its degree may be beside the address that it is sent to, by what its type listed last. */
-function placesOf({ world }: Turn, { code, settings }: Command): DegreePlaces {
+function placesOf({ now }: Turn, { code, settings }: Command): DegreePlaces {
   const { group } = settings;
-  return group === undefined ? "unknown" : degreePlaces(settings, world.controller(code)?.groups?.get(group));
+  return group === undefined ? "unknown" : degreePlaces(settings, now.controller(code)?.groups?.get(group));
 }
 
 /** A stop with an address of its own says nothing of the state, which is another one now. */

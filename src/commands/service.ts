@@ -20,14 +20,15 @@ import type {
   ResultAddressee,
   Target,
 } from "./command.js";
-import { Commander } from "./commander.js";
+import { Commander, type Recorded } from "./commander.js";
 import { askedBy } from "./endings.js";
+import { readOnlyBy } from "./lane-limits.js";
 import { type CommandFacts, EarlierPhases, type PhaseTarget } from "./earlier-phases.js";
 
 const marksEveryMs = 5_000;
 const mostUnanswerable = 100;
 
-export interface CommandServiceParts extends Omit<CommanderPorts, "output" | "newId" | "limits"> {
+export interface CommandServiceParts extends Omit<CommanderPorts, "output" | "newId" | "limits">, Recorded {
   readonly journal: Journal;
   readonly topics: Topics;
   readonly link: {
@@ -95,11 +96,8 @@ export class CommandService {
     this.earlier = new EarlierPhases({ base: topics.base, phases: this.phases });
     this.limits = new LimitService({
       ...parts,
-      newId: randomUUID,
-      readOnly: () => {
-        const { read_only: commands, readOnlyForRules: rules } = parts.rules();
-        return { commands, rules };
-      },
+      run: randomUUID(),
+      readOnly: () => readOnlyBy(parts.rules()),
       book: () => this.commander,
     });
     this.commander = new Commander({

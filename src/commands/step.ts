@@ -3,6 +3,7 @@ import {
   type Book,
   type Effect,
   emptyLane,
+  type Environment,
   type Input,
   isOpen,
   type Lane,
@@ -29,7 +30,7 @@ import { awaits, close, enter, forgottenAt, advanceLane, takeInput, wakeOfLane }
 import { isSeenOtherwise, limitsAfterRefusal, settleLimits, takeWithLimits } from "./lane-limits.js";
 import { afterClockSet, type LimitInput } from "../limits/rules/entry.js";
 import { keptNow } from "../limits/rules/lease.js";
-import { type LimitWorld, unlimited } from "../limits/rules/world.js";
+import { nothingLimited, watchersOf } from "../limits/rules/settings.js";
 import { acknowledge, showProblem } from "./after-end.js";
 import { isRememberedOtherwise, recordLane, recordMemories, rememberedIn } from "./memory.js";
 import { abandon, endedBefore, flush, refuse, tick } from "./results.js";
@@ -37,14 +38,14 @@ import { jumpMs } from "../runtime/clock.js";
 import { at, entries, having, without } from "../runtime/table.js";
 
 /** Folds one input into the state of all commands, and says what is to be done. */
-export function step(book: Book, input: Input, now: Now, world: LimitWorld = unlimited): Stepped {
+export function step(book: Book, input: Input, now: Environment, limits = nothingLimited): Stepped {
   const turn: Turn = {
     book: { ...book, aheadMs: now.at - now.mono },
     key: "",
     lane: { ...emptyLane },
     effects: [],
     now,
-    world,
+    limits,
     touched: new Set(),
     onDisk: new Map(),
     wakeAt: Infinity,
@@ -82,7 +83,7 @@ function fold(turn: Turn, input: Exclude<Input, LaneInput>): void {
       if (wake > turn.now.mono) continue;
       inLane(turn, key);
       // A movement may have ended, which only those who look at it would not notice.
-      if (turn.world.watched.has(key)) wakeWatchers(turn, key);
+      if (turn.limits.watched.has(key)) wakeWatchers(turn, key);
     }
   } else onClosing(turn);
 }
@@ -90,17 +91,16 @@ function fold(turn: Turn, input: Exclude<Input, LaneInput>): void {
 type Seen = Extract<LimitInput, { readonly type: "seen" }>;
 
 /** Guards of these lanes look anew. What time alone has changed comes first, also where a stalled program had no turn for it. */
-function onGuardInputs(turn: Turn, keys: Iterable<string>, weather: Seen["weather"]): void {
-  const all = [...keys];
-  for (const key of all) inLane(turn, key);
+function onGuardInputs(turn: Turn, keys: readonly string[], weather: Seen["weather"]): void {
+  for (const key of keys) inLane(turn, key);
   if (weather === null) return;
   turn.book.weather = having(turn.book.weather, weather.name, weather.reading);
-  for (const key of all) inLane(turn, key);
+  for (const key of keys) inLane(turn, key);
 }
 
 /** The clock was set by so much, positive is forward. No lane is judged before the times of all are those of the new clock. */
 function onClockSet(turn: Turn, byMs: number): void {
-  const { startedAt } = turn.world;
+  const { startedAt } = turn.limits;
   const limited: string[] = [];
   for (const [key, lane] of entries(turn.book.lanes)) {
     if (lane.limits === null) continue;
@@ -118,8 +118,9 @@ function onClockSet(turn: Turn, byMs: number): void {
 
 /** Guards that look at the lane see at once what is commanded there, and what moves. */
 function wakeWatchers(turn: Turn, key: string): void {
-  for (const watcher of turn.world.watchersOf(targetOfLane(key).code))
-    if (watcher !== key) inLane(turn, watcher);
+  const { code } = targetOfLane(key);
+  const { id } = turn.now.controller(code)?.info ?? { id: code };
+  for (const watcher of watchersOf(turn.limits, { id, code })) if (watcher !== key) inLane(turn, watcher);
 }
 
 function onClosing(turn: Turn): void {
@@ -161,7 +162,7 @@ function inLane<Given extends readonly unknown[]>(
   book.lanes = isForgotten ? without(book.lanes, key) : having(book.lanes, key, lane);
   turn.wakeAt = Math.min(turn.wakeAt, wake ?? Infinity);
   book.busy = wake === null ? without(book.busy, key) : having(book.busy, key, wake);
-  if (!isAsBefore && turn.world.watched.has(key) && isSeenOtherwise(before, lane)) wakeWatchers(turn, key);
+  if (!isAsBefore && turn.limits.watched.has(key) && isSeenOtherwise(before, lane)) wakeWatchers(turn, key);
 }
 
 function isSame(one: Lane, other: Lane): boolean {

@@ -1,6 +1,6 @@
 import type { Controller } from "../greenhouse/model.js";
 import { sensorKey } from "../greenhouse/sensor-identity.js";
-import type { Topics } from "../mqtt/topics.js";
+import { placeOf, type Topics } from "../mqtt/topics.js";
 import { bridgeDocument, controllerDocument } from "./device-documents.js";
 import {
   available,
@@ -35,8 +35,27 @@ export const discoveryTopic = (prefix: string, code: string): string =>
 export const bridgeDiscoveryTopic = (prefix: string, clientId: string): string =>
   `${prefix}/device/${bridgeIdentifier(clientId)}/config`;
 
-/** Every device announcement on the broker, ours or not. */
+/** Every device announcement on the broker, ours or not; many bridges would each read those of all others. */
 export const discoveryFilter = (prefix: string): string => `${prefix}/device/+/config`;
+
+/**
+ * The announcement that goes with what a bridge left on a topic of its own: of a controller its `info`, of the bridge itself
+ * `bridge/info`. An announcement is taken back before these are emptied, so none stands without them.
+ */
+export function announcementBeside(
+  topic: string,
+  payload: { toString(): string },
+  { topics, prefix }: Pick<DocumentSettings, "topics" | "prefix">,
+): Pick<Known, "topic" | "code"> | null {
+  const read = () => record(parse(payload.toString()));
+  if (topic === topics.bridge.info) {
+    const { client_id: id } = record(read()["settings"]);
+    return typeof id === "string" ? { topic: bridgeDiscoveryTopic(prefix, id), code: null } : null;
+  }
+  if (placeOf(topics.base, topic)?.leaf !== "info") return null;
+  const { code } = read();
+  return typeof code === "string" ? { topic: discoveryTopic(prefix, code), code } : null;
+}
 
 /** A component as far as it has to be remembered: to find the entity again, and to see a change. */
 export interface AnnouncedEntity {
@@ -232,6 +251,7 @@ interface FoundDocument {
  * bridge under a base topic that only begins alike is told apart by its `bridge/state`. Anything else gives null.
  */
 export function foundDocument(payload: string, baseTopic: string): FoundDocument | null {
+  if (!mayBeOf(payload, baseTopic)) return null;
   const document = record(parse(payload));
   if (record(document["origin"])["name"] !== originName) return null;
   const components = record(document["components"]);
@@ -245,6 +265,13 @@ export function foundDocument(payload: string, baseTopic: string): FoundDocument
     components: announcedIn(components, "earlier run"),
   };
 }
+
+/** Whether the text may be an announcement of ours: most are of others, and reading them whole costs a hundred times as much. */
+const mayBeOf = (payload: string, baseTopic: string): boolean =>
+  payload.includes(originName) && (!isPlainText.test(baseTopic) || payload.includes(`${baseTopic}/`));
+
+/** Without what a writer of JSON may escape. */
+const isPlainText = /^[\w+./ -]*$/;
 
 /**
  * Without those that are reduced to their platform: they are removed. One unknown platform in a later removal would make

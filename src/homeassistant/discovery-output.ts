@@ -3,6 +3,7 @@ import { type Clock, type Random, Rest } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { Schedule } from "../runtime/schedule.js";
 import {
+  announcementBeside,
   bridgeDiscoveryTopic,
   discoveryTopic,
   foundDocument,
@@ -30,6 +31,11 @@ export interface DiscoveryPorts {
    * that changed something, every state of it again.
    */
   publishStates(code: string | null, which: "held" | "all"): void;
+  /**
+   * Has messages on these topics handed on until the link ends; resolves when what the broker holds there has come. Null where each
+   * announcement on the broker is heard anyway.
+   */
+  readonly listen: ((topics: readonly string[]) => Promise<void>) | null;
   /** Where what was withdrawn is remembered over restarts. */
   readonly memory: WithdrawalMemory;
   readonly view: Patience & {
@@ -122,6 +128,10 @@ export class DiscoveryOutput {
   readonly #deleted = new Set<string>();
   /** Topics of which the broker's copy was looked at since the link came up. */
   readonly #scanned = new Set<string>();
+  /** Topics of which the broker's copy has not come yet, where only those are heard that are asked for. */
+  readonly #unheard = new Set<string>();
+  /** Those of them that are to be asked for next. */
+  readonly #unasked = new Set<string>();
   /** Of the text that the broker has not acknowledged yet: its echo may come before that. */
   #pendingHash: string | null = null;
   #isPaused = true;
@@ -144,6 +154,8 @@ export class DiscoveryOutput {
   /** Announces until `signal` aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#withdrawals.load();
+    if (this.#ports.listen !== null)
+      for (const [topic, { code }] of this.#withdrawals.due(this.#ports.clock.now())) this.#at(topic, code);
     while (!signal.aborted) {
       const first = this.#isPaused ? null : this.#due.first();
       const pauseMs = (first?.at ?? Infinity) - this.#now();
@@ -159,6 +171,7 @@ export class DiscoveryOutput {
   onConnected(): void {
     this.#isPaused = false;
     this.#scanned.clear();
+    for (const topic of this.#devices.keys()) this.#hear(topic);
     this.#announceAll(blankDelayMs);
     for (const device of this.#devices.values())
       if (device.held.isOwn && this.#wanter(device) === "nobody") this.#later(device.announce, 0);
@@ -171,7 +184,12 @@ export class DiscoveryOutput {
 
   /** Topics of an earlier run: every component that may be removed has to be, and Home Assistant had time to take that in. */
   mayClearLeftovers(): boolean {
-    return !this.#isPaused && !this.#removeLeftovers() && this.#now() >= this.#removedAt + takenInMs;
+    return (
+      !this.#isPaused &&
+      this.#unheard.size === 0 &&
+      !this.#removeLeftovers() &&
+      this.#now() >= this.#removedAt + takenInMs
+    );
   }
 
   /** A controller appeared (`before` undefined), changed, or was removed for good (`after` undefined). */
@@ -199,6 +217,16 @@ export class DiscoveryOutput {
     return true;
   }
 
+  /** What an earlier run left on a topic of ours tells which announcements it made. */
+  onFound(topic: string, payload: { toString(): string }): void {
+    if (this.#ports.listen === null) return;
+    const announcement = announcementBeside(topic, payload, this.#settings);
+    if (announcement === null) return;
+    const { code } = announcement;
+    if (code === null) this.#at(announcement.topic);
+    else this.#of(code);
+  }
+
   /** A message on Home Assistant's status topic. A retained one does not tell when it started. */
   statusMessage(payload: string, retained: boolean): void {
     if (retained || payload.trim() !== "online") return;
@@ -211,16 +239,21 @@ export class DiscoveryOutput {
       this.#onEmptied(topic);
       return;
     }
+    const hash = digest(payload);
+    const known = this.#devices.get(topic);
+    // Most are our own that come back, and need not be read.
+    if (known !== undefined && (hash === known.held.hash || hash === this.#pendingHash)) {
+      this.#scanned.add(topic);
+      this.#deleted.delete(topic);
+      return;
+    }
     const found = foundDocument(payload, this.#settings.topics.base);
     if (found === null) return;
     const device = this.#at(topic, found.code);
-    const hash = digest(payload);
     const { held } = device;
-    const isOurs = hash === held.hash || hash === this.#pendingHash;
     const isScanned = this.#scanned.has(topic);
     this.#scanned.add(topic);
-    if (isOurs) this.#deleted.delete(topic);
-    if (isOurs || isScanned) return;
+    if (isScanned) return;
     const components = new Map([...found.components, ...held.components]);
     device.held = { ...held, hash: held.isOwn ? held.hash : hash, components };
     this.#removeLeftovers([device]);
@@ -399,7 +432,26 @@ export class DiscoveryOutput {
       repeat: () => this.#repeat(device),
     };
     this.#devices.set(topic, device);
+    this.#hear(topic);
     return device;
+  }
+
+  /** Asks for a topic together with all that are named in this turn, and before anything is published there. */
+  #hear(topic: string): void {
+    const { listen } = this.#ports;
+    if (listen === null) return;
+    this.#unheard.add(topic);
+    // Of what is named without a link is asked at the next one.
+    if (this.#isPaused) return;
+    this.#unasked.add(topic);
+    if (this.#unasked.size === 1) queueMicrotask(() => void this.#ask(listen));
+  }
+
+  async #ask(listen: (topics: readonly string[]) => Promise<void>): Promise<void> {
+    const topics = [...this.#unasked];
+    this.#unasked.clear();
+    await listen(topics);
+    for (const topic of topics) this.#unheard.delete(topic);
   }
 
   /** Makes a task due; one that is already due earlier stays so. */

@@ -3,10 +3,13 @@ import {
   type Announced,
   type AnnouncedEntity,
   announcedIn,
+  announcementBeside,
+  bridgeDiscoveryTopic,
   discoveryFilter,
   foundDocument,
   record,
 } from "./announced.js";
+import type { DocumentSettings } from "./documents.js";
 
 /** A file of the data directory. */
 export interface WithdrawalMemory {
@@ -16,28 +19,45 @@ export interface WithdrawalMemory {
   write(text: string): Promise<void>;
 }
 
+type OnFound = (topic: string, payload: { toString(): string }) => void;
+
 /** The keeper of retained topics. */
 interface RetainedTopics {
   wanted(topic: string, payload: string, qos: 0 | 1): void;
-  onFound(
-    filters: readonly string[],
-    finder: { onFound(topic: string, payload: { toString(): string }): void },
-  ): void;
+  onFound(filters: readonly string[], finder: { onFound?: OnFound; onLooked?(): void }): void;
+}
+
+interface WithdrawalParts {
+  readonly retained: RetainedTopics;
+  readonly settings: Pick<DocumentSettings, "topics" | "prefix" | "clientId">;
+  /**
+   * Shows what the broker holds on these topics alone, where many bridges would each look at the announcements of all others. Null:
+   * each announcement is looked at.
+   */
+  readonly scan: ((topics: readonly string[], found: OnFound) => Promise<boolean>) | null;
+  readonly log: Pick<Logger, "info">;
 }
 
 /** Takes back what an earlier run announced, where nothing is announced any more. */
-export function withdrawEarlier(
-  retained: RetainedTopics,
-  prefix: string,
-  base: string,
-  log: Pick<Logger, "info">,
-): void {
-  retained.onFound([discoveryFilter(prefix)], {
+export function withdrawEarlier({ retained, settings, scan, log }: WithdrawalParts): void {
+  const { topics, prefix, clientId } = settings;
+  const onFound: OnFound = (topic, payload) => {
+    if (!topic.startsWith(`${prefix}/device/`) || foundDocument(payload.toString(), topics.base) === null)
+      return;
+    retained.wanted(topic, "", 1);
+    log.info({ topic }, "cleared an announcement, as homeassistant.enabled is false");
+  };
+  if (scan === null) {
+    retained.onFound([discoveryFilter(prefix)], { onFound });
+    return;
+  }
+  const own = new Set([bridgeDiscoveryTopic(prefix, clientId)]);
+  retained.onFound([], {
     onFound: (topic, payload) => {
-      if (!topic.startsWith(`${prefix}/device/`) || foundDocument(payload.toString(), base) === null) return;
-      retained.wanted(topic, "", 1);
-      log.info({ topic }, "cleared an announcement, as homeassistant.enabled is false");
+      const announcement = announcementBeside(topic, payload, settings);
+      if (announcement !== null) own.add(announcement.topic);
     },
+    onLooked: () => void scan([...own], onFound),
   });
 }
 

@@ -145,6 +145,8 @@ export class FirstOperator {
     this.#isMaking = true;
     try {
       const password = await hashPassword(given.password);
+      // The configuration may name users by now.
+      if (this.#code !== code) return notHere;
       const users = [{ username, password, role: "operator" as const }];
       await this.#ports.file.write(JSON.stringify(users));
       this.#users = users;

@@ -228,11 +228,25 @@ export class TrendKeeper {
   async #writePast(signal: AbortSignal | null): Promise<void> {
     for (const [start, past] of this.#past) {
       await this.#untilQuiet(signal);
-      const span = { kind: "hour", start } as const;
-      const kept = await this.#blocksIn(span).catch(() => null);
-      if (kept !== null) await this.#files.write(span, join(kept, past));
+      // What comes while this is written is written next time.
       this.#past.delete(start);
+      try {
+        await this.#fillHour(start, past);
+      } catch (error) {
+        for (const [controller, block] of past)
+          for (const [sensor, points] of block) {
+            const newer = this.#pastOf(start, controller, sensor);
+            for (const [at, point] of points.entries()) newer[at] ??= point;
+          }
+        throw error;
+      }
     }
+  }
+
+  async #fillHour(start: number, past: Blocks): Promise<void> {
+    const span = { kind: "hour", start } as const;
+    const kept = await this.#blocksIn(span).catch(() => null);
+    if (kept !== null) await this.#files.write(span, join(kept, past));
   }
 
   /** All that a file holds; nothing where there is none. */

@@ -5,10 +5,10 @@ import { Rest, TooLate, within } from "../runtime/clock.js";
 import { entriesOf, type LimitsLeft, limitsLeft, startAt } from "./left.js";
 import type { EnginePorts } from "./ports.js";
 import { isRuleDue, problemsOf } from "./rules/due.js";
-import { asPlanned, type Entry, isEmpty, keyOf, type LockAndHold } from "./rules/entry.js";
+import { asPlanned, type Entry, isEmpty, keyOf, type LimitInput, type LockAndHold } from "./rules/entry.js";
 import { type LimitContext, type WeatherReading, weatherValue } from "./rules/guards.js";
 import { restrictionsOf } from "./rules/judge.js";
-import type { LimitWorld } from "./rules/world.js";
+import { type LimitSettings, watchersOf } from "./rules/settings.js";
 
 const numbersEveryMs = 5_000;
 /** An answer says so then; the journal itself counts as away by this time. */
@@ -51,31 +51,30 @@ export class LimitEngine {
   readonly #rest: Rest;
   /** Changed since they were settled. */
   readonly #dirty = new Set<string>();
-  /** What limits look at outside of the book, and how they are configured. */
-  readonly world: LimitWorld;
+  readonly settings: LimitSettings;
   #isRunning = false;
+  /** Of locks and holds, as they are numbered. */
+  #requests = 0;
   /** Changes of controllers are listened to once something is limited, and those of actuators where one looks at them. */
   #isListening = false;
   #isListeningToActuators = false;
-  #readOnly: ReturnType<LimitContext["readOnly"]> = { commands: false, rules: false };
+  #readOnly: LimitContext["readOnly"] = { commands: false, rules: false };
 
   constructor(ports: EnginePorts) {
     this.#ports = ports;
     this.#rest = new Rest(ports.clock);
-    const { weather, readOnly, staleAfterMs, clockSkewMs, newId } = ports;
-    this.world = {
+    const { weather, staleAfterMs, run } = ports;
+    this.settings = {
       limitsAtFirst: this.#limitedAtFirst,
       unlimited: this.#atFirst,
       watched: this.#watched,
-      watchersOf: this.#watchersOf,
-      controller: ports.store.find,
-      weatherStaleAfterMs: (name) => weather[name]?.stale_after ?? null,
+      watchers: this.#watchers,
+      weatherStaleAfterMs: new Map(
+        Object.entries(weather).map(([name, { stale_after: staleAfter }]) => [name, staleAfter]),
+      ),
       startedAt: ports.clock.monotonic(),
       staleAfterMs,
-      clockSkewMs,
-      readOnly,
-      mayRulesSend: () => this.#isRunning,
-      newId,
+      run,
     };
     for (const controller of ports.store.controllers())
       for (const entry of entriesOf(controller)) this.#add(entry);
@@ -108,12 +107,10 @@ export class LimitEngine {
     this.#limited.set(entry.code, (this.#limited.get(entry.code) ?? new Set()).add(key));
   }
 
-  readonly #watchersOf = (code: string): Iterable<string> => {
-    if (this.#watchers.size === 0) return [];
-    const id = this.#ports.store.get(code)?.info.id ?? code;
-    const own = this.#watchers.get(code) ?? [];
-    return id === code ? own : new Set([...own, ...(this.#watchers.get(id) ?? [])]);
-  };
+  /** Whether the bridge has begun to send what rules ask for. */
+  get mayRulesSend(): boolean {
+    return this.#isRunning;
+  }
 
   /** A live message on a weather topic. */
   onWeather(topic: string, payload: Uint8Array): void {
@@ -123,15 +120,15 @@ export class LimitEngine {
       const value = weatherValue(new TextDecoder().decode(payload), field);
       const reading = { value, staleAt: clock.monotonic() + stale_after + 1 };
       this.weather.set(name, { ...reading, receivedAt: clock.now() });
-      const keys = this.#watchers.get(`weather/${name}`) ?? [];
+      const keys = [...(this.#watchers.get(`weather/${name}`) ?? [])];
       book().feedSoon({ type: "seen", keys, weather: { name, reading } });
     }
   }
 
   readonly #onControllerChange = (before: Controller | undefined, after: Controller | undefined): void => {
     if (after === undefined) return;
-    const keys = new Set([...this.#watchersOf(after.info.code), ...this.#keysConcerned(before, after)]);
-    if (keys.size > 0) this.#ports.book().feedSoon({ type: "seen", keys, weather: null });
+    const keys = new Set([...watchersOf(this.settings, after.info), ...this.#keysConcerned(before, after)]);
+    if (keys.size > 0) this.#ports.book().feedSoon({ type: "seen", keys: [...keys], weather: null });
   };
 
   /** Own actuators of whose limits something follows from the change, whatever guards look at. */
@@ -170,15 +167,20 @@ export class LimitEngine {
   async change(code: string, actuators: readonly string[], change: Partial<LockAndHold>): Promise<void> {
     const keys = actuators.map((id) => keyOf(code, id)).filter((key) => this.#wouldChange(key, change));
     const book = this.#ports.book();
-    for (const key of keys) book.feedSoon({ type: "lock_or_hold", key, change, is: "planned" });
-    await within(this.#ports.clock, longestDiskMs, () => this.#bringToDisk(keys, change)).catch(
+    this.#requests += 1;
+    const asked = { type: "lock_or_hold", request: this.#requests, change } as const;
+    for (const key of keys) book.feedSoon({ ...asked, key, is: "planned" });
+    await within(this.#ports.clock, longestDiskMs, () => this.#bringToDisk(keys, asked)).catch(
       (error: unknown) => {
         throw error instanceof TooLate ? new Error(diskSilent) : error;
       },
     );
   }
 
-  async #bringToDisk(keys: readonly string[], change: Partial<LockAndHold>): Promise<void> {
+  async #bringToDisk(
+    keys: readonly string[],
+    asked: Omit<Extract<LimitInput, { readonly type: "lock_or_hold" }>, "key" | "is">,
+  ): Promise<void> {
     const { journal } = this.#ports;
     const book = this.#ports.book();
     const written = await Promise.allSettled(
@@ -186,7 +188,7 @@ export class LimitEngine {
     );
     const refused = written.find((one) => one.status === "rejected");
     const is = refused === undefined ? "on_disk" : "given_up";
-    for (const key of keys) book.feedSoon({ type: "lock_or_hold", key, change, is });
+    for (const key of keys) book.feedSoon({ ...asked, key, is });
     if (refused !== undefined) throw refused.reason;
   }
 
@@ -226,7 +228,7 @@ export class LimitEngine {
     const before = this.#readOnly;
     this.#readOnly = this.#ports.readOnly();
     if (before.commands === this.#readOnly.commands && before.rules === this.#readOnly.rules) return;
-    this.#ports.book().feedSoon({ type: "seen", keys: this.#atFirst.keys(), weather: null });
+    this.#ports.book().feedSoon({ type: "seen", keys: [...this.#atFirst.keys()], weather: null });
     for (const key of this.#atFirst.keys()) this.#mark(key);
   }
 
@@ -254,7 +256,7 @@ export class LimitEngine {
       ...[...this.#atFirst].flatMap(([key, one]) => (isEmpty(one) ? [] : [key])),
       ...limited,
     ]);
-    this.#ports.book().feedSoon({ type: "seen", keys, weather: null });
+    this.#ports.book().feedSoon({ type: "seen", keys: [...keys], weather: null });
     for (const key of keys) this.#settle(key);
   }
 
@@ -274,7 +276,7 @@ export class LimitEngine {
     this.#late.delete(key);
     const actuator = own.actuators.get(entry.id);
     if (actuator === undefined) return;
-    const isReadOnly = readOnly().commands;
+    const isReadOnly = readOnly.commands;
     const restrictions =
       isEmpty(entry) && !isReadOnly ? null : restrictionsOf(entry, isReadOnly, actuator, now);
     const { restrictions: shown, at } = this.#shown.get(key) ?? { restrictions: null, at: 0 };

@@ -37,10 +37,9 @@ export interface EnginePorts {
   readonly weather: Configuration["weather"];
   /** How old a reading of the platform may be, ms. */
   readonly staleAfterMs: number;
-  readonly readOnly: LimitContext["readOnly"];
-  /** How far the platform's clock is ahead, ms; null while that is not known. */
-  readonly clockSkewMs: () => number | null;
-  readonly newId: () => string;
+  readonly readOnly: () => LimitContext["readOnly"];
+  /** An id of this run, with which those of what rules send begin. */
+  readonly run: string;
   readonly onEvent: (event: BridgeEvent) => void;
   readonly alarms: {
     /** Raises an alarm about an actuator, or with null takes it back. */

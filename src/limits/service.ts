@@ -8,10 +8,7 @@ import type { LimitsLeft } from "./left.js";
 import type { EnginePorts } from "./ports.js";
 import { isEmpty, keyOf } from "./rules/entry.js";
 
-interface LimitPorts extends Pick<
-  EnginePorts,
-  "clock" | "store" | "readOnly" | "clockSkewMs" | "newId" | "book"
-> {
+interface LimitPorts extends Pick<EnginePorts, "clock" | "store" | "readOnly" | "run" | "book"> {
   readonly configuration: Pick<Configuration, "weather" | "polling">;
   readonly journal: EnginePorts["journal"] & {
     state(): { readonly reason: string | null };

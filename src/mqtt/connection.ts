@@ -28,6 +28,7 @@ import {
 
 const suspiciousCloses = 3;
 const shortLifeMs = 60_000;
+const longestGreetingMs = 5_000;
 
 /** Logs the ups and downs of the link: each new reason once as a warning, repetitions only at debug level. */
 class LinkReport {
@@ -127,6 +128,8 @@ export class BrokerConnection {
   #lastConnectedAt: number | null = null;
   #lastEnd: LinkEnd | null = null;
   #restart = new AbortController();
+  /** Gives back the place of a link that takes in what the broker holds. */
+  #leaveGreeting: () => void = () => undefined;
 
   constructor(settings: ConnectionSettings, ports: ConnectionPorts) {
     this.#settings = settings;
@@ -220,7 +223,17 @@ export class BrokerConnection {
    * twice.
    */
   async scan(filters: readonly string[], found: RetainedFound): Promise<boolean> {
-    return (await this.#session?.scan(filters, found)) ?? false;
+    const isWhole = (await this.#session?.scan(filters, found)) ?? false;
+    this.#leaveGreeting();
+    return isWhole;
+  }
+
+  /**
+   * Has messages on these topics of others handed on until the link ends, with what the broker holds there. Resolves when that has come,
+   * as far as it is granted, or the link is gone.
+   */
+  async listen(topics: readonly string[]): Promise<void> {
+    await this.#session?.listen(topics);
   }
 
   /** Resolves when the link takes more, and at once while there is none. */
@@ -285,12 +298,38 @@ export class BrokerConnection {
       },
     });
     this.#restart = new AbortController();
+    await this.#enterGreeting(link, signal);
     const ended = await this.#session.run(AbortSignal.any([signal, this.#restart.signal]));
+    this.#leaveGreeting();
     this.#tally.disconnects += 1;
     this.#session = null;
     this.#facts = null;
     void this.#contain("disconnected", () => this.#settings.on?.onDisconnected?.(ended.end));
     return ended;
+  }
+
+  /**
+   * Waits for a place among the links that come up: all at once each would be late with whatever has a deadline, be cut for that, and
+   * begin anew. Whoever takes long gives its place up.
+   */
+  async #enterGreeting(link: BrokerLink, signal: AbortSignal): Promise<void> {
+    const { greetings, clock } = this.#ports;
+    if (greetings === undefined) return;
+    const over = new AbortController();
+    void link.closed.then(() => over.abort());
+    try {
+      if (!greetings.take()) await greetings.wait(AbortSignal.any([signal, over.signal]));
+    } catch {
+      return;
+    }
+    let isLeft = false;
+    const leave = () => {
+      takeBack();
+      if (!isLeft) greetings.leave();
+      isLeft = true;
+    };
+    const takeBack = clock.after(longestGreetingMs, leave);
+    this.#leaveGreeting = leave;
   }
 
   /** What came because of a scan and what is said of our own status ends here; all else is for the listener. */

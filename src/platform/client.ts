@@ -22,7 +22,7 @@ import { type Files, nodeFiles } from "../runtime/file-system.js";
 import { Names } from "../runtime/names.js";
 import { HostConnections, type HostWay } from "./http.js";
 import { type HostLink, HostLinks, type OnLink } from "./links.js";
-import { operations } from "./operations.js";
+import { type Operation, operations } from "./operations.js";
 import type { PushParts } from "./push/platform-push.js";
 import { platformReader, platformWriter } from "./calls.js";
 import { type OnMixedUp, Requests } from "./requests.js";
@@ -30,7 +30,7 @@ import { RequestBudget, type Semaphore } from "../runtime/schedule.js";
 import { type CredentialSource, staticToken, TokenFile, blanker } from "./session/credential.js";
 import { deriveKey, SessionStore } from "./session/session-store.js";
 import { SignIn } from "./session/sign-in.js";
-import { JointBudget, JointPlaces, type SharedHosts } from "./shared.js";
+import { JointBudget, JointPlaces, type SharedHosts, type SharedLists } from "./shared.js";
 import type { PlatformSettings, ShapeSettings } from "./settings.js";
 import { ClockSkew, type ReadTime, timeReader, zoneOffset } from "./time.js";
 
@@ -103,8 +103,9 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const requests = new Requests({ hosts, links, budget, source, skew, tally, ...inside, ...told });
   const frameReports = new ShapeReports("frame", log, clock, redact);
   const heard = { tally: newPushTally(), reports: frameReports };
+  const reader = platformReader(settings.shapes, { requests, reports, readTime, clock });
   return {
-    ...remembering(platformReader(settings.shapes, { requests, reports, readTime, clock }), streams),
+    ...remembering(sharing(reader, settings, { lists: ports.shared?.lists, source, links }), streams),
     ...platformWriter({ requests, reports }),
     ...lazyPush(settings, { source, readTime, log, names, ...inside, redact: redactLine, ...heard }),
     renewCredential: (signal) => requests.renewForWrite(signal),
@@ -161,6 +162,35 @@ const remembering = (reader: PlatformReader, streams: StreamAddresses): Platform
   videos: async (signal) => streams.add(await reader.videos(signal)),
 });
 
+interface Sharing {
+  readonly lists: SharedLists | undefined;
+  readonly source: Pick<CredentialSource, "current">;
+  readonly links: HostLinks;
+}
+
+/** Lists of an account that several of the process are: what one has read, the others need not. */
+function sharing(
+  reader: PlatformReader,
+  settings: PlatformSettings,
+  { lists, source, links }: Sharing,
+): PlatformReader {
+  if (lists === undefined) return reader;
+  const read = ({ host, name }: Operation, what: string, ask: () => Promise<DeviceList>) => {
+    const token = source.current()?.token ?? "";
+    if (token === "") return ask();
+    const url = host === "business" ? settings.business_url : settings.realtime_url;
+    const key = JSON.stringify([url, name, what, token, settings.time_zone, settings.shapes]);
+    // The host has just answered this very question.
+    return lists.read(key, ask, () => links.settle(host, { type: "answered", signedIn: true }));
+  };
+  return {
+    ...reader,
+    controllers: (signal) => read(operations.controllers, "", () => reader.controllers(signal)),
+    devices: (type, signal) => read(operations.devices, type, () => reader.devices(type, signal)),
+    videos: (signal) => read(operations.videoList, "", () => reader.videos(signal)),
+  };
+}
+
 /** The push channels; their code is loaded when it is first used, which is while the first polls are on their way. */
 function lazyPush(settings: PlatformSettings, parts: PushParts): PlatformPush {
   let made: Promise<PlatformPush> | null = null;
@@ -200,8 +230,8 @@ function waysTo(
     return { common, hold, connections, leave: common.join(hold) };
   };
   const joined = { business: join("business"), realtime: join("realtime") };
-  // Where the host asks several accounts to wait, all do.
-  links.onHeld((host, ms) => joined[host].common.onAskedToWait(joined[host].hold, ms));
+  // Where the host refuses most accounts, all wait.
+  links.onReadAnswered((host, waitMs) => joined[host].common.onAnswer(joined[host].hold, waitMs));
   return {
     hosts: { business: joined.business.connections, realtime: joined.realtime.connections },
     budget: new JointBudget(perMinute, joined.realtime.common.budget),

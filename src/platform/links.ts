@@ -39,7 +39,7 @@ const hosts = ["business", "realtime"] as const;
 export class HostLinks {
   readonly #clock: Clock;
   readonly #onLink: OnLink;
-  readonly #heldListeners: ((host: PlatformHost, ms: number) => void)[] = [];
+  readonly #answerListeners: ((host: PlatformHost, waitMs: number | null) => void)[] = [];
   readonly #contacts: Readonly<Record<PlatformHost, Contact>> = {
     business: noContact(),
     realtime: noContact(),
@@ -53,9 +53,20 @@ export class HostLinks {
     this.#onLink = onLink;
   }
 
-  /** Calls back when a host asked to be left alone. */
-  onHeld(listener: (host: PlatformHost, ms: number) => void): void {
-    this.#heldListeners.push(listener);
+  /** Calls back when a host answered a read: for how long it asks to be left alone, null where it does not. */
+  onReadAnswered(listener: (host: PlatformHost, waitMs: number | null) => void): void {
+    this.#answerListeners.push(listener);
+  }
+
+  /** A request was answered; `signedIn`: with a credential. */
+  onAnswered(operation: Operation, signedIn: boolean): void {
+    this.settle(operation.host, { type: "answered", signedIn });
+    this.#tellAnswer(operation, null);
+  }
+
+  /** Commands are sent in a pause too, and may have a quota of their own. */
+  #tellAnswer({ method, host }: Operation, waitMs: number | null): void {
+    if (method === "GET") for (const listener of this.#answerListeners) listener(host, waitMs);
   }
 
   /** Leaves a host alone that asked others for it; for longer than it is left alone anyway. */
@@ -119,7 +130,7 @@ export class HostLinks {
   onAskedToWait(asked: Asked, ms: number, trouble: string): void {
     const { host } = asked.operation;
     const isOfHost = this.#operations.onHeld(asked, ms, this.#clock.monotonic());
-    for (const listener of this.#heldListeners) listener(host, ms);
+    this.#tellAnswer(asked.operation, ms);
     this.settle(host, isOfHost ? { type: "held", ms } : { type: "challenged" }, trouble);
   }
 

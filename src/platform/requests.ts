@@ -423,7 +423,7 @@ export class Requests {
     const hidden = operation === operations.signIn ? undefined : blank;
     const judged = judgeAnswer(answer, this.context(operation), clock.now(), hidden);
     if (!(judged instanceof PlatformError)) {
-      links.settle(host, { type: "answered", signedIn: operation !== operations.signIn });
+      links.onAnswered(operation, operation !== operations.signIn);
       return { ...judged, line: answer.line };
     }
     const { kind, retryAfterMs } = judged.facts;

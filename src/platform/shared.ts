@@ -1,16 +1,18 @@
+import type { DeviceList } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import { Names } from "../runtime/names.js";
-import { RequestBudget, Semaphore } from "../runtime/schedule.js";
+import { RequestBudget, Semaphore, Semaphores } from "../runtime/schedule.js";
+import { isHostRefusing, noPauses, pauseHost } from "./host-pauses.js";
 
 /**
  * Polls of all accounts under way at one host at once. Each account waits with no more than its own concurrency in one line, so
  * that none gets more than its share of the places however much it asks.
  */
 const placesOfHost = 128;
-/** A refusal for asking too much is the host's, and not the account's own, where two accounts get it within this time. */
-const bothWithinMs = 60_000;
 /** What one account was told to wait may be its own matter, a day long: the others come back sooner and see for themselves. */
 const longestForOthersMs = 60_000;
+/** One account tries so long before all others. */
+const triesAheadMs = 2_000;
 
 /** Leaves a host alone for so long. */
 type Hold = (ms: number) => void;
@@ -20,8 +22,8 @@ export class SharedHost {
   readonly budget: RequestBudget;
   readonly places = new Semaphore(placesOfHost);
   readonly #clock: Pick<Clock, "monotonic">;
-  /** When each was told to wait. */
-  readonly #accounts = new Map<Hold, number>();
+  readonly #accounts = new Set<Hold>();
+  readonly #pauses = noPauses<Hold>();
 
   constructor(perMinute: number, clock: Pick<Clock, "monotonic">) {
     this.budget = new RequestBudget(perMinute);
@@ -30,31 +32,77 @@ export class SharedHost {
 
   /** What is called takes the account away again. */
   join(hold: Hold): () => void {
-    this.#accounts.set(hold, -Infinity);
-    return () => this.#accounts.delete(hold);
+    this.#accounts.add(hold);
+    return () => {
+      this.#accounts.delete(hold);
+      this.#pauses.refused.delete(hold);
+    };
   }
 
-  /** The host asked an account to wait so long. */
-  onAskedToWait(who: Hold, ms: number): void {
+  /** The host answered a poll of an account, or asked it to wait so long. */
+  onAnswer(who: Hold, waitMs: number | null): void {
+    if (!this.#accounts.has(who)) return;
     const now = this.#clock.monotonic();
-    if (this.#accounts.has(who)) this.#accounts.set(who, now);
-    const others = [...this.#accounts].filter(([hold]) => hold !== who);
-    if (!others.some(([, at]) => now - at <= bothWithinMs)) return;
-    for (const [hold] of others) hold(Math.min(ms, longestForOthersMs));
+    const heard = { accounts: this.#accounts.size, now };
+    if (!isHostRefusing(this.#pauses, who, waitMs === null ? "answered" : "refused", heard)) return;
+    const pauseMs = Math.min(waitMs ?? 0, longestForOthersMs);
+    pauseHost(this.#pauses, now + pauseMs);
+    const others = [...this.#accounts].filter((hold) => hold !== who);
+    const first = others.find((hold) => this.#pauses.refusedItself?.has(hold) !== true);
+    for (const hold of others) hold(pauseMs + (hold === first || first === undefined ? 0 : triesAheadMs));
+  }
+}
+
+const linksAtOnce = 8;
+
+/** So old an answer may be that stands for one of one's own. */
+const listsStandMs = 5_000;
+
+/**
+ * Lists that an account has just read, for those that ask the same with the same credential: of one login for all, each would read and
+ * keep a list of the controllers of all. Nobody waits for another's request, and nothing is shared but what was answered well.
+ */
+export class SharedLists {
+  readonly #clock: Pick<Clock, "monotonic" | "after">;
+  readonly #lists = new Map<string, { readonly askedAt: number; readonly list: DeviceList }>();
+
+  constructor(clock: Pick<Clock, "monotonic" | "after">) {
+    this.#clock = clock;
+  }
+
+  /** `onTaken` is called where another one's answer is taken. */
+  async read(key: string, ask: () => Promise<DeviceList>, onTaken: () => void): Promise<DeviceList> {
+    const askedAt = this.#clock.monotonic();
+    const known = this.#lists.get(key);
+    if (known !== undefined && askedAt - known.askedAt <= listsStandMs) {
+      onTaken();
+      return known.list;
+    }
+    const list = await ask();
+    const kept = { askedAt, list };
+    this.#lists.set(key, kept);
+    this.#clock.after(listsStandMs, () => {
+      if (this.#lists.get(key) === kept) this.#lists.delete(key);
+    });
+    return list;
   }
 }
 
 /** The hosts of all accounts of one process, by origin. */
 export class SharedHosts {
+  readonly lists: SharedLists;
+  /** Links to each broker that come up at once, by its address. */
+  readonly greetings = new Semaphores(linksAtOnce);
   readonly names = new Names();
   readonly #perMinute: number;
-  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #clock: Pick<Clock, "monotonic" | "after">;
   readonly #hosts = new Map<string, SharedHost>();
 
   /** `perMinute`: polls of all accounts at one host together; 0 means no limit. */
-  constructor(perMinute: number, clock: Pick<Clock, "monotonic">) {
+  constructor(perMinute: number, clock: Pick<Clock, "monotonic" | "after">) {
     this.#perMinute = perMinute;
     this.#clock = clock;
+    this.lists = new SharedLists(clock);
   }
 
   at(url: string): SharedHost {

@@ -60,9 +60,16 @@ function isRecordOf(code: string, record: unknown): record is DeviceRecord {
   return own === code && isNamed && typeof extra === "object" && extra !== null;
 }
 
-/** What a list holds; a page leaves in place what was held before. */
-const codesOf = (records: DeviceList, before: ReadonlySet<string> = new Set()): Set<string> =>
-  new Set([...(records.isPage === true ? before : []), ...records.map(({ code }) => code)]);
+/** What a list holds of those that are wanted; a page leaves in place what was held before. */
+function codesOf(
+  records: DeviceList,
+  wants: (code: string) => boolean,
+  before: ReadonlySet<string> = new Set(),
+): Set<string> {
+  const codes = new Set(records.isPage === true ? before : []);
+  for (const { code } of records) if (wants(code)) codes.add(code);
+  return codes;
+}
 
 /**
  * Follows the account's lists. Nothing is taken away by an empty list; a controller absent for long enough of the
@@ -134,7 +141,7 @@ export class Inventory {
     } else {
       this.#isEmptyReported = false;
       const before = this.#controllers;
-      this.#controllers = codesOf(records, before);
+      this.#controllers = codesOf(records, this.#wants, before);
       // One that no list holds any more is absent, which says more.
       this.#unflag([...before].filter((code) => !this.#controllers.has(code) && this.#isListed(code)));
       for (const record of records) this.#onRecord(record, availabilityOf(record));
@@ -154,7 +161,7 @@ export class Inventory {
       return;
     }
     if (records.length === 0) return;
-    this.#devices.set(dataType, codesOf(records, this.#devices.get(dataType)));
+    this.#devices.set(dataType, codesOf(records, this.#wants, this.#devices.get(dataType)));
     for (const record of records) {
       if (!this.#controllers.has(record.code)) this.#onRecord(record, availabilityOf(record));
     }
@@ -165,7 +172,7 @@ export class Inventory {
   onVideos(records: DeviceList): void {
     if (records.isPage !== true) this.#videos.clear();
     for (const { code, hls } of records) {
-      if (hls === null) continue;
+      if (hls === null || !this.#wants(code)) continue;
       this.#videos.set(code, hls);
       this.#store.dispatch(code, { type: "video", hls });
     }
@@ -202,6 +209,8 @@ export class Inventory {
       this.#tell({ type: "doubted", code });
     }
   }
+
+  readonly #wants = (code: string): boolean => this.#store.wants(code);
 
   #isListed(code: string): boolean {
     return this.#controllers.has(code) || [...this.#devices.values()].some((codes) => codes.has(code));

@@ -13,7 +13,7 @@ import { heldBackIn, nextWakeAt, openIn, print, step } from "../../src/commands/
 import { at } from "../../src/runtime/table.js";
 import { PlatformError } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
-import { actuator, restored, roofProblem } from "../support/builders.js";
+import { actuator, environmentAt, restored, roofProblem } from "../support/builders.js";
 
 /*
  * The rules of the command path as inputs and effects, without a clock, a platform or a disk. A lane is driven by hand:
@@ -74,7 +74,7 @@ class Driver {
   }
 
   feed(input: Input): this {
-    const { book, effects } = step(this.book, input, { at: this.mono, mono: this.mono });
+    const { book, effects } = step(this.book, input, environmentAt(this.mono));
     this.book = book;
     for (const effect of effects) {
       if ("key" in effect && "token" in effect) this.#open.push(effect);
@@ -349,7 +349,7 @@ function told(effects: readonly Effect[]): readonly string[] {
 }
 
 describe("the outcome of a command", () => {
-  const now = { at: 0, mono: 0 };
+  const now = environmentAt(0);
   const key = "GH-0001 actuator roof";
   const failed = { type: "journaled", key, sequence: null, problem: "disk full" } as const;
   const asked = (over: Readonly<Record<string, unknown>> = {}) => {
@@ -388,7 +388,7 @@ describe("the outcome of a command", () => {
 });
 
 describe("a problem", () => {
-  const now = { at: 0, mono: 0 };
+  const now = environmentAt(0);
   const ofRoof = (code: string) => ({ code, target: "actuator", targetId: "roof" }) as const;
 
   // A device code may have blanks in it.
@@ -422,7 +422,7 @@ describe("the book as data", () => {
     const before = new Driver(fan).ask("on").book;
     const frozen = structuredClone(before);
     const input: Input = { type: "closing" };
-    const now = { at: 5, mono: 5 };
+    const now = environmentAt(5);
     expect(step(before, input, now)).toEqual(step(before, input, now));
     expect(before).toEqual(frozen);
   });

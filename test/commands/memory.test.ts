@@ -12,6 +12,7 @@ import { History } from "../../src/journal/history.js";
 import type { JournalRecord, LaneMemory, RecordBody, SentMemory } from "../../src/journal/records.js";
 import { entries } from "../../src/runtime/table.js";
 import { CommandBench } from "../support/command-bench.js";
+import { environmentAt } from "../support/builders.js";
 
 /*
  * Whatever was fed into the book and at whichever record the program dies: the next start makes of the records the book that was. What
@@ -130,7 +131,7 @@ class Run {
   }
 
   #feed(input: Input): void {
-    const { book, effects } = step(this.book, input, this.now);
+    const { book, effects } = step(this.book, input, environmentAt(this.now.mono, this.now.at));
     this.book = book;
     const from = this.written.length;
     for (const effect of effects) {
@@ -252,7 +253,7 @@ function historyOf(records: readonly RecordBody[]): History {
 /** Another process, a second later. */
 function restarted(run: Run, records: readonly RecordBody[]): Book {
   const parts = historyOf(records).parts();
-  const now = { at: run.now.at + 1_000, mono: 77 };
+  const now = environmentAt(77, run.now.at + 1_000);
   const clock = { now: () => now.at, monotonic: () => now.mono };
   return lanesFrom(parts, new Map(), run.bench.store, clock).reduce<Book>(
     (book, lane) => step(book, { type: "restored", key: laneKey(lane.about), lane }, now).book,

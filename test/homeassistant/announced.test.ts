@@ -124,12 +124,18 @@ describe("whose announcement it is", () => {
     ["a base topic that begins alike", document(ours, "greenhouse2/gh-1/sensor/a"), false],
     ["a bridge with a base topic under ours", document(ours, "greenhouse/two/gh-1/sensor/a", nested), false],
     ["not JSON", "{", false],
+    ["our names in what is no JSON", "greenhouse2mqtt greenhouse/gh-1/sensor/a", false],
     ["an array", "[]", false],
     ["null", "null", false],
     ["components that are no object", JSON.stringify({ origin: ours, components: [1] }), false],
   ])("%s: ours %j", (_, payload, expected) =>
     expect(foundDocument(payload, "greenhouse") !== null).toBe(expected),
   );
+
+  test("a base topic that a writer of JSON may escape is found all the same", () => {
+    const text = document(ours, "大棚/gh-1/sensor/a").replace("大棚", "\\u5927\\u68da");
+    expect(foundDocument(text, "大棚")).not.toBeNull();
+  });
 
   test("what the bridge announces itself is ours, under this base topic alone", () => {
     const payloads = [

@@ -9,10 +9,12 @@ import {
   type Setup,
   start,
   startAfter,
+  startAmongMany,
   textOf,
   topicOf,
   withFan,
 } from "./discovery-setup.js";
+import { VirtualClock } from "../support/virtual-clock.js";
 import { controller, reading } from "./fixtures.js";
 
 const day = 24 * 3_600_000;
@@ -558,4 +560,69 @@ describe("what was withdrawn while Home Assistant was away", () => {
       expect(await birth(setup, "B")).toHaveLength(1);
     },
   );
+});
+
+describe("one of many bridges at a broker", () => {
+  const info = (code: string) => JSON.stringify({ code, name: code });
+  const broker = (holds: Readonly<Record<string, string>> = {}) => {
+    const asked: (readonly string[])[] = [];
+    return { holds: new Map(Object.entries(holds)), opened: Promise.resolve(), asked };
+  };
+
+  test("asks for its own announcements alone, all at once and at each link, and before it announces anything there", async () => {
+    const at = broker();
+    const { output, change, told } = startAmongMany(at, null, house("A", "t1"), house("B", "t1"));
+    expect(at.asked).toEqual([]);
+    output.onConnected();
+    await Promise.resolve();
+    const all = [bridgeTopic, topicOf("A"), topicOf("B")];
+    expect(at.asked).toEqual([all]);
+    await told(10_000);
+    change("C", house("C", "t1"));
+    await told(10_000);
+    output.onDisconnected();
+    output.onConnected();
+    await told(10_000);
+    expect(at.asked).toEqual([all, [topicOf("C")], [...all, topicOf("C")]]);
+  });
+
+  test("takes back what an earlier run announced, which it knows by what that left below its base topic", async () => {
+    const former = topicOf("bridge_former");
+    const old = textOf(house("GONE", "t1"));
+    const foreign = old.replaceAll("greenhouse/", "elsewhere/");
+    const at = broker({ [topicOf("GONE")]: old, [former]: old, [topicOf("OTHER")]: foreign });
+    const { output, told } = startAmongMany(at, null, house("A", "t1"));
+    output.onConnected();
+    for (const code of ["GONE", "OTHER"]) output.onFound(`greenhouse/${code.toLowerCase()}/info`, info(code));
+    output.onFound("greenhouse/bridge/info", JSON.stringify({ settings: { client_id: "former" } }));
+    output.onFound("greenhouse/gone/sensor/t1/json", info("X"));
+    expect((await told(20_000)).filter((one) => one.endsWith("cleared")).sort()).toEqual([
+      "GONE cleared",
+      "bridge_former cleared",
+    ]);
+    expect(at.asked.flat()).not.toContain(topicOf("X"));
+  });
+
+  test("empties no topic of an earlier run while the announcement beside it was not looked at", async () => {
+    const answer: { open: () => void } = { open: () => undefined };
+    const opened = new Promise<void>((resolve) => (answer.open = resolve));
+    const { output, told } = startAmongMany({ ...broker(), opened }, null, house("A", "t1"));
+    output.onConnected();
+    output.onFound("greenhouse/gone/info", info("GONE"));
+    await told(10_000);
+    expect(output.mayClearLeftovers()).toBe(false);
+    answer.open();
+    await told(10_000);
+    expect(output.mayClearLeftovers()).toBe(true);
+  });
+
+  test("looks again at what it withdrew before, though nothing else tells of it any more", async () => {
+    const kept = { platform: "sensor", unique_id: "u", at: new VirtualClock().now() };
+    const topics = { [topicOf("GONE")]: { code: "GONE", components: { sensor_t1: kept } } };
+    const at = broker({ [topicOf("GONE")]: textOf(house("GONE", "t1")) });
+    const { output, told } = startAmongMany(at, JSON.stringify({ version: 1, topics }));
+    await told(1);
+    output.onConnected();
+    expect(await told(20_000)).toContain("GONE cleared");
+  });
 });

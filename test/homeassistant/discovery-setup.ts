@@ -63,7 +63,21 @@ export async function announced(ms: number, ...controllers: readonly Controller[
 export type Setup = ReturnType<typeof start>;
 
 /** As `start`; `saved` is what an earlier run kept of what it had withdrawn. */
-export function startAfter(saved: string | null, ...controllers: readonly Controller[]) {
+export const startAfter = (saved: string | null, ...controllers: readonly Controller[]) =>
+  startAt(null, saved, controllers);
+
+/** What a broker holds, by topic, and what was asked of it; it answers once `opened` resolves. */
+export interface AskedBroker {
+  readonly holds: ReadonlyMap<string, string>;
+  readonly opened: Promise<void>;
+  readonly asked: (readonly string[])[];
+}
+
+/** One of many bridges at a broker, which shows only the announcements that are asked for. */
+export const startAmongMany = (broker: AskedBroker, saved: string | null, ...controllers: Controller[]) =>
+  startAt(broker, saved, controllers);
+
+function startAt(among: AskedBroker | null, saved: string | null, controllers: readonly Controller[]) {
   const view = new Map(controllers.map((one) => [one.info.code, one]));
   const clock = new VirtualClock();
   const sent: Sent[] = [];
@@ -83,6 +97,16 @@ export function startAfter(saved: string | null, ...controllers: readonly Contro
         if (allowed.echo) output.foreignDocument(topic, payload);
         return Promise.resolve("taken");
       },
+      listen:
+        among &&
+        (async (topics) => {
+          among.asked.push(topics);
+          await among.opened;
+          for (const topic of topics) {
+            const held = among.holds.get(topic);
+            if (held !== undefined) output.foreignDocument(topic, held);
+          }
+        }),
       publishStates: (code, which) => opened.push({ at: clock.monotonic(), code, which }),
       memory: {
         read: () => Promise.resolve(memory.text),

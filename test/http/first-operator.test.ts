@@ -120,6 +120,16 @@ describe("the first operator", () => {
     }
   });
 
+  it("is not made where a reload names users while the password is hashed", async () => {
+    const disk: { text: string | null } = { text: null };
+    const { first, code } = await scene(loopback, disk);
+    const making = first.make(request(), { ...anna, code });
+    first.complete({ ...loopback, users: [{ ...anna, role: "viewer" as const }] });
+    expect(await making).toMatchObject({ status: 403 });
+    expect(disk.text).toBeNull();
+    expect(first.complete(loopback).users).toEqual([]);
+  });
+
   it("is gone as well where a reload names users, together with the code for another", async () => {
     const disk: { text: string | null } = { text: null };
     const { first, code } = await scene(loopback, disk);

@@ -20,7 +20,7 @@ interface Shown {
 const good = (value: number): Shown => ({ value, quality: "good" });
 
 interface SceneOptions extends Partial<
-  Pick<TrendParts, "isSending" | "isClockRight" | "mostBytes" | "timeOf">
+  Pick<TrendParts, "files" | "isSending" | "isClockRight" | "mostBytes" | "timeOf">
 > {
   readonly clock?: VirtualClock;
   readonly directory?: string;
@@ -156,6 +156,47 @@ describe("the trend of a sensor", () => {
     expect(second.problems).toEqual([]);
     const third = await scene({ clock, directory });
     expect(await known(third.keeper)).toEqual(before);
+  });
+
+  it("loses nothing that others tell while what they told before is written, nor where the disk takes nothing", async () => {
+    const clock = new VirtualClock();
+    const directory = await folder();
+    const at = (minutesAgo: number, value: number) => ({ at: clock.now() - minutesAgo * minuteMs, value });
+    const seen: (number | null)[][] = [];
+    const disk = { onWrite: (): unknown => undefined, isFull: false };
+    const files = {
+      ...nodeFileSystem,
+      makeDirectory: (path: string, mode: number) => {
+        disk.onWrite();
+        return disk.isFull ? Promise.reject(new Error("ENOSPC")) : nodeFileSystem.makeDirectory(path, mode);
+      },
+    };
+    const { keeper } = await scene({ clock, directory, files });
+    const known = async () => (await keeper.of("c", ["s0"], null, 1_440)).sensors["s0"] ?? [];
+    const writeWith = async (onWrite: () => unknown) => {
+      disk.onWrite = () => {
+        disk.onWrite = () => undefined;
+        return onWrite();
+      };
+      await keeper.write(null).catch(() => undefined);
+      seen.push((await known()).filter((point) => point !== null));
+    };
+    keeper.add("c", "s0", [at(130, 1)]);
+    await writeWith(() => {
+      keeper.add("c", "s0", [at(129, 2)]);
+    });
+    keeper.add("c", "s0", [at(128, 3)]);
+    disk.isFull = true;
+    await writeWith(() => {
+      keeper.add("c", "s0", [at(127, 4)]);
+    });
+    disk.isFull = false;
+    await writeWith(() => undefined);
+    expect(seen).toEqual([
+      [1, 2],
+      [1, 2, 3, 4],
+      [1, 2, 3, 4],
+    ]);
   });
 
   it("of an hour that cannot be read is left as it is, whatever others know", async () => {

@@ -167,7 +167,7 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
       store,
       readOnly: () => ({ commands: false, rules: false }),
       clockSkewMs: () => 0,
-      newId: () => "1",
+      run: "1",
       book: () => commander,
     },
     ...{ configuration: { weather: {}, polling } },

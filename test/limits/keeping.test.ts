@@ -509,7 +509,7 @@ describe("a lock", () => {
     const lock = { by: "anna", via: null, reason: null, since: now - 7_200_000, until: now - 3_600_000 };
     takeUp(one, historyOf("roof", { lock }), now);
     expect(unlocked(one)).toHaveLength(1);
-    expect(newestKept(one).lock).toBeNull();
+    expect(keptIn(one.records).at(-1)).toBeNull();
   });
 
   it("of all of a controller is in force for all of it or for nothing, on disk too", async () => {

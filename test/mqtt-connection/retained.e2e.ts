@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { RetainedTopics } from "../../src/mqtt/retained-topics.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { systemClock } from "../../src/runtime/clock.js";
+import { Semaphore } from "../../src/runtime/schedule.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import { item, silentLog } from "../support/builders.js";
 import { sensorsRead } from "../support/folding.js";
@@ -34,6 +35,27 @@ describe.each(brokerTable)("on $make with MQTT $version", (at) => {
     expect(messages.map((message) => message.topic)).toEqual(["greenhouse/east/actuator/roof/set"]);
     await connection.publish("greenhouse/east/sensor/1", "after", { retain: true });
     expect(found.get("greenhouse/east/sensor/1")).toBe("1");
+  });
+
+  it("listening brings what the broker holds on just these topics, then what follows there, until the link ends", async () => {
+    const { connection, messages, online, other } = await standing(at);
+    const topics = Array.from({ length: 120 }, (_, n) => `homeassistant/device/own-${n}/config`);
+    for (const topic of [...topics, "homeassistant/device/other/config"])
+      await connection.publish(topic, "held", { retain: true });
+    await connection.listen(topics);
+    expect(messages.map(({ topic }) => topic).sort()).toEqual([...topics].sort());
+    await other.publishAsync("homeassistant/device/other/config", "", { qos: 1 });
+    await other.publishAsync("homeassistant/device/own-7/config", "", { qos: 1 });
+    await until(() => messages.length > 120, "what is emptied");
+    expect(messages.at(-1)).toMatchObject({ topic: "homeassistant/device/own-7/config", retain: false });
+    const cut = connection.listen(topics);
+    connection.reconnect("in the middle");
+    await cut;
+    await online(2);
+    const before = messages.length;
+    await other.publishAsync("homeassistant/device/own-7/config", "", { qos: 1 });
+    await connection.publish("greenhouse/b", "y");
+    expect(messages.length).toBe(before);
   });
 
   it("a scan ends when the link does, and a listener that throws does no harm", async () => {
@@ -152,5 +174,26 @@ describe("at a Mosquitto with its default limits", () => {
       const later = await wildcardSubscriber(url, qos);
       await until(() => later.size === topicsInAll, `${later.size} of ${topicsInAll} at QoS ${qos}`);
     }
+  });
+});
+
+describe("links of one process that come up together", () => {
+  it("take their turns: the next one begins when one before has taken in what the broker holds, is gone, or takes long", async () => {
+    const { url } = await testMosquitto();
+    const greetings = new Semaphore(1);
+    const link = (clientId: string) => connect({ url, clientId }, { greetings });
+    const first = link("first");
+    await first.online();
+    const second = link("second");
+    await until(() => greetings.waiting === 1, "the second waits");
+    expect(second.connection.state).toBe("subscribing");
+    await first.connection.scan(["greenhouse/#"], () => undefined);
+    await second.online();
+    const third = link("third");
+    await until(() => greetings.waiting === 1, "the third waits");
+    second.connection.reconnect("in the middle");
+    await third.online();
+    // Behind the third, which looks at nothing and gives its place up after some seconds.
+    await second.online(2);
   });
 });

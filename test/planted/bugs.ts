@@ -1,4 +1,5 @@
 import { clusterBugs } from "./cluster-bugs.js";
+import { fleetBugs } from "./fleet-bugs.js";
 import { limitBugs } from "./limit-bugs.js";
 import { requestBugs } from "./request-bugs.js";
 import { setupBugs } from "./setup-bugs.js";
@@ -651,6 +652,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   ...network,
   ...limitBugs,
   ...clusterBugs,
+  ...fleetBugs,
   ...requestBugs,
   ...setupBugs,
 };

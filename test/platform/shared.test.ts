@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { JointBudget, JointPlaces, SharedHosts } from "../../src/platform/shared.js";
+import { JointBudget, JointPlaces, SharedHosts, SharedLists } from "../../src/platform/shared.js";
+import type { DeviceList } from "../../src/greenhouse/ports.js";
 import { RequestBudget, Semaphore } from "../../src/runtime/schedule.js";
+import { VirtualClock } from "../support/virtual-clock.js";
 
 /** Accounts at one host, each with the times that it was told to wait. */
 function accounts(count: number) {
-  const clock = { now: 0, monotonic: () => clock.now };
+  const clock = { now: 0, monotonic: () => clock.now, after: () => () => undefined };
   const host = new SharedHosts(0, clock).at("https://realtime.example.com/api");
   const all = Array.from({ length: count }, () => {
     const held: number[] = [];
@@ -15,34 +17,37 @@ function accounts(count: number) {
 }
 
 describe("a host that asks to be left alone", () => {
-  it("by one account holds up no other, by two within a minute all, for a minute at most", () => {
-    const { clock, host, all } = accounts(3);
-    const [a, b, c] = all;
-    host.onAskedToWait(a?.hold ?? (() => undefined), 86_400_000);
-    expect(all.map(({ held }) => held)).toEqual([[], [], []]);
+  const none = () => undefined;
+
+  it("by two of many accounts holds up no other; by most of them all, for a minute at most, and one tries ahead", () => {
+    const { clock, host, all } = accounts(8);
+    const refuse = (n: number) => host.onAnswer(all[n]?.hold ?? none, 86_400_000);
+    for (const n of [0, 1, 0, 1]) refuse(n);
+    expect(all.flatMap(({ held }) => held)).toEqual([]);
     clock.now = 30_000;
-    host.onAskedToWait(b?.hold ?? (() => undefined), 86_400_000);
-    expect([a?.held, b?.held, c?.held]).toEqual([[60_000], [], [60_000]]);
+    for (const n of [2, 3, 4, 5]) refuse(n);
+    const [long, short] = [[62_000], [60_000]];
+    expect(all.map(({ held }) => held)).toEqual([long, long, long, long, long, [], short, long]);
   });
 
-  it("by two accounts more than a minute apart is each one's own matter", () => {
-    const { clock, host, all } = accounts(3);
-    host.onAskedToWait(all[0]?.hold ?? (() => undefined), 5_000);
-    clock.now = 60_001;
-    host.onAskedToWait(all[1]?.hold ?? (() => undefined), 5_000);
-    expect(all.map(({ held }) => held)).toEqual([[], [], []]);
+  it("by both of two accounts has both wait as they were told to", () => {
+    const { host, all } = accounts(2);
+    for (const { hold } of all) host.onAnswer(hold, 5_000);
+    expect(all.map(({ held }) => held)).toEqual([[5_000], []]);
   });
 
   it("no longer counts an account that has ended", () => {
     const { host, all } = accounts(3);
-    host.onAskedToWait(all[0]?.hold ?? (() => undefined), 5_000);
+    for (const n of [0, 1]) host.onAnswer(all[n]?.hold ?? none, 5_000);
     all[0]?.leave();
-    host.onAskedToWait(all[1]?.hold ?? (() => undefined), 5_000);
-    expect(all[2]?.held).toEqual([]);
+    host.onAnswer(all[0]?.hold ?? none, 5_000);
+    expect(all.flatMap(({ held }) => held)).toEqual([]);
+    host.onAnswer(all[2]?.hold ?? none, 5_000);
+    expect(all[1]?.held).toEqual([5_000]);
   });
 
   it("is one by its origin, and another is another", () => {
-    const hosts = new SharedHosts(10, { monotonic: () => 0 });
+    const hosts = new SharedHosts(10, { monotonic: () => 0, after: () => () => undefined });
     expect(hosts.at("https://a.example.com/x")).toBe(hosts.at("https://a.example.com/y"));
     expect(hosts.at("https://a.example.com")).not.toBe(hosts.at("https://b.example.com"));
   });
@@ -93,5 +98,42 @@ describe("places of several accounts", () => {
     await expect(waiting).rejects.toThrow();
     one.leave();
     expect(other.take()).toBe(true);
+  });
+});
+
+describe("a list of one login for several accounts", () => {
+  const lists = () => {
+    const clock = new VirtualClock();
+    const shared = new SharedLists(clock);
+    const story: string[] = [];
+    const read = (key: string, list: DeviceList | Error) =>
+      shared.read(
+        key,
+        () => {
+          story.push(`${key} asked`);
+          return list instanceof Error ? Promise.reject(list) : Promise.resolve(list);
+        },
+        () => story.push(`${key} taken`),
+      );
+    return { clock, read, story };
+  };
+
+  it("that one has just read is all others', for five seconds from when it was asked for", async () => {
+    const { clock, read, story } = lists();
+    const [first, second]: DeviceList[] = [[], []];
+    expect(await read("a", first ?? [])).toBe(first);
+    await clock.advance(4_999);
+    expect(await read("b", second ?? [])).toBe(second);
+    expect(await read("a", second ?? [])).toBe(first);
+    await clock.advance(1);
+    expect(await read("a", second ?? [])).toBe(second);
+    expect(story).toEqual(["a asked", "b asked", "a taken", "a asked"]);
+  });
+
+  it("that failed is nobody's, and one under way is waited for by nobody", async () => {
+    const { read, story } = lists();
+    await expect(read("a", new Error("refused"))).rejects.toThrow("refused");
+    await Promise.all([read("a", []), read("a", [])]);
+    expect(story).toEqual(["a asked", "a asked", "a asked"]);
   });
 });

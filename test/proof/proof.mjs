@@ -21,6 +21,7 @@ const proofs = {
   conformance: { title: "The embedded broker by raw packets, and other people's clients" },
   page: { title: "The page in a real browser" },
   cluster: { title: "Members of a cluster at real NATS servers" },
+  model: { title: "The model of a cluster, all of its states" },
   homeassistant: { title: "A real Home Assistant", full: { HOMEASSISTANT_ROWS: "all" } },
 };
 const root = resolve(import.meta.dirname, "../..");

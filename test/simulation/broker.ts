@@ -133,6 +133,15 @@ export class BrokerLink implements Connection {
     return Promise.resolve(true);
   }
 
+  listen(topics: readonly string[]): Promise<void> {
+    for (const topic of topics) {
+      const text = this.#world.retained.get(topic);
+      if (text !== undefined)
+        this.receive({ topic, payload: Buffer.from(text), retain: true, properties: {} });
+    }
+    return Promise.resolve();
+  }
+
   ready(): Promise<void> {
     return Promise.resolve();
   }

@@ -1,5 +1,5 @@
 import { noLimits } from "../../src/limits/left.js";
-import { type Input, laneKey, type Restored } from "../../src/commands/book.js";
+import { type Environment, type Input, laneKey, type Restored } from "../../src/commands/book.js";
 import type { Target } from "../../src/commands/command.js";
 import type { CommandProblem } from "../../src/greenhouse/model.js";
 import { newController } from "../../src/greenhouse/reduce.js";
@@ -106,4 +106,11 @@ export const restored = (about: Target, left: Partial<Restored> = {}): Input => 
     limits: noLimits,
     ...left,
   },
+});
+
+/** Nothing is limited, and nothing forbids anything. Monotonic and epoch ms. */
+export const environmentAt = (mono: number, at = mono): Environment => ({
+  ...{ at, mono, awakeSince: -Infinity, skewMs: 0, mayRulesSend: false },
+  rules: { read_only: false, readOnlyForRules: false, dry_run: false },
+  controller: () => undefined,
 });

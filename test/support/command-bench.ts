@@ -1,6 +1,7 @@
 import type { Interrupted } from "../../src/commands/command.js";
 import type { CommandRequest } from "../../src/commands/command.js";
 import { Commander } from "../../src/commands/commander.js";
+import { StepRecording } from "../../src/commands/recording.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import type { AlarmFacts } from "../../src/greenhouse/limits.js";
@@ -25,6 +26,8 @@ export interface CommandBenchOptions {
   readonly rawAddresses?: boolean;
   /** What the platform holds, by address. */
   readonly registers?: Readonly<Record<string, string | number>>;
+  /** Every step is recorded. */
+  readonly isRecorded?: boolean;
   /** Weather topics, by name. */
   readonly weather?: Configuration["weather"];
 }
@@ -64,6 +67,8 @@ export class CommandBench {
   /** Instead of what the options say. */
   readOnly: CommandBenchOptions["readOnly"];
   readonly #target: string;
+  readonly #frames: Uint8Array[] = [];
+  readonly #recording = new StepRecording((bytes) => this.#frames.push(bytes));
   #ids = 0;
 
   constructor(options: CommandBenchOptions = {}) {
@@ -90,8 +95,7 @@ export class CommandBench {
         commands: this.#readOnly(options) !== false,
         rules: this.#readOnly(options) === true,
       }),
-      clockSkewMs: () => this.clockSkewMs,
-      newId: () => `r${++this.#ids}`,
+      run: "r",
       onEvent: (event) => this.events.push(event),
       alarms: {
         set: (type, _, message, facts) => {
@@ -104,6 +108,7 @@ export class CommandBench {
     });
     this.commander = new Commander({
       limits: this.engine,
+      recording: options.isRecorded === true ? this.#recording : undefined,
       rules: () => ({
         read_only: this.#readOnly(options) !== false,
         readOnlyForRules: this.#readOnly(options) === true,
@@ -220,6 +225,11 @@ export class CommandBench {
       if (typeof one === "string") this.send(one);
       else if (typeof one === "number") await this.clock.advance(one);
       else one(this);
+  }
+
+  /** All steps so far, as a file holds them. */
+  get recording(): Uint8Array {
+    return Buffer.concat(this.#frames);
   }
 
   /** How each command ended, by its id, with the reason. */

@@ -18,7 +18,7 @@ import { guardSentence, isThere, judge, pauseTimes } from "./judge.js";
 
 /** For so long after a start an input that was not read yet is no trouble. */
 function graceEnds({ input }: Guard, { weatherStaleAfterMs, startedAt, staleAfterMs }: LimitContext): number {
-  const weather = input.type === "weather" ? weatherStaleAfterMs(input.name) : null;
+  const weather = input.type === "weather" ? weatherStaleAfterMs.get(input.name) : undefined;
   return startedAt + (weather ?? staleAfterMs);
 }
 
@@ -32,7 +32,7 @@ const isKnown = ({ guard, state }: GuardNow, context: LimitContext): boolean =>
  */
 export function inForceNow(before: Entry, context: LimitContext): Entry {
   const { now, startedAt } = context;
-  const aheadMs = awaitsClock(before) ? context.aheadMs() : null;
+  const aheadMs = awaitsClock(before) ? context.aheadMs : null;
   const entry = aheadMs === null ? before : judgedByClock(before, startedAt, aheadMs);
   let { guards } = entry;
   for (const [place, one] of entry.guards.entries()) {
@@ -181,7 +181,7 @@ function hindrance(
   { own, readOnly, now }: LimitContext,
 ): string | null {
   const { settings } = entry;
-  if (readOnly().rules || settings.readOnly) return "The bridge is read-only, so no rule sends anything.";
+  if (readOnly.rules || settings.readOnly) return "The bridge is read-only, so no rule sends anything.";
   if (!own.platformReachable) return "The platform cannot be reached.";
   if (own.availability === "offline") return "The platform says that the controller is offline.";
   const wanted = readWanted(command, settings);
@@ -211,7 +211,7 @@ export function dueAt(entry: Entry, context: LimitContext): number {
   if (lease?.end.id === null) times.push(lease.end.nextAt);
   times.push(context.startedAt + firstAnswerMs);
   times.push(lock?.endsAt ?? Infinity, hold?.until ?? Infinity, moves.endsAt ?? Infinity);
-  const aheadMs = awaitsClock(entry) ? context.aheadMs() : 0;
+  const aheadMs = awaitsClock(entry) ? context.aheadMs : 0;
   if (aheadMs === null) times.push(now + lookAtClockMs, context.startedAt + context.staleAfterMs);
   else if (aheadMs !== 0) times.push(now + lookAgainMs);
   // What keeps back something that is due, or its sending, may end without a word to us.

@@ -69,6 +69,10 @@ export interface Moves {
 
 export const neverMoved: Moves = { starts: [], endsAt: null, direction: null };
 
+/** Whether anything is known of a movement. */
+export const hasMoved = ({ starts, endsAt, direction }: Moves): boolean =>
+  starts.length > 0 || endsAt !== null || direction !== null;
+
 export const isMoving = ({ endsAt }: Moves, now: number): boolean => endsAt !== null && now < endsAt;
 
 /** What commands are judged by. */
@@ -93,7 +97,7 @@ export interface Entry extends Standing {
    * On their way to the disk; what is written meanwhile has them already. A lock forbids from here on, everything else is in force once
    * the disk has it.
    */
-  readonly planned: readonly Partial<LockAndHold>[];
+  readonly planned: readonly Planned[];
   /** Of an address that the actuator has no more, in epoch ms: a later start that has it again ends it. */
   readonly formerLease: KeptLimits["lease"];
 }
@@ -104,11 +108,17 @@ export type LockAndHold = Pick<Entry, "lock" | "hold">;
 
 /** With what is on its way to the disk. */
 export const asPlanned = (entry: Entry): Entry =>
-  entry.planned.reduce<Entry>((before, change) => ({ ...before, ...change }), entry);
+  entry.planned.reduce<Entry>((before, { change }) => ({ ...before, ...change }), entry);
+
+/** What a request changes once the disk has it. */
+interface Planned {
+  readonly request: number;
+  readonly change: Partial<LockAndHold>;
+}
 
 /** As it is in force for commands: a lock need not wait for the disk to forbid. */
 export function asForbidden(entry: Entry): Entry {
-  const lock = entry.planned.findLast((change) => change.lock)?.lock;
+  const lock = entry.planned.findLast(({ change }) => change.lock)?.change.lock;
   return lock ? { ...entry, lock } : entry;
 }
 
@@ -171,7 +181,7 @@ export const newEntry = (code: string, settings: ActuatorSettings): Entry => ({
 
 /** Nothing is in force and nothing has to be remembered. */
 export const isEmpty = ({ settings, lock, hold, lease, moves }: Entry): boolean =>
-  settings.limits === undefined && lock === null && hold === null && lease === null && moves === neverMoved;
+  settings.limits === undefined && lock === null && hold === null && lease === null && !hasMoved(moves);
 
 /**
  * For the disk: `aheadMs` is by how much epoch ms are ahead of the instants of this run. Null where there is nothing to keep. When
@@ -192,7 +202,7 @@ export function keptOf(entry: Entry, aheadMs: number): KeptLimits | null {
   }
   const sent = keptSent(entry, epoch);
   const isBound = lock !== null || hold !== null || lease !== null || formerLease !== null || sent !== null;
-  if (!isBound && keptGuards.size === 0 && moves === neverMoved) return null;
+  if (!isBound && keptGuards.size === 0 && !hasMoved(moves)) return null;
   // Each but the first since the one before: sixty instants have to fit into a record of the journal.
   const starts: number[] = [];
   let before = 0;
@@ -405,13 +415,15 @@ export type LimitInput = Readonly<
   | {
       type: "lock_or_hold";
       key: string;
+      /** Numbers the requests of this run. */
+      request: number;
       change: Partial<LockAndHold>;
       is: "planned" | "on_disk" | "given_up";
     }
   /** Something that guards of these lanes look at may show something else, or what else their rules depend on. */
   | {
       type: "seen";
-      keys: Iterable<string>;
+      keys: readonly string[];
       /** The newest live value of a weather topic. */
       weather: { readonly name: string; readonly reading: WeatherReading } | null;
     }

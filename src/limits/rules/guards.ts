@@ -212,27 +212,23 @@ interface Activity {
   readonly isMoving: boolean;
 }
 
-/** What the limits of all actuators look at, whenever they do. */
-export interface LimitSources {
-  readonly controller: (idOrCode: string) => Controller | undefined;
-  /** How old a value may be: one of the platform, ms; or of `weather`, null for one that is not configured. */
+/** All that an actuator's limits look at outside of it, at one moment. */
+export interface LimitContext {
+  /** How old a value of the platform may be, ms; or of the configured `weather`, by its names. */
   readonly staleAfterMs: number;
-  readonly weatherStaleAfterMs: (name: string) => number | null;
+  readonly weatherStaleAfterMs: ReadonlyMap<string, number>;
   /** When this run began. */
   readonly startedAt: number;
+  readonly controller: (idOrCode: string) => Controller | undefined;
   /** `rules`: by the user's own setting, which keeps back also what a rule sends. */
-  readonly readOnly: () => { readonly commands: boolean; readonly rules: boolean };
-}
-
-/** All that an actuator's limits look at outside of it, at one moment. */
-export interface LimitContext extends LimitSources {
+  readonly readOnly: { readonly commands: boolean; readonly rules: boolean };
   /** The controller of the actuator. */
   readonly own: Controller;
   readonly weather: (name: string) => WeatherReading | null;
   readonly activity: (code: string, actuator: string) => Activity;
   readonly now: Instant;
   /** How far the clock is ahead of the platform's, 0 where the two agree; null where it is not known whether it is right. */
-  readonly aheadMs: () => number | null;
+  readonly aheadMs: number | null;
 }
 
 const absentTexts = new Set(["", "null", "unknown", "unavailable"]);

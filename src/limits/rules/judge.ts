@@ -26,7 +26,7 @@ import {
   type LimitedCommand,
   type Lock,
   type Moves,
-  neverMoved,
+  hasMoved,
   type Standing,
 } from "./entry.js";
 import { clearsAt, degreeOf, type GuardState, holds, type Instant, isBlind, limitOf } from "./guards.js";
@@ -103,7 +103,7 @@ export function judge(standing: Standing, judged: Judged, now: Instant): Verdict
   }
   // Pauses never delay what ends something or what a rule sends.
   const word = canonical(judged.wanted);
-  if (moves === neverMoved || judged.source !== "sender" || !isStart(settings.kind, word)) return go;
+  if (!hasMoved(moves) || judged.source !== "sender" || !isStart(settings.kind, word)) return go;
   const [longest] = pausesFor(standing, directionOf(settings.kind, word, judged.shown));
   if (longest === undefined || longest.until <= now.mono) return go;
   const interlock = pauseInterlock(longest, moves, now);

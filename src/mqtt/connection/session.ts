@@ -34,6 +34,9 @@ export async function seenThrough(count: () => number, mark: () => Promise<unkno
 /** That nobody subscribes to, where only the answer counts. */
 const noFilter = "greenhouse2mqtt/none";
 
+/** In one packet. */
+const mostFilters = 50;
+
 const lookMs = 5;
 const mostHeldBytes = 8 * 1024 * 1024;
 
@@ -246,6 +249,32 @@ export class Session {
     this.scans.delete(takes);
     unlooked.clear();
     return isThrough;
+  }
+
+  /**
+   * Has messages on these topics handed on until the link ends, with what the broker holds there. All are asked for before this gives
+   * way, so that nothing is published there first. Resolves when what is held has come, as far as it is granted, or the link is gone.
+   */
+  async listen(topics: readonly string[]): Promise<void> {
+    const wanted = new Set(topics);
+    let count = 0;
+    const counts = ({ topic }: IncomingMessage) => {
+      if (wanted.has(topic)) count += 1;
+      return false;
+    };
+    const packets = Array.from({ length: Math.ceil(topics.length / mostFilters) }, (_, n) =>
+      this.#link.subscribeWithRetained(topics.slice(n * mostFilters, (n + 1) * mostFilters)),
+    );
+    const whole = async () => {
+      await Promise.all(packets);
+      await seenThrough(
+        () => count,
+        () => this.#prove(),
+      );
+    };
+    this.scans.add(counts);
+    await Promise.race([whole(), this.#link.closed]).catch(() => undefined);
+    this.scans.delete(counts);
   }
 
   /** A broker that acknowledges no publish answers in order to the other all the same. */

@@ -5,6 +5,7 @@ import type { BackoffRange, Clock, Random } from "../../runtime/clock.js";
 import type { Gaps } from "../../runtime/gaps.js";
 import type { Logger } from "../../runtime/log.js";
 import type { Sender } from "../../runtime/mqtt.js";
+import type { Semaphore } from "../../runtime/schedule.js";
 import { incomingOn, type Topics } from "../topics.js";
 
 export type ProtocolVersion = 4 | 5;
@@ -162,6 +163,8 @@ export interface ConnectionPorts {
   readonly gaps?: Gaps;
   readonly random: Random;
   readonly log: Logger;
+  /** Places at this broker for links that take in what it holds, where many links of one process come up together. */
+  readonly greetings?: Semaphore | undefined;
 }
 
 export interface PublishOptions {

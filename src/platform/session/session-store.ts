@@ -102,7 +102,10 @@ export class SessionStore {
   async #ownSalt(): Promise<Buffer> {
     if (this.#salt) return this.#salt;
     const salt = randomBytes(16);
-    this.#mark = await this.#ports.derive(this.#account, salt, 32);
+    const mark = await this.#ports.derive(this.#account, salt, 32);
+    // Of two that begin at once one makes it: a mark belongs to its salt.
+    if (this.#salt) return this.#salt;
+    this.#mark = mark;
     this.#salt = salt;
     return salt;
   }
