@@ -14,7 +14,7 @@ const clockRule = {
     },
     {
       selector: "CallExpression[callee.object.name='Math'][callee.property.name='random']",
-      message: "Take randomness from the Random port (src/runtime/random.ts).",
+      message: "Take randomness from the Random port (src/runtime/clock.ts).",
     },
   ],
 };

@@ -34,7 +34,7 @@ async function judgeOf(clock) {
   const { LimitEngine } = await module("limits/engine.js");
   const { emptyBook } = await module("commands/book.js");
   const { step } = await module("commands/step.js");
-  const judge = await module("commands/limits.js");
+  const judge = await module("commands/lane-limits.js");
   const { at } = await module("runtime/table.js");
   const loaded = await loadConfiguration(configurationFile(), { env: {} });
   if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join("; "));

@@ -10,6 +10,7 @@ import type { StepRecording } from "./commands/recording.js";
 import { CommandService, type CommandServiceParts } from "./commands/service.js";
 import { LiveSettings, mayDo } from "./config/live-settings.js";
 import { groupsAndScenesIn } from "./config/rules/groups.js";
+import { notifierSettings } from "./config/load.js";
 import type { Configuration } from "./config/schema.js";
 import { type AccountSummary, summaryOf } from "./greenhouse/summary.js";
 import { nameOf } from "./greenhouse/documents.js";
@@ -562,7 +563,7 @@ function createNotifier(above: Joined): Notifier | null {
   if (notifying === null) return null;
   const { alarms } = commands.limits;
   return new notifying.Notifier({
-    configuration,
+    settings: notifierSettings(configuration),
     clock,
     log,
     alarms: () => alarms.list,

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { runProgram } from "../src/cli/program.js";
 import { loadFleet } from "../src/config/fleet.js";
-import { formatProblem } from "../src/config/problem.js";
+import { formatProblem } from "../src/settings/problem.js";
 import { referenceTable } from "./config/support/reference.js";
 import { actuatorKinds } from "../src/greenhouse/actuator-kinds.js";
 import { outcomes, refusalReasons } from "../src/greenhouse/command/outcomes.js";

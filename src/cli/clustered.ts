@@ -12,6 +12,7 @@ import type { StandbySources } from "../http/standby-site.js";
 import { every, systemClock } from "../runtime/clock.js";
 import { nodeFileSystem } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
+import type { Registry } from "../runtime/metrics.js";
 import type { ServiceManager } from "../runtime/systemd.js";
 
 /* This process as a member of a cluster. Loaded only with the key `cluster`, as NATS is. */
@@ -31,8 +32,7 @@ export interface Membership {
   ): Promise<void>;
   /** Whether the NATS servers answer, so that this member could take over. */
   isReady(): boolean;
-  /** The page of metrics of an account. */
-  metrics(account: string): string;
+  metrics(account: string): Registry;
   leave(): Promise<void>;
 }
 
@@ -141,7 +141,7 @@ export async function runByItself(
     log,
     isReady: () => seen.membership?.isReady() ?? false,
     facts: () => ({ member: memberOf(configuration.data_dir), owner: seen.owner }),
-    metrics: () => seen.membership?.metrics(account) ?? "",
+    metrics: () => seen.membership?.metrics(account) ?? null,
   });
   const onStandby = (owner: string | null) => {
     seen.owner = owner;

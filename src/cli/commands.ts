@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { type ParameterGroup, parameterGroup } from "../greenhouse/device-types.js";
 import type { Language } from "../greenhouse/labels.js";
 import { readOnlyOperations } from "../platform/operations.js";
+import { logLevels } from "../runtime/log-levels.js";
 import { parseDuration, parseUntil } from "../runtime/duration.js";
 import type { FleetOptions } from "./fleet.js";
 import type { CommonOptions, ProcessContext } from "./context.js";
@@ -45,13 +46,11 @@ const span = durationFrom(0, Infinity, "such as 30s");
 
 /* What `--help` says beyond the options: groups, examples, exit codes. */
 
-const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
-
 /** The options that every command takes, before or behind its name. */
 export const commonOptions = (): readonly Option[] => [
   new Option("-c, --config <file>", "configuration file").default("config.yaml"),
   new Option("--account <name>", "this account of a fleet; --config is then the fleet's file, or fleet.yaml"),
-  new Option("--log-level <level>", levels.join(", ")).argParser(oneOf(levels)),
+  new Option("--log-level <level>", logLevels.join(", ")).argParser(oneOf(logLevels)),
   new Option("--data-dir <folder>", "where journal, token and caches are kept"),
 ];
 
@@ -456,7 +455,7 @@ function addLimits(add: Add): void {
       name,
       description,
       examples,
-      lazily(async () => (await import("./limits.js")).limit(name)),
+      lazily(async () => (await import("./limit-requests.js")).limit(name)),
       name === "lock" ? notSafety : "",
     )
       .argument("<controller>", "topic id or device code")
@@ -481,7 +480,7 @@ function addLimits(add: Add): void {
       "greenhouse2mqtt alarms --acknowledge guard_blind.gh-0001.left_skylight",
       "greenhouse2mqtt alarms --acknowledge all",
     ],
-    lazily(async () => (await import("./limits.js")).alarms),
+    lazily(async () => (await import("./limit-requests.js")).alarms),
   )
     .option("--json", "one object a line")
     .option("--acknowledge <alarm>", "say that you have seen this one, or all, which clears nothing")
@@ -503,6 +502,6 @@ function addIntegration(add: Add): void {
     "notify",
     "try how alarms reach people: one message through each way of `notify`",
     ["greenhouse2mqtt notify --test"],
-    lazily(async () => (await import("./limits.js")).notify),
+    lazily(async () => (await import("./limit-requests.js")).notify),
   ).option("--test", "send it; works beside a running bridge, and without one");
 }

@@ -3,7 +3,7 @@ import { userInfo } from "node:os";
 import { dirname, resolve } from "node:path";
 import { commandSentences } from "../commands/endings.js";
 import { type ConfigurationResult, loadConfiguration, secretValues } from "../config/load.js";
-import { type Problem, toldProblem } from "../config/problem.js";
+import { type Problem, toldProblem } from "../settings/problem.js";
 import type { Configuration } from "../config/schema.js";
 import type { Language } from "../greenhouse/labels.js";
 import { createPlatform, type PlatformClient } from "../platform/client.js";

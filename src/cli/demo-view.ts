@@ -1,4 +1,4 @@
-import { type Outcome, resultSentence, type ToldResult } from "../greenhouse/command/outcomes.js";
+import { isGood, type Outcome, resultSentence, type ToldResult } from "../greenhouse/command/outcomes.js";
 import { systemClock } from "../runtime/clock.js";
 import { widthOf, pad } from "../runtime/text-table.js";
 import type { Tell } from "./speech.js";
@@ -47,11 +47,7 @@ export function readingsTable(readings: ReadonlyMap<string, Fields>, view: DemoV
 /** One line for a result. */
 export function resultLine(result: ToldResult & { readonly finished_at: string }, view: DemoView): string {
   const paint = (outcome: Outcome) =>
-    colourText(
-      view.tell(outcome),
-      good.has(outcome) ? "green" : neutral.has(outcome) ? "yellow" : "red",
-      view,
-    );
+    colourText(view.tell(outcome), isGood(outcome) ? "green" : neutral.has(outcome) ? "yellow" : "red", view);
   return `${time(result.finished_at)} ${resultSentence(result, paint, view.tell)}\n`;
 }
 
@@ -109,7 +105,6 @@ export function noteLine(
   return `${time(systemClock.now())} ${about ?? ""} ${view.tell(kind)}: ${colourText(view.tell(said), colour, view)}\n`;
 }
 
-const good: ReadonlySet<Outcome> = new Set(["confirmed", "already"]);
 const neutral: ReadonlySet<Outcome> = new Set(["dry_run", "superseded"]);
 const colours = { green: 32, yellow: 33, red: 31, cyan: 36 } as const;
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runBridge } from "../bridge.js";
 import { loadConfiguration, withTexts } from "../config/load.js";
-import { formatProblem } from "../config/problem.js";
+import { formatProblem } from "../settings/problem.js";
 import type { Configuration } from "../config/schema.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";

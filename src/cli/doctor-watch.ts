@@ -1,6 +1,6 @@
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Configuration } from "../config/schema.js";
-import { nearest } from "../config/problem.js";
+import { nearest } from "../runtime/similar-words.js";
 import { vocabulary } from "../greenhouse/command/words.js";
 import { degreeOf, stateAddresses } from "../greenhouse/actuator-kinds.js";
 import { parseDuration } from "../runtime/duration.js";

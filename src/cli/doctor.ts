@@ -1,7 +1,7 @@
 import { arch, platform, release } from "node:os";
 import { journalDirectory } from "../journal/open.js";
 import type { ConfigurationResult } from "../config/load.js";
-import { formatProblem, toldProblem } from "../config/problem.js";
+import { formatProblem, toldProblem } from "../settings/problem.js";
 import type { Configuration } from "../config/schema.js";
 import { sshHint } from "../http/entrance.js";
 import { newestRecords } from "../journal/reader.js";

@@ -149,7 +149,7 @@ async function membershipOf(
     log,
     isReady: () => false,
     facts: () => ({}),
-    metrics: () => "",
+    metrics: () => null,
   });
   probes.open();
   try {
@@ -221,7 +221,7 @@ async function servePage(
       event_loop_lag_ms: Math.round(loopDelay.percentile(99) / 100_000) / 10,
     }),
     canTakeOver: () => membership?.isReady() ?? false,
-    clusterMetrics: (account: string) => membership?.metrics(account) ?? "",
+    clusterMetrics: (account: string) => membership?.metrics(account) ?? null,
     onListening: whereaboutsOf(context, log, () => log),
     clock: systemClock,
     log,

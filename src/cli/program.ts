@@ -38,7 +38,7 @@ export async function runProgram(argv: readonly string[], process: ProgramProces
 async function refuseUnknown(word: string | undefined, commands: readonly Command[]): Promise<void> {
   const names = [...commands.map((command) => command.name()), "help"];
   if (word === undefined || names.includes(word)) return;
-  const near = (await import("../config/problem.js")).nearest(word, names);
+  const near = (await import("../runtime/similar-words.js")).nearest(word, names);
   const hint = near === null ? "greenhouse2mqtt --help lists the commands" : `did you mean "${near}"?`;
   throw new CommandFailure(`there is no command "${word.slice(0, 40)}"; ${hint}`, exitCodes.usage);
 }

@@ -1,4 +1,4 @@
-import { nearest } from "../config/problem.js";
+import { nearest } from "../runtime/similar-words.js";
 import { type Configuration, controllerTopicId } from "../config/schema.js";
 import { textOf } from "../greenhouse/actuator-kinds.js";
 import { PlatformError } from "../greenhouse/ports.js";

@@ -5,7 +5,7 @@ import { LiveSettings } from "../config/live-settings.js";
 import { guardProcess } from "../status/crash-loop.js";
 import type { StepRecording } from "../commands/recording.js";
 import type { Configuration } from "../config/schema.js";
-import { zoneProblem } from "../config/values.js";
+import { zoneProblem } from "../settings/values.js";
 import type { Language } from "../greenhouse/labels.js";
 import type { Port } from "../http/port.js";
 import { commandSentences } from "../commands/endings.js";

@@ -1,4 +1,4 @@
-import { suggestion } from "../config/problem.js";
+import { suggestion } from "../runtime/similar-words.js";
 import { groupsAndScenesIn } from "../config/rules/groups.js";
 import type { Configuration } from "../config/schema.js";
 import type { GroupResult, GroupOrScene } from "../greenhouse/groups.js";

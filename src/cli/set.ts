@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { BridgeOptions } from "../bridge.js";
 import { commandDirectly } from "./direct-command.js";
-import { nearest } from "../config/problem.js";
+import { nearest } from "../runtime/similar-words.js";
 import { type Configuration, controllerTopicId } from "../config/schema.js";
-import { type CommandResult, resultSentence } from "../greenhouse/command/outcomes.js";
-import { addressPattern } from "../greenhouse/model.js";
+import { type CommandResult, isGood, resultSentence } from "../greenhouse/command/outcomes.js";
+import { addressPattern, type TargetKind, targetKinds } from "../greenhouse/model.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { DirectoryInUse } from "../journal/lock.js";
-import { type TargetKind, topicsUnder } from "../mqtt/topics.js";
+import { topicsUnder } from "../mqtt/topics.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { codeOf } from "./read.js";
 import { inOptions, loggerFor, readConfiguration, shortList, userName } from "./common.js";
@@ -111,7 +111,7 @@ export async function set(
 
 /** Whether it ended as it was asked for. */
 const isDone = ({ outcome }: Pick<CommandResult, "outcome">, isDryRun: boolean): boolean =>
-  ["confirmed", "already"].includes(outcome) || (outcome === "dry_run" && isDryRun);
+  isGood(outcome) || (outcome === "dry_run" && isDryRun);
 
 /** Says how it ended; what could not be understood has no word of its own in the result. */
 function report(
@@ -124,8 +124,6 @@ function report(
   const told = inOptions(resultSentence({ ...result, command: result.command ?? command }, tell, tell));
   context.out(context.isTerminal ? `${told}${tell(meantBy(result))}\n` : `${JSON.stringify(result)}\n`);
 }
-
-const targetKinds = ["actuator", "parameter", "address"] as const satisfies readonly TargetKind[];
 
 const idRule = {
   pattern: topicIdPattern,

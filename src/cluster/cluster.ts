@@ -4,6 +4,7 @@ import { journalDirectory, openJournal } from "../journal/open.js";
 import { untilAborted, type Clock } from "../runtime/clock.js";
 import type { FileSystem } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
+import type { Registry } from "../runtime/metrics.js";
 import { Semaphore } from "../runtime/schedule.js";
 import { lossOf, lossRefusal, readCopy } from "./copy.js";
 import { ClusterFigures } from "./figures.js";
@@ -116,10 +117,9 @@ export class Cluster {
     return this.#hasSeen && this.#parts.clock.monotonic() - this.#heardAt < this.#parts.leaseMs;
   }
 
-  /** The page of metrics of an account. */
-  metrics(account: string): string {
+  metrics(account: string): Registry {
     const tenure = this.#held.get(account);
-    return this.#figuresOf(account).page({
+    return this.#figuresOf(account).metrics({
       isOwner: tenure !== undefined && !tenure.isLost,
       leaseAgeMs: tenure?.ownership.leaseAgeMs() ?? null,
       members: this.#view.count(this.#parts.clock.monotonic()),

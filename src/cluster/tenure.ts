@@ -16,6 +16,7 @@ import {
   renewEveryMs,
   leaseWithoutKey,
 } from "./lease.js";
+import type { Registry } from "../runtime/metrics.js";
 import type { Bucket } from "./ports.js";
 
 /** What of a time of owning the bridge of the account asks. */
@@ -36,8 +37,7 @@ export interface Ownership {
   readonly cut: AbortSignal;
   /** The link to the broker is lost. Without a lease it may be another member that is connected now. */
   readonly linkLost: () => void;
-  /** The page of metrics about it. */
-  readonly metrics: () => string;
+  readonly metrics: () => Registry;
 }
 
 interface TenurePorts {
@@ -54,7 +54,7 @@ interface TenurePorts {
   readonly journalProblem: () => string | null;
   /** Whether another member is to have the account. */
   readonly isToHandBack: () => boolean;
-  readonly metrics: () => string;
+  readonly metrics: () => Registry;
   readonly onChange: (what: "lost" | "handing back" | "unconfirmed" | "confirmed") => void;
 }
 

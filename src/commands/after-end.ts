@@ -1,9 +1,16 @@
 import { endsByItself, type KindRow, kindRows, stateAddresses } from "../greenhouse/actuator-kinds.js";
-import { type CommandResult, isToldWhenLate, type Outcome } from "../greenhouse/command/outcomes.js";
+import {
+  type BadOutcome,
+  type CommandResult,
+  isBad,
+  isGood,
+  isToldWhenLate,
+  type Outcome,
+} from "../greenhouse/command/outcomes.js";
 import { shows, showsModeOfDegree, type Step, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
-import type { Actuator, Register } from "../greenhouse/model.js";
+import { type Actuator, type Register, targetKinds } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import { at, having } from "../runtime/table.js";
@@ -27,39 +34,25 @@ import {
 import type { Addressed, Command, Resting, Target } from "./command.js";
 import type { Read } from "./confirm.js";
 import { type Ending, spell } from "./endings.js";
-import { limitsAfterForeignMove } from "./limits.js";
+import { limitsAfterForeignMove } from "./lane-limits.js";
 
 /*
  * What follows from the end of a command: an event with what to check, the problem of its target, and what later reads show: somebody
  * else moved it, our own value comes late, or what was confirmed is set back.
  */
 
-interface Consequence {
-  /** What people are told with. */
-  readonly event: BridgeEvent["type"] | null;
-  /** Whether it turns the problem of its target on or off; null leaves that as it is. */
-  readonly problem: boolean | null;
-}
-
-const nothing: Consequence = { event: null, problem: null };
-const solved: Consequence = { event: null, problem: false };
-
-const consequences: Readonly<Record<Outcome, Consequence>> = {
-  confirmed: solved,
-  already: solved,
-  dry_run: nothing,
-  refused: nothing,
-  superseded: nothing,
-  rejected: { event: "command_rejected", problem: true },
-  unconfirmed: { event: "command_unconfirmed", problem: true },
-  failed: { event: "command_failed", problem: true },
-  unknown: { event: "command_unconfirmed", problem: true },
+/** The event that tells people of a bad end. */
+const events: Readonly<Record<BadOutcome, BridgeEvent["type"]>> = {
+  rejected: "command_rejected",
+  unconfirmed: "command_unconfirmed",
+  failed: "command_failed",
+  unknown: "command_unconfirmed",
 };
 
 /** What a person should be told of a command's end, with what to check; null when it went as it should. */
 export function alertFor(result: CommandResult, at: number): BridgeEvent | null {
-  const { event: type } = consequences[result.outcome];
-  if (type === null) return null;
+  if (!isBad(result.outcome)) return null;
+  const type = events[result.outcome];
   const { controller, actuator, command, id, reason, request_id, read_back } = result;
   const message = `${controller}/${actuator} ${command ?? ""}: ${result.message ?? result.outcome}`;
   return {
@@ -71,16 +64,14 @@ export function alertFor(result: CommandResult, at: number): BridgeEvent | null 
   };
 }
 
-const targets = ["actuator", "parameter", "address"] as const;
-
 /* Which targets' newest sent command ended badly; a controller's flag is on while any of its targets is among them. */
 
 export function problemEnded(turn: Turn, about: Target, result: CommandResult): void {
-  const { problem } = consequences[result.outcome];
+  const { outcome, steps } = result;
   // The problem is that of the newest command sent; of one that failed before that nothing was.
-  if (problem === true && result.outcome === "failed" && result.steps.length === 0) return;
-  if (problem === true) raiseProblem(turn, about, { ...reasonOf(result), at: turn.now.at });
-  else if (problem === false) clearProblem(turn, about);
+  if (outcome === "failed" && steps.length === 0) return;
+  if (isBad(outcome)) raiseProblem(turn, about, { ...reasonOf(result), at: turn.now.at });
+  else if (isGood(outcome)) clearProblem(turn, about);
 }
 
 const reasonOf = ({ command, outcome, reason, message }: CommandResult) => ({
@@ -108,7 +99,7 @@ function clearProblem(turn: Turn, about: Target): void {
 
 /** A person has seen it: one target's problem, or all of the controller's. */
 export function acknowledge(turn: Turn, code: string, targetId: string | null): void {
-  const seen = targetId === null ? null : targets.map((target) => laneKey({ code, target, targetId }));
+  const seen = targetId === null ? null : targetKinds.map((target) => laneKey({ code, target, targetId }));
   const open = at(turn.book.problems, code) ?? [];
   replaceProblems(turn, code, seen === null ? [] : open.filter(({ lane }) => !seen.includes(lane)));
 }
@@ -184,11 +175,10 @@ const isModeOnly = (resting: Resting, state: string) =>
  */
 export function awaitedAfter(lane: Lane, command: Command, result: CommandResult, now: Now): Awaited | null {
   const { outcome, sent_at: sentAt, steps } = result;
-  const isBad = consequences[outcome].problem === true;
   // Of one of an earlier run the record of a first POST may be lost.
-  const isUnrecorded = command.isRecovered === true && isBad && steps.length === 0;
+  const isUnrecorded = command.isRecovered === true && isBad(outcome) && steps.length === 0;
   if (sentAt === null && !isUnrecorded) return lane.awaited;
-  if (!isBad) return null;
+  if (!isBad(outcome)) return null;
   const isTold = isToldWhenLate(result);
   const planned = stepsOf(command.settings, command.wanted, null);
   const last = steps.at(-1);

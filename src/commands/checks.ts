@@ -18,7 +18,7 @@ import {
 import type { Read } from "./confirm.js";
 import type { Command } from "./command.js";
 import { askedBy, type Ending, refused, refusedExpired } from "./endings.js";
-import { limitsChangedBy, limitsWith } from "./limits.js";
+import { limitsChangedBy, limitsWith } from "./lane-limits.js";
 import { finish } from "./results.js";
 import { advanceSending, isTooOld, sendStep } from "./sending.js";
 

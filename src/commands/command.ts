@@ -1,3 +1,4 @@
+import type { TargetKind } from "../greenhouse/model.js";
 import type { Configuration } from "../config/schema.js";
 import type { CommandResult, Refusal, StepReport, Via } from "../greenhouse/command/outcomes.js";
 import type { Step } from "../greenhouse/command/plan.js";
@@ -25,7 +26,7 @@ interface CommandSource {
 /** What a command is for, by the controller's device code. */
 export interface Target {
   readonly code: string;
-  readonly target: "actuator" | "parameter" | "address";
+  readonly target: TargetKind;
   readonly targetId: string;
 }
 

@@ -21,7 +21,7 @@ import {
   laneKey,
   type StepAnswer,
 } from "./book.js";
-import { contextIn } from "./limits.js";
+import { contextIn } from "./lane-limits.js";
 import type { Command, CommanderPorts, CommandRequest } from "./command.js";
 import { commandLines, endedLine, takenLine } from "./endings.js";
 import { isOfLane, laneRecord } from "./memory.js";

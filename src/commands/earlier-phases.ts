@@ -1,3 +1,4 @@
+import { targetKinds } from "../greenhouse/model.js";
 import type { Command } from "./command.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 
@@ -61,12 +62,10 @@ export class EarlierPhases {
   }
 }
 
-const targets = ["actuator", "parameter", "address"] as const;
-
 /** Whose topic it is; null where it is none of ours. */
 function targetOfTopic(topic: string, base: string): PhaseTarget | null {
   const [controllerId, folder, targetId] = topic.slice(base.length + 1).split("/");
-  const target = targets.find((one) => one === folder);
+  const target = targetKinds.find((one) => one === folder);
   if (controllerId === undefined || targetId === undefined || target === undefined) return null;
   return { controllerId, target, targetId };
 }

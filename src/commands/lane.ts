@@ -36,7 +36,7 @@ import {
   superseded,
 } from "./endings.js";
 import { afterOthersPost } from "../limits/rules/lease.js";
-import { changeLimits, limitsChangedBy, limitsVerdict, limitsWith, restoreLimits } from "./limits.js";
+import { changeLimits, limitsChangedBy, limitsVerdict, limitsWith, restoreLimits } from "./lane-limits.js";
 import {
   dropPassedOver,
   dropWaiting,

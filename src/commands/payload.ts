@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { nearest } from "../config/problem.js";
+import { nearest } from "../runtime/similar-words.js";
 import { instantOf, parseDuration } from "../runtime/duration.js";
 import { isOneLine } from "../runtime/plain-text.js";
 import type { Refusal } from "../greenhouse/command/outcomes.js";

@@ -17,7 +17,7 @@ import {
 } from "./book.js";
 import type { Arrived, Command, Target } from "./command.js";
 import { countRefusal, countsOver, knownId, type NotTaken, refusalResult, withId } from "./intake.js";
-import { limitsWith } from "./limits.js";
+import { limitsWith } from "./lane-limits.js";
 import { type Abandoned, askedBy, type Ending, resultOf, superseded } from "./endings.js";
 import { entries, having, without } from "../runtime/table.js";
 

@@ -46,7 +46,7 @@ import {
   type StepEnd,
   stepReport,
 } from "./endings.js";
-import { limitsVerdict, limitsWith } from "./limits.js";
+import { limitsVerdict, limitsWith } from "./lane-limits.js";
 import { leaveSecondLook } from "./after-end.js";
 import { isReadOnlyFor } from "./intake.js";
 import { dropPassedOver, finish } from "./results.js";

@@ -24,7 +24,7 @@ import type {
 import { aboutOf } from "./book.js";
 import { Commander, type Recorded } from "./commander.js";
 import { askedBy } from "./endings.js";
-import { readOnlyBy } from "./limits.js";
+import { readOnlyBy } from "./lane-limits.js";
 import { readPayload } from "./payload.js";
 import { type CommandFacts, EarlierPhases, type PhaseTarget } from "./earlier-phases.js";
 
@@ -63,7 +63,8 @@ export interface CommandServiceParts extends Omit<CommanderPorts, "output" | "ne
 
 /** Who is told what becomes of each command, within its path; a listener must not throw. */
 export interface CommandListener {
-  phase(command: Command, phase: Phase): void;
+  /** `isNewest`: it is the one that is shown for its target. */
+  phase(command: Command, phase: Phase, isNewest: boolean): void;
   result(result: CommandResult, about: ResultAddressee): void;
 }
 
@@ -245,8 +246,8 @@ export class CommandService {
   #output(): CommandOutput {
     return {
       phase: (command, phase) => {
-        this.phases.show(command, phase);
-        for (const listener of this.#listeners) listener.phase(command, phase);
+        const isNewest = this.phases.show(command, phase);
+        for (const listener of this.#listeners) listener.phase(command, phase, isNewest);
       },
       result: (result, about, sequence) => {
         this.phases.publish();
@@ -297,17 +298,21 @@ export class CommandPhases {
     this.#ports = ports;
   }
 
-  /** Published a moment later: telling of a command must not hold up its next request. */
-  show(command: Command, phase: Phase): void {
+  /**
+   * Whether it is the one that is shown for its target. Published a moment later: telling of a command must not hold up its next
+   * request.
+   */
+  show(command: Command, phase: Phase): boolean {
     // It had been passed over for a newer one that was refused, and now has its turn after all.
     if (phase === "checking") this.#overtaken.delete(command);
-    if (this.#overtaken.has(command)) return;
+    if (this.#overtaken.has(command)) return false;
     const topic = this.topicOf(command);
     const before = this.#newest.get(topic);
     if (before !== undefined && before !== command) this.#overtaken.add(before);
     this.#newest.set(topic, command);
     this.#waiting.push({ command, phase });
     if (this.#waiting.length === 1) this.#ports.clock.soon(this.publish);
+    return true;
   }
 
   /** A command of an earlier run after which a newer one had been shown already. */

@@ -27,7 +27,7 @@ import {
 } from "./intake.js";
 import { payloadKey } from "./payload.js";
 import { awaits, close, enter, forgottenAt, advanceLane, takeInput, wakeOfLane } from "./lane.js";
-import { isSeenOtherwise, limitsAfterRefusal, settleLimits, takeWithLimits } from "./limits.js";
+import { isSeenOtherwise, limitsAfterRefusal, settleLimits, takeWithLimits } from "./lane-limits.js";
 import { afterClockSet, type LimitInput } from "../limits/rules/entry.js";
 import { keptNow } from "../limits/rules/lease.js";
 import { nothingLimited, watchersOf } from "../limits/rules/settings.js";

@@ -10,10 +10,10 @@ import {
   type Path,
   type Problem,
   repeats,
-} from "./problem.js";
+} from "../settings/problem.js";
 import { listeners } from "./rules/rules.js";
 import type { Configuration } from "./schema.js";
-import { urlOf } from "./values.js";
+import { urlOf } from "../settings/values.js";
 
 /**
  * What two configurations claim both, although each needs its own: client id and base topic at one broker, data

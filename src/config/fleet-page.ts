@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { isPasswordHash } from "../runtime/passwords.js";
-import { atKey, type Finding, suggestion, when } from "./problem.js";
+import { atKey, type Finding, when } from "../settings/problem.js";
+import { suggestion } from "../runtime/similar-words.js";
 import { fleetListener } from "./sections/bridge.js";
 import { plainPassword } from "./warnings.js";
-import { expecting } from "./values.js";
-import { type Draft, itemsOf, sectionOf, sectionsAt } from "./rules/draft.js";
+import { expecting } from "../settings/values.js";
+import { type Draft, itemsOf, sectionOf, sectionsAt } from "../settings/draft.js";
 import { isOpen, soundUsers } from "./rules/rules.js";
 
 /* The page of all accounts of a fleet: who sees what. */

@@ -27,14 +27,14 @@ import {
   inBrief,
   inOrder,
   type Problem,
-  suggestion,
-} from "./problem.js";
+} from "../settings/problem.js";
+import { suggestion } from "../runtime/similar-words.js";
 import { fleetHttpSection, fleetPageDoubts, portOfFleet, soundFleetPage } from "./fleet-page.js";
-import { asDraft, sectionOf, textOf } from "./rules/draft.js";
+import { asDraft, sectionOf, textOf } from "../settings/draft.js";
 import { configurationSchema } from "./schema.js";
 import { logSection } from "./sections/bridge.js";
 import { clusterSection } from "./sections/cluster.js";
-import { optional, section, text, whole, withDefault } from "./values.js";
+import { optional, section, text, whole, withDefault } from "../settings/values.js";
 import { readDocument, type Reading } from "./yaml/read-document.js";
 import type { Environment } from "./yaml/references.js";
 import { pathKey, type Source, withCulprit } from "./yaml/source.js";

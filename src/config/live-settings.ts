@@ -1,5 +1,5 @@
 import { secretValues } from "./load.js";
-import { formatPath, type Path } from "./problem.js";
+import { formatPath, type Path } from "../settings/problem.js";
 import type { Configuration } from "./schema.js";
 
 /** Where a value may change while the bridge runs; each is looked up whenever it is used. */

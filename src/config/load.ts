@@ -17,12 +17,12 @@ import {
   inOrder,
   type Path,
   type Problem,
-} from "./problem.js";
+} from "../settings/problem.js";
 import { oldNameWarning, type Rename } from "./renames.js";
-import { isDraft } from "./rules/draft.js";
+import { isDraft } from "../settings/draft.js";
 import { brokenRules } from "./rules/rules.js";
 import { type Configuration, configurationSchema } from "./schema.js";
-import { fieldFacts } from "./values.js";
+import { fieldFacts } from "../settings/values.js";
 import { doubtsAbout } from "./warnings.js";
 import { unusedOptions } from "./rules/controllers.js";
 import { readDocument, type Reading, type Shape, shapeOf } from "./yaml/read-document.js";
@@ -312,6 +312,13 @@ export function secretValues(configuration: Configuration): readonly string[] {
   secretsOf.set(configuration, known);
   return known;
 }
+
+/** What messages about alarms are sent by. */
+export const notifierSettings = (configuration: Configuration) => ({
+  notify: configuration.notify,
+  timeZone: configuration.platform.time_zone,
+  secrets: secretValues(configuration),
+});
 
 /** What a section calls secret. */
 export const secretsUnder = (schema: z.ZodType, value: unknown): readonly string[] => [

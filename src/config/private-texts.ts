@@ -1,5 +1,6 @@
 import type { DeviceRecord } from "../greenhouse/ports.js";
 import { type PrivateText, secretSpellings } from "../runtime/redaction.js";
+import { notifyPrivate } from "../notify/check.js";
 import { secretValues } from "./load.js";
 import { type Configuration, controllerTopicId } from "./schema.js";
 
@@ -30,20 +31,9 @@ export function privateTexts(configuration: Configuration): readonly PrivateText
   ];
 }
 
-/** Who gets alarms, and through which hosts of one's own. */
-function notifyTexts({ name, proxy, ways }: Configuration["notify"]): readonly PrivateText[] {
-  const all = Object.entries(ways);
-  const urls = [proxy?.url, ...all.map(([, { ntfy }]) => ntfy?.url)].filter((url) => url !== undefined);
-  const mail = all.flatMap(([, { smtp }]) => (smtp === undefined ? [] : [smtp]));
-  return [
-    ...as("name", [name, ...all.map(([way]) => way)]),
-    ...as("host", [...urls.flatMap(spellings), ...mail.map(({ host }) => host)]),
-    ...as("user", [proxy?.username, ...all.map(([, { telegram }]) => telegram?.chat_id)]),
-    ...as(
-      "user",
-      mail.flatMap(({ username, from, to }) => [username, from, ...to]),
-    ),
-  ];
+function notifyTexts(notify: Configuration["notify"]): readonly PrivateText[] {
+  const { names, urls, hosts, users } = notifyPrivate(notify);
+  return [...as("name", names), ...as("host", [...urls.flatMap(spellings), ...hosts]), ...as("user", users)];
 }
 
 /** What everybody calls it who says nothing. */

@@ -1,4 +1,4 @@
-import { atKey, type Finding, formatPath, type Path } from "./problem.js";
+import { atKey, type Finding, formatPath, type Path } from "../settings/problem.js";
 
 /**
  * Keys that had another name in an earlier version. A file with the old name goes on working, with a warning that says the

@@ -19,10 +19,20 @@ import {
   scenesSection,
 } from "./sections/controllers.js";
 import { clusterSection } from "./sections/cluster.js";
-import { weatherSection } from "./sections/limits.js";
-import { notifySection } from "./sections/notify.js";
+import { weatherSection } from "./sections/limits-section.js";
+import { notifySection } from "../notify/section.js";
 import { platformSection } from "./sections/platform.js";
-import { choice, fieldFacts, optional, required, section, text, typeFacts, withDefault } from "./values.js";
+import {
+  choice,
+  fieldFacts,
+  optional,
+  required,
+  section,
+  text,
+  typeFacts,
+  withDefault,
+  type Parsed,
+} from "../settings/values.js";
 
 /**
  * The whole configuration file. Parsing gives durations in ms and every default filled in; rules between keys are
@@ -97,14 +107,8 @@ export const configurationSchema = section({
   }),
 });
 
-type DeepReadonly<T> = T extends (infer Item)[]
-  ? readonly DeepReadonly<Item>[]
-  : T extends object
-    ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
-    : T;
-
 /** The parsed file: keys as in the YAML, durations in ms. */
-export type Configuration = DeepReadonly<z.output<typeof configurationSchema>>;
+export type Configuration = Parsed<typeof configurationSchema>;
 export type ControllerConfiguration = Configuration["controllers"][string];
 
 /** The topic id of a controller that was given none: the bridge, `check` and the command line must mean the same one. */

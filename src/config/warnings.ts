@@ -1,10 +1,12 @@
+import { kindRows } from "../greenhouse/actuator-kinds.js";
 import { digitsSent } from "../greenhouse/command/setpoints.js";
 import { contradiction, contradictionRemedy, parameterGroup } from "../greenhouse/device-types.js";
 import { formatDuration } from "../runtime/duration.js";
 import { isPasswordHash } from "../runtime/passwords.js";
 import { isLoopback } from "../runtime/sockets.js";
-import { ageDoubts, leadInDoubts, runningDoubts } from "./rules/limits.js";
-import { atKey, atValue, type Finding, when } from "./problem.js";
+import { notifyDoubts } from "../notify/check.js";
+import { ageDoubts, leadInDoubts, runningDoubts } from "./rules/limit-rules.js";
+import { atKey, atValue, type Finding, when } from "../settings/problem.js";
 import type { Configuration, ControllerConfiguration } from "./schema.js";
 
 /** What one sweep over the account reads, besides the controller list. */
@@ -67,8 +69,7 @@ export const curtainSentences = (
     Object.entries(ignore || !homeassistant.enabled ? {} : actuators).flatMap(
       ([id, { kind, ...actuator }]) => {
         const { as, inverted } = actuator.homeassistant;
-        const isCurtain = kind === "shade_curtain" || kind === "thermal_curtain";
-        if (!isCurtain || inverted !== undefined || as === "none") return [];
+        if (kindRows[kind].family !== "curtains" || inverted !== undefined || as === "none") return [];
         return [
           tell(
             `controllers.${code}.actuators.${id}: whether "open" draws this curtain aside or spreads it out is not known; watch one movement, then write homeassistant: { inverted: true } where it spreads out, else false`,
@@ -126,7 +127,7 @@ export const doubtsAbout = (configuration: Configuration, hasBroker: boolean): F
   ...ageDoubts(configuration),
   ...runningDoubts(configuration),
   ...leadInDoubts(configuration),
-  ...notifyDoubts(configuration),
+  ...notifyDoubts(configuration.notify),
 ];
 
 const advisedControlMs = 30_000;
@@ -186,29 +187,6 @@ function reachDoubts(
       "nothing is mirrored, because no controller is listed below",
     ),
   ];
-}
-
-/** What a message, or the secret that lets it in, could be read by on its way. */
-function notifyDoubts({ notify }: Configuration): Finding[] {
-  return Object.entries(notify.ways).flatMap(([name, way]) => {
-    const path = ["notify", "ways", name];
-    const { ntfy, telegram, wecom, dingtalk, webhook, smtp } = way;
-    const plain = Object.entries({ ntfy, telegram, wecom, dingtalk, webhook }).flatMap(([service, at]) =>
-      at?.url.startsWith("http:") === true && !isLoopback(new URL(at.url).hostname) ? [service] : [],
-    );
-    const isOpen = smtp?.encryption === "none" && !isLoopback(smtp.host);
-    return [
-      ...plain.map((service) =>
-        atValue([...path, service, "url"], "messages travel unencrypted, with the secret that lets them in"),
-      ),
-      ...when(isOpen, [...path, "smtp", "encryption"], "messages and the login travel unencrypted"),
-      ...when(
-        smtp?.reject_unauthorized === false,
-        [...path, "smtp", "reject_unauthorized"],
-        "the mail server's certificate is not verified",
-      ),
-    ];
-  });
 }
 
 function pollingDoubts(configuration: Configuration): Finding[] {

@@ -7,6 +7,7 @@ import type { Port } from "../http/port.js";
 import type { Clock } from "../runtime/clock.js";
 import { textFile } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
+import type { Registry } from "../runtime/metrics.js";
 import type { AccountState, Fleet } from "./fleet.js";
 import { accountReport } from "./status-file.js";
 
@@ -23,8 +24,8 @@ interface FleetPageParts {
   readonly health: () => Readonly<Record<string, unknown>>;
   /** Of a member of a cluster: whether it could run accounts that others run now. */
   readonly canTakeOver: () => boolean;
-  /** Of a member of a cluster: the page of metrics of an account, whoever runs it. */
-  readonly clusterMetrics: (account: string) => string;
+  /** Of a member of a cluster: metrics of an account, whoever runs it. */
+  readonly clusterMetrics: (account: string) => Registry | null;
   readonly onListening: Port["onListening"];
   readonly clock: Clock;
   readonly log: Logger;

@@ -1,40 +1,14 @@
-/** Every kind of actuator. A new kind is one word here; the compiler then asks each table for its row. */
-export const positionerKinds = [
-  "skylight",
-  "shade_curtain",
-  "thermal_curtain",
-  "side_vent",
-  "positioner",
-] as const;
-
-const machineKinds = [
-  "circulation_fan",
-  "uv_disinfection",
-  "mist_humidifier",
-  "co2_supply",
-  "humidity_control",
-  "hot_air_blower",
-  "heating_blower",
-  "mist_cooling",
-  "machine",
-] as const;
-
-export const actuatorKinds = [
-  ...positionerKinds,
-  ...machineKinds,
-  "fan_wet_curtain",
-  "irrigation",
-  "light",
-  "motor",
-  "custom",
-] as const;
-
-export type ActuatorKind = (typeof actuatorKinds)[number];
-
 /** Command words and the values they stand for. */
 export type ValueTable = Readonly<Record<string, string>>;
 
+/** Where the overview of the page counts an actuator. */
+export type ActuatorFamily = "vents" | "curtains" | "fans" | "climate" | "water" | "light" | "others";
+
+/** Everything about a kind but how Home Assistant shows it (`src/homeassistant/actuator-components.ts`). */
 export interface KindRow {
+  /** As the page calls it. */
+  readonly names: { readonly en: string; readonly zh: string };
+  readonly family: ActuatorFamily;
   /** Command word → value sent. */
   readonly values: ValueTable;
   /** State word of a value where it is not the command word (`open` → `open`, `close` → `closed`). */
@@ -43,52 +17,138 @@ export interface KindRow {
   readonly positionMode: string | null;
   /** Its words are the configuration's own, beside those of `values`. */
   readonly configured: boolean;
+  /** What people read for its command and state words. */
+  readonly words: Readonly<Record<string, WordRow>>;
+  /** Words that end something; the local controller ends what it does itself. */
+  readonly ends: readonly string[];
+  /** Words that start nothing, so that no pause delays them and no count of starts has them. */
+  readonly noStarts: readonly string[];
+  /** What a lease ends with that names no word: the first of these that there is. */
+  readonly leaseEnds: readonly string[];
+  /** It goes from these states to those of its own accord: a plan that was watering has watered. */
+  readonly goesItself?: { readonly from: readonly string[]; readonly to: readonly string[] };
 }
 
-const fixed = (values: ValueTable): KindRow => ({
-  values,
+/** `code`: its number as a state (docs/scada.md), which never changes its meaning. */
+type WordRow = readonly [en: string, zh: string, code?: number];
+
+const onOff = { on: ["On", "开启", 1], off: ["Off", "关闭", 0] } as const;
+const auto = { auto: ["Automatic", "自动", 2] } as const;
+const stop = { stop: ["Stop", "停止", 11] } as const;
+
+/** What most kinds have in common. */
+const usual = {
   states: {},
   positionMode: null,
   configured: false,
-});
+  ends: ["off", "close", "auto", "stop"],
+  noStarts: ["stop", "off"],
+  leaseEnds: ["off", "close"],
+} as const;
 
-const positioner: KindRow = {
+const positioner = {
+  ...usual,
   values: { open: "10010", close: "10001", auto: "11000" },
   states: { close: "closed" },
   positionMode: "10100",
-  configured: false,
+  words: {
+    open: ["Open", "打开", 4],
+    close: ["Close", "关闭"],
+    closed: ["Closed", "关闭", 3],
+    ...auto,
+    position: ["Position", "指定开度", 5],
+  },
+} as const;
+
+const machine = {
+  ...usual,
+  values: { on: "1010", off: "1001", auto: "1100" },
+  words: { ...onOff, ...auto },
+} as const;
+
+/** What the words of these do, only the configuration knows. */
+const configured = { ...usual, family: "others", configured: true, leaseEnds: [] } as const;
+
+/**
+ * Every kind of actuator. Source: the interface document's tables of control values; the last two are the configuration's. Without
+ * values of its own a kind is one row here, and one in Home Assistant's table, which the compiler asks for.
+ */
+export const kindRows = {
+  skylight: { ...positioner, names: { en: "skylight", zh: "天窗" }, family: "vents" },
+  shade_curtain: { ...positioner, names: { en: "shade curtain", zh: "遮阳帘" }, family: "curtains" },
+  thermal_curtain: { ...positioner, names: { en: "thermal curtain", zh: "保温帘" }, family: "curtains" },
+  side_vent: { ...positioner, names: { en: "side vent", zh: "侧窗" }, family: "vents" },
+  positioner: { ...positioner, names: { en: "positioner", zh: "开度设备" }, family: "others" },
+  circulation_fan: { ...machine, names: { en: "circulation fan", zh: "循环风机" }, family: "fans" },
+  uv_disinfection: { ...machine, names: { en: "UV disinfection", zh: "紫外消毒" }, family: "climate" },
+  mist_humidifier: { ...machine, names: { en: "mist humidifier", zh: "加湿" }, family: "climate" },
+  co2_supply: { ...machine, names: { en: "CO2 supply", zh: "二氧化碳补气" }, family: "climate" },
+  humidity_control: { ...machine, names: { en: "humidity control", zh: "湿度控制" }, family: "climate" },
+  hot_air_blower: { ...machine, names: { en: "hot air blower", zh: "热风机" }, family: "climate" },
+  heating_blower: { ...machine, names: { en: "heating blower", zh: "加热风机" }, family: "climate" },
+  mist_cooling: { ...machine, names: { en: "mist cooling", zh: "喷雾降温" }, family: "climate" },
+  machine: { ...machine, names: { en: "machine", zh: "开关设备" }, family: "others" },
+  fan_wet_curtain: {
+    ...usual,
+    names: { en: "fan wet curtain", zh: "风机湿帘" },
+    family: "fans",
+    values: { all_on: "11110", fans_1_2_3: "11100", fans_1_2: "11000", fan_1: "10000", off: "00000" },
+    words: {
+      all_on: ["All on", "全部开启", 6],
+      fans_1_2_3: ["Fans 1, 2 and 3", "一二三级风机", 7],
+      fans_1_2: ["Fans 1 and 2", "一二级风机", 8],
+      fan_1: ["Fan 1", "一级风机", 9],
+      off: onOff.off,
+    },
+  },
+  irrigation: {
+    ...machine,
+    names: { en: "irrigation", zh: "灌溉" },
+    family: "water",
+    values: { ...machine.values, rotation: "11111111" },
+    words: { ...machine.words, rotation: ["Rotation", "轮灌", 10] },
+    goesItself: { from: ["on", "rotation"], to: ["off", "auto"] },
+  },
+  light: { ...machine, names: { en: "light", zh: "补光灯" }, family: "light" },
+  motor: {
+    ...configured,
+    names: { en: "motor", zh: "电机" },
+    values: { stop: "00000100" },
+    words: stop,
+  },
+  custom: { ...configured, names: { en: "custom", zh: "其他" }, values: {}, words: {} },
+} as const satisfies Readonly<Record<string, KindRow>>;
+
+export type ActuatorKind = keyof typeof kindRows;
+
+export const actuatorKinds = Object.keys(kindRows) as unknown as readonly [ActuatorKind, ...ActuatorKind[]];
+
+const rowOf = (kind: ActuatorKind): KindRow => kindRows[kind];
+
+export const takesDegrees = (kind: ActuatorKind): boolean => rowOf(kind).positionMode !== null;
+
+/** Command and state words of all kinds. */
+export const kindWords: ReadonlyMap<string, WordRow> = new Map(
+  actuatorKinds.flatMap((kind) => Object.entries(rowOf(kind).words)),
+);
+
+/** Whether a command word or a state ends something. */
+export const isEnding = (kind: ActuatorKind, word: string): boolean => rowOf(kind).ends.includes(word);
+
+export const isStart = (kind: ActuatorKind, word: string): boolean => !rowOf(kind).noStarts.includes(word);
+
+/** Kinds that take the same values as this one, or some more of them; what the configuration gives its own values is like no other. */
+export const alikeKinds = (kind: ActuatorKind): readonly ActuatorKind[] => {
+  const row = rowOf(kind);
+  return row.configured ? [kind] : actuatorKinds.filter((one) => areAlike(row, rowOf(one)));
 };
 
-const machine = fixed({ on: "1010", off: "1001", auto: "1100" });
-
-/** Source: the interface document's tables of control values; the last two are the configuration's. */
-export const kindRows = {
-  skylight: positioner,
-  shade_curtain: positioner,
-  thermal_curtain: positioner,
-  side_vent: positioner,
-  positioner,
-  circulation_fan: machine,
-  uv_disinfection: machine,
-  mist_humidifier: machine,
-  co2_supply: machine,
-  humidity_control: machine,
-  hot_air_blower: machine,
-  heating_blower: machine,
-  mist_cooling: machine,
-  machine,
-  fan_wet_curtain: fixed({
-    all_on: "11110",
-    fans_1_2_3: "11100",
-    fans_1_2: "11000",
-    fan_1: "10000",
-    off: "00000",
-  }),
-  irrigation: fixed({ on: "1010", off: "1001", auto: "1100", rotation: "11111111" }),
-  light: machine,
-  motor: { values: { stop: "00000100" }, states: {}, positionMode: null, configured: true },
-  custom: { values: {}, states: {}, positionMode: null, configured: true },
-} as const satisfies Record<ActuatorKind, KindRow>;
+function areAlike(one: KindRow, other: KindRow): boolean {
+  if (other.configured || one.positionMode !== other.positionMode) return false;
+  const has = ({ values }: KindRow, all: KindRow) =>
+    Object.entries(all.values).every(([word, value]) => values[word] === value);
+  return has(one, other) || has(other, one);
+}
 
 /*
  * What a value means, which depends on the kind alone: `11000` is automatic for a skylight and two fans for a fan and
@@ -152,16 +212,15 @@ function meaningOf(settings: KindWithValues, text: string): readonly [word: stri
   return null;
 }
 
-/**
- * The word that `limits.ends_with` stands for where it is left out; null where it has to be named: what the words of a motor or of a
- * custom kind do, only the configuration knows.
- */
+/** The word that `limits.ends_with` stands for where it is left out; null where it has to be named. */
 export const defaultEndsWith = (kind: ActuatorKind, words: readonly string[]): string | null =>
-  kindRows[kind].configured ? null : (["off", "close"].find((word) => words.includes(word)) ?? null);
+  rowOf(kind).leaseEnds.find((word) => words.includes(word)) ?? null;
 
-/** Whether a kind goes from this state to that one of its own accord: a plan that was watering has watered. */
-export const endsByItself = (kind: ActuatorKind, from: string, to: string): boolean =>
-  kind === "irrigation" && (from === "on" || from === "rotation") && (to === "off" || to === "auto");
+/** Whether a kind goes from this state to that one of its own accord. */
+export function endsByItself(kind: ActuatorKind, from: string, to: string): boolean {
+  const { goesItself } = rowOf(kind);
+  return goesItself !== undefined && goesItself.from.includes(from) && goesItself.to.includes(to);
+}
 
 /** Whether a value that is read says what one that was sent asks for: the same value, or another one of the same word. */
 export function meansSame(settings: KindWithValues, sent: string, text: string): boolean {

@@ -1,4 +1,4 @@
-import { type ActuatorKind, positionerKinds } from "./actuator-kinds.js";
+import { type ActuatorKind, takesDegrees } from "./actuator-kinds.js";
 
 /*
  * The platform has three code systems. Two of them are called `deviceTypeId` although their values differ, so each is
@@ -165,8 +165,6 @@ export function typeName(group: ParameterGroup): string {
   return row === undefined ? `type ${group}` : `type ${group} (${row.meaning})`;
 }
 
-const isPositioner = (kind: ActuatorKind): boolean => positionerKinds.some((one) => one === kind);
-
 /**
  * Why an actuator cannot be what the configuration says, or null. The interface's table of control-parameter types decides; the general
  * kinds contradict another family only, and what the configuration gives its own values contradicts nothing.
@@ -193,7 +191,7 @@ export function contradiction(
   if (group === undefined || row === undefined || kind === "custom" || kind === "motor") return null;
   if (row.role === "parameter")
     return isGeneral(kind) ? null : `type_id says ${typeName(group)}, which is no actuator at all`;
-  if (isGeneral(kind) ? isPositioner(kind) === isPositioner(row.kind) : kind === row.kind) return null;
+  if (isGeneral(kind) ? takesDegrees(kind) === takesDegrees(row.kind) : kind === row.kind) return null;
   return `type_id says ${typeName(group)}, which is the kind ${row.kind}, not ${kind}`;
 }
 

@@ -1,6 +1,6 @@
 import type { ParameterGroup } from "./device-types.js";
 import type { Restrictions } from "./limits.js";
-import type { Availability, BetweenSteps, CommandProblem, Source } from "./model.js";
+import type { Availability, BetweenSteps, CommandProblem, Source, TargetKind } from "./model.js";
 import type { ClientStatus, DeviceRecord, RawValue, RunningStatusItem, SensorItem } from "./ports.js";
 
 /** What can be learnt about one controller. Instants are epoch ms, but for `since`, `at` and `startedAt` (when the request began), which are monotonic. */
@@ -41,7 +41,7 @@ export type ControllerEvent =
   /** A POST of ours began or ended (`at`, monotonic ms): what was asked before it says nothing about it. */
   | {
       readonly type: "posted";
-      readonly target: "actuator" | "parameter" | "address";
+      readonly target: TargetKind;
       readonly id: string;
       readonly at: number;
       /** Of a command of several steps: where it stands; null of one with a single step. */
@@ -50,7 +50,7 @@ export type ControllerEvent =
   /** A command of ours sends no further step; `degree` is the one that was confirmed. */
   | {
       readonly type: "steps_ended";
-      readonly target: "actuator" | "parameter" | "address";
+      readonly target: TargetKind;
       readonly id: string;
       readonly degree?: number | null;
     }

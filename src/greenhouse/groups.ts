@@ -1,7 +1,7 @@
 import { type ActuatorKind, kindRows, type KindRow } from "./actuator-kinds.js";
 import { canStop, type Target, vocabulary } from "./command/words.js";
 import type { Interlock } from "./limits.js";
-import type { Outcome, Via } from "./command/outcomes.js";
+import { isGood, type Outcome, type Via } from "./command/outcomes.js";
 import type { Actuator, Quality } from "./model.js";
 
 /*
@@ -138,13 +138,12 @@ const byWorst: readonly Outcome[] = [
   ...(["unknown", "unconfirmed", "failed", "rejected", "refused", "superseded"] as const),
   ...(["dry_run", "confirmed", "already"] as const),
 ];
-const arrived: ReadonlySet<Outcome> = new Set(["confirmed", "already", "dry_run"]);
 
 /** What is said of a command to several, of how it went with each. */
 export function summaryOf(
   members: readonly MemberResult[],
 ): Pick<GroupResult, "outcome" | "reason" | "message" | "missed"> {
-  const missing = members.filter(({ outcome }) => !arrived.has(outcome));
+  const missing = members.filter(({ outcome }) => !isGood(outcome) && outcome !== "dry_run");
   const outcome = byWorst.find((one) => members.some((member) => member.outcome === one)) ?? "refused";
   const missed = missing.map(({ controller, actuator }) => `${controller}/${actuator}`);
   const dry = members.find((member) => member.outcome === "dry_run");

@@ -22,9 +22,6 @@ export interface DegreeRange {
   readonly max: number;
 }
 
-/** Words of kinds with fixed values that end something; the local controller ends what it does itself. */
-export const endingWords: ReadonlySet<number | string> = new Set(["off", "close", "auto", "stop"]);
-
 /** What stays allowed; `stop` always is. */
 export interface Allowance {
   /** Command words of the kind. */
@@ -70,18 +67,11 @@ export interface Interlock {
   readonly until: string | null;
 }
 
-/** Rules that are no guards; no guard has one of these names. */
-const otherRules: ReadonlySet<string> = new Set([
-  "lock",
-  "hold",
-  "rest",
-  "reversal",
-  "starts_per_hour",
-  "read_only",
-]);
+/** Rules that have no name of their own; no guard has one of these. */
+const ruleNames = new Set(["lock", "hold", "rest", "reversal", "starts_per_hour", "read_only"]);
 
 /** Whether what keeps something back is a guard. */
-export const isGuard = (rule: string): boolean => !otherRules.has(rule);
+export const isGuard = (rule: string): boolean => !ruleNames.has(rule);
 
 /** What may be commanded now, and why no more. */
 export interface Allowed {

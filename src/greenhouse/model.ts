@@ -11,6 +11,10 @@ import type { ActuatorSettings, ControllerSettings, ParameterSettings } from "./
  */
 
 export type Quality = "good" | "uncertain" | "stale" | "bad";
+/** What a command can be addressed to, as in its topic. */
+export const targetKinds = ["actuator", "parameter", "address"] as const;
+export type TargetKind = (typeof targetKinds)[number];
+
 export type Availability = "online" | "offline" | "unknown";
 export type Source = "poll" | "push" | "read_back";
 

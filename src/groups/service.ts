@@ -3,7 +3,7 @@ import { duplicateRefusal, retainedRefusal } from "../commands/intake.js";
 import { claimedId, payloadKey, readPayload } from "../commands/payload.js";
 import type { CommandRequest, ResultAddressee } from "../commands/command.js";
 import { type CommandListener, incomingCommand, isAnswered } from "../commands/service.js";
-import { suggestion } from "../config/problem.js";
+import { suggestion } from "../runtime/similar-words.js";
 import type { CommandResult, Refusal, Via } from "../greenhouse/command/outcomes.js";
 import {
   type Group,

@@ -23,7 +23,7 @@ const placeOf = (controllerId: string, target: string, id: string) => `${control
 export class CommandBoard {
   /** By target, id and the time of taking, as an id may be used again. */
   readonly #told = new Map<string, Told>();
-  /** The newest of each target that is not only waiting for its turn. */
+  /** The one that is shown for each target. */
   readonly #newest = new Map<string, Told>();
   readonly #results = new Map<string, CommandResult>();
   readonly #listeners = new Set<(refused: CommandResult) => void>();
@@ -34,7 +34,7 @@ export class CommandBoard {
     return this.#changes;
   }
 
-  phase(taken: Command, phase: Phase): void {
+  phase(taken: Command, phase: Phase, isNewest: boolean): void {
     this.#changes += 1;
     const { id, controllerId: controller, target, targetId: actuator, by, via } = taken;
     const received_at = new Date(taken.receivedAt).toISOString();
@@ -47,8 +47,7 @@ export class CommandBoard {
     told.command = command;
     if (phase !== "done") told.openPhase = phase;
     this.#told.set(key, told);
-    // One that was passed over for another may have its turn after all.
-    if (phase === "checking" || known === undefined) this.#newest.set(place, told);
+    if (isNewest || !this.#newest.has(place)) this.#newest.set(place, told);
     forgetOldest(this.#told, mostKept);
   }
 

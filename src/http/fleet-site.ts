@@ -1,8 +1,8 @@
 import { isoOrNull } from "../greenhouse/documents.js";
 import type { AccountReport, Accounts } from "../page/protocol.js";
 import { nextTurn } from "../runtime/clock.js";
+import { AccountMetrics, pageOf, register, Registry, type Sample } from "../runtime/metrics.js";
 import { servesPage, type Visitor } from "./access.js";
-import { AccountMetrics, fleetMetrics } from "./account-metrics.js";
 import { type Answer, failure, json, loginRequired, notFound } from "./answer.js";
 import { LiveViews } from "./live.js";
 import { loginRoutes, sessionOf } from "./login-routes.js";
@@ -15,7 +15,7 @@ import {
   routeAt,
   type Routes,
   routeTo,
-  plainText,
+  watchedRoutes,
   type Served,
 } from "./route.js";
 import { aboutBridge, apiRoutes } from "./routes.js";
@@ -38,8 +38,8 @@ export interface FleetSources {
   /** Whether other members of the cluster run all accounts, and whether this one could. */
   readonly isStandby: () => boolean;
   readonly canTakeOver: () => boolean;
-  /** The page of metrics about the cluster, of an account that is run elsewhere; empty outside of a cluster. */
-  readonly clusterMetrics: (account: string) => string;
+  /** Metrics of the cluster for an account that another member runs; null outside of a cluster. */
+  readonly clusterMetrics: (account: string) => Registry | null;
   /** Whether one of them has a link to its broker, and to its platform. */
   readonly isHealthy: () => boolean;
   readonly isReady: () => boolean;
@@ -80,20 +80,15 @@ class FleetSite implements Served {
 
   #plainRoutes(): Routes {
     const { isHealthy, isReady, isStandby, canTakeOver } = this.#sources;
-    const probe = (isFine: () => boolean, otherwise: string, isFineStandby = () => true): Route => ({
-      method: "GET",
-      role: null,
-      answer: () => {
-        if (isStandby() && isFineStandby()) return plainText("standby");
-        return isFine() ? plainText("ok") : { ...plainText(otherwise), status: 503 };
-      },
+    return watchedRoutes({
+      state: () => (isStandby() ? "standby" : "ok"),
+      healthProblem: () => (isStandby() || isHealthy() ? null : "no account has a link to its broker"),
+      readyProblem: () =>
+        (isStandby() && canTakeOver()) || isReady()
+          ? null
+          : "no account has both its broker and its platform",
+      metrics: ({ visitor }) => this.#metrics(visitor),
     });
-    return {
-      "/livez": probe(() => true, ""),
-      "/healthz": probe(isHealthy, "no account has a link to its broker"),
-      "/readyz": probe(isReady, "no account has both its broker and its platform", canTakeOver),
-      "/metrics": metricsRoute(({ visitor }) => this.#metrics(visitor)),
-    };
   }
 
   #pageRoutes(): Routes {
@@ -201,15 +196,37 @@ class FleetSite implements Served {
     const all = new AccountMetrics();
     for (const [name, { page }] of accounts) {
       if (page === null) {
-        all.add(name, this.#sources.clusterMetrics(name));
+        const metrics = this.#sources.clusterMetrics(name);
+        if (metrics !== null) await all.add(name, metrics);
         continue;
       }
-      all.add(name, await this.#sources.within(name, () => page.sources.metrics.page()));
+      await all.add(
+        name,
+        this.#sources.within(name, () => page.sources.metrics.registry()),
+      );
       await nextTurn();
     }
     const reports = new Map([...accounts].map(([name, { report }]) => [name, report()]));
-    return `${fleetMetrics(reports)}\n${all.text()}`;
+    return `${await pageOf(fleetMetrics(reports))}\n${await all.page(nextTurn)}`;
   }
+}
+
+const states = ["starting", "running", "waiting", "stopping", "refused", "standby"] as const;
+
+/** What only the fleet knows of its accounts. */
+export function fleetMetrics(accounts: ReadonlyMap<string, AccountReport>): Registry {
+  const stateOf = "1 for the state that `fleet status` shows of the account";
+  const samples = [...accounts].flatMap(([account, report]) =>
+    states.map((state): Sample => [{ account, state }, Number(state === report.state)]),
+  );
+  const again = "How often the account ended by an error and was started again";
+  const restarts = [...accounts].map(([account, report]): Sample => [{ account }, report.restarts]);
+  const all = new Registry();
+  register(all, [
+    ["account_state", stateOf, samples, "account", "state"],
+    ["account_restarts_total", again, restarts, "account"],
+  ]);
+  return all;
 }
 
 const sees = ({ accounts }: Visitor, name: string): boolean => accounts?.includes(name) ?? true;

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { unescape } from "node:querystring";
 import { z } from "zod";
-import { expecting } from "../config/values.js";
+import { expecting } from "../settings/values.js";
 import type { Role } from "../page/protocol.js";
 import type { Visitor } from "./access.js";
 import { type Answer, badRequest, inputOf, loginRequired } from "./answer.js";
@@ -81,7 +81,7 @@ export const text = z.string({ error: expecting("a text") });
 /** Whoever watches the program asks for these, and is answered however much else is asked. */
 export const isProbe = (path: string): boolean => ["/livez", "/healthz", "/readyz"].includes(path);
 
-export const plainText = (body: string, version = ""): Answer => ({
+const plainText = (body: string, version = ""): Answer => ({
   status: 200,
   body: `${body}\n`,
   headers: { "content-type": `text/plain; ${version}charset=utf-8` },
@@ -96,6 +96,29 @@ export const metricsRoute = <About extends Asked>(page: (asked: About) => Promis
       ? loginRequired
       : plainText((await page(asked)).trimEnd(), "version=0.0.4; "),
 });
+
+/** What whoever watches the program asks for. A problem is a sentence; null where there is none. */
+export function watchedRoutes<About extends Asked>(watched: {
+  readonly state: (asked: About) => "ok" | "standby";
+  readonly healthProblem: (asked: About) => string | null;
+  readonly readyProblem: (asked: About) => string | null;
+  readonly metrics: (asked: About) => Promise<string>;
+}): Routes<About> {
+  const probe = (problemOf: (asked: About) => string | null): Route<About> => ({
+    method: "GET",
+    role: null,
+    answer: (asked) => {
+      const problem = problemOf(asked);
+      return problem === null ? plainText(watched.state(asked)) : { ...plainText(problem), status: 503 };
+    },
+  });
+  return {
+    "/livez": probe(() => null),
+    "/healthz": probe(watched.healthProblem),
+    "/readyz": probe(watched.readyProblem),
+    "/metrics": metricsRoute(watched.metrics),
+  };
+}
 
 /** The route of a path, and the id behind it. */
 export function routeAt<Given extends Asked>(

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { readPayload } from "../commands/payload.js";
-import { expecting, expectingOneOf } from "../config/values.js";
+import { expecting, expectingOneOf } from "../settings/values.js";
 import { outcomes } from "../greenhouse/command/outcomes.js";
 import type { GroupOrScene } from "../greenhouse/groups.js";
 import { commandOutcomes } from "../journal/records.js";
@@ -8,6 +8,7 @@ import { timelineCsv } from "../journal/table.js";
 import { type TimelineKind, timelineKinds } from "../journal/timeline.js";
 import { csvText } from "../runtime/csv.js";
 import { parseSince } from "../runtime/duration.js";
+import { pageOf } from "../runtime/metrics.js";
 import type { Trends } from "../page/protocol.js";
 import { type Answer, badRequest, busy, failure, json, notFound } from "./answer.js";
 import {
@@ -18,10 +19,10 @@ import {
   type Route,
   type Routes,
   routeTo,
-  plainText,
+  watchedRoutes,
   text,
 } from "./route.js";
-import type { PageService, PageSources } from "./service.js";
+import type { PageService } from "./service.js";
 import { groupCommandView } from "./groups.js";
 
 /** A request about one bridge. */
@@ -53,16 +54,6 @@ const shows = (view: string) =>
     const shown = service.view(`${view}${id}`);
     return shown === null ? notFound("controller", id) : json(shown);
   });
-
-const health = (
-  isFine: (status: PageSources["status"]) => boolean,
-  otherwise: string,
-): Route<AskedOfBridge> => ({
-  method: "GET",
-  role: null,
-  answer: ({ service }) =>
-    isFine(service.sources.status) ? plainText("ok") : { ...plainText(otherwise), status: 503 },
-});
 
 const whole = (least: number, most: number, error: z.core.$ZodErrorMap) =>
   z.coerce.number({ error }).int({ error }).min(least, { error }).max(most, { error });
@@ -245,15 +236,16 @@ const examine = (name: "doctor" | "discover") =>
     return failure(429, `${name}_runs`, message, { "retry-after": "10" });
   });
 
-const metrics = metricsRoute<AskedOfBridge>(({ service }) => service.sources.metrics.page());
+const metrics = ({ service }: AskedOfBridge) => pageOf(service.sources.metrics.registry());
 
 /** What every bridge answers that has a port for it. */
-export const plainRoutes: Routes<AskedOfBridge> = {
-  "/livez": { method: "GET", role: null, answer: () => plainText("ok") },
-  "/healthz": health((status) => status.isHealthy(), "no link to the broker"),
-  "/readyz": health((status) => status.isHealthy() && status.isReady(), "broker or platform is away"),
-  "/metrics": metrics,
-};
+export const plainRoutes = watchedRoutes<AskedOfBridge>({
+  state: () => "ok",
+  healthProblem: ({ service: { sources } }) => (sources.status.isHealthy() ? null : "no link to the broker"),
+  readyProblem: ({ service: { sources } }) =>
+    sources.status.isHealthy() && sources.status.isReady() ? null : "broker or platform is away",
+  metrics,
+});
 
 /** Of all sensors enough for a line as wide as a phone, of one every point. */
 const sparkPoints = 96;
@@ -280,7 +272,7 @@ export const apiRoutes: Routes<AskedOfBridge> = {
   "/api/addresses": look(({ service }) => json(service.seenAddresses())),
   "/api/groups": shows("groups"),
   // A session's cookie comes to what is below `api/` alone.
-  "/api/metrics": metrics,
+  "/api/metrics": metricsRoute(metrics),
   "/api/health": look(({ service }) => json(service.sources.status.health())),
   "/api/commands": submit,
   "/api/commands/": look(async ({ id, visitor, service: { board, sources } }) => {

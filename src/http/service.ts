@@ -15,6 +15,7 @@ import {
 } from "../journal/records.js";
 import { Timeline, type TimelineEntry, type TimelineFilter } from "../journal/timeline.js";
 import type { Clock } from "../runtime/clock.js";
+import type { Registry } from "../runtime/metrics.js";
 import { type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import type { Logger, LogLine, RecentLog } from "../runtime/log.js";
 import type { Alarms, BridgeFacts, Overview, SeenAddresses, Trends, Weather } from "../page/protocol.js";
@@ -36,7 +37,7 @@ export interface PageSources {
   readonly logLevel?: (() => string) | undefined;
   /** Kinds of sensors whose first reading stands on the overview. */
   readonly kinds: () => Listener["overview"];
-  readonly metrics: { page(): Promise<string>; note(result: CommandResult): void };
+  readonly metrics: { registry(): Registry; note(result: CommandResult): void };
   readonly store: Pick<GreenhouseStore, "controllers" | "get" | "byId" | "find">;
   readonly status: {
     facts(): Omit<BridgeFacts, "demo" | "log_level">;
@@ -227,8 +228,8 @@ export class PageService {
   }
 
   /** What became of a command: told within its path, which a defect here must not end. */
-  phase(command: Command, phase: Phase): void {
-    this.faults.attempt(() => this.board.phase(command, phase));
+  phase(command: Command, phase: Phase, isNewest: boolean): void {
+    this.faults.attempt(() => this.board.phase(command, phase, isNewest));
   }
 
   result(result: CommandResult, about: ResultAddressee): void {

@@ -1,10 +1,11 @@
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
+import { pageOf, type Registry } from "../runtime/metrics.js";
 import type { Listener } from "./access.js";
 import { failure, json } from "./answer.js";
 import { Faults } from "./faults.js";
 import type { Port } from "./port.js";
-import { metricsRoute, nothing, type Routes, routeAt, routeTo, plainText } from "./route.js";
+import { nothing, type Routes, routeAt, routeTo, watchedRoutes } from "./route.js";
 import { servePort } from "./server.js";
 
 /* What a member of a cluster answers at the port of its page while another one runs the account: that it lives and stands by. */
@@ -17,7 +18,8 @@ export interface StandbySources {
   readonly isReady: () => boolean;
   /** For people and programs: who it is, and who was seen to run the account. */
   readonly facts: () => Readonly<Record<string, unknown>>;
-  readonly metrics: () => string;
+  /** Null while it has not joined the cluster. */
+  readonly metrics: () => Registry | null;
 }
 
 const withoutPage = {
@@ -67,17 +69,16 @@ const nobody: Port["firstOperator"] = {
 };
 
 const routesOf = ({ isReady, facts, metrics }: StandbySources): Routes => ({
-  "/livez": { method: "GET", role: null, answer: () => plainText("standby") },
-  "/healthz": { method: "GET", role: null, answer: () => plainText("standby") },
-  "/readyz": {
-    method: "GET",
-    role: null,
-    answer: () =>
-      isReady()
-        ? plainText("standby")
-        : { ...plainText("the NATS servers do not answer, so this member could not take over"), status: 503 },
-  },
-  "/metrics": metricsRoute(() => Promise.resolve(metrics())),
+  ...watchedRoutes({
+    state: () => "standby",
+    healthProblem: () => null,
+    readyProblem: () =>
+      isReady() ? null : "the NATS servers do not answer, so this member could not take over",
+    metrics: () => {
+      const all = metrics();
+      return all === null ? Promise.resolve("") : pageOf(all);
+    },
+  }),
   "/api/health": routeTo("GET", "viewer", nothing, () =>
     json({ state: "standby", ready: isReady(), ...facts() }),
   ),

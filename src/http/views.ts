@@ -6,7 +6,7 @@ import {
   sensorDocument,
   statusDocument,
 } from "../greenhouse/documents.js";
-import type { ActuatorKind } from "../greenhouse/actuator-kinds.js";
+import { type ActuatorFamily, kindRows } from "../greenhouse/actuator-kinds.js";
 import { type DeviceType, isCamera } from "../greenhouse/device-types.js";
 import type { Language } from "../greenhouse/labels.js";
 import { type Guard, type Interlock, isGuard } from "../greenhouse/limits.js";
@@ -14,7 +14,6 @@ import type { Actuator, Controller, Quality, Sensor, SensorDefinition } from "..
 import type { SensorKind } from "../greenhouse/sensors.js";
 import { translatedSensorName, translatedStatusName } from "../greenhouse/sensor-names.js";
 import type {
-  ActuatorGroup,
   ActuatorView,
   ControllerView,
   GuardView,
@@ -28,28 +27,6 @@ import type {
 import type { CommandBoard } from "./board.js";
 
 const worst: readonly Quality[] = ["bad", "stale", "uncertain", "good"];
-
-const groups: Readonly<Record<ActuatorKind, ActuatorGroup>> = {
-  skylight: "vents",
-  side_vent: "vents",
-  shade_curtain: "curtains",
-  thermal_curtain: "curtains",
-  circulation_fan: "fans",
-  fan_wet_curtain: "fans",
-  uv_disinfection: "climate",
-  mist_humidifier: "climate",
-  co2_supply: "climate",
-  humidity_control: "climate",
-  mist_cooling: "climate",
-  irrigation: "water",
-  hot_air_blower: "climate",
-  heating_blower: "climate",
-  light: "light",
-  machine: "others",
-  positioner: "others",
-  motor: "others",
-  custom: "others",
-};
 
 /** A controller that changes becomes another object, so that hundreds which do not cost little. */
 const rows = new WeakMap<Controller, OverviewRow>();
@@ -123,9 +100,9 @@ function stateWord({ state, position, quality }: Actuator): string {
 }
 
 function statesByGroup(actuators: readonly Actuator[]): OverviewRow["actuators"] {
-  const found = new Map<ActuatorGroup, string[]>();
+  const found = new Map<ActuatorFamily, string[]>();
   for (const actuator of actuators) {
-    const group = groups[actuator.settings.kind];
+    const group = kindRows[actuator.settings.kind].family;
     found.set(group, [...(found.get(group) ?? []), stateWord(actuator)]);
   }
   return Object.fromEntries([...found].map(([group, words]) => [group, countOf(words)]));
@@ -138,7 +115,7 @@ function rowLimits(actuators: readonly Actuator[]): RowLimits {
   const leases = actuators.flatMap(({ settings, restrictions }) => {
     const until = restrictions?.lease?.until;
     const { id, name = id, kind } = settings;
-    return until === undefined ? [] : [[id, { name, group: groups[kind], until }] as const];
+    return until === undefined ? [] : [[id, { name, group: kindRows[kind].family, until }] as const];
   });
   return {
     guards: countOf(because.flatMap(({ rule }) => (isGuard(rule) ? [rule] : []))),
@@ -211,7 +188,7 @@ function actuatorView(actuator: Actuator): Omit<ActuatorView, "command" | "resul
     ...actuatorDocument(actuator),
     name: settings.name ?? settings.id,
     kind: settings.kind,
-    group: groups[settings.kind],
+    group: kindRows[settings.kind].family,
     guards: Object.fromEntries(
       (settings.limits?.guards ?? []).map((guard) => [guard.name, guardView(guard)]),
     ),

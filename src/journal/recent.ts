@@ -1,9 +1,9 @@
+import type { TargetKind } from "../greenhouse/model.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import {
   type About,
   commandKey,
   type CommandTaken,
-  type CommandTarget,
   type JournalRecord,
   type Refusal,
   wholeAbout,
@@ -84,7 +84,7 @@ export class RecentCommands {
 
 export interface JournaledResult {
   readonly seq: number;
-  readonly target: CommandTarget;
+  readonly target: TargetKind;
   /** False for what was refused before it was taken. */
   readonly isTaken: boolean;
   readonly result: CommandResult;

@@ -1,3 +1,4 @@
+import type { TargetKind } from "../greenhouse/model.js";
 import { z } from "zod";
 import type { CommandResult, Outcome, StepPurpose, StepReport, Via } from "../greenhouse/command/outcomes.js";
 import type { Alarm } from "../greenhouse/limits.js";
@@ -21,8 +22,6 @@ const list = <T>() => as<readonly T[]>(z.array(z.unknown()));
 const anything = <T>() => as<T>(z.unknown().optional());
 const commandResult = as<CommandResult>(z.object({ id: text, outcome: text, finished_at: text }));
 
-export type CommandTarget = "actuator" | "parameter" | "address";
-
 export interface PlannedStep {
   readonly purpose: StepPurpose;
   readonly address: string;
@@ -43,7 +42,7 @@ const stamp = {
 };
 
 /** `actuator` is the id of the actuator, parameter or address; `target` is `actuator` when absent. */
-const about = { controller: text, actuator: text, target: anything<CommandTarget>().optional() };
+const about = { controller: text, actuator: text, target: anything<TargetKind>().optional() };
 /** What its lane must remember from this record on; left out where the record tells nothing new, and by earlier versions. */
 const ofLane = { ...about, memory: anything<LaneMemory>().optional() };
 const ofCommand = { ...ofLane, id: text };
@@ -129,7 +128,7 @@ const schema = {
   acknowledged: {
     controller: text,
     actuator: textOrNull,
-    target: anything<CommandTarget>().optional(),
+    target: anything<TargetKind>().optional(),
     by: anything<string | null>(),
     via: anything<Via>(),
   },

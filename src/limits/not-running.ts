@@ -1,4 +1,4 @@
-import { endingWords } from "../greenhouse/limits.js";
+import { type ActuatorKind, isEnding } from "../greenhouse/actuator-kinds.js";
 import type { Actuator, Controller, RunningStatus } from "../greenhouse/model.js";
 import { runningOf, statusesOf } from "../greenhouse/fold-statuses.js";
 import { formatDuration } from "../runtime/duration.js";
@@ -20,8 +20,8 @@ function shownSince(before: ShownSince | undefined, { state, readAt }: Actuator)
 }
 
 /** In automatic nobody knows whether it should run. */
-const saysOn = (state: string | null): state is string =>
-  state !== null && !endingWords.has(state) && !["unknown", "closed", "position"].includes(state);
+const saysOn = (kind: ActuatorKind, state: string | null): state is string =>
+  state !== null && !isEnding(kind, state) && !["unknown", "closed", "position"].includes(state);
 
 /** What is wrong, as a sentence; null where nothing is, undefined where nobody can tell. */
 function notRunning(
@@ -30,7 +30,8 @@ function notRunning(
   { since }: ShownSince,
 ): string | null | undefined {
   const { running = [], notRunningAfterMs } = settings;
-  if (notRunningAfterMs === undefined || !saysOn(state)) return state === null ? undefined : null;
+  if (notRunningAfterMs === undefined || !saysOn(settings.kind, state))
+    return state === null ? undefined : null;
   const shownRunning = runningOf(running, statuses.values());
   if (shownRunning === "on") return null;
   if (shownRunning === "unknown" || quality === "stale") return undefined;

@@ -1,5 +1,5 @@
 import type { ActuatorKind, ValueTable } from "../greenhouse/actuator-kinds.js";
-import { kindRows, stateOfWord, valueTable } from "../greenhouse/actuator-kinds.js";
+import { kindWords, stateOfWord, takesDegrees, valueTable } from "../greenhouse/actuator-kinds.js";
 import type { Quality } from "../greenhouse/model.js";
 
 /*
@@ -18,23 +18,10 @@ export const qualityCodes: Readonly<Record<Quality, number>> = {
 /** For what stands in no table. */
 export const unknownCode = 255;
 
-const stateCodes: ReadonlyMap<string, number> = new Map(
-  Object.entries({
-    off: 0,
-    on: 1,
-    auto: 2,
-    closed: 3,
-    open: 4,
-    position: 5,
-    all_on: 6,
-    fans_1_2_3: 7,
-    fans_1_2: 8,
-    fan_1: 9,
-    rotation: 10,
-    stop: 11,
-    unknown: unknownCode,
-  }),
-);
+const stateCodes: ReadonlyMap<string, number> = new Map([
+  ...[...kindWords].flatMap(([word, [, , code]]) => (code === undefined ? [] : [[word, code] as const])),
+  ["unknown", unknownCode] as const,
+]);
 
 /** Words of the configuration count from here on, in its order. */
 const firstOwn = 100;
@@ -51,7 +38,7 @@ export function statesOf(settings: Words): ReadonlyMap<string, number> {
   const known = ofKinds.get(settings);
   if (known !== undefined) return known;
   const words = Object.keys(valueTable(settings)).map((word) => stateOfWord(settings.kind, word));
-  const degree = kindRows[settings.kind].positionMode === null ? [] : ["position"];
+  const degree = takesDegrees(settings.kind) ? ["position"] : [];
   const all = [...new Set([...words, ...degree, "unknown"])];
   const own = Object.keys(settings.values);
   const codes = new Map(

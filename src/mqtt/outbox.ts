@@ -1,9 +1,10 @@
+import type { TargetKind } from "../greenhouse/model.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { PublishError } from "./connection/publish.js";
 import type { PublishOptions } from "./connection/settings.js";
-import type { TargetKind, Topics } from "./topics.js";
+import type { Topics } from "./topics.js";
 
 interface Destination {
   readonly topic: string;

@@ -17,10 +17,11 @@ import type {
   RawAddress,
   RunningStatus,
   Sensor,
+  TargetKind,
 } from "../greenhouse/model.js";
 import { qualityCodes, statesOf, unknownCode, wordCode } from "./codes.js";
 import { tagsKey, tagsOf } from "./tags.js";
-import type { TargetKind, Topics } from "./topics.js";
+import type { Topics } from "./topics.js";
 
 /** One retained message; an empty payload clears the topic. */
 export interface Message {

@@ -1,4 +1,4 @@
-import type { Controller } from "../greenhouse/model.js";
+import type { Controller, TargetKind } from "../greenhouse/model.js";
 import type { PublishErrorKind } from "./connection/publish.js";
 import {
   type ClearingGate,
@@ -15,7 +15,7 @@ import {
   sweepUnder,
 } from "./leftovers.js";
 import { controllerMessages, type Message, restrictionMessages, targetMessages } from "./projection.js";
-import { placeOf, type TargetKind } from "./topics.js";
+import { placeOf } from "./topics.js";
 
 /*
  * What the broker is to hold of ours and how far it does, as one value. `step` folds one input into it and says what is to be

@@ -1,4 +1,4 @@
-import { addressPattern } from "../greenhouse/model.js";
+import { addressPattern, type TargetKind, targetKinds } from "../greenhouse/model.js";
 import type { GroupOrScene } from "../greenhouse/groups.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 
@@ -26,9 +26,6 @@ export const bridgeRequests = [
   "bundle",
   "notify_test",
 ] as const;
-
-/** What a command can be addressed to. */
-export type TargetKind = "actuator" | "parameter" | "address";
 
 export type Incoming =
   | {
@@ -78,7 +75,7 @@ export function topicsUnder(base: string, codes = false) {
     ...groupsAndScenes(base),
     /** Exact filters of everything that may be sent to the bridge. */
     subscriptions: [
-      ...["actuator", "parameter", "address"].map((folder) => `${base}/+/${folder}/+/set`),
+      ...targetKinds.map((folder) => `${base}/+/${folder}/+/set`),
       ...["group", "scene"].map((kind) => `${base}/${kind}/+/set`),
       `${base}/bridge/request/+`,
     ],
@@ -236,7 +233,7 @@ export interface Place {
 }
 
 const rootLeaves = new Set(["availability", "info", "tags", "problem", "problems"]);
-const folders = new Set(["sensor", "status", "actuator", "parameter", "address"]);
+const folders = new Set(["sensor", "status", ...targetKinds]);
 
 /** Null for what is not a retained topic of a controller of ours; commands are never touched. */
 export function placeOf(base: string, topic: string): Place | null {

@@ -1,5 +1,4 @@
 import { createTransport } from "nodemailer";
-import type { Configuration } from "../config/schema.js";
 import { type Connection, openSocket } from "../runtime/connecting.js";
 import { systemClock } from "../runtime/clock.js";
 import type { Names } from "../runtime/names.js";
@@ -7,7 +6,9 @@ import { lines, PacedReading, ReadingTurns } from "../runtime/paced-reading.js";
 import { receiving } from "../runtime/receiving.js";
 import type { Message } from "./message.js";
 import type { Sent } from "./plan.js";
-import { askedMs, quote, type WaySettings } from "./services.js";
+import { askedMs, quote } from "./answers.js";
+import type { NotifySettings } from "./section.js";
+import type { MailSettings } from "./service.js";
 
 /* Mail. The one part that needs nodemailer, and loaded only where a way is one. */
 
@@ -34,8 +35,7 @@ async function proxyAddress(proxy: Proxy, names: Names): Promise<string | undefi
 
 const bracketed = (address = ""): string => (address.includes(":") ? `[${address}]` : address);
 
-type MailSettings = NonNullable<WaySettings["smtp"]>;
-type Proxy = Configuration["notify"]["proxy"];
+type Proxy = NotifySettings["proxy"];
 
 /** Either over a connection that stands, or through a proxy. */
 function transportFor(

@@ -1,5 +1,3 @@
-import { secretValues } from "../config/load.js";
-import type { Configuration } from "../config/schema.js";
 import { type Clock, every, within } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { withoutSecrets } from "../runtime/redaction.js";
@@ -23,15 +21,24 @@ import {
   type WayRules,
 } from "./plan.js";
 import { type Sender, senderOf } from "./send.js";
-import { secretParts, type WaySettings } from "./services.js";
+import type { NotifySettings, WaySettings } from "./section.js";
+import { messengersOf } from "./services.js";
 
 /*
  * Alarms for people who do not look at the page. It looks at the alarms as the page does, in a round of its own: nothing waits
  * for it, and a defect here ends nothing else.
  */
 
+export interface NotifierSettings {
+  readonly notify: NotifySettings;
+  /** Of messages that have none of their own. */
+  readonly timeZone: string;
+  /** Everything that the configuration calls secret. */
+  readonly secrets: readonly string[];
+}
+
 export interface NotifierPorts {
-  readonly configuration: Configuration;
+  readonly settings: NotifierSettings;
   readonly clock: Clock;
   readonly log: Logger;
   /** Those that are shown now. */
@@ -97,32 +104,33 @@ const rulesOf = ({ severity, cleared, quiet_hours: quiet }: WaySettings): WayRul
   quiet: quiet ? { from: minutesOf(quiet.from), to: minutesOf(quiet.to), severity: quiet.severity } : null,
 });
 
-type WordingSource = Pick<Configuration, "notify" | "platform">;
-
-const wordingOf = ({ notify, platform }: WordingSource, nameOf: Wording["nameOf"]): Wording => ({
+const wordingOf = ({ notify, timeZone }: NotifierSettings, nameOf: Wording["nameOf"]): Wording => ({
   name: notify.name ?? null,
   language: notify.language,
-  timeZone: notify.time_zone ?? platform.time_zone,
+  timeZone: notify.time_zone ?? timeZone,
   nameOf,
 });
 
-const sendersOf = (configuration: Configuration, clock: Clock): ReadonlyMap<string, Sender> => {
-  const { ways, proxy } = configuration.notify;
-  const secrets = [...secretValues(configuration), ...Object.values(ways).flatMap(secretParts)];
-  const redact = withoutSecrets(() => secrets);
-  return new Map(
-    Object.entries(ways).map(([name, way]) => [name, senderOf(way, { clock, proxy, redact })] as const),
+function sendersOf({ notify, secrets }: NotifierSettings, clock: Clock): ReadonlyMap<string, Sender> {
+  const { ways, proxy } = notify;
+  const all = Object.entries(ways).flatMap(([name, way]) =>
+    messengersOf(way).map(([, messenger]) => [name, messenger] as const),
   );
-};
+  const hidden = [...secrets, ...all.flatMap(([, messenger]) => messenger.secrets ?? [])];
+  const redact = withoutSecrets(() => hidden);
+  return new Map(
+    all.map(([name, messenger]) => [name, senderOf(messenger, { clock, proxy, redact })] as const),
+  );
+}
 
 /** One message through each way, at the same time. */
 async function testWays(
-  configuration: Configuration,
+  settings: NotifierSettings,
   clock: Clock,
   signal: AbortSignal,
   senders: ReadonlyMap<string, Sender>,
 ): Promise<ReadonlyMap<string, Sent>> {
-  const wording = wordingOf(configuration, (controller) => controller);
+  const wording = wordingOf(settings, (controller) => controller);
   const tried = [...senders].map(async ([name, sender]) => {
     return [name, await sender.send(testMessage(name, clock.now(), wording), signal)] as const;
   });
@@ -139,12 +147,12 @@ const shownResults = (sent: ReadonlyMap<string, Sent>, senders: ReadonlyMap<stri
 
 /** The same without a bridge. */
 export async function testOnce(
-  configuration: Configuration,
+  settings: NotifierSettings,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<TestResults> {
-  const senders = sendersOf(configuration, clock);
-  return shownResults(await testWays(configuration, clock, signal, senders), senders);
+  const senders = sendersOf(settings, clock);
+  return shownResults(await testWays(settings, clock, signal, senders), senders);
 }
 
 const isTold = (value: unknown): value is Told =>
@@ -184,12 +192,12 @@ export class Notifier {
   #isWriting = false;
 
   constructor(ports: NotifierPorts) {
-    const { configuration, clock, nameOf } = ports;
+    const { settings, clock, nameOf } = ports;
     this.#ports = ports;
-    this.#wording = wordingOf(configuration, nameOf);
-    this.#senders = sendersOf(configuration, clock);
+    this.#wording = wordingOf(settings, nameOf);
+    this.#senders = sendersOf(settings, clock);
     this.#ways = [...this.#senders].flatMap(([name, sender]) => {
-      const way = configuration.notify.ways[name];
+      const way = settings.notify.ways[name];
       if (way === undefined) return [];
       const fresh = { told: new Map(), trouble: null, outage: null, owed: [], isBusy: false, advice: null };
       return [{ name, rules: rulesOf(way), sender, ...fresh }];
@@ -216,11 +224,11 @@ export class Notifier {
 
   /** One message through each way. What it shows counts as if it had been an alarm. Rejects where one comes too soon. */
   async test(signal: AbortSignal): Promise<TestResults> {
-    const { configuration, clock } = this.#ports;
+    const { settings, clock } = this.#ports;
     if (clock.monotonic() - this.#testedAt < testPauseMs)
       throw new Error(`A test was made just now; wait ${testPauseMs / 1_000} seconds.`);
     this.#testedAt = clock.monotonic();
-    const sent = await testWays(configuration, clock, signal, this.#senders);
+    const sent = await testWays(settings, clock, signal, this.#senders);
     for (const way of this.#ways) this.#note(way, sent.get(way.name) ?? { ok: true }, clock.now());
     this.#report();
     return shownResults(sent, this.#senders);

@@ -1,5 +1,4 @@
 import type { Socket } from "node:net";
-import type { Configuration } from "../config/schema.js";
 import { type Clock, TooLate, within } from "../runtime/clock.js";
 import { connectorOver } from "../runtime/connecting.js";
 import { Names } from "../runtime/names.js";
@@ -7,15 +6,9 @@ import type { Redact } from "../runtime/redaction.js";
 import { verifiedTls } from "../runtime/sockets.js";
 import type { Message } from "./message.js";
 import type { Sent } from "./plan.js";
-import {
-  type HttpReply,
-  type HttpRequest,
-  type Judged,
-  judgeReply,
-  type Service,
-  serviceOf,
-  type WaySettings,
-} from "./services.js";
+import { type HttpReply, type Judged, judgeReply } from "./answers.js";
+import type { NotifySettings } from "./section.js";
+import type { HttpMessenger, HttpRequest, MailMessenger, Messenger } from "./service.js";
 
 /* Where messages leave the house. The packages for it are loaded with the first one. */
 
@@ -28,7 +21,7 @@ export interface Sender {
 
 interface SenderPorts {
   readonly clock: Clock;
-  readonly proxy: Configuration["notify"]["proxy"];
+  readonly proxy: NotifySettings["proxy"];
   readonly redact: Redact;
 }
 
@@ -37,13 +30,13 @@ const deadlineMs = 20_000;
 const mostAnswerBytes = 16 * 1024;
 const mostProblem = 500;
 
-export function senderOf(way: WaySettings, ports: SenderPorts): Sender {
+export function senderOf(messenger: Messenger, ports: SenderPorts): Sender {
   const { clock, redact } = ports;
   // Cut only then: half a secret would not be known as one.
   const tellable = (problem: string) => redact(problem).slice(0, mostProblem);
-  const service = serviceOf(way);
   const outwards = { proxy: ports.proxy, names: new Names(clock) };
-  const attempt = service === null ? mailAttempt(way, outwards) : serviceAttempt(service, outwards, clock);
+  const attempt =
+    "mail" in messenger ? mailAttempt(messenger, outwards) : httpAttempt(messenger, outwards, clock);
   const send: Sender["send"] = async (message, stop, only) => {
     try {
       const sent = await within(clock, deadlineMs, (signal) => attempt(message, signal, only), stop);
@@ -53,7 +46,7 @@ export function senderOf(way: WaySettings, ports: SenderPorts): Sender {
       return { ok: false, problem: tellable(`it was not reached (${reason})`), isRefused: false };
     }
   };
-  return { name: service?.name ?? "mail", send };
+  return { name: messenger.name, send };
 }
 
 type Attempt = Sender["send"];
@@ -65,19 +58,19 @@ interface Outwards {
 }
 
 const mailAttempt =
-  ({ smtp }: WaySettings, outwards: Outwards): Attempt =>
+  ({ mail }: MailMessenger, outwards: Outwards): Attempt =>
   async (message, signal, only) => {
     const { sendMail } = await import("./mail.js");
-    return smtp ? sendMail(smtp, outwards, { message, only }, signal) : { ok: true };
+    return sendMail(mail, outwards, { message, only }, signal);
   };
 
 /** Where the answer says that the readers are elsewhere now, the message goes there at once, and so do the next ones. */
-function serviceAttempt(service: Service, outwards: Outwards, clock: Clock): Attempt {
-  const { request, whereabouts } = service;
+function httpAttempt(messenger: HttpMessenger, outwards: Outwards, clock: Clock): Attempt {
+  const { request, whereabouts } = messenger;
   const known: { movedTo: string | null } = { movedTo: null };
   const once = async (message: Message, signal: AbortSignal): Promise<Judged> => {
     const reply = await exchange(request(message, clock.now(), known.movedTo), outwards, signal);
-    return judgeReply(service, reply, clock.now());
+    return judgeReply(messenger, reply, clock.now());
   };
   return async (message, signal) => {
     const first = await once(message, signal);

@@ -1,8 +1,8 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import { wordLabel } from "../greenhouse/labels.js";
-import { endingWords } from "../greenhouse/limits.js";
-import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import { isEnding } from "../greenhouse/actuator-kinds.js";
+import { type CommandResult, isBad } from "../greenhouse/command/outcomes.js";
 import { bridge, withoutEmpty, newId, now, post, session } from "./live.js";
 import { actReason, Asking, Button, Field, type Lasting, LastingChoice, ownReason } from "./inputs.js";
 import { Age, Badge, By, Code, Icon, isIcon, Quality, Says, Value } from "./parts.js";
@@ -186,12 +186,12 @@ export function Opening({ of: { state, position } }: { readonly of: Pick<Choosab
 function Signs({ of }: { readonly of: Commandable }) {
   const { command, lock, lease, allowed, result, quality } = of;
   const isUnderWay = command && command.phase !== "done";
-  const isBad = result ? ["rejected", "unconfirmed", "failed", "unknown"].includes(result.outcome) : false;
+  const hasBadEnd = result ? isBad(result.outcome) : false;
   const holds = allowed?.because.some(({ rule }) => rule !== "lock" && rule !== "read_only");
   return (
     <span class="signs">
       {isUnderWay ? <Badge kind="busy">{phaseText(command)}</Badge> : null}
-      {isBad ? <Sign kind="bad" icon="bad" text={t("problem")} /> : null}
+      {hasBadEnd ? <Sign kind="bad" icon="bad" text={t("problem")} /> : null}
       {lock ? <Sign kind="warn" icon="lock" text={t("locked_by", { by: lock.by, times: "" })} /> : null}
       {holds ? <Sign kind="warn" icon="shield" text={t("limited")} /> : null}
       {lease ? <Sign kind="busy" icon="clock" text={leaseText(lease)} /> : null}
@@ -319,7 +319,7 @@ function Confirm({ of, choice, submit, isHeld }: SendingProps<Commandable>) {
   const holds = useSignal<Lasting>("");
   const chosen = choice.value ?? "";
   // What ends something cannot end by itself.
-  const isEnd = endingWords.has(chosen);
+  const isEnd = isActuator(of) && isEnding(of.kind, String(chosen));
   const isOff = isHeld || !isAllowed(of, chosen);
   const what = isActuator(of) ? commandText(chosen) : `${chosen} ${of.unit ?? ""}`.trim();
   const times = () => ({ for: isEnd ? "" : lasts.value, hold: holds.value });

@@ -1,6 +1,7 @@
 import type { SensorKind } from "../greenhouse/sensors.js";
 import { Age, Badge, Icon, type IconName, Quality, Value } from "./parts.js";
-import type { ActuatorGroup, KeyReading, OverviewRow, Weather } from "./protocol.js";
+import type { ActuatorFamily } from "../greenhouse/actuator-kinds.js";
+import type { KeyReading, OverviewRow, Weather } from "./protocol.js";
 import { whoText } from "./sentences.js";
 import { now } from "./live.js";
 import {
@@ -16,7 +17,7 @@ import {
 
 /* What a person sees at one glance: key readings, what is open or runs, what holds, and the weather. */
 
-export const actuatorGroups: readonly ActuatorGroup[] = [
+export const actuatorGroups: readonly ActuatorFamily[] = [
   "vents",
   "curtains",
   "fans",
@@ -66,10 +67,10 @@ function countsText(counts: Counts, end: string): string {
 
 const isAtRest = (counts: Counts): boolean => Object.keys(counts).every((state) => resting.has(state));
 
-const alwaysTold: ReadonlySet<ActuatorGroup> = new Set(["vents", "curtains", "fans", "water"]);
+const alwaysTold: ReadonlySet<ActuatorFamily> = new Set(["vents", "curtains", "fans", "water"]);
 
 /** What a grower asks for at all times, and of the rest what runs. */
-function isTold(group: ActuatorGroup, counts: Counts | undefined): boolean {
+function isTold(group: ActuatorFamily, counts: Counts | undefined): boolean {
   if (counts === undefined) return false;
   return (
     alwaysTold.has(group) || (group !== "others" && Object.keys(counts).some((state) => rank(state) === 0))
@@ -81,7 +82,7 @@ type StripProps = Pick<OverviewRow, "actuators" | "limits">;
 /** One line of all actuators; what ends by itself says when. */
 export function Strip({ actuators, limits }: StripProps) {
   const groups = actuatorGroups.filter((group) => isTold(group, actuators[group]));
-  const ends = (group: ActuatorGroup) =>
+  const ends = (group: ActuatorFamily) =>
     Object.values(limits.leases)
       .filter((lease) => lease.group === group)
       .map(({ until }) => until)

@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { type LogLevel, logLevels } from "../runtime/log-levels.js";
 import { bridge, now, view } from "./live.js";
 import { actReason, Asking, Choice, Field, ownReason } from "./inputs.js";
 import { Code, Head, Listed } from "./parts.js";
@@ -6,12 +7,15 @@ import type { JournalPage } from "./protocol.js";
 import { t, timeText } from "./words.js";
 
 type Facts = Readonly<Record<string, unknown>>;
-type LogLine = Readonly<{ at: string; level: Level; message: string; sentence: string | null; facts: Facts }>;
+type LogLine = Readonly<{
+  at: string;
+  level: LogLevel;
+  message: string;
+  sentence: string | null;
+  facts: Facts;
+}>;
 
-const levels = ["trace", "debug", "info", "warn", "error", "fatal"] as const;
-type Level = (typeof levels)[number];
-
-const least = signal<Level>("trace");
+const least = signal<LogLevel>("trace");
 const wanted = signal("");
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
@@ -55,14 +59,14 @@ export function LogView() {
   const page = view<JournalPage<LogLine>>("log").value;
   const why = actReason();
   const isOn = bridge.value?.log_level ?? null;
-  const askFor = (level: Level) => (
+  const askFor = (level: LogLevel) => (
     <Asking key={level} label={level} name="log_level" fields={{ level }} isOn={level === isOn} />
   );
-  const settable = levels.filter((level) => ["debug", "info", "warn", isOn].includes(level));
+  const settable = logLevels.filter((level) => ["debug", "info", "warn", isOn].includes(level));
   const text = wanted.value.trim().toLowerCase();
   const shown = (page?.records ?? []).filter(
     (line) =>
-      levels.indexOf(line.level) >= levels.indexOf(least.value) &&
+      logLevels.indexOf(line.level) >= logLevels.indexOf(least.value) &&
       `${line.sentence ?? ""} ${line.message} ${factsText(line.facts)}`.toLowerCase().includes(text),
   );
   return (
@@ -71,7 +75,7 @@ export function LogView() {
         <Choice
           label={t("level")}
           bound={least}
-          options={levels.map((level) => [level, level === "trace" ? t("any") : level])}
+          options={logLevels.map((level) => [level, level === "trace" ? t("any") : level])}
         />
         <Field label={t("filter")} type="search" bound={wanted} />
         <span class="buttons" role="group" aria-label={t("level_set")}>

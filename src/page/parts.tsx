@@ -1,5 +1,6 @@
 import { signal, type Signal, useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { isBad, isGood, outcomes } from "../greenhouse/command/outcomes.js";
 import type { Quality as QualityWord } from "../greenhouse/model.js";
 import { get, now } from "./live.js";
 import type { ControllerView } from "./protocol.js";
@@ -112,9 +113,9 @@ export const Columns = ({ of }: Readonly<{ of: readonly Word[] }>) => (
 );
 
 const looks: Readonly<Record<string, readonly string[]>> = {
-  good: ["online", "confirmed", "already", "ok"],
+  good: ["online", ...outcomes.filter(isGood), "ok"],
   warn: ["warning", "warn"],
-  bad: ["offline", "rejected", "unconfirmed", "failed", "unknown", "error", "fatal"],
+  bad: ["offline", ...outcomes.filter(isBad), "error", "fatal"],
 };
 
 /** A code of the bridge as a word that looks good, bad, or neither. */

@@ -1,3 +1,4 @@
+import type { ActuatorFamily, ActuatorKind } from "../greenhouse/actuator-kinds.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import type * as documents from "../greenhouse/documents.js";
 import type { GroupResult } from "../greenhouse/groups.js";
@@ -8,7 +9,7 @@ import type {
   Restrictions,
   WeatherShown,
 } from "../greenhouse/limits.js";
-import type { Availability, PlatformState, Quality } from "../greenhouse/model.js";
+import type { Availability, PlatformState, Quality, TargetKind } from "../greenhouse/model.js";
 import type { SensorKind } from "../greenhouse/sensors.js";
 import type { AccountSummary } from "../greenhouse/summary.js";
 
@@ -82,7 +83,6 @@ export interface BridgeFacts {
 }
 
 /** What an actuator is for; the order is the one in which people read them. */
-export type ActuatorGroup = "vents" | "curtains" | "fans" | "climate" | "water" | "light" | "others";
 
 /** A controller of a greenhouse, another device that measures or moves something, or one that shows nothing, such as a camera. */
 export type RowKind = "greenhouse" | "device" | "silent";
@@ -103,7 +103,7 @@ export interface RowLimits {
   readonly holds: Readonly<Record<string, number>>;
   /** By actuator. */
   readonly leases: Readonly<
-    Record<string, { readonly name: string; readonly group: ActuatorGroup; readonly until: string }>
+    Record<string, { readonly name: string; readonly group: ActuatorFamily; readonly until: string }>
   >;
 }
 
@@ -120,7 +120,7 @@ export interface OverviewRow {
    * How many actuators of a group are in a state: a word of the platform, a degree, `uncertain` of one that was not read, or `stale` where the state is not known to
    * be the present one.
    */
-  readonly actuators: Readonly<Partial<Record<ActuatorGroup, Readonly<Record<string, number>>>>>;
+  readonly actuators: Readonly<Partial<Record<ActuatorFamily, Readonly<Record<string, number>>>>>;
   readonly limits: RowLimits;
   /** The worst of its sensors; null without any. */
   readonly quality: Quality | null;
@@ -181,8 +181,8 @@ export interface GuardView {
 
 export interface ActuatorView
   extends ReturnType<typeof documents.actuatorDocument>, Commanded, LimitsDocument {
-  readonly kind: string;
-  readonly group: ActuatorGroup;
+  readonly kind: ActuatorKind;
+  readonly group: ActuatorFamily;
   readonly guards: Readonly<Record<string, Patched<GuardView>>>;
   /** What it takes, beside degrees. */
   readonly words: readonly string[];
@@ -274,7 +274,7 @@ export interface TimelineEntry {
   readonly type: string;
   readonly controller?: string | null;
   readonly actuator?: string | null;
-  readonly target?: "actuator" | "parameter" | "address";
+  readonly target?: TargetKind;
   readonly result?: CommandResult;
   readonly count?: number;
   readonly value?: string;

@@ -1,6 +1,7 @@
 import { type Signal, signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
+import { type ActuatorKind, actuatorKinds, alikeKinds, kindRows } from "../greenhouse/actuator-kinds.js";
 import { Alert, Button, Choice, Field } from "./inputs.js";
 import { get, post } from "./live.js";
 import type { Session } from "./protocol.js";
@@ -383,39 +384,13 @@ function editsOf(found: readonly FoundController[], fields: Readonly<Record<stri
   );
 }
 
+const isKind = (kind: string | null): kind is ActuatorKind => actuatorKinds.some((one) => one === kind);
+
 /** Kinds that take the same values on the platform as the one that was found; others are for an editor. */
-const alike: readonly (readonly string[])[] = [
-  ["skylight", "side_vent", "shade_curtain", "thermal_curtain", "positioner"],
-  [
-    ...["circulation_fan", "uv_disinfection", "mist_humidifier", "co2_supply", "humidity_control"],
-    ...["hot_air_blower", "heating_blower", "mist_cooling", "machine", "light", "irrigation"],
-  ],
-];
-
-const chineseKinds: Readonly<Record<string, string>> = {
-  skylight: "天窗",
-  side_vent: "侧窗",
-  shade_curtain: "遮阳帘",
-  thermal_curtain: "保温帘",
-  positioner: "开度设备",
-  circulation_fan: "循环风机",
-  uv_disinfection: "紫外消毒",
-  mist_humidifier: "加湿",
-  co2_supply: "二氧化碳补气",
-  humidity_control: "湿度控制",
-  hot_air_blower: "热风机",
-  heating_blower: "加热风机",
-  mist_cooling: "喷雾降温",
-  machine: "开关设备",
-  light: "补光灯",
-  irrigation: "灌溉",
-  fan_wet_curtain: "风机湿帘",
-  motor: "电机",
-  custom: "其他",
-};
-
-const kindText = (kind: string): string =>
-  language.value === "zh" ? (chineseKinds[kind] ?? kind) : kind.replaceAll("_", " ");
+const kindChoices = (kind: string | null) =>
+  alikeKinds(isKind(kind) ? kind : "custom").map(
+    (one) => [one, kindRows[one].names[language.value]] as const,
+  );
 
 /** `now 10001 (closed); assumed to take …`, as `discover` writes it behind an address. */
 function nowTexts(comment: string): readonly string[] {
@@ -443,7 +418,6 @@ const FoundOne = ({ of: { code, title, name, actuators } }: Readonly<{ of: Found
     </div>
     {actuators.map(({ id, kind, name: own, address, now }) => {
       const key = `${code} ${id}`;
-      const kinds = alike.find((all) => all.includes(kind ?? "")) ?? [kind ?? "custom"];
       return (
         <div class="bar" key={id}>
           <Field
@@ -451,12 +425,7 @@ const FoundOne = ({ of: { code, title, name, actuators } }: Readonly<{ of: Found
             name={`${key} name`}
             value={own}
           />
-          <Choice
-            label={t("kind")}
-            name={`${key} kind`}
-            value={kind ?? ""}
-            options={kinds.map((one) => [one, kindText(one)] as const)}
-          />
+          <Choice label={t("kind")} name={`${key} kind`} value={kind ?? ""} options={kindChoices(kind)} />
           <Shown name={`${key} shown`} label={t("setup_use")} />
         </div>
       );

@@ -5,12 +5,13 @@ import {
   stdSerializers,
   stdTimeFunctions,
 } from "pino";
+import { type LogLevel, logLevels } from "./log-levels.js";
 import { inert } from "./plain-text.js";
 import { linesWithoutSecrets } from "./redaction.js";
 import { readableStack } from "./stack-trace.js";
 
 /** What every part is handed: pino's levels, without its configuration. */
-export type Logger = Pick<PinoLogger, "trace" | "debug" | "info" | "warn" | "error" | "fatal">;
+export type Logger = Pick<PinoLogger, LogLevel>;
 
 const nothing = () => undefined;
 
@@ -46,14 +47,10 @@ export function adjustableLogs(log: PinoLogger, configured: () => string, isText
   return { log, foundLevel: isText ? "debug" : "info", commandLog, setLogLevel, logLevel: () => log.level };
 }
 
-const names: Readonly<Record<number, string>> = {
-  10: "trace",
-  20: "debug",
-  30: "info",
-  40: "warning",
-  50: "error",
-  60: "fatal",
-};
+/** By pino's numbers. */
+const names: Readonly<Record<number, string>> = Object.fromEntries(
+  logLevels.map((level, at) => [(at + 1) * 10, level === "warn" ? "warning" : level]),
+);
 const colours: Readonly<Record<number, string>> = { 40: "\u001b[33m", 50: "\u001b[31m", 60: "\u001b[31m" };
 const plain = "\u001b[0m";
 

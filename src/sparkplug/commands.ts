@@ -1,3 +1,4 @@
+import type { TargetKind } from "../greenhouse/model.js";
 import type { CommandRequest } from "../commands/command.js";
 import { rebirthName } from "./topics.js";
 import type { WireMetric, WirePayload } from "./schema.js";
@@ -15,7 +16,7 @@ export type MetricRead =
   { readonly type: "command"; readonly asked: Asked } | { readonly type: "unknown"; readonly name: string };
 
 interface Place {
-  readonly target: "actuator" | "parameter";
+  readonly target: Exclude<TargetKind, "address">;
   readonly targetId: string;
   readonly takes: "String" | "Double";
 }

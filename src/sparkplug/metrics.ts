@@ -10,6 +10,7 @@ import type {
   Quality,
   RunningStatus,
   Sensor,
+  TargetKind,
 } from "../greenhouse/model.js";
 import type { Datatype } from "./schema.js";
 
@@ -165,7 +166,7 @@ export const anyResult = "result";
 
 /** The place in a device where the result of a target is told; null where only `result` tells it. */
 export function resultPlace(
-  target: "actuator" | "parameter" | "address",
+  target: TargetKind,
   targetId: string,
   { actuators, parameters }: Controller,
 ): string | null {

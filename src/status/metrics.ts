@@ -1,19 +1,10 @@
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { alarmTitles } from "../greenhouse/alarms.js";
 import { type CommandResult, outcomes, refusalReasons } from "../greenhouse/command/outcomes.js";
 import { isGuard, type Restrictions } from "../greenhouse/limits.js";
 import { platformStates } from "../greenhouse/model.js";
+import { Counter, Histogram, prefix, register, Registry, type Row, type Sample } from "../runtime/metrics.js";
 import { pollOperations, pollResults } from "../sync/poll-reads.js";
 import type { OwnFacts, StatusParts } from "./health.js";
-
-type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
-/** Further words are labels. */
-type Row = readonly [
-  name: string,
-  help: string,
-  value: number | boolean | readonly Sample[],
-  ...labels: string[],
-];
 
 /** The count of each word, under one label. */
 const samplesOf = (label: string, counts: Readonly<Record<string, number>>): readonly Sample[] =>
@@ -28,23 +19,28 @@ function tally<Word extends string>(label: string, words: readonly Word[], all: 
 }
 
 /*
- * Names are a promise, like topics. docs/metrics.md lists them; a test keeps both equal. What ends with `_total` counts.
+ * Names are a promise, like topics. docs/metrics.md lists them; a test keeps both equal.
  */
 
-function bridgeRows({ version, clock, commands, live, journal }: StatusParts, own: OwnFacts): readonly Row[] {
+function processRows({ version }: StatusParts, { lagMs }: OwnFacts): readonly Row[] {
   const { memoryUsage, version: node } = process;
+  const lag = "99th percentile of the event loop's delay, looked at each second";
+  return [
+    ["build_info", "1, with the versions as labels", [[{ version, node }, 1]], "version", "node"],
+    ["resident_memory_bytes", "Memory of the process", memoryUsage.rss()],
+    ["heap_used_bytes", "Used part of the JavaScript heap", memoryUsage().heapUsed],
+    ["event_loop_lag_seconds", lag, lagMs / 1_000],
+  ];
+}
+
+function bridgeRows({ clock, commands, live, journal }: StatusParts, own: OwnFacts): readonly Row[] {
   const { available, bytes, sequence } = journal.facts();
   const uptime = (clock.monotonic() - own.startedAt) / 1_000;
   const readOnly = live.current.commands.read_only;
   const rival = "1 while another bridge of the same account is seen, and commands are refused";
-  const lag = "99th percentile of the event loop's delay, looked at each second";
   const usable = "1 while the journal can be written; 0: commands are refused";
   return [
-    ["build_info", "1, with the versions as labels", [[{ version, node }, 1]], "version", "node"],
     ["uptime_seconds", "Since the start of this run, on the monotonic clock", uptime],
-    ["resident_memory_bytes", "Memory of the process", memoryUsage.rss()],
-    ["heap_used_bytes", "Used part of the JavaScript heap", memoryUsage().heapUsed],
-    ["event_loop_lag_seconds", lag, own.lagMs / 1_000],
     ["clock_jumps_total", "How often the wall clock was set since the start", own.clockJumps],
     ["http_wrong_tokens_total", "Requests with a wrong http.token", own.wrongTokens],
     ["commands_open", "Commands taken and not ended", commands.commander.open.length],
@@ -170,19 +166,10 @@ function brokerRows({ connection }: StatusParts, { hearing }: OwnFacts): readonl
   ];
 }
 
-const prefix = "greenhouse2mqtt_";
-
-function register([name, help, value, ...labelNames]: Row, registry: Registry): void {
-  const samples: readonly Sample[] = typeof value === "object" ? value : [[{}, Number(value)]];
-  const Metric = name.endsWith("_total") ? Counter : Gauge;
-  const metric = new Metric({ name: `${prefix}${name}`, help, labelNames, registers: [registry] });
-  for (const [labels, count] of samples) metric.inc(labels, count);
-}
-
 /** Upper bounds in seconds: from an answer of a fan to a curtain that travels for minutes. */
 const buckets = [0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600];
 
-/** The page of `/metrics`, of one run. */
+/** What `/metrics` shows, of one run. */
 export class Metrics {
   readonly #facts: () => readonly [parts: StatusParts, own: OwnFacts];
   /** What is counted as it happens; all else is read when a page is asked for. */
@@ -224,14 +211,13 @@ export class Metrics {
     if (sentAt !== null) this.#durations.observe(durationMs / 1_000);
   }
 
-  async page(): Promise<string> {
+  registry(): Registry {
     const [parts, own] = this.#facts();
     const now = new Registry();
+    register(now, processRows(parts, own), true);
     for (const rows of [bridgeRows, platformRows, mirrorRows, limitRows, brokerRows])
-      for (const row of rows(parts, own)) register(row, now);
-    const cluster = parts.ownership?.metrics() ?? "";
-    const text = `${await this.#counted.metrics()}\n${await now.metrics()}\n${cluster}`;
-    // prom-client writes `Nan`, the format says `NaN`.
-    return text.replaceAll(/ Nan$/gm, " NaN");
+      register(now, rows(parts, own));
+    const cluster = parts.ownership?.metrics();
+    return Registry.merge([this.#counted, now, ...(cluster === undefined ? [] : [cluster])]);
   }
 }

@@ -1,11 +1,12 @@
 import type { Commander } from "../commands/commander.js";
 import type { LiveSettings } from "../config/live-settings.js";
-import { suggestion } from "../config/problem.js";
+import { suggestion } from "../runtime/similar-words.js";
 import { textOf } from "../greenhouse/actuator-kinds.js";
 import type { Via } from "../greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import { wholeController } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
+import { logLevels } from "../runtime/log-levels.js";
 import type { Query } from "../greenhouse/ports.js";
 import type { Journal } from "../journal/journal.js";
 import { newestRecords } from "../journal/reader.js";
@@ -52,8 +53,6 @@ interface RequestPorts extends LimitRequestPorts {
   /** One message through each way of `notify`; null where there is none. */
   readonly testNotify: ((signal: AbortSignal) => Promise<unknown>) | null;
 }
-
-const levels = ["trace", "debug", "info", "warn", "error", "fatal"];
 
 /** What `bridge/request/<name>` can ask for. */
 export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, RequestHandler> {
@@ -120,8 +119,8 @@ function republish({ republish: again, mirror }: RequestPorts): unknown {
 }
 
 async function logLevel({ setLogLevel, journal, clock }: RequestPorts, level: string): Promise<unknown> {
-  if (!levels.includes(level))
-    throw new RequestError(`There is no log level "${level}"; use one of ${levels.join(", ")}.`);
+  if (!logLevels.some((known) => known === level))
+    throw new RequestError(`There is no log level "${level}"; use one of ${logLevels.join(", ")}.`);
   setLogLevel(level);
   // A sender who may ask for it can hide what else it does; that it asked stays.
   const changes = [`log.level is ${level}, by a request`];

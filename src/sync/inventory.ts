@@ -9,8 +9,7 @@ export type InventoryNews =
   | { readonly type: "account_empty" }
   /** The news of one list, if any, have all been said. */
   | { readonly type: "listed" }
-  /** `found`: one of the configuration is in a list for the first time. */
-  /** `absent`: one that an earlier run mirrored is in no list since. */
+  /** `found`: one of the configuration is in a list for the first time. `absent`: one that an earlier run mirrored is in no list since. */
   | { readonly type: "added" | "found" | "absent" | "removed"; readonly code: string; readonly name: string }
   /** `doubted`: a list says something else than what is shown, its single-device status decides; `settled`: a later list did so first. */
   | { readonly type: "doubted" | "settled"; readonly code: string };

@@ -1,4 +1,4 @@
-import { suggestion } from "../config/problem.js";
+import { suggestion } from "../runtime/similar-words.js";
 import type { Configuration } from "../config/schema.js";
 import { ownerOf } from "../greenhouse/command/words.js";
 import {

@@ -45,9 +45,9 @@ interface PollerSettings {
   readonly requestsPerMinute: number;
   /** Told when the demand changes: by how much intervals stretch. */
   readonly onStretch: (factor: number) => void;
-  /** These addresses are read one by one from now on, for the answer about their group does not hold them. */
   /** Both reads of this address differ for longer than it travels: `get-value` counts from now on. */
   readonly onApart?: (found: Compared) => void;
+  /** These addresses are read one by one from now on, for the answer about their group does not hold them. */
   readonly onUnlisted?: (code: string, group: ParameterGroup, addresses: readonly string[]) => void;
   /** A controller is to show the address of its video. */
   readonly showsVideos?: boolean;
@@ -93,10 +93,10 @@ export class Poller {
   readonly #triedListeners: ((code: string) => void)[] = [];
   /** By code, undefined for all: the round under way, and the one after it once somebody asks for that. */
   readonly #rounds = new Map<string | undefined, { under: Promise<void>; next: Promise<void> | null }>();
-  /** By code: addresses that the answer about their group leaves out, with that group. */
   readonly #comparison = new ReadComparison();
   /** The address that is being read so that it can be compared. */
   #check: ReturnType<ReadComparison["next"]> = null;
+  /** By code: addresses that the answer about their group leaves out, with that group. */
   readonly #unlisted = new Map<string, Map<string, ParameterGroup>>();
   /** Where between two whole seconds the polls of this account leave. */
   readonly #slotShare: number;

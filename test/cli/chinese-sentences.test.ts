@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { inChinese } from "../../src/cli/chinese/chinese.js";
 import { groupSentences } from "../../src/config/rules/groups.js";
-import { limitSentences } from "../../src/config/rules/limits.js";
+import { limitSentences } from "../../src/config/rules/limit-rules.js";
 import type { Configuration } from "../../src/config/schema.js";
 import { curtainSentences, sparkplugSentences } from "../../src/config/warnings.js";
 import { journalTable } from "../../src/journal/table.js";

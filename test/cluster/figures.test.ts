@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { ClusterFigures } from "../../src/cluster/figures.js";
+import { pageOf } from "../../src/runtime/metrics.js";
 
 const standing = { isOwner: true, leaseAgeMs: 1_500, members: 2 };
 
-it("the figures of a cluster are those that docs/metrics.md lists", () => {
+it("the figures of a cluster are those that docs/metrics.md lists", async () => {
   const text = readFileSync(new URL("../../docs/metrics.md", import.meta.url), "utf8");
-  const page = new ClusterFigures().page(standing);
+  const page = await pageOf(new ClusterFigures().metrics(standing));
   const listed = [...text.matchAll(/^\| `cluster_(\w+)` +\| (\w+) +\| (.*?) +\|$/gm)].map(
     ([, name, type, help]) => ({ name, type, help }),
   );
@@ -17,13 +18,13 @@ it("the figures of a cluster are those that docs/metrics.md lists", () => {
   expect(served).toEqual(listed);
 });
 
-it("appends are counted with the time that they took, and those that were not acknowledged by themselves", () => {
+it("appends are counted with the time that they took, and those that were not acknowledged by themselves", async () => {
   const figures = new ClusterFigures();
   figures.tookOver();
   figures.onAppend(3);
   figures.onAppend(700);
   figures.onNotAppended();
-  const lines = figures.page(standing).split("\n");
+  const lines = (await pageOf(figures.metrics(standing))).split("\n");
   for (const line of [
     "owner 1",
     "lease_age_seconds 1.5",
@@ -39,8 +40,9 @@ it("appends are counted with the time that they took, and those that were not ac
     expect(lines).toContain(`greenhouse2mqtt_cluster_${line}`);
 });
 
-it("a member that stands by has no lease whose age it could tell", () => {
-  const page = new ClusterFigures().page({ isOwner: false, leaseAgeMs: null, members: 2 });
+it("a member that stands by has no lease whose age it could tell", async () => {
+  const standby = { isOwner: false, leaseAgeMs: null, members: 2 };
+  const page = await pageOf(new ClusterFigures().metrics(standby));
   expect(page).toContain("\ngreenhouse2mqtt_cluster_owner 0\n");
   expect(page).toContain("\ngreenhouse2mqtt_cluster_lease_age_seconds NaN\n");
 });

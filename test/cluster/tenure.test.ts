@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { leaseOf } from "../../src/cluster/lease.js";
 import type { Bucket, BucketEntry } from "../../src/cluster/ports.js";
 import { Tenure } from "../../src/cluster/tenure.js";
+import { Registry } from "../../src/runtime/metrics.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
 const times = { leaseMs: 9_000, controlMs: 30_000 };
@@ -67,7 +68,7 @@ function owner({ isReleased = false } = {}) {
     },
     journalProblem: () => null,
     isToHandBack: () => made.isToHandBack,
-    metrics: () => "",
+    metrics: () => new Registry(),
     onChange: (what) => made.changes.push(what),
   });
   const run = (stopped: AbortSignal) => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { clashes, sharedAnnouncements, sharedControllers } from "../../src/config/clashes.js";
-import { formatProblem } from "../../src/config/problem.js";
+import { formatProblem } from "../../src/settings/problem.js";
 import { loaded, platform } from "./loading.js";
 
 /** Two configurations that differ in everything two bridges must not share. */

@@ -3,7 +3,7 @@ import { chmod, stat, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { loadConfiguration } from "../../src/config/load.js";
-import { formatProblem } from "../../src/config/problem.js";
+import { formatProblem } from "../../src/settings/problem.js";
 import {
   makeDirectories,
   nodeFiles,

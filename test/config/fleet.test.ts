@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { accountOf, loadFleet, ownAccounts, partOf, refusedAccounts } from "../../src/config/fleet.js";
-import { formatProblem } from "../../src/config/problem.js";
+import { formatProblem } from "../../src/settings/problem.js";
 import { tempFolder } from "../mqtt-connection/support.js";
 
 const broker = "defaults: { mqtt: { url: mqtt://broker.example.com } }\n";

@@ -6,7 +6,7 @@ import {
   type LoadedConfiguration,
   type ReadFile,
 } from "../../src/config/load.js";
-import { formatProblem, type Problem } from "../../src/config/problem.js";
+import { formatProblem, type Problem } from "../../src/settings/problem.js";
 
 interface Surroundings {
   readonly env?: Readonly<Record<string, string>>;

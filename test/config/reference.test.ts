@@ -1,3 +1,4 @@
+import { serviceNames } from "../../src/notify/services.js";
 import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -43,7 +44,7 @@ describe("config.example.yaml", () => {
       .map((key) => `limits.guards.wind.${key}`);
     expect(lines.map((line) => line.split(/:? /)[1])).toEqual([
       ...["platform.token_file", "platform.sign_in", "mqtt.tls"],
-      ...["telegram", "wecom", "dingtalk", "webhook", "smtp"].map((one) => `notify.ways.phone.${one}`),
+      ...serviceNames.slice(1).map((one) => `notify.ways.phone.${one}`),
       ...["limits.not_running_after", ...ofGuard].map(
         (key) => `controllers.GH-0001.actuators.left_skylight.${key}`,
       ),

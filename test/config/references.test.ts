@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { secretValues } from "../../src/config/load.js";
-import { formatProblem } from "../../src/config/problem.js";
+import { formatProblem } from "../../src/settings/problem.js";
 import { itFinds, load, loaded, platform, problemLines, problemsIn, tokenEnv } from "./loading.js";
 
 describe("!env and !secret", () => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { loadConfiguration } from "../../src/config/load.js";
-import { formatProblem } from "../../src/config/problem.js";
+import { formatProblem } from "../../src/settings/problem.js";
 import { configurationSchema } from "../../src/config/schema.js";
 import { shapeOf } from "../../src/config/yaml/read-document.js";
 import { type Rename, renames } from "../../src/config/renames.js";

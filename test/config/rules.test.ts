@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { limitSentences } from "../../src/config/rules/limits.js";
+import { limitSentences } from "../../src/config/rules/limit-rules.js";
 import { sparkplugSentences } from "../../src/config/warnings.js";
 import { hashPassword } from "../../src/runtime/passwords.js";
 import { itFinds, load, loaded, platform, problemLines } from "./loading.js";

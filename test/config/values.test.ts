@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { formatPath, formatProblem, nearest } from "../../src/config/problem.js";
+import { formatPath, formatProblem } from "../../src/settings/problem.js";
+import { nearest } from "../../src/runtime/similar-words.js";
 import { jsonSchema } from "../../src/config/schema.js";
-import { topicFilter } from "../../src/config/values.js";
+import { topicFilter } from "../../src/settings/values.js";
 import { isLoopback } from "../../src/runtime/sockets.js";
 import { loaded, platform, problemLines } from "./loading.js";
 

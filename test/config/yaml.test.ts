@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatProblem } from "../../src/config/problem.js";
+import { formatProblem } from "../../src/settings/problem.js";
 import { itFinds, load, loaded, platform, problemLines, problemsIn } from "./loading.js";
 import { exampleText } from "./support/reference.js";
 

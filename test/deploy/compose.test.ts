@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { formatProblem } from "../../src/config/problem.js";
+import { formatProblem } from "../../src/settings/problem.js";
 import { servesPage } from "../../src/http/access.js";
 import { hashPassword } from "../../src/runtime/passwords.js";
 import { firstFiles, secretLines } from "../../src/setup/init/answers.js";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { loadFleet, ownAccounts } from "../../src/config/fleet.js";
-import { formatProblem } from "../../src/config/problem.js";
+import { formatProblem } from "../../src/settings/problem.js";
 import { hashPassword } from "../../src/runtime/passwords.js";
 import { tempFolder } from "../mqtt-connection/support.js";
 import { composeProblems, liberties, servicesOf } from "./support/compose-rules.js";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { formatProblem } from "../../src/config/problem.js";
+import { formatProblem } from "../../src/settings/problem.js";
 import { type ActuatorKind, actuatorKinds, kindRows } from "../../src/greenhouse/actuator-kinds.js";
 import { load } from "../config/loading.js";
 import { addonProblems, optionProblems, type Schema, translationProblems } from "./support/addon-rules.js";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Command, Phase } from "../../src/commands/command.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
+import { CommandPhases } from "../../src/commands/service.js";
 import { CommandBoard } from "../../src/http/board.js";
 
 const about = {
@@ -13,6 +14,12 @@ const about = {
 
 function scene() {
   const board = new CommandBoard();
+  const rule = new CommandPhases({
+    base: "greenhouse",
+    retained: { wanted: () => undefined, forget: () => undefined },
+    store: { byId: () => true },
+    clock: { soon: () => undefined },
+  });
   const command = (id: string, receivedAt: number, via: string | null = null) =>
     ({
       ...about,
@@ -22,7 +29,8 @@ function scene() {
       wanted: { type: "word", word: "on" },
       receivedAt,
     }) as unknown as Command;
-  const phases = (one: Command, ...all: Phase[]) => all.forEach((phase) => board.phase(one, phase));
+  const phases = (one: Command, ...all: Phase[]) =>
+    all.forEach((phase) => board.phase(one, phase, rule.show(one, phase)));
   const result = (
     { id, receivedAt }: Command,
     outcome: CommandResult["outcome"],

@@ -34,7 +34,6 @@ async function fleet(users: Listener["users"] = [operator, ofNorth]) {
   const serviceOf = (name: string) =>
     emptyService({
       log,
-      metrics: { page: () => Promise.resolve(`# HELP up U\n# TYPE up gauge\nup 1\n`), note: () => undefined },
       ask: (request) => Promise.resolve(JSON.stringify({ status: "ok", data: `${request} of ${name}` })),
       timeline: () => Promise.resolve([{ seq: 1, at: "", kind: "system", type: `of ${name}` } as never]),
     });
@@ -53,7 +52,7 @@ async function fleet(users: Listener["users"] = [operator, ofNorth]) {
       account: (name) => accounts.get(name),
       isStandby: () => false,
       canTakeOver: () => false,
-      clusterMetrics: () => "",
+      clusterMetrics: () => null,
       isHealthy: () => true,
       isReady: () => false,
       health: () => ({ rss_mb: 1 }),
@@ -203,7 +202,7 @@ describe("one page for all accounts", () => {
   it("has metrics of each account that are seen, with its name, and probes that name none", async () => {
     const { as, login, url } = await fleet();
     const [, text] = await as(await login(ofNorth))("metrics");
-    expect(text).toContain('up{account="north"} 1');
+    expect(text).toContain('greenhouse2mqtt_up{account="north"} 1');
     expect(text).toContain('greenhouse2mqtt_account_state{account="north",state="running"} 1');
     expect(text).not.toMatch(/east|west/);
     const token = await fetch(`${url}/metrics`, { headers: { authorization: "Bearer for-programs" } });

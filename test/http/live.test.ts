@@ -298,7 +298,7 @@ describe("a view in which nothing happens that anybody waits for", () => {
     expect(await looksIn(3_000)).toBe(3);
     const taken = { id: "1", controllerId: "c", target: "actuator", targetId: "fan", by: null, via: null };
     const command = { ...taken, receivedAt: 0, wanted: { type: "word", word: "on" } };
-    service.phase(command as unknown as Command, "sending");
+    service.phase(command as unknown as Command, "sending", true);
     expect(await looksIn(250)).toBe(1);
   });
 });

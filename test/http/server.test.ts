@@ -12,7 +12,7 @@ import { anyRequest } from "../fuzz/requests.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { freePort } from "../support/mosquitto.js";
 import { VirtualClock } from "../support/virtual-clock.js";
-import { emptyPort, emptyService, everythingFine, loopback, viewer } from "./support.js";
+import { emptyPort, emptyService, everythingFine, loopback, upAlone, viewer } from "./support.js";
 
 interface Answer {
   readonly status: number;
@@ -102,7 +102,10 @@ describe("the HTTP side", () => {
   it("serves metrics as Prometheus reads them, and lets no browser run anything", async () => {
     const { port } = await serve();
     const { status, text, headers } = await ask(port, "/metrics?x=1");
-    expect({ status, text }).toEqual({ status: 200, text: "up 1\n" });
+    expect({ status, text }).toEqual({
+      status: 200,
+      text: "# HELP greenhouse2mqtt_up It is up\n# TYPE greenhouse2mqtt_up gauge\ngreenhouse2mqtt_up 1\n",
+    });
     expect(headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
     expect(headers["content-security-policy"]).toContain("default-src 'none'; script-src 'self';");
     expect(headers["x-content-type-options"]).toBe("nosniff");
@@ -317,9 +320,12 @@ describe("what anybody may send", () => {
   it("a defect that is met again and again is one line of the log a minute, with their number", async () => {
     const clock = new VirtualClock();
     let isBroken = true;
-    const page = () => (isBroken ? Promise.reject(new Error("a defect")) : Promise.resolve("up 1\n"));
+    const registry = () => {
+      if (isBroken) throw new Error("a defect");
+      return upAlone();
+    };
     const { port, lines } = await serve({}, undefined, {
-      ...{ clock, metrics: { page, note: () => undefined } },
+      ...{ clock, metrics: { registry, note: () => undefined } },
     });
     for (let times = 0; times < 20; times += 1) expect((await ask(port, "/metrics")).status).toBe(500);
     const said = () => lines.filter((line) => line.startsWith("error"));

@@ -12,6 +12,7 @@ import { PageService, type PageSources } from "../../src/http/service.js";
 import type { LiveMessage, Role } from "../../src/page/protocol.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { silentLog } from "../../src/runtime/log.js";
+import { register, Registry } from "../../src/runtime/metrics.js";
 import type { Simulator } from "../../src/simulator/simulator.js";
 import { bridge, platform } from "../bridge/support/bridge.js";
 import { freePort } from "../support/mosquitto.js";
@@ -179,6 +180,13 @@ const noGroups: PageSources["groups"] = {
   submit: () => ({ id: "", refused: null }),
 };
 
+/** Metrics of one sample. */
+export function upAlone(): Registry {
+  const all = new Registry();
+  register(all, [["up", "It is up", 1]]);
+  return all;
+}
+
 /** A page of a bridge without controllers, that nobody commanded yet. */
 export function emptyService(
   over: Partial<PageSources> = {},
@@ -201,7 +209,7 @@ export function emptyService(
       status: { ...everythingFine, ...checked, facts: () => facts, health: () => ({}) },
     },
     kinds: () => [],
-    metrics: { page: () => Promise.resolve("up 1\n"), note: () => undefined },
+    metrics: { registry: upAlone, note: () => undefined },
     ...{
       journal: { onWritten: () => undefined, history: () => ({ lanes: [] }) },
       past: () => Promise.resolve([]),

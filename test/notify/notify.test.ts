@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
+import { notifierSettings } from "../../src/config/load.js";
 import type { ShownAlarm } from "../../src/notify/plan.js";
 import { minuteIn, Notifier } from "../../src/notify/notify.js";
 import { silentLog } from "../../src/runtime/log.js";
@@ -35,7 +36,7 @@ async function notifier(ways: string, more = "") {
   const start = () => {
     const stop = new AbortController();
     const part = new Notifier({
-      ...{ configuration, clock, log: silentLog },
+      ...{ settings: notifierSettings(configuration), clock, log: silentLog },
       alarms: () => here.alarms,
       nameOf: (controller, actuator) => ["House", controller, actuator].filter(Boolean).join(" "),
       alarm: (message) => void here.said.push(message),

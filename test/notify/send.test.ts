@@ -2,7 +2,10 @@ import { describe, expect, it } from "vitest";
 import { secretValues } from "../../src/config/load.js";
 import type { Message } from "../../src/notify/message.js";
 import { senderOf } from "../../src/notify/send.js";
-import { cutTo, dingtalkSignature, judgeReply } from "../../src/notify/services.js";
+import { judgeReply } from "../../src/notify/answers.js";
+import { cutTo } from "../../src/notify/service.js";
+import { messengersOf } from "../../src/notify/services.js";
+import { dingtalkSignature } from "../../src/notify/services/dingtalk.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { withoutSecrets } from "../../src/runtime/redaction.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -28,11 +31,12 @@ async function sentBy(
   const through = options.proxy === undefined ? "" : `proxy: ${options.proxy}, `;
   const configuration = await withNotify(`{ ${through}ways: { phone: ${way} } }`);
   const { notify } = configuration;
-  const { phone } = notify.ways;
-  if (phone === undefined) throw new Error("no way");
+  const { phone = {} } = notify.ways;
+  const [[, messenger] = []] = messengersOf(phone);
+  if (messenger === undefined) throw new Error("no way");
   const redact = withoutSecrets(() => secretValues(configuration));
   const clock = options.clock ?? systemClock;
-  const sender = senderOf(phone, { clock, proxy: notify.proxy, redact });
+  const sender = senderOf(messenger, { clock, proxy: notify.proxy, redact });
   return sender.send(options.message ?? message, options.stop ?? never, options.only);
 }
 

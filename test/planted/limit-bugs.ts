@@ -15,7 +15,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S17", "S20", "S23"],
   },
   judged_once: {
-    seam: "commands/limits#limitsVerdict",
+    seam: "commands/lane-limits#limitsVerdict",
     plant: `(original) => (turn, command, before) =>
       before === "turn" ? original(turn, command, before) : { type: "go" }`,
     // Pauses are limits too.
@@ -117,7 +117,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     tests: "test/limits/restart.test.ts",
   },
   clock_of_a_start_is_believed: {
-    seam: "commands/limits#clockAheadMs",
+    seam: "commands/lane-limits#clockAheadMs",
     plant: `() => () => 0`,
     tests: "test/limits/keeping.test.ts",
   },

@@ -57,12 +57,12 @@ export const requestBugs: Readonly<Record<string, PlantedBug>> = {
     tests: sending,
   },
   what_an_answer_asks_for_is_not_read: {
-    seam: "notify/services#parametersIn",
+    seam: "notify/answers#parametersIn",
     plant: "() => () => ({ movedTo: null, waitMs: undefined })",
     tests: sending,
   },
   a_hook_that_says_no_is_taken_for_yes: {
-    seam: "notify/services#judgeHook",
+    seam: "notify/services/webhook#judgeHook",
     plant: "() => () => ({ ok: true })",
     tests: sending,
   },

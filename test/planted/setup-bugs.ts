@@ -23,12 +23,12 @@ export const setupBugs: Readonly<Record<string, PlantedBug>> = {
     tests: "test/http/entrance.test.ts",
   },
   limits_are_told_as_one_text: {
-    seam: "config/rules/limits#guardText",
+    seam: "config/rules/limit-rules#guardText",
     plant: `(original) => (name, guard, hasStop, tell) => tell(original(name, guard, hasStop, (text) => text))`,
     tests: "test/cli/chinese-sentences.test.ts",
   },
   places_are_told_with_their_problem: {
-    seam: "config/problem#toldProblem",
+    seam: "settings/problem#toldProblem",
     plant: `() => (problem, tell) => tell(formatProblem(problem))`,
     tests: "test/cli/chinese-sentences.test.ts",
   },

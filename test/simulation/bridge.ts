@@ -192,9 +192,10 @@ export class Bridge {
   #watchPhases({ commands: { phases } }: BridgeView): void {
     const show = phases.show.bind(phases);
     phases.show = (command, phase) => {
-      show(command, phase);
+      const isNewest = show(command, phase);
       this.#world.checks.phase(this, command.by, phase);
       if (phase === "checking") this.#world.accidents.checking();
+      return isNewest;
     };
   }
 

@@ -1,3 +1,4 @@
+import { services } from "../../notify/services.js";
 import { codes } from "../../page/codes.js";
 import { commandPairs } from "./commands.js";
 import { configurationPairs } from "./configuration.js";
@@ -102,6 +103,7 @@ export const pairs: readonly Pair[] = [
   ...configurationPairs,
   ...resultPairs,
   ...platformPairs,
+  ...Object.values(services).flatMap(({ chinese = [] }) => chinese),
 ];
 
 const outcomes = ["confirmed", "already", "dry_run", "refused", "superseded", "rejected", "unconfirmed"];

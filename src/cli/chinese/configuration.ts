@@ -210,14 +210,6 @@ export const configurationPairs: readonly Pair[] = [
   ["a key of the JSON payload, such as speed or wind.speed", "JSON 消息中的键，例如 speed 或 wind.speed"],
   ["a word, or a list of words", "词，或词的列表"],
   ["a time of day such as 22:00", "一天中的时刻，例如 22:00"],
-  ["a mail address such as house@example.com", "邮箱地址，例如 house@example.com"],
-  ["a topic of letters, digits, _ and -", "由字母、数字、_ 和 - 组成的主题"],
-  ["an access token without blanks", "不含空格的访问令牌"],
-  ["a bot's token such as 123456:ABC-DEF", "机器人的令牌，例如 123456:ABC-DEF"],
-  [
-    "a chat id such as 12345678, -100123456789 or @channel",
-    "会话 id，例如 12345678、-100123456789 或 @channel",
-  ],
   ["a path such as data.list", "路径，例如 data.list"],
   // Keys that do not go together.
   ["skylights, curtains, side vents and positioners", "天窗、幕帘、侧窗和定位器"],
@@ -456,8 +448,6 @@ export const configurationPairs: readonly Pair[] = [
   ],
   ["nothing is mirrored, because no controller is listed below", "不同步任何内容，因为下面没有列出控制器"],
   ["messages travel unencrypted, with the secret that lets them in", "消息没有加密，其中含有密钥"],
-  ["messages and the login travel unencrypted", "消息和登录没有加密"],
-  ["the mail server's certificate is not verified", "不验证邮件服务器的证书"],
   ["the platform asks for 5m or more between controller lists", "平台要求两次读取控制器列表间隔 5m 以上"],
   [
     "readings would be stale before the next poll (polling.sensors is {})",

@@ -370,7 +370,6 @@ export const platformPairs: readonly Pair[] = [
   ["cannot listen on {} port {}: {}", "无法监听 {1} 的端口 {2}：{3}"],
   // Notices, passwords, the page.
   ["a test was made just now; wait {} seconds.", "刚测试过；请等 {1} 秒。"],
-  ["the mail server: {}", "邮件服务器：{1}"],
   ["no answer in time", "没有及时回应"],
   ["no answer within 20 s", "20 秒内没有回应"],
   ["it was not reached ({})", "无法连接（{1}）"],
@@ -385,11 +384,6 @@ export const platformPairs: readonly Pair[] = [
     "它指向另一个地址（HTTP {1}），不跟随{2}",
   ],
   [": {}; where that is right, write it as url", "：{1}；如果正确，请把它写成 url"],
-  [
-    'the group is a supergroup now: write chat_id: "{}" under telegram of this way',
-    '该群已升级为超级群：请在这个通知方式的 telegram 下写 chat_id: "{1}"',
-  ],
-  ["it answers that it did not take it ({})", "它回答没有接受（{1}）"],
   ["only some have it (HTTP 207{})", "只有一部分人收到（HTTP 207{1}）"],
   ["see {}", "见 {1}"],
   ["it refuses the message (HTTP {}{})", "它拒绝消息（HTTP {1}{2}）"],

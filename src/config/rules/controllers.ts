@@ -1,9 +1,9 @@
-import { type ActuatorKind, actuatorKinds, kindRows } from "../../greenhouse/actuator-kinds.js";
+import { type ActuatorKind, actuatorKinds, kindRows, takesDegrees } from "../../greenhouse/actuator-kinds.js";
 import { digitsSent } from "../../greenhouse/command/setpoints.js";
 import { reservedControllerIds } from "../../greenhouse/topic-ids.js";
-import { atKey, atValue, type Finding, type Path, repeats, suggestion } from "../problem.js";
+import { atKey, atValue, type Finding, type Path, repeats } from "../../settings/problem.js";
+import { suggestion } from "../../runtime/similar-words.js";
 import { controllerTopicId } from "../schema.js";
-import { takesDegrees } from "../values.js";
 import { addedWords } from "./meanings.js";
 import {
   asDraft,
@@ -14,7 +14,7 @@ import {
   sectionOf,
   sectionsAt,
   textOf,
-} from "./draft.js";
+} from "../../settings/draft.js";
 
 type Check = (actuator: Draft, kind: ActuatorKind, path: Path, root: Draft) => Finding[];
 

@@ -8,10 +8,19 @@ import {
   type Scene,
   type GroupsAndScenes,
 } from "../../greenhouse/groups.js";
-import { atKey, atValue, type Finding, type Path, suggestion } from "../problem.js";
+import { atKey, atValue, type Finding, type Path } from "../../settings/problem.js";
+import { suggestion } from "../../runtime/similar-words.js";
 import type { Configuration } from "../schema.js";
 import { controllersIn } from "./controllers.js";
-import { asDraft, type Draft, isGiven, itemsOf, sectionOf, sectionsAt, textOf } from "./draft.js";
+import {
+  asDraft,
+  type Draft,
+  isGiven,
+  itemsOf,
+  sectionOf,
+  sectionsAt,
+  textOf,
+} from "../../settings/draft.js";
 
 /* What `groups` and `scenes` mean, and what is wrong with them. A member that is not there would be missed at every command. */
 

@@ -7,11 +7,11 @@ import {
   spellingOf,
   stateOfWord,
   type ValueTable,
+  takesDegrees,
 } from "../../greenhouse/actuator-kinds.js";
 import { statusWords } from "../../greenhouse/fold-statuses.js";
-import { atKey, atValue, type Finding, type Path } from "../problem.js";
-import { takesDegrees } from "../values.js";
-import { type Draft, itemsOf, sectionOf, sectionsAt } from "./draft.js";
+import { atKey, atValue, type Finding, type Path } from "../../settings/problem.js";
+import { type Draft, itemsOf, sectionOf, sectionsAt } from "../../settings/draft.js";
 
 /* What values mean, as the configuration adds to it: a value that is read may mean one word only. */
 

@@ -6,8 +6,9 @@ import {
   shortestPassword,
 } from "../../runtime/passwords.js";
 import { isLoopback } from "../../runtime/sockets.js";
-import { atKey, atValue, type Finding, type Path, repeats, when } from "../problem.js";
-import { urlOf } from "../values.js";
+import { atKey, atValue, type Finding, type Path, repeats, when } from "../../settings/problem.js";
+import { urlOf } from "../../settings/values.js";
+import { notifyErrors } from "../../notify/check.js";
 import {
   distinctAddresses,
   distinctControllerIds,
@@ -17,7 +18,7 @@ import {
   sendableLimits,
 } from "./controllers.js";
 import { soundGroups } from "./groups.js";
-import { foreignWeather, soundLimits } from "./limits.js";
+import { foreignWeather, soundLimits } from "./limit-rules.js";
 import { distinctMeanings, distinctStatusReads } from "./meanings.js";
 import {
   asDraft,
@@ -29,7 +30,7 @@ import {
   sectionOf,
   sectionsAt,
   textOf,
-} from "./draft.js";
+} from "../../settings/draft.js";
 
 /** Whether other machines can reach what listens there. */
 export const isOpen = (broker: Draft): boolean => !isLoopback(textOf(broker, "host") ?? "127.0.0.1");
@@ -224,39 +225,6 @@ function encryptedPlatform(root: Draft): Finding[] {
   });
 }
 
-const services = ["ntfy", "telegram", "wecom", "dingtalk", "webhook", "smtp"] as const;
-
-/** A way leads to one place, and is said to be quiet for some time. */
-const soundWays = (root: Draft): Finding[] =>
-  sectionsAt(root, "notify.ways.*").flatMap(({ path, section }) => {
-    const [first, ...others] = services.filter((service) => isGiven(section, service));
-    const { from, to } = sectionOf(section, "quiet_hours");
-    return [
-      ...(first === undefined ? [atKey(path, `expected one of ${services.join(", ")}`)] : []),
-      ...others.map((service) =>
-        atKey([...path, service], `only one service a way, and "${first}" is there already; add another way`),
-      ),
-      ...when(
-        typeof from === "string" && from === to,
-        [...path, "quiet_hours", "to"],
-        "the same as from, so that it is never quiet; expected another time of day",
-      ),
-      ...withName(sectionOf(section, "smtp"), [...path, "smtp"]),
-    ];
-  });
-
-const proxyLogin = (root: Draft): Finding[] =>
-  withName(sectionOf(sectionOf(root, "notify"), "proxy"), ["notify", "proxy"]);
-
-/** A login has both. */
-const withName = (section: Draft, path: Path): Finding[] => {
-  const name = isGiven(section, "username");
-  const password = isGiven(section, "password");
-  if (name === password) return [];
-  const [has, lacks] = name ? ["username", "password"] : ["password", "username"];
-  return [atKey([...path, has], `"${has}" needs "${lacks}" beside it`)];
-};
-
 const rules: readonly ((root: Draft) => Finding[])[] = [
   oneCredential,
   encryptedPlatform,
@@ -281,8 +249,7 @@ const rules: readonly ((root: Draft) => Finding[])[] = [
   sendableLimits,
   soundLimits,
   foreignWeather,
-  soundWays,
-  proxyLogin,
+  notifyErrors,
   soundGroups,
 ];
 

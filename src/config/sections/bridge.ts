@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { sensorKinds } from "../../greenhouse/sensors.js";
+import { logLevels } from "../../runtime/log-levels.js";
 import {
   brokerUrl,
   choice,
@@ -18,7 +19,7 @@ import {
   whole,
   withDefault,
   writtenText,
-} from "../values.js";
+} from "../../settings/values.js";
 
 const port = () => whole(0, 65_535);
 
@@ -232,11 +233,7 @@ export const httpSection = z.union([z.literal(false), listener], {
 });
 
 export const logSection = section({
-  level: withDefault(
-    choice(["trace", "debug", "info", "warn", "error", "fatal"]),
-    "info",
-    "Least severity that is logged.",
-  ),
+  level: withDefault(choice(logLevels), "info", "Least severity that is logged."),
   format: withDefault(
     choice(["auto", "text", "json"]),
     "auto",

@@ -1,4 +1,13 @@
-import { list, optional, required, section, text, whole, withDefault, writtenText } from "../values.js";
+import {
+  list,
+  optional,
+  required,
+  section,
+  text,
+  whole,
+  withDefault,
+  writtenText,
+} from "../../settings/values.js";
 
 /** Levels of subjects and names of streams are made of it. */
 const clusterName = () => text('a name of a-z, 0-9, "_" and "-" (at most 32)', /^[a-z0-9_-]{1,32}$/);

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { type ActuatorKind, actuatorKinds, kindRows } from "../../greenhouse/actuator-kinds.js";
+import { type ActuatorKind, actuatorKinds, kindRows, takesDegrees } from "../../greenhouse/actuator-kinds.js";
 import { sensorKinds } from "../../greenhouse/sensors.js";
-import { limitsSection } from "./limits.js";
+import { limitsSection } from "./limits-section.js";
 import {
   address,
   choice,
@@ -21,13 +21,12 @@ import {
   positive,
   required,
   section,
-  takesDegrees,
   text,
   topicId,
   whole,
   withDefault,
   writtenText,
-} from "../values.js";
+} from "../../settings/values.js";
 
 const wordKey = () =>
   text(

@@ -17,7 +17,7 @@ import {
   whole,
   withDefault,
   writtenText,
-} from "../values.js";
+} from "../../settings/values.js";
 
 /** Operations whose answers the interface document does not show in full, and the push channels. */
 const operations = [

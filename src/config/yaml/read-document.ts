@@ -12,9 +12,10 @@ import {
 } from "yaml";
 import { z } from "zod";
 import { isPasswordHash } from "../../runtime/passwords.js";
-import { nearest, type Path } from "../problem.js";
+import type { Path } from "../../settings/problem.js";
+import { nearest } from "../../runtime/similar-words.js";
 import { rename, type Rename, type Renamed, renames } from "../renames.js";
-import { fieldFacts, typeFacts } from "../values.js";
+import { fieldFacts, typeFacts } from "../../settings/values.js";
 import { type ReferenceSources, resolveReference } from "./references.js";
 import { type Odd, oddIn, strayIn } from "./odd-characters.js";
 import { pathKey, type Places, type Source } from "./source.js";

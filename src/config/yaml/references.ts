@@ -1,5 +1,5 @@
 import { isMap, isScalar, type Node, Scalar } from "yaml";
-import { suggestion } from "../problem.js";
+import { suggestion } from "../../runtime/similar-words.js";
 import { parseSource, type Source } from "./source.js";
 
 /* What `!env NAME` and `!secret name` stand for. */

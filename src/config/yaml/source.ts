@@ -7,7 +7,7 @@ import {
   type ParsedNode,
   Parser,
 } from "yaml";
-import type { Finding, Path } from "../problem.js";
+import type { Finding, Path } from "../../settings/problem.js";
 import { culprit, type Odd } from "./odd-characters.js";
 
 /* Own words for every syntax error: the parser's may repeat parts of the file, and that part may be a password. */

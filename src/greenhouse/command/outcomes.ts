@@ -1,18 +1,17 @@
 import type { Interlock } from "../limits.js";
 
+/** How commands end that left the platform showing what they asked for. */
+const goodOutcomes = ["confirmed", "already"] as const;
+/** How commands end that were to be sent or were sent, and whose value is not shown. */
+const badOutcomes = ["rejected", "unconfirmed", "failed", "unknown"] as const;
+
 /** How a command can end; a closed list. */
-export const outcomes = [
-  "confirmed",
-  "already",
-  "dry_run",
-  "refused",
-  "superseded",
-  "rejected",
-  "unconfirmed",
-  "failed",
-  "unknown",
-] as const;
+export const outcomes = [...goodOutcomes, "dry_run", "refused", "superseded", ...badOutcomes] as const;
 export type Outcome = (typeof outcomes)[number];
+export type BadOutcome = (typeof badOutcomes)[number];
+
+export const isGood = (outcome: Outcome): boolean => goodOutcomes.some((one) => one === outcome);
+export const isBad = (outcome: Outcome): outcome is BadOutcome => badOutcomes.some((one) => one === outcome);
 
 export const refusalReasons = [
   "retained",

@@ -1,7 +1,7 @@
 import { type KindRow, kindRows, sameValue, stateOfWord, valueTable } from "../actuator-kinds.js";
 import { contradictionRemedy } from "../device-types.js";
 import type { Allowed } from "../limits.js";
-import { type Actuator, addressPattern, type Controller } from "../model.js";
+import { type Actuator, addressPattern, type Controller, type TargetKind } from "../model.js";
 import type { ActuatorSettings, ParameterSettings } from "../settings.js";
 import type { Refusal } from "./outcomes.js";
 import { readNumberSetpoint, readRawSetpoint } from "./setpoints.js";
@@ -116,7 +116,7 @@ function wordWanted(word: string, target: Target): Wanted {
 /** What a command is addressed to, as in its topic. */
 export interface Addressee {
   readonly controllerId: string;
-  readonly target: "actuator" | "parameter" | "address";
+  readonly target: TargetKind;
   readonly targetId: string;
 }
 

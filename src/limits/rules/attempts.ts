@@ -1,4 +1,4 @@
-import type { CommandResult } from "../../greenhouse/command/outcomes.js";
+import { type CommandResult, isGood } from "../../greenhouse/command/outcomes.js";
 
 /* What a rule sends is sent again at growing distances until it is done. Only what sent something counts as a try. */
 
@@ -57,7 +57,7 @@ export function attemptAfter(
   now: number,
 ): Attempts | null {
   const { outcome, message } = result;
-  if (outcome === "confirmed" || outcome === "already") return null;
+  if (isGood(outcome)) return null;
   // Nothing was sent, so the lease is not over.
   if (outcome === "dry_run" && kind === "guard") return null;
   const problem = message ?? `It ended ${outcome}.`;

@@ -1,6 +1,6 @@
 import type { Via } from "../../greenhouse/command/outcomes.js";
 import type { Wanted } from "../../greenhouse/command/words.js";
-import type { Actuator } from "../../greenhouse/model.js";
+import type { Actuator, TargetKind } from "../../greenhouse/model.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import type { KeptHold, KeptLease, KeptLimits } from "../../journal/records.js";
 import { type Attempts, firstAttempt, isOverdue, laterTriesMs } from "./attempts.js";
@@ -126,7 +126,7 @@ export function asForbidden(entry: Entry): Entry {
 export interface LimitedCommand {
   readonly id: string;
   readonly code: string;
-  readonly target: "actuator" | "parameter" | "address";
+  readonly target: TargetKind;
   readonly targetId: string;
   readonly settings: ActuatorSettings;
   readonly wanted: Wanted;

@@ -1,4 +1,10 @@
-import { type ActuatorKind, decodeValue, kindRows, stateOfWord } from "../../greenhouse/actuator-kinds.js";
+import {
+  type ActuatorKind,
+  decodeValue,
+  isStart,
+  kindRows,
+  stateOfWord,
+} from "../../greenhouse/actuator-kinds.js";
 import { needsLeadIn } from "../../greenhouse/command/plan.js";
 import { canonical, canStop, vocabulary, type Wanted } from "../../greenhouse/command/words.js";
 import type {
@@ -97,7 +103,7 @@ export function judge(standing: Standing, judged: Judged, now: Instant): Verdict
   }
   // Pauses never delay what ends something or what a rule sends.
   const word = canonical(judged.wanted);
-  if (!hasMoved(moves) || judged.source !== "sender" || !isStart(word)) return go;
+  if (!hasMoved(moves) || judged.source !== "sender" || !isStart(settings.kind, word)) return go;
   const [longest] = pausesFor(standing, directionOf(settings.kind, word, judged.shown));
   if (longest === undefined || longest.until <= now.mono) return go;
   const interlock = pauseInterlock(longest, moves, now);
@@ -185,9 +191,6 @@ export function directionOf(
   if (before === null || degree === before) return null;
   return degree > before ? "up" : "down";
 }
-
-/** `stop` and `off` end something; they are no starts. */
-export const isStart = (word: string): boolean => word !== "stop" && word !== "off";
 
 interface Pause {
   readonly rule: "rest" | "reversal" | "starts_per_hour";

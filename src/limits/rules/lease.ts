@@ -1,5 +1,6 @@
-import { defaultEndsWith, valueTable } from "../../greenhouse/actuator-kinds.js";
-import type { Refusal } from "../../greenhouse/command/outcomes.js";
+import { defaultEndsWith, valueTable, isStart } from "../../greenhouse/actuator-kinds.js";
+import { isGood, type Refusal } from "../../greenhouse/command/outcomes.js";
+import type { TargetKind } from "../../greenhouse/model.js";
 import { canonical, type Wanted } from "../../greenhouse/command/words.js";
 import type { ActuatorSettings } from "../../greenhouse/settings.js";
 import type { KeptLimits } from "../../journal/records.js";
@@ -17,7 +18,7 @@ import {
   type Term,
 } from "./entry.js";
 import { sendDone } from "./guards.js";
-import { directionOf, isStart } from "./judge.js";
+import { directionOf } from "./judge.js";
 
 /*
  * For how long a command counts: a lease ends by itself, a hold keeps others off. Then what sending and ending a command does to the
@@ -41,7 +42,7 @@ const bad = (message: string): Refusal => ({ reason: "bad_payload", message });
 /** The term of a command that names one, or to whose actuator the configuration gives one; null for none. */
 export function termOf(
   wanted: Wanted,
-  target: "actuator" | "parameter" | "address",
+  target: TargetKind,
   settings: ActuatorSettings,
   { forMs, holdMs }: GivenTerm,
 ): Term | Refusal | null {
@@ -79,7 +80,7 @@ function startMovement(
   endsAt: number,
 ): Moves {
   return {
-    starts: isStart(word) ? [...starts, { at: mono }].slice(-mostStarts) : starts,
+    starts: isStart(settings.kind, word) ? [...starts, { at: mono }].slice(-mostStarts) : starts,
     direction: directionOf(settings.kind, word, shown),
     endsAt,
   };
@@ -190,8 +191,7 @@ export function afterEnd(entry: Entry, command: LimitedCommand, { mono }: Moment
     const isOver = isMoving(moves, mono) && (isStopped || moves.endsAt === Infinity);
     ended = { ...known, sent: others, moves: isOver ? endMovement(moves, mono) : moves };
   }
-  if ((outcome === "confirmed" || outcome === "already") && !command.dryRun)
-    ended = afterConfirmed(ended, command);
+  if (isGood(outcome) && !command.dryRun) ended = afterConfirmed(ended, command);
   else if (before !== undefined && (outcome === "rejected" || outcome === "failed"))
     ended = {
       ...ended,

@@ -5,8 +5,7 @@ import {
   suggestedActuator,
   valuesText,
 } from "../../greenhouse/addresses-seen.js";
-import { takesDegrees } from "../../config/values.js";
-import { type ActuatorKind, textOf } from "../../greenhouse/actuator-kinds.js";
+import { type ActuatorKind, textOf, takesDegrees } from "../../greenhouse/actuator-kinds.js";
 import { deviceTypes, isCamera, statusesOfKind, typeName } from "../../greenhouse/device-types.js";
 import { defineSensor } from "../../greenhouse/fold-sensors.js";
 import { statusState } from "../../greenhouse/fold-statuses.js";

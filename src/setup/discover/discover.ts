@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { loadConfiguration, mostConfigurationBytes, withTexts } from "../../config/load.js";
-import { formatProblem } from "../../config/problem.js";
+import { formatProblem } from "../../settings/problem.js";
 import type { Configuration } from "../../config/schema.js";
 import { isCamera } from "../../greenhouse/device-types.js";
 import type { PlatformClient } from "../../platform/client.js";

@@ -1,5 +1,4 @@
 import { controllerTopicId } from "../../config/schema.js";
-import { takesDegrees } from "../../config/values.js";
 import {
   type ActuatorKind,
   decodeValue,
@@ -7,6 +6,7 @@ import {
   kindRows,
   sameValue,
   textOf,
+  takesDegrees,
 } from "../../greenhouse/actuator-kinds.js";
 import {
   type ActuatorRow,

@@ -1,7 +1,7 @@
 import { isAbsolute, relative, resolve } from "node:path";
 import { isMap, isNode, isScalar, isSeq, parseDocument, Scalar, visit, YAMLMap } from "yaml";
 import { readFile, type ReadFile, readYaml } from "../../config/load.js";
-import type { Path } from "../../config/problem.js";
+import type { Path } from "../../settings/problem.js";
 import { type Configuration, configurationSchema, controllerTopicId } from "../../config/schema.js";
 import { readDocument } from "../../config/yaml/read-document.js";
 import { pathKey, type Source } from "../../config/yaml/source.js";

@@ -3,6 +3,8 @@ import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import type { Configuration } from "../../config/schema.js";
 import type { PlatformHost } from "../../greenhouse/ports.js";
 import { troubleCode, troubleOf } from "../../platform/answer.js";
+import type { WaySettings } from "../../notify/section.js";
+import { messengersOf } from "../../notify/services.js";
 import { endpointOf, openSocket, secured } from "../../runtime/connecting.js";
 import type { Names } from "../../runtime/names.js";
 import { isLoopback } from "../../runtime/sockets.js";
@@ -151,19 +153,17 @@ const silenceOf = (servers: readonly string[]): string =>
 
 const hostOf = (place: string): string => (URL.canParse(place) ? endpointOf(place).host : place);
 
-/** Where a way of messages leads: each service has an address or a host. */
-const placesOf = (services: Readonly<Record<string, unknown>>): readonly string[] =>
-  Object.values(services).flatMap((service) => {
-    if (typeof service !== "object" || service === null) return [];
-    const place = "url" in service ? service.url : "host" in service ? service.host : null;
-    return typeof place === "string" ? [hostOf(place)] : [];
-  });
+/** Where a way of messages leads. */
+const messengerHosts = (way: WaySettings): readonly string[] =>
+  messengersOf(way).map(([, messenger]) =>
+    "mail" in messenger ? messenger.mail.host : hostOf(messenger.url),
+  );
 
 /** The hosts beside the platform's that have to be looked up. */
 function otherHosts({ mqtt, notify, cluster }: Configuration): readonly string[] {
   const { proxy, ways } = notify;
   // Where there is a proxy, it looks the services up.
-  const messengers = proxy === undefined ? Object.values(ways).flatMap(placesOf) : placesOf({ proxy });
+  const messengers = proxy === undefined ? Object.values(ways).flatMap(messengerHosts) : [hostOf(proxy.url)];
   const nats = (cluster?.nats ?? []).map((server) =>
     hostOf(server.includes("://") ? server : `nats://${server}`),
   );

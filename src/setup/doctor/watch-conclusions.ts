@@ -399,11 +399,9 @@ function channelFindings(record: WatchRecord): readonly string[] {
   return came.length === 0 ? ["neither channel told of it; polling does the same, only later"] : came;
 }
 
-const curtains: ReadonlySet<ActuatorKind> = new Set(["shade_curtain", "thermal_curtain"]);
-
 /** Nothing that is read says what a person saw. */
 function directionFindings({ actuator, word }: WatchRecord): readonly string[] {
-  if (!curtains.has(actuator.kind) || !["open", "close"].includes(word)) return [];
+  if (kindRows[actuator.kind].family !== "curtains" || !["open", "close"].includes(word)) return [];
   const spread = word === "open" ? "spread out" : "drew aside";
   return [
     `did the curtain ${word === "open" ? "draw aside" : "spread out"}? If it ${spread} instead, write homeassistant: { inverted: true }`,

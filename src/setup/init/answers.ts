@@ -1,6 +1,6 @@
 import { type Node, Scalar } from "yaml";
 import type { Language } from "../../greenhouse/labels.js";
-import { urlOf } from "../../config/values.js";
+import { urlOf } from "../../settings/values.js";
 import { isLoopback } from "../../runtime/sockets.js";
 import { pairOf, sectionOf, yamlText } from "../yaml-text.js";
 

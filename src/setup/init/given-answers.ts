@@ -1,8 +1,9 @@
 import { parse } from "yaml";
 import { z } from "zod";
 import { findingsOf } from "../../config/load.js";
-import { type Finding, formatPath, nearest, suggestion } from "../../config/problem.js";
-import { section } from "../../config/values.js";
+import { type Finding, formatPath } from "../../settings/problem.js";
+import { nearest, suggestion } from "../../runtime/similar-words.js";
+import { section } from "../../settings/values.js";
 import type { Language } from "../../greenhouse/labels.js";
 import { harmless } from "../discover/given-file.js";
 import { addressObjection, type Answers, isOpen, type Secret } from "./answers.js";

@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { loadConfiguration, withTexts } from "../../config/load.js";
-import { formatProblem } from "../../config/problem.js";
+import { formatProblem } from "../../settings/problem.js";
 import type { Configuration } from "../../config/schema.js";
 import type { Language } from "../../greenhouse/labels.js";
 import { nodeFiles } from "../../runtime/file-system.js";

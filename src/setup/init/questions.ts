@@ -1,7 +1,7 @@
 import { type Readable, Writable } from "node:stream";
 import { confirm, log, password, select, text } from "@clack/prompts";
 import type { Language } from "../../greenhouse/labels.js";
-import { urlOf } from "../../config/values.js";
+import { urlOf } from "../../settings/values.js";
 import { cameWithin, type Clock } from "../../runtime/clock.js";
 import { clientIdBeside } from "../../mqtt/connection/settings.js";
 import { BrokerClient, openClient } from "../broker-client.js";

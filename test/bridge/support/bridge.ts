@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { onTestFinished } from "vitest";
 import { type BridgeOptions, runBridge } from "../../../src/bridge.js";
 import { loadConfiguration } from "../../../src/config/load.js";
-import { formatProblem } from "../../../src/config/problem.js";
+import { formatProblem } from "../../../src/settings/problem.js";
 import type { Configuration } from "../../../src/config/schema.js";
 import { journalDirectory } from "../../../src/journal/open.js";
 import type { RecordBody } from "../../../src/journal/records.js";

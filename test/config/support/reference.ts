@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { configurationSchema } from "../../../src/config/schema.js";
-import { fieldFacts, type FieldFacts, typeFacts } from "../../../src/config/values.js";
+import { fieldFacts, type FieldFacts, typeFacts } from "../../../src/settings/values.js";
 import { bare, type Shape, shapeOf } from "../../../src/config/yaml/read-document.js";
 
 /* What is made from the schema: config.example.yaml, and the table of docs/configuration.md. */

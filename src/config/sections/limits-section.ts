@@ -18,7 +18,7 @@ import {
   whole,
   withDefault,
   writtenText,
-} from "../values.js";
+} from "../../settings/values.js";
 
 const weatherValue = section({
   topic: required(

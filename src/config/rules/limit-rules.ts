@@ -6,21 +6,27 @@ import {
   kindRows,
   stateOfWord,
   valueTable,
+  takesDegrees,
+  isEnding,
 } from "../../greenhouse/actuator-kinds.js";
 import { addedWords, readWords } from "./meanings.js";
 import { canStop } from "../../greenhouse/command/words.js";
-import { endingWords } from "../../greenhouse/limits.js";
+import { isGuard } from "../../greenhouse/limits.js";
 import type { Configuration } from "../schema.js";
 import { controllersIn } from "./controllers.js";
-import { atKey, atValue, type Finding, type Path, when } from "../problem.js";
-import { takesDegrees } from "../values.js";
+import { atKey, atValue, type Finding, type Path, when } from "../../settings/problem.js";
 import { parseDuration, formatDuration } from "../../runtime/duration.js";
-import { type Draft, isGiven, itemsOf, numberOf, sectionOf, sectionsAt, textOf } from "./draft.js";
+import {
+  type Draft,
+  isGiven,
+  itemsOf,
+  numberOf,
+  sectionOf,
+  sectionsAt,
+  textOf,
+} from "../../settings/draft.js";
 
 /* Rules of `limits` and `weather`. A limit that could not do what it says is an error: a grower relies on it. */
-
-/** Names that results and `allowed` use for the rules that have no name of their own. */
-const reservedNames = new Set(["lock", "hold", "rest", "reversal", "starts_per_hour", "read_only"]);
 
 interface Limited {
   readonly code: string;
@@ -88,7 +94,7 @@ type GuardCheck = (guard: Draft, path: Path, actuator: Limited, root: Draft) => 
 const wholeGuard: GuardCheck = (guard, path) => {
   const name = String(path.at(-1));
   const message = `"${name}" is the name of a rule of the bridge; choose another`;
-  const named = reservedNames.has(name) ? [atKey(path, message)] : [];
+  const named = !isGuard(name) ? [atKey(path, message)] : [];
   return [...named, ...oneOf(guard, path, inputKeys), ...oneOf(guard, path, conditionKeys)];
 };
 
@@ -247,7 +253,7 @@ const durationAt = (section: Draft, key: string): number | null => parseDuration
 
 /** A lease must not end by starting something. What the configuration's own words do, only its writer knows. */
 const endsOf = ({ kind, words }: Limited): readonly string[] =>
-  kindRows[kind].configured ? words : words.filter((word) => endingWords.has(word));
+  kindRows[kind].configured ? words : words.filter((word) => isEnding(kind, word));
 
 /** What ends by itself needs a word to end with, which no guard forbids. */
 function leaseProblems(actuator: Limited): Finding[] {

@@ -1,3 +1,4 @@
+import { notifierSettings } from "../config/load.js";
 import type { Configuration } from "../config/schema.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import { systemClock } from "../runtime/clock.js";
@@ -205,7 +206,7 @@ export async function notify(
       exitCodes.usage,
     );
   const { testOnce } = await import("../notify/notify.js");
-  const results = await testOnce(configuration, systemClock, context.stop);
+  const results = await testOnce(notifierSettings(configuration), systemClock, context.stop);
   if (context.isTerminal)
     for (const [way, { service, problem }] of Object.entries(results))
       context.out(

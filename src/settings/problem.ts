@@ -1,5 +1,3 @@
-import { distance } from "fastest-levenshtein";
-
 /** Keys and list positions from the root of the file to one value. */
 export type Path = readonly (string | number)[];
 
@@ -98,34 +96,4 @@ export function inBrief(problems: readonly Problem[]): Problem[] {
   if (all.length <= mostShown || last === undefined) return all;
   const more = `and ${all.length - mostShown} more problems after this`;
   return [...all.slice(0, mostShown), { ...last, path: "", message: more }];
-}
-
-const plain = (word: string) => word.toLowerCase().replace(/[-_\s]/g, "");
-
-/** The candidate a person most likely meant by `word`, or null when none is close. */
-export function nearest(word: string, candidates: readonly string[]): string | null {
-  const wanted = plain(word.slice(0, 100));
-  const limit = Math.min(3, Math.max(1, Math.ceil(wanted.length / 3)));
-  let best: { readonly candidate: string; readonly steps: number } | null = null;
-  for (const candidate of candidates) {
-    const other = plain(candidate);
-    const steps = hasNeighboursExchanged(wanted, other) ? 1 : distance(wanted, other);
-    if (steps <= limit && (best === null || steps < best.steps)) best = { candidate, steps };
-  }
-  return best?.candidate ?? null;
-}
-
-/** One slip of the fingers, which counts as two changes of letters. Two letters alone are too few to tell. */
-function hasNeighboursExchanged(word: string, other: string): boolean {
-  if (word.length !== other.length || word.length < 3) return false;
-  let at = 0;
-  while (at < word.length && word[at] === other[at]) at += 1;
-  const pair = `${word.charAt(at + 1)}${word.charAt(at)}`;
-  return pair.length === 2 && `${word.slice(0, at)}${pair}${word.slice(at + 2)}` === other;
-}
-
-/** `, did you mean "address"?` or nothing; appended to a message. */
-export function suggestion(word: string, candidates: readonly string[]): string {
-  const candidate = nearest(word, candidates);
-  return candidate === null ? "" : `, did you mean "${candidate}"?`;
 }

@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { type ActuatorKind, kindRows } from "../greenhouse/actuator-kinds.js";
 import { addressPattern, deviceCodePattern } from "../greenhouse/model.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { durationPattern, formatDuration, parseDuration } from "../runtime/duration.js";
-import { suggestion } from "./problem.js";
+import { suggestion } from "../runtime/similar-words.js";
 
 /** The sentence of a value that is missing or is not what it should be. The value itself is never repeated. */
 export function expecting(what: string): z.core.$ZodErrorMap {
@@ -53,6 +52,15 @@ interface TypeFacts {
 
 export const fieldFacts = z.registry<FieldFacts>();
 export const typeFacts = z.registry<TypeFacts>();
+
+type DeepReadonly<T> = T extends (infer Item)[]
+  ? readonly DeepReadonly<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> }
+    : T;
+
+/** What is read of a file that fits a schema. */
+export type Parsed<Schema extends z.ZodType> = DeepReadonly<z.output<Schema>>;
 
 /* The kinds of value a key can have. Every error sentence says what was expected in the words of the file. */
 
@@ -275,5 +283,3 @@ export function withDefault<T extends z.ZodType>(
   fieldFacts.add(field, { ...factsOf(description, more), default: value });
   return field;
 }
-
-export const takesDegrees = (kind: ActuatorKind): boolean => kindRows[kind].positionMode !== null;

@@ -1,4 +1,4 @@
-import type { Path } from "../problem.js";
+import type { Path } from "./problem.js";
 
 /*
  * Rules between keys look at the file as it was read, not at the parsed configuration: they must find their error also

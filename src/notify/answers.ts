@@ -1,0 +1,133 @@
+import type { Sent } from "./plan.js";
+import type { HttpMessenger } from "./service.js";
+
+/* What services answer, and what that means. */
+
+export interface HttpReply {
+  readonly status: number;
+  /** Of the `Retry-After`; null where there is none. */
+  readonly retryAfter: string | null;
+  /** Of the `Location`. */
+  readonly location?: string | null;
+  readonly body: string;
+}
+
+/** What an answer means, and where it says that the message has to go. */
+export type Judged = Sent & { readonly movedTo?: string };
+
+export const sent: Sent = { ok: true };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export function fieldsOf(body: string): Fields | null {
+  try {
+    const read: unknown = JSON.parse(body);
+    return typeof read === "object" && read !== null && !Array.isArray(read) ? { ...read } : null;
+  } catch {
+    return null;
+  }
+}
+
+export const noAnswer: Sent = {
+  ok: false,
+  problem: "it answers what the service does not answer; a portal or proxy may be in between",
+  isRefused: true,
+};
+
+/** Both robots answer 200 whatever became of a message. `busy`: codes of too many messages. */
+export const judgeRobot =
+  (busy: ReadonlySet<number>): HttpMessenger["judge"] =>
+  (body) => {
+    const { errcode, errmsg } = fieldsOf(body) ?? {};
+    if (typeof errcode !== "number") return noAnswer;
+    if (errcode === 0) return sent;
+    const problem = `the robot refuses it (${errcode}: ${typeof errmsg === "string" ? quote(errmsg) : "no reason given"})`;
+    return { ok: false, problem, isRefused: !busy.has(errcode), retryAfterMs: askedMs(body) ?? 0 };
+  };
+
+/** Of foreign words as they may stand in a line. */
+export const quote = (text: string): string => text.replace(/[\p{C}\s]+/gu, " ").trim();
+
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** How long to wait, where words say it: `try again in 300 seconds`. */
+export function askedMs(text: string): number | undefined {
+  const found = /(?:again|retry|wait|later|after)\D{0,40}?(\d{1,6})\s*(s|m|h)/i.exec(text);
+  const ms = Number(found?.[1]) * (unitMs[found?.[2]?.toLowerCase() ?? ""] ?? NaN);
+  return ms > 0 ? ms : undefined;
+}
+
+/** The words in which services say what is wrong, wherever they stand. */
+export function reasonIn(fields: Fields): string | null {
+  const inner = typeof fields["error"] === "object" && fields["error"] !== null ? { ...fields["error"] } : {};
+  const all: Fields = { ...inner, ...fields };
+  const names = ["description", "error", "errmsg", "message", "detail", "msg", "title"];
+  const words = names.map((name) => all[name]).find((one) => typeof one === "string" && one !== "");
+  return typeof words === "string" ? quote(words) : null;
+}
+
+/** Too much asked, or the service is away: another try may do. */
+const passing: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/** What a service's answer means. Its own words are quoted, as they say the most, and what it asks for is done where that is safe. */
+export function judgeReply({ judge }: Pick<HttpMessenger, "judge">, reply: HttpReply, now: number): Judged {
+  const { status, body } = reply;
+  if (status === 207)
+    return { ok: false, problem: `only some have it (HTTP 207${wordsOf(body)})`, isRefused: true };
+  if (status >= 200 && status < 300) return judge(body);
+  if (status >= 300 && status < 400) {
+    const place = placeOf(reply.location ?? null);
+    const where = place === null ? "" : `: ${place}; where that is right, write it as url`;
+    const problem = `it points to another address (HTTP ${status}), which is not followed${where}`;
+    return { ok: false, problem, isRefused: true };
+  }
+  const { movedTo, waitMs } = parametersIn(body);
+  return {
+    ok: false,
+    problem: `it refuses the message (HTTP ${status}${wordsOf(body)})`,
+    isRefused: status < 500 && !passing.has(status),
+    retryAfterMs: waitMs ?? retryAfterMs(reply.retryAfter, now) ?? askedMs(wordsOf(body)),
+    ...(movedTo === null ? {} : { movedTo }),
+  };
+}
+
+/** In the service's own words, with the page that says more. */
+function wordsOf(body: string): string {
+  const fields = fieldsOf(body);
+  const plain = fields === null && !/^\s*[<{[]/.test(body) ? quote(body).slice(0, 200) : "";
+  const reason = fields === null ? plain : (reasonIn(fields) ?? "");
+  const link = fields?.["link"];
+  const more = typeof link === "string" && /^https?:/.test(link) ? [`see ${quote(link)}`] : [];
+  const words = [...(reason === "" ? [] : [reason]), ...more].join("; ");
+  return words === "" ? "" : `: ${words}`;
+}
+
+/** Without a query, which may hold a secret. */
+function placeOf(location: string | null): string | null {
+  if (location === null || !URL.canParse(location)) return null;
+  const { origin, pathname } = new URL(location);
+  return `${origin}${pathname === "/" ? "" : pathname}`;
+}
+
+/** What Telegram says in a form for programs, and others at the top. */
+function parametersIn(body: string): {
+  readonly movedTo: string | null;
+  readonly waitMs: number | undefined;
+} {
+  const fields = fieldsOf(body) ?? {};
+  const { parameters } = fields;
+  const inner: Fields = typeof parameters === "object" && parameters !== null ? { ...parameters } : {};
+  const moved = JSON.stringify(inner["migrate_to_chat_id"] ?? "").replaceAll('"', "");
+  const seconds = Number(inner["retry_after"] ?? fields["retry_after"] ?? NaN);
+  return {
+    movedTo: /^-?\d{1,20}$/.test(moved) ? moved : null,
+    waitMs: seconds > 0 ? seconds * 1_000 : undefined,
+  };
+}
+
+/** Seconds, or a date. */
+function retryAfterMs(header: string | null, now: number): number | undefined {
+  if (header === null) return undefined;
+  const ms = /^\s*\d+\s*$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now;
+  return ms > 0 ? ms : undefined;
+}

@@ -1,0 +1,65 @@
+import { isLoopback } from "../runtime/sockets.js";
+import { type Draft, isGiven, sectionOf, sectionsAt } from "../settings/draft.js";
+import { atKey, atValue, type Finding, type Path, when } from "../settings/problem.js";
+import type { NotifySettings, WaySettings } from "./section.js";
+import { loginErrors, type Service } from "./service.js";
+import { messengersOf, serviceNames, services } from "./services.js";
+
+/* What is wrong, doubtful or private in the section `notify`. */
+
+/** What is wrong between the keys of the section in a file as it was read. */
+export function notifyErrors(root: Draft): Finding[] {
+  const path = ["notify", "proxy"];
+  return [
+    ...sectionsAt(root, "notify.ways.*").flatMap((way) => wayErrors(way.section, way.path)),
+    ...loginErrors(sectionOf(sectionOf(root, "notify"), "proxy"), path),
+  ];
+}
+
+/** A way leads to one place, and is said to be quiet for some time. */
+function wayErrors(way: Draft, path: Path): Finding[] {
+  const [first, ...others] = serviceNames.filter((name) => isGiven(way, name));
+  const { from, to } = sectionOf(way, "quiet_hours");
+  return [
+    ...(first === undefined ? [atKey(path, `expected one of ${serviceNames.join(", ")}`)] : []),
+    ...others.map((name) =>
+      atKey([...path, name], `only one service a way, and "${first}" is there already; add another way`),
+    ),
+    ...when(
+      typeof from === "string" && from === to,
+      [...path, "quiet_hours", "to"],
+      "the same as from, so that it is never quiet; expected another time of day",
+    ),
+    ...serviceNames.flatMap((name) => {
+      const { errors }: Service = services[name];
+      return errors?.(sectionOf(way, name), [...path, name]) ?? [];
+    }),
+  ];
+}
+
+/** What a message, or the secret that lets it in, could be read by on its way. */
+export const notifyDoubts = ({ ways }: NotifySettings): Finding[] =>
+  Object.entries(ways).flatMap(([name, way]) =>
+    doubtsOf(way).map(([path, sentence]) => atValue(["notify", "ways", name, ...path], sentence)),
+  );
+
+const doubtsOf = (way: WaySettings): readonly (readonly [path: Path, sentence: string])[] =>
+  messengersOf(way).flatMap(([name, messenger]) => {
+    if ("mail" in messenger)
+      return messenger.doubts.map(([key, sentence]) => [[name, key], sentence] as const);
+    const { protocol, hostname } = new URL(messenger.url);
+    if (protocol !== "http:" || isLoopback(hostname)) return [];
+    return [[[name, "url"], "messages travel unencrypted, with the secret that lets them in"] as const];
+  });
+
+/** Who gets alarms, and through which addresses and hosts of one's own. */
+export function notifyPrivate({ name, proxy, ways }: NotifySettings) {
+  const messengers = Object.values(ways).flatMap(messengersOf);
+  const texts = messengers.map(([, messenger]) => messenger.private);
+  return {
+    names: [name, ...Object.keys(ways)],
+    urls: [...(proxy === undefined ? [] : [proxy.url]), ...texts.flatMap(({ urls = [] }) => urls)],
+    hosts: texts.flatMap(({ hosts = [] }) => hosts),
+    users: [proxy?.username, ...texts.flatMap(({ users = [] }) => users)],
+  };
+}

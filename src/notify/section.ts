@@ -1,0 +1,69 @@
+import {
+  choice,
+  flag,
+  idKey,
+  map,
+  optional,
+  type Parsed,
+  required,
+  section,
+  text,
+  timeZone,
+  webUrl,
+  withDefault,
+  writtenText,
+} from "../settings/values.js";
+import { secretExample } from "./service.js";
+import { serviceKeys } from "./services.js";
+
+/* To whom alarms go when nobody looks at the page. */
+
+const timeOfDay = () => writtenText("a time of day such as 22:00", /^(?:[01]\d|2[0-3]):[0-5]\d$/);
+const severity = () => choice(["info", "warning", "error"]);
+
+const quietHours = () =>
+  section({
+    from: required(timeOfDay(), "From this time of day on it is quiet.", '"22:00"'),
+    to: required(timeOfDay(), "Until this one; what is still so is then said in one message.", '"06:00"'),
+    severity: withDefault(severity(), "error", "What is at least so severe is said at any time."),
+  });
+
+const way = section({
+  severity: withDefault(severity(), "warning", "What is less severe is not said here."),
+  cleared: withDefault(flag(), true, "Also say when it is over."),
+  quiet_hours: optional(quietHours(), "When only what is severe is said.", { off: true }),
+  ...serviceKeys,
+});
+
+const proxy = () =>
+  section({
+    url: required(
+      webUrl("http://proxy.lan:3128"),
+      "The proxy, which has to know CONNECT.",
+      "http://proxy.lan:3128",
+    ),
+    username: optional(writtenText(), "Its login, where it asks for one.", "# bridge"),
+    password: optional(writtenText(), "Its password.", { ...secretExample("proxy_password"), off: true }),
+  });
+
+export const notifySection = section({
+  name: optional(
+    text(),
+    "Stands before each message, for who gets those of several bridges.",
+    "# North farm",
+  ),
+  language: withDefault(choice(["en", "zh"]), "en", "Of the messages."),
+  time_zone: optional(
+    timeZone(),
+    "Of quiet hours and of times in messages. Default: platform.time_zone.",
+    "# Asia/Shanghai",
+  ),
+  proxy: optional(proxy(), "Where messages only leave through a proxy.", { off: true }),
+  ways: withDefault(map(idKey(), way), {}, "Each under a name of yours, with one of the services.", {
+    entry: "phone",
+    each: "<way>",
+  }),
+});
+
+export type NotifySettings = Parsed<typeof notifySection>;
+export type WaySettings = NotifySettings["ways"][string];

@@ -1,0 +1,84 @@
+import { z } from "zod";
+import { expecting, named, optional, required, section, urlOf, writtenText } from "../../settings/values.js";
+import { askedMs, fieldsOf, reasonIn, sent } from "../answers.js";
+import type { Sent } from "../plan.js";
+import { post, secretExample, service } from "../service.js";
+
+const headers = () => {
+  const name = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, {
+    error: expecting("the name of a header"),
+  });
+  const value = writtenText("the text of a header", /^[ -~]{1,1000}$/);
+  return named(z.record(name, value, { error: expecting("a section of headers") }), "map of texts");
+};
+
+const hookUrl = () => {
+  const error = expecting("an address that starts with http:// or https://");
+  const pattern = /^https?:\/\/[^\s/@]+(?:\/[!-~]*)?$/;
+  return named(
+    z
+      .string({ error })
+      .regex(pattern, { error })
+      .refine((given) => urlOf(given) !== null, { error }),
+    "URL",
+  );
+};
+
+export const webhook = service({
+  key: optional(
+    section({
+      url: required(
+        hookUrl(),
+        "Gets each message as a POST of JSON; any answer from 200 to 299 is well.",
+        secretExample("webhook_url"),
+      ),
+      headers: optional(headers(), "Further headers, such as one with a token.", {
+        example: "{ Authorization: !secret webhook_token }",
+        off: true,
+        secret: true,
+      }),
+    }),
+    "Or a POST to any address.",
+    { off: true },
+  ),
+  messenger: ({ url, headers }) => ({
+    name: "webhook",
+    url,
+    private: {},
+    secrets: secretParts(url, headers),
+    request: ({ kind, severity, title, text, alarms, over, missed, at }) =>
+      post(url, { kind, severity, title, text, at, alarms, over, missed }, headers),
+    judge: judgeHook,
+  }),
+  chinese: [
+    ["the name of a header", "请求头的名称"],
+    ["the text of a header", "请求头的内容"],
+    ["a section of headers", "由请求头组成的段"],
+    ["it answers that it did not take it ({})", "它回答没有接受（{1}）"],
+  ],
+});
+
+/** Many take a message with 200 and say in JSON that they did not: `{"ok": false}`, or a robot's code. */
+function judgeHook(body: string): Sent {
+  const fields = fieldsOf(body) ?? {};
+  const { ok, success, status, errcode, code } = fields;
+  const isCode = (value: unknown): value is number => typeof value === "number" && value !== 0;
+  // Of those that only say a code it may be that of HTTP.
+  const isOdd = isCode(code) && !(code >= 200 && code < 300) && reasonIn(fields) !== null;
+  const isNo = ok === false || success === false || /^(?:error|fail(?:ed|ure)?)$/i.test(String(status));
+  if (!isNo && !isCode(errcode) && !isOdd) return sent;
+  const number = [errcode, code].find(isCode);
+  const words = [...(number === undefined ? [] : [String(number)]), reasonIn(fields) ?? "no reason given"];
+  const problem = `it answers that it did not take it (${words.join(": ")})`;
+  return { ok: false, problem, isRefused: true, retryAfterMs: askedMs(body) };
+}
+
+const shortestPart = 8;
+
+/** Of an address and of a header also a part lets a message in. */
+function secretParts(url: string, headers: Readonly<Record<string, string>> = {}): readonly string[] {
+  const { pathname, search } = new URL(url);
+  const words = [pathname + search, pathname, ...`${pathname}${search}`.split(/[/?&=]/)];
+  const values = Object.values(headers).flatMap((value) => value.split(" "));
+  return [...words, ...values].filter(({ length }) => length >= shortestPart);
+}
