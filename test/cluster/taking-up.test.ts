@@ -45,7 +45,8 @@ function cluster() {
       hash: (text) => -(text.codePointAt(text.length - 1) ?? 0),
       leaseMs,
       files,
-      openStream: () => Promise.resolve(servers.streamOf(process)),
+      reaches: () => Promise.resolve(false),
+    openStream: () => Promise.resolve(servers.streamOf(process)),
     });
     const dataDir = `/${id}`;
     const path = join(journalDirectory(dataDir), segment);
