@@ -46,7 +46,7 @@ function cluster() {
       leaseMs,
       files,
       reaches: () => Promise.resolve(false),
-    openStream: () => Promise.resolve(servers.streamOf(process)),
+      openStream: () => Promise.resolve(servers.streamOf(process)),
     });
     const dataDir = `/${id}`;
     const path = join(journalDirectory(dataDir), segment);
