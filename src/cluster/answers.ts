@@ -63,7 +63,7 @@ export class Answers {
       append: (...given) => this.of(stream.append(...given)),
       state: () => this.of(stream.state()),
       newest: (...given) => this.of(stream.newest(...given)),
-      read: stream.read,
+      read: (...given) => stream.read(...given),
       purge: (...given) => this.of(stream.purge(...given)),
     };
   }
