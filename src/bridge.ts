@@ -48,7 +48,7 @@ import { type Topics, topicsUnder } from "./mqtt/topics.js";
 import type { SharedHosts } from "./platform/shared.js";
 import { createPlatform, type PlatformClient, type PlatformOutside } from "./platform/client.js";
 import { untilAborted, abortReason, type Clock, every, type Random } from "./runtime/clock.js";
-import { type Files, FilesOfRun, textFile } from "./runtime/file-system.js";
+import { type Files, FilesOfRun, type KeepElsewhere, textFile } from "./runtime/file-system.js";
 import { type Gaps, watchGaps } from "./runtime/gaps.js";
 import type { Logger, RecentLog } from "./runtime/log.js";
 import type { ServiceManager } from "./runtime/systemd.js";
@@ -110,6 +110,8 @@ export interface BridgeOptions {
   /** Where the journal is; in the data directory where absent. */
   readonly openJournal?: typeof openJournal;
   readonly outside?: Outside;
+  /** Keeps a small file of the data directory where the next machine has it. */
+  readonly keepFile?: KeepElsewhere;
   /** Where other machines may run this bridge as well: what this one may do now. */
   readonly ownership?: Ownership;
   /** Aborts, with the error as its reason, where something outside saw this bridge fail: it ends as by an error of its own. */
@@ -153,7 +155,7 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
     options.onListening?.();
     const crashLoop = await beginLife(journal, options, live);
     const loaded = await loadOptional(options);
-    const files = new FilesOfRun(configuration.data_dir, options.outside?.files);
+    const files = new FilesOfRun(configuration.data_dir, options.outside?.files, options.keepFile);
     journal.onWrittenAgain(() => void files.writeAgain());
     const made = { journal, files, broker, crashLoop, ...loaded, gaps };
     const given = { ...options, live, ...made, signal };
@@ -320,10 +322,12 @@ function joinStatus(commanding: Joined, status: Status, page: PageService | null
   commanding.live.onReadOnlyChosen(() => inForce(commanding, status));
 }
 
-async function restoreEarlier({ commands, journal, mirror, clock, log, live }: Joined): Promise<void> {
+async function restoreEarlier(joined: Joined): Promise<void> {
+  const { commands, journal, mirror, clock, log, live, ownership } = joined;
   const { store } = mirror;
   const onUnreadable = (problem: Error) => refuseUnread(journal, log, live, problem);
-  await restoreCommands(commands, { journal, store, clock, log, onUnreadable });
+  const onUnderWay = ownership?.foundUnderWay;
+  await restoreCommands(commands, { journal, store, clock, log, onUnderWay, onUnreadable });
   // That an earlier run could not send messages says nothing of this one.
   commands.limits.alarms.set("notify_failed", bridgeItself, null);
   commands.limits.alarms.set("cluster", bridgeItself, null);
@@ -336,17 +340,21 @@ interface Link {
   readonly onEvent: (event: BridgeEvent) => void;
 }
 
+/** What no member of a cluster has dealt with the broker keeps for the next one, which ends each in a result. */
+const commandsKeptForS = 3_600;
+
 /** The link to the broker, which tells `parts` what happens on it once they are in the list. */
 function joinLink(given: Given, parts: readonly Part[]): Link {
-  const { configuration, broker, clock, gaps, random, log, sharedHosts, outside } = given;
+  const { configuration, broker, clock, gaps, random, log, sharedHosts, outside, ownership } = given;
   const { mqtt, homeassistant, weather } = configuration;
+  const keptForS = ownership === undefined ? null : commandsKeptForS;
   const topics = topicsUnder(mqtt.base_topic, mqtt.codes);
   const { enabled, status_topic: status, discovery_prefix: prefix } = homeassistant;
   const born = enabled ? [status] : [];
   const announced = enabled ? [discoveryFilter(prefix)] : [];
   // The accounts of a fleet are told apart by their files; each would hear each of the others, a million messages a minute of 1,000.
   const others = sharedHosts === undefined ? [...topics.othersSelfTest, ...born, ...announced] : born;
-  const settings = connectionSettings(mqtt, topics, broker, others, partListeners(parts));
+  const settings = connectionSettings(mqtt, topics, broker, others, partListeners(parts), keptForS);
   const heard = weatherTopics(weather);
   const connect = outside?.connect ?? ((...of) => new BrokerConnection(...of));
   const greetings = sharedHosts?.greetings.of(settings.url);
@@ -788,10 +796,17 @@ const outsideParts = (joined: Joined): readonly Part[] => [
 const clusterLookMs = 2_000;
 
 /** Tells the owner of the account what it has to know, and people when nobody confirms that it is the owner. */
-const clusterPart = (ownership: Ownership, { commands: { limits }, clock }: Joined): Part => ({
+const clusterPart = (
+  ownership: Ownership,
+  { commands: { limits }, clock, connection, mirror }: Joined,
+): Part => ({
   run: (signal) =>
     every(clusterLookMs, clock, signal, () => {
       limits.alarms.set("cluster", bridgeItself, ownership.alarm());
+      ownership.lack([
+        ...(connection.state === "online" ? [] : (["broker"] as const)),
+        ...(mirror.watch.state === "unreachable" ? (["platform"] as const) : []),
+      ]);
     }),
   onDisconnected: () => ownership.linkLost(),
 });

@@ -67,23 +67,33 @@ export async function exportJournal(
 const triesToRead = 20;
 const readAgainMs = 250;
 
+/** Null where something came or went meanwhile. */
+async function unchangedContent({ state, read }: Pick<AccountStream, "state" | "read">) {
+  const before = await state();
+  let count = 0;
+  const countEntries = async function* () {
+    for await (const entry of read(1, before.last)) {
+      count += 1;
+      yield entry;
+    }
+  };
+  const content = await contentOf(countEntries());
+  const after = await state();
+  return after.last === before.last && after.count === count ? content : null;
+}
+
 /** Of a stream that may be written to at the same time: read again until nothing came or went meanwhile. */
 export async function wholeContent(
   { state, read }: Pick<AccountStream, "state" | "read">,
   wait: (ms: number) => Promise<void> = (ms) => systemClock.wait(ms),
 ): Promise<Content> {
   for (let tries = 0; tries < triesToRead; tries += 1) {
-    const before = await state();
-    let count = 0;
-    const countEntries = async function* () {
-      for await (const entry of read(1, before.last)) {
-        count += 1;
-        yield entry;
-      }
-    };
-    const content = await contentOf(countEntries());
-    const after = await state();
-    if (after.last === before.last && after.count === count) return content;
+    const content = await unchangedContent({ state, read }).catch((error: unknown) => {
+      // Of a server that is left for another one.
+      if (tries === triesToRead - 1) throw error;
+      return null;
+    });
+    if (content !== null) return content;
     await wait(readAgainMs);
   }
   throw new CommandFailure(

@@ -2,14 +2,16 @@ import { randomBytes } from "node:crypto";
 import type { Configuration } from "../config/schema.js";
 import { journalDirectory, openJournal } from "../journal/open.js";
 import { untilAborted, type Clock } from "../runtime/clock.js";
-import type { FileSystem } from "../runtime/file-system.js";
+import type { FileSystem, KeepElsewhere } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
 import type { Registry } from "../runtime/metrics.js";
 import { Semaphore } from "../runtime/schedule.js";
 import { lossOf, lossRefusal, readCopy } from "./copy.js";
 import { ClusterFigures } from "./figures.js";
 import { leaseOf, type Instant, type Lease, type LeaseTimes, renewEveryMs } from "./lease.js";
+import type { Reach } from "./membership.js";
 import type { AccountStream, Bucket } from "./ports.js";
+import { Reaches } from "./reach.js";
 import { keepNotes, notes } from "./notes.js";
 import { importOf, importSubject } from "./stream-content.js";
 import { StreamStore } from "./stream-store.js";
@@ -30,6 +32,8 @@ interface ClusterParts {
   readonly hash: (text: string) => number;
   readonly leaseMs: number;
   readonly files: FileSystem;
+  /** Whether a host can be reached from here, by its URL. */
+  readonly reaches: (url: string) => Promise<boolean>;
   /** The journal of an account, made where there is none; rejects with ClusterRefusal where it is none of this cluster. */
   readonly openStream: (account: OwnedAccount) => Promise<AccountStream>;
 }
@@ -42,6 +46,8 @@ export interface OwnedAccount {
   readonly controlMs: number;
   /** What tells the account from others: a journal of another one is not taken up. */
   readonly identity: string;
+  /** URLs of what it needs beside NATS; where absent nothing is known of that. */
+  readonly hosts?: Readonly<Record<Reach, readonly string[]>>;
   /** A journal is to be imported, which may have been begun before. */
   readonly isToImport?: boolean;
   readonly log: Logger;
@@ -55,7 +61,11 @@ export function namedAccount(
   account = mqtt.client_id.replace(/[^A-Za-z0-9_-]+/g, "-"),
 ): Omit<OwnedAccount, "log" | "onStandby"> {
   const identity = JSON.stringify([platform.business_url, platform.realtime_url, mqtt.base_topic]);
-  return { account, dataDir, controlMs: platform.timeouts.control, identity };
+  const hosts = {
+    broker: mqtt.url === undefined ? [] : [mqtt.url],
+    platform: [platform.business_url, platform.realtime_url],
+  };
+  return { account, dataDir, controlMs: platform.timeouts.control, identity, hosts };
 }
 
 /** What runs an account while it is owned. */
@@ -63,6 +73,8 @@ export interface OwnedRun {
   readonly ownership: Ownership;
   readonly openJournal: typeof openJournal;
   readonly store: Pick<StreamStore, "files" | "keepNote" | "keepImport" | "imported">;
+  /** Keeps a small file for the next owner; rejects where the servers do not acknowledge it. */
+  readonly keepFile: KeepElsewhere;
   /** Aborts when it is to end in order. */
   readonly stop: AbortSignal;
 }
@@ -87,11 +99,16 @@ export class Cluster {
   /** When an account failed here last, by the monotonic clock. */
   readonly #failedAt = new Map<string, number>();
   readonly #figures = new Map<string, ClusterFigures>();
+  readonly #reach: Reaches;
+  /** What this member would run, or runs. */
+  readonly #owned = new Map<string, OwnedAccount>();
   /** Of the accounts that are run here. */
   readonly #held = new Map<string, Tenure>();
   readonly #reading = new Semaphore(readAtOnce);
   /** Since when the stream of an account has less than the copy here, by the monotonic clock. */
   readonly #lessSince = new Map<string, number>();
+  /** By the key of an account that this member would run: to look at it at once. */
+  readonly #claiming = new Map<string, AbortController>();
   /** Accounts whose import is waited for. */
   readonly #awaited = new Set<string>();
   #tenures = 0;
@@ -105,6 +122,20 @@ export class Cluster {
   constructor(parts: ClusterParts) {
     this.#parts = parts;
     this.#view = new ClusterView({ self: parts.id, leaseMs: parts.leaseMs, hash: parts.hash });
+    this.#reach = new Reaches({ clock: parts.clock, reaches: this.#reaches });
+  }
+
+  readonly #reaches = async (account: string, what: Reach): Promise<boolean> => {
+    const urls = this.#owned.get(account)?.hosts?.[what] ?? [];
+    const answers = await Promise.all(urls.map((url) => this.#parts.reaches(url)));
+    return answers.length > 0 && answers.every(Boolean);
+  };
+
+  /** Looks at what the owners of accounts that this member would run say that they do not reach. */
+  #lookAtOthers(): void {
+    const now = this.#parts.clock.monotonic();
+    for (const account of this.#owned.keys())
+      this.#reach.look(account, this.#held.has(account) ? new Set() : this.#view.lackedByOwner(account, now));
   }
 
   /** Who runs an account, as far as it was seen. */
@@ -138,7 +169,9 @@ export class Cluster {
     const watching = this.#watch(signal);
     let revision = 0;
     while (!signal.aborted) {
-      revision = await bucket.put(memberKey(id), memberText({ unfit: this.#unfit() })).then(
+      this.#lookAtOthers();
+      const { lacks, reaches } = this.#reach;
+      revision = await bucket.put(memberKey(id), memberText({ unfit: this.#unfit(), lacks, reaches })).then(
         (put) => {
           this.#heardAt = clock.monotonic();
           this.#unshown += 1;
@@ -160,6 +193,7 @@ export class Cluster {
     const listener: Parameters<Bucket["watch"]>[0] = (key, entry) => {
       this.#unshown = 0;
       this.#view.take(key, entry, clock.monotonic());
+      if (entry.value === null) this.#claiming.get(key)?.abort();
     };
     while (!signal.aborted) {
       this.#watching = new AbortController();
@@ -182,6 +216,7 @@ export class Cluster {
     stop: AbortSignal,
   ): Promise<void> {
     const stream = await this.#stream(account, stop);
+    this.#owned.set(account.account, account);
     while (stream !== null && !stop.aborted) {
       account.onStandby();
       const lease = await this.#claim(account, stream, stop);
@@ -220,20 +255,33 @@ export class Cluster {
         const lease = await this.#tryToClaim(owned);
         if (lease !== null) return lease;
       }
-      await clock.wait(inMs > 0 ? Math.min(inMs, againMs) : againMs, stop).catch(() => undefined);
+      const changed = this.#onceHeldOtherwise(owned.account);
+      const signal = AbortSignal.any([stop, changed]);
+      await clock.wait(inMs > 0 ? Math.min(inMs, againMs) : againMs, signal).catch(() => undefined);
     }
     return null;
   }
 
+  /** Aborts when the bucket shows something else of the account: whoever gave it up need not be waited for. */
+  #onceHeldOtherwise(account: string): AbortSignal {
+    const changed = new AbortController();
+    this.#claiming.set(ownerKey(account), changed);
+    return changed.signal;
+  }
+
   async #tryToClaim({ account, controlMs }: OwnedAccount): Promise<Lease | null> {
     const { bucket, clock } = this.#parts;
-    const isMark = this.#view.holding(account)?.holder === null;
+    const held = this.#view.holding(account);
+    const isMark = held?.holder === null;
     for (const over of this.#view.claimsOver(account, clock.monotonic())) {
       const sentAt = this.#instant();
       const revision = await bucket.claim(ownerKey(account), this.#value(), over).catch(() => null);
       const answeredAt = clock.monotonic();
       if (revision !== null)
-        return leaseOf({ revision, sentAt, answeredAt, isReleased: isMark }, this.#times(controlMs));
+        return leaseOf(
+          { revision, sentAt, answeredAt, isAlone: over !== 0 && over === held?.revision },
+          this.#times(controlMs),
+        );
     }
     // The mark may have vanished as well.
     if (isMark) this.#view.forgetMark(account);
@@ -284,7 +332,8 @@ export class Cluster {
       wait: (ms, signal) => clock.wait(ms, signal),
       fence: () => store.fence(),
       journalProblem: () => store.problem,
-      isToHandBack: () => this.#view.isToHandBack(account, clock.monotonic(), ownedSince),
+      isToGoTo: () => this.#isToGoTo(account, ownedSince),
+      onLack: (lacked) => this.#reach.lack(account, lacked),
       metrics: () => this.metrics(account),
       onChange: (what) => log.warn(changes[what]),
     });
@@ -299,8 +348,19 @@ export class Cluster {
       throw error;
     } finally {
       this.#held.delete(account);
+      this.#reach.forget(account);
     }
     log.info("this member runs the account no more");
+  }
+
+  /** Why another member is to have the account; null where none is. */
+  #isToGoTo(account: string, ownedSince: number): "handing back" | "reaching less" | null {
+    const now = this.#parts.clock.monotonic();
+    if (this.#view.isToHandBack(account, now, ownedSince)) return "handing back";
+    const lacked = this.#reach.lackedBy(account);
+    if (!this.#reach.mayGiveUp(account) || !this.#view.isReachedElsewhere(account, now, lacked)) return null;
+    this.#reach.gaveUp(account);
+    return "reaching less";
   }
 
   #store(owned: OwnedAccount, stream: AccountStream, tenure: Tenure): StreamStore {
@@ -342,6 +402,9 @@ export class Cluster {
       ownership,
       stop,
       store,
+      keepFile: async (name, text) => {
+        if (notes.includes(name)) await store.keepNote(name, Buffer.from(text));
+      },
       openJournal: async (given) => {
         const opened = await openJournal({ ...given, original });
         const noted = new AbortController();
@@ -370,12 +433,14 @@ export class Cluster {
   }
 
   #isUnfit(account: string): boolean {
+    if (this.#reach.isUnfit(account)) return true;
     const at = this.#failedAt.get(account);
     return at !== undefined && this.#parts.clock.monotonic() - at < unfitForMs;
   }
 
   #unfit(): readonly string[] {
-    return [...this.#failedAt.keys()].filter((account) => this.#isUnfit(account));
+    const all = new Set([...this.#failedAt.keys(), ...this.#reach.unfit]);
+    return [...all].filter((account) => this.#isUnfit(account));
   }
 }
 
@@ -391,6 +456,8 @@ const importAwaited =
 const changes = {
   lost: "another member has the account, or may have it: it ends here and sends nothing more",
   "handing back": "the account goes to a member that has come back",
+  "reaching less":
+    "this member does not reach the broker or the platform, and another one does: the account goes there",
   unconfirmed:
     "the NATS servers do not confirm that this member runs the account: nothing is sent until they do",
   confirmed: "the NATS servers confirm again that this member runs the account",

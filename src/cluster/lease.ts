@@ -40,7 +40,7 @@ export interface Lease {
   readonly confirmedAt: Instant;
   /** By the monotonic clock: from when on nobody else holds one any more. */
   readonly aloneFrom: number;
-  /** From when on no POST of anybody else is under way any more. */
+  /** From when on no POST of anybody else is under way any more; until then one may be where the journal says so. */
   readonly settledFrom: number;
   /** A renewal after the claim has shown that it is this member's alone, also where a server let several claim at once. */
   readonly isRenewed: boolean;
@@ -53,21 +53,24 @@ interface Claim {
   readonly sentAt: Instant;
   /** By the monotonic clock. */
   readonly answeredAt: number;
-  /** Right behind one that was given up in order, so that there is nothing to wait for. */
-  readonly isReleased: boolean;
+  /**
+   * Whoever held it before holds none any more: it was given up in order, or what was claimed over is the very renewal that this member
+   * has seen for longer than a lease. Where the key had vanished another may have had it meanwhile.
+   */
+  readonly isAlone: boolean;
 }
 
 export function leaseOf(
-  { revision, sentAt, answeredAt, isReleased }: Claim,
+  { revision, sentAt, answeredAt, isAlone }: Claim,
   { leaseMs, controlMs }: LeaseTimes,
 ): Lease {
-  const aloneFrom = isReleased ? answeredAt : answeredAt + leaseMs * driftAllowance;
-  const settledFrom = isReleased ? answeredAt : aloneFrom + controlMs;
+  const aloneFrom = isAlone ? answeredAt : answeredAt + leaseMs * driftAllowance;
+  const settledFrom = aloneFrom + controlMs;
   return { revision, confirmedAt: sentAt, aloneFrom, settledFrom, isRenewed: false, isFenced: false };
 }
 
 /** So long after a claim whatever was claimed together with it is decided, and the renewal of but one succeeds. */
-export const provenMs = 1_000;
+export const provenMs = 500;
 
 /** The key was found to have vanished: from then until it is claimed anew others may own the account. */
 export const leaseWithoutKey = (lease: Lease): Lease => ({
@@ -98,12 +101,13 @@ export const mayFence = (lease: Lease, now: Instant, times: LeaseTimes): boolean
 export const mayPost = (lease: Lease | null, now: Instant, times: LeaseTimes): boolean =>
   lease !== null && lease.isFenced && isConfirmed(lease, now, times);
 
-/** POSTs of this member that the platform may still carry out: under way, or without an answer. */
+/** POSTs of this member that the platform may still carry out, under way or without an answer, and that the journal need not know. */
 export class Posts {
   readonly #begun = new Map<symbol, number>();
 
   /** To be called as the first byte leaves; what it returns, once the platform has answered. */
-  begin(mono: number): () => void {
+  begin(mono: number, isRecorded: boolean): () => void {
+    if (isRecorded) return () => undefined;
     const post = Symbol("a POST");
     this.#begun.set(post, mono);
     return () => this.#begun.delete(post);
@@ -116,19 +120,27 @@ export class Posts {
   }
 }
 
-/** Whether the next owner has nothing to wait for, so that the account may be given up with a mark that says so. */
+/** Whether all that the next owner has to wait for is in the journal, so that the account may be given up with a mark that says so. */
 export const mayMark = (lease: Lease, posts: Posts, { mono }: Instant, times: LeaseTimes): boolean =>
-  lease.isFenced && mono >= lease.settledFrom && mono >= posts.overFrom(mono, times);
+  lease.isFenced && mono >= posts.overFrom(mono, times);
 
-/** A sentence for people, why no commands are taken; null where they are. A stop does not ask. */
-export function commandsProblem(lease: Lease | null, now: Instant, times: LeaseTimes): string | null {
+/**
+ * A sentence for people, why no commands are taken; null where they are. A stop does not ask. `isBusy`: of a target to which a POST of
+ * the owner before may be under way.
+ */
+export function commandsProblem(
+  lease: Lease | null,
+  now: Instant,
+  times: LeaseTimes,
+  isBusy: boolean,
+): string | null {
   if (lease === null) return "another member of the cluster runs this account.";
   if (!isConfirmed(lease, now, times))
     return "the NATS servers of the cluster do not confirm that this member runs the account; check them and the network.";
   if (!lease.isFenced)
     return "this member waits until no other one can run the account any more; try again in some seconds.";
   const leftMs = lease.settledFrom - now.mono;
-  return leftMs > 0
+  return isBusy && leftMs > 0
     ? `this member has just taken over, and waits ${Math.ceil(leftMs / 1_000)} s for what the one before may still have under way.`
     : null;
 }
@@ -152,17 +164,19 @@ export function withLease<Platform extends PlatformWriter>(
   platform: Platform,
   ownership: {
     readonly mayPost: () => boolean;
-    readonly postBegins: () => () => void;
-    readonly commandsProblem: () => string | null;
+    readonly postBegins: (isRecorded: boolean) => () => void;
+    readonly commandsProblem: (lane?: string) => string | null;
   },
 ): Platform {
   const write: PlatformWriter["write"] = async (code, address, value, signal, manner = {}) => {
     const judged = { isOurs: true, answered: () => undefined as unknown };
+    // What a rule sends need not wait for the journal either.
+    const isRecorded = manner.isStop !== true && manner.pace !== "first";
     const mayPost = () => {
-      const isSettled = manner.isStop === true || ownership.commandsProblem() === null;
+      const isSettled = manner.isStop === true || ownership.commandsProblem(manner.lane) === null;
       judged.isOurs = isSettled && ownership.mayPost();
       const isAllowed = judged.isOurs && manner.mayPost?.() !== false;
-      if (isAllowed) judged.answered = ownership.postBegins();
+      if (isAllowed) judged.answered = ownership.postBegins(isRecorded);
       return isAllowed;
     };
     try {
@@ -174,7 +188,8 @@ export function withLease<Platform extends PlatformWriter>(
         judged.answered();
       if (judged.isOurs || !(error instanceof PlatformError)) throw error;
       const why =
-        ownership.commandsProblem() ?? "the account was not confirmed to be this member's at that moment.";
+        ownership.commandsProblem(manner.lane) ??
+        "the account was not confirmed to be this member's at that moment.";
       throw new PlatformError(`not sent: ${why}`, error.facts, { cause: error });
     }
   };

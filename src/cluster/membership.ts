@@ -5,6 +5,11 @@ import { driftAllowance } from "./lease.js";
  * who tries first; that only one succeeds is decided by the bucket.
  */
 
+/** What an account needs beside NATS. */
+export type Reach = "broker" | "platform";
+
+export type ReachOf = ReadonlyMap<string, ReadonlySet<Reach>>;
+
 /** A member of the cluster as the others see it. */
 export interface Member {
   readonly id: string;
@@ -13,6 +18,10 @@ export interface Member {
   readonly lastSeenAt: number;
   /** Accounts that failed there lately: others go first. */
   readonly unfit: ReadonlySet<string>;
+  /** Of accounts that it runs: what it does not reach. */
+  readonly lacks: ReachOf;
+  /** Of accounts whose owner lacks something: what it found that it reaches. */
+  readonly reaches: ReachOf;
 }
 
 /** What the bucket holds about an account, as far as it was seen. */
@@ -22,10 +31,12 @@ export interface Holding {
   readonly holder: string | null;
   /** By the monotonic clock of who looks. */
   readonly seenAt: number;
+  /** Who gave it up, where that was seen: others go first. */
+  readonly left?: string | null;
 }
 
 /** Behind the time of a lease: until the service has noticed its end. */
-const noticeMs = 500;
+const noticeMs = 200;
 /** Each place further back in the order waits so much longer. */
 const perRankMs = 2_000;
 /** Where an account failed it is tried again only when no other member took it. */
@@ -68,13 +79,18 @@ export function claimInMs(looking: Looking, holding: Holding | null, isUnfit: bo
   const { self, now, since, leaseMs } = looking;
   const isHeld = holding !== null && holding.holder !== null;
   const freeAt = isHeld ? holding.seenAt + silentFor(leaseMs) : (holding?.seenAt ?? since);
-  const turnAt = freeAt + rank(looking).indexOf(self) * perRankMs + (isUnfit ? unfitMs : 0);
+  // Whoever had it is gone by then, or gave it up.
+  const before = holding?.holder ?? holding?.left ?? null;
+  const others = [...looking.members].filter(({ id }) => id !== before);
+  const turnAt =
+    freeAt + rank({ ...looking, members: others }).indexOf(self) * perRankMs + (isUnfit ? unfitMs : 0);
   return Math.max(0, turnAt - now);
 }
 
 /**
  * The revisions over which to claim the account, one after the other; 0 where nothing may stand there. What has not changed for longer
- * than a lease is nobody's any more, also where the clock of the servers keeps it: then it was set back.
+ * than a lease is nobody's any more, also where the clock of the servers keeps it: then it was set back. It comes first: who claims over
+ * what it has seen knows that nobody had the account since.
  */
 export function claimsOver(
   { now, leaseMs }: Pick<Looking, "now" | "leaseMs">,
@@ -82,7 +98,7 @@ export function claimsOver(
 ): readonly number[] {
   if (holding === null) return [0];
   if (holding.holder === null) return [holding.revision];
-  return now - holding.seenAt < silentFor(leaseMs) ? [0] : [0, holding.revision];
+  return now - holding.seenAt < silentFor(leaseMs) ? [0] : [holding.revision, 0];
 }
 
 /** Whether the account is to be handed to a member that ranks before this one, and has been there for a while. */
@@ -92,4 +108,22 @@ export function isToHandBack(looking: Looking, ownedSince: number): boolean {
   const [best = self] = rank(looking);
   const member = [...members].find(({ id }) => id === best);
   return best !== self && member !== undefined && now - member.firstSeenAt >= settledMs;
+}
+
+/** What another member that is there, and runs the account, says that it does not reach. */
+export const lackedByOwner = (looking: Looking, owner: string | null): ReadonlySet<Reach> =>
+  [...looking.members].find((one) => one.id === owner && isThere(one, looking))?.lacks.get(looking.account) ??
+  new Set();
+
+/** Whether a member that could run the account reaches all that this one does not. */
+export function isReachedElsewhere(looking: Looking, lacks: ReadonlySet<Reach>): boolean {
+  const { account, self, members } = looking;
+  return (
+    lacks.size > 0 &&
+    [...members].some(({ id, unfit, reaches, ...seen }) => {
+      const reached = reaches.get(account) ?? new Set();
+      const isOther = id !== self && !unfit.has(account) && isThere({ id, unfit, reaches, ...seen }, looking);
+      return isOther && [...lacks].every((one) => reached.has(one));
+    })
+  );
 }

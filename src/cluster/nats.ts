@@ -30,6 +30,7 @@ import type { Configuration } from "../config/schema.js";
 import type { Clock } from "../runtime/clock.js";
 import { Names } from "../runtime/names.js";
 import type { Logger } from "../runtime/log.js";
+import { Answers } from "./answers.js";
 import { ClusterRefusal, type OwnedAccount } from "./cluster.js";
 import { bucketLimits } from "./lease.js";
 import type { AccountStream, Bucket, StreamEntry } from "./ports.js";
@@ -180,18 +181,30 @@ async function tellOf(link: NatsConnection, log: Logger): Promise<void> {
 async function linkOver(
   link: NatsConnection,
   settings: ClusterSettings,
-  { leaseMs, clock }: LinkPorts,
+  { leaseMs, clock, log }: LinkPorts,
 ): Promise<NatsLink> {
   const client = jetstream(link, { timeout: answerMs });
   const manager = await jetstreamManager(link, { timeout: answerMs });
   const places = await jetstreamManager(link, { timeout: placeMs, checkAPI: false });
   const streams: JetStream = { client, manager, places, clock };
   const kv = await openBucket(client, settings, leaseMs);
+  const answers = new Answers({
+    clock,
+    onMute: () => {
+      log.warn({ server: link.getServer() }, "the NATS server answers nothing; going to another one");
+      void link.reconnect().catch(() => undefined);
+    },
+  });
+  const streamFor = async (account: NamedStream, isMade: boolean) =>
+    answers.stream(await answers.of(openStream(streams, settings, account, isMade)));
   return {
-    bucket: bucketOver(kv, clock),
-    openStream: (account) => openStream(streams, settings, account),
-    findStream: (account) => openStream(streams, settings, account, false),
-    close: () => link.close(),
+    bucket: answers.bucket(bucketOver(kv, clock)),
+    openStream: (account) => streamFor(account, true),
+    findStream: (account) => streamFor(account, false),
+    close: () => {
+      answers.close();
+      return link.close();
+    },
   };
 }
 
@@ -324,7 +337,7 @@ async function openStream(
   streams: JetStream,
   settings: ClusterSettings,
   { account, identity }: NamedStream,
-  isMade = true,
+  isMade: boolean,
 ): Promise<AccountStream> {
   const { name, replicas } = settings;
   const { manager } = streams;

@@ -114,6 +114,8 @@ export class StreamStore {
   #lengths: Map<string, number> = new Map();
   /** What was done to a file here other than appending to it, and is not known to have been done there. */
   readonly #rewrites = new Set<symbol>();
+  /** Small files as the stream has them. */
+  readonly #notes = new Map<string, Buffer>();
   /** The newest entry of which it is written down that the files here have it. */
   #copiedUpTo = 0;
   /** The files were made anew so often; those opened before are not written to any more. */
@@ -168,10 +170,18 @@ export class StreamStore {
     else await this.#append(fenceSubject, "", Buffer.from(this.#ports.about()));
   }
 
-  /** Keeps a small file as it is now, or as gone with null; not waited for by anything. */
+  /** Keeps a small file as it is now, or as gone with null; resolves once the stream has it. */
   async keepNote(name: string, content: Uint8Array | null): Promise<void> {
-    if (content === null) await this.#drop(noteSubject(name));
-    else await this.#replace(noteSubject(name), content);
+    if (content === null) {
+      this.#notes.delete(name);
+      await this.#drop(noteSubject(name));
+      return;
+    }
+    const text = Buffer.from(content);
+    if (this.#notes.get(name)?.equals(text) === true) return;
+    this.#notes.delete(name);
+    await this.#replace(noteSubject(name), content);
+    this.#notes.set(name, text);
   }
 
   /** Says there how far an import is. */

@@ -17,6 +17,7 @@ import {
   leaseWithoutKey,
 } from "./lease.js";
 import type { Registry } from "../runtime/metrics.js";
+import type { Reach } from "./membership.js";
 import type { Bucket } from "./ports.js";
 
 /** What of a time of owning the bridge of the account asks. */
@@ -25,16 +26,22 @@ export interface Ownership {
   readonly member: string;
   /** Whether a POST may leave at this moment. */
   readonly mayPost: () => boolean;
-  /** To be called as the first byte of a POST leaves; what it returns, once the platform has answered. */
-  readonly postBegins: () => () => void;
-  /** A sentence, why no commands are taken; null where they are. */
-  readonly commandsProblem: () => string | null;
+  /**
+   * To be called as the first byte of a POST leaves, with whether the journal has it; what it returns, once the platform has answered.
+   */
+  readonly postBegins: (isRecorded: boolean) => () => void;
+  /** A sentence, why no commands are taken, of that target or of any; null where they are. */
+  readonly commandsProblem: (lane?: string) => string | null;
+  /** The journal was read: to these targets alone a POST of the owner before may be under way. */
+  readonly foundUnderWay: (lanes: ReadonlySet<string>) => void;
   /** A sentence while nobody confirms that the account is run here; null otherwise. */
   readonly alarm: () => string | null;
   /** Ms since the lease was confirmed. */
   readonly leaseAgeMs: () => number;
   /** Aborts when links are to end at once, and not to be made again: another member has the account. */
   readonly cut: AbortSignal;
+  /** What the account does not reach now. */
+  readonly lack: (lacked: readonly Reach[]) => void;
   /** The link to the broker is lost. Without a lease it may be another member that is connected now. */
   readonly linkLost: () => void;
   readonly metrics: () => Registry;
@@ -52,13 +59,16 @@ interface TenurePorts {
   readonly fence: () => Promise<void>;
   /** A sentence where the journal is not what it was; null otherwise. */
   readonly journalProblem: () => string | null;
-  /** Whether another member is to have the account. */
-  readonly isToHandBack: () => boolean;
+  /** Why another member is to have the account; null where none is. */
+  readonly isToGoTo: () => "handing back" | "reaching less" | null;
+  readonly onLack: (lacked: readonly Reach[]) => void;
   readonly metrics: () => Registry;
-  readonly onChange: (what: "lost" | "handing back" | "unconfirmed" | "confirmed") => void;
+  readonly onChange: (what: "lost" | "handing back" | "reaching less" | "unconfirmed" | "confirmed") => void;
 }
 
 const retryMs = 500;
+/** Before the bridge runs each look is at what is known here already. */
+const fenceAgainMs = 50;
 
 /** The time from the claim of an account to its end: keeps the lease, and says what may be done under it. */
 export class Tenure {
@@ -72,6 +82,8 @@ export class Tenure {
   #isRunning = false;
   #isLost = false;
   #isFencing = false;
+  /** Null where it is not known, so that it may be any. */
+  #underWay: ReadonlySet<string> | null = null;
   #wasConfirmed = true;
   readonly ownership: Ownership;
 
@@ -82,19 +94,29 @@ export class Tenure {
     this.ownership = {
       member: ports.member,
       mayPost: () => !this.#isLost && mayPost(this.#lease, instant(), times),
-      postBegins: () => this.#posts.begin(instant().mono),
-      commandsProblem: () => commandsProblem(this.#isLost ? null : this.#lease, instant(), times),
+      postBegins: (isRecorded) => this.#posts.begin(instant().mono, isRecorded),
+      commandsProblem: (lane) =>
+        commandsProblem(this.#isLost ? null : this.#lease, instant(), times, this.#isBusy(lane)),
+      foundUnderWay: (lanes) => {
+        this.#underWay = lanes;
+      },
       alarm: () =>
         isConfirmed(this.#lease, instant(), times)
           ? ports.journalProblem()
-          : commandsProblem(this.#lease, instant(), times),
+          : commandsProblem(this.#lease, instant(), times, false),
       leaseAgeMs: () => ageMs(this.#lease.confirmedAt, instant()),
       cut: this.#cut.signal,
+      lack: ports.onLack,
       linkLost: () => {
         if (!isConfirmed(this.#lease, instant(), times)) this.onLost();
       },
       metrics: ports.metrics,
     };
+  }
+
+  #isBusy(lane: string | undefined): boolean {
+    if (this.#underWay === null) return true;
+    return lane !== undefined && this.#underWay.has(lane);
   }
 
   get isLost(): boolean {
@@ -143,7 +165,7 @@ export class Tenure {
     const { wait } = this.#ports;
     while (!this.#stop.signal.aborted) {
       if (await this.#fence()) break;
-      await wait(retryMs, this.#stop.signal).catch(() => undefined);
+      await wait(fenceAgainMs, this.#stop.signal).catch(() => undefined);
     }
     return !this.#stop.signal.aborted;
   }
@@ -181,12 +203,14 @@ export class Tenure {
       if (!this.#isRunning || this.#stop.signal.aborted) continue;
       // Not waited for: the lease has to be renewed meanwhile.
       if (!this.#lease.isFenced) void this.#fence();
-      if (isRenewed && this.#mayMark() && this.#ports.isToHandBack()) this.#handBack();
+      if (isRenewed && this.#mayMark()) this.#goToOther();
     }
   }
 
-  #handBack(): void {
-    this.#ports.onChange("handing back");
+  #goToOther(): void {
+    const why = this.#ports.isToGoTo();
+    if (why === null) return;
+    this.#ports.onChange(why);
     this.#stop.abort();
   }
 
@@ -243,7 +267,7 @@ export class Tenure {
   #ownAnew(revision: number, sentAt: Instant): void {
     const { instant, times } = this.#ports;
     const answeredAt = instant().mono;
-    const anew = leaseOf({ revision, sentAt, answeredAt, isReleased: false }, times);
+    const anew = leaseOf({ revision, sentAt, answeredAt, isAlone: false }, times);
     // While it runs, the next fence tells whether anybody else did anything meanwhile.
     const settledFrom = this.#isRunning
       ? Math.max(this.#lease.settledFrom, anew.aloneFrom)

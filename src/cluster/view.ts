@@ -3,9 +3,13 @@ import {
   claimsOver,
   countOf,
   type Holding,
+  isReachedElsewhere,
   isToHandBack,
+  lackedByOwner,
   type Looking,
   type Member,
+  type Reach,
+  type ReachOf,
 } from "./membership.js";
 import type { BucketEntry } from "./ports.js";
 
@@ -20,10 +24,21 @@ interface OwnerValue {
 
 interface MemberValue {
   readonly unfit: readonly string[];
+  readonly lacks: ReachOf;
+  readonly reaches: ReachOf;
 }
 
 export const ownerText = (value: OwnerValue): string => JSON.stringify(value);
-export const memberText = (value: MemberValue): string => JSON.stringify(value);
+/** What there is nothing of is left out: most have nothing to say of what they reach. */
+export const memberText = ({ unfit, lacks, reaches }: MemberValue): string =>
+  JSON.stringify({
+    unfit,
+    ...(lacks.size > 0 && { lacks: reachRecord(lacks) }),
+    ...(reaches.size > 0 && { reaches: reachRecord(reaches) }),
+  });
+
+const reachRecord = (of: ReachOf) =>
+  Object.fromEntries([...of].map(([account, reached]) => [account, [...reached]]));
 
 /** Null for what no member wrote. */
 function readOwner(text: string): OwnerValue | null {
@@ -38,6 +53,19 @@ export const ownerOf = (text: string): string | null => readOwner(text)?.member 
 function readUnfit(text: string): readonly string[] {
   const { unfit } = parse(text) as Partial<MemberValue>;
   return Array.isArray(unfit) ? unfit.filter((one) => typeof one === "string") : [];
+}
+
+function readReach(text: string, key: "lacks" | "reaches"): ReachOf {
+  const { [key]: value } = parse(text) as Partial<Record<typeof key, unknown>>;
+  const record: Readonly<Record<string, unknown>> =
+    typeof value === "object" && value !== null ? { ...value } : {};
+  const isReach = (one: unknown): one is Reach => one === "broker" || one === "platform";
+  return new Map(
+    Object.entries(record).map(([account, list]) => [
+      account,
+      new Set(Array.isArray(list) ? list.filter(isReach) : []),
+    ]),
+  );
 }
 
 function parse(text: string): object {
@@ -93,14 +121,16 @@ export class ClusterView {
     // What is told again after a reconnect is not news.
     if (known?.revision === revision) return;
     const holder = value === null ? null : (readOwner(value)?.member ?? "");
-    this.#holdings.set(account, { revision, holder, seenAt: now });
+    const left = holder === null ? (known?.holder ?? null) : null;
+    this.#holdings.set(account, { revision, holder, seenAt: now, left });
   }
 
   #onMember(id: string, value: string, now: number): void {
     const known = this.#members.get(id);
     const isBack = known === undefined || now - known.lastSeenAt > 2 * this.#settings.leaseMs;
     const firstSeenAt = isBack ? now : known.firstSeenAt;
-    this.#members.set(id, { id, firstSeenAt, lastSeenAt: now, unfit: new Set(readUnfit(value)) });
+    const reach = { lacks: readReach(value, "lacks"), reaches: readReach(value, "reaches") };
+    this.#members.set(id, { id, firstSeenAt, lastSeenAt: now, unfit: new Set(readUnfit(value)), ...reach });
   }
 
   holding(account: string): Holding | null {
@@ -122,6 +152,15 @@ export class ClusterView {
 
   isToHandBack(account: string, now: number, ownedSince: number): boolean {
     return isToHandBack(this.#looking(account, now), ownedSince);
+  }
+
+  /** What the owner of the account says that it does not reach. */
+  lackedByOwner(account: string, now: number): ReadonlySet<Reach> {
+    return lackedByOwner(this.#looking(account, now), this.holding(account)?.holder ?? null);
+  }
+
+  isReachedElsewhere(account: string, now: number, lacks: ReadonlySet<Reach>): boolean {
+    return isReachedElsewhere(this.#looking(account, now), lacks);
   }
 
   #looking(account: string, now: number): Looking {

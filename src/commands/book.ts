@@ -149,6 +149,8 @@ export interface Awaited {
 /** A result, from its command's end until everybody was told and the journal has it. */
 export interface PendingResult {
   readonly about: ResultAddressee;
+  /** That ends with it; null where none was taken, or by an earlier run. */
+  readonly command: Command | null;
   readonly result: CommandResult;
   /** The one of a refused request is told whatever the journal does, and not written again. */
   readonly isRefusal: boolean;
@@ -454,6 +456,8 @@ export interface Turn {
 export type StepAnswer = Readonly<
   | { type: "taken"; id: string }
   | { type: "refused"; id: string }
+  /** It was given before, and has or gets its one result. */
+  | { type: "known"; id: string }
   | { type: "may_leave" }
   | { type: "withheld" }
 >;

@@ -6,7 +6,7 @@ import type { Wanted } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { PlatformReader, PlatformWriter } from "../greenhouse/ports.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
-import type { About, Durable, RecordBody } from "../journal/records.js";
+import type { About, CommandTaken, Durable, RecordBody } from "../journal/records.js";
 import type { Term } from "../limits/rules/entry.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Gaps } from "../runtime/gaps.js";
@@ -42,6 +42,8 @@ export interface CommandRequest extends CommandSource, Omit<Addressed, "code"> {
   readonly expiryMs: number | null;
   /** How old it may be already, ms, where the process stood still before it was read. */
   readonly ageMs?: number | undefined;
+  /** The broker kept it, and may have given it before to whoever ran the account then. */
+  readonly isKept?: boolean;
   /** Epoch ms at which its sender made it, where that does not stand in the payload. */
   readonly at?: number | null;
   /** Why its edge could not read a command out of what came. */
@@ -129,9 +131,11 @@ export interface CommanderPorts {
   readonly platform: CommandPlatform;
   readonly store: GreenhouseStore;
   readonly journal: CommandJournal;
-  /** Why no commands are taken here, of a member of a cluster; null where they are. */
-  readonly notTaking?: (() => string | null) | undefined;
+  /** Why no commands are taken here for a target, by its key in the journal, of a member of a cluster; null where they are. */
+  readonly notTaking?: ((lane: string) => string | null) | undefined;
   readonly output: CommandOutput;
+  /** Told once it is kept that a command was taken; where absent nothing waits for that. */
+  readonly onRecorded?: ((command: CommandTaken) => void) | undefined;
   readonly clock: Clock;
   /** Whether the process stood still; nothing is known of that where absent. */
   readonly gaps?: Pick<Gaps, "newest"> | undefined;

@@ -6,9 +6,10 @@ import type { LimitContext } from "../limits/rules/guards.js";
 import { clockAgrees } from "../runtime/clock.js";
 import { at, entries } from "../runtime/table.js";
 import { type Pace, PlatformError, type RawValue } from "../greenhouse/ports.js";
-import type { RecordBody } from "../journal/records.js";
+import { aboutKey, type RecordBody } from "../journal/records.js";
 import type { ReadBacks } from "../sync/push-mirror.js";
 import {
+  aboutOf,
   type AddressRead,
   type Asker,
   type Book,
@@ -31,6 +32,14 @@ import { awaiting, heldBackIn, nextWakeAt, openIn, print, step, writingIn } from
 type JournalAnswer =
   | { readonly sequence: number }
   | { readonly sequence: null; readonly problem: string; readonly isOpen: boolean };
+
+interface Submitted {
+  /** That it goes by. */
+  readonly id: string;
+  readonly isTaken: boolean;
+  /** It was given before: nothing is told of it here. */
+  readonly isKnown?: true;
+}
 
 type PlatformQuestion = EffectOf<"check" | "read" | "post" | "renew">;
 
@@ -112,7 +121,7 @@ export class Commander implements ReadBacks {
   }
 
   /** Takes a request or answers it with a refusal; never throws. Tells whether it was taken, and the id it goes by. */
-  submit(request: CommandRequest): { readonly id: string; readonly isTaken: boolean } {
+  submit(request: CommandRequest): Submitted {
     const { store, journal, clockSkewMs, newId } = this.#ports;
     const controller = store.byId(request.controllerId);
     const rules = this.#ports.rules();
@@ -125,13 +134,17 @@ export class Commander implements ReadBacks {
         rules,
         id,
         journal: journal.state(),
-        notTaking: this.#ports.notTaking?.() ?? null,
+        notTaking: this.#ports.notTaking?.(aboutKey(aboutOf({ ...request, code }))) ?? null,
         clockTrusted: clockAgrees(clockSkewMs()) === true,
         code,
         target: targetOf(controller, request, rules),
       },
     });
-    return { id: answer !== null && "id" in answer ? answer.id : id, isTaken: answer?.type === "taken" };
+    const submitted = {
+      id: answer !== null && "id" in answer ? answer.id : id,
+      isTaken: answer?.type === "taken",
+    };
+    return answer?.type === "known" ? { ...submitted, isKnown: true } : submitted;
   }
 
   /** Takes nothing new; what was sent stays open in the journal for the next start. */
@@ -270,12 +283,19 @@ export class Commander implements ReadBacks {
   }
 
   #note({ key, record, durable, quiet }: EffectOf<"note">): void {
-    this.#ports.journal.append(record, { durable }).catch((error: unknown) => {
-      this.#onFailure(key, record);
-      if (quiet) return;
-      const said = "the journal could not take a record of a command under way";
-      this.#ports.log.error({ reason: reasonOf(error) }, said);
-    });
+    const { journal, log, onRecorded } = this.#ports;
+    const isAwaited = onRecorded !== undefined && record.type === "command_taken";
+    journal.append(record, { durable: durable || isAwaited }).then(
+      () => {
+        if (isAwaited) onRecorded(record);
+      },
+      (error: unknown) => {
+        this.#onFailure(key, record);
+        if (quiet) return;
+        const said = "the journal could not take a record of a command under way";
+        log.error({ reason: reasonOf(error) }, said);
+      },
+    );
   }
 
   async #journal({ key, token, record, unlessOpen, durable }: EffectOf<"journal">): Promise<void> {
@@ -338,7 +358,8 @@ export class Commander implements ReadBacks {
     // What a connection that stands at once asks the book is not asked within the input that asked for it.
     await Promise.resolve();
     try {
-      const manner = { pace: paceOf(command), isStop: wanted.type === "stop", mayPost };
+      const lane = aboutKey(aboutOf(command));
+      const manner = { pace: paceOf(command), isStop: wanted.type === "stop", lane, mayPost };
       const answer = await platform.write(code, step.address, step.value, given.signal, manner);
       return { type: "answered", answer: { type: "accepted", answer }, before } as const;
     } catch (error) {

@@ -14,6 +14,8 @@ interface EarlierPhasesPorts {
     topicOf(about: PhaseTarget): string;
     endedBefore(about: PhaseTarget, command: CommandFacts): void;
   };
+  /** Told what is shown on its way, in this phase, and no record is of; it is only shown to have ended where absent. */
+  readonly onUnrecorded?: ((about: PhaseTarget, command: CommandFacts, phase: unknown) => void) | undefined;
 }
 
 interface Ends {
@@ -37,6 +39,11 @@ export class EarlierPhases {
     this.#ports = ports;
   }
 
+  /** Whether what the broker shows was not looked at yet. */
+  get isLooking(): boolean {
+    return this.#shown !== null;
+  }
+
   onEnd(about: PhaseTarget, command: CommandFacts): void {
     const topic = this.#ports.phases.topicOf(about);
     this.#ends.set(topic, { about, told: [...(this.#ends.get(topic)?.told ?? []), command] });
@@ -52,11 +59,14 @@ export class EarlierPhases {
     const shown = this.#shown;
     if (shown === null) return;
     this.#shown = null;
-    const { base, phases } = this.#ports;
+    const { base, phases, onUnrecorded } = this.#ports;
     for (const topic of new Set([...this.#ends.keys(), ...shown.keys()])) {
       const { about, told } = this.#ends.get(topic) ?? { about: targetOfTopic(topic, base), told: [] };
-      const news = newsFor(told, read(shown.get(topic)));
-      if (news !== null && about !== null) phases.endedBefore(about, news);
+      const seen = read(shown.get(topic));
+      const news = newsFor(told, seen);
+      if (news === null || about === null) continue;
+      phases.endedBefore(about, news);
+      if (seen !== null && isUnrecorded(told, seen)) onUnrecorded?.(about, news, seen.phase);
     }
     this.#ends.clear();
   }
@@ -93,6 +103,10 @@ function newsFor(told: readonly CommandFacts[], seen: Seen | null): CommandFacts
   // Of one that no record is of, only what the topic says is known, and that it is not on its way any more.
   return own ?? toldBy(seen) ?? newest;
 }
+
+/** What stands there is on its way, and the journal knows of no such command. */
+const isUnrecorded = (told: readonly CommandFacts[], seen: Seen): boolean =>
+  seen.phase !== "done" && toldBy(seen) !== null && !told.some(({ id }) => id === seen.id);
 
 /** An id may have been used for several commands. */
 const isOf = (one: CommandFacts, { received_at: at }: Seen) => at === undefined || at === one.received_at;

@@ -66,6 +66,22 @@ export const closing: Refusal = {
 
 export const shuttingDown = (): Ending => refused(closing.reason, closing.message);
 
+/** Of a command that an earlier owner of the account showed in this phase, and of which its journal knows nothing. */
+export function unrecorded(phase: unknown, word: string | null): Ending {
+  const mayBeSent = (phase !== "waiting" && phase !== "checking") || word === "stop";
+  return mayBeSent
+    ? {
+        outcome: "unknown",
+        reason: null,
+        message:
+          "The member of the cluster that took the command was gone before the journal could tell whether it was sent. Check the actuator.",
+      }
+    : refused(
+        "journal_unavailable",
+        "The member of the cluster that took the command was gone before the journal had it. Nothing was sent; send it again if it is still wanted.",
+      );
+}
+
 export const dryStop = (): Ending => ({
   outcome: "dry_run",
   reason: null,

@@ -18,6 +18,7 @@ import {
   wholeAbout,
 } from "../journal/records.js";
 import { JournalUnreadable } from "../journal/segments.js";
+import { lanesUnderWay, overMs } from "../journal/under-way.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { GreenhouseStore } from "../sync/store.js";
@@ -123,6 +124,8 @@ function endingOf({ taken, sent }: OpenCommand): Ending {
 const ownIdsMs = 12 * 3_600_000;
 const undeliveredMs = 24 * 3_600_000;
 const mostUndelivered = 1_000;
+const postRecords = new Set(["phase", "step_sent", "step_answered", "result"] as const);
+const mostPostRecords = 5_000;
 
 /**
  * Takes up what earlier runs left in the journal: open commands, unread POSTs, problems, ids seen, results not delivered,
@@ -137,6 +140,7 @@ export async function restoreCommands(commands: CommandService, past: Past): Pro
   if (records === null || journal.readProblem !== null) commands.leaveDeliveryMarks();
   if (records !== null) {
     rememberIds(commander, records.recent, clock.now());
+    for (const { about, id } of records.recent) commands.isRecorded(targetIn(about), id);
     for (const one of undeliveredResults(records.told, mostUndelivered)) commands.restoreResult(one);
   }
   const history = journal.history();
@@ -160,6 +164,8 @@ interface Past {
   readonly store: GreenhouseStore;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Told to which targets a POST of an earlier owner may be under way. */
+  readonly onUnderWay?: ((lanes: ReadonlySet<string>) => void) | undefined;
   /** A file of the journal cannot be read, which was not known until now. */
   readonly onUnreadable: (problem: JournalUnreadable) => void;
 }
@@ -171,12 +177,16 @@ interface Records {
 }
 
 /** Null where a file cannot be read: this run then mirrors only. */
-async function readPast({ journal, clock, onUnreadable }: Past): Promise<Records | null> {
+async function readPast({ journal, clock, onUnreadable, onUnderWay }: Past): Promise<Records | null> {
   const { directory, files } = journal;
   const now = clock.now();
   const types = new Set(["result", "refusal", "delivered"] as const);
   const tellable = { types, sinceMs: now - undeliveredMs, limit: 2 * mostUndelivered };
   try {
+    if (onUnderWay !== undefined) {
+      const posts = { types: postRecords, sinceMs: journal.newestAt - overMs, limit: mostPostRecords };
+      onUnderWay(lanesUnderWay(await newestRecords(directory, posts, files)));
+    }
     return {
       recent: await readRecentCommands(directory, now - ownIdsMs, files),
       told: await newestRecords(directory, tellable, files),

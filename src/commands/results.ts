@@ -82,20 +82,20 @@ export function endCommand(turn: Turn, command: Command, ending: Ending): void {
   const result = resultOf(askedBy(command), ending, command.settings, took);
   problemEnded(turn, command, result);
   turn.lane.awaited = awaitedAfter(turn.lane, command, result, now);
-  turn.effects.push({ type: "phase", command, phase: "done", result });
   limitsWith(turn, command, afterEnd, result);
   if (command.isOfFlood && ending.waited) {
     endUncounted(turn, command, result);
     return;
   }
   const isUrgent = command.wanted.type === "stop" && !command.isRecovered;
-  conclude(turn, command, result, isUrgent);
+  conclude(turn, command, result, { command, isUrgent });
 }
 
 /** A stop that was one of very many and whose turn never came: in the journal it is one more of a count. */
 function endUncounted(turn: Turn, command: Command, result: CommandResult): void {
   remember(turn, command, result);
   isOnlyCounted(turn, aboutOf(command), result, true);
+  turn.effects.push({ type: "phase", command, phase: "done", result });
   turn.effects.push({ type: "result", result, about: command, sequence: null });
 }
 
@@ -105,7 +105,7 @@ export function abandon(turn: Turn, { about, asked, ownId, ending }: Abandoned):
   const result = resultOf(asked, ending, null, { at, tookMs: at - Date.parse(asked.received_at) });
   problemEnded(turn, about, result);
   if (ownId) endedBefore(turn, about, result, 0);
-  conclude(turn, { ...about, controllerId: asked.controller, response: null }, result, false);
+  conclude(turn, { ...about, controllerId: asked.controller, response: null }, result);
 }
 
 /** A result of an earlier run by which a repeated id is still recognised. */
@@ -122,11 +122,17 @@ export function endedBefore(turn: Turn, about: Target, result: CommandResult, ag
   turn.book.ids = withId(turn.book.ids, laneKey(about), taken, turn.now.mono);
 }
 
-function conclude(turn: Turn, about: PendingResult["about"], result: CommandResult, isUrgent: boolean): void {
+function conclude(
+  turn: Turn,
+  about: PendingResult["about"],
+  result: CommandResult,
+  { command = null, isUrgent = false }: Partial<Pick<PendingResult, "command" | "isUrgent">> = {},
+): void {
   turn.effects.push({ type: "ended", result });
   const { code, controllerId, target, targetId, response } = about;
   const addressee = { code, controllerId, target, targetId, response };
-  write(turn, { about: addressee, result, isUrgent, isRefusal: false, isTold: false, isWriting: true });
+  const outcome = { about: addressee, command, result, isUrgent, isRefusal: false };
+  write(turn, { ...outcome, isTold: false, isWriting: true });
 }
 
 function write(turn: Turn, outcome: PendingResult): void {
@@ -192,10 +198,12 @@ export function flush(turn: Turn, now: number): void {
 
 function publishResult(
   turn: Turn,
-  { about, result, isRefusal }: PendingResult,
+  { about, command, result, isRefusal }: PendingResult,
   sequence: number | null,
 ): void {
   if (!isRefusal) remember(turn, about, result);
+  // Nobody is shown that it is done before what it came to.
+  if (command !== null) turn.effects.push({ type: "phase", command, phase: "done", result });
   turn.effects.push({ type: "result", result, about, sequence });
   const alert = alertFor(result, turn.now.at);
   if (alert) turn.effects.push({ type: "event", event: alert });
@@ -233,7 +241,8 @@ export function refuse(turn: Turn, arrived: Arrived, why: NotTaken): CommandResu
   const result = refusalResult(arrived, why, turn.now);
   const about = { ...request, code };
   const counted = "reason" in target ? unknownTargets : aboutOf(about);
-  const outcome = { about, result, isRefusal: true, isUrgent: true, isTold: false, isWriting: true };
+  const how = { command: null, isRefusal: true, isUrgent: true, isTold: false, isWriting: true };
+  const outcome = { about, result, ...how };
   if (isOnlyCounted(turn, counted, result)) publishResult(turn, outcome, null);
   else {
     turn.effects.push({ type: "ended", result });

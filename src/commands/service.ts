@@ -6,6 +6,7 @@ import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/recent.js";
+import type { CommandTaken } from "../journal/records.js";
 import { sendable } from "../mqtt/connection/publish.js";
 import { LimitService, type OverdueNow } from "../limits/service.js";
 import type { FloodListener, IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
@@ -21,9 +22,9 @@ import type {
   ResultAddressee,
   Target,
 } from "./command.js";
-import { aboutOf } from "./book.js";
+import { aboutOf, laneKey } from "./book.js";
 import { Commander, type Recorded } from "./commander.js";
-import { askedBy } from "./endings.js";
+import { askedBy, unrecorded } from "./endings.js";
 import { readOnlyBy } from "./lane-limits.js";
 import { readPayload } from "./payload.js";
 import { type CommandFacts, EarlierPhases, type PhaseTarget } from "./earlier-phases.js";
@@ -32,6 +33,8 @@ import { type CommandFacts, EarlierPhases, type PhaseTarget } from "./earlier-ph
 const unknownTargets = "commands to targets that do not exist";
 const marksEveryMs = 5_000;
 const mostUnanswerable = 100;
+/** So far back the journal is asked which commands there were. */
+const recordedForMs = 12 * 3_600_000;
 
 export interface CommandServiceParts extends Omit<CommanderPorts, "output" | "newId" | "limits">, Recorded {
   readonly journal: Journal;
@@ -80,6 +83,9 @@ export class CommandService {
   readonly incoming: { onMessage(message: IncomingMessage): boolean; readonly flood: FloodListener };
   readonly #parts: CommandServiceParts;
   readonly #listeners: CommandListener[] = [];
+  readonly #receipts = new Receipts();
+  /** Commands of which the journal knows, until the broker has shown what it held. */
+  readonly #recorded = new Set<string>();
   readonly #marks = new DeliveryMarks();
   /** Topics whose retained command was answered on this connection. */
   readonly #retainedAnswered = new Set<string>();
@@ -98,7 +104,11 @@ export class CommandService {
       store,
       clock,
     });
-    this.earlier = new EarlierPhases({ base: topics.base, phases: this.phases });
+    this.earlier = new EarlierPhases({
+      base: topics.base,
+      phases: this.phases,
+      onUnrecorded: parts.isOfCluster === true ? this.#onUnrecorded : undefined,
+    });
     this.limits = new LimitService({
       ...parts,
       run: randomUUID(),
@@ -108,6 +118,7 @@ export class CommandService {
     this.commander = new Commander({
       ...parts,
       output: this.#output(),
+      onRecorded: parts.isOfCluster === true ? this.#onRecorded : undefined,
       newId: randomUUID,
       limits: this.limits.engine,
     });
@@ -130,6 +141,7 @@ export class CommandService {
   /** Not when connected: the next link's retained commands come before that is known. */
   onDisconnected(): void {
     this.#retainedAnswered.clear();
+    this.#receipts.clear();
     this.outbox.onDisconnected();
   }
 
@@ -137,12 +149,15 @@ export class CommandService {
     const { topics, rules } = this.#parts;
     const asked = incomingOn(topics, message.topic);
     if (asked?.type !== "command") return false;
-    if (isAnswered(message, this.#retainedAnswered)) return true;
+    if (isAnswered(message, this.#retainedAnswered)) {
+      message.acknowledge?.();
+      return true;
+    }
     const { response_topics: responseTopics } = rules();
     const command = incomingCommand(message, asked, { topics, responseTopics });
     const { responseTopic } = message.properties;
     if (responseTopic !== undefined && command.response === null) this.#unanswerable(responseTopic);
-    this.commander.submit(command);
+    this.#submit(command, message.acknowledge);
     return true;
   };
 
@@ -178,6 +193,38 @@ export class CommandService {
     };
   }
 
+  #submit(command: CommandRequest, acknowledge: IncomingMessage["acknowledge"]): void {
+    if (acknowledge === undefined) {
+      this.commander.submit(command);
+      return;
+    }
+    this.#receipts.whenTaken(acknowledge, () => {
+      const { id, isKnown = false } = this.commander.submit(command);
+      return { key: receiptKey(command, id), isOpen: !isKnown };
+    });
+  }
+
+  readonly #onRecorded = ({ controller, target = "actuator", actuator, id }: CommandTaken): void => {
+    const controllerId = this.#parts.store.get(controller)?.info.id ?? controller;
+    this.#receipts.settle(receiptKey({ controllerId, target, targetId: actuator }, id));
+  };
+
+  /** An earlier owner of the account showed it on its way, and it never came into the journal, or not whole. */
+  readonly #onUnrecorded = (about: PhaseTarget, command: CommandFacts, phase: unknown): void => {
+    const { store, clock } = this.#parts;
+    const { controllerId, target, targetId } = about;
+    const code = store.byId(controllerId)?.info.code;
+    const isOld = !(clock.now() - Date.parse(command.received_at) < recordedForMs);
+    if (code === undefined || this.#leavesMarks || isOld) return;
+    const of = { code, target, targetId };
+    const { id } = command;
+    if (this.#recorded.has(`${laneKey(of)} ${id}`) || this.commander.open.some((one) => one.id === id))
+      return;
+    const asked = { ...command, controller: controllerId, actuator: targetId };
+    const ending = unrecorded(phase, command.command);
+    this.commander.feedSoon({ type: "abandoned", one: { about: of, ownId: true, asked, ending } });
+  };
+
   /** Said once a topic, and for no more topics than a log should name. */
   #unanswerable(asked: string): void {
     const { log, topics } = this.#parts;
@@ -202,6 +249,11 @@ export class CommandService {
   endedBefore(about: PhaseTarget, command: CommandFacts): void {
     const target = targetSent(this.#parts.store.byId(about.controllerId), about);
     if (target !== null) this.earlier.onEnd(about, command);
+  }
+
+  /** What the broker shows of it is not the only trace of it. */
+  isRecorded(about: Target, id: string): void {
+    if (this.earlier.isLooking) this.#recorded.add(`${laneKey(about)} ${id}`);
   }
 
   /** A mark counts for everything before it, and so for results of earlier runs that this one could not read. */
@@ -253,6 +305,8 @@ export class CommandService {
         this.phases.publish();
         this.#parts.retained.hasten(about.code, about);
         for (const listener of this.#listeners) listener.result(result, about);
+        this.#receipts.settle(receiptKey(about, result.id));
+        this.isRecorded(about, result.id);
         const delivered = this.#marks.onSent(sequence);
         this.outbox.send(resultDelivery(this.#parts.topics, result, about, delivered));
         // A screen that showed the state that was asked for has to see the true one again.
@@ -357,6 +411,54 @@ export class CommandPhases {
   }
 }
 
+/*
+ * What the broker is still to be told of commands that it gave us. Until it is told it gives them to whoever connects next, so a command
+ * is acknowledged once the journal has it or its result was told: one that neither holds of is another member's to end.
+ */
+
+/** By what it is for and its id, as senders may use one id for several targets. */
+const receiptKey = ({ controllerId, target, targetId }: PhaseTarget, id: string): string =>
+  `${controllerId} ${target} ${targetId} ${id}`;
+
+/** A broker gives a client only so many messages at a time (Mosquitto 20), and a stop must not wait for a place among them. */
+const mostOwed = 12;
+
+type Acknowledge = () => void;
+
+export class Receipts {
+  readonly #owed = new Map<string, Acknowledge[]>();
+  /** What is told while a command is handed over. */
+  #told: Set<string> | null = null;
+
+  /** Hands over a command; `take` returns the key that it goes by, and whether anything is still to come of it. */
+  whenTaken(acknowledge: Acknowledge, take: () => { readonly key: string; readonly isOpen: boolean }): void {
+    const told = new Set<string>();
+    this.#told = told;
+    const { key, isOpen } = take();
+    this.#told = null;
+    if (told.has(key) || !(isOpen || this.#owed.has(key))) {
+      acknowledge();
+      return;
+    }
+    this.#owed.set(key, [...(this.#owed.get(key) ?? []), acknowledge]);
+    const [oldest] = this.#owed.keys();
+    if (this.#owed.size > mostOwed && oldest !== undefined) this.settle(oldest);
+  }
+
+  /** The journal has it, or its result was told. */
+  settle(key: string): void {
+    this.#told?.add(key);
+    const owed = this.#owed.get(key) ?? [];
+    this.#owed.delete(key);
+    for (const acknowledge of owed) acknowledge();
+  }
+
+  /** The link is gone: the broker gives all of them again. */
+  clear(): void {
+    this.#owed.clear();
+  }
+}
+
 /** Which journaled results the broker has taken: everything up to `through` needs no repeating after a restart. */
 class DeliveryMarks {
   readonly #open = new Set<number>();
@@ -417,6 +519,7 @@ export function incomingCommand(
     payload: message.payload,
     retained: message.retain,
     ageMs: message.ageMs,
+    isKept: message.isKept === true,
     expiryMs: messageExpiryIntervalS === undefined ? null : messageExpiryIntervalS * 1_000,
     by,
     via,

@@ -25,7 +25,7 @@ import {
   type NotTaken,
   understand,
 } from "./intake.js";
-import { payloadKey } from "./payload.js";
+import { claimedId, payloadKey } from "./payload.js";
 import { awaits, close, enter, forgottenAt, advanceLane, takeInput, wakeOfLane } from "./lane.js";
 import { isSeenOtherwise, limitsAfterRefusal, settleLimits, takeWithLimits } from "./lane-limits.js";
 import { afterClockSet, type LimitInput } from "../limits/rules/entry.js";
@@ -176,6 +176,11 @@ function isSame(one: Lane, other: Lane): boolean {
 function onRequest(turn: Turn, arrived: Arrived): void {
   const { request, code } = arrived;
   const about = { ...request, code };
+  const given = request.isKept === true ? givenBefore(turn, arrived) : null;
+  if (given !== null) {
+    turn.answer = { type: "known", id: given };
+    return;
+  }
   const understood = understand(turn, arrived);
   if ("refusal" in understood) {
     turnAway(turn, arrived, understood);
@@ -203,6 +208,17 @@ function onRequest(turn: Turn, arrived: Arrived): void {
   turn.answer = { type: "taken", id: command.id };
   if (!command.isOfFlood) turn.effects.push({ type: "taken", command });
   inLane(turn, key, enter, command);
+}
+
+/** The id of a command that the broker gave to an earlier run as well; null for one of which nothing is known. */
+function givenBefore({ book }: Turn, { request, code }: Arrived): string | null {
+  const key = laneKey({ ...request, code });
+  const id = claimedId(request.payload);
+  if (id !== null) return knownId(book.ids, key, id) === null ? null : id;
+  const lane = at(book.lanes, key) ?? emptyLane;
+  const hash = payloadKey(request.payload);
+  const [same] = openCommands(lane).filter((one) => one.payloadKey === hash);
+  return same?.id ?? (lane.newest?.payloadKey === hash ? lane.newest.id : null);
 }
 
 /** It is answered with a refusal; what a rule asked for is kept back by it. */

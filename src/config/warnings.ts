@@ -131,8 +131,10 @@ export const doubtsAbout = (configuration: Configuration, hasBroker: boolean): F
 ];
 
 const advisedControlMs = 30_000;
+/** With the lease and the start of the next member, a minute: then another takes commands for what one that died was sending to. */
+const clusterControlMs = 39_000;
 
-const platformDoubts = ({ platform }: Configuration): Finding[] => [
+const platformDoubts = ({ platform, cluster }: Configuration): Finding[] => [
   ...when(
     [platform.business_url, platform.realtime_url].some(
       (url) => url.startsWith("http:") && !isLoopback(new URL(url).hostname),
@@ -144,6 +146,11 @@ const platformDoubts = ({ platform }: Configuration): Finding[] => [
     platform.timeouts.control < advisedControlMs,
     ["platform", "timeouts", "control"],
     `the platform advises to wait at least ${formatDuration(advisedControlMs)} for a control value; giving up earlier leaves open whether it was done`,
+  ),
+  ...when(
+    cluster !== undefined && platform.timeouts.control > clusterControlMs,
+    ["platform", "timeouts", "control"],
+    `with more than ${formatDuration(clusterControlMs)} another member of the cluster takes commands only after more than a minute for an actuator that one which died was sending to`,
   ),
 ];
 

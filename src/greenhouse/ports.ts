@@ -209,6 +209,8 @@ interface WriteManner {
   readonly pace?: Pace;
   /** It is sent to stop a movement, which waits for nothing that may be waited for. */
   readonly isStop?: boolean;
+  /** What it is for, by the key that the journal has of it (`aboutKey`). */
+  readonly lane?: string;
   /**
    * Asked once, when the connection stands and before the first byte: whether the value may still be sent. Where it may not, the
    * POST ends `withheld`.

@@ -85,6 +85,8 @@ interface JournalLimits extends RetentionLimits {
   readonly retryMs: number;
   /** A record waiting longer than this for the disk makes the journal unavailable. */
   readonly stallMs: number;
+  /** While one waits longer than this no command is begun. */
+  readonly lateMs: number;
   /** Records waiting for the disk at once; more are refused. */
   readonly waiting: number;
 }
@@ -98,6 +100,7 @@ export const journalLimits: JournalLimits = {
   youngMs: day,
   retryMs: 15_000,
   stallMs: 10_000,
+  lateMs: Infinity,
   waiting: 20_000,
 };
 
@@ -211,9 +214,18 @@ export class Journal {
   }
 
   state(): JournalState {
-    const reason = this.#hindrance()?.message ?? null;
+    const reason = (this.#hindrance() ?? this.#lateness())?.message ?? null;
     return { available: reason === null, reason };
   }
+
+  #lateness(): JournalUnavailable | null {
+    const [oldest] = this.#waiting;
+    const waitedMs = oldest === undefined ? 0 : this.#options.clock.monotonic() - oldest.stamp.mono;
+    return waitedMs > this.#limits.lateMs ? this.#stalled() : null;
+  }
+
+  readonly #stalled = (): JournalUnavailable =>
+    new JournalUnavailable(this.directory, this.#options.isCopy === true ? "NATS" : "STALLED");
 
   facts(): JournalFacts {
     return {
@@ -264,14 +276,18 @@ export class Journal {
     return isChecking && this.#kernel !== null ? { ...body, kernel: this.#kernel } : body;
   }
 
-  /** A failed journal is tried again by the next append, but not by a thousand in a second. */
+  /**
+   * A failed journal is tried again by the next append, but not by a thousand in a second. A copy is only tried in its own time: that
+   * takes the servers seconds, in which nothing waits for it.
+   */
   #hindrance(before?: "append"): JournalUnavailable | null {
-    const { clock } = this.#options;
+    const { clock, isCopy = false } = this.#options;
     const isOverloaded = this.#isStalled() || this.#waiting.size >= this.#limits.waiting;
     if (this.#closed.signal.aborted) return new JournalUnavailable(this.directory, "CLOSED");
-    if (this.#outage === null) return isOverloaded ? new JournalUnavailable(this.directory, "STALLED") : null;
+    if (this.#outage === null) return isOverloaded ? this.#stalled() : null;
     const { error, triedAt } = this.#outage;
-    const isTried = before === "append" && !isOverloaded && clock.monotonic() - triedAt >= tryAgainMs;
+    const isTried =
+      before === "append" && !isCopy && !isOverloaded && clock.monotonic() - triedAt >= tryAgainMs;
     return isTried ? null : error;
   }
 

@@ -100,6 +100,8 @@ interface Opening {
 
 /** A network is back sooner than a disk that somebody has to empty. */
 const originalRetryMs = 1_000;
+/** What is not acknowledged for so long may never be, and the account be another member's by then. */
+const originalLateMs = 2_000;
 
 /**
  * Locks the data directory and opens the journal in it. Rejects with DirectoryInUse when another bridge works there, and with
@@ -124,7 +126,7 @@ export async function openJournal({ dataDir, clock, log, original }: Opening): P
     log,
     boot,
     ...own,
-    ...(original && { limits: { retryMs: originalRetryMs }, isCopy: true }),
+    ...(original && { limits: { retryMs: originalRetryMs, lateMs: originalLateMs }, isCopy: true }),
     // A command's first request leaves before its record does; both are awaited before its POST.
     turn: nextTurn,
   });

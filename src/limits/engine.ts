@@ -193,7 +193,7 @@ export class LimitEngine {
   limitsLeft(history: Checkpoint, newestAt: number, isOfCluster = false): LimitsLeft {
     const { clock, store } = this.#ports;
     const at = startAt(clock.now(), newestAt, isOfCluster);
-    const start = { at, mono: clock.monotonic(), newestAt };
+    const start = { at, mono: clock.monotonic(), newestAt, isOfCluster };
     return limitsLeft(history, start, this.#atFirst, store);
   }
 

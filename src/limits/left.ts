@@ -6,7 +6,7 @@ import type { Checkpoint, KeptLease, LimitsEntry } from "../journal/records.js";
 import { trustedSkewMs } from "../runtime/clock.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import { overrunEvent } from "./events.js";
-import { type Entry, keyOf, newEntry, restore } from "./rules/entry.js";
+import { type Entry, isLeaseOver, keyOf, newEntry, restore } from "./rules/entry.js";
 
 /* What limits actuators as an earlier run left it, compared with what the configuration has by now. */
 
@@ -63,6 +63,7 @@ interface Start {
   readonly mono: number;
   /** Epoch ms of the newest record of earlier runs, by the clock of then. */
   readonly newestAt: number;
+  readonly isOfCluster?: boolean;
 }
 
 /**
@@ -97,7 +98,7 @@ export function limitsLeft(
     if (former !== null) leases.push(lostLease(left, former));
     const isLocked = entry.lock !== null && entry.lock.endsAt > start.mono;
     if (known === null && controller !== undefined && isLocked) locks.push(lostLock(left, entry.lock.by));
-    if (entry.lease === null || entry.lease.until > start.mono) continue;
+    if (entry.lease === null || !isLeaseOver(entry.lease, start.mono)) continue;
     const about = { controller: controller?.info.id ?? code, actuator };
     events.push(overrunEvent(entry.lease, about, isBehind ? null : left.kept, start.at));
   }
@@ -115,14 +116,14 @@ interface TakenUp extends RestoredLimits {
 function takenUp(
   { controller, actuator, kept }: LimitsEntry,
   known: Entry | null,
-  { at, mono, newestAt }: Start,
+  { at, mono, newestAt, isOfCluster }: Start,
   isOpen: (id: string) => boolean,
 ): TakenUp {
   const isElsewhere =
     known === null || (kept.lease?.address ?? known.settings.address) !== known.settings.address;
   const own = isElsewhere ? { ...kept, lease: null, sent: {} } : kept;
   const fresh = known ?? entryWithoutActuator(controller, actuator);
-  const entry = restore(fresh, own, { at, mono, isBehind: at < newestAt, isOpen });
+  const entry = restore(fresh, own, { at, mono, isBehind: at < newestAt, isOfCluster, isOpen });
   const lease = isElsewhere ? kept.lease : null;
   const former = lease !== null && at < lease.until + goneForMs ? lease : null;
   const isLeft = known !== null || kept.lock !== null || kept.hold !== null || former !== null;

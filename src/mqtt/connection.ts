@@ -125,6 +125,8 @@ export class BrokerConnection {
   #state: ConnectionState = "idle";
   #link: BrokerLink | null = null;
   #session: Session | null = null;
+  /** Owed an acknowledgement, and come together with the broker's first word. */
+  #early: IncomingMessage[] = [];
   #facts: BrokerFacts | null = null;
   #lastConnectedAt: number | null = null;
   #lastEnd: LinkEnd | null = null;
@@ -254,6 +256,7 @@ export class BrokerConnection {
 
   async #attempt(signal: AbortSignal): Promise<{ readonly end: LinkEnd; readonly lost: number }> {
     this.#state = "connecting";
+    this.#early = [];
     const settings = this.#settings;
     const { will } = settings;
     const { clock } = this.#ports;
@@ -298,7 +301,9 @@ export class BrokerConnection {
     });
     this.#restart = new AbortController();
     await this.#enterGreeting(link, signal);
-    const ended = await this.#session.run(AbortSignal.any([signal, this.#restart.signal]));
+    const running = this.#session.run(AbortSignal.any([signal, this.#restart.signal]));
+    for (const message of this.#early.splice(0)) this.#receive(message);
+    const ended = await running;
     this.#leaveGreeting();
     this.#tally.disconnects += 1;
     this.#session = null;
@@ -334,8 +339,12 @@ export class BrokerConnection {
   /** What came because of a scan and what is said of our own status ends here; all else is for the listener. */
   readonly #receive = (message: IncomingMessage): void => {
     const session = this.#session;
+    if (session === null && this.#state === "connecting" && message.acknowledge !== undefined)
+      this.#early.push(message);
     // Of a link that has ended, what is still read of it is not for the next one.
     if (session === null) return;
+    // Nothing could be answered any more: it is for whoever connects next.
+    if (message.acknowledge !== undefined && this.#state === "ending") return;
     const { anySize, guard, subscriptions, on } = this.#settings;
     const { topic, payload } = message;
     this.#tally.received += 1;

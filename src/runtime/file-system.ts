@@ -333,6 +333,9 @@ export const nodeFiles: Files = {
   },
 };
 
+/** Rejects where it is not known to be kept. */
+export type KeepElsewhere = (name: string, text: string) => Promise<void>;
+
 /**
  * The files of a bridge that runs. It makes no folder: where the data directory has gone, an empty one in its place would be taken for
  * it. What was read or written in `directory` is remembered, so that it can be written once more when that is back.
@@ -341,10 +344,17 @@ export class FilesOfRun implements Files {
   readonly #files: Pick<Files, "read" | "version" | "writePrivate">;
   readonly #directory: string;
   readonly #held = new Map<string, string>();
+  readonly #keep: KeepElsewhere;
 
-  constructor(directory: string, files: Files = { ...nodeFiles, writePrivate: replaceFile }) {
+  /** `keep`: what was written is kept elsewhere too, before it counts as written. */
+  constructor(
+    directory: string,
+    files: Files = { ...nodeFiles, writePrivate: replaceFile },
+    keep: KeepElsewhere = () => Promise.resolve(),
+  ) {
     this.#directory = resolve(directory);
     this.#files = files;
+    this.#keep = keep;
   }
 
   readonly version = (path: string): Promise<string | null> => this.#files.version(path);
@@ -355,9 +365,10 @@ export class FilesOfRun implements Files {
     return text;
   };
 
-  readonly writePrivate = (path: string, text: string): Promise<void> => {
+  readonly writePrivate = async (path: string, text: string): Promise<void> => {
     this.#hold(path, text);
-    return this.#files.writePrivate(path, text);
+    await this.#files.writePrivate(path, text);
+    if (dirname(resolve(path)) === this.#directory) await this.#keep(basename(path), text);
   };
 
   /** Writes what the directory held. What cannot be written is written with its next change. */

@@ -131,6 +131,16 @@ export class ArrivalAge {
     return this.#since === null ? 0 : this.#clock.monotonic() - this.#since;
   }
 
+  /** What the peer has kept since then comes first. */
+  resume(since: number): void {
+    this.#since = since;
+    const provenAt = this.#clock.monotonic();
+    this.#provenAt = provenAt;
+    this.#ask(() => {
+      if (this.#provenAt === provenAt) this.#since = null;
+    });
+  }
+
   /** The peer is gone. */
   close(): void {
     this.#leave();

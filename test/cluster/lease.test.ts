@@ -14,8 +14,8 @@ import {
 const times = { leaseMs: 9_000, controlMs: 30_000 };
 const at = (ms: number, { up = ms, wall = ms } = {}) => ({ mono: ms, up, wall: 1_000_000 + wall });
 
-const claim = (more: { readonly isReleased?: boolean } = {}): Lease =>
-  leaseOf({ revision: 1, sentAt: at(0), answeredAt: 100, isReleased: false, ...more }, times);
+const claim = (more: { readonly isAlone?: boolean } = {}): Lease =>
+  leaseOf({ revision: 1, sentAt: at(0), answeredAt: 100, isAlone: false, ...more }, times);
 
 describe("a lease", () => {
   it.each([
@@ -41,8 +41,8 @@ describe("a lease", () => {
     expect(mayFence(lease, at(10_000), times)).toBe(true);
   });
 
-  it("is fenced right behind one that was given up in order once a renewal shows that nobody else has claimed it as well", () => {
-    const lease = claim({ isReleased: true });
+  it("is fenced right behind one that was given up, or silent for its time, once a renewal shows that nobody else has claimed it as well", () => {
+    const lease = claim({ isAlone: true });
     expect(mayFence(lease, at(1_100), times)).toBe(false);
     expect(mayFence(leaseAfterRenewal(lease, 2, at(1_000)), at(1_100), times)).toBe(true);
   });
@@ -60,14 +60,17 @@ describe("a lease", () => {
     expect(mayPost(lease, at(ms), times)).toBe(isAllowed);
   });
 
-  it("says why no commands are taken, and takes them once nothing of the one before can be under way", () => {
-    const problem = (lease: Lease | null, ms: number) => commandsProblem(lease, at(ms), times);
+  it("says why no commands are taken, and takes them once nothing of the one before can be under way to the target", () => {
+    const problem = (lease: Lease | null, ms: number, isBusy = true) =>
+      commandsProblem(lease, at(ms), times, isBusy);
     const later = leaseAfterFence(leaseAfterRenewal(claim(), 2, at(39_000)));
     expect(problem(null, 0)).toContain("another member");
     expect(problem(claim(), 9_500)).toContain("do not confirm");
     expect(problem(claim(), 1_000)).toContain("waits until no other one");
     expect(problem(later, 39_500)).toContain("waits 1 s");
     expect(problem(later, 40_000)).toBeNull();
-    expect(problem(leaseAfterFence(claim({ isReleased: true })), 200)).toBeNull();
+    expect(problem(later, 39_500, false)).toBeNull();
+    expect(problem(claim(), 1_000, false)).toContain("waits until no other one");
+    expect(problem(leaseAfterFence(claim({ isAlone: true })), 200)).toContain("waits 30 s");
   });
 });

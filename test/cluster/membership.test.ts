@@ -16,6 +16,8 @@ const member = (id: string, more: Partial<Member> = {}): Member => ({
   firstSeenAt: 0,
   lastSeenAt: 100_000,
   unfit: new Set(),
+  lacks: new Map(),
+  reaches: new Map(),
   ...more,
 });
 
@@ -63,7 +65,7 @@ describe("who runs an account", () => {
       false,
       0,
     ],
-    ["its holder was seen 5 s ago", "c", held, false, 5_400],
+    ["its holder was seen 5 s ago", "c", held, false, 5_100],
     ["its holder was seen long ago, and it ranks third", "a", { ...held, seenAt: 80_000 }, false, 0],
     ["it failed here lately", "c", { ...held, holder: null, seenAt: 100_000 }, true, 30_000],
   ])("is claimed in time: %s", (_, self, holding, isUnfit, inMs) => {
@@ -74,7 +76,7 @@ describe("who runs an account", () => {
     ["nobody ever had it", null, [0]],
     ["it was given up in order", { ...held, holder: null }, [7]],
     ["its holder was seen a lease ago", { ...held, seenAt: 90_500 }, [0]],
-    ["nothing of it has changed for longer than a lease", { ...held, seenAt: 89_600 }, [0, 7]],
+    ["nothing of it has changed for longer than a lease", { ...held, seenAt: 89_600 }, [7, 0]],
   ])("is claimed over what stands there: %s", (_, holding, over) => {
     expect(claimsOver(looking("c", all), holding)).toEqual(over);
   });

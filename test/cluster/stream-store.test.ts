@@ -126,7 +126,7 @@ describe("the journal of an account in a stream", () => {
     await expect(journal.append(stop, durable)).rejects.toThrow("cannot be written");
     one.clock.advance(5_000).catch(() => undefined);
     await expect.poll(() => one.state.lost).toBe(1);
-    expect(journal.state().reason).toContain("another member");
+    await expect.poll(() => journal.state().reason).toContain("another member");
     expect(kept.entries.filter((entry) => Buffer.from(entry?.data ?? "").includes('"stop"'))).toEqual([]);
   });
 

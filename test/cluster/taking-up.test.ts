@@ -45,6 +45,7 @@ function cluster() {
       hash: (text) => -(text.codePointAt(text.length - 1) ?? 0),
       leaseMs,
       files,
+      reaches: () => Promise.resolve(false),
       openStream: () => Promise.resolve(servers.streamOf(process)),
     });
     const dataDir = `/${id}`;

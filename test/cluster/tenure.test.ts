@@ -46,13 +46,13 @@ function bucket() {
 }
 
 /** A member that has just claimed its account, and holds it until `stop`. */
-function owner({ isReleased = false } = {}) {
+function owner({ isAlone = false } = {}) {
   const clock = new VirtualClock();
   const kept = bucket();
   const stop = new AbortController();
   const instant = () => ({ mono: clock.monotonic(), up: clock.monotonic(), wall: clock.monotonic() });
   const answeredAt = clock.monotonic();
-  const lease = leaseOf({ revision: 1, sentAt: instant(), answeredAt, isReleased }, times);
+  const lease = leaseOf({ revision: 1, sentAt: instant(), answeredAt, isAlone }, times);
   const made = { runs: 0, fences: 0, isToHandBack: false, changes: [] as string[] };
   const tenure = new Tenure(lease, {
     bucket: kept.port,
@@ -67,7 +67,8 @@ function owner({ isReleased = false } = {}) {
       return Promise.resolve();
     },
     journalProblem: () => null,
-    isToHandBack: () => made.isToHandBack,
+    isToGoTo: () => (made.isToHandBack ? "handing back" : null),
+    onLack: () => undefined,
     metrics: () => new Registry(),
     onChange: (what) => made.changes.push(what),
   });
@@ -86,10 +87,17 @@ function owner({ isReleased = false } = {}) {
 describe("an account that is given up in order", () => {
   const hasMark = ({ kept }: ReturnType<typeof owner>) => kept.entry?.value === null;
 
-  it("has no mark while something of the owner before may still be under way", async () => {
+  it("has a mark also while something of the owner before may be under way: the journal tells the next one", async () => {
     const one = owner();
     await one.clock.advance(20_000);
     expect(one.tenure.ownership.mayPost()).toBe(true);
+    await one.end();
+    expect(hasMark(one)).toBe(true);
+  });
+
+  it("has none before it is fenced", async () => {
+    const one = owner();
+    await one.clock.advance(5_000);
     await one.end();
     expect(hasMark(one)).toBe(false);
   });
@@ -102,34 +110,51 @@ describe("an account that is given up in order", () => {
   });
 
   it.each([
-    ["one without an answer", false, 29_000, false],
-    ["one without an answer, once it cannot be under way", false, 30_000, true],
-    ["one that was answered", true, 0, true],
-  ])("with a POST: %s", async (_, isAnswered, afterMs, isMarked) => {
-    const one = owner();
-    await one.clock.advance(41_000);
-    const answered = one.tenure.ownership.postBegins();
-    if (isAnswered) answered();
-    await one.clock.advance(afterMs);
-    await one.end();
-    expect(hasMark(one)).toBe(isMarked);
-  });
+    ["one without an answer", false, false, 29_000, false],
+    ["one without an answer, once it cannot be under way", false, false, 30_000, true],
+    ["one that was answered", false, true, 0, true],
+    ["one that the journal has", true, false, 0, true],
+  ])(
+    "with a POST that need not be in the journal: %s",
+    async (_, isRecorded, isAnswered, afterMs, isMarked) => {
+      const one = owner();
+      await one.clock.advance(41_000);
+      const answered = one.tenure.ownership.postBegins(isRecorded);
+      if (isAnswered) answered();
+      await one.clock.advance(afterMs);
+      await one.end();
+      expect(hasMark(one)).toBe(isMarked);
+    },
+  );
 
-  it("is handed back only once it may have one", async () => {
+  it("is handed back, with one", async () => {
     const one = owner();
     one.state.isToHandBack = true;
-    await one.clock.advance(38_000);
+    await one.clock.advance(5_000);
     expect(one.state.changes).toEqual([]);
     await one.clock.advance(10_000);
     expect(one.state.changes).toEqual(["handing back"]);
     await one.end();
     expect(hasMark(one)).toBe(true);
   });
+
+  it("takes commands for what nothing is under way to as soon as it is fenced, for the others once that is over", async () => {
+    const one = owner({ isAlone: true });
+    const { ownership } = one.tenure;
+    await one.clock.advance(3_000);
+    expect(ownership.commandsProblem("vent")).toContain("has just taken over");
+    ownership.foundUnderWay(new Set(["vent"]));
+    expect(ownership.commandsProblem("vent")).toContain("has just taken over");
+    expect(ownership.commandsProblem("fan")).toBeNull();
+    await one.clock.advance(28_000);
+    expect(ownership.commandsProblem("vent")).toBeNull();
+    await one.end();
+  });
 });
 
 describe("a lease that is kept", () => {
   it("is none where another member was given the same mark: nothing was fenced under it", async () => {
-    const one = owner({ isReleased: true });
+    const one = owner({ isAlone: true });
     one.kept.entry = { revision: 2, value: "other" };
     await one.clock.advance(2_000);
     expect(one.state).toMatchObject({ changes: ["lost"], fences: 0, runs: 0 });

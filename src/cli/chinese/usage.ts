@@ -284,6 +284,7 @@ export const usagePairs: readonly Pair[] = [
   ["greenhouse2mqtt --help lists the commands", "greenhouse2mqtt --help 列出所有命令"],
   ['did you mean "{}"?', "您是指“{1}”吗？"],
   ["the output could not be written: {}", "输出无法写入：{1}"],
+  ["GREENHOUSE2MQTT_RECORD names no new file: {}", "GREENHOUSE2MQTT_RECORD 没有指向一个新文件：{1}"],
   [
     "the folder that this was started in has gone, or another disk is mounted over it; change into one that is there (cd) and try again",
     "启动本程序的文件夹已不存在，或其上挂载了另一个磁盘；请进入（cd）一个存在的文件夹后重试",

@@ -172,7 +172,7 @@ const noticeableAgeMs = 1_000;
 
 const expiredUnread = (ageMs: number): Refusal => ({
   reason: "expired",
-  message: `The bridge stood still before it read the command, which may have been sent ${Math.round(ageMs / 1_000)} s earlier and is older than its max_age then; send it again if it is still wanted.`,
+  message: `The command was read late, as the bridge stood still or none was connected: it may have been sent ${Math.round(ageMs / 1_000)} s earlier, which is older than its max_age; send it again if it is still wanted.`,
 });
 
 export const expired = (): Refusal => ({

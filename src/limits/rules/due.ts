@@ -1,7 +1,7 @@
 import { canStop, readWanted } from "../../greenhouse/command/words.js";
 import type { AlarmFacts, AlarmType, Guard } from "../../greenhouse/limits.js";
 import { type Attempts, isOverdue } from "./attempts.js";
-import { awaitsClock, type Entry, judgedByClock, type Lease } from "./entry.js";
+import { awaitsClock, type Entry, isLeaseOver, judgedByClock, type Lease, leaseJudged } from "./entry.js";
 import {
   type LimitContext,
   clearsAt,
@@ -33,7 +33,10 @@ const isKnown = ({ guard, state }: GuardNow, context: LimitContext): boolean =>
 export function inForceNow(before: Entry, context: LimitContext): Entry {
   const { now, startedAt } = context;
   const aheadMs = awaitsClock(before) ? context.aheadMs : null;
-  const entry = aheadMs === null ? before : judgedByClock(before, startedAt, aheadMs);
+  const entry = withLeaseJudged(
+    aheadMs === null ? before : judgedByClock(before, startedAt, aheadMs),
+    context,
+  );
   let { guards } = entry;
   for (const [place, one] of entry.guards.entries()) {
     const { guard } = one;
@@ -51,10 +54,20 @@ export function inForceNow(before: Entry, context: LimitContext): Entry {
   return isSame ? entry : { ...entry, guards, lock, hold };
 }
 
+/** One of another computer's run waits for the platform's time; where the platform answers and tells none, for no longer than it may take to answer. */
+function withLeaseJudged(entry: Entry, context: LimitContext): Entry {
+  const { lease } = entry;
+  if (lease?.isUnjudged !== true) return entry;
+  const { own, now, startedAt } = context;
+  const isSilent = own.platformReachable && now.mono >= startedAt + firstAnswerMs;
+  const aheadMs = context.aheadMs ?? (isSilent ? 0 : null);
+  return aheadMs === null ? entry : { ...entry, lease: leaseJudged(lease, aheadMs) };
+}
+
 /** Whether a guard that has tripped, or a lease that is over, calls for something to be sent. */
 export function isRuleDue({ guards, lease }: Entry, now: number): boolean {
   for (const { state } of guards) if (state.sending === "due") return true;
-  return lease !== null && now >= lease.until;
+  return lease !== null && isLeaseOver(lease, now);
 }
 
 /** A command that a rule wants sent now. */
@@ -105,7 +118,7 @@ export function dueSends(entry: Entry, context: LimitContext, newId: () => strin
     guards = guards.with(place, { guard, state: after });
   }
   const { lease, moved } =
-    entry.lease !== null && now >= entry.lease.until
+    entry.lease !== null && isLeaseOver(entry.lease, now)
       ? leaseOver(entry, entry.lease, context, next)
       : { lease: entry.lease, moved: null };
   const isSame = guards === entry.guards && lease === entry.lease;
@@ -245,7 +258,7 @@ export function problemsOf(
     isDue = true;
     if (problem !== null && (isKeptBack || (isOverdue(tries) && id === null))) unmet.push(one);
   }
-  const isOver = lease !== null && lease.until <= context.now.mono;
+  const isOver = lease !== null && isLeaseOver(lease, context.now.mono);
   const problems: (readonly [EntryAlarm, EntryProblem | null])[] = [];
   if (blind.length > 0) problems.push(["guard_blind", ofGuards(entry, blind, "blind")]);
   else if (!isUnread) problems.push(["guard_blind", null]);

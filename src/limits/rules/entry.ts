@@ -34,7 +34,12 @@ export interface Lease {
   readonly end: Attempts;
   /** Begun by an earlier run: how long ago, the clock may not have known at the start. */
   readonly isKept?: true;
+  /** By the clock of another computer, so that it ends only once ours is known to be right. */
+  readonly isUnjudged?: true;
 }
+
+export const isLeaseOver = (lease: Pick<Lease, "until" | "isUnjudged">, now: number): boolean =>
+  lease.isUnjudged !== true && now >= lease.until;
 
 export type Hold = Pick<Lease, "id" | "by" | "until" | "isKept">;
 
@@ -255,6 +260,8 @@ interface Restart {
   readonly mono: number;
   /** The clock is behind the journal's newest record: how much time has passed is not known. */
   readonly isBehind: boolean;
+  /** The earlier run may have been on another computer. */
+  readonly isOfCluster?: boolean;
   /** Whether a command of the earlier run has no result yet. */
   readonly isOpen: (id: string) => boolean;
 }
@@ -265,7 +272,11 @@ const dayMs = 86_400_000;
  * As an earlier run left it. A lease is over where it is not known how much time has passed. Whether a lock or a hold is over (`expire`), and
  * how long ago it moved (`judgedByClock`), is judged once the clock is known to be right: until then it may have moved just now.
  */
-export function restore(entry: Entry, kept: KeptLimits, { at, mono, isBehind, isOpen }: Restart): Entry {
+export function restore(
+  entry: Entry,
+  kept: KeptLimits,
+  { at, mono, isBehind, isOfCluster = false, isOpen }: Restart,
+): Entry {
   const ahead = (epoch: number) => mono + (epoch - at);
   const { lock, lease, hold } = kept;
   const restoreLease = ({ id, by, command, ends_with: endsWith, until }: KeptLease): Lease => ({
@@ -276,6 +287,7 @@ export function restore(entry: Entry, kept: KeptLimits, { at, mono, isBehind, is
     end: firstAttempt,
     until: isBehind ? mono : Math.min(ahead(until), mono + dayMs),
     isKept: true,
+    ...(isOfCluster && { isUnjudged: true }),
   });
   const restoreHold = ({ id, by, until }: KeptHold): Hold => ({
     id,
@@ -328,8 +340,16 @@ function restoreMoves(
 }
 
 /** Whether something of it waits for a clock that is known to be right. */
-export const awaitsClock = ({ moves, lock, hold }: Entry): boolean =>
-  lock?.isKept === true || hold?.isKept === true || isUnjudged(moves);
+export const awaitsClock = ({ moves, lock, hold, lease }: Entry): boolean =>
+  lock?.isKept === true || hold?.isKept === true || lease?.isUnjudged === true || isUnjudged(moves);
+
+/** A lease of another computer's run, by how much our clock is ahead. */
+export function leaseJudged(
+  { id, by, command, endsWith, until, end, isKept }: Lease,
+  aheadMs: number,
+): Lease {
+  return { id, by, command, endsWith, end, until: until + aheadMs, ...(isKept && { isKept }) };
+}
 
 const isUnjudged = ({ starts, endsByClock }: Moves): boolean =>
   endsByClock !== undefined || starts[0]?.at === Infinity;

@@ -159,7 +159,7 @@ function clientOptions({ settings, will, limits, version }: LinkOptions): IClien
     clientId: settings.clientId,
     username: username ?? url.username,
     password: password ?? url.password,
-    clean: true,
+    clean: settings.session === undefined,
     keepalive: limits.keepaliveS,
     connectTimeout: limits.connectTimeoutMs,
     // The reconnect loop is ours: the library's gives up after a refusal and replays what cut the link.
@@ -172,7 +172,10 @@ function clientOptions({ settings, will, limits, version }: LinkOptions): IClien
       will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1, retain: will.retain ?? true },
     }),
     ...(version === 5 && {
-      properties: { sessionExpiryInterval: 0, maximumPacketSize: limits.maxPacketBytes },
+      properties: {
+        sessionExpiryInterval: settings.session?.forS ?? 0,
+        maximumPacketSize: limits.maxPacketBytes,
+      },
     }),
     log: () => undefined,
   };
@@ -215,7 +218,10 @@ function incomingMessage(
 }
 
 /** The limits of a CONNACK; 3.1.1 announces none. */
-function brokerFacts(version: ProtocolVersion, properties: IConnackPacket["properties"]): BrokerFacts {
+function brokerFacts(
+  version: ProtocolVersion,
+  { properties, sessionPresent }: Pick<IConnackPacket, "properties" | "sessionPresent">,
+): BrokerFacts {
   const maximumQos = properties?.maximumQoS;
   return {
     protocolVersion: version,
@@ -223,6 +229,7 @@ function brokerFacts(version: ProtocolVersion, properties: IConnackPacket["prope
     receiveMaximum: properties?.receiveMaximum ?? null,
     maximumQos: maximumQos === 0 || maximumQos === 1 ? maximumQos : 2,
     retainAvailable: properties?.retainAvailable ?? true,
+    isResumed: sessionPresent,
   };
 }
 
@@ -235,7 +242,7 @@ const Client = "default" in library ? library.default : library;
 export interface LinkOptions {
   readonly settings: Pick<
     ConnectionSettings,
-    "url" | "username" | "password" | "clientId" | "stampsSenders" | "flood"
+    "url" | "username" | "password" | "clientId" | "stampsSenders" | "flood" | "session"
   >;
   readonly will?: Will | undefined;
   readonly limits: ConnectionLimits;
@@ -314,10 +321,19 @@ export class BrokerLink {
     client.on("disconnect", (packet) => {
       facts.serverDisconnect = packet.reasonCode ?? 0;
     });
+    const { session, stampsSenders = false } = options.settings;
+    // The library acknowledges what is of QoS 1 before it hands over the next message.
+    client.on("packetreceive", (packet) => {
+      if (packet.cmd === "publish" && packet.qos === 1 && session?.isOwed(packet.topic) === true)
+        packet.qos = 0;
+    });
     const turns = new Turns(systemClock, options.isPatient === true ? shortTurnMs : longTurnMs);
     // Called once for each message, which is acknowledged when it is done.
     client.handleMessage = (packet, done) => {
-      options.message(incomingMessage(packet, options.settings.stampsSenders === true));
+      const message = incomingMessage(packet, stampsSenders);
+      const { messageId: id } = packet;
+      const isOwed = packet.qos === 0 && id !== undefined;
+      options.message(isOwed ? { ...message, acknowledge: () => this.#acknowledge(id) } : message);
       turns.next(done);
     };
     this.closed = new Promise((resolve) => {
@@ -326,7 +342,7 @@ export class BrokerLink {
     const up = new Promise<BrokerFacts>((resolve) => {
       client.once("connect", (packet) => {
         facts.connected = true;
-        resolve(brokerFacts(options.version, packet.properties));
+        resolve(brokerFacts(options.version, packet));
       });
     });
     this.accepted = Promise.race([up, this.closed.then(() => null)]);
@@ -354,6 +370,12 @@ export class BrokerLink {
       this.destroy(`a publish could not be written: ${String(error)}`);
     }
     return this.#client.getLastMessageId();
+  }
+
+  /** PUBACK; on a link that has ended it says nothing any more. */
+  #acknowledge(id: number): void {
+    if (!this.#stream.destroyed && !this.#stream.writableEnded)
+      this.#stream.write(Buffer.from([0x40, 2, id >> 8, id & 0xff]));
   }
 
   /** Frees what the MQTT library keeps for a publish that is given up. */
@@ -414,6 +436,8 @@ export class BrokerLink {
     this.#facts.ended = true;
     // The library would wait for every answer that is still due, also from a broker that never gives it.
     for (const id of Object.keys(this.#client.outgoing)) this.#client.removeOutgoingMessage(Number(id));
+    // The broker has read it and closes; the library would wait for a socket that it does not close itself.
+    this.#stream.once("end", () => this.#stream.destroy());
     this.#client.end(false, withWill ? { reasonCode: disconnectWithWill } : {});
   }
 

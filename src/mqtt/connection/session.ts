@@ -125,6 +125,8 @@ export class Session {
   readonly #age: ArrivalAge;
   /** What we said to hear it ourselves, and what follows from hearing it. */
   readonly #echoes = new Map<string, () => void>();
+  /** What the broker had kept has not all come yet. */
+  #isCatchingUp: boolean;
   #received = 0;
   #online = false;
   #isRepairDue = false;
@@ -135,18 +137,27 @@ export class Session {
     this.#facts = facts;
     this.#parts = parts;
     const { clock, gaps = noGaps } = parts.ports;
-    this.#age = new ArrivalAge(clock, gaps, (proven) => this.#proveArrival(proven));
+    this.#isCatchingUp = parts.settings.session !== undefined && facts.isResumed === true;
+    this.#age = new ArrivalAge(clock, gaps, (proven) =>
+      this.#proveArrival(() => {
+        proven();
+        this.#isCatchingUp &&= this.#age.ms() > 0;
+      }),
+    );
   }
 
   /** The message with how old it may be; null for what we said ourselves to learn that. */
   aged(message: IncomingMessage): IncomingMessage | null {
     const { settings, ports } = this.#parts;
-    if (message.topic === settings.echoTopic && this.#heard(message.payload.toString())) return null;
+    const isEcho = message.topic === settings.echoTopic && this.#heard(message.payload.toString());
+    // What is still there of what others said to hear it themselves says nothing.
+    if (isEcho || (this.#isCatchingUp && message.topic === settings.echoTopic)) return null;
     this.#received += 1;
     const { sentSince } = message.properties;
     const ofSender = sentSince === undefined ? 0 : ports.clock.monotonic() - sentSince;
     const ageMs = Math.max(this.#age.ms(), ofSender);
-    return ageMs === 0 ? message : { ...message, ageMs };
+    const aged = ageMs === 0 ? message : { ...message, ageMs };
+    return this.#isCatchingUp ? { ...aged, isKept: true } : aged;
   }
 
   #heard(said: string): boolean {
@@ -195,9 +206,11 @@ export class Session {
 
   /** Until the link closes; an abort ends it in order. Resolves with the link's end and the number of publishes it cut off. */
   async run(signal: AbortSignal): Promise<{ readonly end: LinkEnd; readonly lost: number }> {
-    const { queue } = this.#parts;
+    const { queue, settings, ports } = this.#parts;
     queue.open(this.#link, this.#facts);
-    const chores = Promise.all([queue.watch(this.#parts.ports.log, this.#life.signal), this.#subscribe()]);
+    const { forS = 0 } = settings.session ?? {};
+    if (this.#isCatchingUp) this.#age.resume(ports.clock.monotonic() - forS * 1_000);
+    const chores = Promise.all([queue.watch(ports.log, this.#life.signal), this.#subscribe()]);
     await Promise.race([this.#link.closed, untilAborted(signal, this.#life.signal)]);
     if (signal.aborted) await this.#endInOrder();
     const end = await this.#link.closed;

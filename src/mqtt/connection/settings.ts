@@ -69,6 +69,13 @@ export interface IncomingMessage {
   readonly retain: boolean;
   /** At most so old, where the process stood still before it was read; absent where it was read as it came. */
   readonly ageMs?: number;
+  /** The broker kept it from before this link, and may have given it to an earlier one. */
+  readonly isKept?: true;
+  /**
+   * Tells the broker that it is dealt with, which until then gives it to whoever connects next with this client id; absent where it was
+   * told so already.
+   */
+  readonly acknowledge?: () => void;
   readonly properties: Sender & {
     readonly responseTopic?: string;
     readonly correlationData?: Buffer;
@@ -83,6 +90,8 @@ export interface BrokerFacts {
   readonly receiveMaximum: number | null;
   readonly maximumQos: 0 | 1 | 2;
   readonly retainAvailable: boolean;
+  /** It kept the session: what came meanwhile, and what was not acknowledged, is sent first. */
+  readonly isResumed?: boolean;
 }
 
 /** Why a link ended, or never came about. `reason` is a sentence with the remedy; it never holds a secret. */
@@ -133,6 +142,13 @@ export interface FloodListener {
   readonly onSurplus: (key: string, count: number, isUrgent: boolean) => void;
 }
 
+/** What the broker keeps for whoever connects next with the client id. */
+export interface KeptSession {
+  readonly forS: number;
+  /** Topics of which the listener acknowledges each message of QoS 1 by itself. */
+  readonly isOwed: (topic: string) => boolean;
+}
+
 export interface ConnectionSettings {
   /** `mqtt:`, `mqtts:`, `ws:` or `wss:`. */
   readonly url: string;
@@ -145,6 +161,8 @@ export interface ConnectionSettings {
   readonly protocolVersion: ProtocolVersion;
   /** The broker writes the sender into each command; no other broker's word is taken for it. */
   readonly stampsSenders?: boolean;
+  /** The broker keeps the session after a link; nothing of it where absent. */
+  readonly session?: KeptSession | undefined;
   readonly tls?: TlsSettings;
   /** Asked for at each attempt where it differs; `before` is how the attempt before ended, null at the first. */
   readonly will?: Will | ((before: LinkEnd | null) => Promise<Will>);
@@ -229,9 +247,13 @@ export function connectionSettings(
   /** Filters of others that the bridge listens to. */
   others: readonly string[],
   on: ConnectionListeners,
+  /** So long the broker keeps commands for the next link, of whichever machine; null for not at all. */
+  keptForS: number | null = null,
 ): ConnectionSettings {
+  const isCommand = (topic: string) => incomingOn(topics, topic)?.type === "command";
   return {
     ...brokerAccess(mqtt, embedded),
+    session: keptForS === null ? undefined : { forS: keptForS, isOwed: isCommand },
     will: { topic: topics.bridge.state, payload: "offline" },
     markTopic: topics.bridge.mark,
     echoTopic: topics.bridge.selfTest,
@@ -240,7 +262,7 @@ export function connectionSettings(
     // broker carries it here, so the two can be told apart.
     withRetained: others,
     // A command is refused with its size instead of vanishing: every one has an outcome.
-    anySize: (topic) => incomingOn(topics, topic)?.type === "command",
+    anySize: isCommand,
     guard: { topic: topics.bridge.state, expected: "online" },
     on,
   };

@@ -2,12 +2,27 @@ import type { OwnedRun } from "../../../src/cluster/cluster.js";
 import { withLease } from "../../../src/cluster/lease.js";
 import { PlatformError, type PlatformWriter } from "../../../src/greenhouse/ports.js";
 import type { Journal } from "../../../src/journal/journal.js";
-import type { CommandTaken, JournalRecord, RecordBody } from "../../../src/journal/records.js";
+import { lanesUnderWay } from "../../../src/journal/under-way.js";
+import {
+  aboutKey,
+  type CommandTaken,
+  type JournalRecord,
+  type RecordBody,
+} from "../../../src/journal/records.js";
 import { newestRecords } from "../../../src/journal/reader.js";
 import { journalDirectory } from "../../../src/journal/open.js";
 import type { FileSystem } from "../../../src/runtime/file-system.js";
 import { silentLog } from "../../../src/runtime/log.js";
 import type { Process } from "./process.js";
+
+/** A command as the broker gives it, again and again until it is acknowledged. */
+export interface ModelMessage {
+  readonly id: string;
+  readonly isStop: boolean;
+  /** It may have been given to an earlier link. */
+  readonly isKept: boolean;
+  readonly acknowledge: () => void;
+}
 
 /** What happens around a bridge, as the judge of a history sees it. */
 export interface Surroundings {
@@ -17,7 +32,7 @@ export interface Surroundings {
   read(process: Process, id: string): Promise<boolean | null>;
   connect(
     process: Process,
-    on: { readonly command: (id: string, isStop: boolean) => void; readonly lost: () => void },
+    on: { readonly command: (message: ModelMessage) => void; readonly lost: () => void },
   ): void;
   disconnect(process: Process): void;
   /** False where there is no link. */
@@ -43,6 +58,20 @@ const takenBy = (id: string): CommandTaken => ({
 
 const sending = (id: string): RecordBody => ({ type: "phase", ...about, id, phase: "sending" });
 
+const answered = (id: string): RecordBody => ({
+  type: "step_answered",
+  ...about,
+  id,
+  address: "101",
+  attempt: 1,
+  code: "200",
+  request_id: null,
+  error: null,
+  sent: true,
+});
+
+const lane = aboutKey(about);
+
 const resultOf = (id: string, outcome: string): RecordBody =>
   ({ type: "result", ...about, result: { id, outcome, finished_at: "" } }) as unknown as RecordBody;
 
@@ -62,6 +91,9 @@ export class ModelBridge {
   /** Outcomes that the journal has not taken yet. */
   readonly #held = new Map<string, string>();
   readonly #untold = new Map<string, string>();
+  /** Of which the journal knows. */
+  readonly #recorded = new Set<string>();
+  readonly #owed = new Map<string, (() => void)[]>();
   #journal: Journal | null = null;
   #underWay = 0;
 
@@ -95,7 +127,10 @@ export class ModelBridge {
   }
 
   #restore(records: readonly JournalRecord[]): void {
+    this.#owned.ownership.foundUnderWay(lanesUnderWay(records));
     for (const record of records) {
+      if (record.type === "command_taken" || record.type === "result")
+        this.#recorded.add(record.type === "result" ? record.result.id : record.id);
       if (record.type === "command_taken" && !this.#outcomes.has(record.id))
         this.#outcomes.set(record.id, null);
       if (record.type === "result") this.#outcomes.set(record.result.id, record.result.outcome);
@@ -122,10 +157,9 @@ export class ModelBridge {
     const { ownership, stop } = this.#owned;
     if (stop.aborted || ownership.cut.aborted) return;
     this.#around.connect(this.#process, {
-      command: (id, isStop) => {
-        void this.#command(id, isStop);
-      },
+      command: (message) => void this.#command(message),
       lost: () => {
+        this.#owed.clear();
         ownership.linkLost();
         void this.#process.clock.wait(1_000, ownership.cut).then(
           () => this.#connect(),
@@ -135,13 +169,21 @@ export class ModelBridge {
     });
   }
 
-  async #command(id: string, isStop: boolean): Promise<void> {
+  /** The broker is told once the journal has it, or its result was told. */
+  #settle(id: string): void {
+    for (const acknowledge of this.#owed.get(id) ?? []) acknowledge();
+    this.#owed.delete(id);
+  }
+
+  async #command({ id, isStop, isKept, acknowledge }: ModelMessage): Promise<void> {
     const { ownership, stop } = this.#owned;
-    const known = this.#outcomes.get(id);
-    if (known !== undefined || stop.aborted || this.#journal === null) return;
+    if (stop.aborted || this.#journal === null) return;
+    this.#owed.set(id, [...(this.#owed.get(id) ?? []), acknowledge]);
+    if (this.#recorded.has(id)) this.#settle(id);
+    if (this.#outcomes.has(id)) return;
     const { available } = this.#journal.state();
-    if (!isStop && (ownership.commandsProblem() !== null || !available)) {
-      this.#around.tell(this.#process, id, "refused");
+    if (!isStop && (isKept || ownership.commandsProblem(lane) !== null || !available)) {
+      if (this.#around.tell(this.#process, id, "refused")) this.#settle(id);
       return;
     }
     this.#outcomes.set(id, null);
@@ -156,6 +198,13 @@ export class ModelBridge {
   async #carryOut(id: string, isStop: boolean, journal: Journal): Promise<void> {
     const { ownership, stop } = this.#owned;
     const records = [takenBy(id), sending(id)].map((record) => journal.append(record, { durable: true }));
+    records[0]?.then(
+      () => {
+        this.#recorded.add(id);
+        this.#settle(id);
+      },
+      () => undefined,
+    );
     const isKept = await Promise.race([
       Promise.all(records).then(
         () => true,
@@ -168,9 +217,10 @@ export class ModelBridge {
       return;
     }
     const platform = withLease(this.#around.platformOf(this.#process), ownership);
-    const manner = { isStop, mayPost: () => !stop.aborted };
+    const manner = { isStop, lane, mayPost: () => !stop.aborted };
     try {
       await platform.write(about.controller, "101", id, stop, manner);
+      journal.append(answered(id), { durable: false }).catch(() => undefined);
       await this.#end(id, "confirmed");
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
@@ -196,7 +246,8 @@ export class ModelBridge {
 
   #tell(id: string, outcome: string): void {
     this.#outcomes.set(id, outcome);
-    if (!this.#around.tell(this.#process, id, outcome)) this.#untold.set(id, outcome);
+    if (this.#around.tell(this.#process, id, outcome)) this.#settle(id);
+    else this.#untold.set(id, outcome);
   }
 
   async #hasResult(id: string, directory: string): Promise<boolean> {
@@ -215,6 +266,9 @@ export class ModelBridge {
         else await this.#end(id, outcome);
       }
     for (const [id, outcome] of [...this.#untold])
-      if (this.#around.tell(this.#process, id, outcome)) this.#untold.delete(id);
+      if (this.#around.tell(this.#process, id, outcome)) {
+        this.#untold.delete(id);
+        this.#settle(id);
+      }
   }
 }

@@ -97,6 +97,8 @@ class World {
   readonly #processes = new Map<string, Process>();
   readonly #ends = new Map<Process, AbortController>();
   readonly #shown = new Set<string>();
+  /** What the broker holds for the client id of the account. */
+  readonly #kept = new Map<string, boolean>();
   #connected: { readonly process: Process; readonly on: Parameters<Surroundings["connect"]>[1] } | null =
     null;
   #runs = 0;
@@ -149,6 +151,7 @@ class World {
       hash: hashOf,
       leaseMs,
       files,
+      reaches: () => Promise.resolve(false),
       openStream: () => Promise.resolve(this.#jetStream.streamOf(process)),
     });
     const end = new AbortController();
@@ -203,6 +206,7 @@ class World {
         }
         this.#drop();
         this.#connected = { process, on };
+        for (const [id, isStop] of this.#kept) this.#give(id, isStop, true);
       });
     },
     disconnect: (process) => {
@@ -231,7 +235,11 @@ class World {
     const isStop = this.commands.get(id)?.isStop === true;
     if (!isStop && this.posts.some((post) => post.id === id))
       this.violations.push(`${this.time.now}: ${id} is POSTed twice`);
-    const other = this.posts.find((post) => post.by !== process && post.carriedOutAt > this.time.now);
+    // A stop that the journal did not take in time the next owner cannot know of.
+    const isKnown = (post: Post) => this.commands.get(post.id)?.isStop !== true || this.#isRecorded(post.id);
+    const other = this.posts.find(
+      (post) => post.by !== process && post.carriedOutAt > this.time.now && isKnown(post),
+    );
     if (!isStop && other !== undefined)
       this.violations.push(
         `${this.time.now}: ${id} is POSTed while ${other.id} of ${other.by.id} is under way`,
@@ -247,12 +255,21 @@ class World {
       this.violations.push(`${this.time.now}: ${id} ends as ${[...command.told].join(" and as ")}`);
   }
 
+  /** The broker acknowledges it to its sender, and keeps it until whoever runs the account has acknowledged it. */
   send(id: string, isStop: boolean): void {
-    if (!this.commands.has(id)) this.commands.set(id, { id, isStop, at: this.time.now, told: new Set() });
+    this.commands.set(id, { id, isStop, at: this.time.now, told: new Set() });
+    this.#kept.set(id, isStop);
+    this.#give(id, isStop, false);
+  }
+
+  #give(id: string, isStop: boolean, isKept: boolean): void {
     const connected = this.#connected;
     if (connected === null || this.#isCut(connected.process, "broker")) return;
+    const acknowledge = () => {
+      if (this.#connected === connected && !this.#isCut(connected.process, "broker")) this.#kept.delete(id);
+    };
     this.time.in(this.#chance.logUniform(1, 30), () =>
-      connected.process.goOn(() => connected.on.command(id, isStop)),
+      connected.process.goOn(() => connected.on.command({ id, isStop, isKept, acknowledge })),
     );
   }
 
@@ -396,9 +413,23 @@ class World {
       this.violations.push(`${dead.id} has been dead for minutes, and stands in the bucket`);
   }
 
+  #text(): string {
+    return this.#jetStream.entries.map(({ data }) => Buffer.from(data).toString()).join("");
+  }
+
+  #isRecorded(id: string): boolean {
+    return this.#text().includes(`"id":"${id}"`);
+  }
+
+  /** Every command that the broker acknowledged to its sender has one result. */
+  judgeTold(): void {
+    for (const { id, told, at } of this.commands.values())
+      if (told.size === 0) this.violations.push(`${id}, sent at ${at}, has no result`);
+  }
+
   /** Of everything that the journal acknowledged. */
   judgeJournal(): void {
-    const text = this.#jetStream.entries.map(({ data }) => Buffer.from(data).toString()).join("");
+    const text = this.#text();
     const results = new Map<string, string[]>();
     for (const [, id = "", outcome = ""] of text.matchAll(/"result":\{"id":"([^"]+)","outcome":"([^"]+)"/g))
       results.set(id, [...(results.get(id) ?? []), outcome]);
@@ -426,12 +457,7 @@ export async function historyOf(seed: number, trouble: Trouble = troubleOf(seed)
   world.every(trouble.commandsPerMinute, until + calmMs, () => {
     count += 1;
     const id = `c${count}`;
-    const isStop = chance.hits(0.2);
-    world.send(id, isStop);
-    // Who hears nothing asks again.
-    world.time.in(100_000, () => {
-      if (world.commands.get(id)?.told.size === 0) world.send(id, isStop);
-    });
+    world.send(id, chance.hits(0.2));
   });
   world.disturb(until);
   await world.time.runUntil(until + 1_000);
@@ -441,6 +467,7 @@ export async function historyOf(seed: number, trouble: Trouble = troubleOf(seed)
   await world.time.runUntil(until + calmMs);
   const taken = await takeOver(world, chance.hits(0.2));
   world.judgeJournal();
+  world.judgeTold();
   return {
     ...taken,
     violations: world.violations,

@@ -1,0 +1,60 @@
+import { type About, aboutKey, commandKey, type JournalRecord, type RecordBody } from "./records.js";
+
+/*
+ * What of an owner that is gone may still be on its way to the platform, as its journal tells: its POSTs wait for a record that the stream
+ * acknowledged, but for a stop and what a rule sends.
+ */
+
+/** What is recorded longer before the newest record is over, whatever the clocks of two members differ by. */
+export const overMs = 600_000;
+
+interface Sending {
+  readonly lane: string;
+  readonly at: number;
+  /** A POST has no answer that says what became of it. */
+  readonly isOut: boolean;
+  /** Another step may follow without a record that was waited for. */
+  readonly isOpen: boolean;
+}
+
+/** The targets, as `aboutKey` names them, to which a POST may be under way. */
+export function lanesUnderWay(records: Iterable<JournalRecord>): ReadonlySet<string> {
+  const sendings = new Map<string, Sending>();
+  let newest = 0;
+  for (const record of records) {
+    const at = Date.parse(record.at);
+    newest = Math.max(newest, at);
+    const about = aboutOf(record);
+    if (about === null) continue;
+    const key = commandKey(about, about.id);
+    const before = sendings.get(key) ?? null;
+    const after = afterRecord(before, record, { lane: aboutKey(about), at });
+    if (after === null) sendings.delete(key);
+    else sendings.set(key, after);
+  }
+  const left = [...sendings.values()].filter(({ at }) => newest - at < overMs);
+  return new Set(left.map(({ lane }) => lane));
+}
+
+function aboutOf(record: RecordBody): (About & { readonly id: string }) | null {
+  if (record.type === "result") return { ...record, id: record.result.id };
+  const isOfPost = record.type === "phase" || record.type === "step_sent" || record.type === "step_answered";
+  return isOfPost ? record : null;
+}
+
+/** Null where nothing of the command is on its way. */
+function afterRecord(
+  before: Sending | null,
+  record: RecordBody,
+  { lane, at }: Pick<Sending, "lane" | "at">,
+): Sending | null {
+  if (record.type === "phase")
+    return record.phase === "sending" ? { lane, at, isOut: true, isOpen: true } : before;
+  if (record.type === "step_sent") return { lane, at, isOut: true, isOpen: before?.isOpen ?? true };
+  if (before === null) return null;
+  if (record.type === "step_answered") {
+    const isAnswered = record.error === null || record.code !== null || !record.sent;
+    return { ...before, isOut: !isAnswered };
+  }
+  return before.isOut ? { ...before, isOpen: false } : null;
+}

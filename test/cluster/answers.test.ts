@@ -1,0 +1,50 @@
+import { expect, it } from "vitest";
+import { Answers } from "../../src/cluster/answers.js";
+import { VirtualClock } from "../support/virtual-clock.js";
+
+function server() {
+  const clock = new VirtualClock();
+  const made = { left: 0 };
+  const answers = new Answers({ clock, onMute: () => (made.left += 1) });
+  /** Answered after so many ms; never where absent. */
+  const ask = (ms?: number) => {
+    const answer =
+      ms === undefined ? clock.wait(60_000).then(() => Promise.reject(new Error("timeout"))) : clock.wait(ms);
+    return answers.of(answer).catch(() => undefined);
+  };
+  return { clock, made, answers, ask };
+}
+
+it("a server that answers nothing of what is asked for is left, also where its link stands", async () => {
+  const { clock, made, ask } = server();
+  void ask();
+  await clock.advance(2_900);
+  expect(made.left).toBe(0);
+  await clock.advance(200);
+  expect(made.left).toBe(1);
+  // Of the next one nothing was asked for yet.
+  await clock.advance(10_000);
+  expect(made.left).toBe(1);
+  void ask();
+  await clock.advance(3_100);
+  expect(made.left).toBe(2);
+});
+
+it("one that answers to anything stays, however long other questions take", async () => {
+  const { clock, made, ask } = server();
+  void ask();
+  for (let n = 0; n < 10; n += 1) {
+    await clock.advance(1_000);
+    void ask(500);
+  }
+  expect(made.left).toBe(0);
+});
+
+it("nothing is left once the link was closed", async () => {
+  const { clock, made, answers, ask } = server();
+  void ask();
+  answers.close();
+  void ask();
+  await clock.advance(10_000);
+  expect(made.left).toBe(0);
+});

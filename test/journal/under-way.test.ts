@@ -1,0 +1,63 @@
+import { expect, it } from "vitest";
+import { lanesUnderWay } from "../../src/journal/under-way.js";
+import { aboutKey, type JournalRecord, type RecordBody } from "../../src/journal/records.js";
+
+const about = { controller: "GH-0001", actuator: "vent" } as const;
+const sending: RecordBody = { type: "phase", ...about, id: "c1", phase: "sending" };
+const checking: RecordBody = { type: "phase", ...about, id: "c1", phase: "checking" };
+const sent = {
+  type: "step_sent",
+  ...about,
+  id: "c1",
+  purpose: "value",
+  address: "101",
+  value: "1",
+  attempt: 1,
+} as const;
+const answered = (code: string | null, isSent = true): RecordBody => ({
+  type: "step_answered",
+  ...about,
+  id: "c1",
+  address: "101",
+  attempt: 1,
+  code,
+  request_id: null,
+  error: code === "200" ? null : "no answer",
+  sent: isSent,
+});
+const result = {
+  type: "result",
+  ...about,
+  result: { id: "c1", outcome: "failed", finished_at: "" },
+} as unknown as RecordBody;
+
+const recorded = (records: readonly RecordBody[], atMs: readonly number[] = []): readonly JournalRecord[] =>
+  records.map((body, n) => ({
+    seq: n + 1,
+    at: new Date(atMs[n] ?? n).toISOString(),
+    mono: n,
+    boot: "one",
+    clock_synced: null,
+    ...body,
+  }));
+
+it.each([
+  ["being checked", [checking], false],
+  ["about to be sent", [checking, sending], true],
+  ["sent", [sending, sent], true],
+  ["sent, answered, and not ended: another step may follow", [sending, sent, answered("200")], true],
+  ["sent, answered and ended", [sending, sent, answered("200"), result], false],
+  ["sent, refused by the platform and ended", [sending, sent, answered("500"), result], false],
+  ["sent and ended without an answer", [sending, sent, answered(null), result], true],
+  ["never sent", [sending, sent, answered(null, false), result], false],
+  ["never sent, of which that alone is known", [sending, result], true],
+])("a POST may be under way to the target of a command that was %s: %s", (_, records, isUnderWay) => {
+  expect([...lanesUnderWay(recorded(records))]).toEqual(isUnderWay ? [aboutKey(about)] : []);
+});
+
+it("a POST of ten minutes before the newest record is over", () => {
+  const other = { ...sending, actuator: "fan", id: "c2" } as RecordBody;
+  expect([...lanesUnderWay(recorded([sending, sent, other], [0, 1, 700_000]))]).toEqual([
+    aboutKey({ ...about, actuator: "fan" }),
+  ]);
+});
