@@ -67,6 +67,8 @@ interface TenurePorts {
 }
 
 const retryMs = 500;
+/** Without an answer for so long a renewal is tried once more. */
+const unansweredMs = 1_000;
 /** Before the bridge runs each look is at what is known here already. */
 const fenceAgainMs = 50;
 
@@ -81,6 +83,7 @@ export class Tenure {
   /** The journal was read, and the bridge runs. */
   #isRunning = false;
   #isLost = false;
+  readonly #renewing = new Set<Promise<boolean>>();
   #isFencing = false;
   /** Null where it is not known, so that it may be any. */
   #underWay: ReadonlySet<string> | null = null;
@@ -156,6 +159,7 @@ export class Tenure {
       stop.removeEventListener("abort", end);
       this.#over.abort();
       await keeping;
+      await Promise.allSettled(this.#renewing);
       await this.#giveUp();
     }
   }
@@ -197,7 +201,7 @@ export class Tenure {
     while (!this.#isOver()) {
       await wait(waitMs, this.#over.signal).catch(() => undefined);
       if (this.#isOver()) return;
-      const isRenewed = await this.#renew().catch(() => false);
+      const isRenewed = await this.#attempt();
       waitMs = isRenewed ? renewEveryMs(times) : retryMs;
       this.#tell();
       if (!this.#isRunning || this.#stop.signal.aborted) continue;
@@ -205,6 +209,22 @@ export class Tenure {
       if (!this.#lease.isFenced) void this.#fence();
       if (isRenewed && this.#mayMark()) this.#goToOther();
     }
+  }
+
+  /** Whether a renewal is answered at once. A server that is gone leaves one for long without an answer, and others are made beside it. */
+  async #attempt(): Promise<boolean> {
+    const answered = new AbortController();
+    const renewing = this.#renew().catch(() => false);
+    this.#renewing.add(renewing);
+    void renewing.then(() => {
+      this.#renewing.delete(renewing);
+      answered.abort();
+    });
+    const late = this.#ports.wait(unansweredMs, answered.signal).then(
+      () => false,
+      () => false,
+    );
+    return Promise.race([renewing, late]);
   }
 
   #goToOther(): void {
@@ -228,7 +248,8 @@ export class Tenure {
     const sentAt = instant();
     const revision = await bucket.renew(key, value, this.#lease.revision);
     if (revision !== null) {
-      this.#lease = leaseAfterRenewal(this.#lease, revision, sentAt);
+      // The answer to one that was made later may have come before.
+      if (revision > this.#lease.revision) this.#lease = leaseAfterRenewal(this.#lease, revision, sentAt);
       return true;
     }
     const found = await bucket.get(key);

@@ -125,9 +125,9 @@ describe("an account", () => {
       await time.runUntil(2 * minute + ms);
       expect(one.problem()).toBeNull();
       servers.isDown = true;
-      await time.runUntil(2 * minute + ms + 6_500);
+      await time.runUntil(2 * minute + ms + 5_500);
       servers.isDown = false;
-      await time.runUntil(2 * minute + ms + 11_000);
+      await time.runUntil(2 * minute + ms + 10_000);
       expect(one.problem()).toBeNull();
       expect([one.runs.length, other.runs.length]).toEqual([1, 0]);
     },

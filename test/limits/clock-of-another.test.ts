@@ -24,7 +24,7 @@ function left(clockAheadMs: number, isOfCluster = true) {
       own: { platformReachable: isReachable },
       now: { mono, watchedSince: 0, iso: () => "" },
       startedAt: 0,
-      aheadMs: () => aheadMs,
+      aheadMs,
     } as unknown as LimitContext;
     return isRuleDue(inForceNow(entry, context), mono);
   };
