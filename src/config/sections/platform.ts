@@ -7,6 +7,7 @@ import {
   expectingOneOf,
   flag,
   list,
+  map,
   named,
   optional,
   required,
@@ -119,6 +120,12 @@ const push = () =>
       text("the name of a query parameter", /^[A-Za-z0-9._-]{1,64}$/),
       "token",
       "Name of the query parameter with credential: query.",
+    ),
+    subscribe: withDefault(
+      map(text("a path such as /ws/set-value", /^\/[^\s?#]{0,300}$/), text("a message", /^[^]{1,4000}$/)),
+      {},
+      "A first message for a channel that says nothing without one, by the channel's path; `{deviceCode}` stands for the device's code in both.",
+      { example: '# { /ws/set-value: "subscribe" }' },
     ),
   });
 
