@@ -8,7 +8,7 @@ import {
 } from "../greenhouse/actuator-kinds.js";
 import { shows, showsPositionMode, type Step, stepsOf } from "../greenhouse/command/plan.js";
 import type { RawValue } from "../greenhouse/ports.js";
-import { mayBeInOtherMode } from "../greenhouse/readings/mode-reads.js";
+import { isModeUnread } from "../greenhouse/readings.js";
 import type { CommandTaken } from "../journal/records.js";
 import { beforePost } from "../limits/rules/lease.js";
 import {
@@ -176,7 +176,7 @@ function isAlready(
   const raw = final && fresh[final.address];
   if (!final || raw === undefined || force || wanted.type === "stop" || posts.unread) return false;
   // An idle pulse shows nothing, and a degree says nothing of a mode that cannot be read.
-  if (settings.pulse === true || mayBeInOtherMode(settings)) return false;
+  if (settings.pulse === true || isModeUnread(settings)) return false;
   if (!shows(settings, final, raw)) return false;
   if (wanted.type !== "position") return !isDegreeOf(settings, raw);
   const mode = fresh[stateAddresses(settings)[0]];

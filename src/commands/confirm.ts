@@ -7,8 +7,7 @@ import {
   travels,
 } from "../greenhouse/command/plan.js";
 import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
-import { proofAddress } from "../greenhouse/readings/mode-reads.js";
-import { isIdlePulse } from "../greenhouse/readings/pulse.js";
+import { isIdlePulse, proofAddress } from "../greenhouse/readings.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Evidence } from "./endings.js";
 

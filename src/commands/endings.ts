@@ -12,7 +12,7 @@ import { canonical } from "../greenhouse/command/words.js";
 import { type DegreePlaces, freeText } from "../greenhouse/group-listing.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import type { PlatformErrorFacts, RawValue, WriteAccepted } from "../greenhouse/ports.js";
-import { isIdlePulse, maybePulse, pulseAdvice } from "../greenhouse/readings/pulse.js";
+import { isIdlePulse, maybePulse, pulseAdvice } from "../greenhouse/readings.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Sentences } from "../runtime/log.js";
 import type { Command } from "./command.js";
@@ -326,7 +326,7 @@ function otherReading({ purpose, value }: Step, end: StepEnd, settings: Actuator
   if (readBack === null || purpose !== "value" || settings.accepts !== undefined) return "";
   const { state } = decodeValue(settings, value);
   const { value: read } = decodeValue(settings, readBack);
-  if (maybePulse(settings, value, readBack, before)) return ` ${pulseAdvice}`;
+  if (maybePulse(settings, readBack, before)) return ` ${pulseAdvice}`;
   if (!mayMean(settings, state, read)) return "";
   if (before !== null && sameValue(textOf(before), read))
     return ` It showed ${read} before it was sent, too: nothing says that it did anything.`;

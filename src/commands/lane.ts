@@ -2,7 +2,7 @@ import { shows, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { Actuator, Register } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
-import { shownOfLate } from "../greenhouse/readings/flush-lag.js";
+import { shownOfLate } from "../greenhouse/readings.js";
 import {
   aboutOf,
   type AddressRead,

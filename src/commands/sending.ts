@@ -2,8 +2,7 @@ import { stateAddresses } from "../greenhouse/actuator-kinds.js";
 import { shows, type Step, travels } from "../greenhouse/command/plan.js";
 import { type DegreePlaces, degreePlaces } from "../greenhouse/group-listing.js";
 import type { PlatformErrorKind, RawValue } from "../greenhouse/ports.js";
-import { proofAddress } from "../greenhouse/readings/mode-reads.js";
-import { isIdlePulse } from "../greenhouse/readings/pulse.js";
+import { isIdlePulse, proofAddress } from "../greenhouse/readings.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import { afterPost } from "../limits/rules/lease.js";
 import {

@@ -105,12 +105,12 @@ interface DecodedValue {
 }
 
 /** What of an actuator says what its values mean. */
-interface KindWithValues {
+export interface KindWithValues {
   readonly kind: ActuatorKind;
   /** Command words of the configuration, beside the kind's own. */
   readonly values: ValueTable;
   /** Further values that mean a word when they are read. */
-  readonly reads?: ReadTable;
+  readonly reads?: ReadTable | undefined;
 }
 
 /** Words and the values that mean them when they are read, beside the one that is sent. */
@@ -219,7 +219,7 @@ export function degreeOf(text: string): number | null {
 }
 
 /** Where an actuator is on the platform. */
-interface Placed {
+export interface Placed {
   readonly kind: ActuatorKind;
   readonly address: string;
   readonly modeAddress?: string | undefined;

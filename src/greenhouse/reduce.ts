@@ -19,7 +19,7 @@ import type {
 } from "./model.js";
 import type { ClientStatus, DeviceRecord, SensorItem } from "./ports.js";
 import type { ActuatorSettings, ControllerSettings } from "./settings.js";
-import { isIdlePulse } from "./readings/pulse.js";
+import { isIdlePulse } from "./readings.js";
 import type { Transliterate } from "./topic-ids.js";
 
 /** What is shown of a controller's connection, who said so last, and what a list says against it. */

@@ -85,7 +85,8 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const tally = newTally();
   const links = new HostLinks(clock, onLink);
   const skew = new ClockSkew(clock);
-  const readTime = timeReader(zoneOffset(settings.time_zone));
+  const offset = zoneOffset(settings.time_zone);
+  const readTime = timeReader(offset);
   const signIn: PostSignIn = async (body, tokenPath, signal) => {
     const answer = await requests.signIn(body, signal);
     return tokenIn(answer.body, tokenPath, { nowAt: clock.now() + (skew.skewMs() ?? 0), readTime, reports });
@@ -104,7 +105,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const frameReports = new ShapeReports("frame", log, clock, redact);
   const heard = { tally: newPushTally(), reports: frameReports };
   return {
-    ...remembering(platformReader(settings.shapes, { requests, reports, readTime, clock }), streams),
+    ...remembering(platformReader(settings.shapes, { requests, reports, readTime, offset, clock }), streams),
     ...platformWriter({ requests, reports }),
     ...lazyPush(settings, { source, readTime, log, names, ...inside, redact: redactLine, ...heard }),
     renewCredential: (signal) => requests.renewForWrite(signal),
@@ -158,7 +159,7 @@ const remembering = (reader: PlatformReader, streams: StreamAddresses): Platform
   ...reader,
   controllers: async (signal) => streams.add(await reader.controllers(signal)),
   devices: async (dataType, signal) => streams.add(await reader.devices(dataType, signal)),
-  videos: async (signal) => streams.add(await reader.videos(signal)),
+  videos: async (signal, code) => streams.add(await reader.videos(signal, code)),
 });
 
 /** The push channels; their code is loaded when it is first used, which is while the first polls are on their way. */

@@ -69,7 +69,7 @@ function row(
 }
 
 /** A device whose mode stays where it is and whose degree has an address of its own; one of the first takes no degree. */
-export function inHalves(whole: AddressRow, position: string): readonly AddressRow[] {
+function inHalves(whole: AddressRow, position: string): readonly AddressRow[] {
   const names = { zh: `${whole.names.zh}开度`, en: `${whole.names.en} position` };
   const degree = whole.initial === "10010" ? "100" : "0";
   return [
@@ -174,7 +174,7 @@ export function addressTables(manners: Partial<AddressManners> = {}): (type: str
   const { inType, readings } = { ...usual, ...manners };
   const tables = new Map(
     [...rowsOf].map(([type, plain]) => {
-      const rows = rowsIn(readings, plain);
+      const rows = rowsIn(readings, plain, inHalves);
       return [type, tableOf(inType === "many" ? crowd(rows) : rows)] as const;
     }),
   );

@@ -116,7 +116,12 @@ export class SimulatedController {
       const end = { at: this.#now + rotationMs, address, value: "1001", by: "rotation_end" } as const;
       this.schedule({ ...end, onlyIf: rotation });
     }
-    onTaken(this.#world.readings, { controller: this, row, value, before, at: this.#now });
+    onTaken(this.#world.readings, {
+      ...{ row, value, before },
+      later: (afterMs, then, cause) =>
+        this.schedule({ at: this.#now + afterMs, address, value: then, by: cause, onlyIf: value }),
+      drive: (as) => this.plant.drive(row, as),
+    });
     this.#world.onChange(this.device, address, held);
   }
 

@@ -12,8 +12,7 @@ import {
   type PushMode,
 } from "./faults.js";
 import type { OperationName } from "./operations.js";
-import { behavioursOf, dialectOf, type ReadingName, type Readings } from "./readings.js";
-import type { Behaviour } from "./readings/trait.js";
+import { type Behaviours, behavioursOf, dialectOf, type ReadingName, type Readings } from "./readings.js";
 import { type AuthRules, plainAuth, TokenStore } from "./tokens.js";
 import { mix, Sky, uuidAt } from "./weather.js";
 
@@ -159,7 +158,7 @@ export class Platform {
   readonly faults: FaultPlan;
   readonly tokens: TokenStore;
   /** What other readings remember. */
-  readonly behaviours: readonly Behaviour[];
+  readonly behaviours: Behaviours;
   /** The newest ones. */
   readonly posts: PostRecord[] = [];
   /** How often each operation was called. */

@@ -5,7 +5,7 @@ import type { SimulatedController } from "./device.js";
 import { handValues } from "./events.js";
 import { type FaultName, faults, type FaultSpec } from "./faults.js";
 import type { Platform, PostRecord } from "./platform.js";
-import { itemsIn } from "./readings.js";
+import { itemsIn, refusedBy, shownBy } from "./readings.js";
 import {
   type Fields,
   layOut,
@@ -135,11 +135,11 @@ function otherwise(
   isFresh: boolean,
 ): string | null {
   const row = controller.table.get(address);
+  const { behaviours, now, timeline } = call.platform;
   if (row === undefined) return value;
-  let shown = value;
-  for (const behaviour of call.platform.behaviours)
-    if (behaviour.shown) shown = behaviour.shown({ call, controller, row, value: shown, isFresh });
-  return shown;
+  const heldAt = (at: number) => controller.register(address, timeline.simulatedAt(at));
+  const key = `${controller.device.code} ${address}`;
+  return shownBy(behaviours, { row, key, value, isFresh, now, heldAt });
 }
 
 /** What a register shows to one who asks for it, which may be a lie. */
@@ -185,10 +185,8 @@ export const setValue: Operation = (call) => {
     if (platform.readings.has("offline_queues")) controller.queue(address, record.value);
     return no(call, 500, "设备离线");
   }
-  for (const { refusal } of platform.behaviours) {
-    const why = refusal?.(call) ?? null;
-    if (why !== null) return no(call, 500, why);
-  }
+  const busy = refusedBy(platform.behaviours, code, platform.now);
+  if (busy !== null) return no(call, 500, busy);
   record.accepted = true;
   passOn(platform, controller, record, lie);
   const echo = { address, deviceCode: code, value: record.value };

@@ -198,7 +198,7 @@ const parameter = section({
 const sensor = section({
   from: required(
     writtenText(),
-    "The platform's exact name or factor code; `name@channel` where that is ambiguous.",
+    "The platform's exact name or factor code; `name@channel` where that is ambiguous, `name#2` for the second of one name.",
     "空气温度",
   ),
   name: optional(writtenText(), "Name to show; default: the platform's.", "Air temperature"),

@@ -67,7 +67,11 @@ const shape = () =>
     time: optional(path(), "In an item: when it was measured.", "dateTime"),
     channel: optional(path(), "In an item: its channel.", "channel"),
     code: optional(path(), "In an item: its factor or device code.", "factor"),
-    params: optional(params(), "Fixed query parameters, added to each read.", "{ pageSize: 500 }"),
+    params: optional(
+      params(),
+      "Query parameters, added to each read; `{deviceCode}`, `{since}` and `{until}` (the last 24 hours) stand for what is asked.",
+      "{ pageSize: 500 }",
+    ),
     query: optional(query(), "The platform's names of query parameters.", "{ deviceCode: code }"),
   });
 

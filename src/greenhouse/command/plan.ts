@@ -10,8 +10,7 @@ import {
   textOf,
 } from "../actuator-kinds.js";
 import type { RawValue } from "../ports.js";
-import { leavesModeOut } from "../readings/mode-again.js";
-import { showsByDegree } from "../readings/mode-reads.js";
+import { showsByDegree } from "../readings.js";
 import type { ActuatorSettings } from "../settings.js";
 import type { Refusal, StepReport } from "./outcomes.js";
 import type { Wanted } from "./words.js";
@@ -37,8 +36,8 @@ export function stepsOf(
   const [mode, position = mode] = sendAddresses(settings);
   if (wanted.type === "position") {
     const degree: Step = { purpose: "value", address: position, value: String(wanted.degree) };
-    const isThere = (raw: RawValue) => showsPositionMode(settings, raw);
-    return isRead && leavesModeOut(settings, freshMode, isThere)
+    const isLeftOut = settings.modeAgain === "when_needed" && isRead && freshMode !== null;
+    return isLeftOut && showsPositionMode(settings, freshMode)
       ? [degree]
       : [{ purpose: "mode", address: mode, value: kindRows[settings.kind].positionMode ?? "" }, degree];
   }

@@ -12,6 +12,7 @@ import {
 } from "../../greenhouse/actuator-kinds.js";
 import { type ParameterGroup, typeName } from "../../greenhouse/device-types.js";
 import { type FreeAddress, freeText } from "../../greenhouse/group-listing.js";
+import { maybePulse } from "../../greenhouse/readings.js";
 import { statusState } from "../../greenhouse/fold-statuses.js";
 import { commentText, flowNode, pairOf, sectionOf, yamlText } from "../yaml-text.js";
 
@@ -71,8 +72,9 @@ export interface WatchRecord {
 
 /** A key of the actuator, as it is to be written, and why. */
 interface Advice {
-  readonly key: "reads" | "position_address" | "position_reads" | "tolerance" | "running" | "travel_time";
-  readonly value: string | number | readonly number[] | Readonly<Record<string, readonly string[]>>;
+  readonly key:
+    "reads" | "position_address" | "position_reads" | "pulse" | "tolerance" | "running" | "travel_time";
+  readonly value: string | number | boolean | readonly number[] | Readonly<Record<string, readonly string[]>>;
   readonly evidence: string;
 }
 
@@ -151,7 +153,7 @@ function readsAdvice(record: WatchRecord): Conclusion {
 const onlyFound = (finding: string): Conclusion => ({ findings: [finding], advice: [] });
 
 /** A word was sent: what is read at the end has to mean it. */
-function wordAdvice({ actuator, word, endedMs }: WatchRecord, { last, changes }: Values): Conclusion {
+function wordAdvice({ actuator, word, endedMs }: WatchRecord, { first, last, changes }: Values): Conclusion {
   const state = stateOfWord(actuator.kind, word);
   const sent = valueTable(actuator)[word];
   const shown = decodeValue(actuator, last.value);
@@ -165,6 +167,20 @@ function wordAdvice({ actuator, word, endedMs }: WatchRecord, { last, changes }:
     word === "auto"
       ? changes.map(({ value }) => value).filter((value) => meaningOf(value) === "unknown")
       : [last.value];
+  const pulsed = changes.find(({ value }) => sent !== undefined && sameValue(sent, value));
+  if (pulsed !== undefined && maybePulse(actuator, last.value, first.value))
+    return {
+      findings: [
+        `the register showed ${pulsed.value} at ${seconds(pulsed.atMs)} and went back to ${last.value}: it is a pulse, and without a setting each ${word} ends unconfirmed`,
+      ],
+      advice: [
+        {
+          key: "pulse",
+          value: true,
+          evidence: `only if you saw it do that: ${word} was sent, and the register went back to ${last.value} at ${seconds(last.atMs)}`,
+        },
+      ],
+    };
   const isTaken = shown.state !== "unknown" && shown.state !== "position";
   if (isTaken)
     return onlyFound(
