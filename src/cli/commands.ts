@@ -335,9 +335,18 @@ function addConfiguration(add: Add): void {
   add(
     "check",
     "read configurations and say what is wrong and where; touches no network",
-    ["greenhouse2mqtt check", "greenhouse2mqtt check north.yaml south.yaml   also clashes between them"],
+    [
+      "greenhouse2mqtt check",
+      "greenhouse2mqtt check north.yaml south.yaml   also clashes between them",
+      "greenhouse2mqtt check --explain GH-0001/left_skylight   what is asked, sent and read for each word",
+    ],
     lazily(async () => (await import("./configuration.js")).check),
-  ).argument("[files...]", "default: the file of --config");
+  )
+    .argument("[files...]", "default: the file of --config")
+    .option(
+      "--explain <target>",
+      "a controller, or CONTROLLER/ACTUATOR: what is asked, sent and read, in order",
+    );
   add(
     "schema",
     "JSON Schema of the configuration, for editors",

@@ -33,7 +33,7 @@ import {
 export async function check(
   context: ProcessContext,
   files: readonly string[],
-  { config }: CommonOptions,
+  { config, explain }: CommonOptions & { readonly explain?: string },
 ): Promise<void> {
   const { env, out, speech } = context;
   const say = (text: string) => out(`${speech.tell(text)}\n`);
@@ -58,6 +58,15 @@ export async function check(
   if (language !== undefined) await speech.choose(language);
   sayProblems({ warnings, problems }, { out, tell: speech.tell });
   if (problems.length > 0) throw problemsFound(problems.length);
+  if (explain !== undefined) {
+    const { explained } = await import("./explain.js");
+    for (const { configuration } of loaded.slice(0, 1))
+      for (const line of explained(configuration, explain)) {
+        const text = line.trimStart();
+        out(`${" ".repeat(line.length - text.length)}${speech.tell(text)}\n`);
+      }
+    return;
+  }
   for (const { file, configuration } of loaded) {
     for (const about of [limitSentences, curtainSentences, groupSentences, sparkplugSentences])
       for (const sentence of about(configuration, speech.tell)) out(`${file}: ${sentence}\n`);

@@ -161,7 +161,7 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
   },
   twin_sensors: async () => {
     expect(await settings.printed("doctor")).toMatch(
-      /warning +twins +.*空气温度#2 of GH-0001.*from: "空气温度#2"/,
+      /warning +twins +.*空气温度#2 \(GH-0001\).*from: "空气温度#2"/,
     );
   },
 };

@@ -279,17 +279,21 @@ async function twinsVerdict(context: DoctorContext, signal: AbortSignal): Promis
   const tried = sampleControllers(context).filter((device) => device.online !== false);
   if (tried.length === 0) return notTried("no controller is online");
   const lines: string[] = [];
+  let first = "";
   for (const { code } of tried) {
     const sensors = context.configuration.controllers[code]?.sensors ?? {};
     const named = new Set(Object.values(sensors).map(({ from }) => from));
     for (const from of unnamedTwins(await context.platform.sensors(code, signal)))
-      if (!named.has(from)) lines.push(`${commentText(from, 40)} of ${code}`);
+      if (!named.has(from)) {
+        first ||= commentText(from, 40);
+        lines.push(`${commentText(from, 40)} (${code})`);
+      }
   }
   return lines.length === 0
     ? ok(`no two sensors of a controller differ by their place alone (${tried.length} tried)`)
     : warning(
         `only their place in the list tells these from others, so they are left out: ${lines.slice(0, mostNamed).join(", ")}`,
-        `write such a one below the controller's sensors, with a key of its own: second: { from: "${lines[0]?.replace(/ of .*$/, "") ?? ""}" }`,
+        `write such a one below the controller's sensors, with a key of its own: second: { from: "${first}" }`,
       );
 }
 
