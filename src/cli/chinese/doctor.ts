@@ -231,6 +231,17 @@ export const doctorPairs: readonly Pair[] = [
     'write such a one below the controller\'s sensors, with a key of its own: second: { from: "{}" }',
     '请在该控制器的 sensors 下写一个，用自己的键：second: { from: "{1}" }',
   ],
+  [
+    "ask again in a minute; if it stays so, show the line to the operator of the platform",
+    "一分钟后再试；如果仍然如此，请把这一行给平台运营方看",
+  ],
+  ["no controller has stream: true", "没有控制器设置 stream: true"],
+  ["no controller has averages: true", "没有控制器设置 averages: true"],
+  ["http.past_readings is off", "http.past_readings 已关闭"],
+  [
+    'if it misses parameters, add platform.shapes.{}.params: { deviceCode: "{deviceCode}", startTime: "{since}", endTime: "{until}" }, with the platform\'s own names',
+    '如果缺少参数，请加上 platform.shapes.{1}.params: { deviceCode: "{deviceCode}", startTime: "{since}", endTime: "{until}" }，名称以平台为准',
+  ],
   ["{} gives no value, and its degree ({}) reads {}", "{1} 没有数值，而它的开度（{2}）显示 {3}"],
   [
     "check mode_address; where it is right and can only be written, set mode_reads: never: the degree alone is the proof then",

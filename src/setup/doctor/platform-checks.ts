@@ -30,7 +30,10 @@ export function platformVerdict(error: unknown): Verdict | null {
   const at = error.message.indexOf("; ", Math.max(0, error.message.indexOf(quoted) + quoted.length));
   const verdict =
     at < 0
-      ? { summary: error.message }
+      ? {
+          summary: error.message,
+          remedy: "ask again in a minute; if it stays so, show the line to the operator of the platform",
+        }
       : { summary: error.message.slice(0, at), remedy: error.message.slice(at + 2) };
   const foreign = [quoted.slice(1, -1), requestId ?? "", code !== undefined && code.length > 6 ? code : ""];
   return { status: "failed", ...verdict, foreign: foreign.filter((text) => text !== "") };
