@@ -6,7 +6,7 @@ import { clashes, sharedAnnouncements, sharedControllers } from "../config/clash
 import { isFleetFile, loadFleet } from "../config/fleet.js";
 import { loadConfiguration } from "../config/load.js";
 import { atValue } from "../config/problem.js";
-import { jsonSchema } from "../config/schema.js";
+import { type Configuration, jsonSchema } from "../config/schema.js";
 import { zoneProblem } from "../config/values.js";
 import { groupSentences } from "../config/rules/groups.js";
 import { limitSentences } from "../config/rules/limits.js";
@@ -58,19 +58,25 @@ export async function check(
   if (language !== undefined) await speech.choose(language);
   sayProblems({ warnings, problems }, { out, tell: speech.tell });
   if (problems.length > 0) throw problemsFound(problems.length);
-  if (explain !== undefined) {
-    const { explained } = await import("./explain.js");
-    for (const { configuration } of loaded.slice(0, 1))
-      for (const line of explained(configuration, explain)) {
-        const text = line.trimStart();
-        out(`${" ".repeat(line.length - text.length)}${speech.tell(text)}\n`);
-      }
-    return;
-  }
+  const [first] = loaded;
+  if (explain !== undefined && first !== undefined)
+    return explainTarget(context, first.configuration, explain);
   for (const { file, configuration } of loaded) {
     for (const about of [limitSentences, curtainSentences, groupSentences, sparkplugSentences])
       for (const sentence of about(configuration, speech.tell)) out(`${file}: ${sentence}\n`);
     for (const sentence of [costSentence(configuration), "ok"]) say(`${file}: ${sentence}`);
+  }
+}
+
+async function explainTarget(
+  { out, speech }: ProcessContext,
+  configuration: Configuration,
+  target: string,
+): Promise<void> {
+  const { explained } = await import("./explain.js");
+  for (const line of explained(configuration, target)) {
+    const text = line.trimStart();
+    out(`${" ".repeat(line.length - text.length)}${speech.tell(text)}\n`);
   }
 }
 

@@ -132,6 +132,10 @@ export const discoverPairs: readonly Pair[] = [
   ["only if you saw it do that: {}", "只有亲眼看到设备照做才设置：{1}"],
   ["{}, and address {} went to {}: the degree has that address", "{1}，而地址 {2} 变为 {3}：开度在那个地址"],
   [
+    "a register that goes back to idle at once may have been missed: where you saw it move, set pulse: true",
+    "立即回到空闲的寄存器可能没有看到：如果亲眼看到设备动了，请设置 pulse: true",
+  ],
+  [
     "the register showed {} at {} and went back to {}: it is a pulse, and without a setting each {} ends unconfirmed",
     "寄存器在 {2} 显示 {1}，然后回到 {3}：这是脉冲，没有设置时每次 {4} 都以 unconfirmed 结束",
   ],

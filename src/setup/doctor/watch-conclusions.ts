@@ -143,6 +143,7 @@ function readsAdvice(record: WatchRecord): Conclusion {
     return {
       findings: [
         `nothing changed at address ${address}: it read ${last.value} all the time. Either nothing was sent, or this is not its address`,
+        ...(maybePulse(actuator, last.value, null) ? [missedPulse] : []),
         ...otherAddresses(record),
       ],
       advice: [],
@@ -150,10 +151,25 @@ function readsAdvice(record: WatchRecord): Conclusion {
   return degree === null ? wordAdvice(record, values) : degreeAdvice(record, values, degree);
 }
 
+const missedPulse =
+  "a register that goes back to idle at once may have been missed: where you saw it move, set pulse: true";
+
 const onlyFound = (finding: string): Conclusion => ({ findings: [finding], advice: [] });
 
+/** The register showed what was sent and went back to idle; null where it did not. */
+function pulseAdvice({ actuator, word }: WatchRecord, { first, last, changes }: Values): Conclusion | null {
+  const sent = valueTable(actuator)[word];
+  const pulsed = changes.find(({ value }) => sent !== undefined && sameValue(sent, value));
+  if (pulsed === undefined || !maybePulse(actuator, last.value, first.value)) return null;
+  const found = `the register showed ${pulsed.value} at ${seconds(pulsed.atMs)} and went back to ${last.value}: it is a pulse, and without a setting each ${word} ends unconfirmed`;
+  const evidence = `only if you saw it do that: ${word} was sent, and the register went back to ${last.value} at ${seconds(last.atMs)}`;
+  return { findings: [found], advice: [{ key: "pulse", value: true, evidence }] };
+}
+
 /** A word was sent: what is read at the end has to mean it. */
-function wordAdvice({ actuator, word, endedMs }: WatchRecord, { first, last, changes }: Values): Conclusion {
+function wordAdvice(record: WatchRecord, values: Values): Conclusion {
+  const { actuator, word, endedMs } = record;
+  const { last, changes } = values;
   const state = stateOfWord(actuator.kind, word);
   const sent = valueTable(actuator)[word];
   const shown = decodeValue(actuator, last.value);
@@ -167,20 +183,8 @@ function wordAdvice({ actuator, word, endedMs }: WatchRecord, { first, last, cha
     word === "auto"
       ? changes.map(({ value }) => value).filter((value) => meaningOf(value) === "unknown")
       : [last.value];
-  const pulsed = changes.find(({ value }) => sent !== undefined && sameValue(sent, value));
-  if (pulsed !== undefined && maybePulse(actuator, last.value, first.value))
-    return {
-      findings: [
-        `the register showed ${pulsed.value} at ${seconds(pulsed.atMs)} and went back to ${last.value}: it is a pulse, and without a setting each ${word} ends unconfirmed`,
-      ],
-      advice: [
-        {
-          key: "pulse",
-          value: true,
-          evidence: `only if you saw it do that: ${word} was sent, and the register went back to ${last.value} at ${seconds(last.atMs)}`,
-        },
-      ],
-    };
+  const pulse = pulseAdvice(record, values);
+  if (pulse !== null) return pulse;
   const isTaken = shown.state !== "unknown" && shown.state !== "position";
   if (isTaken)
     return onlyFound(
@@ -191,7 +195,7 @@ function wordAdvice({ actuator, word, endedMs }: WatchRecord, { first, last, cha
     return onlyFound(
       `${word} was sent, and the address reads ${strange.join(", ")}, which may be anything: on its way, or of another thing. Check kind and address, and watch once more`,
     );
-  const values = [
+  const all = [
     ...new Set([...(sent === undefined ? [] : [sent]), ...(actuator.reads[word] ?? []), ...further]),
   ];
   const evidence = `${word} was sent, and get-value read ${further.join(", ")} from ${seconds(last.atMs)} to the end (${seconds(endedMs)})`;
@@ -199,9 +203,7 @@ function wordAdvice({ actuator, word, endedMs }: WatchRecord, { first, last, cha
     findings: [
       `${word} is not read as ${sent ?? "what was sent"} but as ${further.join(", ")}: without a setting each ${word} ends unconfirmed`,
     ],
-    advice: [
-      { key: "reads", value: { [word]: values }, evidence: `only if you saw it do that: ${evidence}` },
-    ],
+    advice: [{ key: "reads", value: { [word]: all }, evidence: `only if you saw it do that: ${evidence}` }],
   };
 }
 
