@@ -235,6 +235,8 @@ export const doctorPairs: readonly Pair[] = [
     "ask again in a minute; if it stays so, show the line to the operator of the platform",
     "一分钟后再试；如果仍然如此，请把这一行给平台运营方看",
   ],
+  ["past reading", "条历史读数"],
+  ["past readings", "条历史读数"],
   ["no controller has stream: true", "没有控制器设置 stream: true"],
   ["no controller has averages: true", "没有控制器设置 averages: true"],
   ["http.past_readings is off", "http.past_readings 已关闭"],
