@@ -40,6 +40,22 @@ const rows: readonly Row[] = [
     kept: ["commands/readings.test.ts", "setup/doctor/watch.test.ts"],
   },
   {
+    advice: /set pulse: true|key: "pulse"/,
+    files: ["greenhouse/readings.ts", "setup/doctor/meaning-checks.ts", "setup/doctor/watch-conclusions.ts"],
+    alsoLooksSo: "the motor ignored it, its local switch is off, or the address is another thing's",
+    because:
+      "only of a register that is idle as before, for whoever saw it move; the state stays uncertain, and the result says what the proof is",
+    kept: ["commands/further-readings.test.ts", "setup/doctor/watch.test.ts"],
+  },
+  {
+    advice: /set mode_reads: never/,
+    files: ["commands/checks.ts", "setup/doctor/meaning-checks.ts"],
+    alsoLooksSo: "the address of the mode is wrong",
+    because:
+      "the address comes first, and the degree at an address of its own is the proof: without it nothing is confirmed",
+    kept: ["commands/further-readings.test.ts"],
+  },
+  {
     advice: /with values or reads/,
     files: ["setup/doctor/meaning-checks.ts"],
     alsoLooksSo: "the kind or the address is wrong",
@@ -151,7 +167,7 @@ const rows: readonly Row[] = [
 
 /** What asks for less: a sentence that names one of these advises it, or has a row below. */
 const weakening =
-  /\b(?:position_reads|tolerance|accept_type|lead_in: never|allow_insecure|reject_unauthorized|stale_after|confirm_within|time_zone)\b|"force"|\breads:|leave type_id out|send without/;
+  /\b(?:position_reads|mode_reads|pulse: true|tolerance|accept_type|lead_in: never|allow_insecure|reject_unauthorized|stale_after|confirm_within|time_zone)\b|"force"|\breads:|leave type_id out|send without/;
 
 /** Sentences that name such a key and do not advise it. */
 const harmless: readonly RegExp[] = [

@@ -138,11 +138,18 @@ const profileNames: readonly NonNullable<SimulateOptions["profile"]>[] = [
   ...(["channels", "text", "entries", "mode_stays", "odd"] as const),
 ];
 
-const readingNames: readonly NonNullable<SimulateOptions["readings"]>[number][] = [
-  ...(["actual_positions", "combined_bits", "mode_stays", "degrees_apart", "group_of_settings"] as const),
-  ...(["swapped_channels", "bare_echo", "clients_are_controllers", "last_seen", "plans_end"] as const),
-  ...(["curtains_spread", "fan_automatic", "flagged_refusals", "unknown_types", "status_words"] as const),
-];
+type ReadingName = NonNullable<SimulateOptions["readings"]>[number];
+
+const readingWords: Readonly<Record<ReadingName, true>> = {
+  ...{ actual_positions: true, combined_bits: true, mode_stays: true, degrees_apart: true },
+  ...{ group_of_settings: true, swapped_channels: true, bare_echo: true, clients_are_controllers: true },
+  ...{ last_seen: true, plans_end: true, curtains_spread: true, fan_automatic: true },
+  ...{ flagged_refusals: true, unknown_types: true, status_words: true, mode_write_only: true },
+  ...{ flush_orders: true, one_at_a_time: true, motors_pulse: true, channels_ask: true },
+  ...{ set_points_in_groups: true, windows_asked: true, twin_sensors: true, mode_restarts: true },
+  ...{ offline_queues: true },
+};
+const readingNames = Object.keys(readingWords);
 
 /** All commands, in the order and the groups of `--help`. */
 export function addCommands(root: Command, context: ProcessContext): void {
@@ -327,9 +334,18 @@ function addConfiguration(add: Add): void {
   add(
     "check",
     "read configurations and say what is wrong and where; touches no network",
-    ["greenhouse2mqtt check", "greenhouse2mqtt check north.yaml south.yaml   also clashes between them"],
+    [
+      "greenhouse2mqtt check",
+      "greenhouse2mqtt check north.yaml south.yaml   also clashes between them",
+      "greenhouse2mqtt check --explain GH-0001/left_skylight   what is asked, sent and read for each word",
+    ],
     lazily(async () => (await import("./configuration.js")).check),
-  ).argument("[files...]", "default: the file of --config");
+  )
+    .argument("[files...]", "default: the file of --config")
+    .option(
+      "--explain <target>",
+      "a controller, or CONTROLLER/ACTUATOR: what is asked, sent and read, in order",
+    );
   add(
     "schema",
     "JSON Schema of the configuration, for editors",

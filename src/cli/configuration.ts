@@ -6,7 +6,7 @@ import { clashes, sharedAnnouncements, sharedControllers } from "../config/clash
 import { isFleetFile, loadFleet } from "../config/fleet.js";
 import { loadConfiguration } from "../config/load.js";
 import { atValue } from "../settings/problem.js";
-import { jsonSchema } from "../config/schema.js";
+import { type Configuration, jsonSchema } from "../config/schema.js";
 import { zoneProblem } from "../settings/values.js";
 import { groupSentences } from "../config/rules/groups.js";
 import { limitSentences } from "../config/rules/limit-rules.js";
@@ -33,7 +33,7 @@ import {
 export async function check(
   context: ProcessContext,
   files: readonly string[],
-  { config }: CommonOptions,
+  { config, explain }: CommonOptions & { readonly explain?: string },
 ): Promise<void> {
   const { env, out, speech } = context;
   const say = (text: string) => out(`${speech.tell(text)}\n`);
@@ -58,10 +58,25 @@ export async function check(
   if (language !== undefined) await speech.choose(language);
   sayProblems({ warnings, problems }, { out, tell: speech.tell });
   if (problems.length > 0) throw problemsFound(problems.length);
+  const [first] = loaded;
+  if (explain !== undefined && first !== undefined)
+    return explainTarget(context, first.configuration, explain);
   for (const { file, configuration } of loaded) {
     for (const about of [limitSentences, curtainSentences, groupSentences, sparkplugSentences])
       for (const sentence of about(configuration, speech.tell)) out(`${file}: ${sentence}\n`);
     for (const sentence of [costSentence(configuration), "ok"]) say(`${file}: ${sentence}`);
+  }
+}
+
+async function explainTarget(
+  { out, speech }: ProcessContext,
+  configuration: Configuration,
+  target: string,
+): Promise<void> {
+  const { explained } = await import("./explain.js");
+  for (const line of explained(configuration, target)) {
+    const text = line.trimStart();
+    out(`${" ".repeat(line.length - text.length)}${speech.tell(text)}\n`);
   }
 }
 

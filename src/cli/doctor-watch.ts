@@ -2,7 +2,7 @@ import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Configuration } from "../config/schema.js";
 import { nearest } from "../runtime/similar-words.js";
 import { vocabulary } from "../greenhouse/command/words.js";
-import { degreeOf, stateAddresses } from "../greenhouse/actuator-kinds.js";
+import { degreeOf, sendAddresses } from "../greenhouse/actuator-kinds.js";
 import { parseDuration } from "../runtime/duration.js";
 import { systemClock } from "../runtime/clock.js";
 import { watchMovement } from "../setup/doctor/watch.js";
@@ -66,7 +66,7 @@ const addressesOf = ({ modeAddress, positionAddress }: WatchedActuator): string 
   modeAddress === positionAddress ? modeAddress : `${modeAddress}, position ${positionAddress}`;
 
 const addressesIn = (one: ActuatorSettings): readonly string[] => [
-  ...stateAddresses(one),
+  ...sendAddresses(one),
   one.address,
   ...(one.stop ? [one.stop.address] : []),
 ];
@@ -90,7 +90,7 @@ function watchedActuator(configuration: Configuration, target: string): WatchedA
       `${commentText(controller)} has no actuator "${commentText(id)}"${near === null ? "" : `, did you mean "${near}"?`}; ${hint}`,
     );
   }
-  const [modeAddress, positionAddress = modeAddress] = stateAddresses(settings);
+  const [modeAddress, positionAddress = modeAddress] = sendAddresses(settings);
   return {
     code,
     id,

@@ -1,4 +1,10 @@
-import { endsByItself, type KindRow, kindRows, stateAddresses } from "../greenhouse/actuator-kinds.js";
+import {
+  endsByItself,
+  type KindRow,
+  kindRows,
+  stateAddresses,
+  stateOfWord,
+} from "../greenhouse/actuator-kinds.js";
 import {
   type BadOutcome,
   type CommandResult,
@@ -30,6 +36,7 @@ import {
   type SecondLook,
   type SentCommand,
   type Turn,
+  type Unconfirmed,
 } from "./book.js";
 import type { Addressed, Command, Resting, Target } from "./command.js";
 import type { Read } from "./confirm.js";
@@ -136,7 +143,11 @@ export interface Observed {
  */
 export function observationOf({ settings, state, position, value }: Actuator): Observation {
   const isForeign =
-    state === "unknown" && !kindRows[settings.kind].configured && value !== null && /^\d+$/.test(value);
+    settings.pulse !== true &&
+    state === "unknown" &&
+    !kindRows[settings.kind].configured &&
+    value !== null &&
+    /^\d+$/.test(value);
   // How far it is open says nothing more where a word is told, as the configuration may have it of a degree.
   return { state, position: state === "position" ? position : null, foreign: isForeign ? value : null };
 }
@@ -195,6 +206,24 @@ export function awaitedAfter(lane: Lane, command: Command, result: CommandResult
   };
 }
 
+const lateMs = 3_600_000;
+const mostLate = 8;
+
+/** What was sent and not confirmed, of the last hour: a platform may keep what it refused, and carry it out later. */
+export function unconfirmedAfter(
+  { unconfirmed }: Lane,
+  { id, wanted, settings, target }: Command,
+  { outcome, sent_at: sentAt }: CommandResult,
+  { mono }: Now,
+): Lane["unconfirmed"] {
+  const isLeft = target === "actuator" && sentAt !== null && isBad(outcome);
+  if (!isLeft) return unconfirmed;
+  const word = canonical(wanted);
+  const to = wanted.type === "position" ? word : stateOfWord(settings.kind, word);
+  const ofLate = unconfirmed.filter(({ endedAt }) => mono - endedAt <= lateMs);
+  return [...ofLate, { id, to, outcome, endedAt: mono }].slice(-mostLate);
+}
+
 /** Until when the value counts as ours after this end. */
 function oursUntil(outcome: Outcome, { settings }: SentCommand, endedAt: number): number {
   const isTaken = outcome === "unknown" || outcome === "unconfirmed";
@@ -249,6 +278,13 @@ function movedElsewhere(
   { settings, value }: Actuator,
   { from, to }: { readonly from: string; readonly to: string },
 ): void {
+  const late = turn.lane.unconfirmed.findLast(
+    (one) => one.to === to && turn.now.mono - one.endedAt <= lateMs,
+  );
+  if (late !== undefined) {
+    executedLate(turn, { code, controllerId, actuator: settings.id, from, to }, late);
+    return;
+  }
   const type = endsByItself(settings.kind, from, to) ? "ended_by_itself" : "changed_elsewhere";
   note(turn, { type, controller: code, actuator: settings.id, from, to }, { quiet: true });
   limitsAfterForeignMove(turn, from, to);
@@ -267,6 +303,33 @@ function movedElsewhere(
   });
 }
 
+interface Moved {
+  readonly code: string;
+  readonly controllerId: string;
+  readonly actuator: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The value is one of ours that was not confirmed: the platform kept it, and has carried it out now. */
+function executedLate(
+  turn: Turn,
+  { code, controllerId, actuator, from, to }: Moved,
+  late: Unconfirmed,
+): void {
+  const { id, outcome, endedAt } = late;
+  turn.lane.unconfirmed = turn.lane.unconfirmed.filter((one) => one !== late);
+  note(turn, { type: "late_execution", controller: code, actuator, id, from, to }, { quiet: true });
+  limitsAfterForeignMove(turn, from, to);
+  const minutes = Math.round((turn.now.mono - endedAt) / 60_000);
+  raiseEvent(turn, {
+    type: "late_execution",
+    severity: "warning",
+    message: `${controllerId}/${actuator} went from ${from} to ${to}: command ${id}, which had ended ${outcome} ${minutes} min before, seems to have been carried out now. The platform keeps what it refuses or cannot deliver; send the opposite where it is not wanted any more.`,
+    facts: { id, controller: controllerId, actuator, from, to },
+  });
+}
+
 /*
  * `confirmed` says that the register showed the value. What travels is read once more when its time is over: something else,
  * a protection of the controller or a person, may have set it back meanwhile.
@@ -280,7 +343,8 @@ const giveUpMs = 600_000;
 function isLookedAtTwice(settings: ActuatorSettings, { address }: Pick<Step, "address">): boolean {
   const row: KindRow = kindRows[settings.kind];
   const travels = row.positionMode !== null || settings.kind === "motor";
-  return travels && stateAddresses(settings).includes(address);
+  // An idle pulse shows neither that it is there nor that it was set back.
+  return travels && settings.pulse !== true && stateAddresses(settings).includes(address);
 }
 
 type Look = Pick<SecondLook, "command" | "step" | "endedAt">;

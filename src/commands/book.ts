@@ -124,6 +124,8 @@ export interface Lane {
   readonly awaited: Awaited | null;
   /** What the actuator was last known to rest at. */
   readonly resting: Resting | null;
+  /** What was sent of late and not confirmed: the platform may carry it out later. */
+  readonly unconfirmed: readonly Unconfirmed[];
   /** What limits its actuator; null where nothing does that would have to be remembered. */
   readonly limits: Entry | null;
   /** When time alone changes something of that, or it is to be looked at again; null where neither is so. */
@@ -143,6 +145,16 @@ export interface Awaited {
   /** Until when it counts as ours. */
   readonly until: number;
   /** Epoch ms. */
+  readonly endedAt: number;
+}
+
+/** A command that was sent and not confirmed. */
+export interface Unconfirmed {
+  readonly id: string;
+  /** The state or degree that it leads to. */
+  readonly to: string;
+  readonly outcome: string;
+  /** Monotonic ms. */
   readonly endedAt: number;
 }
 
@@ -210,6 +222,8 @@ export interface Progress {
   readonly reports: readonly StepReport[];
   /** Epoch ms of the first POST. */
   readonly sentAt: number | null;
+  /** What was polled or pushed of late, by address, which the checks must not contradict. */
+  readonly ofLate?: Readonly<Record<string, readonly RawValue[]>>;
   /** Given up for a newer command, a stop or the end of the program; a POST in flight is let end first. */
   readonly cut: boolean;
 }
@@ -222,7 +236,10 @@ export interface Waits {
 
 /** Where a command can be, and what is known there. */
 export type Stage = Readonly<
-  | { at: "checking" }
+  /** `again`: a fresh read may have answered the value before, so that this is the second. */
+  | { at: "checking"; again?: true }
+  /** What the first read has ordered is waited for. */
+  | { at: "ordered" }
   /** Checked; the journal has not said yet that it has the record that the command is sent. Only a stop, and what a rule sends, has a time when it goes without. */
   | { at: "journal" }
   /** A connection is waited for, and nothing of this POST has left. `tries`: how many connections have been asked for. */
@@ -263,6 +280,8 @@ export interface First {
    * was taken, so that whatever shows or moves is not its doing. Null where it may have been taken all the same.
    */
   readonly end: StepEnd | null;
+  /** A read was made whose answer may be the value before; the next one decides. */
+  readonly isOrdered?: true;
 }
 
 export type Connection =
@@ -307,7 +326,13 @@ export type Answered = Asking &
     | { type: "checked"; connection: Connection; reads: readonly AddressRead[] }
     | ({ type: "read" } & AddressRead)
     /** `before` is what the mirror held of the address when the POST began. */
-    | { type: "answered"; answer: Answer; before: RawValue | null }
+    | {
+        type: "answered";
+        answer: Answer;
+        before: RawValue | null;
+        /** How long before it another value was sent to the same controller, ms; absent where none was of late. */
+        sinceOtherMs?: number;
+      }
     /** The connection of the POST stands and its first byte is about to leave: it is judged once more. */
     | { type: "begins" }
     | { type: "renewed"; isNew: boolean }
@@ -371,7 +396,7 @@ export type Effect =
       /** A POST begins, or has ended: a read begun before this changes nothing. */
       | { type: "posted"; command: Command; between: BetweenSteps | null }
       /** No further step follows: what is read shows again. `degree` is the one that was confirmed. */
-      | { type: "steps_ended"; command: Command; degree: number | null }
+      | { type: "steps_ended"; command: Command; degree: number | null; word: string | null }
       /** A value was pushed after the last read of a command that has ended. */
       | { type: "pushed"; command: Command; address: string; raw: RawValue }
       | { type: "taken"; command: Command }
@@ -474,6 +499,7 @@ export const emptyLane: Lane = {
   newest: null,
   awaited: null,
   resting: null,
+  unconfirmed: [],
   limits: null,
   limitsDueAt: null,
 };
@@ -517,8 +543,11 @@ export function goTo(
   stage: Stage,
   { token = null, wakeAt = null }: Partial<Waits>,
 ): void {
-  const { command, posts, passedOver, steps, place, reports, sentAt, cut } = run;
-  const progress = { command, posts, passedOver, steps, place, reports, sentAt, cut };
+  const { command, posts, passedOver, steps, place, reports, sentAt, cut, ofLate } = run;
+  const progress = {
+    ...{ command, posts, passedOver, steps, place, reports, sentAt, cut },
+    ...(ofLate && { ofLate }),
+  };
   const isConfirming = turn.lane.confirming?.command === command;
   turn.lane[isConfirming ? "confirming" : "running"] = { ...progress, token, wakeAt, ...stage };
 }

@@ -1,6 +1,14 @@
-import { degreeOf, type KindRow, kindRows, stateAddresses, textOf } from "../greenhouse/actuator-kinds.js";
+import {
+  degreeOf,
+  type KindRow,
+  kindRows,
+  sendAddresses,
+  stateAddresses,
+  textOf,
+} from "../greenhouse/actuator-kinds.js";
 import { shows, showsPositionMode, type Step, stepsOf } from "../greenhouse/command/plan.js";
 import type { RawValue } from "../greenhouse/ports.js";
+import { isModeUnread } from "../greenhouse/readings.js";
 import type { CommandTaken } from "../journal/records.js";
 import { beforePost } from "../limits/rules/lease.js";
 import {
@@ -29,10 +37,18 @@ type AtChecks = At<"checking" | "journal">;
 /** What a command on its way was waiting for has come. */
 export function advance(turn: Turn, run: Run, came: Came): void {
   if (run.at === "checking" && came.type === "checked") onAnswers(turn, run, came);
+  else if (run.at === "ordered" && came.type === "due") checkAgain(turn, run);
   else if (run.at === "journal" && came.type === "due") onJournaled(turn, run, unheard(run, turn.now.mono));
   else if (run.at === "journal" && came.type === "journaled")
     onJournaled(turn, run, came.sequence === null ? came.problem : null);
   else advanceSending(turn, run, came);
+}
+
+/** The read that the first one has ordered is there by now. */
+function checkAgain(turn: Turn, run: At<"ordered">): void {
+  const { command } = run;
+  const token = ask(turn, { type: "check", command, addresses: checkedAddresses(command) });
+  goTo(turn, run, { at: "checking", again: true }, { token });
 }
 
 /** Of what is read before it is sent: a word is told by the mode alone. */
@@ -79,7 +95,7 @@ function connectionRefusal(connection: Exclude<Connection, { readonly type: "onl
 }
 
 function readRefusal(
-  { force }: Command,
+  { force, settings }: Command,
   address: string,
   read: Exclude<Read, { readonly type: "value" }>,
 ): Ending | null {
@@ -87,7 +103,10 @@ function readRefusal(
     const message = `Address ${address} could not be read before sending: ${read.reason}`;
     return refused("platform_unavailable", message, read.facts?.requestId);
   }
-  const message = `The platform shows no value for address ${address}, so nothing sent there could be confirmed. Check the address, or send with "force": true.`;
+  const isMode = settings.positionAddress !== undefined && address === sendAddresses(settings)[0];
+  const message = isMode
+    ? `The platform shows no value for address ${address}, so nothing sent there could be confirmed. Check the address; where it is right and the degree has an address of its own, set mode_reads: never, or send with "force": true.`
+    : `The platform shows no value for address ${address}, so nothing sent there could be confirmed. Check the address, or send with "force": true.`;
   return force ? null : refused("no_read_back", message);
 }
 
@@ -96,10 +115,19 @@ type Fresh = Readonly<Record<string, RawValue>>;
 function onChecked(turn: Turn, run: AtChecks, fresh: Fresh): void {
   const { command } = run;
   const { settings, wanted, dryRun } = command;
-  const steps = stepsOf(settings, wanted, fresh[settings.address] ?? null);
+  const [modeAddress] = sendAddresses(settings);
+  const freshMode = fresh[modeAddress] ?? null;
+  const isRead = !command.force && !run.posts.unread;
+  const steps = stepsOf(settings, wanted, freshMode, { isRead });
   const final = steps.at(-1);
   const readBack = final ? (fresh[final.address] ?? null) : null;
-  if (isAlready(command, final, fresh, run.posts, turn.now.mono)) {
+  const lagMs = settings.flushLagMs ?? 0;
+  const isThere = isAlready(command, final, fresh, run.posts, turn.now.mono);
+  // One that may answer the value before is judged by the next; else what was shown of late must not say otherwise.
+  const isOrdered = lagMs > 0 && run.at === "checking" && run.again !== true;
+  const isDenied = lagMs === 0 && final !== undefined && isDeniedOfLate(run, final);
+  if (isThere && isOrdered) goTo(turn, run, { at: "ordered" }, { wakeAt: turn.now.mono + lagMs });
+  else if (isThere && !isDenied) {
     finish(turn, run, { outcome: "already", reason: null, message: null, readBack });
   } else if (dryRun) {
     const message = "Everything was checked; nothing was sent because it is a dry run.";
@@ -134,6 +162,9 @@ function onJournaled(turn: Turn, run: At<"journal">, problem: string | null): vo
   }
 }
 
+const isDeniedOfLate = ({ command, ofLate }: Progress, final: Step): boolean =>
+  (ofLate?.[final.address] ?? []).some((raw) => !shows(command.settings, final, raw));
+
 function isAlready(
   command: Command,
   final: Step | undefined,
@@ -144,6 +175,8 @@ function isAlready(
   const { settings, wanted, force } = command;
   const raw = final && fresh[final.address];
   if (!final || raw === undefined || force || wanted.type === "stop" || posts.unread) return false;
+  // An idle pulse shows nothing, and a degree says nothing of a mode that cannot be read.
+  if (settings.pulse === true || isModeUnread(settings)) return false;
   if (!shows(settings, final, raw)) return false;
   if (wanted.type !== "position") return !isDegreeOf(settings, raw);
   const mode = fresh[stateAddresses(settings)[0]];

@@ -7,6 +7,7 @@ import { clockAgrees } from "../runtime/clock.js";
 import { at, entries } from "../runtime/table.js";
 import { type Pace, PlatformError, type RawValue } from "../greenhouse/ports.js";
 import { aboutKey, type RecordBody } from "../journal/records.js";
+import { Posting } from "./posting.js";
 import type { ReadBacks } from "../sync/push-mirror.js";
 import {
   aboutOf,
@@ -55,6 +56,8 @@ export interface Recorded {
 export class Commander implements ReadBacks {
   readonly #ports: CommanderPorts & Recorded;
   readonly #questions = new Map<number, AbortController>();
+  /** When each controller was last sent a value. */
+  readonly #posting: Posting;
   /** By controller, on their way to the store. */
   readonly #problems = new Map<string, readonly CommandProblem[]>();
   /** Lanes of which the journal could not take a record. */
@@ -68,6 +71,7 @@ export class Commander implements ReadBacks {
 
   constructor(ports: CommanderPorts & Recorded) {
     this.#ports = ports;
+    this.#posting = new Posting(ports.clock);
     ports.store.onChange(this.#onChange);
   }
 
@@ -267,7 +271,7 @@ export class Commander implements ReadBacks {
       store.dispatch(code, { type, target, id, at: clock.monotonic(), between: effect.between });
     } else if (type === "steps_ended") {
       const { code, target, targetId: id } = effect.command;
-      store.dispatch(code, { type, target, id, degree: effect.degree });
+      store.dispatch(code, { type, target, id, degree: effect.degree, word: effect.word });
     } else if (type === "problem") this.#showProblems(effect);
     else if (type === "result") output.result(effect.result, effect.about, effect.sequence);
     else if (type === "event") output.event(effect.event);
@@ -357,15 +361,32 @@ export class Commander implements ReadBacks {
     };
     // What a connection that stands at once asks the book is not asked within the input that asked for it.
     await Promise.resolve();
+    const intervalMs = this.#ports.rules().controller_interval;
+    const isStop = wanted.type === "stop";
+    let sinceOtherMs: number | undefined;
+    const begins = () => {
+      const mayLeave = mayPost();
+      if (mayLeave) sinceOtherMs = this.#posting.begin(code);
+      return mayLeave;
+    };
+    await this.#posting.turn(code, { intervalMs, isFirst: isStop, signal: given.signal });
     try {
       const lane = aboutKey(aboutOf(command));
-      const manner = { pace: paceOf(command), isStop: wanted.type === "stop", lane, mayPost };
+      const manner = { pace: paceOf(command), isStop, lane, mayPost: begins };
       const answer = await platform.write(code, step.address, step.value, given.signal, manner);
       return { type: "answered", answer: { type: "accepted", answer }, before } as const;
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
       const { message, facts } = error;
-      return { type: "answered", answer: { type: "error", message, facts }, before } as const;
+      const answer = { type: "error", message, facts } as const;
+      return {
+        type: "answered",
+        answer,
+        before,
+        ...(sinceOtherMs !== undefined && { sinceOtherMs }),
+      } as const;
+    } finally {
+      this.#posting.ended(code);
     }
   }
 

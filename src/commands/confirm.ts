@@ -7,6 +7,7 @@ import {
   travels,
 } from "../greenhouse/command/plan.js";
 import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
+import { isIdlePulse, proofAddress } from "../greenhouse/readings.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Evidence } from "./endings.js";
 
@@ -25,6 +26,8 @@ const recoveredGiveUpMs = 600_000;
 
 export interface ReadBack {
   readonly step: Step;
+  /** Where it is read; null where nothing can be, so that its acceptance is all there is. */
+  readonly address: string | null;
   /** Reads that began before this prove nothing. */
   readonly from: number;
   readonly settleMs: number;
@@ -78,12 +81,12 @@ export function readBackFrom(
   const plan = { from, settleMs, lastAt };
   const dueAt = nextDue(plan, -Infinity, now);
   if (dueAt === null) return null;
-  return { step, ...plan, recovered: false, dueAt, ...idle };
+  return { step, address: proofAddress(settings, step), ...plan, recovered: false, dueAt, ...idle };
 }
 
-export function recoveredReadBack(step: Step, now: number): ReadBack {
+export function recoveredReadBack(step: Step, settings: ActuatorSettings, now: number): ReadBack {
   const times = { from: -Infinity, settleMs: 0, lastAt: now + recoveredGiveUpMs, dueAt: now };
-  return { step, ...times, recovered: true, ...idle };
+  return { step, address: proofAddress(settings, step), ...times, recovered: true, ...idle };
 }
 
 /**
@@ -127,7 +130,11 @@ export function isContradicted(
 ): boolean {
   const read = newest ?? earlierRead;
   if (read === null || shows(settings, step, read)) return false;
-  return !travels(settings, step, null, read) && !showsModeOfDegree(settings, step, read);
+  return (
+    !travels(settings, step, null, read) &&
+    !showsModeOfDegree(settings, step, read) &&
+    !isIdlePulse(settings, read)
+  );
 }
 
 interface ReadSeen {
@@ -152,7 +159,9 @@ export function judgeRead(
   const next: ReadBack = { ...one, lastRead, lastAt };
   const isProven =
     counts &&
-    (shows(settings, one.step, read.raw) || (isAccepted && showsModeOfDegree(settings, one.step, read.raw)));
+    (shows(settings, one.step, read.raw) ||
+      (isAccepted && showsModeOfDegree(settings, one.step, read.raw)) ||
+      (isAccepted && isIdlePulse(settings, read.raw)));
   if (isProven) return { shown: true, next, isOver: true };
   if (one.recovered) {
     const dueAt = Math.min(now + recoveredEveryMs, lastAt);

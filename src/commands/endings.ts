@@ -7,11 +7,12 @@ import {
   resultSentence,
   type StepReport,
 } from "../greenhouse/command/outcomes.js";
-import { expired, showsModeOfDegree, showsModeOnly, type Step } from "../greenhouse/command/plan.js";
+import { expired, shows, showsModeOfDegree, showsModeOnly, type Step } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import { type DegreePlaces, freeText } from "../greenhouse/group-listing.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import type { PlatformErrorFacts, RawValue, WriteAccepted } from "../greenhouse/ports.js";
+import { isIdlePulse, maybePulse, pulseAdvice } from "../greenhouse/readings.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Sentences } from "../runtime/log.js";
 import type { Command } from "./command.js";
@@ -30,6 +31,8 @@ export interface Ending {
   readonly waited?: true;
   /** The rule of the limits that kept it back. */
   readonly interlock?: Interlock | undefined;
+  /** What proves it, where the register does not show the value. */
+  readonly proof?: CommandResult["proof"];
 }
 
 /** `requestId`: the platform's, where it is the platform that stands in the way. */
@@ -196,6 +199,7 @@ export function resultOf(
     duration_ms: Math.max(0, Math.round(tookMs)),
     repeated: false,
     interlock: ending.interlock ?? null,
+    ...(ending.proof !== undefined && { proof: ending.proof }),
   };
 }
 
@@ -261,18 +265,27 @@ interface Refused {
 }
 
 /** Ends that leave nothing open: the platform said no, or nothing ever left. */
-export function finalError(error: Refused, facts: Evidence): StepEnd | null {
+export function finalError(error: Refused, facts: Evidence, sinceOtherMs: number | null): StepEnd | null {
   const { kind, sent, code } = error.facts;
   if (!sent) return { type: "not_sent", message: error.message, ...facts };
-  return kind === "unauthorized" || code !== undefined ? rejected(error, facts) : null;
+  return kind === "unauthorized" || code !== undefined ? rejected(error, facts, sinceOtherMs) : null;
 }
 
-const rejected = (error: Refused, facts: Evidence): StepEnd => ({
-  type: "rejected",
-  unauthorized: error.facts.kind === "unauthorized",
-  message: error.message,
-  ...facts,
-});
+/** A refusal this soon after another value was sent to the controller may be for that alone. */
+const busyWithinMs = 5_000;
+
+function rejected(
+  { facts: { kind }, message }: Refused,
+  facts: Evidence,
+  sinceOtherMs: number | null,
+): StepEnd {
+  const unauthorized = kind === "unauthorized";
+  const isBusy = !unauthorized && sinceOtherMs !== null && sinceOtherMs <= busyWithinMs;
+  const why = isBusy
+    ? `${message} Another value was sent to this controller ${(sinceOtherMs / 1_000).toFixed(1)} s before: if it takes one at a time, set commands.controller_interval.`
+    : message;
+  return { type: "rejected", unauthorized, message: why, ...facts };
+}
 
 export function factsOf(answer: Answer, attempts: number): Evidence {
   if (answer.type === "accepted") {
@@ -294,6 +307,9 @@ const halfWay = {
   value: null,
   stop: null,
 } as const;
+
+const pulsed =
+  "The platform accepted it, and its register is idle again, as configured: nothing shows that it moved, so its state is uncertain.";
 
 const degreeUnread =
   "The platform accepted the degree, and the address goes on showing the position mode, as configured: the degree itself cannot be read, so it is shown as uncertain.";
@@ -326,6 +342,7 @@ function otherReading({ purpose, value }: Step, end: StepEnd, settings: Actuator
   if (readBack === null || purpose !== "value" || settings.accepts !== undefined) return "";
   const { state } = decodeValue(settings, value);
   const { value: read } = decodeValue(settings, readBack);
+  if (maybePulse(settings, readBack, before)) return ` ${pulseAdvice}`;
   if (!mayMean(settings, state, read)) return "";
   if (before !== null && sameValue(textOf(before), read))
     return ` It showed ${read} before it was sent, too: nothing says that it did anything.`;
@@ -343,8 +360,22 @@ function notTaken(step: Step, end: StepEnd, settings: ActuatorSettings): string 
     : `Sending ${value} to address ${address} ended without an answer that settles it, and the platform shows ${shownBy(end)}: it did not happen. Send it again if it is still wanted.`;
 }
 
+const untoldPulse = ({ address, value }: Step): string =>
+  `Whether ${value} was taken is not known: its sending ended without an answer that settles it, and the register of address ${address} is idle, as configured. Check the actuator before sending again.`;
+
 const untold = ({ address, value }: Step): string =>
   `Whether ${value} was taken is not known: its sending ended without an answer that settles it, and address ${address} goes on showing the position mode, as configured. Check the actuator before sending again.`;
+
+/** What proves it where the register does not show the value. */
+function proofOf(
+  step: Step,
+  { readBack }: StepEnd,
+  settings: ActuatorSettings,
+): Pick<Ending, "message" | "proof"> {
+  if (readBack !== null && isIdlePulse(settings, readBack) && !shows(settings, step, readBack))
+    return { message: pulsed, proof: "pulse" };
+  return { message: showsModeOnly(settings, step, readBack) ? degreeUnread : null };
+}
 
 /** The command's end where a step did not lead on to the next, or was the last one. */
 export function endingAt(step: Step, end: StepEnd, settings: ActuatorSettings, places: DegreePlaces): Ending {
@@ -352,11 +383,7 @@ export function endingAt(step: Step, end: StepEnd, settings: ActuatorSettings, p
   const unseen = `${step.value} was sent to address ${step.address} but no value could be read since. Check the actuator before sending again.`;
   switch (end.type) {
     case "confirmed":
-      return {
-        outcome: "confirmed",
-        reason: null,
-        message: showsModeOnly(settings, step, end.readBack) ? degreeUnread : null,
-      };
+      return { outcome: "confirmed", reason: null, ...proofOf(step, end, settings) };
     case "unconfirmed":
       return { outcome: "unconfirmed", reason, message: notShown(step, end, settings, places) };
     case "unknown":
@@ -368,7 +395,9 @@ export function endingAt(step: Step, end: StepEnd, settings: ActuatorSettings, p
     case "failed":
       return showsModeOfDegree(settings, step, end.readBack)
         ? { outcome: "unknown", reason, message: untold(step) }
-        : { outcome: "failed", reason, message: notTaken(step, end, settings) };
+        : end.readBack !== null && isIdlePulse(settings, end.readBack)
+          ? { outcome: "unknown", reason, message: untoldPulse(step) }
+          : { outcome: "failed", reason, message: notTaken(step, end, settings) };
     case "interrupted":
       return supersededAt(step, end);
   }

@@ -2,6 +2,7 @@ import { shows, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { Actuator, Register } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
+import { shownOfLate } from "../greenhouse/readings.js";
 import {
   aboutOf,
   type AddressRead,
@@ -142,7 +143,7 @@ function noteNewest(turn: Turn, target: Actuator | Register): void {
   const { confirming } = turn.lane;
   if (confirming?.at !== "confirming") return;
   const { readBack } = confirming;
-  const register = "settings" in target ? target.registers[readBack.step.address] : target;
+  const register = "settings" in target ? target.registers[readBack.address ?? ""] : target;
   if (register === undefined || register.startedAt < readBack.from || register.raw === readBack.newest)
     return;
   turn.lane.confirming = { ...confirming, readBack: { ...readBack, newest: register.raw } };
@@ -150,7 +151,7 @@ function noteNewest(turn: Turn, target: Actuator | Register): void {
 
 function onPushed(turn: Turn, address: string, raw: RawValue): void {
   for (const run of [turn.lane.running, turn.lane.confirming]) {
-    if (run?.at !== "confirming" || run.readBack.step.address !== address) continue;
+    if (run?.at !== "confirming" || run.readBack.address !== address) continue;
     const { command, readBack, after, token } = run;
     const isWanted = shows(command.settings, readBack.step, raw);
     confirm(turn, run, withPushed(readBack, raw, isWanted), after, token);
@@ -225,7 +226,7 @@ function begin(turn: Turn, command: Command, passedOver: readonly Command[]): vo
   const { posts, confirming } = turn.lane;
   // One that still confirms may show at any moment: until then nothing is there already.
   const memory = { ...posts, unread: posts.unread || confirming !== null };
-  const started = { command, posts: memory, passedOver, ...notSent };
+  const started = { command, posts: memory, passedOver, ...notSent, ofLate: ofLateIn(turn, command) };
   if (command.wanted.type === "stop") {
     const steps = stepsOf(command.settings, command.wanted, null);
     journalSending(turn, { ...started, steps }, turn.now.mono + urgentWaitsMs);
@@ -238,6 +239,15 @@ function begin(turn: Turn, command: Command, passedOver: readonly Command[]): vo
   if (!command.dryRun && limitsChangedBy(turn, command) === null)
     note(turn, { type: "phase", ...recordOf(command), phase: "checking" }, { durable: true, quiet: true });
   goTo(turn, started, { at: "checking" }, { token });
+}
+
+/** What polls and pushes have shown of the addresses that are about to be read. */
+function ofLateIn({ now }: Turn, command: Command): Readonly<Record<string, readonly RawValue[]>> {
+  const actuator = now.controller(command.code)?.actuators.get(command.targetId);
+  if (command.target !== "actuator" || actuator === undefined) return {};
+  return Object.fromEntries(
+    checkedAddresses(command).map((address) => [address, shownOfLate(actuator, address, now)]),
+  );
 }
 
 /**
@@ -295,7 +305,7 @@ export function wakeOfLane(lane: Lane): number | null {
 /** Whether a pushed value of the address is waited for; and whether it is just this one. */
 export function awaits(lane: Lane, address: string, raw?: RawValue): boolean {
   return [lane.running, lane.confirming].some((one) => {
-    if (one?.at !== "confirming" || one.readBack.step.address !== address) return false;
+    if (one?.at !== "confirming" || one.readBack.address !== address) return false;
     return raw === undefined || shows(one.command.settings, one.readBack.step, raw);
   });
 }
@@ -327,7 +337,7 @@ function adopt(turn: Turn, { command, step, earlier, sentAt, isAccepted, ...sent
   // The last run died when this one was about to be sent in the place of another that was still confirming.
   if (turn.lane.confirming) cut(turn, turn.lane.confirming);
   const facts = { ...sent, readBack: null };
-  const readBack = recoveredReadBack(step, mono);
+  const readBack = recoveredReadBack(step, command.settings, mono);
   const otherwise = isAccepted === true || sent.code === "200" ? "unconfirmed" : "failed";
   turn.lane.confirming = {
     command,

@@ -79,7 +79,7 @@ export function rememberedIn(book: Remembering, now: Now): readonly (readonly [s
 
 /** What may have been sent of a command on its way; null for certain that nothing was. */
 function sentOf(run: Run): SentMemory | null {
-  if (run.at === "checking") return null;
+  if (run.at === "checking" || run.at === "ordered") return null;
   const { command, reports, sentAt } = run;
   const facts = newestFacts(run);
   const steps = [...reports];

@@ -1,8 +1,9 @@
+import { stateOfWord } from "../greenhouse/actuator-kinds.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { About, RecordBody } from "../journal/records.js";
 import { afterEnd } from "../limits/rules/lease.js";
-import { alertFor, awaitedAfter, planSecondLook, problemEnded } from "./after-end.js";
+import { alertFor, awaitedAfter, planSecondLook, problemEnded, unconfirmedAfter } from "./after-end.js";
 import {
   aboutOf,
   ask,
@@ -59,9 +60,11 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
   const newer = turn.lane.running;
   // Unless a newer command is between steps of its own by now.
   if (isSent(run) && !(newer && isSent(newer))) {
-    const { wanted } = command;
-    const degree = wanted.type === "position" && ending.outcome === "confirmed" ? wanted.degree : null;
-    turn.effects.push({ type: "steps_ended", command, degree });
+    const { settings, wanted } = command;
+    const isDone = ending.outcome === "confirmed";
+    const degree = wanted.type === "position" && isDone ? wanted.degree : null;
+    const word = wanted.type !== "position" && isDone ? stateOfWord(settings.kind, canonical(wanted)) : null;
+    turn.effects.push({ type: "steps_ended", command, degree, word });
   }
   if (run.cut && isSent(run) && turn.book.closed && ending.outcome === "superseded") {
     turn.lane.left = [...turn.lane.left, run];
@@ -82,6 +85,7 @@ export function endCommand(turn: Turn, command: Command, ending: Ending): void {
   const result = resultOf(askedBy(command), ending, command.settings, took);
   problemEnded(turn, command, result);
   turn.lane.awaited = awaitedAfter(turn.lane, command, result, now);
+  turn.lane.unconfirmed = unconfirmedAfter(turn.lane, command, result, now);
   limitsWith(turn, command, afterEnd, result);
   if (command.isOfFlood && ending.waited) {
     endUncounted(turn, command, result);

@@ -2,6 +2,7 @@ import { stateAddresses } from "../greenhouse/actuator-kinds.js";
 import { shows, type Step, travels } from "../greenhouse/command/plan.js";
 import { type DegreePlaces, degreePlaces } from "../greenhouse/group-listing.js";
 import type { PlatformErrorKind, RawValue } from "../greenhouse/ports.js";
+import { isIdlePulse, proofAddress } from "../greenhouse/readings.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import { afterPost } from "../limits/rules/lease.js";
 import {
@@ -224,7 +225,7 @@ function onUnconnected(turn: Turn, run: At<"connecting">, input: PostAnswer): vo
     return;
   }
   if (first === null) onFirstAnswer(turn, run, factsOf(answer, 0), input);
-  else onSecondAnswer(turn, run, first, first.facts, answer);
+  else onSecondAnswer(turn, run, first, first.facts, input);
 }
 
 /** The network is to blame, which may be better a moment later. */
@@ -262,18 +263,19 @@ function onAnswer(turn: Turn, run: At<"posting">, input: PostAnswer): void {
   // What was written before the POST comes to the disk with it, without being waited for.
   note(turn, answered, { durable: true });
   if (first === null) onFirstAnswer(turn, run, facts, input);
-  else onSecondAnswer(turn, run, first, { ...facts, readBack: first.facts.readBack }, answer);
+  else onSecondAnswer(turn, run, first, { ...facts, readBack: first.facts.readBack }, input);
 }
 
 const neverLeft = (answer: Answer): boolean => answer.type === "error" && !answer.facts.sent;
 
-function onFirstAnswer(turn: Turn, run: Run, facts: Evidence, { answer, before }: PostAnswer): void {
+function onFirstAnswer(turn: Turn, run: Run, facts: Evidence, input: PostAnswer): void {
+  const { answer, before, sinceOtherMs = null } = input;
   const endedAt = turn.now.mono;
   if (answer.type === "accepted") {
     settle(turn, run, { facts, otherwise: "unconfirmed", earlierRead: null }, endedAt);
     return;
   }
-  const end = finalError(answer, facts);
+  const end = finalError(answer, facts, sinceOtherMs);
   if (end !== null && answer.facts.kind === "unauthorized" && !run.cut) {
     const token = ask(turn, { type: "renew" });
     goTo(turn, run, { at: "renewing", first: { facts, endedAt, before, end }, end }, { token });
@@ -282,14 +284,15 @@ function onFirstAnswer(turn: Turn, run: Run, facts: Evidence, { answer, before }
   else awaitSecond(turn, run, { facts, endedAt, before, end });
 }
 
-function onSecondAnswer(turn: Turn, run: Run, first: First, facts: Evidence, answer: Answer): void {
+function onSecondAnswer(turn: Turn, run: Run, first: First, facts: Evidence, input: PostAnswer): void {
+  const { answer, sinceOtherMs = null } = input;
   // Where a second POST never left, what the first one came to is as unclear, or as refused, as before.
   const isUnsent = neverLeft(answer);
   if (isUnsent && first.end !== null) {
     stepEnded(turn, run, { ...first.end, readBack: facts.readBack });
     return;
   }
-  const end = answer.type === "accepted" || isUnsent ? null : finalError(answer, facts);
+  const end = answer.type === "accepted" || isUnsent ? null : finalError(answer, facts, sinceOtherMs);
   if (end !== null) {
     lastLook(turn, run, end);
     return;
@@ -309,7 +312,12 @@ function lastLook(turn: Turn, run: Run, end: StepEnd): void {
     stepEnded(turn, run, end.type === "rejected" ? { ...end, readBack: null } : end);
     return;
   }
-  const token = ask(turn, { type: "read", command: run.command, address: step.address });
+  const address = proofAddress(run.command.settings, step);
+  if (address === null) {
+    stepEnded(turn, run, { ...end, readBack: null });
+    return;
+  }
+  const token = ask(turn, { type: "read", command: run.command, address });
   goTo(turn, run, { at: "last_look", end }, { token });
 }
 
@@ -323,7 +331,10 @@ function settle(turn: Turn, run: Run, after: Confirming, from: number): void {
   }
   const readBack = readBackFrom(step, run.command.settings, from, turn.now.mono);
   if (run.cut) {
-    const sent = { readBack: readBack ?? recoveredReadBack(step, turn.now.mono), after };
+    const sent = {
+      readBack: readBack ?? recoveredReadBack(step, run.command.settings, turn.now.mono),
+      after,
+    };
     stepEnded(
       turn,
       { ...run, at: "confirming", ...sent, token: null, wakeAt: null },
@@ -363,7 +374,13 @@ function endOfConfirming(
 function lookAgain(turn: Turn, run: At<"confirming">): void {
   const { command, readBack, after } = run;
   const { mono } = turn.now;
-  const token = ask(turn, { type: "read", command, address: readBack.step.address });
+  const { address } = readBack;
+  if (address === null) {
+    // It cannot be read back: taken by the platform, it is done as far as anybody can tell.
+    stepEnded(turn, run, endOfConfirming(after.otherwise === "unconfirmed" ? "shown" : "over", after, null));
+    return;
+  }
+  const token = ask(turn, { type: "read", command, address });
   const isDue = mono >= readBack.dueAt;
   confirm(turn, run, { ...readBack, readAt: mono, pushedAt: null, pushed: null, isDue }, after, token);
 }
@@ -394,8 +411,9 @@ function awaitSecond(turn: Turn, run: Run, first: First): void {
 /** The time for the read before a second POST has come. */
 function lookBeforeSecond(turn: Turn, run: At<"before_second">): void {
   const { command, first } = run;
-  const { purpose, address } = stepOf(run);
-  if (first.end !== null && purpose === "stop") onReadBeforeSecond(turn, run, null);
+  const { purpose } = stepOf(run);
+  const address = proofAddress(command.settings, stepOf(run));
+  if (address === null || (first.end !== null && purpose === "stop")) onReadBeforeSecond(turn, run, null);
   else {
     const token = ask(turn, { type: "read", command, address });
     goTo(turn, run, { at: "before_second", first }, { token });
@@ -414,6 +432,8 @@ export function secondPost(
   const hasToBeSent = isRefused && (force || step.purpose !== "value");
   if (raw === null) return isRefused && step.purpose === "stop" ? "again" : "over";
   if (!hasToBeSent && shows(settings, step, raw)) return "confirmed";
+  // An idle pulse does not say whether it was taken, and a second one may undo what the first has begun.
+  if (!isRefused && isIdlePulse(settings, raw)) return "over";
   return !isRefused && travels(settings, step, before, raw) ? "over" : "again";
 }
 
@@ -421,6 +441,16 @@ function onReadBeforeSecond(turn: Turn, run: At<"before_second">, readBack: RawV
   const { command, first } = run;
   const facts = { ...first.facts, readBack };
   const what = secondPost(command, stepOf(run), first, readBack);
+  const lagMs = command.settings.flushLagMs ?? 0;
+  if (what === "again" && lagMs > 0 && readBack !== null && first.isOrdered !== true) {
+    goTo(
+      turn,
+      run,
+      { at: "before_second", first: { ...first, isOrdered: true } },
+      { wakeAt: turn.now.mono + lagMs },
+    );
+    return;
+  }
   if (what === "confirmed") stepEnded(turn, run, { type: "confirmed", ...facts });
   else if (what === "again") sendStep(turn, run, { ...first, facts });
   else endWithFirst(turn, run, { ...first, facts });

@@ -165,12 +165,12 @@ interface DecodedValue {
 }
 
 /** What of an actuator says what its values mean. */
-interface KindWithValues {
+export interface KindWithValues {
   readonly kind: ActuatorKind;
   /** Command words of the configuration, beside the kind's own. */
   readonly values: ValueTable;
   /** Further values that mean a word when they are read. */
-  readonly reads?: ReadTable;
+  readonly reads?: ReadTable | undefined;
 }
 
 /** Words and the values that mean them when they are read, beside the one that is sent. */
@@ -231,7 +231,7 @@ export function meansSame(settings: KindWithValues, sent: string, text: string):
 }
 
 /** The degree that a word leads to, where one does. */
-const degreeOfState: Readonly<Record<string, number>> = { open: 100, closed: 0 };
+export const degreeOfState: Readonly<Record<string, number>> = { open: 100, closed: 0 };
 
 /**
  * Whether a value that is in no table of the kind may be how a controller shows this state: a control value of the same length that no
@@ -278,18 +278,16 @@ export function degreeOf(text: string): number | null {
 }
 
 /** Where an actuator is on the platform. */
-interface Placed {
+export interface Placed {
   readonly kind: ActuatorKind;
   readonly address: string;
   readonly modeAddress?: string | undefined;
   readonly positionAddress?: string | undefined;
+  readonly modeReads?: "value" | "never" | undefined;
 }
 
-/**
- * The addresses whose values make up the actuator's state: that of the mode, and one of the position where it has one of its own, so
- * that a number at the mode address is no degree.
- */
-export function stateAddresses({
+/** The addresses that its values are sent to: that of the mode, and one of the position where it has one of its own. */
+export function sendAddresses({
   kind,
   address,
   modeAddress = address,
@@ -297,4 +295,14 @@ export function stateAddresses({
 }: Placed): readonly [mode: string, ...position: string[]] {
   if (kindRows[kind].positionMode === null) return [address];
   return modeAddress === positionAddress ? [modeAddress] : [modeAddress, positionAddress];
+}
+
+/**
+ * The addresses whose values make up the actuator's state: those that it is sent to, so that a number at the mode address is no degree
+ * where that has an address of its own; and that one alone where the mode's can only be written.
+ */
+export function stateAddresses(placed: Placed): readonly [first: string, ...position: string[]] {
+  const [mode, position] = sendAddresses(placed);
+  if (position === undefined) return [mode];
+  return placed.modeReads === "never" ? [position] : [mode, position];
 }

@@ -53,6 +53,15 @@ export type ControllerEvent =
       readonly target: TargetKind;
       readonly id: string;
       readonly degree?: number | null;
+      /** The state that was confirmed by a pulse. */
+      readonly word?: string | null;
+    }
+  /** A value was pushed (`at`, monotonic ms): it is not shown, and speaks against reads that say otherwise. */
+  | {
+      readonly type: "register_pushed";
+      readonly address: string;
+      readonly raw: RawValue;
+      readonly at: number;
     }
   /** Reads of this kind may have got the answer to another question, so they are made anew. */
   | { readonly type: "doubted"; readonly what: "sensors" | "statuses" | "registers" }
@@ -67,6 +76,7 @@ export const bridgeEventTypes = [
   "command_rejected",
   "command_failed",
   "changed_elsewhere",
+  "late_execution",
   "ended_by_itself",
   "reads_differ",
   "reverted",

@@ -60,14 +60,16 @@ function sensorQuality(sensor: Sensor, moment: Moment): Judged {
  * An actuator is as fresh as that of its addresses which was read longest ago. A degree that was confirmed and cannot be read is as
  * fresh as the mode, and less certain.
  */
-function actuatorQuality({ settings, registers, position, lastDegree }: Actuator, moment: Moment): Judged {
+function actuatorQuality(actuator: Actuator, moment: Moment): Judged {
+  const { settings, registers, state, position, lastDegree, lastWord } = actuator;
   let oldest: Register | null = null;
   for (const address of stateAddresses(settings)) {
     const register = registers[address];
     if (register !== undefined && (oldest === null || register.readAt < oldest.readAt)) oldest = register;
   }
   const aged = qualityOfRegister(oldest, moment);
-  const isRecalled = (lastDegree ?? null) !== null && position === lastDegree;
+  const isWordRecalled = settings.pulse === true && (lastWord ?? null) !== null && state === lastWord;
+  const isRecalled = isWordRecalled || ((lastDegree ?? null) !== null && position === lastDegree);
   const isDoubted = Object.values(registers).some((register) => register.isDoubted === true);
   return aged.quality === "good" && (isRecalled || isDoubted) ? { ...aged, quality: "uncertain" } : aged;
 }

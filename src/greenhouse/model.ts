@@ -110,6 +110,10 @@ export interface Actuator {
   readonly position: number | null;
   /** Where its address never shows a degree: the one confirmed last, while it shows the mode since. */
   readonly lastDegree?: number | null;
+  /** Where its register is a pulse: the word that was confirmed or seen last. */
+  readonly lastWord?: string | null;
+  /** Values that were pushed and are not shown, by address, with when they came, monotonic ms. */
+  readonly pushed?: Readonly<Record<string, { readonly raw: RawValue; readonly at: number }>>;
   /** The table's spelling where the kind decodes it, else the raw text. */
   readonly value: string | null;
   readonly readAt: number | null;

@@ -171,7 +171,8 @@ export interface PlatformReader {
   devices(dataType: "TEXT" | "STREAM", signal: AbortSignal): Promise<DeviceList>;
   stations(signal: AbortSignal): Promise<readonly { id: string; name: string | null }[]>;
   /** Devices with the addresses of their video streams (`GET /api/video-data/list`). */
-  videos(signal: AbortSignal): Promise<DeviceList>;
+  /** Of one device, where the platform lists them so. */
+  videos(signal: AbortSignal, code?: string): Promise<DeviceList>;
   /** The single-device status; urgent where no pace is given. */
   connection(code: string, signal: AbortSignal, pace?: Pace): Promise<ClientStatus>;
   sensors(code: string, signal: AbortSignal): Promise<readonly SensorItem[]>;
@@ -252,6 +253,8 @@ export interface PushListener {
   knows(code: string): boolean;
   onOpen(): void;
   news(news: PushNews): void;
+  /** A frame greeted, or was a sign of life, and said nothing else. */
+  greeted?(): void;
   /** An open channel ended; it is opened again by itself. */
   onLost(): void;
   /** It did not open, or did not stay open, and why; it is tried again by itself. */

@@ -19,6 +19,7 @@ import type {
 } from "./model.js";
 import type { ClientStatus, DeviceRecord, SensorItem } from "./ports.js";
 import type { ActuatorSettings, ControllerSettings } from "./settings.js";
+import { isIdlePulse } from "./readings.js";
 import type { Transliterate } from "./topic-ids.js";
 
 /** What is shown of a controller's connection, who said so last, and what a list says against it. */
@@ -144,7 +145,8 @@ export function reduce(controller: Controller, event: ControllerEvent, context: 
   const isJudged = event.type !== "time_passed" && folded === controller;
   // A degree that cannot be read is less certain than what was.
   const isAgeless =
-    ageless.has(event.type) && !(event.type === "steps_ended" && (event.degree ?? null) !== null);
+    ageless.has(event.type) &&
+    !(event.type === "steps_ended" && (event.degree ?? event.word ?? null) !== null);
   const judged = isJudged || isAgeless ? folded : judge(folded, context.now, context.freshness);
   return judged.statuses === controller.statuses ? judged : withRuns(judged);
 }
@@ -160,7 +162,12 @@ const withRuns = (controller: Controller): Controller =>
   });
 
 /** They say nothing of how old a value is; what only time makes stale is found where time passes. */
-const ageless: ReadonlySet<ControllerEvent["type"]> = new Set(["posted", "steps_ended", "problem"]);
+const ageless: ReadonlySet<ControllerEvent["type"]> = new Set([
+  "posted",
+  "steps_ended",
+  "problem",
+  "register_pushed",
+]);
 
 function fold(controller: Controller, event: ControllerEvent, context: FoldContext): Controller {
   switch (event.type) {
@@ -190,6 +197,8 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
       return foldPost(controller, event);
     case "steps_ended":
       return foldStepsEnded(controller, event);
+    case "register_pushed":
+      return foldPush(controller, event);
     case "problem":
       return event.open.length === 0 && !controller.problem
         ? controller
@@ -386,16 +395,63 @@ export function foldRegister(actuator: Actuator, address: string, register: Regi
     return kept === held ? actuator : { ...actuator, registers: { ...actuator.registers, [address]: kept } };
   }
   const registers = { ...actuator.registers, [address]: uphold(held, register) };
-  const read = whatShows(settings, registers);
+  const read = whatIsShown(actuator, registers);
   const isMode = isModeAlone(read);
   // Where the address shows no degree, the one confirmed last stands for it.
   const lastDegree = isMode ? actuator.lastDegree : null;
   const now = { state: read.state, position: read.position ?? lastDegree ?? null, between: null };
   // The last step's own address may still show the mode for a moment, which says nothing about where it goes.
+  const { lastWord } = read;
   const isBetween = actuator.between !== null && (actuator.between.until !== address || isMode);
   const { state, position, between } = isBetween ? actuator : now;
   const { readAt, source } = register;
-  return { ...actuator, lastDegree, registers, state, position, between, value: read.value, readAt, source };
+  const pushed = withoutPushed(actuator.pushed, address, register);
+  return {
+    ...{ ...actuator, lastDegree, registers, state, position, between, value: read.value, readAt, source },
+    ...(lastWord !== undefined && { lastWord }),
+    ...(pushed !== actuator.pushed && { pushed }),
+  };
+}
+
+/** With a pulse the word that was seen or confirmed last is the state while the register is idle. */
+function whatIsShown(
+  { settings, lastWord = null }: Actuator,
+  registers: Actuator["registers"],
+): Shown & Pick<Actuator, "lastWord"> {
+  const read = whatShows(settings, registers);
+  if (settings.pulse !== true) return read;
+  const register = registers[settings.address];
+  if (register === undefined || !isIdlePulse(settings, register.raw))
+    return { ...read, lastWord: read.state };
+  return { ...read, state: lastWord ?? "unknown", lastWord };
+}
+
+/** A fresh read may answer the value before, so that of what was pushed only the same value, or a read of much later, is the end. */
+const pushedCountsMs = 60_000;
+
+function withoutPushed(
+  pushed: Actuator["pushed"],
+  address: string,
+  { raw, startedAt }: Register,
+): Actuator["pushed"] {
+  const news = pushed?.[address];
+  if (pushed === undefined || news === undefined) return pushed;
+  if (startedAt - news.at < pushedCountsMs && !sameValue(textOf(news.raw), textOf(raw))) return pushed;
+  return Object.fromEntries(Object.entries(pushed).filter(([one]) => one !== address));
+}
+
+/** A value that was pushed is kept beside what is shown, not in its place. */
+function foldPush(
+  controller: Controller,
+  { address, raw, at }: Extract<ControllerEvent, { type: "register_pushed" }>,
+): Controller {
+  return withChange(controller, {
+    actuators: mapChanged(controller.actuators, (one): Actuator =>
+      stateAddresses(one.settings).includes(address)
+        ? { ...one, pushed: { ...one.pushed, [address]: { raw, at } } }
+        : one,
+    ),
+  });
 }
 
 const isModeAlone = ({ state, position }: Pick<Shown, "state" | "position">): boolean =>
@@ -404,14 +460,16 @@ const isModeAlone = ({ state, position }: Pick<Shown, "state" | "position">): bo
 /** No further step comes: what the registers hold is the state again. */
 function foldStepsEnded(
   controller: Controller,
-  { target, id, degree = null }: Extract<ControllerEvent, { type: "steps_ended" }>,
+  { target, id, degree = null, word = null }: Extract<ControllerEvent, { type: "steps_ended" }>,
 ): Controller {
   const actuator = target === "actuator" ? controller.actuators.get(id) : undefined;
   if (actuator === undefined) return controller;
   const { settings, registers, between } = actuator;
   const isHeld = degree !== null && settings.positionReads === "mode";
-  if (between === null && !isHeld) return controller;
-  const now = whatShows(settings, registers);
+  const isPulse = word !== null && settings.pulse === true;
+  if (between === null && !isHeld && !isPulse) return controller;
+  const lastWord = isPulse ? word : actuator.lastWord;
+  const now = whatIsShown({ ...actuator, ...(lastWord !== undefined && { lastWord }) }, registers);
   const isMode = isModeAlone(now);
   const lastDegree = isHeld && isMode ? degree : actuator.lastDegree;
   const position = isMode ? (lastDegree ?? null) : now.position;

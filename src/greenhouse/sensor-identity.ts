@@ -70,7 +70,10 @@ function newLayout(
   const knownAt = heldBy(items, known);
   const identities = identitiesOf(items, knownAt, known, transliterate);
   const configured = controller.settings?.sensors ?? [];
-  const settings = settingsByPlace(items, identities, configured);
+  const settings = new Map([
+    ...settingsByPlace(items, identities, configured),
+    ...twinsIn(items, configured),
+  ]);
   const taken = new Set([...configured, ...known.values()].map(({ id }) => id));
   const used = new Set<string>();
   return items.map((item, place): LayoutSlot => {
@@ -78,9 +81,14 @@ function newLayout(
     const own = settings.get(place);
     const old = knownAt.get(place);
     const id = own?.id ?? (identity === null ? null : (old?.id ?? freeId(identity, taken)));
-    const isLeftOut = identity === null || own?.ignore === true || id === null || used.has(id);
+    const twin = own === undefined || twinOf(own.from) === null ? null : `${twinKey}${own.from}`;
+    const isLeftOut =
+      (identity === null && twin === null) || own?.ignore === true || id === null || used.has(id);
     const held = id === null ? undefined : controller.sensors?.get(id);
-    const definition = isLeftOut ? null : define(item, { key: old?.key ?? identity.key, id }, own, old, held);
+    const key = twin ?? old?.key ?? identity?.key ?? "";
+    const definition = isLeftOut
+      ? null
+      : define(item, { key, id }, own, twin === null ? old : undefined, held);
     if (definition) used.add(definition.id);
     if (definition) taken.add(definition.id);
     const provisional = item.value === null && definition?.kind === "other" && definition.unit === null;
@@ -102,7 +110,12 @@ function knownSensors({ layout, sensors }: Known): ReadonlyMap<string, SensorDef
     ...layout.flatMap(({ definition }) => definition ?? []),
     ...[...(sensors?.values() ?? [])].map((one) => one.definition),
   ];
-  return new Map(definitions.map((definition) => [traitsOf(traitsOfDefinition(definition)), definition]));
+  // Twins have the traits of another one, by which they are not known.
+  return new Map(
+    definitions.flatMap((definition) =>
+      definition.key.startsWith(twinKey) ? [] : [[traitsOf(traitsOfDefinition(definition)), definition]],
+    ),
+  );
 }
 
 /** Which known sensor an item is, by place: the same in every trait, or one with the same code that was renamed. */
@@ -162,6 +175,44 @@ function settingsByPlace(
     if (chosen) byPlace.set(chosen.place, sensor);
   }
   return byPlace;
+}
+
+/** Before the `from` of a sensor that its place alone tells from another. */
+const twinKey = "place:";
+
+/** `空气温度#2` is the second one of that name or code in an answer; null for any other `from`. */
+function twinOf(from: string): { readonly name: string; readonly nth: number } | null {
+  const [, name, nth] = /^(.+)#([1-9]\d?)$/u.exec(from) ?? [];
+  return name === undefined ? null : { name, nth: Number(nth) };
+}
+
+/** The configured sensors that are told by their place among those of their name or code. */
+function twinsIn(
+  items: readonly SensorItem[],
+  settings: readonly SensorSettings[],
+): ReadonlyMap<number, SensorSettings> {
+  const found = new Map<number, SensorSettings>();
+  for (const sensor of settings) {
+    const twin = twinOf(sensor.from);
+    if (twin === null) continue;
+    const places = items.flatMap(({ name, factor }, place) =>
+      name === twin.name || factor === twin.name ? [place] : [],
+    );
+    const place = places[twin.nth - 1];
+    if (place !== undefined) found.set(place, sensor);
+  }
+  return found;
+}
+
+/** Items that nothing but their place tells from an earlier one, as `from` names them. */
+export function unnamedTwins(items: readonly SensorTraits[]): readonly string[] {
+  const counts = new Map<string, number>();
+  return items.flatMap((item) => {
+    const key = traitsOf(item);
+    const nth = (counts.get(key) ?? 0) + 1;
+    counts.set(key, nth);
+    return nth === 1 ? [] : [`${item.name || (item.factor ?? "")}#${nth}`];
+  });
 }
 
 /** `from` names a sensor by its exact name, its factor code, its id, or `name@channel`. */

@@ -2,6 +2,7 @@ import type { ActuatorKind, ReadTable } from "./actuator-kinds.js";
 import type { NumberRange, RawText } from "./command/setpoints.js";
 import type { ParameterGroup, StatusNumber } from "./device-types.js";
 import type { Limits } from "./limits.js";
+import type { ActuatorReadings } from "./readings.js";
 import type { SensorKind } from "./sensors.js";
 
 /*
@@ -26,7 +27,7 @@ export interface SensorSettings {
 
 export type HomeAssistantView = "cover" | "switch" | "light" | "valve" | "select" | "none";
 
-export interface ActuatorSettings {
+export interface ActuatorSettings extends ActuatorReadings {
   readonly id: string;
   readonly name?: string;
   readonly kind: ActuatorKind;
@@ -36,10 +37,6 @@ export interface ActuatorSettings {
   readonly stop?: { readonly address: string; readonly value: string };
   /** Command word → value, beside those of the kind. */
   readonly values: Readonly<Record<string, string>>;
-  /** Further values that mean a word when they are read; absent where nothing is configured. */
-  readonly reads?: ReadTable;
-  /** `mode`: its address goes on reading the mode after a degree, which is all the proof there is. */
-  readonly positionReads?: "degree" | "mode";
   /** A writable parameter or a raw address: its commands are values, not words. */
   readonly accepts?: NumberRange | RawText;
   readonly leadIn: "when_not_on" | "always" | "never";

@@ -122,6 +122,8 @@ const schema = {
     message: anything<string>().optional(),
   },
   changed_elsewhere: { ...about, from: textOrNull, to: textOrNull },
+  /** A command that had not been confirmed was carried out later. */
+  late_execution: { ...about, id: text, from: textOrNull, to: textOrNull },
   /** An irrigation plan that ended without a command. */
   ended_by_itself: { ...about, from: textOrNull, to: textOrNull },
   /** `actuator` is null for every actuator of the controller. */

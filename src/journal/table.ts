@@ -41,8 +41,7 @@ function telling(record: Entry): Partial<Row> {
   if ("what" in record && record.type !== "freed") return happenedCells(record);
   if (record.type === "logged_in") return { by: record.user ?? "", message: record.address ?? "" };
   if (record.type === "login_failed") return { message: record.address ?? "" };
-  if (record.type === "changed_elsewhere" || record.type === "ended_by_itself")
-    return { message: `${record.from ?? "?"} → ${record.to ?? "?"}` };
+  if ("from" in record) return { message: `${record.from ?? "?"} → ${record.to ?? "?"}` };
   if (record.type === "configuration_changed") return { message: record.changes.join(", ") };
   return "reason" in record ? { reason: record.reason } : {};
 }

@@ -70,6 +70,7 @@ const ownKinds: Partial<Record<RecordType, TimelineKind>> = {
   ...Object.fromEntries([...commandOutcomes].map((type) => [type, "command"])),
   changed_elsewhere: "change",
   ended_by_itself: "change",
+  late_execution: "change",
   acknowledged: "alarm",
   login_failed: "login",
   logged_in: "login",

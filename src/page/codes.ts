@@ -194,6 +194,8 @@ export const checkTexts: Readonly<Record<string, Text>> = {
   shapes: ["Answers can be read", "平台数据格式"],
   interface: ["Version of the interface", "接口版本"],
   addresses: ["Addresses below their type_id", "地址与 type_id"],
+  twins: ["Sensors are told apart", "传感器可以区分"],
+  fresh_reads: ["Fresh reads are fresh", "实时读取是最新的"],
   both_reads: ["Both reads tell the same", "两种读取方式一致"],
   values: ["What actuators read means something", "执行机构的读数含义"],
   statuses: ["Running statuses are on or off", "运行状态的含义"],

@@ -321,6 +321,7 @@ export const words = {
   happened_login_failed: ["wrong login", "登录失败"],
   happened_logged_in: ["logged in", "登录"],
   happened_changed_elsewhere: ["changed elsewhere: {from} → {to}", "在别处改动：{from} → {to}"],
+  happened_late_execution: ["carried out late: {from} → {to}", "延迟执行：{from} → {to}"],
   happened_ended_by_itself: ["ended by itself: {from} → {to}", "自行结束：{from} → {to}"],
   happened_refusals_counted: ["{count} more refusals", "另有 {count} 次拒绝"],
   happened_confirmed_late: ["{value} confirmed late", "{value} 迟到的确认"],

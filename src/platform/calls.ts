@@ -20,6 +20,7 @@ import { manyValuesReader, oneValueReader, readWriteAnswer } from "./decode/regi
 import { averageReader, sensorReader } from "./decode/sensors.js";
 import { connectionReader, runningStatusReader } from "./decode/statuses.js";
 import {
+  type AskedWindow,
   deviceCode,
   type Operation,
   operations,
@@ -31,14 +32,23 @@ import {
 import type { Requests } from "./requests.js";
 import type { OperationShape, ShapeSettings } from "./settings.js";
 import type { ShapeReports } from "./counters.js";
-import type { ReadTime } from "./time.js";
+import { localText, type ReadTime, type ZoneOffset } from "./time.js";
 
 interface Parts {
   readonly requests: Requests;
   readonly reports: ShapeReports;
   readonly readTime: ReadTime;
+  readonly offset: ZoneOffset;
   readonly clock: Clock;
 }
+
+const askedMs = 24 * 3_600_000;
+
+/** The last 24 hours, where a platform wants to be asked for a window. */
+const windowAt = (now: number, offset: ZoneOffset): AskedWindow => ({
+  since: localText(now - askedMs, offset),
+  until: localText(now, offset),
+});
 
 type Question<T> = (query: Query, signal: AbortSignal, pace?: Pace) => Promise<T>;
 
@@ -47,11 +57,11 @@ function question<T>(
   operation: Operation,
   decode: Decode<T>,
   shape: OperationShape | undefined,
-  { requests, reports, readTime, clock }: Parts,
+  { requests, reports, readTime, offset, clock }: Parts,
 ): Question<T> {
   const report = reports.of(operation.name);
   return async (query, signal, pace = "polled") => {
-    const path = requestPath(operation, query, shape);
+    const path = requestPath(operation, query, shape, windowAt(clock.now(), offset));
     const { deviceCode: device } = query;
     const call = { operation, path, signal, device, pace };
     const answer = await requests.read(call).catch((error: unknown) => {
@@ -111,7 +121,7 @@ export function platformReader(shapes: ShapeSettings, parts: Parts): PlatformRea
     controllers: (signal) => controllers({}, signal),
     devices: (dataType, signal) => devices({ dataType }, signal),
     stations: (signal) => stations({}, signal),
-    videos: (signal) => videos({}, signal),
+    videos: (signal, code) => videos(code === undefined ? {} : { deviceCode: code }, signal),
     connection: (code, signal, pace = "urgent") => connection({ deviceCode: code }, signal, pace),
     sensors: (code, signal) => sensors({ deviceCode: code }, signal),
     averages: (code, signal) => averages({ deviceCode: code }, signal),

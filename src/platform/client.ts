@@ -85,7 +85,8 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const tally = newTally();
   const links = new HostLinks(clock, onLink);
   const skew = new ClockSkew(clock);
-  const readTime = timeReader(zoneOffset(settings.time_zone));
+  const offset = zoneOffset(settings.time_zone);
+  const readTime = timeReader(offset);
   const signIn: PostSignIn = async (body, tokenPath, signal) => {
     const answer = await requests.signIn(body, signal);
     return tokenIn(answer.body, tokenPath, { nowAt: clock.now() + (skew.skewMs() ?? 0), readTime, reports });
@@ -103,7 +104,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const requests = new Requests({ hosts, links, budget, source, skew, tally, ...inside, ...told });
   const frameReports = new ShapeReports("frame", log, clock, redact);
   const heard = { tally: newPushTally(), reports: frameReports };
-  const reader = platformReader(settings.shapes, { requests, reports, readTime, clock });
+  const reader = platformReader(settings.shapes, { requests, reports, readTime, offset, clock });
   return {
     ...remembering(sharing(reader, settings, { lists: ports.shared?.lists, source, links }), streams),
     ...platformWriter({ requests, reports }),
@@ -159,7 +160,7 @@ const remembering = (reader: PlatformReader, streams: StreamAddresses): Platform
   ...reader,
   controllers: async (signal) => streams.add(await reader.controllers(signal)),
   devices: async (dataType, signal) => streams.add(await reader.devices(dataType, signal)),
-  videos: async (signal) => streams.add(await reader.videos(signal)),
+  videos: async (signal, code) => streams.add(await reader.videos(signal, code)),
 });
 
 interface Sharing {
@@ -187,7 +188,7 @@ function sharing(
     ...reader,
     controllers: (signal) => read(operations.controllers, "", () => reader.controllers(signal)),
     devices: (type, signal) => read(operations.devices, type, () => reader.devices(type, signal)),
-    videos: (signal) => read(operations.videoList, "", () => reader.videos(signal)),
+    videos: (signal, code) => read(operations.videoList, code ?? "", () => reader.videos(signal, code)),
   };
 }
 

@@ -95,11 +95,26 @@ export const pathCode = checker(
 /** An address or a value, whose name is given: short visible text, sent as it is. */
 export const plainText = checker(/^[\x21-\x7e]{1,64}$/, "sent", "1 to 64 visible ASCII characters are");
 
+/** From when to when a read of past values asks, as the platform writes times. */
+export interface AskedWindow {
+  readonly since: string;
+  readonly until: string;
+}
+
+/** A parameter of `platform.shapes` with what it stands for; one that is about a device is left out where none is asked about. */
+const filledIn = (text: string, known: AskedWindow & { readonly deviceCode: string }): string =>
+  text.replace(/\{(deviceCode|since|until)\}/g, (_, name: keyof typeof known) => known[name]);
+
 /**
  * Path and query of a request; every name and value is encoded, parameters are renamed and added as `platform.shapes` says.
  * Throws `invalid_request` for what cannot be encoded, and for a device code that is none.
  */
-export function requestPath(operation: Operation, query: Query, shape?: OperationShape): string {
+export function requestPath(
+  operation: Operation,
+  query: Query,
+  shape?: OperationShape,
+  window: AskedWindow = { since: "", until: "" },
+): string {
   const { query: names = {}, params = {} } = shape ?? {};
   const pairs: (readonly [name: string, value: string])[] = [];
   for (const [name, value] of Object.entries(query)) {
@@ -109,7 +124,10 @@ export function requestPath(operation: Operation, query: Query, shape?: Operatio
   }
   const asked = new Map(pairs);
   // What is asked for itself is not overruled.
-  for (const [name, value] of Object.entries(params)) if (!asked.has(name)) pairs.push([name, value]);
+  for (const [name, given] of Object.entries(params)) {
+    const value = filledIn(given, { ...window, deviceCode: query["deviceCode"] ?? "" });
+    if (!asked.has(name) && value !== "") pairs.push([name, value]);
+  }
   if (pairs.length > maxParameters)
     throw invalidRequest(operation, `more than ${maxParameters} query parameters`);
   let path = operation.path;

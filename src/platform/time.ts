@@ -4,7 +4,7 @@ const quarterMs = 15 * 60_000;
 const maxCached = 2_000;
 
 /** Ms that a zone's clocks are ahead of UTC at an instant. */
-type ZoneOffset = (at: number) => number;
+export type ZoneOffset = (at: number) => number;
 
 /** All of China's clocks have stood so since its last summer time, of 1991; for these Intl, which takes long to load, is not asked. */
 const china = { zones: ["Asia/Shanghai", "PRC"], since: Date.UTC(1991, 8, 15), offsetMs: 8 * 3_600_000 };
@@ -50,6 +50,10 @@ function instantOf(wallAt: number, offset: ZoneOffset, nearAt: number): number {
   const [first = early, second = first] = real;
   return Math.abs(second - nearAt) < Math.abs(first - nearAt) ? second : first;
 }
+
+/** An instant as the clocks of the zone show it: `2026-05-10 08:00:00`. */
+export const localText = (at: number, offset: ZoneOffset): string =>
+  new Date(at + offset(at)).toISOString().slice(0, 19).replace("T", " ");
 
 /** Reads an instant as the platform writes it: epoch ms, or null when it is none. `nearAt` is when it was received. */
 export type ReadTime = (value: unknown, nearAt: number) => number | null;

@@ -93,7 +93,7 @@ export function entryOf(key: string, values: Readonly<Record<string, EntryValue>
 }
 
 /** What stands behind a key in one line. */
-type EntryValue = string | number | readonly EntryValue[] | { readonly [key: string]: EntryValue };
+type EntryValue = string | number | boolean | readonly EntryValue[] | { readonly [key: string]: EntryValue };
 
 function flowMap(values: Readonly<Record<string, EntryValue>>): YAMLMap {
   const map = new YAMLMap();
@@ -104,7 +104,7 @@ function flowMap(values: Readonly<Record<string, EntryValue>>): YAMLMap {
 
 /** A value in one line: `{ open: [ "100" ] }`. */
 export function flowNode(value: EntryValue): Node {
-  if (typeof value === "string" || typeof value === "number") return new Scalar(value);
+  if (typeof value !== "object") return new Scalar(value);
   if (!isList(value)) return flowMap(value);
   const list = new YAMLSeq();
   list.items = value.map(flowNode);

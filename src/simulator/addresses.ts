@@ -1,7 +1,7 @@
 import type { ActuatorKind } from "../greenhouse/actuator-kinds.js";
 import type { Names } from "./account.js";
 import { fanValues, isWindow } from "./control-values.js";
-import { fanAutomatic } from "./readings.js";
+import { type Readings, rowsIn } from "./readings.js";
 
 const plans = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] as const;
 
@@ -45,8 +45,8 @@ export interface AddressRow {
   /** From one end to the other. */
   readonly travelMs: number;
   readonly roles: readonly Role[];
-  /** It takes `11111`, which leaves it to the local controller. */
-  readonly hasAutomatic?: boolean;
+  /** The value beside the documented ones that leaves it to the local controller. */
+  readonly automatic?: string;
   /** Of a `mode`, where its degree is; of a `position`, where its mode is. */
   readonly otherHalf?: string;
 }
@@ -164,46 +164,25 @@ const rowsOf = new Map([
 export interface AddressManners {
   /** What a type holds: the addresses of its actuators, or many others around them. */
   readonly inType: "own" | "many";
-  readonly fansHaveAutomatic: boolean;
-  /** The degree of every window has an address of its own, in the type of its mode. */
-  readonly degreesApart: boolean;
+  readonly readings: Readings;
 }
 
-const usual: AddressManners = { inType: "own", fansHaveAutomatic: false, degreesApart: false };
+const usual: AddressManners = { inType: "own", readings: new Set() };
 
-const withAutomatic = (entry: AddressRow): AddressRow =>
-  entry.kind === "fan_wet_curtain" ? { ...entry, hasAutomatic: true } : entry;
-
-const apart = (entry: AddressRow): readonly AddressRow[] =>
-  isWindow(entry.kind) ? inHalves(entry, String(1_000 + Number(entry.address))) : [entry];
-
-const bothWays = [false, true] as const;
-const keyOf = (type: string, { inType, fansHaveAutomatic, degreesApart }: AddressManners): string =>
-  [type, inType, fansHaveAutomatic, degreesApart].join(" ");
-
-function tableWith(plain: readonly AddressRow[], manners: AddressManners): AddressTable {
-  const halved = manners.degreesApart ? plain.flatMap(apart) : plain;
-  const rows = manners.fansHaveAutomatic ? halved.map(withAutomatic) : halved;
-  return tableOf(manners.inType === "many" ? crowd(rows) : rows);
+/** The addresses of each device type (system 1); empty for cameras and weather stations. The controllers of an account share them. */
+export function addressTables(manners: Partial<AddressManners> = {}): (type: string) => AddressTable {
+  const { inType, readings } = { ...usual, ...manners };
+  const tables = new Map(
+    [...rowsOf].map(([type, plain]) => {
+      const rows = rowsIn(readings, plain, inHalves);
+      return [type, tableOf(inType === "many" ? crowd(rows) : rows)] as const;
+    }),
+  );
+  return (type) => tables.get(type) ?? none;
 }
 
-/** Of every type in each manner; an account may have thousands of controllers, which share them. */
-const tables: ReadonlyMap<string, AddressTable> = new Map(
-  [...rowsOf].flatMap(([type, plain]) =>
-    (["own", "many"] as const).flatMap((inType) =>
-      bothWays.flatMap((fansHaveAutomatic) =>
-        bothWays.map((degreesApart) => {
-          const manners = { inType, fansHaveAutomatic, degreesApart };
-          return [keyOf(type, manners), tableWith(plain, manners)] as const;
-        }),
-      ),
-    ),
-  ),
-);
-
-/** The addresses of a device type (system 1); empty for cameras and weather stations. */
 export const addressTable = (type: string, manners: Partial<AddressManners> = {}): AddressTable =>
-  tables.get(keyOf(type, { ...usual, ...manners })) ?? none;
+  addressTables(manners)(type);
 
 /* What a device does with the values that reach its addresses. */
 
@@ -238,8 +217,8 @@ const ownValues: Partial<Record<RowKind, Values>> = {
 };
 
 /** Where a value sends the devices behind an address, one target for each; null for a value that it does not know. */
-function meaningOf({ kind, hasAutomatic }: AddressRow, value: string): readonly Target[] | null {
-  if (hasAutomatic === true && value === fanAutomatic) return stages.map(() => "auto");
+function meaningOf({ kind, automatic }: AddressRow, value: string): readonly Target[] | null {
+  if (value === automatic) return stages.map(() => "auto");
   if (kind === "parameter") return /^-?\d{1,6}$/.test(value) ? [] : null;
   if ((kind === "position" || takesDegrees(kind)) && isDegree(value)) return [Number(value) / 100];
   if (kind === "position" || kind === "reading") return null;

@@ -2,7 +2,6 @@ import type { Device } from "./account.js";
 import {
   type AddressRow,
   type AddressTable,
-  addressTable,
   type Ignored,
   isDegree,
   judgeValue,
@@ -11,12 +10,12 @@ import {
 } from "./addresses.js";
 import type { Dialect } from "./dialects.js";
 import { Plant } from "./plant.js";
-import { planLastsMs, type Readings, toldInstead } from "./readings.js";
+import { onTaken, type Readings, toldInstead } from "./readings.js";
 import { type Sample, type SampleItem, sampleOf } from "./sensors.js";
 import { mix, type Sky, textSeed } from "./weather.js";
 
 /** Who put a value into a register. */
-export type Cause = "initial" | "command" | "hand" | "storm" | "rain" | "rotation_end" | "revert";
+export type Cause = "initial" | "command" | "hand" | "storm" | "rain" | "rotation_end" | "revert" | "idle";
 
 export interface HeldValue {
   readonly at: number;
@@ -35,7 +34,8 @@ export interface World {
   readonly seed: number;
   readonly startAt: number;
   readonly sky: Sky;
-  readonly manners: Pick<Dialect, "positionReads" | "lightWants" | "inType">;
+  readonly manners: Pick<Dialect, "positionReads" | "lightWants">;
+  readonly addresses: (type: string) => AddressTable;
   readonly readings: Readings;
   readonly onChange: (device: Device, address: string, held: HeldValue) => void;
 }
@@ -53,6 +53,8 @@ export class SimulatedController {
   /** What registers held when; one that was not touched costs nothing. */
   readonly #held = new Map<string, HeldValue[]>();
   #pending: readonly PendingValue[] = [];
+  /** Values that came while it was off the platform, which has kept them for it. */
+  #queued: readonly { readonly address: string; readonly value: string }[] = [];
   #isLit = false;
   #now: number;
   #offlineUntil = -Infinity;
@@ -65,13 +67,8 @@ export class SimulatedController {
     this.#world = world;
     this.#seed = mix(world.seed, textSeed(device.code));
     this.#now = world.startAt;
-    const { readings, manners } = world;
-    this.table = addressTable(device.type, {
-      inType: manners.inType,
-      fansHaveAutomatic: readings.has("fan_automatic"),
-      degreesApart: readings.has("degrees_apart"),
-    });
-    const spreads = readings.has("curtains_spread");
+    this.table = world.addresses(device.type);
+    const spreads = world.readings.has("curtains_spread");
     this.plant = new Plant(this.table.values(), this.#seed, world.startAt, world.sky, spreads);
   }
 
@@ -83,6 +80,19 @@ export class SimulatedController {
       this.#settle(next);
     }
     this.#step(to);
+    this.#takeQueued();
+  }
+
+  /** The platform keeps a value for it until it is back. */
+  queue(address: string, value: string): void {
+    this.#queued = [...this.#queued, { address, value }];
+  }
+
+  #takeQueued(): void {
+    if (this.#queued.length === 0 || !this.isOnline()) return;
+    const queued = this.#queued;
+    this.#queued = [];
+    for (const one of queued) this.#settle({ ...one, at: this.#now, by: "command" });
   }
 
   /** Lets a value arrive at the device later (or now); values of one instant arrive in the order given. */
@@ -96,25 +106,29 @@ export class SimulatedController {
     const row = this.table.get(address);
     if (!row) return;
     const held = { at: this.#now, value, by };
+    const before = this.register(address);
     this.#held.set(address, [...this.history(address).slice(1 - mostHeld), held]);
     const forgets = this.#world.manners.lightWants === "after_off" && value === "1001";
     if (row.kind === "light") this.#isLit = value === "1010" || (this.#isLit && !forgets);
-    this.plant.drive(row, value);
+    // A register that is idle again says nothing to what it has set going.
+    if (by !== "idle") this.plant.drive(row, value);
     if (value === rotation) {
       const end = { at: this.#now + rotationMs, address, value: "1001", by: "rotation_end" } as const;
       this.schedule({ ...end, onlyIf: rotation });
     }
-    if (row.kind === "irrigation" && value === "1010" && this.#world.readings.has("plans_end")) {
-      const end = { at: this.#now + planLastsMs, address, value: "1001", by: "rotation_end" } as const;
-      this.schedule({ ...end, onlyIf: value });
-    }
+    onTaken(this.#world.readings, {
+      ...{ row, value, before },
+      later: (afterMs, then, cause) =>
+        this.schedule({ at: this.#now + afterMs, address, value: then, by: cause, onlyIf: value }),
+      drive: (as) => this.plant.drive(row, as),
+    });
     this.#world.onChange(this.device, address, held);
   }
 
   /** Whether a value has arrived that was not looked at yet. */
   hasDue(at: number): boolean {
     const next = this.#pending[0];
-    return next !== undefined && next.at <= at;
+    return (next !== undefined && next.at <= at) || (this.#queued.length > 0 && at >= this.#offlineUntil);
   }
 
   /** What a register truly holds, or held at an instant; null for an address the device does not have. */
@@ -135,7 +149,7 @@ export class SimulatedController {
     const value = this.register(address);
     const row = this.table.get(address);
     if (value === null || row === undefined) return value;
-    const told = toldInstead(row, value, this.#openness(row), this.#world.readings);
+    const told = toldInstead(this.#world.readings, { row, value, level: this.#openness(row) });
     if (told !== null || !isDegree(value)) return told ?? value;
     const { positionReads } = this.#world.manners;
     // Where the position has an address of its own the degree is all that it holds.

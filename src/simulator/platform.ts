@@ -1,6 +1,6 @@
 import type { PlatformHost } from "../greenhouse/ports.js";
 import { type Account, type AccountMix, accountOf, type Device, type NameLanguage } from "./account.js";
-import type { Ignored } from "./addresses.js";
+import { addressTables, type AddressTable, type Ignored } from "./addresses.js";
 import { type HeldValue, SimulatedController } from "./device.js";
 import { type Dialect, type ProfileName, profiles } from "./dialects.js";
 import {
@@ -12,7 +12,7 @@ import {
   type PushMode,
 } from "./faults.js";
 import type { OperationName } from "./operations.js";
-import type { ReadingName, Readings } from "./readings.js";
+import { type Behaviours, behavioursOf, dialectOf, type ReadingName, type Readings } from "./readings.js";
 import { type AuthRules, plainAuth, TokenStore } from "./tokens.js";
 import { mix, Sky, uuidAt } from "./weather.js";
 
@@ -58,10 +58,9 @@ function settingsOf(options: PlatformOptions, now: number) {
     startAt: now,
     ...Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
   };
-  const spoken: Dialect = { ...profiles[settings.profile], ...options.dialect };
   const auth: AuthRules = { ...plainAuth, ...options.auth };
   const readings: Readings = new Set(options.readings);
-  const dialect: Dialect = readings.has("mode_stays") ? { ...spoken, positionReads: "mode" } : spoken;
+  const dialect: Dialect = { ...profiles[settings.profile], ...options.dialect, ...dialectOf(readings) };
   return { ...settings, dialect, auth, readings };
 }
 
@@ -158,6 +157,8 @@ export class Platform {
   readonly sky: Sky;
   readonly faults: FaultPlan;
   readonly tokens: TokenStore;
+  /** What other readings remember. */
+  readonly behaviours: Behaviours;
   /** The newest ones. */
   readonly posts: PostRecord[] = [];
   /** How often each operation was called. */
@@ -169,6 +170,7 @@ export class Platform {
   /** What the lists of the account show. */
   listing: "full" | "empty" | "null" = "full";
   now: number;
+  readonly #addresses: (type: string) => AddressTable;
   #push: { readonly mode: PushMode; readonly until: number } = { mode: "normal", until: Infinity };
   #controllers = new Map<string, SimulatedController>();
   #protections: readonly { readonly at: number; readonly kind: "storm" | "rain" }[] = [];
@@ -184,6 +186,8 @@ export class Platform {
     this.sky = new Sky(settings.seed);
     this.faults = new FaultPlan(mix(settings.seed, 500));
     this.tokens = new TokenStore(settings.auth, settings.seed);
+    this.behaviours = behavioursOf(settings.readings);
+    this.#addresses = addressTables({ inType: settings.dialect.inType, readings: settings.readings });
     this.startedAt = now;
     this.now = now;
     for (const fault of settings.faults) this.faults.arm(fault, now);
@@ -288,6 +292,7 @@ export class Platform {
       startAt,
       sky: this.sky,
       manners: dialect,
+      addresses: this.#addresses,
       readings: this.readings,
       onChange: (changed, address, held) => {
         if (this.#changes.push({ device: changed, address, held }) > mostChanges) this.#changes.shift();

@@ -114,6 +114,8 @@ interface Listening {
   readonly code: string;
   /** Pings that arrived while the channel was a black hole; a network that comes back delivers them. */
   readonly heldPings: Buffer[];
+  /** Whether a first message has come over it. */
+  hasAsked: boolean;
 }
 
 /** The WebSocket side of the realtime host. */
@@ -152,7 +154,7 @@ export class PushServer {
     else if (!this.#mayListen(request.headers.authorization, query)) refuse(socket, "401 Unauthorized");
     else
       this.#sockets.handleUpgrade(request, socket, head, (opened) =>
-        this.#open({ socket: opened, ...wanted, heldPings: [] }),
+        this.#open({ socket: opened, ...wanted, heldPings: [], hasAsked: false }),
       );
   }
 
@@ -209,6 +211,9 @@ export class PushServer {
       if (this.#isPaused) opened.heldPings.push(data);
       else answer(socket, data);
     });
+    socket.on("message", () => {
+      opened.hasAsked = true;
+    });
     socket.on("error", () => socket.terminate());
     socket.on("close", () => {
       this.#listening = this.#listening.filter((other) => other !== opened);
@@ -218,9 +223,11 @@ export class PushServer {
   #tell(frames: readonly PushFrame[]): void {
     const mode = this.#platform.pushMode;
     if (mode !== "normal" && mode !== "garbled") return;
+    const mustAsk = this.#platform.readings.has("channels_ask");
     for (const { channel, code, text } of frames) {
       const said = mode === "normal" ? text : text.slice(0, text.length / 2);
       for (const one of this.#listening) {
+        if (mustAsk && !one.hasAsked) continue;
         const isMeant = channel === one.channel && (channel !== "weather-station-data" || code === one.code);
         if (isMeant && one.socket.readyState === one.socket.OPEN) one.socket.send(said);
       }

@@ -5,6 +5,7 @@ import type { SimulatedController } from "./device.js";
 import { handValues } from "./events.js";
 import { type FaultName, faults, type FaultSpec } from "./faults.js";
 import type { Platform, PostRecord } from "./platform.js";
+import { itemsIn, refusedBy, shownBy } from "./readings.js";
 import {
   type Fields,
   layOut,
@@ -41,7 +42,8 @@ export const sensorData: Operation = ({ controller: code, platform }) => {
   const counts = dialect.pestMonitor === "readings" || readings.has("unknown_types");
   const hasReadings = controller?.device.type !== "V003" || counts;
   const at = sample ? timeline.realAt(sample.at) : now;
-  return success(sensorList(dialect, (hasReadings ? sample?.items : null) ?? [], at));
+  const items = itemsIn(readings, dialect, (hasReadings ? sample?.items : null) ?? []);
+  return success(sensorList(dialect, items, at));
 };
 
 /** A running status with its type number (system 3), which several of one device may share. */
@@ -97,7 +99,7 @@ export const readValue: Operation = (call) => {
   const busy = platform.fault(["busy"], call);
   if (busy) return no(call, busy.code ?? 500, busy.message ?? "设备忙");
   if (controller && isFresh && isCutOff(platform, controller)) return no(call, 500, "设备离线");
-  const value = controller && shownValue(call, controller, address, isFresh);
+  const value = controller && asShown(call, controller, address, isFresh);
   if (value !== null) return success({ data: { [address]: registerValue(platform.dialect, value) } });
   const isUnknown = (controller?.read(address) ?? null) === null;
   if (isUnknown && unknownAddress === "error") return no(call, 404, "地址不存在");
@@ -115,11 +117,30 @@ export const readGroup: Operation = (call) => {
     const aged = stale && agedValue(platform, stale, controller, address);
     const isSet = platform.readings.has("group_of_settings");
     const shown = isSet ? controller.register(address) : shownValue(call, controller, address, true);
-    const value = stale ? aged : shown;
+    const value = otherwise(call, controller, address, stale ? aged : shown, true);
     return value === null ? [] : [[address, value] as const];
   });
   return success(registerGroup(platform.dialect, read));
 };
+
+const asShown = (call: Call, controller: SimulatedController, address: string, isFresh: boolean) =>
+  otherwise(call, controller, address, shownValue(call, controller, address, isFresh), isFresh);
+
+/** What the platform shows of it by its other readings. */
+function otherwise(
+  call: Call,
+  controller: SimulatedController,
+  address: string,
+  value: string | null,
+  isFresh: boolean,
+): string | null {
+  const row = controller.table.get(address);
+  const { behaviours, now, timeline } = call.platform;
+  if (row === undefined) return value;
+  const heldAt = (at: number) => controller.register(address, timeline.simulatedAt(at));
+  const key = `${controller.device.code} ${address}`;
+  return shownBy(behaviours, { row, key, value, isFresh, now, heldAt });
+}
 
 /** What a register shows to one who asks for it, which may be a lie. */
 function shownValue(call: Call, controller: SimulatedController, address: string, isFresh: boolean) {
@@ -161,8 +182,11 @@ export const setValue: Operation = (call) => {
     controller.disconnect(platform.simulatedNow + (lie.for ?? minuteMs) * platform.timeline.speed);
   else if (isCutOff(platform, controller)) {
     record.effect = "offline";
+    if (platform.readings.has("offline_queues")) controller.queue(address, record.value);
     return no(call, 500, "设备离线");
   }
+  const busy = refusedBy(platform.behaviours, code, platform.now);
+  if (busy !== null) return no(call, 500, busy);
   record.accepted = true;
   passOn(platform, controller, record, lie);
   const echo = { address, deviceCode: code, value: record.value };

@@ -4,6 +4,7 @@ import { advance } from "./events.js";
 import { type FaultName, faults, type FaultSpec } from "./faults.js";
 import { type OperationName, operationOf, routes } from "./operations.js";
 import type { Platform } from "./platform.js";
+import { needsOf } from "./readings.js";
 import * as realtime from "./realtime-operations.js";
 import { type Answer, isFields, success, writeBody } from "./shapes.js";
 
@@ -136,7 +137,8 @@ function badToken(call: Call): Answer {
 
 /** What an operation answers to a call without what it needs; null where all of it is there. */
 function lacking(call: Call): Answer | null {
-  const [, , , ...needs] = routes[call.operation];
+  const [, , , ...always] = routes[call.operation];
+  const needs = [...always, ...needsOf(call.platform.readings, call.operation)];
   const lacks = needs.map((name) => queryName(call, name)).find((name) => !call.request.query[name]);
   return lacks === undefined ? null : no(call, 400, `缺少参数: ${lacks}`);
 }

@@ -2,7 +2,13 @@ import { sameValue, stateAddresses, textOf } from "../greenhouse/actuator-kinds.
 import type { ParameterGroup } from "../greenhouse/device-types.js";
 import type { ControllerEvent } from "../greenhouse/events.js";
 import type { Controller, Register } from "../greenhouse/model.js";
-import { PlatformError, type PlatformReader, type RawValue } from "../greenhouse/ports.js";
+import {
+  type DeviceList,
+  type DeviceRecord,
+  PlatformError,
+  type PlatformReader,
+  type RawValue,
+} from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Inventory } from "./inventory.js";
 import type { PollJob, RegisterRead } from "./poll-plan.js";
@@ -73,9 +79,10 @@ export async function perform(
 /** A list of the whole account. */
 async function readList(
   job: Exclude<PollJob, { readonly code: string }>,
-  { platform, inventory, clock, tally }: PollPorts,
+  ports: PollPorts,
   signal: AbortSignal,
 ): Promise<void> {
+  const { platform, inventory, clock, tally } = ports;
   const answer = <Answer>(read: Promise<Answer>) => tally.track(operationOf(job), null, read);
   switch (job.kind) {
     case "controllers":
@@ -85,8 +92,25 @@ async function readList(
       inventory.onDevices(await answer(platform.devices(job.dataType, signal)), job.dataType);
       return;
     case "videos":
-      inventory.onVideos(await answer(platform.videos(signal)));
+      inventory.onVideos(await answer(readVideos(ports, signal)));
       return;
+  }
+}
+
+/** All videos at once; a device each, where a refusal names the device code that it misses. */
+async function readVideos({ platform, store, turn }: PollPorts, signal: AbortSignal): Promise<DeviceList> {
+  try {
+    return await platform.videos(signal);
+  } catch (error) {
+    if (!(error instanceof PlatformError) || !/device[ _-]?code/i.test(error.facts.platformMessage ?? ""))
+      throw error;
+    const found: DeviceRecord[] = [];
+    for (const { info, settings } of store.controllers()) {
+      if (settings?.stream !== true) continue;
+      await turn?.(signal);
+      found.push(...(await platform.videos(signal, info.code)));
+    }
+    return found;
   }
 }
 

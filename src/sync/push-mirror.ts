@@ -90,6 +90,8 @@ export class PushMirror {
 
   #foldRegister(code: string, address: string, raw: RawValue, register: Register | null): void {
     const isVisible = register !== null && sameValue(textOf(register.raw), textOf(raw));
+    const { store, clock } = this.#parts;
+    if (!isVisible) store.dispatch(code, { type: "register_pushed", address, raw, at: clock.monotonic() });
     this.#readWhereNews(
       { kind: "registers", code, read: { type: "fresh", address } },
       textOf(raw),

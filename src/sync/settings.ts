@@ -2,6 +2,7 @@ import type { Configuration } from "../config/schema.js";
 import { kindRows } from "../greenhouse/actuator-kinds.js";
 import { parameterGroup, statusNumber } from "../greenhouse/device-types.js";
 import type { Allowance, GuardCondition, GuardInput, Limits } from "../greenhouse/limits.js";
+import type { ActuatorReadings } from "../greenhouse/readings.js";
 import type { ActuatorSettings, ControllerSettings, MirrorSettings } from "../greenhouse/settings.js";
 import { controllerTopicId, type Transliterate } from "../greenhouse/topic-ids.js";
 
@@ -74,11 +75,7 @@ const actuatorSettings = (
   positionAddress: section.position_address,
   stop: section.stop,
   values: { ...kinds[section.kind]?.values, ...section.values },
-  reads: readsOf(kinds[section.kind]?.reads, section.reads),
-  positionReads:
-    kindRows[section.kind].positionMode === null
-      ? undefined
-      : (section.position_reads ?? kinds[section.kind]?.position_reads),
+  ...readingsOf(section, kinds[section.kind]),
   leadIn: section.lead_in,
   settleMs: section.settle,
   travelMs: section.travel_time,
@@ -93,6 +90,22 @@ const actuatorSettings = (
   limits: section.limits && limitsOf(section.limits),
   homeAssistant: section.homeassistant,
 });
+
+/** What the actuator says, else its kind; what means nothing for the kind is left out. */
+function readingsOf(
+  own: ActuatorSection,
+  ofKind: KindsSection[string] = {},
+): Required<{ [Key in keyof ActuatorReadings]: unknown }> & ActuatorReadings {
+  const hasDegrees = kindRows[own.kind].positionMode !== null;
+  return {
+    reads: readsOf(ofKind.reads, own.reads),
+    positionReads: hasDegrees ? (own.position_reads ?? ofKind.position_reads) : undefined,
+    modeReads: hasDegrees ? (own.mode_reads ?? ofKind.mode_reads) : undefined,
+    modeAgain: hasDegrees ? (own.mode_again ?? ofKind.mode_again) : undefined,
+    pulse: hasDegrees ? undefined : (own.pulse ?? ofKind.pulse),
+    flushLagMs: own.flush_lag ?? ofKind.flush_lag,
+  };
+}
 
 type Reads = ActuatorSection["reads"];
 

@@ -59,7 +59,7 @@ describe("moved by somebody else", () => {
     const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
     bench.polled("140", "1001");
     await bench.play(1_000, () => bench.platform.registers.set("140", "1010"), "on", 5_000);
-    expect(bench.outcomes).toEqual({ c1: "already" });
+    expect(bench.outcomes).toEqual({ c1: "confirmed" });
     expect(bench.events).toMatchObject([{ type: "changed_elsewhere", facts: { from: "off", to: "on" } }]);
   });
 });
@@ -161,12 +161,16 @@ describe("our own value that shows after a bad end", () => {
     expect(bench.events.map(({ type }) => type)).toContain("changed_elsewhere");
   });
 
-  it("long after it was rejected was set by somebody else", async () => {
+  it.each([
+    ["within the hour after it was rejected was carried out late", 600_000, "late_execution"],
+    ["more than an hour after it was rejected was set by somebody else", 3_700_000, "changed_elsewhere"],
+  ])("%s", async (_, afterMs, type) => {
     const bench = new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
     bench.polled("140", "1001");
     bench.platform.onWrite = () => Promise.reject(platformError({ kind: "rejected", code: "500" }));
-    await bench.play("on", 600_000, late("1010"), 1_000);
-    expect(bench.events.map(({ type }) => type)).toContain("changed_elsewhere");
+    await bench.play("on", afterMs, late("1010"), 1_000);
+    expect(bench.events.map((event) => event.type)).toEqual(["command_rejected", type]);
+    if (type === "late_execution") expect(bench.events[1]?.facts).toMatchObject({ id: "c1", to: "on" });
   });
 });
 

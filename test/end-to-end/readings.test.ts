@@ -1,8 +1,8 @@
 import { expect } from "vitest";
 import { parse } from "yaml";
-import { type ReadingName, readingNames } from "../../src/simulator/readings.js";
+import type { ReadingName } from "../../src/simulator/readings.js";
 import { isNeverShown, targetOf } from "../judge/values.js";
-import { settingLines } from "../simulation/readings.js";
+import { drawable, settingLines } from "../simulation/readings.js";
 import { Chance } from "../simulation/scenario.js";
 import { brokers } from "./support/brokers.js";
 import { devicesIn } from "./support/devices.js";
@@ -24,7 +24,7 @@ const [broker] = brokers;
 
 function drawn(nth: number): readonly ReadingName[] {
   const chance = new Chance(seed, `readings ${nth}`);
-  const some = readingNames.filter(() => chance.hits(0.5));
+  const some = drawable.filter(() => chance.hits(0.5));
   const isOther = some.includes("actual_positions") || some.includes("degrees_apart");
   return isOther ? some.filter((name) => name !== "mode_stays") : some;
 }

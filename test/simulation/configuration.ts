@@ -20,7 +20,7 @@ export async function configurationOf(
 ): Promise<Configuration> {
   const all = Array.from({ length: controllers }, (_, index) => `GH-${String(index + 1).padStart(4, "0")}`);
   const rows = all.flatMap((code) =>
-    [...addressTable("C001", { degreesApart: readings.has("degrees_apart") }).values()]
+    [...addressTable("C001", { readings }).values()]
       .filter(({ id, kind }) => id !== null && kind !== "parameter" && kind !== "reading")
       .map((row) => ({ code, row, order: chance.random() })),
   );

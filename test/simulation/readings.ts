@@ -3,10 +3,13 @@ import type { Chance } from "./scenario.js";
 
 /* What the platform of a seed takes otherwise of the interface's words, and the settings that the documentation names for it. */
 
+/** Which can be drawn; the others have tests of their own. */
+export const drawable = readingNames.slice(0, readingNames.indexOf("degrees_apart") + 1);
+
 /** Each with a chance of its own, in half of the seeds. */
 export function drawnReadings(chance: Chance): readonly ReadingName[] {
   if (!chance.hits(0.5)) return [];
-  const drawn = readingNames.filter(() => chance.hits(0.3));
+  const drawn = drawable.filter(() => chance.hits(0.3));
   // An address that says how far it is open, or that holds no degree at all, never shows the mode of one.
   const isOther = drawn.includes("actual_positions") || drawn.includes("degrees_apart");
   return isOther ? drawn.filter((name) => name !== "mode_stays") : drawn;

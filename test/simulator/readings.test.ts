@@ -7,6 +7,10 @@ const code = "GH-0001";
 const asking = (...readings: ReadingName[]) => new Asking({ readings });
 const group = (of: Asking, type: string) =>
   object(of.get("/api/set-value/flush", { deviceCode: code, deviceTypeId: type }).data);
+const louvre = [
+  ["108", "10100"],
+  ["109", "45"],
+] as const;
 const listens = { statuses: true, stations: new Set<string>() };
 
 /** What the platform says under each reading; without it, the usual. */
@@ -84,6 +88,49 @@ const told: Readonly<Record<ReadingName, (of: Asking) => unknown>> = {
   },
   status_words: (of) =>
     list(of.get("/api/device_status", { deviceCode: code }).data).map(({ status }) => status)[0],
+  mode_write_only: (of) => {
+    for (const [address, value] of louvre) of.post(code, address, value);
+    return [of.read(code, "108"), of.read(code, "109"), of.pass(2 * minuteMs).level(code, "109")];
+  },
+  flush_orders: (of) => {
+    of.control.moveByHand(code, "101", "10010");
+    const late = () => of.pass(3_000).read(code, "101", "0");
+    return [of.read(code, "101", "0"), late(), of.read(code, "101"), late()];
+  },
+  one_at_a_time: (of) => {
+    const codes = ["310", "330"].map((address) => json(of.post(code, address, "1010").body).code);
+    return [...codes, json(of.pass(3_000).post(code, "330", "1010").body).code];
+  },
+  motors_pulse: (of) => {
+    of.post(code, "300", "00000001");
+    const read = of.read(code, "300");
+    return [read, of.pass(1_000).read(code, "300"), of.pass(2 * minuteMs).level(code, "300")];
+  },
+  channels_ask: (of) => of.state.readings.has("channels_ask"),
+  set_points_in_groups: (of) => Object.keys(group(of, "2")).length > 1,
+  windows_asked: (of) => {
+    const window = { startTime: "2026-05-09 00:00:00", endTime: "2026-05-10 00:00:00" };
+    const station = { deviceCode: "WS-0001" };
+    return [{}, station, { ...station, ...window }].map(
+      (query) => of.get("/api/weather-data/list", query).code,
+    );
+  },
+  twin_sensors: (of) =>
+    list(of.get("/api/sensor-data", { deviceCode: code }).data).filter(({ name }) => name === "空气温度")
+      .length,
+  mode_restarts: (of) => {
+    for (const value of ["10100", "45"]) of.post(code, "101", value);
+    of.pass(2 * minuteMs).post(code, "101", "10100");
+    const closed = of.pass(2 * minuteMs).level(code, "101");
+    of.post(code, "101", "45");
+    return [closed, of.pass(2 * minuteMs).level(code, "101")];
+  },
+  offline_queues: (of) => {
+    of.control.setOnline(code, false);
+    const { code: answered } = json(of.post(code, "310", "1010").body);
+    of.pass(minuteMs).control.setOnline(code, true);
+    return [answered, of.pass(minuteMs).read(code, "310")];
+  },
 };
 
 const usual: Readonly<Record<ReadingName, unknown>> = {
@@ -102,6 +149,16 @@ const usual: Readonly<Record<ReadingName, unknown>> = {
   flagged_refusals: [404, false, null, "string"],
   unknown_types: ["C001", "W001", false],
   status_words: 0,
+  mode_write_only: ["10100", "45", 0.45],
+  flush_orders: ["10010", "10010", "10010", "10010"],
+  one_at_a_time: [200, 200, 200],
+  motors_pulse: ["00000001", "00000001", 1],
+  channels_ask: false,
+  set_points_in_groups: false,
+  windows_asked: [200, 200, 200],
+  twin_sensors: 1,
+  mode_restarts: [0.45, 0.45],
+  offline_queues: [500, "1001"],
 };
 
 const otherwise: Readonly<Record<ReadingName, unknown>> = {
@@ -120,6 +177,16 @@ const otherwise: Readonly<Record<ReadingName, unknown>> = {
   flagged_refusals: [200, false, null, "string"],
   unknown_types: ["W003", "W002", true],
   status_words: "1001",
+  mode_write_only: [undefined, "45", 0.45],
+  flush_orders: ["10001", "10001", "10001", "10010"],
+  one_at_a_time: [200, 500, 200],
+  motors_pulse: ["00000001", "00000000", 1],
+  channels_ask: true,
+  set_points_in_groups: true,
+  windows_asked: [400, 400, 200],
+  twin_sensors: 2,
+  mode_restarts: [0, 0.45],
+  offline_queues: [500, "1010"],
 };
 
 describe.each(readingNames)("the reading %s", (name) => {

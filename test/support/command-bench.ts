@@ -24,6 +24,7 @@ export interface CommandBenchOptions {
   readonly requireBy?: boolean;
   readonly parameters?: readonly ParameterSettings[];
   readonly rawAddresses?: boolean;
+  readonly controllerIntervalMs?: number;
   /** What the platform holds, by address. */
   readonly registers?: Readonly<Record<string, string | number>>;
   /** Every step is recorded. */
@@ -119,6 +120,7 @@ export class CommandBench {
         require_by: options.requireBy ?? false,
         raw_addresses: options.rawAddresses ?? false,
         min_interval: 2_000,
+        controller_interval: options.controllerIntervalMs ?? 0,
         response_topics: [],
       }),
       platform: this.platform,

@@ -104,7 +104,7 @@ describe("a pushed register", () => {
     store.onChange(() => seen.add(roof()?.state));
     pushed({ "101": "10010" });
     await clock.advance(10_000);
-    expect([...seen]).toEqual(["auto"]);
+    expect([...seen]).toEqual(["closed", "auto"]);
     expect(roof()).toMatchObject({ state: "auto", source: "poll" });
   });
 

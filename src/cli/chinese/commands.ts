@@ -219,6 +219,7 @@ export const commandPairs: readonly Pair[] = [
   ["journal reverted", "被改回"],
   ["journal command_taken", "接受命令"],
   ["journal changed_elsewhere", "在别处改动"],
+  ["journal late_execution", "延迟执行"],
   ["journal ended_by_itself", "自行结束"],
   ["journal acknowledged", "已确认"],
   ["journal login_failed", "登录失败"],

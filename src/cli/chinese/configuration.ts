@@ -2,6 +2,42 @@ import type { Pair } from "./pair.js";
 
 /** What is wrong with a configuration, and what `check` says of one. */
 export const configurationPairs: readonly Pair[] = [
+  // What is asked, sent and read for each word.
+  [
+    "a controller, or CONTROLLER/ACTUATOR: what is asked, sent and read, in order",
+    "控制器，或 控制器/执行机构：按顺序显示询问、发送和读取什么",
+  ],
+  ['the configuration names no actuator {}, did you mean "{}"?', "配置中没有执行机构 {1}，是不是“{2}”？"],
+  ["the configuration names no actuator {}", "配置中没有执行机构 {1}"],
+  ["{}/{}: {}, mode at address {}, degree at address {}", "{1}/{2}：{3}，模式在地址 {4}，开度在地址 {5}"],
+  ["{}/{}: {}, address {}", "{1}/{2}：{3}，地址 {4}"],
+  ["mode at address {}, degree at address {}", "模式在地址 {1}，开度在地址 {2}"],
+  ["address {}", "地址 {1}"],
+  ["read every {}:", "每 {1} 读取一次："],
+  ["commands are refused: read_only", "拒绝命令：read_only"],
+  ["{} (any degree from 0 to 100):", "{1}（0 到 100 的任何开度）："],
+  ["sent at once, without a question before it", "立即发送，之前不询问"],
+  ["{}   goes on where status is 1", "{1}   status 为 1 才继续"],
+  ["{}   sends nothing where it shows it already", "{1}   如果已经显示该值就不发送"],
+  ["the same read once more after {}, before it counts as there already", "{1} 后再读一次，然后才算已经如此"],
+  [
+    "taken where the answer's code is 200: nothing can be read back",
+    "回答的 code 为 200 即算接受：没有可以读回的",
+  ],
+  ["{}   up to {}, until it shows {}", "{1}   最长 {2}，直到显示 {3}"],
+  ["{}   left out where it shows the mode already", "{1}   如果已经显示该模式就省略"],
+  ["{}   left out where it shows on already", "{1}   如果已经显示打开就省略"],
+  ["left out where it shows the mode already", "如果已经显示该模式就省略"],
+  ["left out where it shows on already", "如果已经显示打开就省略"],
+  ["{} or any degree", "{1} 或任何开度"],
+  ["{} or the mode", "{1} 或该模式"],
+  ["{} or idle again", "{1} 或又回到空闲"],
+  ["no degree shows whether it was done: it ends unconfirmed", "没有开度能显示是否完成：以 unconfirmed 结束"],
+  ["{}   has to be answered", "{1}   必须有回答"],
+  ["has to be answered", "必须有回答"],
+  ["sends nothing where it shows it already", "如果已经显示该值就不发送"],
+  ["the degree 100", "开度 100"],
+  ["the degree 0", "开度 0"],
   // The file.
   ["there is no such file", "没有这个文件"],
   ["this is a folder; name the file in it", "这是文件夹；请写其中的文件"],

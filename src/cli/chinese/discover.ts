@@ -131,6 +131,18 @@ export const discoverPairs: readonly Pair[] = [
   ["only if you saw it go there: {} was sent, and {}", "只有亲眼看到设备到位才设置：发送了 {1}，{2}"],
   ["only if you saw it do that: {}", "只有亲眼看到设备照做才设置：{1}"],
   ["{}, and address {} went to {}: the degree has that address", "{1}，而地址 {2} 变为 {3}：开度在那个地址"],
+  [
+    "a register that goes back to idle at once may have been missed: where you saw it move, set pulse: true",
+    "立即回到空闲的寄存器可能没有看到：如果亲眼看到设备动了，请设置 pulse: true",
+  ],
+  [
+    "the register showed {} at {} and went back to {}: it is a pulse, and without a setting each {} ends unconfirmed",
+    "寄存器在 {2} 显示 {1}，然后回到 {3}：这是脉冲，没有设置时每次 {4} 都以 unconfirmed 结束",
+  ],
+  [
+    "only if you saw it do that: {} was sent, and the register went back to {} at {}",
+    "只有亲眼看到设备照做才写：发送了 {1}，寄存器在 {3} 回到 {2}",
+  ],
   ["{} was sent, and {} went from {} to {} at {}", "发送了 {1}，{2} 在 {5} 从 {3} 变为 {4}"],
   [
     "its degree may have an address of its own: look at what its type lists (`greenhouse2mqtt discover`) and set position_address",

@@ -198,10 +198,69 @@ export const doctorPairs: readonly Pair[] = [
   ["check proxies and firewalls on the way, {}", "请检查途中的代理和防火墙，{1}"],
   ["check proxies and firewalls on the way", "请检查途中的代理和防火墙"],
   [
-    "opened; no frame came within {}, as where nothing changes; polling goes on beside it",
-    "已打开；{1}内没有收到消息，没有变化时就是这样；轮询照常进行",
+    "opened; no frame came within {}, as where nothing changes, or where it waits for a first message (platform.push.subscribe); polling goes on beside it",
+    "已打开；{1}内没有收到消息（没有变化，或者通道在等待第一条消息 platform.push.subscribe）；轮询照常进行",
   ],
   ["opened; the first frame tells {}", "已打开；第一条消息是 {1}"],
+  [
+    "opened; only greetings so far, within {}, as where nothing changes, or where it waits for a first message (platform.push.subscribe); polling goes on beside it",
+    "已打开；{1}内目前只有问候或心跳（没有变化，或者通道在等待第一条消息 platform.push.subscribe）；轮询照常进行",
+  ],
+  [
+    "the code of the weather station {} cannot stand in the path of a channel; its readings are polled",
+    "气象站的编码 {1} 不能放在通道路径中；它的读数用轮询读取",
+  ],
+  [
+    "not tried: the code of the weather station {} cannot stand in the path of a channel; its readings are polled",
+    "未检查：气象站的编码 {1} 不能放在通道路径中；它的读数用轮询读取",
+  ],
+  ["{} is idle ({}), which is no word of the kind {}", "{1} 处于空闲（{2}），这不是类型 {3} 的词"],
+  [
+    "where it moved and is idle again, its register is a pulse: set pulse: true; `greenhouse2mqtt doctor --watch {}/{}` shows it",
+    "如果设备动过而又回到空闲，它的寄存器就是脉冲：请设置 pulse: true；`greenhouse2mqtt doctor --watch {1}/{2}` 可以看到",
+  ],
+  [
+    "no two sensors of a controller differ by their place alone ({} tried)",
+    "没有只靠位置区分的传感器（检查了 {1} 个控制器）",
+  ],
+  [
+    "only their place in the list tells these from others, so they are left out: {}",
+    "这些传感器只有列表中的位置不同，所以没有列出：{1}",
+  ],
+  [
+    'write such a one below the controller\'s sensors, with a key of its own: second: { from: "{}" }',
+    '请在该控制器的 sensors 下写一个，用自己的键：second: { from: "{1}" }',
+  ],
+  [
+    "ask again in a minute; if it stays so, show the line to the operator of the platform",
+    "一分钟后再试；如果仍然如此，请把这一行给平台运营方看",
+  ],
+  ["past reading", "条历史读数"],
+  ["past readings", "条历史读数"],
+  ["no controller has stream: true", "没有控制器设置 stream: true"],
+  ["no controller has averages: true", "没有控制器设置 averages: true"],
+  ["http.past_readings is off", "http.past_readings 已关闭"],
+  [
+    'if it misses parameters, add platform.shapes.{}.params: { deviceCode: "{deviceCode}", startTime: "{since}", endTime: "{until}" }, with the platform\'s own names',
+    '如果缺少参数，请加上 platform.shapes.{1}.params: { deviceCode: "{deviceCode}", startTime: "{since}", endTime: "{until}" }，名称以平台为准',
+  ],
+  ["{} gives no value, and its degree ({}) reads {}", "{1} 没有数值，而它的开度（{2}）显示 {3}"],
+  [
+    "check mode_address; where it is right and can only be written, set mode_reads: never: the degree alone is the proof then",
+    "请检查 mode_address；如果地址正确而只能写入，请设置 mode_reads: never：此时只以开度为证明",
+  ],
+  [
+    "{} ({}) of {} is {} by a fresh read and {} by another one {} s later",
+    "{3} 的 {1}（{2}）实时读取为 {4}，{6} 秒后再读为 {5}",
+  ],
+  [
+    "a fresh read gives at once what the next one gives ({} addresses tried)",
+    "实时读取立即给出最新数值（检查了 {1} 个地址）",
+  ],
+  [
+    "look again when nothing moves; where it stays so, flush=1 orders a read and answers the value before: set flush_lag: 5s",
+    "请在设备都不动时再看一次；如果仍然如此，说明 flush=1 只是请求读取而返回之前的数值：请设置 flush_lag: 5s",
+  ],
   ["it does not open: {}", "无法打开：{1}"],
   ["opened, but a frame cannot be read: {}", "已打开，但消息无法读取：{1}"],
   // Shapes.

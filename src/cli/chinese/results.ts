@@ -259,6 +259,30 @@ export const resultPairs: readonly Pair[] = [
     "{} was sent to address {} but no value could be read since. Check the actuator before sending again.",
     "{1} 已发到地址 {2}，但之后读不到数值。再次发送前请查看设备。",
   ],
+  [
+    "Whether {} was taken is not known: its sending ended without an answer that settles it, and the register of address {} is idle, as configured. Check the actuator before sending again.",
+    "不知道 {1} 是否被接受：发送没有得到明确的回答，而地址 {2} 的寄存器处于空闲（按配置如此）。再次发送前请查看设备。",
+  ],
+  [
+    "The platform accepted it, and its register is idle again, as configured: nothing shows that it moved, so its state is uncertain.",
+    "平台已接受，它的寄存器又回到空闲（按配置如此）：没有任何东西显示设备动过，所以状态显示为不确定。",
+  ],
+  [
+    "Only if you saw it do what was asked, its register is a pulse that goes back to idle by itself: set pulse: true.",
+    "只有亲眼看到设备照做，它的寄存器才是会自己回到空闲的脉冲：请设置 pulse: true。",
+  ],
+  [
+    "{} Another value was sent to this controller {} s before: if it takes one at a time, set commands.controller_interval.",
+    "{1} 在此之前 {2} 秒向这个控制器发送过另一个数值：如果它一次只接受一个，请设置 commands.controller_interval。",
+  ],
+  [
+    "{}/{} went from {} to {}: command {}, which had ended {} {} min before, seems to have been carried out now. The platform keeps what it refuses or cannot deliver; send the opposite where it is not wanted any more.",
+    "{1}/{2} 从 {3} 变为 {4}：{7} 分钟前以 {6} 结束的命令 {5} 似乎现在才被执行。平台会保留它拒绝或送不到的命令；如果已不需要，请发送相反的命令。",
+  ],
+  [
+    'The platform shows no value for address {}, so nothing sent there could be confirmed. Check the address; where it is right and the degree has an address of its own, set mode_reads: never, or send with "force": true.',
+    "平台没有显示地址 {1} 的数值，所以发送后无法确认。请检查地址；如果地址正确而开度有自己的地址，请设置 mode_reads: never，或加 --force 发送。",
+  ],
   ["nothing", "无"],
   [
     "A defect of the bridge ended the command; what was sent may have taken effect. Check the actuator.",

@@ -4,6 +4,7 @@ import { reservedControllerIds } from "../../greenhouse/topic-ids.js";
 import { atKey, atValue, type Finding, type Path, repeats } from "../../settings/problem.js";
 import { suggestion } from "../../runtime/similar-words.js";
 import { controllerTopicId } from "../schema.js";
+import { positionersOnly, readingsFor } from "../sections/readings.js";
 import { addedWords } from "./meanings.js";
 import {
   asDraft,
@@ -29,10 +30,8 @@ export const fittingOptions = (root: Draft): Finding[] =>
 const takesValues = (kind: ActuatorKind): boolean => kindRows[kind].configured;
 const switches = (kind: ActuatorKind): boolean => "on" in kindRows[kind].values || takesValues(kind);
 
-const positionersOnly = { who: "skylights, curtains, side vents and positioners", holds: takesDegrees };
-
 const limited: Readonly<
-  Record<string, { readonly who: string; readonly holds: (kind: ActuatorKind) => boolean }>
+  Record<string, { readonly who: string; readonly holds: (kind: ActuatorKind) => boolean } | null>
 > = {
   mode_address: positionersOnly,
   position_address: positionersOnly,
@@ -42,12 +41,12 @@ const limited: Readonly<
     holds: (kind) => takesDegrees(kind) || kind === "motor",
   },
   lead_in: { who: "the kind light", holds: (kind) => kind === "light" },
-  position_reads: positionersOnly,
+  ...readingsFor,
 };
 
 const unusedIn = (section: Draft, kind: ActuatorKind, path: Path): Finding[] => {
-  const unused = Object.entries(limited).flatMap(([key, { who, holds }]) =>
-    isGiven(section, key) && !holds(kind) ? [{ at: [...path, key], who }] : [],
+  const unused = Object.entries(limited).flatMap(([key, row]) =>
+    row !== null && isGiven(section, key) && !row.holds(kind) ? [{ at: [...path, key], who: row.who }] : [],
   );
   const isOpening = takesDegrees(kind) || takesValues(kind);
   if (!isOpening && isGiven(sectionOf(section, "homeassistant"), "inverted"))

@@ -114,6 +114,11 @@ export const commandsSection = section({
     "2s",
     "Least time between two commands to one actuator; a newer one waits.",
   ),
+  controller_interval: withDefault(
+    duration(),
+    "0s",
+    "Least time between two values sent to one controller, for platforms that take one at a time.",
+  ),
   raw_addresses: withDefault(flag(), false, "Allow .../address/<address>/set."),
   response_topics: withDefault(
     list(topic()),

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type ActuatorKind, actuatorKinds, kindRows, takesDegrees } from "../../greenhouse/actuator-kinds.js";
 import { sensorKinds } from "../../greenhouse/sensors.js";
 import { limitsSection } from "./limits-section.js";
+import { readingKeys, readTable, wordKey } from "./readings.js";
 import {
   address,
   choice,
@@ -28,31 +29,8 @@ import {
   writtenText,
 } from "../../settings/values.js";
 
-const wordKey = () =>
-  text(
-    'a command word of a-z, 0-9 and "_" that starts with a letter and is not "unknown"',
-    /^(?!unknown$)[a-z][a-z0-9_]{0,63}$/,
-  );
-
 const values = (description: string) =>
   optional(map(wordKey(), controlValue()), description, '# { low: "0110", high: "1001" }');
-
-/** Words and further values that mean them when they are read. */
-const readTable = () => map(wordKey(), list(controlValue()));
-
-const reads = (example: string) =>
-  optional(
-    readTable(),
-    "Further values that mean a word when they are read, beside the one that is sent.",
-    example,
-  );
-
-const positionReads = () =>
-  optional(
-    choice(["degree", "mode"]),
-    "Positioners: what the address reads after a degree. mode: it goes on reading 10100, which then is the proof that the degree was taken; only where you saw it go there, as a degree that has an address of its own (position_address) reads the same.",
-    { default: "degree", off: true },
-  );
 
 /** A kind of actuator as a key. */
 const kindKey = () =>
@@ -62,8 +40,7 @@ const kindKey = () =>
 
 const kind = section({
   values: values("Further command words, and the value sent."),
-  reads: reads('{ open: ["10010", "100"], auto: ["11000", "11010", "11001"] }'),
-  position_reads: positionReads(),
+  ...readingKeys('{ open: ["10010", "100"], auto: ["11000", "11010", "11001"] }'),
 });
 
 export const kindsSection = map(kindKey(), kind);
@@ -124,8 +101,7 @@ const keys = section({
   values: values(
     "Command words beside those of the kind, and the value sent; a motor and a custom one have no others.",
   ),
-  reads: reads('# { auto: ["11000", "11010", "11001"] }'),
-  position_reads: positionReads(),
+  ...readingKeys('# { auto: ["11000", "11010", "11001"] }'),
   lead_in: optional(
     choice(["when_not_on", "always", "never"]),
     "light: when `on` is sent and confirmed first.",
@@ -221,7 +197,7 @@ const parameter = section({
 const sensor = section({
   from: required(
     writtenText(),
-    "The platform's exact name or factor code; `name@channel` where that is ambiguous.",
+    "The platform's exact name or factor code; `name@channel` where that is ambiguous, `name#2` for the second of one name.",
     "空气温度",
   ),
   name: optional(writtenText(), "Name to show; default: the platform's.", "Air temperature"),

@@ -7,6 +7,7 @@ import {
   expectingOneOf,
   flag,
   list,
+  map,
   named,
   optional,
   required,
@@ -66,7 +67,11 @@ const shape = () =>
     time: optional(path(), "In an item: when it was measured.", "dateTime"),
     channel: optional(path(), "In an item: its channel.", "channel"),
     code: optional(path(), "In an item: its factor or device code.", "factor"),
-    params: optional(params(), "Fixed query parameters, added to each read.", "{ pageSize: 500 }"),
+    params: optional(
+      params(),
+      "Query parameters, added to each read; `{deviceCode}`, `{since}` and `{until}` (the last 24 hours) stand for what is asked.",
+      "{ pageSize: 500 }",
+    ),
     query: optional(query(), "The platform's names of query parameters.", "{ deviceCode: code }"),
   });
 
@@ -119,6 +124,12 @@ const push = () =>
       text("the name of a query parameter", /^[A-Za-z0-9._-]{1,64}$/),
       "token",
       "Name of the query parameter with credential: query.",
+    ),
+    subscribe: withDefault(
+      map(text("a path such as /ws/set-value", /^\/[^\s?#]{0,300}$/), text("a message", /^[^]{1,4000}$/)),
+      {},
+      "A first message for a channel that says nothing without one, by the channel's path; `{deviceCode}` stands for the device's code in both.",
+      { example: '# { /ws/set-value: "subscribe" }' },
     ),
   });
 

@@ -79,6 +79,8 @@ export interface CommandResult {
   readonly repeated: boolean;
   /** The rule that kept it back, with its numbers; null in all others. */
   readonly interlock: Interlock | null;
+  /** `pulse`: its register went back to idle, as configured; absent where the register shows the value. */
+  readonly proof?: "pulse";
   /** The first result, when this is the answer to a duplicate; null while the first is open. */
   readonly original?: CommandResult | null;
 }

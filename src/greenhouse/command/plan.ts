@@ -5,10 +5,12 @@ import {
   kindRows,
   meansSame,
   sameValue,
+  sendAddresses,
   stateAddresses,
   textOf,
 } from "../actuator-kinds.js";
 import type { RawValue } from "../ports.js";
+import { showsByDegree } from "../readings.js";
 import type { ActuatorSettings } from "../settings.js";
 import type { Refusal, StepReport } from "./outcomes.js";
 import type { Wanted } from "./words.js";
@@ -23,19 +25,21 @@ const modeWithinMs = 30_000;
 export const confirmWithinMs = (settings: ActuatorSettings, { purpose }: Pick<Step, "purpose">): number =>
   purpose === "mode" ? modeWithinMs : settings.confirmWithinMs;
 
-/** The steps of a command in order; the last one is what was asked for. */
+/** The steps of a command in order; the last one is what was asked for. `isRead`: everything sent so far has been read back. */
 export function stepsOf(
   settings: ActuatorSettings,
   wanted: Wanted,
   freshMode: RawValue | null,
+  { isRead = false }: { readonly isRead?: boolean } = {},
 ): readonly Step[] {
   if (wanted.type === "stop") return [{ purpose: "stop", address: wanted.address, value: wanted.value }];
-  const [mode, position = mode] = stateAddresses(settings);
+  const [mode, position = mode] = sendAddresses(settings);
   if (wanted.type === "position") {
-    return [
-      { purpose: "mode", address: mode, value: kindRows[settings.kind].positionMode ?? "" },
-      { purpose: "value", address: position, value: String(wanted.degree) },
-    ];
+    const degree: Step = { purpose: "value", address: position, value: String(wanted.degree) };
+    const isLeftOut = settings.modeAgain === "when_needed" && isRead && freshMode !== null;
+    return isLeftOut && showsPositionMode(settings, freshMode)
+      ? [degree]
+      : [{ purpose: "mode", address: mode, value: kindRows[settings.kind].positionMode ?? "" }, degree];
   }
   const step: Step = { purpose: "value", address: mode, value: wanted.value };
   return needsLeadIn(settings, wanted.word, freshMode)
@@ -55,6 +59,8 @@ export function needsLeadIn(settings: ActuatorSettings, word: string, fresh: Raw
 export function shows(settings: ActuatorSettings, step: Step, raw: RawValue): boolean {
   const text = textOf(raw);
   if (step.purpose === "mode") return showsPositionMode(settings, raw);
+  const byDegree = showsByDegree(settings, step, raw);
+  if (byDegree !== null) return byDegree;
   if (step.purpose === "value" && kindRows[settings.kind].positionMode !== null) {
     const wanted = degreeOf(step.value);
     const read = decodeValue(settings, raw);

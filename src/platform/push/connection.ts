@@ -129,6 +129,8 @@ export class PushConnection {
   readonly #events: ConnectionEvents;
   readonly #over = new AbortController();
   readonly #socket: WebSocket;
+  /** What the channel wants to be told before it says anything. */
+  readonly #first: string | null;
   #openedAt: number | null = null;
   #heardAt = 0;
   #pingedAt: number | null = null;
@@ -140,9 +142,14 @@ export class PushConnection {
     connection: Socket,
     { url, headers }: Handshake,
     events: ConnectionEvents,
-    { clock, turns }: { readonly clock: Clock; readonly turns: ReadingTurns },
+    {
+      clock,
+      turns,
+      first,
+    }: { readonly clock: Clock; readonly turns: ReadingTurns; readonly first: string | null },
   ) {
     this.#clock = clock;
+    this.#first = first;
     this.#events = events;
     const { host, secure } = endpointOf(url);
     const stream = secure ? secured(connection, host, verifiedTls) : connection;
@@ -183,6 +190,7 @@ export class PushConnection {
       onHeard();
       this.#openedAt = this.#heardAt;
       void this.#stayAlive();
+      if (this.#first !== null) socket.send(this.#first);
       this.#events.onOpen();
     });
     socket.on("ping", onHeard);

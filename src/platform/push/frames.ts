@@ -24,6 +24,8 @@ import type { OperationShape, ShapeSettings } from "../settings.js";
 /** What a frame's decoder is given beside the frame. */
 interface FrameDecoding extends Pick<Decoding, "report" | "readTime" | "receivedAt"> {
   readonly knows: (code: string) => boolean;
+  /** The frame greets, or is a sign of life, and says nothing else. */
+  readonly greeted?: () => void;
 }
 
 /**
@@ -42,13 +44,47 @@ export function frameDecoder(
       frame = withoutHostileNames(parseJson(data));
     } catch (error) {
       if (!(error instanceof UnreadableJson)) throw error;
+      if (greets(data.toString("utf8", 0, 200))) {
+        decoding.greeted?.();
+        return [];
+      }
       report("text that is no JSON, or broken JSON", data.toString("utf8", 0, 200));
+      return [];
+    }
+    if (isGreeting(frame)) {
+      decoding.greeted?.();
       return [];
     }
     if (isContainer(frame)) return decode(frame, decoding);
     report("a frame that is neither object nor list", frame);
     return [];
   };
+}
+
+const greeting =
+  /^(?:heart[-_ ]?beat|(?:keep[-_ ]?)?alive|ping|pong|hello|hi|welcome|ready|ok|success|ack|(?:dis)?connect(?:ed|ion)?|open(?:ed)?|subscribed?|subscription|connection[-_ ]?(?:established|success(?:ful)?)|连接成功|已连接|心跳|欢迎)[.!。！]?$/i;
+
+/** A word with which a channel greets or shows that it lives. */
+const greets = (text: string): boolean => text.trim() === "" || greeting.test(text.trim());
+
+/** At most so many fields has what only greets. */
+const mostGreeting = 8;
+
+/** A word that greets, or fields of which one is such a word and none holds anything else. */
+function isGreeting(frame: unknown): boolean {
+  if (typeof frame === "string") return greets(frame);
+  if (!isFields(frame)) return false;
+  const values = Object.entries(frame);
+  const isPlain = values.every(
+    ([key, value]) =>
+      typeof value !== "object" || value === null || (key === "data" && Object.keys(value).length === 0),
+  );
+  const isNamed = values.some(([key]) => /^(?:device_?code|code|address|value|status|online)$/i.test(key));
+  const isCode = frame["code"] === 200 || frame["code"] === 0;
+  const own = values.filter(([key]) => !(isCode && key === "code"));
+  const namesThing = isCode ? own.some(([key]) => /^(?:device_?code|address|value)$/i.test(key)) : isNamed;
+  const greetsInOne = own.some(([, value]) => typeof value === "string" && greeting.test(value.trim()));
+  return isPlain && !namesThing && greetsInOne && values.length <= mostGreeting;
 }
 
 type DecodeFrame = (frame: object, decoding: FrameDecoding) => readonly PushNews[];

@@ -102,7 +102,8 @@ function frameTaker(
       report(problem, found);
     };
     try {
-      const decoding = { knows, report: countAndReport, readTime, receivedAt: clock.now() };
+      const greeted = () => listener.greeted?.();
+      const decoding = { knows, greeted, report: countAndReport, readTime, receivedAt: clock.now() };
       for (const news of decode(blank(data), decoding)) listener.news(news);
     } catch (error) {
       problems += 1;

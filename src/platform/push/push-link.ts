@@ -106,7 +106,8 @@ export class PushLink {
       whyFailed,
     );
     if (typeof socket === "string") return { type: "failed", why: socket };
-    const connection = new PushConnection(socket, handshake, { ...this.#events, onOpen }, this.#parts);
+    const parts = { ...this.#parts, first: firstMessage(settings.subscribe, path) };
+    const connection = new PushConnection(socket, handshake, { ...this.#events, onOpen }, parts);
     const end = await connection.run(signal);
     if (end.type === "lost") {
       tally.open -= 1;
@@ -139,6 +140,14 @@ export class PushLink {
     if (isLoud) log.warn(facts, text);
     else log.debug(facts, text);
   }
+}
+
+/** A first message by the channel's path, in which `{deviceCode}` stands for the last part of it. */
+export function firstMessage(subscribe: PlatformSettings["push"]["subscribe"], path: string): string | null {
+  const own = subscribe[path];
+  if (own !== undefined) return own;
+  const [, plain = "", code = ""] = /^(.*\/)([^/]*)$/.exec(path) ?? [];
+  return subscribe[`${plain}{deviceCode}`]?.replaceAll("{deviceCode}", decodeURIComponent(code)) ?? null;
 }
 
 const isRefusal = (end: End): boolean => end.type === "refused" && isUnauthorized(end.status);

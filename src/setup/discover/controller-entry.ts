@@ -13,7 +13,15 @@ import { mayBeDegree } from "../../greenhouse/group-listing.js";
 import type { Language } from "../../greenhouse/labels.js";
 import type { SensorItem } from "../../greenhouse/ports.js";
 import { assignIds } from "../../greenhouse/topic-ids.js";
-import { actuatorIds, controllerIds, findingsOf, parameterIds, stateWord } from "./findings.js";
+import {
+  actuatorIds,
+  combinedAutomatic,
+  controllerIds,
+  findingsOf,
+  isCombinedAutomatic,
+  parameterIds,
+  stateWord,
+} from "./findings.js";
 import { type KnownController, type KnownFile, sectionIn } from "./given-file.js";
 import {
   type Answer,
@@ -135,6 +143,8 @@ export interface ControllerPart {
   readonly remarks: readonly string[];
   /** Below `actuators:`. */
   readonly actuators: readonly Pair[];
+  /** Comments: entries below `actuators:` of what is not sure, to be switched on by taking away the `#`. */
+  readonly offers: readonly string[];
   /** Comments: addresses that nothing can be made of without knowing more. */
   readonly doubtful: readonly string[];
   /** Comments: entries below `parameters:`, to be switched on by taking away the `#`. */
@@ -179,6 +189,7 @@ function newsOf(survey: DeviceSurvey, known: KnownController, language: Language
       ),
       ...heard.doubtful,
     ],
+    offers: offeredEntries(doubtful, taken, language),
     parameters: parameters.map(({ address, group, raw, row }) => {
       const id = ownIds.get(address) ?? "";
       const name = nameFor(row[language], row.word === id, address);
@@ -189,6 +200,28 @@ function newsOf(survey: DeviceSurvey, known: KnownController, language: Language
 }
 
 type Findings = ReturnType<typeof findingsOf>;
+
+/** What may be an actuator and may be something else, each as its entry with the reason. */
+function offeredEntries(
+  doubtful: Findings["doubtful"],
+  taken: ReadonlySet<string>,
+  language: Language,
+): readonly string[] {
+  const offered = doubtful.flatMap(({ offer: row, ...one }) => (row === null ? [] : [{ ...one, row }]));
+  const ids = actuatorIds(offered, taken);
+  return offered.map(({ address, group, raw, row, why }) => {
+    const id = ids.get(address) ?? "";
+    const text = textOf(raw);
+    const isCombined = isCombinedAutomatic(row.kind, text);
+    const values = {
+      ...{ kind: row.kind, name: nameFor(row[language], row.word === id, address) },
+      ...{ address: plainNumber(address), type_id: group },
+      ...(isCombined && { reads: { auto: combinedAutomatic(row.kind) } }),
+    };
+    const remark = `now ${commentText(text, 40)}: ${why}`;
+    return yamlText(sectionOf([entryOf(id, values, remark)])).trimEnd();
+  });
+}
 
 function actuatorEntry(
   { address, group, raw, row, alsoIn }: Findings["actuators"][number],
@@ -206,9 +239,13 @@ function actuatorEntry(
   const own = { ...names, address: plainNumber(address), type_id: group };
   const values = running.length === 0 ? own : { ...own, running };
   const places = takesDegrees(row.kind) ? degrees.slice(0, mostPlaces).map(placeLine) : [];
-  if (places.length === 0) return entryOf(id, values, remarks.join("; "));
+  const after = [
+    ...(isCombinedAutomatic(row.kind, textOf(raw)) ? [readsHead, readsLine(row.kind)] : []),
+    ...(places.length > 0 ? [placesHead, ...places] : []),
+  ];
+  if (after.length === 0) return entryOf(id, values, remarks.join("; "));
   const pairs = Object.entries(values).map(([key, value]) => pairOf(key, flowNode(value)));
-  return pairOf(id, sectionOf(pairs, { after: [placesHead, ...places] }), [remarks.join("; ")]);
+  return pairOf(id, sectionOf(pairs, { after }), [remarks.join("; ")]);
 }
 
 /** What to write for an actuator of its type that may have its degree there, also one that the file holds already. */
@@ -218,6 +255,12 @@ function keyFor({ address, group, raw }: Findings["doubtful"][number], { actuato
   const those = own.slice(0, mostPlaces).map((one) => commentText(one.address, 70));
   return `; where it follows ${those.join(" or ")}, write position_address: ${commentText(address, 70)} there`;
 }
+
+const readsHead =
+  "it seems to be in automatic, combined with what runs: where it is, take away the # before the next line, or auto is never confirmed";
+
+const readsLine = (kind: ActuatorKind): string =>
+  yamlText(sectionOf([pairOf("reads", flowNode({ auto: combinedAutomatic(kind) }))])).trimEnd();
 
 const mostPlaces = 12;
 const placesHead =
@@ -277,6 +320,9 @@ const nameFor = (name: string, isAlone: boolean, address: string): string =>
 export const hasNews = ({ actuators, doubtful, parameters }: ControllerPart): boolean =>
   actuators.length + doubtful.length + parameters.length > 0;
 
+const offersHead = "actuators: # not sure: take away the # here and before each line that is right";
+const moreOffers = "not sure: take away the # before each line that is right";
+
 const parametersHead =
   "parameters: # shown only, never set: take away the # here and before each line to be mirrored";
 
@@ -286,13 +332,17 @@ export function controllerPair({ code, title, id, given, ...part }: ControllerPa
   const parameters = sectionIn(given, "parameters").items;
   const isMirrored = parameters.length > 0;
   const shown = [parametersHead, ...part.parameters.map((line) => `  ${line}`)];
+  const hasActuators = actuators.length > 0;
+  const isOffered = part.offers.length > 0;
+  const offers = isOffered && !hasActuators ? [offersHead, ...part.offers.map((line) => `  ${line}`)] : [];
+  const beside = isOffered ? { after: [moreOffers, ...part.offers] } : {};
   const items = [
     ...(id === null ? [] : [pairOf("id", id)]),
     ...given.items.filter(({ key }) => !["actuators", "parameters"].includes(keyOf(key))),
-    ...(actuators.length === 0 ? [] : [pairOf("actuators", sectionOf(actuators))]),
+    ...(hasActuators ? [pairOf("actuators", sectionOf(actuators, beside))] : []),
     ...(isMirrored ? [pairOf("parameters", sectionOf(parameters, { after: part.parameters }))] : []),
   ];
-  const after = [...part.doubtful, ...(isMirrored || part.parameters.length === 0 ? [] : shown)];
+  const after = [...part.doubtful, ...offers, ...(isMirrored || part.parameters.length === 0 ? [] : shown)];
   return pairOf(code, sectionOf(items, { before: part.remarks, after }), [title]);
 }
 

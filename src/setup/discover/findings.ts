@@ -4,6 +4,7 @@ import {
   decodeValue,
   type KindRow,
   kindRows,
+  kindsWith,
   sameValue,
   textOf,
   takesDegrees,
@@ -33,7 +34,24 @@ export function evidenceFor(kind: ActuatorKind, raw: RawValue): Evidence {
   const control = controls.find((value) => sameValue(value, text));
   // A number loses its leading zeros; what is left of `00000` is no evidence.
   if (control !== undefined) return control === text || Number(text) !== 0 ? "sure" : "possible";
+  if (isCombinedAutomatic(kind, text)) return "possible";
   return stateWord(kind, raw) === null ? "none" : "possible";
+}
+
+/** In automatic the first two bits are set; what stands behind them may be what runs (`11010`, `1110`). */
+export function isCombinedAutomatic(kind: ActuatorKind, text: string): boolean {
+  const row: KindRow = kindRows[kind];
+  const { auto } = row.values;
+  const isAlike = auto !== undefined && text.length === auto.length && /^11[01]+$/.test(text);
+  return isAlike && kindsWith(text).length === 0;
+}
+
+/** The values of a kind in automatic: with nothing that runs, with what opens or is on, and with what closes or is off. */
+export function combinedAutomatic(kind: ActuatorKind): readonly string[] {
+  const row: KindRow = kindRows[kind];
+  const { auto = "" } = row.values;
+  const front = auto.slice(0, -2);
+  return [auto, `${front}10`, `${front}01`];
 }
 
 /** The state a value means for this kind, a degree as text; null where it means nothing. */
@@ -75,13 +93,17 @@ const usable = /^[A-Za-z0-9._-]{1,64}$/;
 export function findingsOf({ answers }: Pick<DeviceSurvey, "answers">) {
   const actuators: (FoundAs<ActuatorRow> & { readonly alsoIn: readonly ParameterGroup[] })[] = [];
   const parameters: FoundAs<ParameterRow>[] = [];
-  const doubtful: (Found & { readonly why: string })[] = [];
+  /** `offer`: what it is perhaps, so that its entry can be written ready to be switched on. */
+  const doubtful: (Found & { readonly why: string; readonly offer: ActuatorRow | null })[] = [];
   for (const sighting of sightingsIn(answers)) {
     const { address, raw, places } = sighting;
     const [{ group, row }, ...others] = places;
     const why = doubtAbout(sighting);
-    if (why !== null || row === undefined) doubtful.push({ address, raw, group, why: why ?? unknownType });
-    else if (row.role === "parameter") parameters.push({ address, raw, group, row });
+    if (why !== null || row === undefined) {
+      const isPerhaps =
+        row?.role === "actuator" && usable.test(address) && evidenceFor(row.kind, raw) === "possible";
+      doubtful.push({ address, raw, group, why: why ?? unknownType, offer: isPerhaps ? row : null });
+    } else if (row.role === "parameter") parameters.push({ address, raw, group, row });
     else actuators.push({ address, raw, group, row, alsoIn: others.map((place) => place.group) });
   }
   return { actuators, parameters, doubtful };
@@ -121,6 +143,8 @@ function doubtAbout({ address, raw, places }: Sighting): string | null {
   if (evidence === "sure" || (evidence === "possible" && isAlone && !isShared)) return null;
   if (evidence === "none")
     return `no value of the kind ${kind}: a parameter, or kind: custom with its values`;
+  if (isCombinedAutomatic(kind, textOf(raw)))
+    return `kind: ${kind} in automatic, combined with what runs, or a parameter`;
   return `kind: ${kind}, ${takesDegrees(kind) ? "a position_address of another one, " : ""}or a parameter`;
 }
 

@@ -55,7 +55,7 @@ function controllerParts(file: WholeFile): readonly ControllerPart[] {
   const parts = foundParts(file, given);
   const asked = new Set(parts.map(({ code }) => code));
   const others = [...file.known.controllers.keys()].filter((code) => !asked.has(code));
-  const nothing = { id: null, remarks: [], actuators: [], doubtful: [], parameters: [] };
+  const nothing = { id: null, remarks: [], actuators: [], offers: [], doubtful: [], parameters: [] };
   const title = "not asked this time";
   return [...parts, ...others.map((code) => ({ ...nothing, code, title, given: sectionIn(given, code) }))];
 }

@@ -11,6 +11,7 @@ export const addressChecks: readonly Check[] = [
   { id: "interface", needs: ["realtime"], run: interfaceVerdict },
   { id: "addresses", needs: ["realtime"], run: addressesVerdict },
   { id: "both_reads", needs: ["realtime"], run: bothReadsVerdict },
+  { id: "fresh_reads", needs: ["realtime"], run: freshReadsVerdict },
 ];
 
 /** What the single-device status tells of the interface; it decides nothing, and a helper asks for it. */
@@ -101,6 +102,40 @@ async function bothReadsVerdict(context: DoctorContext, signal: AbortSignal): Pr
     `${differing.join(", ")}${rest}`,
     "look again when nothing moves; what differs for longer than it travels is read by get-value. Where that tells how far it is open, `greenhouse2mqtt doctor --watch` says what to set",
   );
+}
+
+const mostFresh = 4;
+
+/** Whether a fresh read gives at once what the next one gives: one that only orders the device's answer gives the one before. */
+async function freshReadsVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
+  const { platform, configuration, evidence, limits, ports } = context;
+  const online = evidence.controllers.filter(({ online }) => online !== false);
+  const all = online.flatMap(({ code }) =>
+    Object.entries(configuration.controllers[code]?.actuators ?? {}).map(([id, { address }]) => ({
+      ...{ code, id, address },
+    })),
+  );
+  const tried = all.slice(0, mostFresh);
+  if (tried.length === 0) return notTried("no actuator of a controller that is online is configured");
+  const readAll = () =>
+    Promise.all(tried.map(({ code, address }) => platform.value(code, address, true, signal)));
+  const first = await readAll();
+  await ports.clock.wait(limits.frameMs, signal);
+  const second = await readAll();
+  const seconds = Math.round(limits.frameMs / 1_000);
+  const differing = tried.flatMap(({ code, id, address }, place) => {
+    const [one = null, other = null] = [first[place], second[place]];
+    if (one === null || other === null || sameValue(textOf(one), textOf(other))) return [];
+    return [
+      `${id} (${address}) of ${code} is ${textOf(one)} by a fresh read and ${textOf(other)} by another one ${seconds} s later`,
+    ];
+  });
+  return differing.length === 0
+    ? ok(`a fresh read gives at once what the next one gives (${tried.length} addresses tried)`)
+    : warning(
+        differing.join(", "),
+        "look again when nothing moves; where it stays so, flush=1 orders a read and answers the value before: set flush_lag: 5s",
+      );
 }
 
 interface ComparedReads {

@@ -15,9 +15,11 @@ import {
   typeName,
   typeRows,
 } from "../../greenhouse/device-types.js";
+import { unnamedTwins } from "../../greenhouse/sensor-identity.js";
 import { statusState } from "../../greenhouse/fold-statuses.js";
 import { degreePlaces, type FreeAddress, freeText, listingOf } from "../../greenhouse/group-listing.js";
 import { type DeviceRecord, PlatformError } from "../../greenhouse/ports.js";
+import { isIdlePulse, maybePulse } from "../../greenhouse/readings.js";
 import { commentText } from "../yaml-text.js";
 import { notTried, ok, type Verdict, warning } from "./finding.js";
 import { sampleControllers } from "./platform-checks.js";
@@ -28,6 +30,7 @@ export const meaningChecks: readonly Check[] = [
   { id: "values", needs: ["realtime"], run: valuesVerdict },
   { id: "statuses", needs: ["realtime"], run: statusesVerdict },
   { id: "types", needs: ["token"], run: typesVerdict },
+  { id: "twins", needs: ["realtime"], run: twinsVerdict },
 ];
 
 /** Each costs a request. */
@@ -38,6 +41,10 @@ type Settings = Parameters<typeof decodeValue>[0] & {
   readonly id: string;
   /** Of the mode, or of both. */
   readonly address: string;
+  /** Of the degree, where that has one of its own. */
+  readonly position: string | null;
+  /** Its register goes back to idle by itself. */
+  readonly pulse: boolean | undefined;
   /** Mode and degree have one address. */
   readonly isShared: boolean;
   /** The mode that goes on being read there counts as a degree. */
@@ -63,7 +70,7 @@ async function valuesVerdict(context: DoctorContext, signal: AbortSignal): Promi
     const text = raw === null ? null : textOf(raw);
     const doubt =
       text === null
-        ? null
+        ? await writeOnlyDoubt(code, settings, context, signal)
         : ((await degreeDoubt(code, settings, text, context, signal)) ?? doubtAbout(code, settings, text));
     if (doubt !== null) doubts.push(doubt);
   }
@@ -95,10 +102,12 @@ function configuredActuators({ configuration, evidence }: DoctorContext) {
     Object.entries(configuration.controllers[code]?.actuators ?? {}).map(([id, actuator]) => {
       const ofKind = configuration.kinds[actuator.kind] ?? {};
       const { mode_address: modeAddress, position_address: positionAddress } = actuator;
+      const modeReads = actuator.mode_reads ?? ofKind.mode_reads;
       const [address, other] = stateAddresses({
         ...actuator,
         modeAddress,
         positionAddress,
+        modeReads,
       });
       const positionReads = actuator.position_reads ?? ofKind.position_reads;
       const settings: Settings = {
@@ -107,7 +116,9 @@ function configuredActuators({ configuration, evidence }: DoctorContext) {
         values: { ...ofKind.values, ...actuator.values },
         reads: { ...ofKind.reads, ...actuator.reads },
         address,
-        isShared: other === undefined,
+        isShared: other === undefined && modeReads !== "never",
+        position: other ?? null,
+        pulse: actuator.pulse ?? ofKind.pulse,
         isModeEnough: positionReads === "mode",
         group: actuator.type_id === undefined ? null : parameterGroup(actuator.type_id),
       };
@@ -125,9 +136,14 @@ const isAutomatic = ({ kind }: Settings, text: string): boolean => {
 
 function doubtAbout(code: string, settings: Settings, text: string): Doubt | null {
   const { id, kind } = settings;
-  if (decodeValue(settings, text).state !== "unknown") return null;
+  if (decodeValue(settings, text).state !== "unknown" || isIdlePulse(settings, text)) return null;
   const shown = commentText(text, 20);
   const others = kindsWith(text);
+  if (maybePulse(settings, text, null))
+    return {
+      what: `${nameOf(code, settings)} is idle (${shown}), which is no word of the kind ${kind}`,
+      remedy: `where it moved and is idle again, its register is a pulse: set pulse: true; \`greenhouse2mqtt doctor --watch ${code}/${id}\` shows it`,
+    };
   return {
     what: `${nameOf(code, settings)} reads ${shown}, which means nothing for the kind ${kind}`,
     remedy:
@@ -137,6 +153,24 @@ function doubtAbout(code: string, settings: Settings, text: string): Doubt | nul
           ? `check kind and address; if they are right and it is left to automatic, add reads: { auto: ["${shown}"] }`
           : `check kind and address; if they are right, say what it means with values or reads, which \`greenhouse2mqtt doctor --watch ${code}/${id}\` finds out`,
   };
+}
+
+/** The mode's address gives no value, and the degree's does: it may be that it can only be written. */
+async function writeOnlyDoubt(
+  code: string,
+  settings: Settings,
+  { platform }: DoctorContext,
+  signal: AbortSignal,
+): Promise<Doubt | null> {
+  if (settings.position === null) return null;
+  const degree = await platform.value(code, settings.position, false, signal);
+  return degree === null
+    ? null
+    : {
+        what: `${nameOf(code, settings)} gives no value, and its degree (${settings.position}) reads ${commentText(textOf(degree), 20)}`,
+        remedy:
+          "check mode_address; where it is right and can only be written, set mode_reads: never: the degree alone is the proof then",
+      };
 }
 
 const nameOf = (code: string, { id, address }: Settings): string => `${id} (${address}) of ${code}`;
@@ -238,6 +272,29 @@ async function statusesVerdict(context: DoctorContext, signal: AbortSignal): Pro
     remedy: "say what that means: running_status: { reads: { on: [...], off: [...] } }",
   }));
   return verdictOf(doubts, `running statuses are on or off (${count} of ${online.length} controllers tried)`);
+}
+
+/** Sensors of which nothing but their place in the list tells one from another: the second is left out unless the configuration names it. */
+async function twinsVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
+  const tried = sampleControllers(context).filter((device) => device.online !== false);
+  if (tried.length === 0) return notTried("no controller is online");
+  const lines: string[] = [];
+  let first = "";
+  for (const { code } of tried) {
+    const sensors = context.configuration.controllers[code]?.sensors ?? {};
+    const named = new Set(Object.values(sensors).map(({ from }) => from));
+    for (const from of unnamedTwins(await context.platform.sensors(code, signal)))
+      if (!named.has(from)) {
+        first ||= commentText(from, 40);
+        lines.push(`${commentText(from, 40)} (${code})`);
+      }
+  }
+  return lines.length === 0
+    ? ok(`no two sensors of a controller differ by their place alone (${tried.length} tried)`)
+    : warning(
+        `only their place in the list tells these from others, so they are left out: ${lines.slice(0, mostNamed).join(", ")}`,
+        `write such a one below the controller's sensors, with a key of its own: second: { from: "${first}" }`,
+      );
 }
 
 /** What is no fault: devices of which the interface says less than of others. */

@@ -19,6 +19,7 @@ import { failed, notTried, ok, type Verdict, warning, within } from "./finding.j
 import { durationText } from "./network-checks.js";
 import { ask, type Check, type DoctorContext, type RawAnswer } from "./context.js";
 import { devicesIn } from "./shape-suggestion.js";
+import { commentText } from "../yaml-text.js";
 
 /** A PlatformError as a verdict: its message says what happened and, behind the first semicolon, what to do. */
 export function platformVerdict(error: unknown): Verdict | null {
@@ -29,7 +30,10 @@ export function platformVerdict(error: unknown): Verdict | null {
   const at = error.message.indexOf("; ", Math.max(0, error.message.indexOf(quoted) + quoted.length));
   const verdict =
     at < 0
-      ? { summary: error.message }
+      ? {
+          summary: error.message,
+          remedy: "ask again in a minute; if it stays so, show the line to the operator of the platform",
+        }
       : { summary: error.message.slice(0, at), remedy: error.message.slice(at + 2) };
   const foreign = [quoted.slice(1, -1), requestId ?? "", code !== undefined && code.length > 6 ? code : ""];
   return { status: "failed", ...verdict, foreign: foreign.filter((text) => text !== "") };
@@ -328,16 +332,32 @@ export const pushChecks: readonly Check[] = Object.keys(channels).map((id, at) =
 }));
 
 function weatherStation({ evidence }: DoctorContext): PushChannel | null {
-  const all = [...evidence.devices, ...evidence.controllers];
-  const station = all.find(({ type, code }) => type === "W001" && isPlainCode(code));
+  const station = stationsIn(evidence).find(({ code }) => isPlainCode(code));
   return station === undefined ? null : { type: "weather-station", code: station.code };
+}
+
+const stationsIn = ({ devices, controllers }: DoctorContext["evidence"]) =>
+  [...devices, ...controllers].filter(({ type }) => type === "W001");
+
+function withoutStation({ evidence }: DoctorContext): Verdict {
+  const [odd] = stationsIn(evidence);
+  return odd === undefined
+    ? notTried("the account lists no weather station (type W001)")
+    : notTried(
+        `the code of the weather station ${commentText(odd.code, 40)} cannot stand in the path of a channel; its readings are polled`,
+      );
 }
 
 const off = "or set platform.push.enabled to false: polling does the same, only later";
 
 const silent = (waitedMs: number): Verdict =>
   ok(
-    `opened; no frame came within ${durationText(Math.round(waitedMs / 1000))}, as where nothing changes; polling goes on beside it`,
+    `opened; no frame came within ${durationText(Math.round(waitedMs / 1000))}, as where nothing changes, or where it waits for a first message (platform.push.subscribe); polling goes on beside it`,
+  );
+
+const greetedOnly = (waitedMs: number): Verdict =>
+  ok(
+    `opened; only greetings so far, within ${durationText(Math.round(waitedMs / 1000))}, as where nothing changes, or where it waits for a first message (platform.push.subscribe); polling goes on beside it`,
   );
 
 /** Opens the channel as the bridge would, and waits for one frame. */
@@ -349,7 +369,7 @@ async function channelVerdict(
   const { platform, configuration, ports, limits } = context;
   if (!configuration.platform.push.enabled) return notTried("platform.push.enabled is false");
   const channel = channelOf(context);
-  if (channel === null) return notTried("the account lists no weather station (type W001)");
+  if (channel === null) return withoutStation(context);
   const end = new AbortController();
   const heard = { isReadable: false };
   let verdict = warning(
@@ -363,6 +383,7 @@ async function channelVerdict(
   const listening = {
     knows: () => true,
     onOpen: () => (verdict = silent(limits.frameMs)),
+    greeted: () => (verdict = greetedOnly(limits.frameMs)),
     news: ({ type }: { readonly type: string }) => {
       heard.isReadable = true;
       decide(ok(`opened; the first frame tells ${type}`));

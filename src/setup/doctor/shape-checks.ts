@@ -35,7 +35,17 @@ const table: readonly (readonly [
   ["device_status", "realtime", "running status", "running statuses", false, ofController],
   ["get-value", "realtime", "value", "values", true, ofAddress],
   ["set-value/flush", "realtime", "value", "values", false, ofType],
+  ["video-data/list", "token", "video", "videos", false, ofVideos],
+  ["weather-data/avg", "token", "average", "averages", false, ofAverages],
+  ["weather-data/list", "token", "past reading", "past readings", false, ofHistory],
 ];
+
+/** Which the platform may want asked for a device, or for a window of time. */
+const windowed: ReadonlySet<DecodedOperation> = new Set([
+  "video-data/list",
+  "weather-data/avg",
+  "weather-data/list",
+]);
 
 /** Whether the answers of each read operation are understood, and which line of `platform.shapes` helps where not. */
 export const shapeChecks: readonly Check[] = table.map(
@@ -83,6 +93,26 @@ function ofAddress(context: DoctorContext): readonly Query[] | string {
     : [query];
 }
 
+const configuredWith = ({ configuration }: DoctorContext, key: "stream" | "averages") =>
+  Object.entries(configuration.controllers).flatMap(([code, section]) => (section[key] ? [code] : []));
+
+function ofVideos(context: DoctorContext): readonly Query[] | string {
+  return configuredWith(context, "stream").length === 0 ? "no controller has stream: true" : [{}];
+}
+
+function ofAverages(context: DoctorContext): readonly Query[] | string {
+  const [code] = configuredWith(context, "averages");
+  return code === undefined ? "no controller has averages: true" : [{ deviceCode: code }];
+}
+
+function ofHistory(context: DoctorContext): readonly Query[] | string {
+  const { http } = context.configuration;
+  if (http === false || !http.past_readings) return "http.past_readings is off";
+  const { devices } = context.evidence;
+  const station = devices.find(({ type }) => type === "W001") ?? sampleControllers(context)[0];
+  return station === undefined ? "no controller could be listed" : [{ deviceCode: station.code }];
+}
+
 /** Type 2, the left skylight, is the first of the interface's table. */
 function ofType(context: DoctorContext): readonly Query[] | string {
   const online = readable(context);
@@ -111,6 +141,7 @@ async function shapeVerdict(
       const renamed = await withOtherName(operation, asked, error, context, signal);
       const verdict = platformVerdict(error);
       if (verdict === null) throw error;
+      if (renamed === null && windowed.has(operation)) return windowVerdict(operation, verdict);
       if (renamed === null) return isVital ? verdict : { ...verdict, status: "warning" };
       answers.push(renamed.answer);
       query = { deviceCode: renamed.name };
@@ -119,6 +150,13 @@ async function shapeVerdict(
   if (operation === "device") context.evidence.devices = answers.flatMap((answer) => devicesIn(answer, {}));
   return answersVerdict(check, answers, query, context);
 }
+
+/** It may miss a device or a window, under names that only the platform knows. */
+const windowVerdict = (operation: DecodedOperation, verdict: Verdict): Verdict => ({
+  ...verdict,
+  status: "warning",
+  remedy: `if it misses parameters, add platform.shapes.${operation}.params: { deviceCode: "{deviceCode}", startTime: "{since}", endTime: "{until}" }, with the platform's own names`,
+});
 
 function answersVerdict(
   { operation, isVital, countOf }: ShapeCheck,

@@ -3,9 +3,10 @@ import type { ShapedOperation } from "../../config/sections/platform.js";
 import type { DeviceRecord, SensorItem } from "../../greenhouse/ports.js";
 import { type Decoding, UnreadableShape } from "../../platform/decode/decoding.js";
 import { lookOf, placeIn } from "../../platform/decode/place.js";
-import { deviceReader, stationReader } from "../../platform/decode/lists.js";
+import { historyReader } from "../../platform/decode/history.js";
+import { deviceReader, stationReader, videoReader } from "../../platform/decode/lists.js";
 import { manyValuesReader, oneValueReader } from "../../platform/decode/registers.js";
-import { measurement, sensorReader } from "../../platform/decode/sensors.js";
+import { averageReader, measurement, sensorReader } from "../../platform/decode/sensors.js";
 import { connectionReader, runningStatusReader } from "../../platform/decode/statuses.js";
 import type { OperationShape, ShapeSettings } from "../../platform/settings.js";
 import { timeReader, zoneOffset } from "../../platform/time.js";
@@ -27,6 +28,9 @@ export const decoders = {
   device_status: (body, shape, decoding) => runningStatusReader(shape)(body, decoding),
   "get-value": (body, shape, decoding) => unless(oneValueReader(shape)(body, decoding), null),
   "set-value/flush": (body, shape, decoding) => [...manyValuesReader(shape)(body, decoding)],
+  "video-data/list": (body, shape, decoding) => videoReader(shape)(body, decoding),
+  "weather-data/avg": (body, shape, decoding) => averageReader(shape)(body, decoding),
+  "weather-data/list": (body, _shape, decoding) => historyReader()(body, decoding).points,
 } as const satisfies Partial<Record<ShapedOperation, Read>>;
 
 export type DecodedOperation = keyof typeof decoders;

@@ -12,6 +12,7 @@ import {
 } from "../../greenhouse/actuator-kinds.js";
 import { type ParameterGroup, typeName } from "../../greenhouse/device-types.js";
 import { type FreeAddress, freeText } from "../../greenhouse/group-listing.js";
+import { maybePulse } from "../../greenhouse/readings.js";
 import { statusState } from "../../greenhouse/fold-statuses.js";
 import { commentText, flowNode, pairOf, sectionOf, yamlText } from "../yaml-text.js";
 
@@ -71,8 +72,9 @@ export interface WatchRecord {
 
 /** A key of the actuator, as it is to be written, and why. */
 interface Advice {
-  readonly key: "reads" | "position_address" | "position_reads" | "tolerance" | "running" | "travel_time";
-  readonly value: string | number | readonly number[] | Readonly<Record<string, readonly string[]>>;
+  readonly key:
+    "reads" | "position_address" | "position_reads" | "pulse" | "tolerance" | "running" | "travel_time";
+  readonly value: string | number | boolean | readonly number[] | Readonly<Record<string, readonly string[]>>;
   readonly evidence: string;
 }
 
@@ -141,6 +143,7 @@ function readsAdvice(record: WatchRecord): Conclusion {
     return {
       findings: [
         `nothing changed at address ${address}: it read ${last.value} all the time. Either nothing was sent, or this is not its address`,
+        ...(maybePulse(actuator, last.value, null) ? [missedPulse] : []),
         ...otherAddresses(record),
       ],
       advice: [],
@@ -148,10 +151,25 @@ function readsAdvice(record: WatchRecord): Conclusion {
   return degree === null ? wordAdvice(record, values) : degreeAdvice(record, values, degree);
 }
 
+const missedPulse =
+  "a register that goes back to idle at once may have been missed: where you saw it move, set pulse: true";
+
 const onlyFound = (finding: string): Conclusion => ({ findings: [finding], advice: [] });
 
+/** The register showed what was sent and went back to idle; null where it did not. */
+function pulseAdvice({ actuator, word }: WatchRecord, { first, last, changes }: Values): Conclusion | null {
+  const sent = valueTable(actuator)[word];
+  const pulsed = changes.find(({ value }) => sent !== undefined && sameValue(sent, value));
+  if (pulsed === undefined || !maybePulse(actuator, last.value, first.value)) return null;
+  const found = `the register showed ${pulsed.value} at ${seconds(pulsed.atMs)} and went back to ${last.value}: it is a pulse, and without a setting each ${word} ends unconfirmed`;
+  const evidence = `only if you saw it do that: ${word} was sent, and the register went back to ${last.value} at ${seconds(last.atMs)}`;
+  return { findings: [found], advice: [{ key: "pulse", value: true, evidence }] };
+}
+
 /** A word was sent: what is read at the end has to mean it. */
-function wordAdvice({ actuator, word, endedMs }: WatchRecord, { last, changes }: Values): Conclusion {
+function wordAdvice(record: WatchRecord, values: Values): Conclusion {
+  const { actuator, word, endedMs } = record;
+  const { last, changes } = values;
   const state = stateOfWord(actuator.kind, word);
   const sent = valueTable(actuator)[word];
   const shown = decodeValue(actuator, last.value);
@@ -165,6 +183,8 @@ function wordAdvice({ actuator, word, endedMs }: WatchRecord, { last, changes }:
     word === "auto"
       ? changes.map(({ value }) => value).filter((value) => meaningOf(value) === "unknown")
       : [last.value];
+  const pulse = pulseAdvice(record, values);
+  if (pulse !== null) return pulse;
   const isTaken = shown.state !== "unknown" && shown.state !== "position";
   if (isTaken)
     return onlyFound(
@@ -175,7 +195,7 @@ function wordAdvice({ actuator, word, endedMs }: WatchRecord, { last, changes }:
     return onlyFound(
       `${word} was sent, and the address reads ${strange.join(", ")}, which may be anything: on its way, or of another thing. Check kind and address, and watch once more`,
     );
-  const values = [
+  const all = [
     ...new Set([...(sent === undefined ? [] : [sent]), ...(actuator.reads[word] ?? []), ...further]),
   ];
   const evidence = `${word} was sent, and get-value read ${further.join(", ")} from ${seconds(last.atMs)} to the end (${seconds(endedMs)})`;
@@ -183,9 +203,7 @@ function wordAdvice({ actuator, word, endedMs }: WatchRecord, { last, changes }:
     findings: [
       `${word} is not read as ${sent ?? "what was sent"} but as ${further.join(", ")}: without a setting each ${word} ends unconfirmed`,
     ],
-    advice: [
-      { key: "reads", value: { [word]: values }, evidence: `only if you saw it do that: ${evidence}` },
-    ],
+    advice: [{ key: "reads", value: { [word]: all }, evidence: `only if you saw it do that: ${evidence}` }],
   };
 }
 

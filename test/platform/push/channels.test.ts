@@ -27,7 +27,7 @@ describe("the credential of a channel", () => {
 
   it("is not sent with none, and a refusal names the settings to look at, once", async () => {
     const simulator = await running({ auth, pushIntervalMs: 5 });
-    const push = { enabled: true, credential: "none", query_name: "token" } as const;
+    const push = { enabled: true, credential: "none", query_name: "token", subscribe: {} } as const;
     const { client, lines } = listening(simulator.realtimeUrl, { settings: { token: "good-token", push } });
     await expect.poll(() => client.pushCounters().failures, patience).toBe(1);
     await expect.poll(() => lines.length, patience).toBeGreaterThan(0);
@@ -57,7 +57,9 @@ describe("the credential of a channel", () => {
       },
     });
     const clock = new VirtualClock();
-    const settings = { push: { enabled: true, credential: "query", query_name: "token" } } as const;
+    const settings = {
+      push: { enabled: true, credential: "query", query_name: "token", subscribe: {} },
+    } as const;
     const { client, lines, lost } = listening(peer.url, { settings, clock });
     await expect
       .poll(async () => {
@@ -302,7 +304,7 @@ describe("where a channel is opened", () => {
   });
 });
 
-const plain = { credential: "header", query_name: "token" } as const;
+const plain = { credential: "header", query_name: "token", subscribe: {} } as const;
 
 describe("how the credential is carried", () => {
   it("in the query, encoded, and then in no header", () => {

@@ -69,11 +69,10 @@ describe("frames of set-value", () => {
     ["no device", register("1", 1), "a frame that names no device"],
     ["no address", { deviceCode: "GH-1", value: 1 }, "an item without the fields it needs"],
     ["no value", of("GH-1", "1", "--"), "a frame without an address and its value"],
-    ["a heartbeat", { type: "heartbeat" }, "a frame that names no device"],
+    ["an unknown word", { type: "weather" }, "a frame that names no device"],
     ["a number", "7", "a frame that is neither object nor list"],
     ["broken JSON", '{"deviceCode":"GH-1","addr', noJson],
-    ["text", "pong", noJson],
-    ["nothing", "", noJson],
+    ["text", "window open", noJson],
     ["endless nesting", "[".repeat(600) + "]".repeat(600), noJson],
     [
       "two values of one address",
@@ -89,6 +88,25 @@ describe("frames of set-value", () => {
     const { news, problems } = decoded(setValue, frame);
     expect(registers(news).filter((one) => !one.startsWith("GH-2"))).toEqual([]);
     expect(problems).toContain(problem);
+  });
+
+  it.each<[string, unknown]>([
+    ["a heartbeat", { type: "heartbeat" }],
+    ["a heartbeat with its time", { cmd: "heart_beat", timestamp: 1_772_352_000_000 }],
+    ["an answer to a ping", "pong"],
+    ["a greeting", { code: 200, message: "connected", data: {} }],
+    ["a greeting in Chinese", { code: 200, msg: "连接成功", data: null }],
+    ["nothing", ""],
+  ])("takes %s for what it is", (_name, frame) => {
+    const { news, problems } = decoded(setValue, frame);
+    expect([news, problems]).toEqual([[], []]);
+  });
+
+  it.each<[string, unknown]>([
+    ["an event of a device", { type: "connected", deviceCode: "GH-1", value: 1 }],
+    ["what holds more", { message: "success", data: [{ what: 1 }] }],
+  ])("takes %s for no greeting", (_name, frame) => {
+    expect(decoded(setValue, frame).problems).not.toEqual([]);
   });
 
   it("never gives one device the value of another that is known or named", () => {

@@ -26,7 +26,7 @@ export const settingsFor = (url: string, over: Partial<PlatformSettings> = {}): 
   concurrency: 4,
   requests_per_minute: 0,
   shapes: {},
-  push: { enabled: true, credential: "header", query_name: "token" },
+  push: { enabled: true, credential: "header", subscribe: {}, query_name: "token" },
   ...(over.token_file === undefined && over.sign_in === undefined ? { token: "test-token" } : {}),
   ...over,
 });

@@ -43,6 +43,10 @@ describe("evidence for a kind", () =>
     ["fan_wet_curtain", 11100, "sure", "fans_1_2_3"],
     ["fan_wet_curtain", "10101", "none", null],
     ["light", "1100", "sure", "auto"],
+    ["skylight", "11010", "possible", null],
+    ["skylight", 11001, "possible", null],
+    ["light", "1110", "possible", null],
+    ["skylight", "11100", "none", null],
     ["light", 0, "none", null],
     ["irrigation", 11111111, "sure", "rotation"],
     ["irrigation", "on", "none", null],
@@ -71,6 +75,21 @@ describe("what an address is", () => {
       "a degree proves a positioner where its type has no other address",
       { 2: { "101": "45" } },
       { actuators: ["101 2 skylight"] },
+    ],
+    [
+      "automatic combined with what runs is one where its type has no other address",
+      { 2: { "101": "11010" }, 11: { "150": "1101" } },
+      { actuators: ["101 2 skylight", "150 11 circulation_fan"] },
+    ],
+    [
+      "and stays a comment where it has",
+      { 2: { "101": "11010", "601": "350" } },
+      {
+        doubtful: [
+          "101: kind: skylight in automatic, combined with what runs, or a parameter",
+          `601: ${noValue("skylight")}`,
+        ],
+      },
     ],
     [
       "a degree proves none where it has",

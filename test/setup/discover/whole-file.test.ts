@@ -187,6 +187,30 @@ describe("the whole file", () => {
     },
   );
 
+  it("writes what combines bits in automatic with the reads that it needs, behind a #", async () => {
+    const text = textAbout(survey({ code: "GH-1" }, { 2: { "101": "11010" } }));
+    const roofOf = async (file: string) =>
+      (await loaded(file)).configuration.controllers["GH-1"]?.actuators["left_skylight"];
+    expect(await roofOf(text)).toMatchObject({ address: "101", kind: "skylight" });
+    expect((await roofOf(text))?.reads).toBeUndefined();
+    const uncommented = text.replace(/^( +)# (reads: .*)$/m, "$1$2");
+    expect((await roofOf(uncommented))?.reads).toEqual({ auto: ["11000", "11010", "11001"] });
+  });
+
+  it.each<[string, Readonly<Record<string, string>>, string]>([
+    ["a degree beside set points", { "101": "45", "601": "350", "602": "-3" }, "left_skylight"],
+    ["beside an actuator", { "101": "10001", "602": "45" }, "left_skylight_602"],
+  ])("offers what is not sure as an entry behind a #: %s", async (_, values, id) => {
+    const text = textAbout(survey({ code: "GH-1" }, { 2: values }));
+    const actuatorsOf = async (file: string) =>
+      (await loaded(file)).configuration.controllers["GH-1"]?.actuators ?? {};
+    expect(await actuatorsOf(text)).not.toHaveProperty(id);
+    const uncommented = text
+      .replace(/^( +)# (actuators:) .*$/m, "$1$2")
+      .replace(new RegExp(`^( +)# ( *${id}: \\{.*)$`, "m"), "$1$2");
+    expect(await actuatorsOf(uncommented)).toHaveProperty(id);
+  });
+
   it("an answer with thousands of items does not drown the rest", () => {
     const items = Array.from({ length: 5_000 }, (_, n) => item({ name: `probe ${n}` }));
     const addresses = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [String(n), "10001"]));

@@ -149,6 +149,20 @@ describe("one watched movement", () => {
       /^reads as expected/,
     ],
     [
+      "a register that shows what was sent and goes back to idle is a pulse",
+      {
+        word: "open",
+        begins: "00000000",
+        actuator: { kind: "motor", values: { open: "00000001" } },
+        moments: [
+          { at: 5, own: "00000001" },
+          { at: 15, own: "00000000" },
+        ],
+      },
+      { pulse: true },
+      /^the register showed 00000001 at .* and went back to 00000000: it is a pulse/,
+    ],
+    [
       "the mode stays after a degree",
       { word: "45", moments: [{ at: 5, own: "10100" }] },
       { position_reads: "mode" },

@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { explained } from "../../src/cli/explain.js";
+import { loaded, platform } from "../config/loading.js";
+
+/* What an owner lays beside the vendor's papers: each call of each word, in its order. */
+
+const actuators = `
+      roof: { kind: skylight, address: "101", type_id: 2, travel_time: 90s, mode_again: when_needed }
+      louvre: { kind: positioner, address: "108", position_address: "109", mode_reads: never }
+      motor: { kind: motor, address: "300", values: { open: "00000001" }, pulse: true, flush_lag: 5s }
+      light: { kind: light, address: "220" }`;
+const text = `${platform}\ncontrollers:\n  GH-0001:\n    actuators:${actuators}\n`;
+const about = async (target: string) => explained((await loaded(text)).configuration, target);
+const under = (lines: readonly string[], head: RegExp) => {
+  const from = lines.findIndex((line) => head.test(line));
+  const rest = lines.slice(from + 1);
+  const end = rest.findIndex((line) => /^ {0,2}\S/.test(line));
+  return rest.slice(0, end === -1 ? rest.length : end).map((line) => line.trim());
+};
+
+describe("what is asked, sent and read", () => {
+  it("of a degree: the mode first, and what each read-back has to show", async () => {
+    expect(under(await about("GH-0001/roof"), /^ {2}45 /)).toEqual([
+      "GET /api/mqtt-client-status?deviceCode=GH-0001   goes on where status is 1",
+      "GET /api/get-value?deviceCode=GH-0001&address=101&flush=1   sends nothing where it shows it already",
+      'POST /api/set-value {"address":"101","value":"10100","deviceCode":"GH-0001"}   left out where it shows the mode already',
+      "GET /api/get-value?deviceCode=GH-0001&address=101&flush=1   up to 30 s, until it shows 10100 or any degree",
+      'POST /api/set-value {"address":"101","value":"45","deviceCode":"GH-0001"}',
+      "GET /api/get-value?deviceCode=GH-0001&address=101&flush=1   up to 120 s, until it shows 45",
+    ]);
+  });
+
+  it("of a mode that can only be written", async () => {
+    const lines = await about("gh-0001/louvre");
+    expect(under(lines, /^ {2}45 /)[3]).toBe(
+      "taken where the answer's code is 200: nothing can be read back",
+    );
+    expect(under(lines, /^ {2}open:/).at(-1)).toMatch(/address=109.*until it shows the degree 100$/);
+    expect(under(lines, /^ {2}auto:/).at(-1)).toBe(
+      "no degree shows whether it was done: it ends unconfirmed",
+    );
+  });
+
+  it("of a pulse, and of a stop, which nothing comes before", async () => {
+    const lines = await about("GH-0001/motor");
+    expect(under(lines, /^ {2}open:/).at(-1)).toMatch(/until it shows 00000001 or idle again$/);
+    expect(under(lines, /^ {2}stop:/)[0]).toBe("sent at once, without a question before it");
+  });
+
+  it("of a whole controller, and of nothing that is not there", async () => {
+    const heads = (await about("GH-0001")).filter((line) => /^GH-0001/.test(line));
+    expect(heads.map((line) => line.split(":")[0])).toEqual(
+      ["roof", "louvre", "motor", "light"].map((id) => `GH-0001/${id}`),
+    );
+    await expect(about("GH-0001/rooff")).rejects.toThrow('did you mean "roof"?');
+  });
+});
