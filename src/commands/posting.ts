@@ -8,6 +8,8 @@ interface Waiting {
 interface OfController {
   /** When its newest POST began, monotonic ms. */
   begunAt: number;
+  /** When the newest one that had left was answered: by then the platform has it, however long it was on its way. */
+  endedAt: number;
   /** POSTs that have their turn and have not ended. */
   open: number;
   waiting: readonly Waiting[];
@@ -73,13 +75,14 @@ export class Posting {
   ended(code: string): void {
     const one = this.#of(code);
     one.open -= 1;
+    if (one.begunAt > one.endedAt) one.endedAt = this.#clock.monotonic();
     one.wake();
   }
 
   #of(code: string): OfController {
     const known = this.#controllers.get(code);
     if (known !== undefined) return known;
-    const idle = { begunAt: -Infinity, open: 0, waiting: [], takeBack: null };
+    const idle = { begunAt: -Infinity, endedAt: -Infinity, open: 0, waiting: [], takeBack: null };
     const one: OfController = { ...idle, wake: () => undefined };
     this.#controllers.set(code, one);
     return one;
@@ -91,7 +94,7 @@ export class Posting {
     one.takeBack = null;
     if (one.open > 0 || one.waiting.length === 0) return;
     const now = this.#clock.monotonic();
-    const at = one.begunAt + intervalMs;
+    const at = Math.max(one.begunAt, one.endedAt) + intervalMs;
     if (at > now) {
       one.takeBack = this.#clock.after(at - now, () => this.#next(one, intervalMs));
       return;
