@@ -549,9 +549,11 @@ function createNotifier(above: Joined): Notifier | null {
     log,
     alarms: () => alarms.list,
     alarm: (message) => alarms.set("notify_failed", bridgeItself, message),
-    nameOf: (id, actuator) => {
+    nameOf: (id, actuator, sensor) => {
       const controller = mirror.store.byId(id);
-      return controller ? nameOf(controller, actuator) : [id, actuator].filter(Boolean).join(" / ");
+      return controller
+        ? nameOf(controller, actuator, sensor)
+        : [id, actuator, sensor].filter(Boolean).join(" / ");
     },
     memory: smallFile(above, "notified.json"),
   });

@@ -9,6 +9,7 @@ import { atValue } from "../config/problem.js";
 import { jsonSchema } from "../config/schema.js";
 import { zoneProblem } from "../config/values.js";
 import { groupSentences } from "../config/rules/groups.js";
+import { alarmSentences } from "../config/rules/alarms.js";
 import { limitSentences } from "../config/rules/limits.js";
 import { costSentence, curtainSentences, sparkplugSentences } from "../config/warnings.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
@@ -59,7 +60,13 @@ export async function check(
   sayProblems({ warnings, problems }, { out, tell: speech.tell });
   if (problems.length > 0) throw problemsFound(problems.length);
   for (const { file, configuration } of loaded) {
-    for (const about of [limitSentences, curtainSentences, groupSentences, sparkplugSentences])
+    for (const about of [
+      limitSentences,
+      alarmSentences,
+      curtainSentences,
+      groupSentences,
+      sparkplugSentences,
+    ])
       for (const sentence of about(configuration, speech.tell)) out(`${file}: ${sentence}\n`);
     for (const sentence of [costSentence(configuration), "ok"]) say(`${file}: ${sentence}`);
   }
@@ -75,7 +82,8 @@ async function checkFleet(
   sayProblems({ warnings, problems }, { out, tell: speech.tell });
   if (fleet === null || problems.length > 0) throw problemsFound(problems.length);
   for (const [name, { configuration }] of accounts) {
-    for (const sentence of limitSentences(configuration, speech.tell)) out(`${name}: ${sentence}\n`);
+    for (const about of [limitSentences, alarmSentences])
+      for (const sentence of about(configuration, speech.tell)) out(`${name}: ${sentence}\n`);
     say(`${name}: ${costSentence(configuration)}`);
   }
   say(`${file}: ok, ${accounts.size} accounts`);

@@ -105,8 +105,13 @@ export const statusDocument = ({
   quality,
 });
 
-/** What people call a controller or an actuator of it. */
-export function nameOf({ info, actuators }: Controller, actuator: string | null): string {
-  const name = actuator && (actuators.get(actuator)?.settings.name ?? actuator);
+/** What people call a controller, an actuator of it, or a sensor. */
+export function nameOf(
+  { info, actuators, sensors }: Controller,
+  actuator: string | null,
+  sensor?: string,
+): string {
+  const ofSensor = sensor && (sensors.get(sensor)?.definition.name ?? sensor);
+  const name = ofSensor ?? (actuator && (actuators.get(actuator)?.settings.name ?? actuator));
   return name ? `${info.name} / ${name}` : info.name;
 }

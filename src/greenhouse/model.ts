@@ -1,3 +1,4 @@
+import type { BandLimit, Bands } from "./bands.js";
 import type { DeviceType, ParameterGroup } from "./device-types.js";
 import type { GroupListing } from "./group-listing.js";
 import type { Restrictions } from "./limits.js";
@@ -34,6 +35,8 @@ export interface SensorDefinition {
   readonly staleAfterMs: number | null;
   /** An average of the platform's, which no time of now belongs to. */
   readonly average?: true;
+  /** Between which values it is as it should be; absent where nobody says so. */
+  readonly bands?: Bands;
 }
 
 export interface Sensor {
@@ -167,6 +170,13 @@ export interface LayoutSlot extends Pick<SensorItem, "name" | "factor" | "channe
   readonly provisional: boolean;
 }
 
+/** A reading that is beyond a limit, as it was when that was noticed. */
+export interface ReadingAlarm {
+  readonly sensor: string;
+  readonly limit: BandLimit;
+  readonly message: string;
+}
+
 export interface Controller {
   readonly info: ControllerInfo;
   readonly settings: ControllerSettings | null;
@@ -190,6 +200,8 @@ export interface Controller {
   readonly problem: boolean;
   /** Which ones, the newest last. */
   readonly problems: readonly CommandProblem[];
+  /** Readings beyond a limit, the worst first; absent before any was judged. */
+  readonly readingAlarms?: readonly ReadingAlarm[];
   /** When judging quality can next change something; null while nothing is good. */
   readonly nextJudgementAt: number | null;
   /** Since when lists leave it out, monotonic ms; null while listed. */

@@ -9,6 +9,7 @@ const labels = {
   connectivity: { en: "Connectivity", zh: "连接" },
   problem: { en: "Command problem", zh: "命令异常" },
   result: { en: "Command result", zh: "命令结果" },
+  reading_alarm: { en: "Readings beyond limits", zh: "读数超限" },
   acknowledge: { en: "Acknowledge problem", zh: "确认异常" },
   mode: { en: "mode", zh: "模式" },
   stop: { en: "stop", zh: "停止" },
@@ -115,6 +116,8 @@ export const templates = {
   /** A topic that is empty where there is nothing, or about to go, as attributes. */
   orNothing: "{{ value or '{}' }}",
   anyAlarm: "{{ 'on' if value_json.count > 0 else 'off' }}",
+  /** The same of a controller, whose topic may be emptied. */
+  readingAlarm: "{{ 'on' if value and value_json.count > 0 else 'off' }}",
   result: event("outcome", "id actuator command value reason message read_back by duration_ms repeated"),
   alert: event("type", "severity message at controller actuator alarm remedy"),
 };

@@ -175,7 +175,7 @@ const addressLeaves: LeavesOf<RawAddress> = (topics, controllerId, { register },
     : [{ topic: topics.address(controllerId, address).value, shows: textOf(register.raw) || null }];
 
 function ownLeaves(topics: Topics, controller: Controller, withTags: boolean): readonly Leaf[] {
-  const { info, availability, problem, problems } = controller;
+  const { info, availability, problem, problems, readingAlarms } = controller;
   const topic = topics.controller(info.id);
   return [
     { topic: topic.info, shows: () => infoDocument(info), key: [info] },
@@ -186,6 +186,16 @@ function ownLeaves(topics: Topics, controller: Controller, withTags: boolean): r
     // What it is before that there is one, so that a subscriber that is told of it finds it.
     { topic: topic.problems, shows: () => problemsDocument(problems), key: [problems] },
     { topic: topic.problem, shows: problem ? "on" : "off" },
+    // Before readings were judged, what an earlier run left there is as good.
+    ...(readingAlarms === undefined
+      ? []
+      : [
+          {
+            topic: topic.reading_alarms,
+            shows: () => readingAlarmsDocument(readingAlarms),
+            key: [readingAlarms],
+          },
+        ]),
   ];
 }
 
@@ -262,6 +272,13 @@ function problemsDocument(problems: Controller["problems"]) {
     problems: problems.map((one) => ({ ...one, at: new Date(one.at).toISOString() })),
   };
 }
+
+/** Which readings are beyond a limit, and the worst of them as a sentence. */
+const readingAlarmsDocument = (readings: NonNullable<Controller["readingAlarms"]>) => ({
+  count: readings.length,
+  message: readings[0]?.message ?? null,
+  readings,
+});
 
 /** Empties every retained topic of a controller; never a `.../set`. */
 function clearedController(topics: Topics, controller: Controller): Message[] {

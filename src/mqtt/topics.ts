@@ -41,7 +41,16 @@ export type Incoming =
   | { readonly type: "group"; readonly kind: GroupOrScene; readonly id: string };
 
 const retainedLeaves = [
-  ...["availability", "info", "tags", "problem", "problems", "sensor/+", "sensor/+/quality"],
+  ...[
+    "availability",
+    "info",
+    "tags",
+    "problem",
+    "problems",
+    "reading_alarms",
+    "sensor/+",
+    "sensor/+/quality",
+  ],
   ...["sensor/+/quality_code", "sensor/+/measured_at", "sensor/+/json"],
   ...[
     "status/+",
@@ -104,6 +113,7 @@ const readTopics = (base: string) => ({
       tags: `${root}/tags`,
       problem: `${root}/problem`,
       problems: `${root}/problems`,
+      reading_alarms: `${root}/reading_alarms`,
       result: `${root}/result`,
     };
   },
@@ -235,7 +245,7 @@ export interface Place {
   readonly leaf: string;
 }
 
-const rootLeaves = new Set(["availability", "info", "tags", "problem", "problems"]);
+const rootLeaves = new Set(["availability", "info", "tags", "problem", "problems", "reading_alarms"]);
 const folders = new Set(["sensor", "status", "actuator", "parameter", "address"]);
 
 /** Null for what is not a retained topic of a controller of ours; commands are never touched. */

@@ -15,7 +15,7 @@ const dayMs = 86_400_000;
 export function mirrorSettings(
   configuration: Pick<
     Configuration,
-    "mirror" | "controllers" | "polling" | "commands" | "kinds" | "running_status"
+    "mirror" | "controllers" | "polling" | "commands" | "kinds" | "running_status" | "alarms"
   >,
 ): MirrorSettings {
   const { mirror, controllers, polling, commands, kinds } = configuration;
@@ -28,6 +28,7 @@ export function mirrorSettings(
       ),
     ),
     statusReads: configuration.running_status.reads,
+    bands: configuration.alarms,
     staleAfterMs: polling.stale_after,
     removeAfterMs: dayMs,
   };

@@ -573,4 +573,28 @@ export const configurationPairs: readonly Pair[] = [
   ["(account {})", "（账号 {1}）"],
   ["; and {} more", "；另有 {1} 个"],
   ["its file has mistakes", "它的文件有错误"],
+  // Alarms on readings, and units.
+  ["a number, or false for none", "数字，或 false 表示没有"],
+  ["a number, 0 or more", "数字，不小于 0"],
+  ["false, or a section of keys with values", "false，或一节“键: 值”"],
+  ["expected a number above {} ({})", "应大于 {1}（{2}）"],
+  ["expected a number below {} ({})", "应小于 {1}（{2}）"],
+  ["expected at most {}, what lies between low and high", "最大为 {1}，即 low 与 high 之间的距离"],
+  ["below {} a warning", "低于 {1} 为警告"],
+  ["below {} an error", "低于 {1} 为严重"],
+  ["above {} a warning", "高于 {1} 为警告"],
+  ["above {} an error", "高于 {1} 为严重"],
+  ["after {}", "超过 {1} 后报警"],
+  ["over {}{} inside of the limit", "回到限值以内 {1}{2} 后解除"],
+  ["no alarm", "不报警"],
+  [
+    "a unit that is not known, so nothing judges whether it is right",
+    "不认识这个单位，因此无法判断它是否正确",
+  ],
+  ["no unit of {}; expected one of {}{}", "不是 {1} 的单位；应为其中之一：{2}{3}"],
+  ["taken for {}; write that", "按 {1} 理解；请这样写"],
+  [
+    "{} {} is {} m/s, which is hardly any wind; where m/s is meant, write {}",
+    "{1} {2} 即 {3} m/s，几乎没有风；若指 m/s，请写 {4}",
+  ],
 ];

@@ -17,8 +17,10 @@ import {
   sendableLimits,
 } from "./controllers.js";
 import { soundGroups } from "./groups.js";
+import { orderedBands } from "./alarms.js";
 import { foreignWeather, soundLimits } from "./limits.js";
 import { distinctMeanings, distinctStatusReads } from "./meanings.js";
+import { judgedUnits } from "./units.js";
 import {
   asDraft,
   type Draft,
@@ -279,6 +281,8 @@ const rules: readonly ((root: Draft) => Finding[])[] = [
   distinctStatusReads,
   orderedLimits,
   sendableLimits,
+  orderedBands,
+  judgedUnits,
   soundLimits,
   foreignWeather,
   soundWays,
