@@ -552,7 +552,7 @@ function createNotifier(above: Joined): Notifier | null {
     nameOf: (id, actuator, sensor) => {
       const controller = mirror.store.byId(id);
       return controller
-        ? nameOf(controller, actuator, sensor)
+        ? nameOf(controller, actuator, { id: sensor, language: configuration.notify.language })
         : [id, actuator, sensor].filter(Boolean).join(" / ");
     },
     memory: smallFile(above, "notified.json"),

@@ -163,7 +163,12 @@ const withRuns = (controller: Controller): Controller =>
   });
 
 /** They say nothing of how old a value is; what only time makes stale is found where time passes. */
-const ageless: ReadonlySet<ControllerEvent["type"]> = new Set(["posted", "steps_ended", "problem", "readings_judged"]);
+const ageless: ReadonlySet<ControllerEvent["type"]> = new Set([
+  "posted",
+  "steps_ended",
+  "problem",
+  "readings_judged",
+]);
 
 function fold(controller: Controller, event: ControllerEvent, context: FoldContext): Controller {
   switch (event.type) {

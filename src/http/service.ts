@@ -328,7 +328,7 @@ export class PageService {
     const { alarms, store } = this.sources;
     const named = alarms().map((alarm) => {
       const controller = alarm.controller === null ? undefined : store.byId(alarm.controller);
-      return [alarm.id, { ...alarm, name: controller ? nameOf(controller, alarm.actuator, alarm.sensor) : null }] as const;
+      return [alarm.id, { ...alarm, name: controller ? nameOf(controller, alarm.actuator) : null }] as const;
     });
     return Object.fromEntries(named);
   }

@@ -4,6 +4,7 @@ import {
   isoOrNull,
   parameterDocument,
   sensorDocument,
+  sensorName,
   statusDocument,
 } from "../greenhouse/documents.js";
 import type { ActuatorKind } from "../greenhouse/actuator-kinds.js";
@@ -12,7 +13,7 @@ import type { Language } from "../greenhouse/labels.js";
 import { type Guard, type Interlock, isGuard } from "../greenhouse/limits.js";
 import type { Actuator, Controller, Quality, Sensor, SensorDefinition } from "../greenhouse/model.js";
 import type { SensorKind } from "../greenhouse/sensors.js";
-import { translatedSensorName, translatedStatusName } from "../greenhouse/sensor-names.js";
+import { translatedStatusName } from "../greenhouse/sensor-names.js";
 import type {
   ActuatorGroup,
   ActuatorView,
@@ -194,11 +195,8 @@ const labelOf = (inWords: (language: Language) => string): Label => ({
 /** Looked up in the catalogue once for each sensor that a view shows, as that takes longer than all else about it. */
 const labels = new WeakMap<SensorDefinition, Label>();
 
-/** Its own name where it was given one, else the platform's in the words of the catalogue. */
 function sensorLabel({ definition }: Sensor): Label {
-  const { name, platformName } = definition;
-  const inWords = (language: Language) => translatedSensorName(platformName, language) ?? name;
-  const label = labels.get(definition) ?? labelOf(name === platformName ? inWords : () => name);
+  const label = labels.get(definition) ?? labelOf((language) => sensorName(definition, language));
   labels.set(definition, label);
   return label;
 }

@@ -1,8 +1,8 @@
 import { readingSentence } from "../../greenhouse/alarms.js";
 import type { Bands } from "../../greenhouse/bands.js";
+import { sensorName } from "../../greenhouse/documents.js";
 import type { Alarm, AlarmFacts, ReadingFact } from "../../greenhouse/limits.js";
-import type { Controller, ReadingAlarm, Sensor, SensorDefinition } from "../../greenhouse/model.js";
-import { translatedSensorName } from "../../greenhouse/sensor-names.js";
+import type { Controller, ReadingAlarm, Sensor } from "../../greenhouse/model.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { GreenhouseStore } from "../../sync/store.js";
 import type { AlarmChange } from "../rules/alarms.js";
@@ -221,7 +221,7 @@ function judged(before: SensorState, sensor: Sensor, bands: Bands): SensorState 
       if (was?.level === level) return [[side, withQuality(side, was, "good")] as const];
       const limit = bands.limits[limitOf(side, level)] ?? value;
       const fact: ReadingFact = {
-        name: namesOf(definition),
+        name: { en: sensorName(definition, "en"), zh: sensorName(definition, "zh") },
         value,
         limit,
         unit: definition.unit,
@@ -250,15 +250,6 @@ function unsure(before: SensorState["crossings"], quality: ReadingFact["quality"
     return was === undefined ? [] : [[side, withQuality(side, was, quality)] as const];
   });
   return Object.fromEntries(found);
-}
-
-/** Its own name where it was given one, else the platform's in the words of the catalogue. */
-function namesOf({ name, platformName }: SensorDefinition): ReadingFact["name"] {
-  if (name !== platformName) return { en: name, zh: name };
-  return {
-    en: translatedSensorName(platformName, "en") ?? name,
-    zh: translatedSensorName(platformName, "zh") ?? name,
-  };
 }
 
 /** The worst first. */
