@@ -50,6 +50,7 @@ import { BrokerTests } from "./status/other-bridge.js";
 import { OverdueWatch } from "./status/overdue.js";
 import { requestHandlers } from "./status/requests.js";
 import type { EdgeNode } from "./sparkplug/edge-node.js";
+import { RunTimes } from "./run-time/watch.js";
 import { Status } from "./status/status.js";
 import { PlatformWatch } from "./sync/hosts.js";
 import { isAdded } from "./sync/inventory.js";
@@ -274,6 +275,7 @@ function joinParts(given: Given): Bridge {
   const status = new Status({ ...commanding, manager: given.manager ?? null, edgeNode });
   const notifier = createNotifier(commanding);
   const requests = createRequests(commanding, status, notifier);
+  const runTimes = createRunTimes(commanding);
   const page = createPage(commanding, status, requests);
   joinStatus(commanding, status, page);
   parts.push(
@@ -288,6 +290,7 @@ function joinParts(given: Given): Bridge {
     commands,
     commands.limits,
     groups,
+    runTimes,
     requests,
     mirror.store,
     mirror.watch,
@@ -297,7 +300,10 @@ function joinParts(given: Given): Bridge {
     ...servers(commanding, status, requests, page),
     ...outsideParts(commanding),
   );
-  const restore = () => restoreEarlier(commanding);
+  const restore = async () => {
+    await runTimes.restore();
+    await restoreEarlier(commanding);
+  };
   const links = edgeNode === null ? [] : [edgeNode];
   return { parts, connection: link.connection, links, platform, signal: given.signal, restore };
 }
@@ -538,6 +544,15 @@ function joinGroups<Above extends Given & Link & Reading & Publishing & Commandi
 }
 
 type Joined = Given & Link & Reading & Publishing & Commanding & { readonly groups: GroupService };
+
+const createRunTimes = (above: Joined): RunTimes =>
+  new RunTimes({
+    clock: above.clock,
+    log: above.log,
+    store: above.mirror.store,
+    timeZone: above.configuration.platform.time_zone,
+    memory: smallFile(above, "run-times.json"),
+  });
 
 function createNotifier(above: Joined): Notifier | null {
   const { configuration, clock, log, mirror, commands, notifying } = above;

@@ -153,6 +153,10 @@ const table: Readonly<Record<string, Row>> = {
       sparkplug: { files: ["topics.ts", "commands.ts"], typesOnly: false },
     },
   },
+  "run-time": {
+    node: [],
+    folders: { ...core, sync: { files: ["store.ts"], typesOnly: true } },
+  },
   notify: {
     npm: ["undici", "nodemailer"],
     node: ["crypto", "net"],
@@ -186,6 +190,7 @@ const table: Readonly<Record<string, Row>> = {
         limits: "all",
         groups: "all",
         notify: "all",
+        "run-time": "all",
         config: "all",
         status: "all",
       },
@@ -537,6 +542,7 @@ const contents: Readonly<Record<string, string>> = {
   page: "the page, in the browser",
   simulator: "the platform that lies, for `demo`, `simulate` and tests",
   setup: "what is done once: `init`, `discover`, `doctor`",
+  "run-time": "how long actuators were on",
   notify: "who is told of alarms, and how",
   status: "health, metrics, what is late, another bridge, requests, crashes",
   "bridge.ts": "makes the parts and joins them",

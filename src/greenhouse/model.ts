@@ -96,6 +96,16 @@ export interface BetweenSteps {
   readonly until: string | null;
 }
 
+/** How long it was on, and how often it started, as far as good reads say so; as its topic has it. */
+export interface RunTime {
+  readonly on_s: number;
+  readonly starts: number;
+  readonly today_on_s: number;
+  readonly today_starts: number;
+  /** ISO time from which on it is counted. */
+  readonly since: string;
+}
+
 export interface Actuator {
   readonly settings: ActuatorSettings;
   /** Why it cannot be what the configuration says, so that it takes no commands; null where nothing speaks against that. */
@@ -116,6 +126,8 @@ export interface Actuator {
   readonly quality: Quality;
   /** What its running statuses say; absent where none belongs to it. */
   readonly runs?: Running;
+  /** Absent before it was read, and of kinds that do not run. */
+  readonly runTime?: RunTime;
   /** What limits it now; absent or null where nothing does. */
   readonly restrictions?: Restrictions | null;
 }

@@ -168,6 +168,7 @@ const ageless: ReadonlySet<ControllerEvent["type"]> = new Set([
   "steps_ended",
   "problem",
   "readings_judged",
+  "run_time",
 ]);
 
 function fold(controller: Controller, event: ControllerEvent, context: FoldContext): Controller {
@@ -204,6 +205,8 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
         : withChange(controller, { problem: event.open.length > 0, problems: event.open });
     case "readings_judged":
       return { ...controller, readingAlarms: event.open };
+    case "run_time":
+      return withActuator(controller, event.id, { runTime: event.runTime });
     case "restricted":
       return withActuator(controller, event.id, { restrictions: event.restrictions });
     case "time_passed":

@@ -17,6 +17,7 @@ const labels = {
   position: { en: "position", zh: "开度" },
   position_quality: { en: "position quality", zh: "开度质量" },
   raw: { en: "value", zh: "原始值" },
+  run_time: { en: "run time", zh: "运行时间" },
   running: { en: "running", zh: "运行" },
   platform: { en: "Platform", zh: "平台" },
   last_online: { en: "Last online", zh: "最近在线" },
@@ -105,6 +106,8 @@ export const templates = {
   invertedDegree: "{{ 100 - position }}",
   /** Whether any of the running statuses of an actuator says on. */
   running: "{{ value_json.running if value_json.running in ['on', 'off'] else 'None' }}",
+  /** Seconds; the number before stays where the topic is emptied. */
+  runTime: "{{ value_json.on_s if value and value_json.on_s is number else '' }}",
   /** A degree as a reading of its own. */
   degree: "{{ value_json.position if value_json.position is number else 'None' }}",
   /** How sure what is shown is. */

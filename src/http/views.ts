@@ -220,6 +220,7 @@ function actuatorView(actuator: Actuator): Omit<ActuatorView, "command" | "resul
     allowed: allowedOf(actuator),
     lock: restrictions?.lock ?? null,
     lease: restrictions?.lease ?? null,
+    run_time: actuator.runTime ?? null,
   };
 }
 

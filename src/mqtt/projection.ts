@@ -127,7 +127,7 @@ const statusLeaves: LeavesOf<RunningStatus> = (topics, controllerId, status) => 
 
 /** None while it was never read. */
 const actuatorLeaves: LeavesOf<Actuator> = (topics, controllerId, actuator) => {
-  const { settings, position, value, state, quality, readAt, runs } = actuator;
+  const { settings, position, value, state, quality, readAt, runs, runTime } = actuator;
   if (readAt === null || state === null) return [];
   const topic = topics.actuator(controllerId, settings.id);
   const codes = topics.codes && [
@@ -144,6 +144,7 @@ const actuatorLeaves: LeavesOf<Actuator> = (topics, controllerId, actuator) => {
       shows: () => actuatorDocument(actuator),
       key: [state, position, value, quality, runs],
     },
+    ...(runTime === undefined ? [] : [{ topic: topic.run_time, shows: JSON.stringify(runTime) }]),
   ];
 };
 
@@ -208,8 +209,10 @@ function mayDifferInTags(
   if (before.sensors !== sensors || before.statuses !== statuses || before.parameters !== parameters)
     return true;
   if (before.actuators.size !== actuators.size) return true;
-  for (const [id, { settings }] of actuators)
-    if (before.actuators.get(id)?.settings !== settings) return true;
+  for (const [id, { settings, runTime }] of actuators) {
+    const old = before.actuators.get(id);
+    if (old?.settings !== settings || (old.runTime === undefined) !== (runTime === undefined)) return true;
+  }
   return false;
 }
 

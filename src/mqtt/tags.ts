@@ -85,7 +85,7 @@ function statusTags(topics: Topics, controllerId: string, { id, name }: RunningS
   ];
 }
 
-function actuatorTags(topics: Topics, controllerId: string, { settings }: Actuator): readonly Tag[] {
+function actuatorTags(topics: Topics, controllerId: string, { settings, runTime }: Actuator): readonly Tag[] {
   const { id, name = id, kind, readOnly } = settings;
   const topic = topics.actuator(controllerId, id);
   const { words: commands, degrees } = vocabulary(settings);
@@ -109,6 +109,7 @@ function actuatorTags(topics: Topics, controllerId: string, { settings }: Actuat
     tag(topic.allowed, `${name} allowed`, "json"),
     tag(topic.lock, `${name} lock`, "json"),
     tag(topic.lease, `${name} lease`, "json"),
+    ...(runTime === undefined ? [] : [tag(topic.run_time, `${name} run time`, "json")]),
     tag(topic.result, `${name} result`, "json"),
     ...(readOnly ? [] : [tag(topic.set, name, "word", { kind, words: sent, ...range, writable: true })]),
   ];
@@ -163,6 +164,6 @@ export const tagsKey = ({
   statuses.size,
   ...[...sensors.values()].map(({ definition }) => definition),
   ...[...statuses.values()].map(({ name }) => name),
-  ...[...actuators.values()].map(({ settings }) => settings),
+  ...[...actuators.values()].flatMap(({ settings, runTime }) => [settings, runTime === undefined]),
   ...[...parameters.values()].map(({ settings }) => settings),
 ];

@@ -64,7 +64,7 @@ const retainedLeaves = [
   ...["state", "state_code", "quality_code", "position", "value", "json", "command"].map(
     (leaf) => `actuator/+/${leaf}`,
   ),
-  ...["allowed", "lock", "lease"].map((leaf) => `actuator/+/${leaf}`),
+  ...["allowed", "lock", "lease", "run_time"].map((leaf) => `actuator/+/${leaf}`),
 ];
 
 export type Topics = ReturnType<typeof topicsUnder>;
@@ -148,6 +148,7 @@ const commandedTopics = (base: string) => ({
       allowed: `${root}/allowed`,
       lock: `${root}/lock`,
       lease: `${root}/lease`,
+      run_time: `${root}/run_time`,
       ...commandTopics(root),
     };
   },

@@ -8,7 +8,7 @@ import type {
   Restrictions,
   WeatherShown,
 } from "../greenhouse/limits.js";
-import type { Availability, PlatformState, Quality } from "../greenhouse/model.js";
+import type { Availability, PlatformState, Quality, RunTime } from "../greenhouse/model.js";
 import type { SensorKind } from "../greenhouse/sensors.js";
 import type { AccountSummary } from "../greenhouse/summary.js";
 
@@ -189,6 +189,8 @@ export interface ActuatorView
   readonly degrees: boolean;
   readonly stop: boolean;
   readonly read_only: boolean;
+  /** Null of what does not run, or was not read yet. */
+  readonly run_time: RunTime | null;
 }
 
 export interface ParameterView extends ReturnType<typeof documents.parameterDocument>, Commanded {

@@ -1,7 +1,7 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { readingSentence } from "../greenhouse/alarms.js";
 import { wordLabel } from "../greenhouse/labels.js";
-import type { AlarmFacts, Interlock } from "../greenhouse/limits.js";
+import type { Interlock } from "../greenhouse/limits.js";
 import { checkTexts, chinese, isDetailed, isWhole } from "./codes.js";
 import { now } from "./live.js";
 import type {

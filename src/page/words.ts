@@ -184,6 +184,8 @@ export const words = {
   count_online: ["{count} online", "{count} 个在线"],
   count_offline: ["{count} offline", "{count} 个离线"],
   count_old: ["{count} with outdated values", "{count} 个数值过期"],
+  run_today: ["on today: {time}, {count} starts", "今天运行 {time}，启动 {count} 次"],
+  not_run_today: ["not on today", "今天没有运行"],
   count_alarms: ["{count} alarms", "{count} 条报警"],
   one_alarm: ["1 alarm", "1 条报警"],
   count_guards: ["{count} guards hold", "{count} 个限制有效"],
