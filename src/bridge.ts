@@ -25,6 +25,7 @@ import { openJournal } from "./journal/open.js";
 import { journalReader } from "./journal/reader.js";
 import { bridgeItself } from "./limits/alarm-store.js";
 import { weatherTopics } from "./limits/service.js";
+import type { DailyReport } from "./notify/daily.js";
 import type { Notifier } from "./notify/notify.js";
 import { BrokerConnection, type Connection, type Part, partListeners } from "./mqtt/connection.js";
 import {
@@ -186,7 +187,11 @@ const loadServing = async () => ({
 });
 
 /** What only a bridge needs that tells people of alarms. */
-const loadNotifying = () => import("./notify/notify.js");
+const loadNotifying = async () => ({
+  ...(await import("./notify/notify.js")),
+  ...(await import("./notify/witness.js")),
+  ...(await import("./notify/daily.js")),
+});
 
 /** Starts the embedded broker where no other is configured; null where one is. Its code is loaded only then. */
 export async function startEmbeddedBroker(
@@ -274,8 +279,10 @@ function joinParts(given: Given): Bridge {
   const edgeNode = given.configuration.sparkplug.enabled ? edgeNodePart(commanding) : null;
   const status = new Status({ ...commanding, manager: given.manager ?? null, edgeNode });
   const notifier = createNotifier(commanding);
-  const requests = createRequests(commanding, status, notifier);
+  const daily = notifier === null ? null : createDaily(notifier, commanding);
+  const requests = createRequests(commanding, status, { notifier, daily });
   const runTimes = createRunTimes(commanding);
+  if (notifier?.asksForMore === true) witnessFor(notifier, commanding);
   const page = createPage(commanding, status, requests);
   joinStatus(commanding, status, page);
   parts.push(
@@ -297,6 +304,7 @@ function joinParts(given: Given): Bridge {
     mirror.poller,
     pushListener(commanding),
     ...(notifier === null ? [] : [notifier]),
+    ...(daily === null ? [] : [daily]),
     ...servers(commanding, status, requests, page),
     ...outsideParts(commanding),
   );
@@ -330,6 +338,8 @@ interface Link {
   readonly connection: Connection;
   readonly events: EventOutput;
   readonly onEvent: (event: BridgeEvent) => void;
+  /** Has a listener told of each event. */
+  readonly listenToEvents: (listener: (event: BridgeEvent) => void) => void;
 }
 
 /** The link to the broker, which tells `parts` what happens on it once they are in the list. */
@@ -346,11 +356,13 @@ function joinLink(given: Given, parts: readonly Part[]): Link {
   const connect = outside?.connect ?? ((...of) => new BrokerConnection(...of));
   const connection = connect({ ...settings, heard }, { clock, gaps, random, log });
   const events = new EventOutput({ topics, connection, clock, log });
+  const listeners: ((event: BridgeEvent) => void)[] = [];
   const onEvent = (event: BridgeEvent) => {
     events.publish(event);
     outside?.onEvent?.(event);
+    for (const listener of listeners) listener(event);
   };
-  return { topics, connection, events, onEvent };
+  return { topics, connection, events, onEvent, listenToEvents: (listener) => void listeners.push(listener) };
 }
 
 export interface Reading {
@@ -574,7 +586,49 @@ function createNotifier(above: Joined): Notifier | null {
   });
 }
 
-function createRequests(above: Joined, status: Status, notifier: Notifier | null): RequestServer {
+/** Tells the notifier what ways ask for beside alarms. */
+function witnessFor(
+  notifier: Notifier,
+  { notifying, clock, mirror, configuration, commands, listenToEvents }: Joined,
+) {
+  if (notifying === null) return;
+  const witness = new notifying.Witness({
+    clock,
+    controller: mirror.store.find,
+    unitOf: (name) => configuration.weather[name]?.unit,
+    onHappened: (one) => notifier.happened(one),
+  });
+  mirror.store.onChange((before, after) => witness.onChange(before, after), ["actuators"]);
+  commands.listen({ phase: () => undefined, result: (result) => witness.onResult(result) });
+  listenToEvents((event) => witness.onEvent(event));
+}
+
+/** The message of every day, which can be asked for also where none is sent by itself. */
+function createDaily(notifier: Notifier, above: Joined): DailyReport | null {
+  const { notifying, clock, log, configuration, mirror, commands } = above;
+  if (notifying === null) return null;
+  const { notify, http } = configuration;
+  const daily = new notifying.DailyReport({
+    clock,
+    log,
+    at: notify.daily?.at ?? null,
+    wording: notifier.wording,
+    kinds: http === false ? ["temperature", "humidity"] : http.overview,
+    controllers: () => mirror.store.controllers(),
+    alarms: () => commands.limits.alarms.list,
+    say: (message) => notifier.say(message, notify.daily?.ways),
+    memory: smallFile(above, "daily.json"),
+  });
+  commands.listen({ phase: () => undefined, result: (result) => daily.onResult(result) });
+  return daily;
+}
+
+interface Told {
+  readonly notifier: Notifier | null;
+  readonly daily: DailyReport | null;
+}
+
+function createRequests(above: Joined, status: Status, { notifier, daily }: Told): RequestServer {
   const { configuration, clock, log, setLogLevel, topics, connection, onEvent } = above;
   const { mirror, platform, journal, retained, commands } = above;
   const handlers = requestHandlers({
@@ -591,6 +645,13 @@ function createRequests(above: Joined, status: Status, notifier: Notifier | null
     health: () => status.health(),
     bundle: (redact) => status.bundle(redact),
     testNotify: notifier && ((stop) => notifier.test(stop)),
+    dailyMessage:
+      daily &&
+      ((isSent) => {
+        const message = daily.message();
+        if (isSent) notifier?.say(message, configuration.notify.daily?.ways);
+        return { title: message.title, text: message.text, sent: isSent };
+      }),
   });
   return new RequestServer({
     handlers,

@@ -25,6 +25,7 @@ export const bridgeRequests = [
   "state",
   "bundle",
   "notify_test",
+  "notify_daily",
 ] as const;
 
 /** What a command can be addressed to. */

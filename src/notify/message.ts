@@ -8,7 +8,7 @@ import type { Missed, Notice, ShownAlarm } from "./plan.js";
 
 /** As a way sends it: a line for the phone's lock screen, and the rest. */
 export interface Message {
-  readonly kind: "alarm" | "cleared" | "flood" | "missed" | "test";
+  readonly kind: "alarm" | "cleared" | "flood" | "missed" | "test" | "happened" | "daily";
   readonly severity: Alarm["severity"];
   readonly title: string;
   readonly text: string;
@@ -63,7 +63,7 @@ function say({ language }: Wording, key: keyof typeof texts, values: Readonly<Re
 
 type About = Pick<Alarm, "type" | "controller" | "actuator" | "sensor">;
 
-function titleOf({ type, controller, actuator, sensor }: About, wording: Wording): string {
+export function titleOf({ type, controller, actuator, sensor }: About, wording: Wording): string {
   const title = alarmTitles[type][wording.language === "zh" ? 1 : 0];
   return controller === null ? title : `${wording.nameOf(controller, actuator, sensor)}: ${title}`;
 }

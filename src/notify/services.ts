@@ -45,7 +45,15 @@ export function cutTo(text: string, bytes: number): string {
   return `${kept.replace(/\ufffd+$/, "")}…`;
 }
 
-const marks = { alarm: "⚠️", flood: "🚨", cleared: "✅", missed: "🕑", test: "🔔" } as const;
+const marks = {
+  alarm: "⚠️",
+  flood: "🚨",
+  cleared: "✅",
+  missed: "🕑",
+  test: "🔔",
+  happened: "ℹ️",
+  daily: "📋",
+} as const;
 const plainText = (message: Message): string => `${marks[message.kind]} ${message.title}\n${message.text}`;
 
 const post = (url: string, body: object, headers: HttpRequest["headers"] = {}): HttpRequest => ({

@@ -597,4 +597,5 @@ export const configurationPairs: readonly Pair[] = [
     "{} {} is {} m/s, which is hardly any wind; where m/s is meant, write {}",
     "{1} {2} 即 {3} m/s，几乎没有风；若指 m/s，请写 {4}",
   ],
+  ['there is no "{}" under notify.ways{}', "notify.ways 中没有“{1}”{2}"],
 ];

@@ -6,7 +6,7 @@ import {
   shortestPassword,
 } from "../../runtime/passwords.js";
 import { isLoopback } from "../../runtime/sockets.js";
-import { atKey, atValue, type Finding, type Path, repeats, when } from "../problem.js";
+import { atKey, atValue, type Finding, type Path, repeats, suggestion, when } from "../problem.js";
 import { urlOf } from "../values.js";
 import {
   distinctAddresses,
@@ -247,6 +247,22 @@ const soundWays = (root: Draft): Finding[] =>
     ];
   });
 
+/** A daily message goes through ways that there are. */
+const knownDailyWays = (root: Draft): Finding[] => {
+  const notify = sectionOf(root, "notify");
+  const ways = Object.keys(sectionOf(notify, "ways"));
+  return itemsOf(sectionOf(notify, "daily"), "ways").flatMap((way, at) =>
+    typeof way === "string" && !ways.includes(way)
+      ? [
+          atValue(
+            ["notify", "daily", "ways", at],
+            `there is no "${way}" under notify.ways${suggestion(way, ways)}`,
+          ),
+        ]
+      : [],
+  );
+};
+
 const proxyLogin = (root: Draft): Finding[] =>
   withName(sectionOf(sectionOf(root, "notify"), "proxy"), ["notify", "proxy"]);
 
@@ -287,6 +303,7 @@ const rules: readonly ((root: Draft) => Finding[])[] = [
   foreignWeather,
   soundWays,
   proxyLogin,
+  knownDailyWays,
   soundGroups,
 ];
 
