@@ -30,6 +30,8 @@ export function judgeSide(
   const { near, far, sign } = sides[side];
   const [nearLimit, farLimit] = [limits[near], limits[far]];
   const isBeyond = (limit: number | undefined) => limit !== undefined && sign * (value - limit) > 0;
+  // As nearly all values are of nearly all sensors.
+  if (before === within && !isBeyond(nearLimit) && !isBeyond(farLimit)) return before;
   // Numbers of a sensor have few digits, so what a sum of two has behind the ninth is noise.
   const isBack = (limit: number | undefined) =>
     limit === undefined || Number((sign * (value - limit) + deadband).toFixed(9)) <= 0;
@@ -46,7 +48,10 @@ export function judgeSide(
         ? "near"
         : "none";
   const isSame = level === before.level && nearSince === before.nearSince && farSince === before.farSince;
-  return isSame ? before : { level, nearSince, farSince };
+  if (isSame) return before;
+  return level === "none" && nearSince === null && farSince === null
+    ? within
+    : { level, nearSince, farSince };
 }
 
 const sides = {

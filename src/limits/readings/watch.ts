@@ -49,7 +49,7 @@ interface House {
 }
 
 /** So many controllers at once; then whoever sends something has a turn. */
-const housesATurn = 20;
+const housesATurn = 5;
 
 export class ReadingAlarms {
   readonly #ports: ReadingAlarmPorts;
@@ -142,9 +142,11 @@ const cleared = (type: Alarm["type"], controller: string, sensor: string): Alarm
   message: null,
 });
 
+const nothingCrossed: SensorState["crossings"] = {};
+
 const unjudged = (judged: Sensor): SensorState => ({
   sides: { low: within, high: within },
-  crossings: {},
+  crossings: nothingCrossed,
   judged,
 });
 
@@ -162,6 +164,7 @@ function judgeSensor(house: House, sensor: Sensor, controller: string): readonly
   const before = held ?? (carried === undefined ? unjudged(sensor) : asLeft(carried, sensor));
   const after = judged(before, sensor, bands);
   house.sensors.set(id, after);
+  if (before.crossings === after.crossings && carried === undefined) return [];
   const isGood = sensor.quality === "good";
   if (isGood) house.carried.delete(id);
   // What an earlier run raised says so itself until a good value was read.
@@ -211,8 +214,13 @@ function judged(before: SensorState, sensor: Sensor, bands: Bands): SensorState 
   const { value, quality, measuredAt, definition } = sensor;
   const isGood = quality === "good" && typeof value === "number" && measuredAt !== null;
   if (!isGood) return { ...before, judged: sensor, crossings: unsure(before.crossings, quality) };
-  const [low, high] = sides.map((side) => judgeSide(side, bands, before.sides[side], value, measuredAt));
-  const after = { low: low ?? within, high: high ?? within };
+  const after = {
+    low: judgeSide("low", bands, before.sides.low, value, measuredAt),
+    high: judgeSide("high", bands, before.sides.high, value, measuredAt),
+  };
+  // As nearly all readings are.
+  if (after.low.level === "none" && after.high.level === "none" && before.crossings === nothingCrossed)
+    return { sides: after, crossings: nothingCrossed, judged: sensor };
   const crossings = Object.fromEntries(
     sides.flatMap((side) => {
       const { level } = after[side];
@@ -230,7 +238,8 @@ function judged(before: SensorState, sensor: Sensor, bands: Bands): SensorState 
       return [[side, crossingOf(side, level, fact)] as const];
     }),
   );
-  return { sides: after, crossings, judged: sensor };
+  const isNone = after.low.level === "none" && after.high.level === "none";
+  return { sides: after, crossings: isNone ? nothingCrossed : crossings, judged: sensor };
 }
 
 const crossingOf = (side: Side, level: Crossing["level"], fact: ReadingFact): Crossing => ({
@@ -249,7 +258,7 @@ function unsure(before: SensorState["crossings"], quality: ReadingFact["quality"
     const was = before[side];
     return was === undefined ? [] : [[side, withQuality(side, was, quality)] as const];
   });
-  return Object.fromEntries(found);
+  return found.length === 0 ? nothingCrossed : Object.fromEntries(found);
 }
 
 /** The worst first. */

@@ -297,6 +297,9 @@ export function shownAlarm(alarm: Alarm): Omit<Alarm, "clearedAt" | "facts"> {
 
 const mostListed = 10;
 
+/** ISO times; of thousands, a comparison by the rules of a language takes long. */
+const newerFirst = (one: string, other: string): number => (one > other ? -1 : one < other ? 1 : 0);
+
 /** All that are on in one: how many, and the ten that matter most, unseen ones first, then the worst, then the newest. */
 export function alarmSummary(alarms: readonly Omit<Alarm, "clearedAt" | "facts">[]) {
   const on = alarms.filter(({ state }) => state !== "cleared");
@@ -305,7 +308,7 @@ export function alarmSummary(alarms: readonly Omit<Alarm, "clearedAt" | "facts">
     (one, other) =>
       Number(other.state === "active") - Number(one.state === "active") ||
       ranks[other.severity] - ranks[one.severity] ||
-      other.since.localeCompare(one.since),
+      newerFirst(one.since, other.since),
   );
   const { message = null, remedy = null } = sorted[0] ?? {};
   return { count: on.length, unacknowledged: unseen, message, remedy, alarms: sorted.slice(0, mostListed) };
