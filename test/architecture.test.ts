@@ -68,6 +68,7 @@ const table: Readonly<Record<string, Row>> = {
       greenhouse: {
         files: [
           "alarms.ts",
+          "bands.ts",
           "documents.ts",
           "model.ts",
           "command/outcomes.ts",

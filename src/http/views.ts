@@ -7,6 +7,7 @@ import {
   sensorName,
   statusDocument,
 } from "../greenhouse/documents.js";
+import { type BandLimit, beyondOf } from "../greenhouse/bands.js";
 import type { ActuatorKind } from "../greenhouse/actuator-kinds.js";
 import { type DeviceType, isCamera } from "../greenhouse/device-types.js";
 import type { Language } from "../greenhouse/labels.js";
@@ -103,12 +104,17 @@ function keyReadings(sensors: readonly Sensor[], kinds: readonly SensorKind[]): 
   return Object.fromEntries(found);
 }
 
-const keyReading = ({ definition: { id, unit }, value, quality }: Sensor): KeyReading => ({
-  sensor: id,
-  value,
-  unit,
-  quality,
+const keyReading = (sensor: Sensor): KeyReading => ({
+  sensor: sensor.definition.id,
+  value: sensor.value,
+  unit: sensor.definition.unit,
+  quality: sensor.quality,
+  beyond: beyond(sensor),
 });
+
+/** The limit that a good value is beyond; the alarm comes once it was so for long enough. */
+const beyond = ({ definition: { bands }, value, quality }: Sensor): BandLimit | null =>
+  bands !== undefined && quality === "good" && typeof value === "number" ? beyondOf(bands, value) : null;
 
 const countOf = (words: readonly string[]): Readonly<Record<string, number>> => {
   const counts = new Map<string, number>();
@@ -166,7 +172,12 @@ export function controllerView(
     video: info.stream !== null,
     problem,
     weather,
-    sensors: each(sensors, (sensor) => ({ ...sensorDocument(sensor), label: sensorLabel(sensor) })),
+    sensors: each(sensors, (sensor) => ({
+      ...sensorDocument(sensor),
+      label: sensorLabel(sensor),
+      beyond: beyond(sensor),
+      limits: sensor.definition.bands?.limits ?? null,
+    })),
     actuators: each(actuators, (actuator, key) => ({
       ...actuatorView(actuator),
       ...board.newestOf(id, "actuator", key),

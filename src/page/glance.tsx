@@ -1,5 +1,5 @@
 import type { SensorKind } from "../greenhouse/sensors.js";
-import { Age, Badge, Icon, type IconName, Quality, Value } from "./parts.js";
+import { Beyond, Age, Badge, Icon, type IconName, Quality, Value } from "./parts.js";
 import type { ActuatorGroup, KeyReading, OverviewRow, Weather } from "./protocol.js";
 import { whoText } from "./sentences.js";
 import { now } from "./live.js";
@@ -36,6 +36,7 @@ export const KeyValue = ({ kind, of }: Readonly<{ kind: SensorKind; of: KeyReadi
       <span class={of.quality === "good" ? "" : "old"}>
         <Value value={roundedText(of.value)} unit={of.unit} />
         {of.quality === "good" ? null : <Quality of={of.quality} />}
+        <Beyond of={of.beyond} />
       </span>
     )}
   </span>
