@@ -27,6 +27,7 @@ import { openJournal } from "./journal/open.js";
 import { journalReader } from "./journal/reader.js";
 import { bridgeItself } from "./limits/alarm-store.js";
 import { weatherTopics } from "./limits/service.js";
+import type { DailyReport } from "./notify/daily.js";
 import type { Notifier } from "./notify/notify.js";
 import {
   BrokerConnection,
@@ -58,6 +59,7 @@ import { BrokerTests } from "./status/other-bridge.js";
 import { OverdueWatch } from "./status/overdue.js";
 import { requestHandlers } from "./status/requests.js";
 import type { EdgeNode } from "./sparkplug/edge-node.js";
+import { RunTimes } from "./run-time/watch.js";
 import { Status } from "./status/status.js";
 import { PlatformWatch } from "./sync/hosts.js";
 import { isAdded } from "./sync/inventory.js";
@@ -197,7 +199,11 @@ const loadServing = async () => ({
 });
 
 /** What only a bridge needs that tells people of alarms. */
-const loadNotifying = () => import("./notify/notify.js");
+const loadNotifying = async () => ({
+  ...(await import("./notify/notify.js")),
+  ...(await import("./notify/witness.js")),
+  ...(await import("./notify/daily.js")),
+});
 
 /** Starts the embedded broker where no other is configured; null where one is. Its code is loaded only then. */
 export async function startEmbeddedBroker(
@@ -285,7 +291,10 @@ function joinParts(given: Given): Bridge {
   const edgeNode = given.configuration.sparkplug.enabled ? edgeNodePart(commanding) : null;
   const status = new Status({ ...commanding, manager: given.manager ?? null, edgeNode });
   const notifier = createNotifier(commanding);
-  const requests = createRequests(commanding, status, notifier);
+  const daily = notifier === null ? null : createDaily(notifier, commanding);
+  const requests = createRequests(commanding, status, { notifier, daily });
+  const runTimes = createRunTimes(commanding);
+  if (notifier?.asksForMore === true) witnessFor(notifier, commanding);
   const page = createPage(commanding, status, requests);
   joinStatus(commanding, status, page);
   parts.push(
@@ -300,16 +309,21 @@ function joinParts(given: Given): Bridge {
     commands,
     commands.limits,
     groups,
+    runTimes,
     requests,
     mirror.store,
     mirror.watch,
     mirror.poller,
     pushListener(commanding),
     ...(notifier === null ? [] : [notifier]),
+    ...(daily === null ? [] : [daily]),
     ...servers(commanding, status, requests, page),
     ...outsideParts(commanding),
   );
-  const restore = () => restoreEarlier(commanding);
+  const restore = async () => {
+    await runTimes.restore();
+    await restoreEarlier(commanding);
+  };
   const links = edgeNode === null ? [] : [edgeNode];
   return { parts, connection: link.connection, links, platform, signal: given.signal, restore };
 }
@@ -338,6 +352,8 @@ interface Link {
   readonly connection: Connection;
   readonly events: EventOutput;
   readonly onEvent: (event: BridgeEvent) => void;
+  /** Has a listener told of each event. */
+  readonly listenToEvents: (listener: (event: BridgeEvent) => void) => void;
 }
 
 /** What no member of a cluster has dealt with the broker keeps for the next one, which ends each in a result. */
@@ -362,11 +378,13 @@ function joinLink(given: Given, parts: readonly Part[]): Link {
   const flood = broker === null ? { flood: floodListener(parts) } : {};
   const connection = connect({ ...settings, ...flood, heard }, { clock, gaps, random, log, greetings });
   const events = new EventOutput({ topics, connection, clock, log });
+  const listeners: ((event: BridgeEvent) => void)[] = [];
   const onEvent = (event: BridgeEvent) => {
     events.publish(event);
     outside?.onEvent?.(event);
+    for (const listener of listeners) listener(event);
   };
-  return { topics, connection, events, onEvent };
+  return { topics, connection, events, onEvent, listenToEvents: (listener) => void listeners.push(listener) };
 }
 
 export interface Reading {
@@ -566,6 +584,15 @@ function joinGroups<Above extends Given & Link & Reading & Publishing & Commandi
 
 type Joined = Given & Link & Reading & Publishing & Commanding & { readonly groups: GroupService };
 
+const createRunTimes = (above: Joined): RunTimes =>
+  new RunTimes({
+    clock: above.clock,
+    log: above.log,
+    store: above.mirror.store,
+    timeZone: above.configuration.platform.time_zone,
+    memory: smallFile(above, "run-times.json"),
+  });
+
 function createNotifier(above: Joined): Notifier | null {
   const { configuration, clock, log, mirror, commands, notifying } = above;
   if (notifying === null) return null;
@@ -576,15 +603,59 @@ function createNotifier(above: Joined): Notifier | null {
     log,
     alarms: () => alarms.list,
     alarm: (message) => alarms.set("notify_failed", bridgeItself, message),
-    nameOf: (id, actuator) => {
+    nameOf: (id, actuator, sensor) => {
       const controller = mirror.store.byId(id);
-      return controller ? nameOf(controller, actuator) : [id, actuator].filter(Boolean).join(" / ");
+      return controller
+        ? nameOf(controller, actuator, { id: sensor, language: configuration.notify.language })
+        : [id, actuator, sensor].filter(Boolean).join(" / ");
     },
     memory: smallFile(above, "notified.json"),
   });
 }
 
-function createRequests(above: Joined, status: Status, notifier: Notifier | null): RequestServer {
+/** Tells the notifier what ways ask for beside alarms. */
+function witnessFor(
+  notifier: Notifier,
+  { notifying, clock, mirror, configuration, commands, listenToEvents }: Joined,
+) {
+  if (notifying === null) return;
+  const witness = new notifying.Witness({
+    clock,
+    controller: mirror.store.find,
+    unitOf: (name) => configuration.weather[name]?.unit,
+    onHappened: (one) => notifier.happened(one),
+  });
+  mirror.store.onChange((before, after) => witness.onChange(before, after), ["actuators"]);
+  commands.listen({ phase: () => undefined, result: (result) => witness.onResult(result) });
+  listenToEvents((event) => witness.onEvent(event));
+}
+
+/** The message of every day, which can be asked for also where none is sent by itself. */
+function createDaily(notifier: Notifier, above: Joined): DailyReport | null {
+  const { notifying, clock, log, configuration, mirror, commands } = above;
+  if (notifying === null) return null;
+  const { notify, http } = configuration;
+  const daily = new notifying.DailyReport({
+    clock,
+    log,
+    at: notify.daily?.at ?? null,
+    wording: notifier.wording,
+    kinds: http === false ? ["temperature", "humidity"] : http.overview,
+    controllers: () => mirror.store.controllers(),
+    alarms: () => commands.limits.alarms.list,
+    say: (message) => notifier.say(message, notify.daily?.ways),
+    memory: smallFile(above, "daily.json"),
+  });
+  commands.listen({ phase: () => undefined, result: (result) => daily.onResult(result) });
+  return daily;
+}
+
+interface Told {
+  readonly notifier: Notifier | null;
+  readonly daily: DailyReport | null;
+}
+
+function createRequests(above: Joined, status: Status, { notifier, daily }: Told): RequestServer {
   const { configuration, clock, log, setLogLevel, topics, connection, onEvent } = above;
   const { mirror, platform, journal, retained, commands } = above;
   const handlers = requestHandlers({
@@ -601,6 +672,13 @@ function createRequests(above: Joined, status: Status, notifier: Notifier | null
     health: () => status.health(),
     bundle: (redact) => status.bundle(redact),
     testNotify: notifier && ((stop) => notifier.test(stop)),
+    dailyMessage:
+      daily &&
+      ((isSent) => {
+        const message = daily.message();
+        if (isSent) notifier?.say(message, configuration.notify.daily?.ways);
+        return { title: message.title, text: message.text, sent: isSent };
+      }),
   });
   return new RequestServer({
     handlers,

@@ -75,6 +75,7 @@ const table: Readonly<Record<string, Row>> = {
         files: [
           "actuator-kinds.ts",
           "alarms.ts",
+          "bands.ts",
           "documents.ts",
           "model.ts",
           "command/outcomes.ts",
@@ -162,6 +163,10 @@ const table: Readonly<Record<string, Row>> = {
       notify: { files: ["section.ts", "services.ts"], typesOnly: false },
     },
   },
+  "run-time": {
+    node: [],
+    folders: { ...core, sync: { files: ["store.ts"], typesOnly: true } },
+  },
   notify: {
     npm: ["undici", "nodemailer", "zod"],
     node: ["crypto", "net"],
@@ -196,6 +201,7 @@ const table: Readonly<Record<string, Row>> = {
         limits: "all",
         groups: "all",
         notify: "all",
+        "run-time": "all",
         config: "all",
         status: "all",
       },
@@ -551,6 +557,7 @@ const contents: Readonly<Record<string, string>> = {
   page: "the page, in the browser",
   simulator: "the platform that lies, for `demo`, `simulate` and tests",
   setup: "what is done once: `init`, `discover`, `doctor`",
+  "run-time": "how long actuators were on",
   notify: "who is told of alarms, and how",
   status: "health, metrics, what is late, another bridge, requests, crashes",
   "bridge.ts": "makes the parts and joins them",

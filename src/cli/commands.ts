@@ -517,7 +517,10 @@ function addIntegration(add: Add): void {
   add(
     "notify",
     "try how alarms reach people: one message through each way of `notify`",
-    ["greenhouse2mqtt notify --test"],
+    ["greenhouse2mqtt notify --test", "greenhouse2mqtt notify --daily --print"],
     lazily(async () => (await import("./limit-requests.js")).notify),
-  ).option("--test", "send it; works beside a running bridge, and without one");
+  )
+    .option("--test", "send it; works beside a running bridge, and without one")
+    .option("--daily", "the daily message as it is now, through the ways of `notify.daily`")
+    .option("--print", "with --daily: print it and send nothing");
 }

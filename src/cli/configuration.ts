@@ -9,6 +9,7 @@ import { atValue } from "../settings/problem.js";
 import { type Configuration, jsonSchema } from "../config/schema.js";
 import { zoneProblem } from "../settings/values.js";
 import { groupSentences } from "../config/rules/groups.js";
+import { alarmSentences } from "../config/rules/alarms.js";
 import { limitSentences } from "../config/rules/limit-rules.js";
 import { costSentence, curtainSentences, sparkplugSentences } from "../config/warnings.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
@@ -62,7 +63,13 @@ export async function check(
   if (explain !== undefined && first !== undefined)
     return explainTarget(context, first.configuration, explain);
   for (const { file, configuration } of loaded) {
-    for (const about of [limitSentences, curtainSentences, groupSentences, sparkplugSentences])
+    for (const about of [
+      limitSentences,
+      alarmSentences,
+      curtainSentences,
+      groupSentences,
+      sparkplugSentences,
+    ])
       for (const sentence of about(configuration, speech.tell)) out(`${file}: ${sentence}\n`);
     for (const sentence of [costSentence(configuration), "ok"]) say(`${file}: ${sentence}`);
   }
@@ -90,7 +97,8 @@ async function checkFleet(
   sayProblems({ warnings, problems }, { out, tell: speech.tell });
   if (fleet === null || problems.length > 0) throw problemsFound(problems.length);
   for (const [name, { configuration }] of accounts) {
-    for (const sentence of limitSentences(configuration, speech.tell)) out(`${name}: ${sentence}\n`);
+    for (const about of [limitSentences, alarmSentences])
+      for (const sentence of about(configuration, speech.tell)) out(`${name}: ${sentence}\n`);
     say(`${name}: ${costSentence(configuration)}`);
   }
   say(`${file}: ok, ${accounts.size} accounts`);

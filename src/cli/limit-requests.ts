@@ -192,13 +192,29 @@ const alarmTable = (alarms: readonly Document[], { tell }: Speech): string =>
     (alarm) => rowOf(alarm, tell),
   ).text;
 
+/** `greenhouse2mqtt notify --daily`: the message of the day as the running bridge makes it, sent or only printed. */
+async function notifyDaily(
+  context: ProcessContext,
+  options: CommonOptions & { readonly print?: boolean },
+): Promise<void> {
+  const configuration = await readConfiguration(options, context);
+  const payload = { print: options.print === true };
+  const data = await request(configuration, "notify_daily", payload, context.stop);
+  const { title, text } = { title: "", text: "", ...Object(data) } as Readonly<Record<string, unknown>>;
+  context.out(context.isTerminal ? `${String(title)}\n${String(text)}\n` : `${JSON.stringify(data)}\n`);
+}
+
 /** `greenhouse2mqtt notify --test`: one message through each way, and what became of it. */
 export async function notify(
   context: ProcessContext,
-  options: CommonOptions & { readonly test?: boolean },
+  options: CommonOptions & { readonly test?: boolean; readonly daily?: boolean; readonly print?: boolean },
 ): Promise<void> {
+  if (options.daily === true) return notifyDaily(context, options);
   if (options.test !== true)
-    throw new CommandFailure("say --test: one message through each way of notify", exitCodes.usage);
+    throw new CommandFailure(
+      "say --test: one message through each way of notify; or --daily: the daily message",
+      exitCodes.usage,
+    );
   const configuration = await readConfiguration(options, context);
   if (Object.keys(configuration.notify.ways).length === 0)
     throw new CommandFailure(

@@ -25,6 +25,7 @@ import { type Configuration, configurationSchema } from "./schema.js";
 import { fieldFacts } from "../settings/values.js";
 import { doubtsAbout } from "./warnings.js";
 import { unusedOptions } from "./rules/controllers.js";
+import { unitDoubts } from "./rules/units.js";
 import { readDocument, type Reading, type Shape, shapeOf } from "./yaml/read-document.js";
 import { type Environment, type Secrets, secretsIn as namedSecrets } from "./yaml/references.js";
 import { offsetOf, parseSource, pathKey, type Source, type SourceFault, withCulprit } from "./yaml/source.js";
@@ -292,6 +293,7 @@ function check(reading: Reading): Checked {
 
 const doubtsOfFile = (file: string, reading: Reading, access: Access): Finding[] => [
   ...unusedOptions(reading.value),
+  ...unitDoubts(reading.value),
   ...modeDoubts(file, reading, access),
   ...reading.renamed.map(oldNameWarning),
 ];

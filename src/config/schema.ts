@@ -18,6 +18,7 @@ import {
   runningStatusSection,
   scenesSection,
 } from "./sections/controllers.js";
+import { alarmsSection } from "./sections/alarms.js";
 import { clusterSection } from "./sections/cluster.js";
 import { weatherSection } from "./sections/limits-section.js";
 import { notifySection } from "../notify/section.js";
@@ -72,6 +73,12 @@ export const configurationSchema = section({
     entry: "wind",
     off: true,
   }),
+  alarms: withDefault(
+    alarmsSection,
+    {},
+    "On readings, by kind and of all controllers, in the unit of the reading; what a sensor says itself goes first.",
+    { entry: "temperature", each: "<kind>", off: true },
+  ),
   notify: withDefault(notifySection, {}, "Where alarms go: phones, chats and mail.", { off: true }),
   mirror: withDefault(
     choice(["all", "listed"]),

@@ -1,8 +1,11 @@
-import type { AlarmType } from "./limits.js";
+import type { Language } from "./labels.js";
+import type { AlarmType, ReadingFact } from "./limits.js";
 
 /* What alarms are called, on the page and in messages, and in Chinese what they mean and what to do; English says the alarm itself. */
 
 export const alarmTitles: Readonly<Record<AlarmType, readonly [english: string, chinese: string]>> = {
+  reading_low: ["Too low", "过低"],
+  reading_high: ["Too high", "过高"],
   guard_blind: ["A guard has no value", "限制条件失去数值"],
   guard_unmet: ["A guard was not obeyed", "限制动作未完成"],
   lease_overrun: ["Runs for too long", "超时未结束"],
@@ -24,6 +27,8 @@ export const alarmTitles: Readonly<Record<AlarmType, readonly [english: string, 
 };
 
 export const chineseAlarms: Readonly<Record<AlarmType, string>> = {
+  reading_low: "请查看现场：加热、灌溉等是否正常，什么开着，以及传感器是否准确。",
+  reading_high: "请查看现场：天窗、遮阳、风机是否正常，以及传感器是否准确。",
   guard_blind: "数值恢复之前，只接受该限制允许的操作。请检查传感器、线路以及数值是否到达。",
   guard_unmet: "限制要求的动作没有得到确认，或暂时不能发送。请到现场查看，必要时手动操作。",
   lease_overrun: "限时运行早应结束，但没有得到确认。请到现场查看，必要时手动关闭。",
@@ -46,3 +51,34 @@ export const chineseAlarms: Readonly<Record<AlarmType, string>> = {
   duplicate_node: "同一组里有两个同名的 Sparkplug 节点。请为每个网桥设置自己的 sparkplug.node。",
   flood: "10 分钟内报警过多，不再逐条通知。大量报警往往出于同一原因：请先检查电源、网络和平台。",
 };
+
+const readingTexts = {
+  reading_low: ["{name} is {value}, below {limit}.", "{name} {value}，低于 {limit}。"],
+  reading_high: ["{name} is {value}, above {limit}.", "{name} {value}，高于 {limit}。"],
+  unsure: [
+    " Its newest reading is {quality}, so it is not known whether this is so still.",
+    "最新读数{quality}，目前是否仍然如此无法判断。",
+  ],
+} as const;
+
+const qualityWords = {
+  uncertain: ["uncertain", "不确定"],
+  stale: ["stale", "已过期"],
+  bad: ["bad", "异常"],
+} as const;
+
+/** What is wrong with a reading, the same on the topic, the page and in messages. */
+export function readingSentence(
+  type: "reading_low" | "reading_high",
+  { name, value, limit, unit, quality }: ReadingFact,
+  language: Language,
+): string {
+  const at = language === "zh" ? 1 : 0;
+  const amount = (number: number) => `${number}${unit === null ? "" : unit === "%" ? "%" : ` ${unit}`}`;
+  const said = readingTexts[type][at]
+    .replace("{name}", () => name[language])
+    .replace("{value}", () => amount(value))
+    .replace("{limit}", () => amount(limit));
+  if (quality === "good") return said;
+  return said + readingTexts.unsure[at].replace("{quality}", qualityWords[quality][at]);
+}

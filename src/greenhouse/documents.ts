@@ -1,4 +1,14 @@
-import type { Actuator, ControllerInfo, Parameter, RunningStatus, Sensor, Controller } from "./model.js";
+import type {
+  Actuator,
+  ControllerInfo,
+  Parameter,
+  RunningStatus,
+  Sensor,
+  SensorDefinition,
+  Controller,
+} from "./model.js";
+import type { Language } from "./labels.js";
+import { translatedSensorName } from "./sensor-names.js";
 
 /*
  * What is told of a controller and its parts, the same on every `.../json` topic and in the API. Times are ISO texts.
@@ -105,8 +115,18 @@ export const statusDocument = ({
   quality,
 });
 
-/** What people call a controller or an actuator of it. */
-export function nameOf({ info, actuators }: Controller, actuator: string | null): string {
-  const name = actuator && (actuators.get(actuator)?.settings.name ?? actuator);
+/** A sensor's own name where it was given one, else the platform's in the words of the catalogue. */
+export const sensorName = ({ name, platformName }: SensorDefinition, language: Language): string =>
+  (name === platformName ? translatedSensorName(platformName, language) : null) ?? name;
+
+/** What people call a controller, an actuator of it, or a sensor. */
+export function nameOf(
+  { info, actuators, sensors }: Controller,
+  actuator: string | null,
+  sensor?: { readonly id: string | undefined; readonly language: Language },
+): string {
+  const definition = sensors.get(sensor?.id ?? "")?.definition;
+  const ofSensor = definition && sensor ? sensorName(definition, sensor.language) : sensor?.id;
+  const name = ofSensor ?? (actuator && (actuators.get(actuator)?.settings.name ?? actuator));
   return name ? `${info.name} / ${name}` : info.name;
 }

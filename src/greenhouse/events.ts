@@ -1,6 +1,14 @@
 import type { ParameterGroup } from "./device-types.js";
 import type { Restrictions } from "./limits.js";
-import type { Availability, BetweenSteps, CommandProblem, Source, TargetKind } from "./model.js";
+import type {
+  Availability,
+  BetweenSteps,
+  CommandProblem,
+  ReadingAlarm,
+  RunTime,
+  Source,
+  TargetKind,
+} from "./model.js";
 import type { ClientStatus, DeviceRecord, RawValue, RunningStatusItem, SensorItem } from "./ports.js";
 
 /** What can be learnt about one controller. Instants are epoch ms, but for `since`, `at` and `startedAt` (when the request began), which are monotonic. */
@@ -66,6 +74,8 @@ export type ControllerEvent =
   /** Reads of this kind may have got the answer to another question, so they are made anew. */
   | { readonly type: "doubted"; readonly what: "sensors" | "statuses" | "registers" }
   | { readonly type: "problem"; readonly open: readonly CommandProblem[] }
+  | { readonly type: "run_time"; readonly id: string; readonly runTime: RunTime }
+  | { readonly type: "readings_judged"; readonly open: readonly ReadingAlarm[] }
   /** What limits an actuator now; null for nothing. */
   | { readonly type: "restricted"; readonly id: string; readonly restrictions: Restrictions | null }
   | { readonly type: "time_passed" };

@@ -1,3 +1,4 @@
+import { type BandsByKind, bandsOf } from "./bands.js";
 import { futureToleranceMs } from "./freshness.js";
 import type { Controller, LayoutSlot, Sensor, SensorDefinition, Source } from "./model.js";
 import type { SensorItem } from "./ports.js";
@@ -18,12 +19,15 @@ export function defineSensor(
   item: SensorItem,
   identity: { readonly key: string; readonly id: string },
   settings: SensorSettings | undefined,
+  bandsByKind?: BandsByKind,
 ): SensorDefinition {
   const platformUnit = normaliseUnit(item.unit);
   const recognised = recogniseSensor({ ...(item.average ? ofWhat(item) : item), unit: platformUnit });
   const kind = settings?.kind ?? kindByValue(recognised.kind, item.value);
   const unit = settings?.unit === undefined ? platformUnit : normaliseUnit(settings.unit);
   const range = plausibleRange(kind, unit);
+  const isAverage = item.average === true;
+  const bands = bandsOf({ kind, unit, average: isAverage }, settings?.alarm, bandsByKind);
   return {
     id: identity.id,
     key: identity.key,
@@ -41,6 +45,7 @@ export function defineSensor(
     max: settings?.max ?? range?.max ?? null,
     staleAfterMs: settings?.staleAfterMs ?? (item.average ? averagesStaleMs : null),
     ...(item.average && { average: true }),
+    ...(bands !== null && { bands }),
   };
 }
 

@@ -113,6 +113,8 @@ export interface WeatherShown {
 }
 
 export type AlarmType =
+  | "reading_low"
+  | "reading_high"
   | "guard_blind"
   | "guard_unmet"
   | "lease_overrun"
@@ -132,6 +134,16 @@ export type AlarmType =
   | "duplicate_node"
   | "flood";
 
+/** What a reading was beyond, and how it is read since. */
+export interface ReadingFact {
+  readonly name: Readonly<Record<"en" | "zh", string>>;
+  readonly value: number;
+  readonly limit: number;
+  readonly unit: string | null;
+  /** Of the newest reading; only of a good one is known whether it is so still. */
+  readonly quality: "good" | "uncertain" | "stale" | "bad";
+}
+
 /** What an alarm's message names, for who tells it in another language. */
 export interface AlarmFacts {
   /** Guards without a value, or not obeyed; `sends` is the command of one that was not. */
@@ -147,6 +159,7 @@ export interface AlarmFacts {
   readonly ends_with?: string;
   /** Reads, and topics below the controller's. */
   readonly late?: readonly string[];
+  readonly reading?: ReadingFact;
   /** An earlier run raised it, and this one has not judged yet whether it is so still. */
   readonly carried?: boolean;
 }
@@ -160,6 +173,8 @@ export interface Alarm {
   readonly severity: "info" | "warning" | "error";
   readonly controller: string | null;
   readonly actuator: string | null;
+  /** Of an alarm on a reading; absent in all others. */
+  readonly sensor?: string | undefined;
   readonly message: string;
   readonly remedy: string;
   /** Who acknowledged it. */

@@ -1,3 +1,4 @@
+import type { BandLimit, Bands } from "./bands.js";
 import type { DeviceType, ParameterGroup } from "./device-types.js";
 import type { GroupListing } from "./group-listing.js";
 import type { Restrictions } from "./limits.js";
@@ -38,6 +39,8 @@ export interface SensorDefinition {
   readonly staleAfterMs: number | null;
   /** An average of the platform's, which no time of now belongs to. */
   readonly average?: true;
+  /** Between which values it is as it should be; absent where nobody says so. */
+  readonly bands?: Bands;
 }
 
 export interface Sensor {
@@ -97,6 +100,16 @@ export interface BetweenSteps {
   readonly until: string | null;
 }
 
+/** How long it was on, and how often it started, as far as good reads say so; as its topic has it. */
+export interface RunTime {
+  readonly on_s: number;
+  readonly starts: number;
+  readonly today_on_s: number;
+  readonly today_starts: number;
+  /** ISO time from which on it is counted. */
+  readonly since: string;
+}
+
 export interface Actuator {
   readonly settings: ActuatorSettings;
   /** Why it cannot be what the configuration says, so that it takes no commands; null where nothing speaks against that. */
@@ -121,6 +134,8 @@ export interface Actuator {
   readonly quality: Quality;
   /** What its running statuses say; absent where none belongs to it. */
   readonly runs?: Running;
+  /** Absent before it was read, and of kinds that do not run. */
+  readonly runTime?: RunTime;
   /** What limits it now; absent or null where nothing does. */
   readonly restrictions?: Restrictions | null;
 }
@@ -175,6 +190,13 @@ export interface LayoutSlot extends Pick<SensorItem, "name" | "factor" | "channe
   readonly provisional: boolean;
 }
 
+/** A reading that is beyond a limit, as it was when that was noticed. */
+export interface ReadingAlarm {
+  readonly sensor: string;
+  readonly limit: BandLimit;
+  readonly message: string;
+}
+
 export interface Controller {
   readonly info: ControllerInfo;
   readonly settings: ControllerSettings | null;
@@ -198,6 +220,8 @@ export interface Controller {
   readonly problem: boolean;
   /** Which ones, the newest last. */
   readonly problems: readonly CommandProblem[];
+  /** Readings beyond a limit, the worst first; absent before any was judged. */
+  readonly readingAlarms?: readonly ReadingAlarm[];
   /** When judging quality can next change something; null while nothing is good. */
   readonly nextJudgementAt: number | null;
   /** Since when lists leave it out, monotonic ms; null while listed. */

@@ -1,3 +1,4 @@
+import type { BandsByKind } from "./bands.js";
 import { decodeValue, type ReadTable, sameValue, stateAddresses, textOf } from "./actuator-kinds.js";
 import { ownerOf } from "./command/words.js";
 import { contradiction, type DeviceType, isWithoutClient } from "./device-types.js";
@@ -92,6 +93,8 @@ interface FoldContext {
   readonly firstLayouts?: FirstLayouts;
   /** What values of running statuses mean by the configuration. */
   readonly statusReads?: ReadTable;
+  /** Between which values readings are as they should be, by kind. */
+  readonly bands?: BandsByKind;
 }
 
 export const unreadActuator = (settings: ActuatorSettings): Actuator => ({
@@ -167,6 +170,8 @@ const ageless: ReadonlySet<ControllerEvent["type"]> = new Set([
   "steps_ended",
   "problem",
   "register_pushed",
+  "readings_judged",
+  "run_time",
 ]);
 
 function fold(controller: Controller, event: ControllerEvent, context: FoldContext): Controller {
@@ -203,6 +208,10 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
       return event.open.length === 0 && !controller.problem
         ? controller
         : withChange(controller, { problem: event.open.length > 0, problems: event.open });
+    case "readings_judged":
+      return { ...controller, readingAlarms: event.open };
+    case "run_time":
+      return withActuator(controller, event.id, { runTime: event.runTime });
     case "restricted":
       return withActuator(controller, event.id, { restrictions: event.restrictions });
     case "time_passed":
@@ -324,12 +333,12 @@ function foldSensors(controller: Controller, event: SensorsRead, context: FoldCo
     return withChange(controller, { sensors: foldPushedReadings(controller, event.items, reading) });
   if (event.part === "averages") {
     const known = { ...controller, layout: controller.averages ?? [] };
-    const averages = layoutFor(event.items, known, context.transliterate);
+    const averages = layoutFor(event.items, known, { ...context, firstLayouts: new Map() });
     const definitionOf = (_item: SensorItem, place: number) => averages[place]?.definition ?? null;
     const sensors = foldReadings(controller.sensors, event.items, definitionOf, reading);
     return withChange(controller, { averages, sensors });
   }
-  const layout = layoutFor(event.items, controller, context.transliterate, context.firstLayouts);
+  const layout = layoutFor(event.items, controller, context);
   const definitionOf = (_item: SensorItem, place: number) => layout[place]?.definition ?? null;
   const sensors = foldReadings(controller.sensors, event.items, definitionOf, reading);
   return withChange(controller, { layout, sensors });

@@ -1,3 +1,4 @@
+import type { BandsByKind } from "./bands.js";
 import { becomesText, defineSensor } from "./fold-sensors.js";
 import type { Controller, LayoutSlot, Sensor, SensorDefinition } from "./model.js";
 import type { SensorItem } from "./ports.js";
@@ -14,16 +15,15 @@ import { assignIds, hash8, type Transliterate } from "./topic-ids.js";
 export function layoutFor(
   items: readonly SensorItem[],
   controller: Known,
-  transliterate: Transliterate,
-  firstLayouts: FirstLayouts = new Map(),
+  { transliterate, firstLayouts = new Map(), bands }: LayoutContext,
 ): readonly LayoutSlot[] {
   const { layout, sensors, settings } = controller;
   if (layout.length === items.length && items.every((item, place) => fits(layout[place], item, sensors)))
     return layout;
   const isFirst = layout.length + (sensors?.size ?? 0) + (settings?.sensors.length ?? 0) === 0;
-  if (!isFirst) return newLayout(items, controller, transliterate);
+  if (!isFirst) return newLayout(items, controller, transliterate, bands);
   const key = JSON.stringify(items.map(whatDecides));
-  const known = firstLayouts.get(key) ?? newLayout(items, controller, transliterate);
+  const known = firstLayouts.get(key) ?? newLayout(items, controller, transliterate, bands);
   if (firstLayouts.size >= mostFirstLayouts) firstLayouts.clear();
   firstLayouts.set(key, known);
   return known;
@@ -34,6 +34,13 @@ export function layoutFor(
  * what has to be known of their sensors is made once for all of them.
  */
 export type FirstLayouts = Map<string, readonly LayoutSlot[]>;
+
+/** What layouts of an account are made with. */
+interface LayoutContext {
+  readonly transliterate: Transliterate;
+  readonly firstLayouts?: FirstLayouts;
+  readonly bands?: BandsByKind;
+}
 
 const mostFirstLayouts = 100;
 
@@ -65,6 +72,7 @@ function newLayout(
   items: readonly SensorItem[],
   controller: Known,
   transliterate: Transliterate,
+  bands: BandsByKind | undefined,
 ): readonly LayoutSlot[] {
   const known = knownSensors(controller);
   const knownAt = heldBy(items, known);
@@ -86,9 +94,8 @@ function newLayout(
       (identity === null && twin === null) || own?.ignore === true || id === null || used.has(id);
     const held = id === null ? undefined : controller.sensors?.get(id);
     const key = twin ?? old?.key ?? identity?.key ?? "";
-    const definition = isLeftOut
-      ? null
-      : define(item, { key, id }, own, twin === null ? old : undefined, held);
+    const before = twin === null ? old : undefined;
+    const definition = isLeftOut ? null : define(item, { key, id }, { own, old: before, held, bands });
     if (definition) used.add(definition.id);
     if (definition) taken.add(definition.id);
     const provisional = item.value === null && definition?.kind === "other" && definition.unit === null;
@@ -230,15 +237,20 @@ const freeId = (
   taken: ReadonlySet<string>,
 ): string => (taken.has(identity.id) ? `${identity.id.slice(0, 55)}_${hash8(identity.key)}` : identity.id);
 
+interface DefinedBy {
+  readonly own: SensorSettings | undefined;
+  readonly old: SensorDefinition | undefined;
+  readonly held: Sensor | undefined;
+  readonly bands: BandsByKind | undefined;
+}
+
 /** The old definition where nothing about it changed. A sensor that showed numbers becomes a text only by a row of words. */
 function define(
   item: SensorItem,
   identity: { readonly key: string; readonly id: string },
-  own: SensorSettings | undefined,
-  old: SensorDefinition | undefined,
-  held: Sensor | undefined,
+  { own, old, held, bands }: DefinedBy,
 ): SensorDefinition {
-  const made = defineSensor(item, identity, own);
+  const made = defineSensor(item, identity, own, bands);
   const isText = held !== undefined && becomesText(held, made, item);
   const stays = old !== undefined && !isText && (old.numeric || item.value === null);
   const definition = stays ? { ...made, numeric: old.numeric } : made;
@@ -247,8 +259,12 @@ function define(
 
 function sameDefinition(one: SensorDefinition, other: SensorDefinition): boolean {
   const keys = Object.keys(one) as (keyof SensorDefinition)[];
-  return keys.every((key) => one[key] === other[key]);
+  return keys.every((key) => one[key] === other[key] || (key === "bands" && haveSameBands(one, other)));
 }
+
+/** Made anew from the same configuration. */
+const haveSameBands = ({ bands: one }: SensorDefinition, { bands: other }: SensorDefinition): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
 
 /** What tells one sensor of an answer from another. */
 export type SensorTraits = Pick<SensorItem, "name" | "factor" | "channel">;

@@ -1,4 +1,5 @@
 import type { ActuatorKind, ReadTable } from "./actuator-kinds.js";
+import type { BandsByKind, BandSettings } from "./bands.js";
 import type { NumberRange, RawText } from "./command/setpoints.js";
 import type { ParameterGroup, StatusNumber } from "./device-types.js";
 import type { Limits } from "./limits.js";
@@ -23,6 +24,8 @@ export interface SensorSettings {
   readonly max?: number;
   readonly staleAfterMs?: number;
   readonly ignore: boolean;
+  /** Nearer than what holds for its kind. */
+  readonly alarm?: BandSettings;
 }
 
 export type HomeAssistantView = "cover" | "switch" | "light" | "valve" | "select" | "none";
@@ -96,6 +99,8 @@ export interface MirrorSettings {
   readonly controllers: ReadonlyMap<string, ControllerSettings>;
   /** Words and the values of running statuses that mean them, beside those that mean on and off anyway. */
   readonly statusReads?: ReadTable;
+  /** Between which values readings are as they should be, by kind. */
+  readonly bands?: BandsByKind;
   readonly staleAfterMs: number;
   /** A controller absent from every list for this long is removed. */
   readonly removeAfterMs: number;

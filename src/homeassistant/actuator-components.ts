@@ -71,7 +71,7 @@ const canStop = (settings: ActuatorSettings): boolean =>
 interface Subject {
   readonly actuator: ActuatorSettings;
   readonly language: Language;
-  readonly topic: Readonly<Record<"json" | "set" | "allowed" | "lock", string>>;
+  readonly topic: Readonly<Record<"json" | "set" | "allowed" | "lock" | "run_time", string>>;
 }
 
 export function actuatorEntities({ info, actuators }: Controller, settings: DocumentSettings): Entity[] {
@@ -80,9 +80,15 @@ export function actuatorEntities({ info, actuators }: Controller, settings: Docu
     const subject = { actuator, language, topic: topics.actuator(info.id, actuator.id) };
     const view = viewOf(actuator);
     if (view === "none") return [];
-    if (actuator.readOnly) return [...readings(subject), ...running(subject)];
+    if (actuator.readOnly) return [...readings(subject), ...running(subject), ...runTime(subject)];
     const locks = actuator.limits === undefined ? [] : [lock(subject, info.id, topics)];
-    return [...controls(subject, view), ...certainty(subject), ...running(subject), ...locks];
+    return [
+      ...controls(subject, view),
+      ...certainty(subject),
+      ...running(subject),
+      ...runTime(subject),
+      ...locks,
+    ];
   });
 }
 
@@ -172,6 +178,22 @@ function running(subject: Subject): Entity[] {
     device_class: "running",
   };
   return [entity(subject, "binary_sensor", fields, "running", "running")];
+}
+
+/** How long it was on altogether; of kinds that run. */
+function runTime(subject: Subject): Entity[] {
+  const { actuator, topic } = subject;
+  if (hasDegrees(actuator) || actuator.kind === "motor") return [];
+  const fields: Fields = {
+    state_topic: topic.run_time,
+    value_template: templates.runTime,
+    ...attributes(topic.run_time),
+    device_class: "duration",
+    unit_of_measurement: "s",
+    state_class: "total_increasing",
+    entity_category: "diagnostic",
+  };
+  return [entity(subject, "sensor", fields, "run_time", "run-time")];
 }
 
 /** Home Assistant knows no uncertain position: where it is recalled and never read, a sensor beside it says so. */
@@ -323,7 +345,7 @@ function groupEntities({ id, name, target }: Group, topics: Topics, language: La
   if (view === "none") return [];
   // What each member shows.
   const members = attributes(json);
-  const subject = { actuator, language, topic: { json, set, allowed: json, lock: json } };
+  const subject = { actuator, language, topic: { json, set, allowed: json, lock: json, run_time: json } };
   return controls(subject, view, members).map((entity) => ({
     ...entity,
     fields: { ...entity.fields, ...available(topics) },

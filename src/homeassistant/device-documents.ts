@@ -122,8 +122,23 @@ function ownEntities(controller: Controller, { topics, language }: DocumentSetti
     ["event", "result", { ...result, icon: "mdi:message-check-outline" }, "command_result"],
   ];
   const own = [...(isCommanded || hasConnection ? connection : []), ...(isCommanded ? commanded : [])];
-  return entitiesOf(language, own, () => ({ ...diagnostic, ...available(topics) }));
+  return [
+    ...entitiesOf(language, own, () => ({ ...diagnostic, ...available(topics) })),
+    ...entitiesOf(language, readingRows(controller, topic.reading_alarms), () => available(topics)),
+  ];
 }
+
+/** Whether any reading is beyond a limit, and which; only where there are limits. */
+const readingRows = ({ sensors }: Controller, topic: string): readonly Row[] =>
+  [...sensors.values()].some(({ definition }) => definition.bands !== undefined)
+    ? [
+        [
+          "binary_sensor",
+          "reading_alarm",
+          flag(topic, "problem", { value_template: templates.readingAlarm, ...attributes(topic) }),
+        ],
+      ]
+    : [];
 
 /** The discovery message of the bridge itself, which every controller points to. */
 export function bridgeDocument(settings: DocumentSettings): DeviceDocument {

@@ -9,6 +9,7 @@ const labels = {
   connectivity: { en: "Connectivity", zh: "连接" },
   problem: { en: "Command problem", zh: "命令异常" },
   result: { en: "Command result", zh: "命令结果" },
+  reading_alarm: { en: "Readings beyond limits", zh: "读数超限" },
   acknowledge: { en: "Acknowledge problem", zh: "确认异常" },
   mode: { en: "mode", zh: "模式" },
   stop: { en: "stop", zh: "停止" },
@@ -16,6 +17,7 @@ const labels = {
   position: { en: "position", zh: "开度" },
   position_quality: { en: "position quality", zh: "开度质量" },
   raw: { en: "value", zh: "原始值" },
+  run_time: { en: "run time", zh: "运行时间" },
   running: { en: "running", zh: "运行" },
   platform: { en: "Platform", zh: "平台" },
   last_online: { en: "Last online", zh: "最近在线" },
@@ -104,6 +106,8 @@ export const templates = {
   invertedDegree: "{{ 100 - position }}",
   /** Whether any of the running statuses of an actuator says on. */
   running: "{{ value_json.running if value_json.running in ['on', 'off'] else 'None' }}",
+  /** Seconds; the number before stays where the topic is emptied. */
+  runTime: "{{ value_json.on_s if value and value_json.on_s is number else '' }}",
   /** A degree as a reading of its own. */
   degree: "{{ value_json.position if value_json.position is number else 'None' }}",
   /** How sure what is shown is. */
@@ -115,6 +119,8 @@ export const templates = {
   /** A topic that is empty where there is nothing, or about to go, as attributes. */
   orNothing: "{{ value or '{}' }}",
   anyAlarm: "{{ 'on' if value_json.count > 0 else 'off' }}",
+  /** The same of a controller, whose topic may be emptied. */
+  readingAlarm: "{{ 'on' if value and value_json.count > 0 else 'off' }}",
   result: event("outcome", "id actuator command value reason message read_back by duration_ms repeated"),
   alert: event("type", "severity message at controller actuator alarm remedy"),
 };

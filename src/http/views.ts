@@ -4,15 +4,17 @@ import {
   isoOrNull,
   parameterDocument,
   sensorDocument,
+  sensorName,
   statusDocument,
 } from "../greenhouse/documents.js";
 import { type ActuatorFamily, kindRows } from "../greenhouse/actuator-kinds.js";
+import { type BandLimit, beyondOf } from "../greenhouse/bands.js";
 import { type DeviceType, isCamera } from "../greenhouse/device-types.js";
 import type { Language } from "../greenhouse/labels.js";
 import { type Guard, type Interlock, isGuard } from "../greenhouse/limits.js";
 import type { Actuator, Controller, Quality, Sensor, SensorDefinition } from "../greenhouse/model.js";
 import type { SensorKind } from "../greenhouse/sensors.js";
-import { translatedSensorName, translatedStatusName } from "../greenhouse/sensor-names.js";
+import { translatedStatusName } from "../greenhouse/sensor-names.js";
 import type {
   ActuatorView,
   ControllerView,
@@ -79,12 +81,17 @@ function keyReadings(sensors: readonly Sensor[], kinds: readonly SensorKind[]): 
   return Object.fromEntries(found);
 }
 
-const keyReading = ({ definition: { id, unit }, value, quality }: Sensor): KeyReading => ({
-  sensor: id,
-  value,
-  unit,
-  quality,
+const keyReading = (sensor: Sensor): KeyReading => ({
+  sensor: sensor.definition.id,
+  value: sensor.value,
+  unit: sensor.definition.unit,
+  quality: sensor.quality,
+  beyond: beyond(sensor),
 });
+
+/** The limit that a good value is beyond; the alarm comes once it was so for long enough. */
+const beyond = ({ definition: { bands }, value, quality }: Sensor): BandLimit | null =>
+  bands !== undefined && quality === "good" && typeof value === "number" ? beyondOf(bands, value) : null;
 
 const countOf = (words: readonly string[]): Readonly<Record<string, number>> => {
   const counts = new Map<string, number>();
@@ -142,7 +149,12 @@ export function controllerView(
     video: info.stream !== null,
     problem,
     weather,
-    sensors: each(sensors, (sensor) => ({ ...sensorDocument(sensor), label: sensorLabel(sensor) })),
+    sensors: each(sensors, (sensor) => ({
+      ...sensorDocument(sensor),
+      label: sensorLabel(sensor),
+      beyond: beyond(sensor),
+      limits: sensor.definition.bands?.limits ?? null,
+    })),
     actuators: each(actuators, (actuator, key) => ({
       ...actuatorView(actuator),
       ...board.newestOf(id, "actuator", key),
@@ -171,11 +183,8 @@ const labelOf = (inWords: (language: Language) => string): Label => ({
 /** Looked up in the catalogue once for each sensor that a view shows, as that takes longer than all else about it. */
 const labels = new WeakMap<SensorDefinition, Label>();
 
-/** Its own name where it was given one, else the platform's in the words of the catalogue. */
 function sensorLabel({ definition }: Sensor): Label {
-  const { name, platformName } = definition;
-  const inWords = (language: Language) => translatedSensorName(platformName, language) ?? name;
-  const label = labels.get(definition) ?? labelOf(name === platformName ? inWords : () => name);
+  const label = labels.get(definition) ?? labelOf((language) => sensorName(definition, language));
   labels.set(definition, label);
   return label;
 }
@@ -199,6 +208,7 @@ function actuatorView(actuator: Actuator): Omit<ActuatorView, "command" | "resul
     allowed: allowedOf(actuator),
     lock: restrictions?.lock ?? null,
     lease: restrictions?.lease ?? null,
+    run_time: actuator.runTime ?? null,
   };
 }
 

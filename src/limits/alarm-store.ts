@@ -6,14 +6,13 @@ import { type Clock, every } from "../runtime/clock.js";
 import { isNotRunningAsked, NotRunning } from "./not-running.js";
 import {
   acknowledge,
-  alarmId,
+  type AlarmChange,
   type AlarmNews,
   alarmSummary,
   carriedOver,
-  clear,
+  change,
   noAlarms,
   passTime,
-  raise,
   shownAlarm,
 } from "./rules/alarms.js";
 
@@ -107,9 +106,12 @@ export class AlarmStore {
     message: string | null,
     facts?: AlarmFacts,
   ): void {
-    const now = this.#ports.clock.now();
-    if (message !== null) this.#take(raise(this.#state, type, about, message, now, facts));
-    else if (this.#state.alarms.size > 0) this.#take(clear(this.#state, alarmId(type, about), now));
+    if (message !== null || this.#state.alarms.size > 0) this.setAll([{ type, about, message, facts }]);
+  }
+
+  /** Several in one. */
+  setAll(changes: Iterable<AlarmChange>): void {
+    this.#take(change(this.#state, changes, this.#ports.clock.now()));
   }
 
   /**

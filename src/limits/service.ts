@@ -6,6 +6,7 @@ import { AlarmStore, bridgeItself, type WatchedFacts } from "./alarm-store.js";
 import { LimitEngine, type ReceivedWeather } from "./engine.js";
 import type { LimitsLeft } from "./left.js";
 import type { EnginePorts } from "./ports.js";
+import { ReadingAlarms } from "./readings/watch.js";
 import { isEmpty, keyOf } from "./rules/entry.js";
 
 interface LimitPorts extends Pick<EnginePorts, "clock" | "store" | "readOnly" | "run" | "book"> {
@@ -61,6 +62,7 @@ const ofLimits: ReadonlySet<string> = new Set(["guard_blind", "guard_unmet", "le
 export class LimitService {
   readonly engine: LimitEngine;
   readonly alarms: AlarmStore;
+  readonly #readings: ReadingAlarms;
   readonly #ports: Pick<
     LimitPorts,
     "journal" | "store" | "topics" | "retained" | "clock" | "configuration" | "onEvent" | "isOfCluster"
@@ -92,6 +94,7 @@ export class LimitService {
         isGone: (controller) => isAccountKnown() && store.byId(controller) === undefined,
       }),
     });
+    this.#readings = new ReadingAlarms({ ...ports, alarms: this.alarms });
     this.engine = new LimitEngine({
       ...ports,
       weather,
@@ -106,6 +109,7 @@ export class LimitService {
     const history = journal.history();
     this.#isFirst = history.starts.length <= 1;
     this.alarms.restore(history.alarms ?? []);
+    this.#readings.restore();
     const { limits, events, lost } = this.engine.limitsLeft(history, this.#newestAt, this.#ports.isOfCluster);
     for (const { type, controller, actuator } of this.alarms.list)
       if (ofLimits.has(type) && controller !== null && !this.#isLimited(limits, controller, actuator))

@@ -128,7 +128,7 @@ const statusLeaves: LeavesOf<RunningStatus> = (topics, controllerId, status) => 
 
 /** None while it was never read. */
 const actuatorLeaves: LeavesOf<Actuator> = (topics, controllerId, actuator) => {
-  const { settings, position, value, state, quality, readAt, runs } = actuator;
+  const { settings, position, value, state, quality, readAt, runs, runTime } = actuator;
   if (readAt === null || state === null) return [];
   const topic = topics.actuator(controllerId, settings.id);
   const codes = topics.codes && [
@@ -145,6 +145,7 @@ const actuatorLeaves: LeavesOf<Actuator> = (topics, controllerId, actuator) => {
       shows: () => actuatorDocument(actuator),
       key: [state, position, value, quality, runs],
     },
+    ...(runTime === undefined ? [] : [{ topic: topic.run_time, shows: JSON.stringify(runTime) }]),
   ];
 };
 
@@ -176,7 +177,7 @@ const addressLeaves: LeavesOf<RawAddress> = (topics, controllerId, { register },
     : [{ topic: topics.address(controllerId, address).value, shows: textOf(register.raw) || null }];
 
 function ownLeaves(topics: Topics, controller: Controller, withTags: boolean): readonly Leaf[] {
-  const { info, availability, problem, problems } = controller;
+  const { info, availability, problem, problems, readingAlarms } = controller;
   const topic = topics.controller(info.id);
   return [
     { topic: topic.info, shows: () => infoDocument(info), key: [info] },
@@ -187,6 +188,16 @@ function ownLeaves(topics: Topics, controller: Controller, withTags: boolean): r
     // What it is before that there is one, so that a subscriber that is told of it finds it.
     { topic: topic.problems, shows: () => problemsDocument(problems), key: [problems] },
     { topic: topic.problem, shows: problem ? "on" : "off" },
+    // Before readings were judged, what an earlier run left there is as good.
+    ...(readingAlarms === undefined
+      ? []
+      : [
+          {
+            topic: topic.reading_alarms,
+            shows: () => readingAlarmsDocument(readingAlarms),
+            key: [readingAlarms],
+          },
+        ]),
   ];
 }
 
@@ -199,8 +210,10 @@ function mayDifferInTags(
   if (before.sensors !== sensors || before.statuses !== statuses || before.parameters !== parameters)
     return true;
   if (before.actuators.size !== actuators.size) return true;
-  for (const [id, { settings }] of actuators)
-    if (before.actuators.get(id)?.settings !== settings) return true;
+  for (const [id, { settings, runTime }] of actuators) {
+    const old = before.actuators.get(id);
+    if (old?.settings !== settings || (old.runTime === undefined) !== (runTime === undefined)) return true;
+  }
   return false;
 }
 
@@ -263,6 +276,13 @@ function problemsDocument(problems: Controller["problems"]) {
     problems: problems.map((one) => ({ ...one, at: new Date(one.at).toISOString() })),
   };
 }
+
+/** Which readings are beyond a limit, and the worst of them as a sentence. */
+const readingAlarmsDocument = (readings: NonNullable<Controller["readingAlarms"]>) => ({
+  count: readings.length,
+  message: readings[0]?.message ?? null,
+  readings,
+});
 
 /** Empties every retained topic of a controller; never a `.../set`. */
 function clearedController(topics: Topics, controller: Controller): Message[] {

@@ -167,6 +167,7 @@ function linesFor(concurrency: number): ReadonlyMap<string, Line> {
     ["journal", new Line(oneByOne)],
     ["bundle", new Line(oneByOne)],
     // For a service that need not answer.
+    ["notify_daily", new Line({ atOnce: 1, waiting: 3, longestMs: 30 * secondMs })],
     ["notify_test", new Line({ atOnce: 1, waiting: 3, longestMs: 30 * secondMs })],
   ]);
 }

@@ -1,6 +1,13 @@
 import { stateOfWord } from "../greenhouse/actuator-kinds.js";
 import { vocabulary } from "../greenhouse/command/words.js";
-import type { Actuator, Controller, Parameter, RunningStatus, Sensor } from "../greenhouse/model.js";
+import type {
+  Actuator,
+  Controller,
+  Parameter,
+  RunningStatus,
+  Sensor,
+  SensorDefinition,
+} from "../greenhouse/model.js";
 import { qualityCodes, statesOf, unknownCode, wordCode } from "./codes.js";
 import type { Topics } from "./topics.js";
 
@@ -51,8 +58,23 @@ function sensorTags(topics: Topics, controllerId: string, { definition }: Sensor
     ...(topics.codes ? [tag(topic.quality_code, `${name} quality`, "integer", { words: qualityCodes })] : []),
     tag(topic.measured_at, `${name} measured at`, "time"),
     tag(topic.json, name, "json", { kind }),
+    ...alarmSides(definition).map((side) =>
+      tag(topics.alarm(`reading_${side}.${controllerId}.${id}`), `${name} too ${side}`, "json", { kind }),
+    ),
   ];
 }
+
+/** On which sides its readings have a limit. */
+function alarmSides({ bands }: SensorDefinition): readonly ("low" | "high")[] {
+  const { low, low_low: lowLow, high, high_high: highHigh } = bands?.limits ?? {};
+  return [
+    ...(low === undefined && lowLow === undefined ? [] : (["low"] as const)),
+    ...(high === undefined && highHigh === undefined ? [] : (["high"] as const)),
+  ];
+}
+
+const hasBands = ({ sensors }: Controller): boolean =>
+  [...sensors.values()].some(({ definition }) => definition.bands !== undefined);
 
 function statusTags(topics: Topics, controllerId: string, { id, name }: RunningStatus): readonly Tag[] {
   const topic = topics.status(controllerId, id);
@@ -63,7 +85,7 @@ function statusTags(topics: Topics, controllerId: string, { id, name }: RunningS
   ];
 }
 
-function actuatorTags(topics: Topics, controllerId: string, { settings }: Actuator): readonly Tag[] {
+function actuatorTags(topics: Topics, controllerId: string, { settings, runTime }: Actuator): readonly Tag[] {
   const { id, name = id, kind, readOnly } = settings;
   const topic = topics.actuator(controllerId, id);
   const { words: commands, degrees } = vocabulary(settings);
@@ -87,6 +109,7 @@ function actuatorTags(topics: Topics, controllerId: string, { settings }: Actuat
     tag(topic.allowed, `${name} allowed`, "json"),
     tag(topic.lock, `${name} lock`, "json"),
     tag(topic.lease, `${name} lease`, "json"),
+    ...(runTime === undefined ? [] : [tag(topic.run_time, `${name} run time`, "json")]),
     tag(topic.result, `${name} result`, "json"),
     ...(readOnly ? [] : [tag(topic.set, name, "word", { kind, words: sent, ...range, writable: true })]),
   ];
@@ -118,6 +141,7 @@ export function tagsOf(topics: Topics, controller: Controller): readonly Tag[] {
     tag(own.availability, `${name} availability`, "word", { words: availabilities }),
     tag(own.problem, `${name} problem`, "word", { words: onOff }),
     tag(own.problems, `${name} problems`, "json"),
+    ...(hasBands(controller) ? [tag(own.reading_alarms, `${name} readings beyond limits`, "json")] : []),
     tag(own.info, name, "json"),
     tag(own.result, `${name} results`, "json"),
     ...[...sensors.values()].flatMap((sensor) => sensorTags(topics, id, sensor)),
@@ -140,6 +164,6 @@ export const tagsKey = ({
   statuses.size,
   ...[...sensors.values()].map(({ definition }) => definition),
   ...[...statuses.values()].map(({ name }) => name),
-  ...[...actuators.values()].map(({ settings }) => settings),
+  ...[...actuators.values()].flatMap(({ settings, runTime }) => [settings, runTime === undefined]),
   ...[...parameters.values()].map(({ settings }) => settings),
 ];

@@ -25,6 +25,7 @@ export const bridgeRequests = [
   "state",
   "bundle",
   "notify_test",
+  "notify_daily",
 ] as const;
 
 export type Incoming =
@@ -38,7 +39,16 @@ export type Incoming =
   | { readonly type: "group"; readonly kind: GroupOrScene; readonly id: string };
 
 const retainedLeaves = [
-  ...["availability", "info", "tags", "problem", "problems", "sensor/+", "sensor/+/quality"],
+  ...[
+    "availability",
+    "info",
+    "tags",
+    "problem",
+    "problems",
+    "reading_alarms",
+    "sensor/+",
+    "sensor/+/quality",
+  ],
   ...["sensor/+/quality_code", "sensor/+/measured_at", "sensor/+/json"],
   ...[
     "status/+",
@@ -52,7 +62,7 @@ const retainedLeaves = [
   ...["state", "state_code", "quality_code", "position", "value", "json", "command"].map(
     (leaf) => `actuator/+/${leaf}`,
   ),
-  ...["allowed", "lock", "lease"].map((leaf) => `actuator/+/${leaf}`),
+  ...["allowed", "lock", "lease", "run_time"].map((leaf) => `actuator/+/${leaf}`),
 ];
 
 export type Topics = ReturnType<typeof topicsUnder>;
@@ -101,6 +111,7 @@ const readTopics = (base: string) => ({
       tags: `${root}/tags`,
       problem: `${root}/problem`,
       problems: `${root}/problems`,
+      reading_alarms: `${root}/reading_alarms`,
       result: `${root}/result`,
     };
   },
@@ -135,6 +146,7 @@ const commandedTopics = (base: string) => ({
       allowed: `${root}/allowed`,
       lock: `${root}/lock`,
       lease: `${root}/lease`,
+      run_time: `${root}/run_time`,
       ...commandTopics(root),
     };
   },
@@ -232,7 +244,7 @@ export interface Place {
   readonly leaf: string;
 }
 
-const rootLeaves = new Set(["availability", "info", "tags", "problem", "problems"]);
+const rootLeaves = new Set(["availability", "info", "tags", "problem", "problems", "reading_alarms"]);
 const folders = new Set(["sensor", "status", ...targetKinds]);
 
 /** Null for what is not a retained topic of a controller of ours; commands are never touched. */

@@ -1,5 +1,6 @@
 import { isLoopback } from "../runtime/sockets.js";
-import { type Draft, isGiven, sectionOf, sectionsAt } from "../settings/draft.js";
+import { suggestion } from "../runtime/similar-words.js";
+import { type Draft, isGiven, itemsOf, sectionOf, sectionsAt } from "../settings/draft.js";
 import { atKey, atValue, type Finding, type Path, when } from "../settings/problem.js";
 import type { NotifySettings, WaySettings } from "./section.js";
 import { loginErrors, type Service } from "./service.js";
@@ -13,7 +14,23 @@ export function notifyErrors(root: Draft): Finding[] {
   return [
     ...sectionsAt(root, "notify.ways.*").flatMap((way) => wayErrors(way.section, way.path)),
     ...loginErrors(sectionOf(sectionOf(root, "notify"), "proxy"), path),
+    ...dailyErrors(sectionOf(root, "notify")),
   ];
+}
+
+/** A daily message goes through ways that there are. */
+function dailyErrors(notify: Draft): Finding[] {
+  const ways = Object.keys(sectionOf(notify, "ways"));
+  return itemsOf(sectionOf(notify, "daily"), "ways").flatMap((way, at) =>
+    typeof way === "string" && !ways.includes(way)
+      ? [
+          atValue(
+            ["notify", "daily", "ways", at],
+            `there is no "${way}" under notify.ways${suggestion(way, ways)}`,
+          ),
+        ]
+      : [],
+  );
 }
 
 /** A way leads to one place, and is said to be quiet for some time. */

@@ -1,4 +1,4 @@
-import { alarmTitles, chineseAlarms } from "../greenhouse/alarms.js";
+import { alarmTitles, chineseAlarms, readingSentence } from "../greenhouse/alarms.js";
 import { type Language, wordLabel } from "../greenhouse/labels.js";
 import type { Alarm, AlarmFacts } from "../greenhouse/limits.js";
 import { inert } from "../runtime/plain-text.js";
@@ -8,7 +8,7 @@ import type { Missed, Notice, ShownAlarm } from "./plan.js";
 
 /** As a way sends it: a line for the phone's lock screen, and the rest. */
 export interface Message {
-  readonly kind: "alarm" | "cleared" | "flood" | "missed" | "test";
+  readonly kind: "alarm" | "cleared" | "flood" | "missed" | "test" | "happened" | "daily";
   readonly severity: Alarm["severity"];
   readonly title: string;
   readonly text: string;
@@ -21,7 +21,7 @@ export interface Message {
   readonly at: string;
 }
 
-interface MissedAlarm extends Pick<Alarm, "id" | "type" | "severity" | "controller" | "actuator"> {
+interface MissedAlarm extends Pick<Alarm, "id" | "type" | "severity" | "controller" | "actuator" | "sensor"> {
   readonly from: string;
   readonly until: string;
 }
@@ -32,7 +32,7 @@ export interface Wording {
   readonly language: Language;
   readonly timeZone: string;
   /** What people call a controller or an actuator of it. */
-  readonly nameOf: (controller: string, actuator: string | null) => string;
+  readonly nameOf: (controller: string, actuator: string | null, sensor?: string) => string;
 }
 
 const texts = {
@@ -61,11 +61,11 @@ function say({ language }: Wording, key: keyof typeof texts, values: Readonly<Re
   );
 }
 
-type About = Pick<Alarm, "type" | "controller" | "actuator">;
+type About = Pick<Alarm, "type" | "controller" | "actuator" | "sensor">;
 
-function titleOf({ type, controller, actuator }: About, wording: Wording): string {
+export function titleOf({ type, controller, actuator, sensor }: About, wording: Wording): string {
   const title = alarmTitles[type][wording.language === "zh" ? 1 : 0];
-  return controller === null ? title : `${wording.nameOf(controller, actuator)}: ${title}`;
+  return controller === null ? title : `${wording.nameOf(controller, actuator, sensor)}: ${title}`;
 }
 
 const timeIn = (at: string, timeZone: string): string =>
@@ -84,6 +84,8 @@ function causeOf({ guards = [], command, ends_with: end, late = [] }: AlarmFacts
 
 function sentenceOf({ type, message, remedy, facts }: ShownAlarm, { language }: Wording): string {
   if (language === "en") return `${message} ${remedy}`;
+  if (facts?.reading && (type === "reading_low" || type === "reading_high"))
+    return `${readingSentence(type, facts.reading, "zh")}${chineseAlarms[type]}`;
   const about = causeOf(facts ?? {});
   return `${about === "" ? "" : `${about}：`}${chineseAlarms[type]}`;
 }
@@ -102,8 +104,9 @@ const worstOf = (alarms: readonly Pick<Alarm, "severity">[]): Alarm["severity"] 
 
 /** As their topic has them. */
 function withoutFacts(alarm: ShownAlarm): Omit<ShownAlarm, "facts"> {
-  const { id, type, state, since, severity, controller, actuator, message, remedy, by } = alarm;
-  return { id, type, state, since, severity, controller, actuator, message, remedy, by };
+  const { id, type, state, since, severity, controller, actuator, sensor, message, remedy, by } = alarm;
+  const of = { controller, actuator, ...(sensor !== undefined && { sensor }) };
+  return { id, type, state, since, severity, ...of, message, remedy, by };
 }
 
 /** In one line, as many as fit on a phone. */

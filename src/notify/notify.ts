@@ -1,11 +1,13 @@
 import { type Clock, every, within } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { withoutSecrets } from "../runtime/redaction.js";
+import { type Happening, happenedMessage, type HappeningKind, isCollected } from "./happenings.js";
 import { type Message, messageOf, testMessage, type Wording } from "./message.js";
 import {
   afterNotice,
   afterSent,
   type Came,
+  isQuiet,
   isTryDue,
   meanwhile,
   type Notice,
@@ -64,6 +66,11 @@ interface Way {
   owed: readonly Owed[];
   /** A message of it is under way. */
   isBusy: boolean;
+  /** What it asks for beside alarms, as it happened. */
+  readonly asks: ReadonlySet<HappeningKind>;
+  happened: readonly Happening[];
+  /** Messages that are about no alarm, the oldest first. */
+  queue: readonly Message[];
   advice: string | null;
 }
 
@@ -74,6 +81,7 @@ interface Owed {
 
 /** More are not kept for who cannot be reached. */
 const mostOwed = 20;
+const mostHappened = 500;
 
 interface TestResult {
   readonly ok: boolean;
@@ -90,7 +98,7 @@ const testPauseMs = 10_000;
 /** Alarms are told also where the disk does not answer. */
 const longestReadMs = 5_000;
 
-const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
+export const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
 
 /** The minute of the day in a time zone. */
 export function minuteIn(timeZone: string, now: number): number {
@@ -200,7 +208,8 @@ export class Notifier {
       const way = settings.notify.ways[name];
       if (way === undefined) return [];
       const fresh = { told: new Map(), trouble: null, outage: null, owed: [], isBusy: false, advice: null };
-      return [{ name, rules: rulesOf(way), sender, ...fresh }];
+      const beside = { asks: new Set(way.events), happened: [], queue: [] };
+      return [{ name, rules: rulesOf(way), sender, ...fresh, ...beside }];
     });
   }
 
@@ -234,6 +243,27 @@ export class Notifier {
     return shownResults(sent, this.#senders);
   }
 
+  /** Whether any way asks for more than alarms. */
+  get asksForMore(): boolean {
+    return this.#ways.some(({ asks }) => asks.size > 0);
+  }
+
+  /** Something that ways may ask for; told once others had the time to come too. */
+  happened(one: Happening): void {
+    for (const way of this.#ways)
+      if (way.asks.has(one.of)) way.happened = [...way.happened, one].slice(-mostHappened);
+  }
+
+  /** Sends what is about no alarm, as soon as each way works. */
+  say(message: Message, ways: readonly string[] | undefined): void {
+    for (const way of this.#ways)
+      if (ways === undefined || ways.includes(way.name)) way.queue = [...way.queue, message].slice(-mostOwed);
+  }
+
+  get wording(): Wording {
+    return this.#wording;
+  }
+
   #restore(text: string | null): void {
     const kept: unknown = text === null ? {} : JSON.parse(text);
     for (const way of this.#ways) {
@@ -262,8 +292,18 @@ export class Notifier {
     way.told = remember(way.told, way.rules, shown, now);
     const notice = noticeDue(way.rules, way.told, shown, now, minute, way.outage);
     const [owed] = way.owed;
+    this.#collect(way, now, minute);
+    const [queued] = way.queue;
     if (notice !== null) this.#tell(way, notice, shown, signal);
     else if (owed !== undefined && isDue) void this.#send(way, owed, signal);
+    else if (queued !== undefined && isDue) void this.#send(way, { message: queued, isQueued: true }, signal);
+  }
+
+  /** Nobody is woken for what is done already. */
+  #collect(way: Way, now: number, minute: number): void {
+    if (!isCollected(way.happened, now) || isQuiet(way.rules, "info", minute)) return;
+    way.queue = [...way.queue, happenedMessage(way.happened, now, this.#wording)].slice(-mostOwed);
+    way.happened = [];
   }
 
   #tell(way: Way, notice: Notice, shown: readonly ShownAlarm[], signal: AbortSignal): void {
@@ -278,7 +318,10 @@ export class Notifier {
   /** A message about a notice, or one that some of the readers have already. Never rejects. */
   async #send(
     way: Way,
-    one: Owed | { readonly message: Message; readonly notice: Notice },
+    one:
+      | Owed
+      | { readonly message: Message; readonly notice: Notice }
+      | { readonly message: Message; readonly isQueued: true },
     signal: AbortSignal,
   ): Promise<void> {
     const { clock, log } = this.#ports;
@@ -291,6 +334,11 @@ export class Notifier {
       if (missing !== null) way.outage = null;
       if ("notice" in one && missing !== null) {
         way.told = afterNotice(way.told, one.notice, clock.now());
+        if (missing.length > 0)
+          way.owed = [...way.owed, { message: one.message, to: missing }].slice(-mostOwed);
+      }
+      if ("isQueued" in one && missing !== null) {
+        way.queue = way.queue.filter((message) => message !== one.message);
         if (missing.length > 0)
           way.owed = [...way.owed, { message: one.message, to: missing }].slice(-mostOwed);
       }

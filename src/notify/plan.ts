@@ -18,7 +18,7 @@ export interface WayRules {
 }
 
 /** What was told of an alarm last; the rest is for telling that it is over when it is not shown any more. */
-export interface Told extends Pick<Alarm, "type" | "severity" | "controller" | "actuator"> {
+export interface Told extends Pick<Alarm, "type" | "severity" | "controller" | "actuator" | "sensor"> {
   readonly isOn: boolean;
   readonly at: number;
 }
@@ -43,7 +43,7 @@ export interface Missed {
 }
 
 /** An alarm that came while nothing got out. */
-export interface Came extends Pick<Alarm, "type" | "severity" | "controller" | "actuator"> {
+export interface Came extends Pick<Alarm, "type" | "severity" | "controller" | "actuator" | "sensor"> {
   readonly from: number;
   /** When it was over last; null while it is on. */
   readonly until: number | null;
@@ -79,9 +79,9 @@ const mostCame = 200;
 export const outageSince = (since: number, notice: Notice | null): Outage => ({
   since,
   came: new Map(
-    notice?.raised.map(({ id, type, severity, controller, actuator, since: from }) => [
+    notice?.raised.map(({ id, type, severity, controller, actuator, sensor, since: from }) => [
       id,
-      { type, severity, controller, actuator, from: Date.parse(from), until: null },
+      { type, severity, controller, actuator, sensor, from: Date.parse(from), until: null },
     ]),
   ),
 });
@@ -108,13 +108,13 @@ export function meanwhile(
   }
   const isFlood = alarms.some(({ type, state }) => type === "flood" && state !== "cleared");
   for (const alarm of isOut ? alarms : []) {
-    const { id, type, severity, controller, actuator } = alarm;
+    const { id, type, severity, controller, actuator, sensor } = alarm;
     const known = came.get(id);
     const isSpared = ranks[severity] < ranks[rules.severity] || isQuiet(rules, severity, minute);
     if (isSpared || (isFlood && type !== "flood") || !isNews(alarm, told.get(id))) continue;
     if (known === undefined && came.size >= mostCame) continue;
     const from = known?.from ?? Date.parse(alarm.since);
-    came.set(id, { type, severity, controller, actuator, from, until: null });
+    came.set(id, { type, severity, controller, actuator, sensor, from, until: null });
   }
   return { since, came };
 }
@@ -143,7 +143,8 @@ export function noticeDue(
     const told = before.get(id);
     if (ranks[severity] < ranks[rules.severity] || isQuiet(rules, severity, minute)) return false;
     if (isFlood && type !== "flood") return false;
-    return told === undefined || !isYounger(told.at, pauseMs, now);
+    const isWorse = told !== undefined && told.isOn && ranks[severity] > ranks[told.severity];
+    return told === undefined || isWorse || !isYounger(told.at, pauseMs, now);
   };
   const news = alarms.filter((alarm) => isNews(alarm, before.get(alarm.id)) && mayTell(alarm.id, alarm));
   const raised = news.toSorted((one, other) => ranks[other.severity] - ranks[one.severity]);
@@ -159,9 +160,11 @@ export function noticeDue(
   return { raised, over, flood: raised.some(({ type }) => type === "flood") ? others.length : null, missed };
 }
 
-/** It is on, nobody has seen it, and this run has judged it. */
-const isNews = ({ state, facts }: ShownAlarm, told: Told | undefined): boolean =>
-  state === "active" && facts?.carried !== true && told?.isOn !== true;
+/** It is on, nobody has seen it, and this run has judged it; or it is worse than what was told. */
+const isNews = ({ state, facts, severity }: ShownAlarm, told: Told | undefined): boolean =>
+  state === "active" &&
+  facts?.carried !== true &&
+  (told?.isOn !== true || ranks[severity] > ranks[told.severity]);
 
 /** Forgotten an hour after it cleared, it is over too. */
 function isOver(id: string, alarms: readonly ShownAlarm[]): boolean {
@@ -172,8 +175,8 @@ function isOver(id: string, alarms: readonly ShownAlarm[]): boolean {
 /** What was told once this notice was. */
 export function afterNotice(before: ToldBefore, { raised, over }: Notice, now: number): ToldBefore {
   const told = new Map(before);
-  for (const { id, type, severity, controller, actuator } of raised)
-    told.set(id, { type, severity, controller, actuator, isOn: true, at: now });
+  for (const { id, type, severity, controller, actuator, sensor } of raised)
+    told.set(id, { type, severity, controller, actuator, sensor, isOn: true, at: now });
   for (const { id, ...was } of over) told.set(id, { ...was, isOn: false, at: now });
   return told;
 }

@@ -2,6 +2,7 @@ import {
   choice,
   flag,
   idKey,
+  list,
   map,
   optional,
   type Parsed,
@@ -31,6 +32,12 @@ const quietHours = () =>
 const way = section({
   severity: withDefault(severity(), "warning", "What is less severe is not said here."),
   cleared: withDefault(flag(), true, "Also say when it is over."),
+  events: withDefault(
+    list(choice(["guards", "commands", "people"])),
+    [],
+    "Also say what guards moved, what commands ended badly, and who locked or changed what; collected over 30 s.",
+    "[guards, commands, people]",
+  ),
   quiet_hours: optional(quietHours(), "When only what is severe is said.", { off: true }),
   ...serviceKeys,
 });
@@ -46,6 +53,12 @@ const proxy = () =>
     password: optional(writtenText(), "Its password.", { ...secretExample("proxy_password"), off: true }),
   });
 
+const daily = () =>
+  section({
+    at: required(timeOfDay(), "The time of day, where the greenhouse is.", '"07:00"'),
+    ways: optional(list(idKey()), "Through these; all where it is left out.", "[phone]"),
+  });
+
 export const notifySection = section({
   name: optional(
     text(),
@@ -59,6 +72,11 @@ export const notifySection = section({
     "# Asia/Shanghai",
   ),
   proxy: optional(proxy(), "Where messages only leave through a proxy.", { off: true }),
+  daily: optional(
+    daily(),
+    "A message every day: readings, water, what guards did, who moved what, what is wrong.",
+    { off: true },
+  ),
   ways: withDefault(map(idKey(), way), {}, "Each under a name of yours, with one of the services.", {
     entry: "phone",
     each: "<way>",

@@ -78,7 +78,15 @@ export const post = (url: string, body: object, headers: HttpRequest["headers"] 
   body: JSON.stringify(body),
 });
 
-const marks = { alarm: "⚠️", flood: "🚨", cleared: "✅", missed: "🕑", test: "🔔" } as const;
+const marks = {
+  alarm: "⚠️",
+  flood: "🚨",
+  cleared: "✅",
+  missed: "🕑",
+  test: "🔔",
+  happened: "ℹ️",
+  daily: "📋",
+} as const;
 export const plainText = (message: Message): string =>
   `${marks[message.kind]} ${message.title}\n${message.text}`;
 

@@ -8,7 +8,7 @@ import { actReason, Asking, Button, Field, type Lasting, LastingChoice, ownReaso
 import { Age, Badge, By, Code, Icon, isIcon, Quality, Says, Value } from "./parts.js";
 import type { ActuatorView, ControllerView, LimitsDocument, ParameterView } from "./protocol.js";
 import { errorSentence, limitReasons, phaseText, resultSentences, type Sentence } from "./sentences.js";
-import { clockText, commandText, language, t, codeText } from "./words.js";
+import { clockText, codeText, commandText, language, lengthText, t } from "./words.js";
 
 export type Command = string | number;
 /** Nothing limits a parameter. */
@@ -102,6 +102,7 @@ function Panel({ controller, id, of }: CardProps) {
       <p class="meta">
         <Quality of={of.quality} /> <Age at={of.read_at} />
         {of.lease ? <span>{leaseText(of.lease)}</span> : null}
+        {isActuator(of) && of.run_time ? <span>{runText(of.run_time)}</span> : null}
       </p>
       <Reasons id={why} of={[...reasons]} isLimit={standing === null} />
       {isActuator(of) || of.writable ? (
@@ -116,6 +117,14 @@ function Panel({ controller, id, of }: CardProps) {
     </>
   );
 }
+
+const runText = ({
+  today_on_s: seconds,
+  today_starts: count,
+}: NonNullable<ActuatorView["run_time"]>): string =>
+  seconds + count === 0
+    ? t("not_run_today")
+    : t("run_today", { time: lengthText(seconds - (seconds % 60) || seconds), count });
 
 const leaseText = ({ ends_with: word, until }: NonNullable<ActuatorView["lease"]>): string =>
   t("lease", { word: commandText(word), time: clockText(until, now.value) });

@@ -1,5 +1,6 @@
 import { signal, useSignal } from "@preact/signals";
 import { Card, type Commandable } from "./command.js";
+import { HouseLock } from "./house-lock.js";
 import { actuatorGroups, WeatherStrip } from "./glance.js";
 import { alarms, get, isOperator, link, missing, useAnswer, view } from "./live.js";
 import { actReason, Asking, Button } from "./inputs.js";
@@ -8,7 +9,7 @@ import type { Plot } from "./plot.js";
 import type { Alarm, ControllerView, Trends } from "./protocol.js";
 import { Readings, Statuses } from "./readings.js";
 import { limitReasons } from "./sentences.js";
-import { t, codeText } from "./words.js";
+import { codeText, language, t } from "./words.js";
 
 const plot = signal<typeof Plot | null>(null);
 
@@ -112,7 +113,7 @@ function Video({ id }: { readonly id: string }) {
 }
 
 const Title = ({
-  of: { id, name, code, station, availability, last_online_at: at, video, problem, sensors },
+  of: { id, name, code, station, availability, last_online_at: at, video, problem, sensors, actuators },
 }: {
   readonly of: ControllerView;
 }) => (
@@ -134,6 +135,7 @@ const Title = ({
         ) : null}
         <small class="quiet">{[code, station].filter(Boolean).join(" · ")}</small>
         {video && isOperator.value ? <Video id={id} /> : null}
+        <HouseLock id={id} actuators={actuators} />
         {problem ? <Badge kind="bad">{t("problem")}</Badge> : null}
         {problem ? <Asking label={t("acknowledge")} name="acknowledge" fields={{ controller: id }} /> : null}
       </span>
@@ -158,7 +160,7 @@ const Jumps = ({ to }: Readonly<{ to: readonly string[] }>) =>
   );
 
 /** Its own alarms, each kind once with what it is about; the ones that nobody has seen can be acknowledged. */
-function Wrong({ of: { id, actuators } }: { readonly of: ControllerView }) {
+function Wrong({ of: { id, actuators, sensors } }: { readonly of: ControllerView }) {
   const own = Object.values(alarms.value ?? {}).filter(
     ({ controller, state }) => controller === id && state !== "cleared",
   );
@@ -168,8 +170,12 @@ function Wrong({ of: { id, actuators } }: { readonly of: ControllerView }) {
     <ul class="wrong">
       {kinds.map((kind) => {
         const same = own.filter(({ type }) => type === kind);
-        const names = same.flatMap(({ actuator }) =>
-          actuator ? [actuators[actuator]?.name ?? actuator] : [],
+        const names = same.flatMap(({ actuator, sensor }) =>
+          actuator
+            ? [actuators[actuator]?.name ?? actuator]
+            : sensor
+              ? [sensors[sensor]?.label[language.value] ?? sensor]
+              : [],
         );
         const [oldest] = same.map(({ since }) => since).sort();
         return (

@@ -1,5 +1,5 @@
 import type { SensorKind } from "../greenhouse/sensors.js";
-import { Age, Badge, Icon, type IconName, Quality, Value } from "./parts.js";
+import { Age, Badge, Beyond, Icon, type IconName, Quality, Value } from "./parts.js";
 import type { ActuatorFamily } from "../greenhouse/actuator-kinds.js";
 import type { KeyReading, OverviewRow, Weather } from "./protocol.js";
 import { whoText } from "./sentences.js";
@@ -37,6 +37,7 @@ export const KeyValue = ({ kind, of }: Readonly<{ kind: SensorKind; of: KeyReadi
       <span class={of.quality === "good" ? "" : "old"}>
         <Value value={roundedText(of.value)} unit={of.unit} />
         {of.quality === "good" ? null : <Quality of={of.quality} />}
+        <Beyond of={of.beyond} />
       </span>
     )}
   </span>

@@ -74,14 +74,24 @@ export function Acting({ label, busyLabel = label, isOn, act }: ActingProps) {
   );
 }
 
-type AskingProps = Readonly<{ label: string; name: string; fields: object; isOn?: boolean }>;
+type AskingProps = Readonly<{
+  label: string;
+  name: string;
+  fields: object;
+  isOn?: boolean;
+  /** Several requests, each with fields of its own besides. */
+  each?: readonly object[] | undefined;
+}>;
 
 /** A button that makes a request, and says why that did not work. */
-export function Asking({ label, name, fields, isOn }: AskingProps) {
+export function Asking({ label, name, fields, isOn, each = [{}] }: AskingProps) {
   const said = useSignal<Sentence | null>(null);
   const ask = async () => {
-    const { status, body } = await post(`api/requests/${name}`, fields);
-    said.value = status === 200 ? null : errorSentence(body);
+    said.value = null;
+    for (const own of each) {
+      const { status, body } = await post(`api/requests/${name}`, { ...fields, ...own });
+      if (status !== 200) said.value = errorSentence(body);
+    }
   };
   return (
     <>

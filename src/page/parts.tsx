@@ -1,3 +1,4 @@
+import type { BandLimit } from "../greenhouse/bands.js";
 import { signal, type Signal, useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { isBad, isGood, outcomes } from "../greenhouse/command/outcomes.js";
@@ -79,6 +80,15 @@ type WithChildren = Readonly<{ children?: ComponentChildren }>;
 export const Badge = ({ kind, children }: Readonly<{ kind: string }> & WithChildren) => (
   <span class={`badge ${kind}`}>{children}</span>
 );
+
+/** That a reading is beyond a limit: in colour, with a picture and in a word. */
+export const Beyond = ({ of }: Readonly<{ of: BandLimit | null | undefined }>) =>
+  of ? (
+    <Badge kind={of === "low_low" || of === "high_high" ? "bad" : "warn"}>
+      <Icon name="bad" />
+      {t(`beyond_${of}`)}
+    </Badge>
+  ) : null;
 
 /** The head of a view: its name, and what can be chosen there. */
 export const Head = ({ name, children }: Readonly<{ name: ComponentChildren }> & WithChildren) => (

@@ -31,6 +31,8 @@ interface Mark {
 
 interface Drawing {
   readonly trends: Trends;
+  /** Limits of the first sensor; the outer ones are errors. */
+  readonly limits: readonly (readonly [limit: number, isOuter: boolean])[];
   readonly series: readonly Series[];
   readonly marks: readonly Mark[];
 }
@@ -84,7 +86,15 @@ async function load(
       points: answers[at]?.body?.sensors[sensor] ?? [],
     };
   });
-  return { trends, series, marks: marks.filter(({ at }) => at >= drawnAt(Date.parse(trends.since), trends)) };
+  const limits = Object.entries(controller.sensors[sensors[0] ?? ""]?.limits ?? {}).map(
+    ([name, limit]) => [limit, name.includes("_")] as const,
+  );
+  return {
+    trends,
+    limits,
+    series,
+    marks: marks.filter(({ at }) => at >= drawnAt(Date.parse(trends.since), trends)),
+  };
 }
 
 export function Plot({ controller, sensor, onClose }: PlotProps) {
@@ -185,7 +195,11 @@ function shownRange(times: readonly number[], series: readonly Series[]): [numbe
 }
 
 /** Behind the lines: the nights; on them: what was done. */
-function decorate(plot: uPlot, { trends, marks }: Drawing, colours: Readonly<Record<string, string>>): void {
+function decorate(
+  plot: uPlot,
+  { trends, limits, marks }: Drawing,
+  colours: Readonly<Record<string, string>>,
+): void {
   const { ctx, bbox } = plot;
   const x = (at: number) =>
     Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(at, "x", true)));
@@ -199,6 +213,16 @@ function decorate(plot: uPlot, { trends, marks }: Drawing, colours: Readonly<Rec
   }
   ctx.globalAlpha = 1;
   ctx.lineWidth = devicePixelRatio;
+  for (const [limit, isOuter] of limits) {
+    const top = plot.valToPos(limit, "y0", true);
+    if (top < bbox.top || top > bbox.top + bbox.height) continue;
+    ctx.strokeStyle = colours[isOuter ? "alarm" : "guard"] ?? "";
+    ctx.beginPath();
+    ctx.setLineDash([8 * devicePixelRatio, 4 * devicePixelRatio]);
+    ctx.moveTo(bbox.left, top);
+    ctx.lineTo(bbox.left + bbox.width, top);
+    ctx.stroke();
+  }
   for (const { at, kind } of marks) {
     const left = plot.valToPos(at, "x", true);
     if (left < bbox.left || left > bbox.left + bbox.width) continue;

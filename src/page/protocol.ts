@@ -9,7 +9,8 @@ import type {
   Restrictions,
   WeatherShown,
 } from "../greenhouse/limits.js";
-import type { Availability, PlatformState, Quality, TargetKind } from "../greenhouse/model.js";
+import type { BandLimit, Bands } from "../greenhouse/bands.js";
+import type { Availability, PlatformState, Quality, RunTime, TargetKind } from "../greenhouse/model.js";
 import type { SensorKind } from "../greenhouse/sensors.js";
 import type { AccountSummary } from "../greenhouse/summary.js";
 
@@ -92,6 +93,8 @@ export interface KeyReading {
   readonly value: number | string | null;
   readonly unit: string | null;
   readonly quality: Quality;
+  /** The limit that it is beyond. */
+  readonly beyond: BandLimit | null;
 }
 
 /** What keeps commands back at a controller, and what ends by itself. */
@@ -189,6 +192,8 @@ export interface ActuatorView
   readonly degrees: boolean;
   readonly stop: boolean;
   readonly read_only: boolean;
+  /** Null of what does not run, or was not read yet. */
+  readonly run_time: RunTime | null;
 }
 
 export interface ParameterView extends ReturnType<typeof documents.parameterDocument>, Commanded {
@@ -198,7 +203,12 @@ export interface ParameterView extends ReturnType<typeof documents.parameterDocu
 /** What people read for a name of the platform. */
 export type Label = Readonly<{ en: string; zh: string }>;
 
-type SensorView = ReturnType<typeof documents.sensorDocument> & { readonly label: Label };
+type SensorView = ReturnType<typeof documents.sensorDocument> & {
+  readonly label: Label;
+  /** The limit that it is beyond, and all that there are. */
+  readonly beyond: BandLimit | null;
+  readonly limits: Bands["limits"] | null;
+};
 type StatusView = ReturnType<typeof documents.statusDocument> & { readonly label: Label };
 
 export interface ControllerView {

@@ -1,6 +1,6 @@
 import { labelOf } from "./glance.js";
 import { Button } from "./inputs.js";
-import { Age, Badge, Quality, Value } from "./parts.js";
+import { Age, Badge, Beyond, Quality, Value } from "./parts.js";
 import type { ControllerView, Trends } from "./protocol.js";
 import { collator, language, t, codeText } from "./words.js";
 import { wordLabel } from "../greenhouse/labels.js";
@@ -39,19 +39,22 @@ function Spark({ points: all }: { readonly points: readonly (number | null)[] })
   );
 }
 
+const beyondClass = (limit: string | null | undefined): string =>
+  limit ? `beyond ${limit.includes("_") ? "bad" : "warn"}` : "";
+
 type ReadingsProps = Pick<ControllerView, "sensors"> &
   Readonly<{ trends: Trends | null; onPlot: (sensor: string) => unknown }>;
 
 export const Readings = ({ sensors, trends, onPlot }: ReadingsProps) => (
   <ul class="readings">
     {Object.entries(sensors).map(([id, sensor]) => (
-      <li key={id}>
+      <li key={id} class={beyondClass(sensor.beyond)}>
         <span class="label">{labelOf(sensor)}</span>
         <span class={sensor.quality === "good" ? "reading" : "reading old"}>
           <Value value={sensor.value} unit={sensor.unit} />
         </span>
         <span class="meta">
-          {sensor.quality === "good" ? null : <Quality of={sensor.quality} />}{" "}
+          {sensor.quality === "good" ? null : <Quality of={sensor.quality} />} <Beyond of={sensor.beyond} />{" "}
           <Age at={sensor.measured_at ?? sensor.received_at} />
         </span>
         {typeof sensor.value === "number" ? (

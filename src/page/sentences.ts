@@ -1,6 +1,7 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import { readingSentence } from "../greenhouse/alarms.js";
 import { wordLabel } from "../greenhouse/labels.js";
-import type { AlarmFacts, Interlock } from "../greenhouse/limits.js";
+import type { Interlock } from "../greenhouse/limits.js";
 import { checkTexts, chinese, isDetailed, isWhole } from "./codes.js";
 import { now } from "./live.js";
 import type {
@@ -168,7 +169,8 @@ type Told = Readonly<{ title: string; sentences: readonly Sentence[] }>;
 export const topicText = (topic: string): string => topic.split("/").map(codeText).join(" / ");
 
 /** What an alarm's facts name, in Chinese. */
-function factSentences({ guards = [], command, outcome, ends_with: end, late = [] }: AlarmFacts): string[] {
+function factSentences({ type, facts }: Pick<Alarm, "type" | "facts">): string[] {
+  const { guards = [], command, outcome, ends_with: end, late = [], reading } = facts ?? {};
   const values = { command: commandText(command ?? null), end: commandText(end ?? null) };
   return [
     ...guards.map(({ sends, ...guard }) =>
@@ -176,6 +178,9 @@ function factSentences({ guards = [], command, outcome, ends_with: end, late = [
     ),
     ...(end ? [fill(chinese.lease_ends, values)] : []),
     ...(outcome ? [fill(chinese.command_ended, { ...values, outcome: codeText(outcome) })] : []),
+    ...(reading && (type === "reading_low" || type === "reading_high")
+      ? [readingSentence(type, reading, "zh")]
+      : []),
     ...(late.length > 0 ? [fill(chinese.late, { late: late.map(topicText).join("、") })] : []),
   ];
 }
@@ -184,7 +189,7 @@ function factSentences({ guards = [], command, outcome, ends_with: end, late = [
 export function alarmText({ type, message, remedy, facts }: Alarm): Told {
   const title = codeText(type);
   if (isEnglish()) return { title, sentences: [ofBridge(message), ofBridge(remedy)] };
-  const named = factSentences(facts ?? {});
+  const named = factSentences({ type, facts });
   if (facts?.carried === true)
     return { title, sentences: [...named, chinese.carried].map((text) => ({ text })) };
   const isMore =

@@ -52,6 +52,8 @@ interface RequestPorts extends LimitRequestPorts {
   readonly live: Pick<LiveSettings, "chooseReadOnly" | "forcedBecause">;
   /** One message through each way of `notify`; null where there is none. */
   readonly testNotify: ((signal: AbortSignal) => Promise<unknown>) | null;
+  /** The daily message as it is by now, and sent where that is asked; null where there is no way. */
+  readonly dailyMessage?: ((isSent: boolean) => unknown) | null;
 }
 
 /** What `bridge/request/<name>` can ask for. */
@@ -88,6 +90,7 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
     ["log_level", "level", (fields) => logLevel(ports, textField(fields, "level"))],
     ["read_only", "read_only by", (fields, _, via) => readOnly(ports, fields, via)],
     ["notify_test", "", (_, signal) => notifyTest(ports, signal)],
+    ["notify_daily", "print", (fields) => notifyDaily(ports, flagField(fields, "print", false))],
   ];
   return new Map(rows.map(([name, known, handler]) => [name, onlyKnown(known.split(" "), handler)]));
 }
@@ -176,6 +179,14 @@ function notifyTest({ testNotify }: RequestPorts, signal: AbortSignal): Promise<
       "No way is configured under notify.ways, so there is nobody to send a message to.",
     );
   return testNotify(signal);
+}
+
+function notifyDaily({ dailyMessage = null }: RequestPorts, isPrinted: boolean): unknown {
+  if (dailyMessage === null)
+    throw new RequestError(
+      "No way is configured under notify.ways, so there is nobody to send a message to.",
+    );
+  return dailyMessage(!isPrinted);
 }
 
 function controllerOf(mirror: AcknowledgePorts["mirror"], idOrCode: string): Controller {

@@ -43,7 +43,15 @@ interface TextFile {
 interface MirrorParts {
   readonly configuration: Pick<
     Configuration,
-    "mirror" | "controllers" | "polling" | "commands" | "platform" | "kinds" | "running_status"
+    | "mirror"
+    | "controllers"
+    | "polling"
+    | "commands"
+    | "platform"
+    | "kinds"
+    | "running_status"
+    | "alarms"
+    | "alarms"
   >;
   /** What polling reads through. */
   readonly platform: PlatformReader & { readonly budget: RequestBudget };

@@ -16,7 +16,7 @@ const dayMs = 86_400_000;
 export function mirrorSettings(
   configuration: Pick<
     Configuration,
-    "mirror" | "controllers" | "polling" | "commands" | "kinds" | "running_status"
+    "mirror" | "controllers" | "polling" | "commands" | "kinds" | "running_status" | "alarms"
   >,
 ): MirrorSettings {
   const { mirror, controllers, polling, commands, kinds } = configuration;
@@ -29,6 +29,7 @@ export function mirrorSettings(
       ),
     ),
     statusReads: configuration.running_status.reads,
+    bands: configuration.alarms,
     staleAfterMs: polling.stale_after,
     removeAfterMs: dayMs,
   };

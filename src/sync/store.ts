@@ -101,13 +101,14 @@ export class GreenhouseStore {
   dispatch(code: string, event: ControllerEvent): void {
     const before = this.#controllers.get(code);
     if (!before) return;
-    const { statusReads } = this.#settings;
+    const { statusReads, bands } = this.#settings;
     const after = reduce(before, event, {
       now: this.#clock.now(),
       freshness: this.#freshness,
       transliterate: this.#transliterate,
       firstLayouts: this.#firstLayouts,
       statusReads,
+      bands,
     });
     if (after !== before) this.#replace(code, before, after);
   }

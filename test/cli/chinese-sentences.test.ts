@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { inChinese } from "../../src/cli/chinese/chinese.js";
+import { alarmSentences } from "../../src/config/rules/alarms.js";
 import { groupSentences } from "../../src/config/rules/groups.js";
 import { limitSentences } from "../../src/config/rules/limit-rules.js";
 import type { Configuration } from "../../src/config/schema.js";
@@ -81,6 +82,30 @@ describe("a sentence that is put together of the configuration is Chinese to its
       }),
       { numRuns: 400 },
     ));
+
+  it("of limits of readings, in every form", () => {
+    const settings = fc.record(
+      {
+        low_low: fc.constant(2),
+        low: fc.constant(5),
+        high: fc.constant(35),
+        high_high: fc.constant(40),
+        delay: duration,
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(settings, fc.constantFrom(undefined, "°C"), (alarm, unit) => {
+        const sensors = { rain: { alarm, unit, from: "b", ignore: false } };
+        const configuration = {
+          controllers: { "GH-0001": { sensors, ignore: false } },
+          alarms: { wind: false },
+        };
+        const all = alarmSentences(configuration as unknown as Configuration, inChinese);
+        expect(all.flatMap((one) => english(one.replace(/alarms?\b|sensors/g, "")))).toEqual([]);
+      }),
+    );
+  });
 
   it("of groups, scenes, curtains and Sparkplug", async () => {
     const { configuration } = await loaded(`platform:

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { alarmSentences } from "../../src/config/rules/alarms.js";
 import { limitSentences } from "../../src/config/rules/limit-rules.js";
 import { sparkplugSentences } from "../../src/config/warnings.js";
 import { hashPassword } from "../../src/runtime/passwords.js";
@@ -330,3 +331,44 @@ describe("check says what the section sparkplug means", () =>
     const { configuration } = await loaded(`${platform}${section}\n`);
     expect(sparkplugSentences(configuration)).toEqual(sentences);
   }));
+
+describe("limits of readings are in order, those of a sensor with what its kind says", () =>
+  itFinds(String.raw`
+    alarms: { temperature: { low_low: 2, low: 5, high: 35, high_high: 40, deadband: 1, delay: 10m } }
+    alarms: { temperature: { low: ‸5, low_low: 5 } } → alarms.temperature.low: expected a number above low_low (5)
+    alarms: { temperature: { high: ‸5, low: 6 } } → expected a number above low (6)
+    alarms: { temperature: { low: 5, high: 9, deadband: ‸5 } } → expected at most 4, what lies between low and high
+    alarms: { temperature: { low: ‸cold, deadband: ‸-1, delay: ‸5 } } → expected a number, or false for none · expected a number, 0 or more · expected a duration
+    alarms: { ‸temprature: { low: 1 } } → did you mean "temperature"?
+    alarms: { temperature: { ‸lo: 1 } } → unknown key
+    alarms: { temperature: false, humidity: { high: false, low: 20 } }
+    alarms: { temperature: { low: 5 } }⏎controllers: { G: { sensors: { a: { from: 空气温度, alarm: { high: ‸4 } } } } } → expected a number above low (5)
+    alarms: { temperature: { low: 5 } }⏎controllers: { G: { sensors: { a: { from: b, kind: humidity, alarm: { high: 4 } } } } }
+    alarms: { temperature: { low: 5 } }⏎controllers: { G: { sensors: { a: { from: 空气温度, alarm: { low: false, high: 4 } } } } }
+    alarms: { temperature: { low: 5 } }⏎controllers: { G: { sensors: { a: { from: 空气温度, alarm: false } } } }
+  `));
+
+describe("a value that a guard or an alarm judges has a unit of its kind", () =>
+  itFinds(String.raw`
+    controllers: { G: { sensors: { a: { from: b, kind: temperature, unit: ‸Cel, alarm: { low: 5 } } } } } → no unit of temperature; expected one of °C, °F, K
+    alarms: { wind_speed: { high: 12 } }⏎controllers: { G: { sensors: { a: { from: b, kind: wind_speed, unit: ‸k/h } } } } → did you mean "km/h"?
+    alarms: { wind_speed: { high: 12 } }⏎controllers: { G: { sensors: { a: { from: b, kind: wind_speed, unit: k/h, alarm: false } } } }
+    weather: { wind: { topic: w, unit: ‸°C } }⏎controllers: { G: { actuators: { a: { kind: light, address: 1, limits: { guards: { g: { sensor: weather/wind, above: 12, allow: [off] } } } } } } } → no unit of wind_speed
+    weather: { wind: { topic: w, unit: °C } }⏎controllers: { G: { actuators: { a: { kind: light, address: 1, limits: { guards: { g: { sensor: weather/wind, is: storm, allow: [off] } } } } } } }
+  `));
+
+it("check says what limits of readings mean", async () => {
+  const { configuration } = await loaded(`${platform}alarms:
+  temperature: { low_low: 2, low: 5, high: 35, deadband: 1, delay: 10m }
+controllers:
+  G:
+    sensors:
+      a: { from: 空气温度, unit: °C, alarm: { low: 8, low_low: false } }
+      b: { from: t7, alarm: false }
+`);
+  expect(alarmSentences(configuration)).toEqual([
+    "alarms.temperature: below 5 a warning, below 2 an error, above 35 a warning, after 10m, over 1 inside of the limit.",
+    "controllers.G.sensors.a.alarm: below 8 °C a warning, above 35 °C a warning, after 10m, over 1 °C inside of the limit.",
+    "controllers.G.sensors.b.alarm: no alarm.",
+  ]);
+});

@@ -181,7 +181,7 @@ describe("a sensor that showed numbers and shows words", () => {
 });
 
 const layout = (items: readonly SensorItem[], sensors: readonly SensorSettings[] = []) =>
-  layoutFor(items, { layout: [], settings: controllerSettings({ sensors }) }, anyAscii);
+  layoutFor(items, { layout: [], settings: controllerSettings({ sensors }) }, { transliterate: anyAscii });
 const idsOf = (items: readonly SensorItem[], sensors: readonly SensorSettings[] = []) =>
   layout(items, sensors).map(({ definition }) => definition?.id ?? null);
 const own = (from: string, over: Partial<SensorSettings> = {}) =>
@@ -223,7 +223,7 @@ describe("`from` names a sensor", () => {
 
 describe("first answers of one account", () => {
   const first = (items: readonly SensorItem[], layouts: FirstLayouts) =>
-    layoutFor(items, { layout: [], settings: null }, anyAscii, layouts);
+    layoutFor(items, { layout: [], settings: null }, { transliterate: anyAscii, firstLayouts: layouts });
   const unit = fc.constantFrom(null, "℃", "%", "°");
   const value = fc.constantFrom<SensorItem["value"]>(null, 1, 2, "on", "东北");
   const name = fc.constantFrom("空气温度", "风向", "神秘", "");
@@ -257,7 +257,7 @@ const ids = (items: readonly SensorItem[][]) => {
 describe("sensors from answer to answer", () => {
   const humidity = item({ name: "湿度", unit: "%" });
   const next = (items: readonly SensorItem[], held: ReturnType<typeof layout>) =>
-    layoutFor(items, { layout: held, settings: null }, anyAscii);
+    layoutFor(items, { layout: held, settings: null }, { transliterate: anyAscii });
 
   it("an answer that fits the last layout keeps it, with its definitions, by reference", () => {
     const first = layout([item(), humidity]);

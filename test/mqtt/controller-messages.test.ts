@@ -240,7 +240,7 @@ describe("whatever happened to a controller", () => {
     const cleared = controllerMessages(topics, controller(settings), undefined);
     const things = cleared.map(({ topic }) => topic).filter((topic) => topic.split("/").length > 3);
     const root = "greenhouse/gh-0001";
-    const leaves = ["state", "position", "value", "json", "allowed", "lock", "lease", "command"];
+    const leaves = ["state", "position", "value", "json", "allowed", "lock", "lease", "run_time", "command"];
     expect(things).toEqual([
       ...["roof", "side"].flatMap((id) => leaves.map((leaf) => `${root}/actuator/${id}/${leaf}`)),
       ...["", "/json", "/command"].map((leaf) => `${root}/parameter/ec${leaf}`),

@@ -323,3 +323,32 @@ it.each([
 ])("the minute of the day in %s at %s is %i", (zone, at, minute) =>
   expect(minuteIn(zone, Date.parse(at))).toBe(minute),
 );
+
+it("a way is told what it asks for beside alarms, together, after half a minute, and again where that failed", async () => {
+  const [asks, asksNot] = [await service([500, ""]), await service()];
+  const { clock, start, until } = await notifier(
+    `phone: { events: [guards], ntfy: { url: ${asks.url}, topic: a } }, boss: { ntfy: { url: ${asksNot.url}, topic: a } }`,
+  );
+  const { part } = start();
+  const about = { at: clock.now(), controller: "east", actuator: "roof", kind: "skylight" as const };
+  part.happened({ ...about, of: "guards", rule: "wind", command: "close", measure: "wind 14 m/s" });
+  part.happened({
+    ...about,
+    actuator: "side",
+    of: "guards",
+    rule: "wind",
+    command: "close",
+    measure: "wind 14 m/s",
+  });
+  part.happened({ ...about, of: "people", what: "locked", by: "anna", reason: null });
+  await clock.advance(25_000);
+  expect(asks.got).toEqual([]);
+  await until(asks.got, 1);
+  asks.answer = [200, { id: "x" }];
+  await until(asks.got, 2);
+  expect(asks.got[1]?.body).toMatchObject({
+    title: "Wind 14 m/s: House east: 2 windows closed",
+    priority: 2,
+  });
+  expect(asksNot.got).toEqual([]);
+});

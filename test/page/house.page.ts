@@ -320,3 +320,54 @@ describe("what is kept", () => {
     expect(complaints).toEqual([]);
   });
 });
+
+const limited = `
+  GH-0001:
+    name: East house
+    sensors:
+      airtemp: { from: airtemp, alarm: { high: -60, high_high: -50, delay: 0s } }
+    actuators:
+      left: { kind: skylight, address: "101", name: Left skylight, travel_time: 2s, settle: 0s }
+      valve: { kind: irrigation, address: "210", name: Bed 1, settle: 0s, confirm_within: 3s }
+`;
+
+it("a reading beyond its limit is seen in colour and in words, on the overview, the controller and in the plot", async () => {
+  const { url } = await scene({ controllers: limited });
+  const { page, complaints } = await visit(url);
+  await logIn(page);
+  const east = page.locator(row("East house"));
+  await east.locator(".key .badge.bad", { hasText: "far too high" }).waitFor(seconds(20));
+  await east.getByText("1 alarm").waitFor(seconds(20));
+  await page.getByText("1 alarm", { exact: true }).first().waitFor();
+  await east.click();
+  const reading = page.locator(".readings li.beyond.bad");
+  await reading.getByText("far too high").waitFor(seconds(10));
+  await page.locator(".wrong", { hasText: "Too high" }).waitFor(seconds(10));
+  await page.locator(".wrong", { hasText: "Air temperature" }).waitFor();
+  await axe(page);
+  await reading.locator("button.spark").click();
+  await page.locator("dialog.plot canvas").waitFor(seconds(10));
+  expect(complaints).toEqual([]);
+});
+
+it("a house is locked and unlocked with one finger, and the time that its machines ran stands with them", async () => {
+  const { url } = await scene({ controllers: limited });
+  const { page, complaints } = await visit(url, "#/controller/gh-0001", {
+    viewport: { width: 360, height: 780 },
+  });
+  await logIn(page);
+  await page.getByText("Lock this house").first().click(seconds(20));
+  await page.getByRole("button", { name: "Lock this house" }).click();
+  await page.getByRole("button", { name: "Unlock all of mine" }).waitFor(seconds(10));
+  await page
+    .locator(".wrong", { hasText: "Left skylight" })
+    .filter({ hasText: "Bed 1" })
+    .waitFor(seconds(10));
+  await page.getByRole("button", { name: "Unlock all of mine" }).click();
+  await page.getByText("Lock this house").first().waitFor(seconds(10));
+  await page.locator(".wrong", { hasText: "Left skylight" }).waitFor({ state: "detached", ...seconds(10) });
+  await page.getByRole("button", { name: /^Bed 1/ }).click();
+  await page.getByText("not on today").waitFor(seconds(20));
+  await axe(page);
+  expect(complaints).toEqual([]);
+});

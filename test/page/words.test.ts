@@ -173,6 +173,10 @@ describe("what the bridge says in codes", () => {
 
   describe("of an alarm", () => {
     const guard = { rule: "wind", input: "weather/wind", quality: "stale", sends: null } as const;
+    const reading = {
+      ...{ name: { en: "Air temperature", zh: "空气温度" }, value: 2.1, limit: 5, unit: "°C" },
+      quality: "good",
+    } as const;
     /** What each type names, the Chinese for it, and whether the bridge's own sentence says more. */
     const rows: Readonly<Record<AlarmType, readonly [facts: AlarmFacts, names: string, isMore: boolean]>> = {
       guard_blind: [{ guards: [guard] }, "风速没有可靠数值（过期），限制一直有效。", false],
@@ -180,6 +184,12 @@ describe("what the bridge says in codes", () => {
       lease_overrun: [{ command: "on", ends_with: "off" }, "“开启”应以“关闭”结束。", true],
       command_problem: [{ command: "45", outcome: "unconfirmed" }, "“45 %”：未确认。", false],
       not_running: [{}, "", true],
+      reading_low: [{ reading }, "空气温度 2.1 °C，低于 5 °C。", false],
+      reading_high: [
+        { reading: { ...reading, quality: "stale" } },
+        "空气温度 2.1 °C，高于 5 °C。最新读数已过期，目前是否仍然如此无法判断。",
+        false,
+      ],
       readings_overdue: [{ late: ["sensors", "actuator/roof"] }, "迟到：读数、执行机构 / roof。", false],
       controller_offline: [{}, "", false],
       platform_unreachable: [{}, "", false],

@@ -157,7 +157,10 @@ export const commandPairs: readonly Pair[] = [
   ["active", "报警中"],
   ["info", "信息"],
   ["error", "错误"],
-  ["say --test: one message through each way of notify", "请加 --test：通过 notify 的每种方式发一条消息"],
+  [
+    "say --test: one message through each way of notify; or --daily: the daily message",
+    "请加 --test：通过 notify 的每种方式发一条消息；或 --daily：每日报告",
+  ],
   [
     "no way is configured under notify.ways; docs/notify.md shows each",
     "notify.ways 中没有设置任何方式；docs/notify.md 有各种方式的写法",

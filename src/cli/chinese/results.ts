@@ -617,4 +617,12 @@ export const resultPairs: readonly Pair[] = [
     "The platform's answer about the controller could not be read, so nothing was sent. `greenhouse2mqtt doctor` says what to set.",
     "平台关于控制器的回答无法读取，所以没有发送。`greenhouse2mqtt doctor` 会说明怎样设置。",
   ],
+  [
+    "Go and look: whether heating, water and what else should act does, what stands open, and whether the sensor is right.",
+    "请查看现场：加热、灌溉等是否正常，什么开着，以及传感器是否准确。",
+  ],
+  [
+    "Go and look: whether vents, shade and fans are as they should be, and whether the sensor is right.",
+    "请查看现场：天窗、遮阳、风机是否正常，以及传感器是否准确。",
+  ],
 ];

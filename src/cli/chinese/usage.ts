@@ -289,4 +289,9 @@ export const usagePairs: readonly Pair[] = [
     "the folder that this was started in has gone, or another disk is mounted over it; change into one that is there (cd) and try again",
     "启动本程序的文件夹已不存在，或其上挂载了另一个磁盘；请进入（cd）一个存在的文件夹后重试",
   ],
+  [
+    "the daily message as it is now, through the ways of `notify.daily`",
+    "此刻的每日报告，经 `notify.daily` 的方式发送",
+  ],
+  ["with --daily: print it and send nothing", "与 --daily 合用：只显示，不发送"],
 ];

@@ -199,8 +199,18 @@ function inputOf(guard: Draft, key: string, code: string, root: Draft) {
   const [first = "", second] = (textOf(guard, key) ?? "").split("/");
   const [controller, id] = second === undefined ? [code, first] : [first, second];
   const { byCode, byId } = controllersIn(root);
-  return { controller, id, section: (byCode.get(controller) ?? byId.get(controller))?.section };
+  const { code: found, section } = byCode.get(controller) ?? byId.get(controller) ?? {};
+  return { controller, id, code: found, section };
 }
+
+/** Guards that compare a number of a sensor, and which one: `weather/<name>`, or `<code>/<id>`. */
+export const judgedNumbers = (root: Draft) =>
+  sectionsAt(root, "controllers.*.actuators.*.limits.guards.*").flatMap(({ path, section }) => {
+    const isNumber = isGiven(section, "above") || isGiven(section, "below");
+    if (!isNumber || textOf(section, "sensor") === null) return [];
+    const { controller, code, id } = inputOf(section, "sensor", String(path[1]), root);
+    return [{ guard: section, path, input: `${code ?? controller}/${id}` }];
+  });
 
 /** The section of the actuator that the guard looks at; null where it looks at none, or there is none. */
 function inputActuator(guard: Draft, { code }: Limited, root: Draft): Draft | null {
@@ -361,7 +371,7 @@ export const limitSentences = (
 type Tell = (text: string) => string;
 
 /** A mark between clauses, with the blank that it needs behind it where it is not a wide one. */
-const joint = (mark: string, tell: Tell): string => (tell(mark) === mark ? `${mark} ` : tell(mark));
+export const joint = (mark: string, tell: Tell): string => (tell(mark) === mark ? `${mark} ` : tell(mark));
 
 const limitedIn = new WeakMap<Configuration["controllers"], ReturnType<typeof searchLimited>>();
 

@@ -18,8 +18,10 @@ import {
   sendableLimits,
 } from "./controllers.js";
 import { soundGroups } from "./groups.js";
+import { orderedBands } from "./alarms.js";
 import { foreignWeather, soundLimits } from "./limit-rules.js";
 import { distinctMeanings, distinctStatusReads } from "./meanings.js";
+import { judgedUnits } from "./units.js";
 import {
   asDraft,
   type Draft,
@@ -247,6 +249,8 @@ const rules: readonly ((root: Draft) => Finding[])[] = [
   distinctStatusReads,
   orderedLimits,
   sendableLimits,
+  orderedBands,
+  judgedUnits,
   soundLimits,
   foreignWeather,
   notifyErrors,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type ActuatorKind, actuatorKinds, kindRows, takesDegrees } from "../../greenhouse/actuator-kinds.js";
 import { sensorKinds } from "../../greenhouse/sensors.js";
+import { sensorAlarm } from "./alarms.js";
 import { limitsSection } from "./limits-section.js";
 import { readingKeys, readTable, wordKey } from "./readings.js";
 import {
@@ -214,6 +215,11 @@ const sensor = section({
   max: optional(decimal(), "Above this a value is bad; default: by kind.", "80"),
   stale_after: optional(duration(1000), "Default: polling.stale_after.", "# 15m"),
   ignore: withDefault(flag(), false, "Do not mirror it."),
+  alarm: optional(
+    sensorAlarm(),
+    "Alarms on it, each key before that of `alarms` for its kind; false: none.",
+    { off: true },
+  ),
 });
 
 const actuatorExamples = `right_skylight: { kind: skylight, address: 105 }

@@ -7,12 +7,33 @@ import type { Alarm, AlarmFacts, AlarmType } from "../../greenhouse/limits.js";
  */
 
 /** What an alarm is about; both null for the bridge itself. Topic ids. */
-interface Subject {
+export interface Subject {
   readonly controller: string | null;
   readonly actuator: string | null;
+  /** Of an alarm on a reading. */
+  readonly sensor?: string;
+}
+
+/** An alarm as it should be from now on. */
+export interface AlarmChange {
+  readonly type: AlarmType;
+  readonly about: Subject;
+  /** Null clears it. */
+  readonly message: string | null;
+  readonly facts?: AlarmFacts | undefined;
+  /** Absent where the type says it. */
+  readonly severity?: Alarm["severity"] | undefined;
 }
 
 const remedies: Readonly<Record<AlarmType, readonly [severity: Alarm["severity"], remedy: string]>> = {
+  reading_low: [
+    "warning",
+    "Go and look: whether heating, water and what else should act does, what stands open, and whether the sensor is right.",
+  ],
+  reading_high: [
+    "warning",
+    "Go and look: whether vents, shade and fans are as they should be, and whether the sensor is right.",
+  ],
   guard_blind: [
     "warning",
     "Check the sensor, its cable and whether its value still arrives; until it does the guard holds.",
@@ -89,11 +110,14 @@ export interface AlarmNews {
 
 const noNews = (state: AlarmState): AlarmNews => ({ state, changed: new Map(), events: [] });
 
-export const alarmId = (type: AlarmType, { controller, actuator }: Subject): string =>
-  [type, controller, actuator].filter((part) => part !== null).join(".");
+export const alarmId = (type: AlarmType, { controller, actuator, sensor }: Subject): string =>
+  [type, controller, actuator, sensor].filter((part) => typeof part === "string").join(".");
 
 const floodWindowMs = 600_000;
 const mostRaised = 10;
+/** More than make a flood, and fewer than are worth counting. */
+const mostCounted = 100;
+const ranks: Readonly<Record<Alarm["severity"], number>> = { error: 2, warning: 1, info: 0 };
 const shownAfterMs = 3_600_000;
 
 /** What an alarm of these says stays true over a restart: it tells of something that has happened. */
@@ -112,42 +136,96 @@ const isOn = (alarm: Alarm | undefined): boolean => alarm !== undefined && alarm
 /** A time ahead of now is of a clock that was set back since. */
 const isRecent = (now: number) => (at: number) => at <= now && now - at < floodWindowMs;
 
+/** Alarms that change together, one after the other: thousands of readings can cross their limits at once. */
+export function change(state: AlarmState, changes: Iterable<AlarmChange>, now: number): AlarmNews {
+  const draft: Draft = { alarms: null, raised: state.raised, changed: new Map(), events: [], now };
+  for (const one of changes)
+    if (one.message === null) takeBack(state, draft, alarmId(one.type, one.about));
+    else raiseIn(state, draft, { ...one, message: one.message });
+  const alarms = draft.alarms ?? state.alarms;
+  const isSame = alarms === state.alarms && draft.raised === state.raised;
+  return {
+    state: isSame ? state : { alarms, raised: draft.raised },
+    changed: draft.changed,
+    events: draft.events,
+  };
+}
+
 /** Raises an alarm, or changes what it says. */
-export function raise(
+export const raise = (
   state: AlarmState,
   type: AlarmType,
-  subject: Subject,
+  about: Subject,
   message: string,
   now: number,
-  facts?: AlarmFacts,
-): AlarmNews {
-  const id = alarmId(type, subject);
-  const before = state.alarms.get(id);
+): AlarmNews => change(state, [{ type, about, message }], now);
+
+/** What changes of a state; the alarms are copied with the first. */
+interface Draft {
+  alarms: Map<string, Alarm> | null;
+  raised: readonly number[];
+  readonly changed: Map<string, Alarm | null>;
+  readonly events: BridgeEvent[];
+  readonly now: number;
+}
+
+const heldIn = (state: AlarmState, draft: Draft, id: string): Alarm | undefined =>
+  (draft.alarms ?? state.alarms).get(id);
+
+function putIn(state: AlarmState, draft: Draft, alarm: Alarm): void {
+  draft.alarms ??= new Map(state.alarms);
+  draft.alarms.set(alarm.id, alarm);
+  draft.changed.set(alarm.id, alarm);
+}
+
+function raiseIn(
+  state: AlarmState,
+  draft: Draft,
+  { type, about, message, facts, severity }: AlarmChange & { readonly message: string },
+): void {
+  const { now } = draft;
+  const before = heldIn(state, draft, alarmId(type, about));
   if (before !== undefined && isOn(before)) {
-    if (before.message === message && !isCarried(before)) return noNews(state);
-    return put(state, { ...before, message, facts }, []);
+    if (before.message === message && !isCarried(before)) return;
+    putIn(state, draft, changedInPlace(before, message, severity ?? before.severity, facts));
+    return;
   }
-  const raised = [...state.raised.filter(isRecent(now)), now];
-  const isFlood = raised.length > mostRaised;
-  const alarm = { ...newAlarm(type, subject, message, now), facts };
-  const news = put({ ...state, raised }, alarm, isFlood ? [] : [alarmEvent("alarm", alarm, now)]);
-  if (!isFlood || isOn(news.state.alarms.get("flood"))) return news;
+  const made = { ...newAlarm(type, about, message, now), facts };
+  const alarm = severity === undefined ? made : { ...made, severity };
+  draft.raised = [...draft.raised.filter(isRecent(now)), now].slice(-mostCounted);
+  const isFlood = draft.raised.length > mostRaised;
+  putIn(state, draft, alarm);
+  if (!isFlood) draft.events.push(alarmEvent("alarm", alarm, now));
+  if (!isFlood || isOn(heldIn(state, draft, "flood"))) return;
   const text = `More than ${mostRaised} alarms came within 10 minutes; further ones are not told one by one.`;
   const flood = newAlarm("flood", { controller: null, actuator: null }, text, now);
-  const both = put(news.state, flood, [alarmEvent("flood", flood, now)]);
-  return { ...both, changed: new Map([...news.changed, ...both.changed]) };
+  putIn(state, draft, flood);
+  draft.events.push(alarmEvent("flood", flood, now));
+}
+
+/** What became worse was seen by nobody yet. */
+function changedInPlace(
+  before: Alarm,
+  message: string,
+  severity: Alarm["severity"],
+  facts: AlarmFacts | undefined,
+): Alarm {
+  const isWorse = ranks[severity] > ranks[before.severity];
+  return { ...before, message, severity, facts, ...(isWorse && { state: "active" as const, by: null }) };
 }
 
 function newAlarm(type: AlarmType, subject: Subject, message: string, now: number): Alarm {
   const [severity, remedy] = remedies[type];
+  const { controller, actuator, sensor } = subject;
   return {
     id: alarmId(type, subject),
     type,
     state: "active",
     since: new Date(now).toISOString(),
     severity,
-    controller: subject.controller,
-    actuator: subject.actuator,
+    controller,
+    actuator,
+    ...(sensor !== undefined && { sensor }),
     message,
     remedy,
     by: null,
@@ -155,13 +233,21 @@ function newAlarm(type: AlarmType, subject: Subject, message: string, now: numbe
   };
 }
 
+function takeBack(state: AlarmState, draft: Draft, id: string): void {
+  const before = heldIn(state, draft, id);
+  if (before === undefined || !isOn(before)) return;
+  const isFlood = isOn(heldIn(state, draft, "flood")) && id !== "flood";
+  const alarm: Alarm = { ...before, state: "cleared", clearedAt: draft.now };
+  putIn(state, draft, alarm);
+  if (!isFlood) draft.events.push(alarmEvent("alarm_cleared", alarm, draft.now));
+}
+
 /** It is over. */
 export function clear(state: AlarmState, id: string, now: number): AlarmNews {
-  const before = state.alarms.get(id);
-  if (before === undefined || !isOn(before)) return noNews(state);
-  const isFlood = isOn(state.alarms.get("flood")) && id !== "flood";
-  const alarm: Alarm = { ...before, state: "cleared", clearedAt: now };
-  return put(state, alarm, isFlood ? [] : [alarmEvent("alarm_cleared", alarm, now)]);
+  const draft: Draft = { alarms: null, raised: state.raised, changed: new Map(), events: [], now };
+  takeBack(state, draft, id);
+  const { alarms, changed, events } = draft;
+  return { state: alarms === null ? state : { ...state, alarms }, changed, events };
 }
 
 /** A person has seen it, which clears nothing; null where there is no such alarm. */
@@ -191,8 +277,9 @@ function put(state: AlarmState, alarm: Alarm, events: readonly BridgeEvent[]): A
 }
 
 function alarmEvent(type: "alarm" | "alarm_cleared" | "flood", alarm: Alarm, at: number): BridgeEvent {
-  const { id, type: kind, controller, actuator, message, severity, remedy } = alarm;
-  const facts = { alarm: id, alarm_type: kind, controller, actuator, remedy };
+  const { id, type: kind, controller, actuator, sensor, message, severity, remedy } = alarm;
+  const of = { controller, actuator, ...(sensor !== undefined && { sensor }) };
+  const facts = { alarm: id, alarm_type: kind, ...of, remedy };
   return { type, severity: type === "alarm_cleared" ? "info" : severity, message, at, facts };
 }
 
@@ -200,15 +287,18 @@ const carriedRemedy = "Look again in a few minutes: the bridge was started and h
 
 /** What everybody is shown of it. */
 export function shownAlarm(alarm: Alarm): Omit<Alarm, "clearedAt" | "facts"> {
-  const { id, type, state, since, severity, controller, actuator, by } = alarm;
+  const { id, type, state, since, severity, controller, actuator, sensor, by } = alarm;
   const isOfBefore = isCarried(alarm);
   const message = isOfBefore ? `Before the restart: ${alarm.message}` : alarm.message;
   const remedy = isOfBefore ? carriedRemedy : alarm.remedy;
-  return { id, type, state, since, severity, controller, actuator, message, remedy, by };
+  const of = { controller, actuator, ...(sensor !== undefined && { sensor }) };
+  return { id, type, state, since, severity, ...of, message, remedy, by };
 }
 
 const mostListed = 10;
-const ranks: Readonly<Record<Alarm["severity"], number>> = { error: 2, warning: 1, info: 0 };
+
+/** ISO times; of thousands, a comparison by the rules of a language takes long. */
+const newerFirst = (one: string, other: string): number => (one > other ? -1 : one < other ? 1 : 0);
 
 /** All that are on in one: how many, and the ten that matter most, unseen ones first, then the worst, then the newest. */
 export function alarmSummary(alarms: readonly Omit<Alarm, "clearedAt" | "facts">[]) {
@@ -218,7 +308,7 @@ export function alarmSummary(alarms: readonly Omit<Alarm, "clearedAt" | "facts">
     (one, other) =>
       Number(other.state === "active") - Number(one.state === "active") ||
       ranks[other.severity] - ranks[one.severity] ||
-      other.since.localeCompare(one.since),
+      newerFirst(one.since, other.since),
   );
   const { message = null, remedy = null } = sorted[0] ?? {};
   return { count: on.length, unacknowledged: unseen, message, remedy, alarms: sorted.slice(0, mostListed) };

@@ -62,7 +62,11 @@ function plainType(schema: Schema): string {
 
 /** `lists of values` of `list of values`. */
 const several = (name: string): string =>
-  name.startsWith("list of ") ? name.replace("list", "lists") : `${name}s`;
+  name.startsWith("list of ")
+    ? name.replace("list", "lists")
+    : name === "section or false"
+      ? "sections or false"
+      : `${name}s`;
 
 const plain = /^[A-Za-z0-9./_][A-Za-z0-9./_-]*$/;
 const words = /^(?:null|true|false|~)$/i;

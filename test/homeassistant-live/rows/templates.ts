@@ -125,6 +125,8 @@ const table: readonly Renderings[] = [
     },
   ],
   [templates.orNothing, { "": {}, '{"by":"anna"}': { by: "anna" } }],
+  [templates.runTime, { "": "", '{"on_s":2520}': "2520" }],
+  [templates.readingAlarm, { "": "off", '{"count":0}': "off", '{"count":2}': "on" }],
   [templates.anyAlarm, { '{"count":0}': "off", '{"count":2}': "on" }],
   [
     templates.result,

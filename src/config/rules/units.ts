@@ -1,0 +1,128 @@
+import { recogniseSensor } from "../../greenhouse/sensor-names.js";
+import { quantities, type SensorKind } from "../../greenhouse/sensors.js";
+import { knownUnit, normaliseUnit } from "../../greenhouse/units.js";
+import { suggestion } from "../../runtime/similar-words.js";
+import { atValue, type Finding, type Path } from "../../settings/problem.js";
+import { kindOf } from "./alarms.js";
+import {
+  asDraft,
+  type Draft,
+  isDraft,
+  isGiven,
+  numberOf,
+  sectionOf,
+  sectionsAt,
+  textOf,
+} from "../../settings/draft.js";
+import { judgedNumbers } from "./limit-rules.js";
+
+/*
+ * Units of what is measured. A number in another unit than its writer thinks is a guard or an alarm at another place: 12 km/h are
+ * 3.3 m/s.
+ */
+
+/** A unit that stands somewhere, and what is measured in it; null where the configuration does not say. */
+interface Unit {
+  readonly path: Path;
+  readonly text: string;
+  readonly kind: SensorKind | null;
+  /** A guard or an alarm judges the value. */
+  readonly isJudged: boolean;
+}
+
+function unitsIn(root: Draft): readonly Unit[] {
+  const judged = new Set(judgedNumbers(root).map(({ input }) => input));
+  const byKind = sectionOf(root, "alarms");
+  const ofWeather = sectionsAt(root, "weather.*").flatMap(({ path, section }) => {
+    const text = textOf(section, "unit");
+    const name = String(path[1]);
+    const isJudged = judged.has(`weather/${name}`);
+    return text === null ? [] : [{ path: [...path, "unit"], text, kind: kindNamed(name), isJudged }];
+  });
+  const ofSensors = sectionsAt(root, "controllers.*.sensors.*").flatMap(({ path, section }) => {
+    const text = textOf(section, "unit");
+    if (text === null || section.ignore === true) return [];
+    const kind = kindOf(section);
+    const hasAlarm = isDraft(section.alarm) || (section.alarm !== false && isDraft(byKind[kind ?? ""]));
+    const isJudged = hasAlarm || judged.has(`${String(path[1])}/${String(path[3])}`);
+    return [{ path: [...path, "unit"], text, kind, isJudged }];
+  });
+  return [...ofWeather, ...ofSensors];
+}
+
+/** What a `weather` topic is about, by the name that it was given. */
+function kindNamed(name: string): SensorKind | null {
+  // Of the platform's readings this word says too little: it is a direction as often.
+  if (/^(?:wind|gusts?)(?:_speed)?$/.test(name)) return "wind_speed";
+  const { kind } = recogniseSensor({ name: name.replaceAll("_", " "), factor: name, unit: null });
+  return kind === "other" ? null : kind;
+}
+
+/** Why a unit is none of its kind; null where it is one, or nobody can tell. */
+function unitProblem({ text, kind }: Unit): string | null {
+  const unit = normaliseUnit(text);
+  if (unit === null || kind === "other") return null;
+  if (kind === null)
+    return knownUnit(text) === null
+      ? "a unit that is not known, so nothing judges whether it is right"
+      : null;
+  const { units } = quantities[kind];
+  if (units.length === 0 || units.includes(unit)) return null;
+  const nearest = suggestion(text, units);
+  return `no unit of ${kind}; expected one of ${units.join(", ")}${nearest}`;
+}
+
+/** A value in a unit that it cannot have is judged by numbers that mean something else. */
+export const judgedUnits = (root: Draft): Finding[] =>
+  unitsIn(root).flatMap((unit) => {
+    const problem = unit.isJudged && unit.kind !== null ? unitProblem(unit) : null;
+    return problem === null ? [] : [atValue(unit.path, problem)];
+  });
+
+/** Of what nothing judges, and of spellings that are taken for another. */
+export function unitDoubts(read: unknown): Finding[] {
+  const root = asDraft(read);
+  const spelt = unitsIn(root).flatMap((unit) => {
+    const { path, text, isJudged, kind } = unit;
+    const problem = unitProblem(unit);
+    if (problem !== null) return isJudged && kind !== null ? [] : [atValue(path, problem)];
+    const known = knownUnit(text);
+    return known === null || known === text.trim() ? [] : [atValue(path, `taken for ${known}; write that`)];
+  });
+  return [...spelt, ...faintWinds(root)];
+}
+
+/** In m/s. */
+const windFactors: Readonly<Record<string, number>> = {
+  "km/h": 1 / 3.6,
+  mph: 0.44704,
+  kn: 0.514444,
+  "ft/s": 0.3048,
+};
+/** A gentle breeze; nobody closes a window for less. */
+const faintest = 5.5;
+
+/** A limit that was thought of in m/s. */
+function faintWinds(root: Draft): Finding[] {
+  return judgedNumbers(root).flatMap(({ guard, path, input }) => {
+    const above = numberOf(guard, "above");
+    const unit = unitOfWind(root, input);
+    const factor = windFactors[unit ?? ""];
+    if (above === null || unit === null || factor === undefined || above * factor >= faintest) return [];
+    const meant = Number((above / factor).toPrecision(2));
+    const message = `${above} ${unit} is ${(above * factor).toFixed(1)} m/s, which is hardly any wind; where m/s is meant, write ${meant}`;
+    return [atValue([...path, "above"], message)];
+  });
+}
+
+function unitOfWind(root: Draft, input: string): string | null {
+  const [controller = "", id = ""] = input.split("/");
+  if (controller === "weather") {
+    const section = sectionOf(sectionOf(root, "weather"), id);
+    return kindNamed(id) === "wind_speed" ? normaliseUnit(textOf(section, "unit")) : null;
+  }
+  const sensor = sectionOf(sectionOf(sectionOf(sectionOf(root, "controllers"), controller), "sensors"), id);
+  return isGiven(sensor, "unit") && kindOf(sensor) === "wind_speed"
+    ? normaliseUnit(textOf(sensor, "unit"))
+    : null;
+}

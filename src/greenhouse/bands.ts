@@ -1,0 +1,101 @@
+import { quantities, type SensorKind } from "./sensors.js";
+
+/*
+ * Between which values a reading is as it should be: as the configuration says it, by kind and nearer by sensor, key by key. What
+ * becomes of it is judged in `src/limits/readings`.
+ */
+
+export const bandLimits = ["low_low", "low", "high", "high_high"] as const;
+
+export type BandLimit = (typeof bandLimits)[number];
+
+/** What a section says; `false` takes away what one further away says. Durations are ms. */
+export type BandSettings =
+  | false
+  | (Readonly<Partial<Record<BandLimit, number | false>>> & {
+      readonly deadband?: number;
+      readonly delay?: number;
+    });
+
+export type BandsByKind = Readonly<Partial<Record<SensorKind, BandSettings>>>;
+
+/** In the reading's own unit. */
+export interface Bands {
+  readonly limits: Readonly<Partial<Record<BandLimit, number>>>;
+  /** So far back inside of a limit a value has to be before the alarm is over. */
+  readonly deadband: number;
+  /** So long it has to be beyond a limit, by the times of measuring. */
+  readonly delayMs: number;
+}
+
+export const defaultDelayMs = 300_000;
+
+/** In the default unit of the kind. */
+const deadbands: Readonly<Record<SensorKind, number>> = {
+  temperature: 0.5,
+  humidity: 2,
+  co2: 50,
+  illuminance: 1000,
+  par: 20,
+  irradiance: 20,
+  soil_temperature: 0.5,
+  soil_moisture: 1,
+  ec: 0.1,
+  ph: 0.1,
+  pressure: 2,
+  wind_speed: 1,
+  wind_direction: 5,
+  rain: 0.2,
+  rain_rate: 0.5,
+  flow: 1,
+  dew_point: 0.5,
+  vpd: 0.05,
+  battery: 2,
+  voltage: 0.2,
+  other: 0,
+};
+
+/** As many units as the default one has: 0.5 °C are 0.9 °F. */
+function defaultDeadband(kind: SensorKind, unit: string | null): number {
+  const { limits, min, max } = quantities[kind];
+  const [least, most] = limits[unit ?? ""] ?? [min, max];
+  const isScaled = Number.isFinite(max - min) && max > min;
+  return isScaled ? Number(((deadbands[kind] * (most - least)) / (max - min)).toPrecision(3)) : 0;
+}
+
+/** What holds for a sensor: its own keys before those of its kind; null where nothing does. */
+export function bandsOf(
+  sensor: { readonly kind: SensorKind; readonly unit: string | null; readonly average?: boolean },
+  own: BandSettings | undefined,
+  byKind: BandsByKind | undefined,
+): Bands | null {
+  // What a day was like on average is no reading of now; who asks for it by name means it.
+  const further = sensor.average === true ? undefined : byKind?.[sensor.kind];
+  if (own === false || (own === undefined && further === undefined)) return null;
+  const { deadband, delay = defaultDelayMs, ...given } = { ...(further === false ? {} : further), ...own };
+  const limits = Object.fromEntries(
+    bandLimits.flatMap((limit) => {
+      const value = given[limit];
+      return typeof value === "number" ? [[limit, value] as const] : [];
+    }),
+  );
+  if (Object.keys(limits).length === 0) return null;
+  const usual = Math.min(defaultDeadband(sensor.kind, sensor.unit), roomBetween(limits) / 2);
+  return { limits, deadband: deadband ?? usual, delayMs: delay };
+}
+
+/** Between the lower and the upper limit that lie nearest to each other. */
+export function roomBetween({ low_low: lowLow, low, high, high_high: highHigh }: Bands["limits"]): number {
+  const lower = low ?? lowLow ?? -Infinity;
+  const upper = high ?? highHigh ?? Infinity;
+  return upper - lower;
+}
+
+/** The limit that a value is beyond, the outer one first; null where it is between all. */
+export function beyondOf({ limits }: Pick<Bands, "limits">, value: number): BandLimit | null {
+  const { low_low: lowLow, low, high, high_high: highHigh } = limits;
+  if (lowLow !== undefined && value < lowLow) return "low_low";
+  if (highHigh !== undefined && value > highHigh) return "high_high";
+  if (low !== undefined && value < low) return "low";
+  return high !== undefined && value > high ? "high" : null;
+}

@@ -1,0 +1,66 @@
+import type { Bands } from "../../greenhouse/bands.js";
+
+/*
+ * One side of a reading's limits over time: from when on it is beyond, and when it is back. Pure. Instants are epoch ms by the time of
+ * measuring, so that how often a reading is asked for changes nothing.
+ */
+
+export type Side = "low" | "high";
+
+/** `near`: beyond the inner limit, a warning; `far`: beyond the outer one, an error. */
+export type Level = "none" | "near" | "far";
+
+export interface SideState {
+  readonly level: Level;
+  /** Since when it is beyond the inner, or the outer, limit; null while it is not. */
+  readonly nearSince: number | null;
+  readonly farSince: number | null;
+}
+
+export const within: SideState = { level: "none", nearSince: null, farSince: null };
+
+/** The side as it is after one more good value; the same object where nothing changed. */
+export function judgeSide(
+  side: Side,
+  { limits, deadband, delayMs }: Bands,
+  before: SideState,
+  value: number,
+  measuredAt: number,
+): SideState {
+  const { near, far, sign } = sides[side];
+  const [nearLimit, farLimit] = [limits[near], limits[far]];
+  const isBeyond = (limit: number | undefined) => limit !== undefined && sign * (value - limit) > 0;
+  // As nearly all values are of nearly all sensors.
+  if (before === within && !isBeyond(nearLimit) && !isBeyond(farLimit)) return before;
+  // Numbers of a sensor have few digits, so what a sum of two has behind the ninth is noise.
+  const isBack = (limit: number | undefined) =>
+    limit === undefined || Number((sign * (value - limit) + deadband).toFixed(9)) <= 0;
+  const isFar = isBeyond(farLimit);
+  const nearSince = isFar || isBeyond(nearLimit) ? earlier(before.nearSince, measuredAt) : null;
+  const farSince = isFar ? earlier(before.farSince, measuredAt) : null;
+  const hasLasted = (since: number | null) => since !== null && measuredAt - since >= delayMs;
+  const staysFar = before.level === "far" && !isBack(farLimit);
+  const staysNear = before.level !== "none" && nearLimit !== undefined && !isBack(nearLimit);
+  const level =
+    staysFar || hasLasted(farSince)
+      ? "far"
+      : staysNear || (nearLimit !== undefined && hasLasted(nearSince))
+        ? "near"
+        : "none";
+  const isSame = level === before.level && nearSince === before.nearSince && farSince === before.farSince;
+  if (isSame) return before;
+  return level === "none" && nearSince === null && farSince === null
+    ? within
+    : { level, nearSince, farSince };
+}
+
+const sides = {
+  low: { near: "low", far: "low_low", sign: -1 },
+  high: { near: "high", far: "high_high", sign: 1 },
+} as const;
+
+/** The limit that a level is about. */
+export const limitOf = (side: Side, level: Exclude<Level, "none">) => sides[side][level];
+
+/** A time that comes later and is earlier is of a clock that was set back. */
+const earlier = (since: number | null, at: number): number => (since === null ? at : Math.min(since, at));

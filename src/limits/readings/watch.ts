@@ -1,0 +1,282 @@
+import { readingSentence } from "../../greenhouse/alarms.js";
+import type { Bands } from "../../greenhouse/bands.js";
+import { sensorName } from "../../greenhouse/documents.js";
+import type { Alarm, AlarmFacts, ReadingFact } from "../../greenhouse/limits.js";
+import type { Controller, ReadingAlarm, Sensor } from "../../greenhouse/model.js";
+import type { Clock } from "../../runtime/clock.js";
+import type { GreenhouseStore } from "../../sync/store.js";
+import type { AlarmChange } from "../rules/alarms.js";
+import { judgeSide, type Level, limitOf, type Side, type SideState, within } from "./judge.js";
+
+/*
+ * Alarms on readings: what is judged, when, and what everybody is told. They are kept with all other alarms, and what a limit was
+ * crossed by before a restart is known from there.
+ */
+
+const sides = ["low", "high"] as const;
+type ReadingType = "reading_low" | "reading_high";
+const typeOf = (side: Side): ReadingType => `reading_${side}`;
+
+type ShownAlarm = Omit<Alarm, "clearedAt">;
+
+export interface ReadingAlarmPorts {
+  readonly clock: Pick<Clock, "soon">;
+  readonly store: Pick<GreenhouseStore, "onChange" | "get" | "dispatch">;
+  readonly alarms: {
+    readonly list: readonly ShownAlarm[];
+    setAll(changes: Iterable<AlarmChange>): void;
+  };
+}
+
+/** A limit that a reading is beyond, as it was when that was noticed. */
+interface Crossing {
+  readonly level: Exclude<Level, "none">;
+  readonly fact: ReadingFact;
+  readonly message: string;
+}
+
+interface SensorState {
+  readonly sides: Readonly<Record<Side, SideState>>;
+  readonly crossings: Readonly<Partial<Record<Side, Crossing>>>;
+  /** As it was judged last. */
+  readonly judged: Sensor;
+}
+
+interface House {
+  readonly sensors: Map<string, SensorState>;
+  /** Alarms of an earlier run that were not judged yet, by the sensor's id. */
+  readonly carried: Map<string, readonly ShownAlarm[]>;
+}
+
+/** So many controllers at once; then whoever sends something has a turn. */
+const housesATurn = 5;
+
+export class ReadingAlarms {
+  readonly #ports: ReadingAlarmPorts;
+  readonly #houses = new Map<string, House>();
+  /** Alarms of an earlier run, by the controller's id. */
+  readonly #carried = new Map<string, ShownAlarm[]>();
+  /** Device codes of controllers with readings that were not judged yet. */
+  readonly #dirty = new Set<string>();
+  #isComing = false;
+
+  constructor(ports: ReadingAlarmPorts) {
+    this.#ports = ports;
+    ports.store.onChange((before, after) => this.#onChange(before, after), ["sensors"]);
+  }
+
+  /** What an earlier run left, once the alarms are known. */
+  restore(): void {
+    for (const alarm of this.#ports.alarms.list) {
+      if (alarm.sensor === undefined || alarm.controller === null || alarm.state === "cleared") continue;
+      this.#carried.set(alarm.controller, [...(this.#carried.get(alarm.controller) ?? []), alarm]);
+    }
+  }
+
+  #onChange(before: Controller | undefined, after: Controller | undefined): void {
+    const code = (after ?? before)?.info.code ?? "";
+    if (after === undefined) this.#houses.delete(code);
+    if (after === undefined || after.sensors.size === 0) return;
+    this.#dirty.add(code);
+    if (!this.#isComing) this.#ports.clock.soon(this.#judgeSome);
+    this.#isComing = true;
+  }
+
+  /** A listener of the store must not dispatch, and thousands of readings that cross at once must delay no stop. */
+  readonly #judgeSome = (): void => {
+    const changes: AlarmChange[] = [];
+    let left = housesATurn;
+    for (const code of this.#dirty) {
+      if (left-- === 0) break;
+      this.#dirty.delete(code);
+      const controller = this.#ports.store.get(code);
+      if (controller !== undefined) changes.push(...this.#judgeHouse(controller));
+    }
+    if (changes.length > 0) this.#ports.alarms.setAll(changes);
+    this.#isComing = this.#dirty.size > 0;
+    if (this.#isComing) this.#ports.clock.soon(this.#judgeSome);
+  };
+
+  #judgeHouse(controller: Controller): readonly AlarmChange[] {
+    const { code, id } = controller.info;
+    const known = this.#houses.get(code);
+    const house = known ?? { sensors: new Map(), carried: bySensor(this.#carried.get(id) ?? []) };
+    const changes: AlarmChange[] = [];
+    let hasBands = house.sensors.size > 0 || house.carried.size > 0;
+    for (const sensor of controller.sensors.values()) {
+      hasBands ||= sensor.definition.bands !== undefined;
+      changes.push(...judgeSensor(house, sensor, id));
+    }
+    if (known === undefined) changes.push(...withoutLimits(house, controller));
+    if (known === undefined && hasBands) this.#houses.set(code, house);
+    this.#carried.delete(id);
+    const isFirst = hasBands && controller.readingAlarms === undefined;
+    if (changes.length > 0 || isFirst)
+      this.#ports.store.dispatch(code, { type: "readings_judged", open: openIn(house) });
+    return changes;
+  }
+}
+
+function bySensor(alarms: readonly ShownAlarm[]): House["carried"] {
+  const found = new Map<string, readonly ShownAlarm[]>();
+  for (const alarm of alarms) {
+    const sensor = alarm.sensor ?? "";
+    found.set(sensor, [...(found.get(sensor) ?? []), alarm]);
+  }
+  return found;
+}
+
+/** What the configuration has no limit for any more, or leaves out, is over; what was not read yet may still be so. */
+function withoutLimits(house: House, { info, settings }: Controller): readonly AlarmChange[] {
+  const ignored = new Set(settings?.sensors.flatMap(({ id, ignore }) => (ignore ? [id] : [])));
+  const gone = [...house.carried].filter(([sensor]) => ignored.has(sensor));
+  return gone.flatMap(([sensor, alarms]) => {
+    house.carried.delete(sensor);
+    return alarms.map(({ type }) => cleared(type, info.id, sensor));
+  });
+}
+
+const cleared = (type: Alarm["type"], controller: string, sensor: string): AlarmChange => ({
+  type,
+  about: { controller, actuator: null, sensor },
+  message: null,
+});
+
+const nothingCrossed: SensorState["crossings"] = {};
+
+const unjudged = (judged: Sensor): SensorState => ({
+  sides: { low: within, high: within },
+  crossings: nothingCrossed,
+  judged,
+});
+
+function judgeSensor(house: House, sensor: Sensor, controller: string): readonly AlarmChange[] {
+  const { id, bands } = sensor.definition;
+  const held = house.sensors.get(id);
+  if (held?.judged === sensor) return [];
+  const carried = house.carried.get(id);
+  if (bands === undefined) {
+    if (held === undefined && carried === undefined) return [];
+    house.sensors.delete(id);
+    house.carried.delete(id);
+    return sides.map((side) => cleared(typeOf(side), controller, id));
+  }
+  const before = held ?? (carried === undefined ? unjudged(sensor) : asLeft(carried, sensor));
+  const after = judged(before, sensor, bands);
+  house.sensors.set(id, after);
+  if (before.crossings === after.crossings && carried === undefined) return [];
+  const isGood = sensor.quality === "good";
+  if (isGood) house.carried.delete(id);
+  // What an earlier run raised says so itself until a good value was read.
+  else if (carried !== undefined) return [];
+  return sides.flatMap((side) => {
+    const [was, is] = [before.crossings[side], after.crossings[side]];
+    const isCarried = isGood && carried?.some(({ type }) => type === typeOf(side)) === true;
+    if (is === undefined)
+      return was === undefined && !isCarried ? [] : [cleared(typeOf(side), controller, id)];
+    if (was?.message === is.message && !isCarried) return [];
+    return [raised(side, is, controller, id)];
+  });
+}
+
+const raised = (
+  side: Side,
+  { level, fact, message }: Crossing,
+  controller: string,
+  sensor: string,
+): AlarmChange => ({
+  type: typeOf(side),
+  about: { controller, actuator: null, sensor },
+  message,
+  facts: { reading: fact } satisfies AlarmFacts,
+  severity: level === "far" ? "error" : "warning",
+});
+
+/** As an earlier run had told it; what it was beyond is not judged anew before a good value. */
+function asLeft(alarms: readonly ShownAlarm[], sensor: Sensor): SensorState {
+  let state = unjudged(sensor);
+  for (const { type, severity, facts } of alarms) {
+    const side = type === "reading_low" ? "low" : "high";
+    const level = severity === "error" ? "far" : "near";
+    const fact = facts?.reading;
+    if (fact === undefined) continue;
+    state = {
+      ...state,
+      sides: { ...state.sides, [side]: { ...within, level } },
+      crossings: { ...state.crossings, [side]: crossingOf(side, level, fact) },
+    };
+  }
+  return state;
+}
+
+/** Good values alone raise and clear; of any other only that it is so is told. */
+function judged(before: SensorState, sensor: Sensor, bands: Bands): SensorState {
+  const { value, quality, measuredAt, definition } = sensor;
+  const isGood = quality === "good" && typeof value === "number" && measuredAt !== null;
+  if (!isGood) return { ...before, judged: sensor, crossings: unsure(before.crossings, quality) };
+  const after = {
+    low: judgeSide("low", bands, before.sides.low, value, measuredAt),
+    high: judgeSide("high", bands, before.sides.high, value, measuredAt),
+  };
+  // As nearly all readings are.
+  if (after.low.level === "none" && after.high.level === "none" && before.crossings === nothingCrossed)
+    return { sides: after, crossings: nothingCrossed, judged: sensor };
+  const crossings = Object.fromEntries(
+    sides.flatMap((side) => {
+      const { level } = after[side];
+      if (level === "none") return [];
+      const was = before.crossings[side];
+      if (was?.level === level) return [[side, withQuality(side, was, "good")] as const];
+      const limit = bands.limits[limitOf(side, level)] ?? value;
+      const fact: ReadingFact = {
+        name: { en: sensorName(definition, "en"), zh: sensorName(definition, "zh") },
+        value,
+        limit,
+        unit: definition.unit,
+        quality: "good",
+      };
+      return [[side, crossingOf(side, level, fact)] as const];
+    }),
+  );
+  const isNone = after.low.level === "none" && after.high.level === "none";
+  return { sides: after, crossings: isNone ? nothingCrossed : crossings, judged: sensor };
+}
+
+const crossingOf = (side: Side, level: Crossing["level"], fact: ReadingFact): Crossing => ({
+  level,
+  fact,
+  message: readingSentence(typeOf(side), fact, "en"),
+});
+
+const withQuality = (side: Side, crossing: Crossing, quality: ReadingFact["quality"]): Crossing =>
+  crossing.fact.quality === quality
+    ? crossing
+    : crossingOf(side, crossing.level, { ...crossing.fact, quality });
+
+function unsure(before: SensorState["crossings"], quality: ReadingFact["quality"]): SensorState["crossings"] {
+  const found = sides.flatMap((side) => {
+    const was = before[side];
+    return was === undefined ? [] : [[side, withQuality(side, was, quality)] as const];
+  });
+  return found.length === 0 ? nothingCrossed : Object.fromEntries(found);
+}
+
+/** The worst first. */
+function openIn({ sensors, carried }: House): readonly ReadingAlarm[] {
+  const open = [...sensors].flatMap(([sensor, { crossings }]) =>
+    sides.flatMap((side) => {
+      const one = crossings[side];
+      return one === undefined ? [] : [{ sensor, limit: limitOf(side, one.level), message: one.message }];
+    }),
+  );
+  const unread = [...carried].flatMap(([sensor, alarms]) =>
+    sensors.has(sensor)
+      ? []
+      : alarms.map(({ type, severity, message }) => {
+          const side = type === "reading_low" ? "low" : "high";
+          return { sensor, limit: limitOf(side, severity === "error" ? "far" : "near"), message };
+        }),
+  );
+  const isError = ({ limit }: ReadingAlarm) => Number(limit === "low_low" || limit === "high_high");
+  return [...open, ...unread].toSorted((one, other) => isError(other) - isError(one));
+}

@@ -1,0 +1,159 @@
+import { describe, expect, it } from "vitest";
+import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
+import type { Restrictions } from "../../src/greenhouse/limits.js";
+import { type Happening, happenedMessage, isCollected } from "../../src/notify/happenings.js";
+import { Witness } from "../../src/notify/witness.js";
+import { unreadActuator } from "../../src/greenhouse/reduce.js";
+import { actuator, controller, controllerSettings } from "../support/builders.js";
+
+const wording = (language: "en" | "zh") => ({
+  ...{ name: null, language, timeZone: "UTC" },
+  nameOf: (house: string, one: string | null) => [`House ${house}`, one].filter(Boolean).join(" / "),
+});
+const skylight = (house: string, id: string) => ({
+  ...{ at: 0, controller: house, actuator: id, kind: "skylight" as const },
+});
+const moved = (house: string, id: string): Happening => ({
+  ...skylight(house, id),
+  ...{ of: "guards", rule: "wind", command: "close", measure: "wind 14 m/s" },
+});
+const over = (house: string, id: string): Happening => ({
+  ...skylight(house, id),
+  ...{ of: "guards", rule: "wind", command: null },
+});
+
+describe("what happened, as one message", () => {
+  it.each<[rule: string, happened: Happening[], english: string, chinese: string]>([
+    [
+      "of one window by its name",
+      [moved("1", "left")],
+      "Wind 14 m/s: House 1 / left closed",
+      "Wind 14 m/s：House 1 / left已关闭",
+    ],
+    [
+      "of several houses by their number",
+      [moved("1", "left"), moved("1", "right"), moved("2", "left"), moved("3", "left")],
+      "Wind 14 m/s: 4 windows of 3 houses closed",
+      "Wind 14 m/s：3 个温室的 4 扇窗已关闭",
+    ],
+    [
+      "of what a guard lets go",
+      [over("1", "left"), over("2", "left")],
+      "Wind over: 2 windows of 2 houses free again",
+      "Wind已解除：2 个温室的 2 扇窗恢复正常",
+    ],
+    [
+      "of a command that ended badly",
+      [{ ...skylight("1", "left"), of: "commands", command: "open", outcome: "unconfirmed", message: "" }],
+      "House 1 / left: “open” was not confirmed",
+      "House 1 / left：“open”未确认",
+    ],
+    [
+      "of a whole house that somebody locked",
+      [
+        { ...skylight("1", "left"), of: "people", what: "locked", by: "anna", reason: null },
+        { ...skylight("1", "right"), of: "people", what: "locked", by: "anna", reason: null },
+      ],
+      "House 1: 2 windows locked by anna",
+      "House 1：2 扇窗 已被 anna 锁定",
+    ],
+  ])("%s", (_, happened, english, chinese) => {
+    expect(happenedMessage(happened, 0, wording("en"))).toMatchObject({ title: english, text: english });
+    expect(happenedMessage(happened, 0, wording("zh")).title).toBe(chinese);
+  });
+
+  it("in lines, and no more than fit on a phone", () => {
+    const happened = Array.from(
+      { length: 12 },
+      (_, n) => ({ ...moved("1", "left"), rule: `rule ${n}` }) as Happening,
+    );
+    const { title, text } = happenedMessage(happened, 0, wording("en"));
+    expect(title).toBe("12 events");
+    expect(text.split("\n")).toHaveLength(9);
+    expect(text).toContain("and 4 more");
+  });
+
+  it("once the first is half a minute old", () => {
+    expect(isCollected([], 100_000)).toBe(false);
+    expect(isCollected([moved("1", "left")], 29_999)).toBe(false);
+    expect(isCollected([moved("1", "left")], 30_000)).toBe(true);
+  });
+});
+
+describe("a witness", () => {
+  const restrictions = (rules: readonly string[], by: string | null = null): Restrictions => ({
+    allowed: {
+      words: [],
+      degrees: null,
+      because: rules.map((rule) => ({
+        ...{ rule, input: "weather/wind", value: 14, limit: 12, quality: "good", until: null },
+      })),
+    },
+    lock: by === null ? null : { by, via: null, reason: "roof", since: "", until: null },
+    lease: null,
+  });
+  const house = controller(controllerSettings({ actuators: [actuator()] }));
+  const shown = (of: Restrictions | null) => ({
+    ...house,
+    actuators: new Map([["roof", { ...unreadActuator(actuator()), restrictions: of }]]),
+  });
+  const seen = () => {
+    const happened: Happening[] = [];
+    const now = { house: shown(restrictions(["wind"])) };
+    const witness = new Witness({
+      clock: { now: () => 0 },
+      controller: () => now.house,
+      unitOf: () => "m/s",
+      onHappened: (one) => happened.push(one),
+    });
+    const result = (over: Partial<CommandResult>) =>
+      witness.onResult({
+        ...{
+          controller: "gh-0001",
+          actuator: "roof",
+          command: "close",
+          outcome: "confirmed",
+          by: "rule wind",
+        },
+        ...{ sent_at: "x", message: null, ...over },
+      } as CommandResult);
+    return { happened, witness, result };
+  };
+
+  it("tells what a guard moved with its number, and once when it lets go", () => {
+    const { happened, witness, result } = seen();
+    result({});
+    witness.onChange(shown(restrictions(["wind"])), shown(restrictions([])));
+    witness.onChange(shown(restrictions([])), shown(null));
+    expect(happened).toMatchObject([
+      { of: "guards", rule: "wind", command: "close", measure: "wind 14 m/s" },
+      { of: "guards", rule: "wind", command: null },
+    ]);
+  });
+
+  it("tells nothing of what a guard found done, nor of what a person commanded well", () => {
+    const { happened, result } = seen();
+    result({ outcome: "already", sent_at: null });
+    result({ by: "anna" });
+    expect(happened).toEqual([]);
+  });
+
+  it("tells what ended badly, whoever sent it", () => {
+    const { happened, result } = seen();
+    result({ by: "anna", outcome: "unconfirmed", message: "Look." });
+    result({ by: "anna", outcome: "refused" });
+    expect(happened).toMatchObject([{ of: "commands", outcome: "unconfirmed", message: "Look." }]);
+  });
+
+  it("tells of a lock once, and not of one that an earlier run left", () => {
+    const { happened, witness } = seen();
+    const first = { ...house, actuators: new Map([["roof", unreadActuator(actuator())]]) };
+    witness.onChange(first, shown(restrictions([], "ben")));
+    witness.onChange(shown(null), shown(restrictions([], "anna")));
+    witness.onChange(shown(restrictions([], "anna")), shown(restrictions([])));
+    expect(happened).toMatchObject([
+      { of: "people", what: "locked", by: "anna" },
+      { of: "people", what: "unlocked", by: "anna" },
+    ]);
+  });
+});
