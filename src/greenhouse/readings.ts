@@ -44,7 +44,7 @@ interface Step {
 type Pulsing = Pick<Settings, "kind" | "values" | "reads" | "pulse">;
 
 /** Zeros alone that are no word of the kind, or the word stop. */
-export function isIdle(settings: Pulsing, raw: RawValue): boolean {
+function isIdle(settings: Pulsing, raw: RawValue): boolean {
   const { state } = decodeValue(settings, raw);
   return state === "stop" || (state === "unknown" && /^0+$/.test(textOf(raw)));
 }

@@ -143,7 +143,7 @@ export class PushLink {
 }
 
 /** A first message by the channel's path, in which `{deviceCode}` stands for the last part of it. */
-export function firstMessage(subscribe: PlatformSettings["push"]["subscribe"], path: string): string | null {
+function firstMessage(subscribe: PlatformSettings["push"]["subscribe"], path: string): string | null {
   const own = subscribe[path];
   if (own !== undefined) return own;
   const [, plain = "", code = ""] = /^(.*\/)([^/]*)$/.exec(path) ?? [];

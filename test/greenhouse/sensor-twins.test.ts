@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import type { SensorItem } from "../../src/greenhouse/ports.js";
+import type { SensorSettings } from "../../src/greenhouse/settings.js";
+import { layoutFor, unnamedTwins } from "../../src/greenhouse/sensor-identity.js";
+import { operations, requestPath } from "../../src/platform/operations.js";
+import { controllerSettings } from "../support/builders.js";
+
+const one = (name: string, over: Partial<SensorItem> = {}): SensorItem => ({
+  ...{ name, factor: null, channel: null, unit: "℃", value: 20, raw: 20, measuredAt: null },
+  ...over,
+});
+const plain = (text: string) => text;
+
+describe("sensors that differ by their place alone", () => {
+  const items = [one("空气温度"), one("空气湿度"), one("空气温度", { value: 17 })];
+  const idsOf = (sensors: readonly SensorSettings[], of = items) => {
+    const settings = controllerSettings({ sensors });
+    const first = layoutFor(of, { layout: [], settings }, plain);
+    // A second answer, in which nothing changed, or one reading less.
+    const again = layoutFor(of.slice(0, 3), { layout: first, settings }, plain);
+    expect(again).toBe(first);
+    return first.map(({ definition }) => definition?.id ?? null);
+  };
+
+  it("are told apart where the configuration names the second", () => {
+    const second = { id: "second", from: "空气温度#2", scale: 1, offset: 0, ignore: false };
+    expect(idsOf([])[2]).toBeNull();
+    expect(idsOf([second])[2]).toBe("second");
+    expect(idsOf([second])[0]).toBe(idsOf([])[0]);
+  });
+
+  it("are named as the configuration would name them", () => {
+    expect(unnamedTwins(items)).toEqual(["空气温度#2"]);
+    expect(unnamedTwins([one("a", { channel: "1" }), one("a", { channel: "2" })])).toEqual([]);
+  });
+});
+
+describe("parameters that stand for what is asked", () => {
+  const window = { since: "2026-05-09 08:00:00", until: "2026-05-10 08:00:00" };
+  const params = { code: "{deviceCode}", startTime: "{since}", endTime: "{until}", size: "500" };
+
+  it("are filled in, and one about a device is left out where none is asked about", () => {
+    expect(requestPath(operations.weatherList, { deviceCode: "WS-1" }, { params }, window)).toBe(
+      "/api/weather-data/list?deviceCode=WS-1&code=WS-1&startTime=2026-05-09%2008%3A00%3A00&endTime=2026-05-10%2008%3A00%3A00&size=500",
+    );
+    expect(requestPath(operations.videoList, {}, { params: { code: "{deviceCode}" } }, window)).toBe(
+      "/api/video-data/list",
+    );
+  });
+});
