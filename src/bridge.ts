@@ -290,11 +290,8 @@ function joinParts(given: Given): Bridge {
   const { retained, discovery, outputs, commands, groups } = commanding;
   const edgeNode = given.configuration.sparkplug.enabled ? edgeNodePart(commanding) : null;
   const status = new Status({ ...commanding, manager: given.manager ?? null, edgeNode });
-  const notifier = createNotifier(commanding);
-  const daily = notifier === null ? null : createDaily(notifier, commanding);
-  const requests = createRequests(commanding, status, { notifier, daily });
-  const runTimes = createRunTimes(commanding);
-  if (notifier?.asksForMore === true) witnessFor(notifier, commanding);
+  const told = joinTold(commanding);
+  const requests = createRequests(commanding, status, told);
   const page = createPage(commanding, status, requests);
   joinStatus(commanding, status, page);
   parts.push(
@@ -309,21 +306,16 @@ function joinParts(given: Given): Bridge {
     commands,
     commands.limits,
     groups,
-    runTimes,
     requests,
     mirror.store,
     mirror.watch,
     mirror.poller,
     pushListener(commanding),
-    ...(notifier === null ? [] : [notifier]),
-    ...(daily === null ? [] : [daily]),
+    ...told.parts,
     ...servers(commanding, status, requests, page),
     ...outsideParts(commanding),
   );
-  const restore = async () => {
-    await runTimes.restore();
-    await restoreEarlier(commanding);
-  };
+  const restore = () => restoreEarlier(commanding, told.runTimes);
   const links = edgeNode === null ? [] : [edgeNode];
   return { parts, connection: link.connection, links, platform, signal: given.signal, restore };
 }
@@ -336,8 +328,11 @@ function joinStatus(commanding: Joined, status: Status, page: PageService | null
   commanding.live.onReadOnlyChosen(() => inForce(commanding, status));
 }
 
-async function restoreEarlier(joined: Joined): Promise<void> {
-  const { commands, journal, mirror, clock, log, live, ownership } = joined;
+async function restoreEarlier(
+  { commands, journal, mirror, clock, log, live, ownership }: Joined,
+  runTimes: RunTimes,
+): Promise<void> {
+  await runTimes.restore();
   const { store } = mirror;
   const onUnreadable = (problem: Error) => refuseUnread(journal, log, live, problem);
   const onUnderWay = ownership?.foundUnderWay;
@@ -653,9 +648,25 @@ function createDaily(notifier: Notifier, above: Joined): DailyReport | null {
 interface Told {
   readonly notifier: Notifier | null;
   readonly daily: DailyReport | null;
+  readonly runTimes: RunTimes;
+  readonly parts: readonly Part[];
 }
 
-function createRequests(above: Joined, status: Status, { notifier, daily }: Told): RequestServer {
+/** What people are told, and what is counted for them. */
+function joinTold(above: Joined): Told {
+  const notifier = createNotifier(above);
+  const daily = notifier === null ? null : createDaily(notifier, above);
+  const runTimes = createRunTimes(above);
+  if (notifier?.asksForMore === true) witnessFor(notifier, above);
+  const parts = [runTimes, ...(notifier === null ? [] : [notifier]), ...(daily === null ? [] : [daily])];
+  return { notifier, daily, runTimes, parts };
+}
+
+function createRequests(
+  above: Joined,
+  status: Status,
+  { notifier, daily }: Pick<Told, "notifier" | "daily">,
+): RequestServer {
   const { configuration, clock, log, setLogLevel, topics, connection, onEvent } = above;
   const { mirror, platform, journal, retained, commands } = above;
   const handlers = requestHandlers({

@@ -28,7 +28,7 @@ export interface Bands {
   readonly delayMs: number;
 }
 
-export const defaultDelayMs = 300_000;
+const defaultDelayMs = 300_000;
 
 /** In the default unit of the kind. */
 const deadbands: Readonly<Record<SensorKind, number>> = {

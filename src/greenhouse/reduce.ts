@@ -205,9 +205,7 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
     case "register_pushed":
       return foldPush(controller, event);
     case "problem":
-      return event.open.length === 0 && !controller.problem
-        ? controller
-        : withChange(controller, { problem: event.open.length > 0, problems: event.open });
+      return foldProblems(controller, event.open);
     case "readings_judged":
       return { ...controller, readingAlarms: event.open };
     case "run_time":
@@ -218,6 +216,11 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
       return controller;
   }
 }
+
+const foldProblems = (controller: Controller, open: Controller["problems"]): Controller =>
+  open.length === 0 && !controller.problem
+    ? controller
+    : withChange(controller, { problem: open.length > 0, problems: open });
 
 /** What polls have read stands until it was read anew. What a command read back came over a connection of its own. */
 function foldDoubt(

@@ -209,6 +209,8 @@ function actuatorView(actuator: Actuator): Omit<ActuatorView, "command" | "resul
     lock: restrictions?.lock ?? null,
     lease: restrictions?.lease ?? null,
     run_time: actuator.runTime ?? null,
+    for_s: settings.limits?.forMs ? settings.limits.forMs / 1000 : null,
+    at_most_s: settings.limits?.atMostMs ? settings.limits.atMostMs / 1000 : null,
   };
 }
 

@@ -40,7 +40,7 @@ export function moved(book: DayBook, by: string | null): DayBook {
 }
 
 /** The readings that a house is known by: of each kind its first sensor. */
-export const keySensors = ({ sensors }: Controller, kinds: readonly SensorKind[]): readonly Sensor[] =>
+const keySensors = ({ sensors }: Controller, kinds: readonly SensorKind[]): readonly Sensor[] =>
   kinds.flatMap((kind) => {
     const found = [...sensors.values()].find(
       ({ definition }) => definition.kind === kind && definition.average !== true,
@@ -133,7 +133,7 @@ const countText = (counts: Readonly<Record<string, number>>): string =>
     .join(", ");
 
 /** What the message of a day is made from. */
-export interface DayFacts {
+interface DayFacts {
   readonly book: DayBook;
   readonly houses: readonly Controller[];
   readonly kinds: readonly SensorKind[];

@@ -8,8 +8,7 @@ import type { Message, Wording } from "./message.js";
  * that a storm is one message. Pure; instants are epoch ms.
  */
 
-export const happeningKinds = ["guards", "commands", "people"] as const;
-export type HappeningKind = (typeof happeningKinds)[number];
+export type HappeningKind = "guards" | "commands" | "people";
 
 interface About {
   readonly at: number;
@@ -42,10 +41,10 @@ export type Happening =
   | { readonly of: "people"; readonly at: number; readonly what: "told"; readonly message: string };
 
 export const badOutcomes = ["rejected", "unconfirmed", "failed", "unknown"] as const;
-export type BadOutcome = (typeof badOutcomes)[number];
+type BadOutcome = (typeof badOutcomes)[number];
 
 /** What comes within this time is one message. */
-export const collectMs = 30_000;
+const collectMs = 30_000;
 const mostLines = 8;
 
 type Text = readonly [english: string, chinese: string];

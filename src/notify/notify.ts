@@ -79,6 +79,11 @@ interface Owed {
   readonly to: readonly string[];
 }
 
+type Outgoing =
+  | Owed
+  | { readonly message: Message; readonly notice: Notice }
+  | { readonly message: Message; readonly isQueued: true };
+
 /** More are not kept for who cannot be reached. */
 const mostOwed = 20;
 const mostHappened = 500;
@@ -316,14 +321,7 @@ export class Notifier {
   }
 
   /** A message about a notice, or one that some of the readers have already. Never rejects. */
-  async #send(
-    way: Way,
-    one:
-      | Owed
-      | { readonly message: Message; readonly notice: Notice }
-      | { readonly message: Message; readonly isQueued: true },
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #send(way: Way, one: Outgoing, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#ports;
     const begunAt = clock.now();
     way.isBusy = true;
@@ -331,21 +329,7 @@ export class Notifier {
       const sent = await way.sender.send(one.message, signal, "to" in one ? one.to : undefined);
       if (signal.aborted) return;
       const missing = sent.ok ? [] : (sent.missing ?? null);
-      if (missing !== null) way.outage = null;
-      if ("notice" in one && missing !== null) {
-        way.told = afterNotice(way.told, one.notice, clock.now());
-        if (missing.length > 0)
-          way.owed = [...way.owed, { message: one.message, to: missing }].slice(-mostOwed);
-      }
-      if ("isQueued" in one && missing !== null) {
-        way.queue = way.queue.filter((message) => message !== one.message);
-        if (missing.length > 0)
-          way.owed = [...way.owed, { message: one.message, to: missing }].slice(-mostOwed);
-      }
-      if ("to" in one && missing !== null)
-        way.owed = way.owed.flatMap((owed) =>
-          owed !== one ? [owed] : missing.length === 0 ? [] : [{ ...one, to: missing }],
-        );
+      if (missing !== null) this.#onReached(way, one, missing);
       this.#note(way, sent, begunAt, "notice" in one ? one.notice : null);
       this.#ports.onSent?.(way.name, sent);
       if (!sent.ok)
@@ -356,6 +340,19 @@ export class Notifier {
     } finally {
       way.isBusy = false;
     }
+  }
+
+  /** At least some of the readers have it; `missing` have not. */
+  #onReached(way: Way, one: Outgoing, missing: readonly string[]): void {
+    way.outage = null;
+    const owed = missing.length === 0 ? [] : [{ message: one.message, to: missing }];
+    if ("to" in one) {
+      way.owed = way.owed.flatMap((other) => (other === one ? owed : [other]));
+      return;
+    }
+    if ("notice" in one) way.told = afterNotice(way.told, one.notice, this.#ports.clock.now());
+    else way.queue = way.queue.filter((message) => message !== one.message);
+    way.owed = [...way.owed, ...owed].slice(-mostOwed);
   }
 
   /** What became of a message says of its way. With the first that reached nobody an outage begins, at the moment that it was tried. */

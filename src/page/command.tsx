@@ -332,22 +332,84 @@ function Confirm({ of, choice, submit, isHeld }: SendingProps<Commandable>) {
   const isOff = isHeld || !isAllowed(of, chosen);
   const what = isActuator(of) ? commandText(chosen) : `${chosen} ${of.unit ?? ""}`.trim();
   const times = () => ({ for: isEnd ? "" : lasts.value, hold: holds.value });
+  const isTimed = isActuator(of) && !isEnd && timedGroups.has(of.group);
   return (
     <div class="confirm">
-      <Button class="primary" disabled={isOff} act={() => submit(chosen, times())}>
-        {t("send", { what, name: of.name })}
-      </Button>
+      {isTimed ? (
+        <Minutes
+          of={of}
+          what={what}
+          isOff={isOff}
+          act={(time) => submit(chosen, { ...times(), for: time })}
+        />
+      ) : (
+        <Button class="primary" disabled={isOff} act={() => submit(chosen, times())}>
+          {t("send", { what, name: of.name })}
+        </Button>
+      )}
       <Button act={() => (choice.value = null)}>{t("cancel")}</Button>
       {isActuator(of) ? (
         <details>
           <summary>{t("term")}</summary>
           <div class="bar">
-            {isEnd ? null : <LastingChoice word="term_for" value={lasts} />}
+            {isEnd || isTimed ? null : <LastingChoice word="term_for" value={lasts} />}
             <LastingChoice word="term_hold" value={holds} />
           </div>
         </details>
       ) : null}
     </div>
+  );
+}
+
+/** What is mostly wanted for a time: water, heat, mist, CO2 and light. */
+const timedGroups: ReadonlySet<string> = new Set(["water", "climate", "light"]);
+const usualMinutes = [5, 10, 15, 20, 30] as const;
+
+type MinutesProps = Readonly<{
+  of: ActuatorView;
+  what: string;
+  isOff: boolean;
+  /** `time` is empty where it is to go on. */
+  act: (time: string) => unknown;
+}>;
+
+/** For how long, before anything else; that it goes on without end is the second choice, where it is one at all. */
+function Minutes({ of: { name, for_s: usual, at_most_s: most }, what, isOff, act }: MinutesProps) {
+  const text = useSignal(String(Math.round((usual ?? 1_200) / 60) || 1));
+  const minutes = Number(text.value);
+  const longest = Math.floor((most ?? 86_400) / 60);
+  const isRight = Number.isInteger(minutes) && minutes >= 1 && minutes <= longest;
+  return (
+    <>
+      <div class="bar">
+        <span class="buttons">
+          {usualMinutes
+            .filter((one) => one <= longest)
+            .map((one) => (
+              <Button key={one} aria-pressed={minutes === one} act={() => (text.value = String(one))}>
+                {lengthText(one * 60)}
+              </Button>
+            ))}
+        </span>
+        <Field
+          label={t("minutes")}
+          type="number"
+          inputMode="numeric"
+          min={1}
+          max={longest}
+          step={1}
+          bound={text}
+        />
+      </div>
+      <Button class="primary" disabled={isOff || !isRight} act={() => act(`${minutes}m`)}>
+        {t("send_for", { what, name, time: isRight ? lengthText(minutes * 60) : "–" })}
+      </Button>
+      {usual === null && most === null ? (
+        <Button disabled={isOff} act={() => act("")}>
+          {t("send_endless", { what })}
+        </Button>
+      ) : null}
+    </>
   );
 }
 

@@ -194,6 +194,9 @@ export interface ActuatorView
   readonly read_only: boolean;
   /** Null of what does not run, or was not read yet. */
   readonly run_time: RunTime | null;
+  /** How long a command lasts that names no time, and at most; null where it lasts. */
+  readonly for_s: number | null;
+  readonly at_most_s: number | null;
 }
 
 export interface ParameterView extends ReturnType<typeof documents.parameterDocument>, Commanded {

@@ -43,15 +43,7 @@ interface TextFile {
 interface MirrorParts {
   readonly configuration: Pick<
     Configuration,
-    | "mirror"
-    | "controllers"
-    | "polling"
-    | "commands"
-    | "platform"
-    | "kinds"
-    | "running_status"
-    | "alarms"
-    | "alarms"
+    "mirror" | "controllers" | "polling" | "commands" | "platform" | "kinds" | "running_status" | "alarms"
   >;
   /** What polling reads through. */
   readonly platform: PlatformReader & { readonly budget: RequestBudget };

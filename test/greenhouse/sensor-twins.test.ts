@@ -15,9 +15,9 @@ describe("sensors that differ by their place alone", () => {
   const items = [one("空气温度"), one("空气湿度"), one("空气温度", { value: 17 })];
   const idsOf = (sensors: readonly SensorSettings[], of = items) => {
     const settings = controllerSettings({ sensors });
-    const first = layoutFor(of, { layout: [], settings }, plain);
+    const first = layoutFor(of, { layout: [], settings }, { transliterate: plain });
     // A second answer, in which nothing changed, or one reading less.
-    const again = layoutFor(of.slice(0, 3), { layout: first, settings }, plain);
+    const again = layoutFor(of.slice(0, 3), { layout: first, settings }, { transliterate: plain });
     expect(again).toBe(first);
     return first.map(({ definition }) => definition?.id ?? null);
   };

@@ -206,7 +206,10 @@ describe("what is found on the broker", () => {
       const first = broker ? [] : await take(5_000);
       allowed.broker = true;
       const later = (await told(25_000)).filter((one) => one !== "bridge");
-      expect([first, later.slice(0, 2)]).toEqual([[], ["A -switch_102 -select_102", "A"]]);
+      expect([first, later.slice(0, 2)]).toEqual([
+        [],
+        ["A -switch_102 -select_102 -sensor_run-time_102", "A"],
+      ]);
     },
   );
 
@@ -217,7 +220,7 @@ describe("what is found on the broker", () => {
     found("A", textOf(withFan(house("A", "t1"))));
     expect(await told(5_000)).toEqual(["bridge"]);
     change("A", house("A", "t1"));
-    expect(await told(30_000)).toEqual(["A -switch_102 -select_102", "A"]);
+    expect(await told(30_000)).toEqual(["A -switch_102 -select_102 -sensor_run-time_102", "A"]);
   });
 
   test.each([true, false])(

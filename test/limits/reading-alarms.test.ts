@@ -120,7 +120,7 @@ describe("an alarm on a reading", () => {
       bands: { temperature: { low_low: 2, low: 5, deadband: 1, delay: 0 } },
     });
     await read(4);
-    expect(book.acknowledge(id, "anna")).toEqual([id]);
+    expect(book.acknowledge(id, "anna").ids).toEqual([id]);
     await clock.advance(minute);
     await read(1);
     expect(told()).toEqual([`${id} active error`]);

@@ -371,3 +371,27 @@ it("a house is locked and unlocked with one finger, and the time that its machin
   await axe(page);
   expect(complaints).toEqual([]);
 });
+
+it("water is given for some minutes first, and without end second", async () => {
+  const { url } = await scene({ controllers: limited });
+  const { page, complaints } = await visit(url, "#/controller/gh-0001", {
+    viewport: { width: 360, height: 780 },
+  });
+  await logIn(page);
+  await page.getByRole("button", { name: /^Bed 1/ }).click(seconds(20));
+  const bed = card(page, "Bed 1");
+  await bed.getByRole("button", { name: "On", exact: true }).click();
+  await bed.getByRole("button", { name: "On without end" }).waitFor();
+  await bed.getByRole("button", { name: "10 min" }).click();
+  await axe(page);
+  await bed.getByRole("button", { name: "Send On to Bed 1 for 10 min" }).click();
+  await expect
+    .poll(async () => {
+      const answer = await page.evaluate(
+        async () => (await fetch("api/controllers/gh-0001")).json() as Promise<unknown>,
+      );
+      return JSON.stringify(answer);
+    }, seconds(15))
+    .toMatch(/"lease":\{"command":"on"/);
+  expect(complaints).toEqual([]);
+});

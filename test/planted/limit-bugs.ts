@@ -135,6 +135,22 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     }`,
     tests: "test/journal/history.test.ts",
   },
+  readings_are_told_at_once: {
+    seam: "limits/readings/judge#judgeSide",
+    plant: `(original) => (side, bands, before, value, measuredAt) =>
+      original(side, { ...bands, delayMs: 0 }, before, value, measuredAt)`,
+    tests: "test/limits/reading-judge.test.ts",
+  },
+  stale_readings_are_judged: {
+    seam: "limits/readings/watch#judged",
+    plant: `(original) => (before, sensor, bands) => original(before, { ...sensor, quality: "good" }, bands)`,
+    tests: "test/limits/reading-alarms.test.ts",
+  },
+  unreadable_runs_count: {
+    seam: "run-time/count#afterRead",
+    plant: `(original) => (before, at, on, day) => (on === null ? before : original(before, at, on, day))`,
+    tests: "test/run-time/count.test.ts",
+  },
   carried_alarms_look_judged: {
     seam: "limits/rules/alarms#carriedOver",
     plant: `() => (alarm) => alarm`,

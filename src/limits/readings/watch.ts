@@ -19,7 +19,7 @@ const typeOf = (side: Side): ReadingType => `reading_${side}`;
 
 type ShownAlarm = Omit<Alarm, "clearedAt">;
 
-export interface ReadingAlarmPorts {
+interface ReadingAlarmPorts {
   readonly clock: Pick<Clock, "soon">;
   readonly store: Pick<GreenhouseStore, "onChange" | "get" | "dispatch">;
   readonly alarms: {
