@@ -22,7 +22,7 @@ const list = <T>() => as<readonly T[]>(z.array(z.unknown()));
 const anything = <T>() => as<T>(z.unknown().optional());
 const commandResult = as<CommandResult>(z.object({ id: text, outcome: text, finished_at: text }));
 
-export interface PlannedStep {
+interface PlannedStep {
   readonly purpose: StepPurpose;
   readonly address: string;
   readonly value: string;
@@ -194,7 +194,6 @@ export type About = Fields<typeof about>;
 export type CommandTaken = Bodies["command_taken"];
 export type PhaseEntered = Bodies["phase"];
 export type StepSent = Bodies["step_sent"];
-export type StepAnswered = Bodies["step_answered"];
 export type ResultRecord = Bodies["result"];
 export type Refusal = Bodies["refusal"];
 

@@ -143,7 +143,7 @@ const Title = ({
 );
 
 /** Somebody is on the roof: keeps everybody off all actuators of a controller at once, and lets them in again. */
-export function HouseLock({ id, actuators }: Pick<ControllerView, "id" | "actuators">) {
+function HouseLock({ id, actuators }: Pick<ControllerView, "id" | "actuators">) {
   const reason = useSignal("");
   const until = useSignal<Lasting>("");
   const all = Object.values(actuators);

@@ -110,7 +110,7 @@ export interface AlarmNews {
 
 const noNews = (state: AlarmState): AlarmNews => ({ state, changed: new Map(), events: [] });
 
-export const alarmId = (type: AlarmType, { controller, actuator, sensor }: Subject): string =>
+const alarmId = (type: AlarmType, { controller, actuator, sensor }: Subject): string =>
   [type, controller, actuator, sensor].filter((part) => typeof part === "string").join(".");
 
 const floodWindowMs = 600_000;

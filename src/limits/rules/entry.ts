@@ -72,7 +72,7 @@ export interface Moves {
   readonly direction: Direction | null;
 }
 
-export const neverMoved: Moves = { starts: [], endsAt: null, direction: null };
+const neverMoved: Moves = { starts: [], endsAt: null, direction: null };
 
 /** Whether anything is known of a movement. */
 export const hasMoved = ({ starts, endsAt, direction }: Moves): boolean =>

@@ -143,7 +143,7 @@ export interface FloodListener {
 }
 
 /** What the broker keeps for whoever connects next with the client id. */
-export interface KeptSession {
+interface KeptSession {
   readonly forS: number;
   /** Topics of which the listener acknowledges each message of QoS 1 by itself. */
   readonly isOwed: (topic: string) => boolean;
