@@ -56,10 +56,7 @@ export async function joinCluster(joining: Joining, stop: AbortSignal): Promise<
   const link = await linkTo(joining, stop);
   if (link === null) return null;
   const cluster = new Cluster({
-    id: member,
-    bucket: link.bucket,
-    clock: systemClock,
-    upMs: () => uptime() * 1_000,
+    ...{ id: member, bucket: link.bucket, clock: systemClock, upMs: () => uptime() * 1_000 },
     hash: hashOf,
     leaseMs,
     files: nodeFileSystem,

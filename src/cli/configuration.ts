@@ -30,6 +30,9 @@ import {
   unlessStopped,
 } from "./context.js";
 
+/** What a valid configuration does, in words. */
+const sentencesOf = [limitSentences, alarmSentences, curtainSentences, groupSentences, sparkplugSentences];
+
 /** `greenhouse2mqtt check`: every problem of every file on stdout, one a line, and clashes between several files. */
 export async function check(
   context: ProcessContext,
@@ -63,13 +66,7 @@ export async function check(
   if (explain !== undefined && first !== undefined)
     return explainTarget(context, first.configuration, explain);
   for (const { file, configuration } of loaded) {
-    for (const about of [
-      limitSentences,
-      alarmSentences,
-      curtainSentences,
-      groupSentences,
-      sparkplugSentences,
-    ])
+    for (const about of sentencesOf)
       for (const sentence of about(configuration, speech.tell)) out(`${file}: ${sentence}\n`);
     for (const sentence of [costSentence(configuration), "ok"]) say(`${file}: ${sentence}`);
   }

@@ -37,12 +37,14 @@ export class StepRecording {
   /** Called after `step` with what it was given and what it returned, and with all controllers of the mirror. */
   add(
     input: Input,
-    { controller: _, ...now }: Environment,
+    environment: Environment,
     limits: LimitSettings = nothingLimited,
     controllers: Iterable<Controller>,
     { effects, answer }: Stepped,
   ): void {
     const changed = this.#changed(controllers);
+    const { at, mono, awakeSince, rules, skewMs, mayRulesSend } = environment;
+    const now = { at, mono, awakeSince, rules, skewMs, mayRulesSend };
     const recorded: RecordedStep = {
       ...{ input, now, controllers: changed, effects, answer },
       limits: this.#isBegun ? null : limits,

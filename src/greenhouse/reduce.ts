@@ -191,9 +191,7 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
     case "sensors_read":
       return foldSensors(controller, event, context);
     case "statuses_read":
-      return withChange(controller, {
-        statuses: foldStatuses(controller.statuses, event, context.transliterate, context.statusReads),
-      });
+      return withChange(controller, { statuses: statusesAfter(controller, event, context) });
     case "registers_read":
       return foldRegisters(controller, event);
     case "doubted":
@@ -216,6 +214,12 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
       return controller;
   }
 }
+
+const statusesAfter = (
+  { statuses }: Controller,
+  event: Extract<ControllerEvent, { readonly type: "statuses_read" }>,
+  { transliterate, statusReads }: FoldContext,
+): Controller["statuses"] => foldStatuses(statuses, event, transliterate, statusReads);
 
 const foldProblems = (controller: Controller, open: Controller["problems"]): Controller =>
   open.length === 0 && !controller.problem

@@ -111,7 +111,7 @@ export class AlarmStore {
 
   /** Several in one. */
   setAll(changes: Iterable<AlarmChange>): void {
-    this.#take(change(this.#state, changes, this.#ports.clock.now()));
+    void this.#take(change(this.#state, changes, this.#ports.clock.now()));
   }
 
   /**
@@ -185,7 +185,7 @@ export class AlarmStore {
     for (const { type, controller, actuator } of this.list)
       if (controller !== null && (isGone(controller) || this.#isSolved(type, controller, actuator)))
         this.set(type, { controller, actuator }, null);
-    this.#take(passTime(this.#state, clock.now()));
+    void this.#take(passTime(this.#state, clock.now()));
   }
 
   /**

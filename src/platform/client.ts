@@ -79,6 +79,9 @@ export interface PlatformClient extends PlatformReader, PlatformWriter, Platform
 /** A disk that does not answer holds up no end. */
 const longestCloseMs = 3_000;
 
+const closed = (clock: Clock, all: readonly Promise<void>[]) =>
+  cameWithin(clock, longestCloseMs, Promise.all(all));
+
 /** Builds the client; throws only for URLs that are none. */
 export function createPlatform(settings: PlatformSettings, ports: PlatformPorts): PlatformClient {
   const { clock, random, log, onLink = () => undefined } = ports;
@@ -95,11 +98,10 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const streams = new StreamAddresses(source);
   const redact = withoutSecrets(streams.secrets);
   const redactLine = linesWithoutSecrets(streams.secrets);
-  const blank = blanker(source);
+  const inside = { clock, random, redact, redactLine, blank: blanker(source) };
   const reports = new ShapeReports("answer", log, clock, redact);
   const names = ports.names ?? ports.shared?.names ?? new Names(clock);
   const { budget, hosts, leave } = waysTo(settings, { ...ports, names }, links);
-  const inside = { clock, random, redact, redactLine, blank };
   const told = { refusedCodes: new Set(settings.sign_in?.refused_codes), onMixedUp: ports.onMixedUp };
   const requests = new Requests({ hosts, links, budget, source, skew, tally, ...inside, ...told });
   const frameReports = new ShapeReports("frame", log, clock, redact);
@@ -117,8 +119,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
     pushCounters: () => ({ ...heard.tally }),
     shapeReports: () => [...reports.list(), ...frameReports.list()],
     secrets: streams.secrets,
-    close: () =>
-      cameWithin(clock, longestCloseMs, Promise.all([requests.close(), source.close()])).then(leave),
+    close: () => closed(clock, [requests.close(), source.close()]).then(leave),
   };
 }
 

@@ -19,6 +19,11 @@ const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const sendForMs = 16_000;
 const everyMs = 400;
 
+const signalled = (signal: NodeJS.Signals) => (owner: Member) => {
+  owner.program.signal(signal);
+  return Promise.resolve();
+};
+
 /** What happens to the owner while commands come, and what brings it back. */
 const accidents = {
   "is cut from NATS": {
@@ -26,15 +31,17 @@ const accidents = {
     end: (owner: Member) => cutFromNats(owner, false),
   },
   freezes: {
-    begin: ({ program }: Member) => Promise.resolve(program.signal("SIGSTOP")),
-    end: ({ program }: Member) => Promise.resolve(program.signal("SIGCONT")),
+    begin: signalled("SIGSTOP"),
+    end: signalled("SIGCONT"),
   },
   "is killed": {
-    begin: async ({ program }: Member) => void (await program.end("SIGKILL")),
+    begin: async ({ program }: Member) => {
+      await program.end("SIGKILL");
+    },
     end: (owner: Member) => startAgain(owner),
   },
   "is stopped in order": {
-    begin: ({ program }: Member) => Promise.resolve(program.signal("SIGTERM")),
+    begin: signalled("SIGTERM"),
     end: (owner: Member) => startAgain(owner),
   },
 } as const;

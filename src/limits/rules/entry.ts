@@ -268,6 +268,13 @@ interface Restart {
 
 const dayMs = 86_400_000;
 
+const keptGuardNow = (
+  guard: GuardNow["guard"],
+  { guards }: KeptLimits,
+  isOpen: Restart["isOpen"],
+  mono: number,
+): GuardNow => ({ guard, state: keptGuard(guards[guard.name], isOpen, mono) });
+
 /**
  * As an earlier run left it. A lease is over where it is not known how much time has passed. Whether a lock or a hold is over (`expire`), and
  * how long ago it moved (`judgedByClock`), is judged once the clock is known to be right: until then it may have moved just now.
@@ -290,26 +297,19 @@ export function restore(
     ...(isOfCluster && { isUnjudged: true }),
   });
   const restoreHold = ({ id, by, until }: KeptHold): Hold => ({
-    id,
-    by,
-    until: Math.min(ahead(until), mono + dayMs),
-    isKept: true,
+    ...{ id, by, until: Math.min(ahead(until), mono + dayMs), isKept: true },
   });
   const sent = new Map<string, SentBefore>();
-  for (const [id, { word, lease, hold }] of Object.entries(kept.sent ?? {}))
-    if (isOpen(id))
-      sent.set(id, {
-        word,
-        lease: lease && restoreLease(lease),
-        hold: hold && restoreHold(hold),
-        isKept: true,
-      });
+  for (const [id, { word, lease: leaseBefore, hold: holdBefore }] of Object.entries(kept.sent ?? {})) {
+    const before = {
+      lease: leaseBefore && restoreLease(leaseBefore),
+      hold: holdBefore && restoreHold(holdBefore),
+    };
+    if (isOpen(id)) sent.set(id, { word, ...before, isKept: true });
+  }
   return {
     ...entry,
-    guards: entry.guards.map(({ guard }) => ({
-      guard,
-      state: keptGuard(kept.guards[guard.name], isOpen, mono),
-    })),
+    guards: entry.guards.map(({ guard }) => keptGuardNow(guard, kept, isOpen, mono)),
     moves: restoreMoves(kept, entry.settings.travelMs, mono, ahead),
     lock: lock && { ...lock, endsAt: ahead(lock.until ?? Infinity), isSpan: false, isKept: true },
     lease: lease && restoreLease(lease),

@@ -103,7 +103,11 @@ export class SessionStore {
     if (this.#salt) return this.#salt;
     const salt = randomBytes(16);
     const mark = await this.#ports.derive(this.#account, salt, 32);
-    // Of two that begin at once one makes it: a mark belongs to its salt.
+    return this.#firstSalt(salt, mark);
+  }
+
+  /** Of two that begin at once one makes it: a mark belongs to its salt. */
+  #firstSalt(salt: Buffer, mark: Buffer): Buffer {
     if (this.#salt) return this.#salt;
     this.#mark = mark;
     this.#salt = salt;
