@@ -58,7 +58,7 @@ function resultOf(
 ): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
     let asked: string | null = null;
-    const onDone = () => void untilTold(commander, journal, clock).catch(reject);
+    let isTold = false;
     const limits = limitsOf(configuration, { clock, store, journal, book: () => commander });
     const commander: Commander = new Commander({
       platform,
@@ -70,25 +70,22 @@ function resultOf(
       limits,
       rules: rulesOf(configuration),
       clockSkewMs: platform.clockSkewMs,
-      output: outputOf(onPhase, onDone, (result) => {
-        if (asked === null || result.id === asked) resolve(result);
+      output: outputOf(onPhase, (result) => {
+        if (asked !== null && result.id !== asked) return;
+        isTold = true;
+        resolve(result);
       }),
     });
     takeUpLanes(commander, request, limits, { journal, store, clock });
     asked = commander.submit({ ...request, retained: false, expiryMs: null, response: null }).id;
+    untilTold(commander, { journal, clock, isTold: () => isTold }).catch(reject);
   });
 }
 
 /** A command of an earlier run that is read back beside it is not what was asked for. */
-const outputOf = (
-  onPhase: (phase: Phase) => void,
-  onDone: () => void,
-  result: CommandOutput["result"],
-): CommandOutput => ({
+const outputOf = (onPhase: (phase: Phase) => void, result: CommandOutput["result"]): CommandOutput => ({
   phase: (command, phase) => {
-    if (command.isRecovered) return;
-    onPhase(phase);
-    if (phase === "done") onDone();
+    if (!command.isRecovered) onPhase(phase);
   },
   result,
   event: () => undefined,
@@ -169,14 +166,21 @@ const rulesOf = (configuration: BridgeOptions["configuration"]) => () =>
 
 const toldWithinMs = 5_000;
 
+interface Telling {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly isTold: () => boolean;
+}
+
 /** Rejects where the outcome is held back because the journal cannot take it; a next start would find out another one. */
-async function untilTold(commander: Commander, journal: Journal, clock: Clock): Promise<void> {
-  const until = clock.monotonic() + toldWithinMs;
-  do {
+async function untilTold(commander: Commander, { journal, clock, isTold }: Telling): Promise<void> {
+  for (let heldSince = Infinity; clock.monotonic() < heldSince + toldWithinMs;) {
     await clock.wait(200);
+    if (isTold()) return;
     commander.journalAgain();
-    if (!commander.isTelling && commander.heldBack === 0) return;
-  } while (clock.monotonic() < until);
+    const isHeld = commander.isTelling || commander.heldBack > 0;
+    heldSince = isHeld ? Math.min(heldSince, clock.monotonic()) : Infinity;
+  }
   const why = journal.state().reason ?? "the disk does not answer.";
   throw new Error(
     `The command has ended, but its outcome is not told before the journal has it: ${why} The next start of the bridge finds out what became of the command.`,

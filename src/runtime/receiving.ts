@@ -78,7 +78,7 @@ const answers = { mostPieces: 1_024 };
  * above it is `overloaded` in any case: of one target no more than 60 a minute are taken.
  */
 const foreign = {
-  known: { atOnce: 1_000, perSecond: 50 },
+  known: { atOnce: 2_000, perSecond: 50 },
   urgent: { atOnce: 100, perSecond: 20 },
   others: { atOnce: 300, perSecond: 50 },
 };

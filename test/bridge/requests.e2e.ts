@@ -21,9 +21,13 @@ interface SceneOptions {
 /** A running bridge with one actuator, whose journal also tells of a controller that is gone. */
 async function scene({ records = 0, maxPacketSize }: SceneOptions = {}) {
   const lost = ended("two", { controller: "gh-0001", actuator: "taken_away", outcome: "unconfirmed" });
+  const problem = {
+    ...{ command: "on", outcome: "unconfirmed", reason: null, message: null },
+    at: new Date().toISOString(),
+  };
   const dataDir = await leftBehind(
     ended("one", { controller: "gone", outcome: "confirmed" }),
-    { ...lost, controller: "GH-0001", actuator: "taken_away" },
+    { ...lost, controller: "GH-0001", actuator: "taken_away", memory: { problem } },
     ...Array.from({ length: records }, (_, place) => ended(`past-${place}`, { outcome: "confirmed" })),
   );
   const { url, client, say, texts } = await brokerAndClient({ maxPacketSize });

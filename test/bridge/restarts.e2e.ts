@@ -13,6 +13,7 @@ const on = {
   steps: [{ ...step, attempts: 1, code: "200", read_back: "1001" }],
 } as const;
 const topic = "greenhouse/gh-0001/actuator/fan";
+const justNow = () => new Date().toISOString();
 
 /** A simulated platform, a broker with somebody who listens, and a data directory with what an earlier run left. */
 async function scene(records: readonly RecordBody[], options: MosquittoOptions = {}) {
@@ -91,7 +92,11 @@ describe("after a restart", () => {
     const made = await scene([
       taken("A", { ...roof, steps: [opened] }),
       sent("A", { ...roof, ...opened }),
-      { ...ended("A", { controller: "gh-0001", actuator: "roof", steps }), ...roof },
+      {
+        ...ended("A", { controller: "gh-0001", actuator: "roof", steps }),
+        ...roof,
+        memory: { second_look: { id: "A", step: opened, ended_at: justNow() } },
+      },
       { type: "delivered", through: 3 },
     ]);
     made.simulator.control.moveByHand("GH-0001", "101", "10001");
@@ -103,7 +108,11 @@ describe("after a restart", () => {
   });
 
   it("our own value that ended unconfirmed is confirmed_late, also at the first read", async () => {
-    const made = await scene([{ ...ended("late", { ...on, outcome: "unconfirmed" }), ...fan }]);
+    const at = justNow();
+    const why = { command: "on", outcome: "unconfirmed", reason: null, message: null } as const;
+    const awaited = { id: "late", step, ended_at: at, word: "on", is_told: true, is_taken: true };
+    const memory = { problem: { ...why, at }, awaited };
+    const made = await scene([{ ...ended("late", { ...on, outcome: "unconfirmed" }), ...fan, memory }]);
     made.simulator.control.moveByHand("GH-0001", "150", "1010");
     await made.start();
     const events = () => made.json("greenhouse/bridge/event").filter(isOfCommand);
@@ -118,6 +127,15 @@ describe("after a restart", () => {
     {
       ...{ type: "step_answered", ...fan, id: "A", address: "150", attempt: 1 },
       ...{ code: "200", request_id: null, error: null, sent: true },
+      memory: {
+        unread: true,
+        sent: [
+          {
+            ...{ id: "A", is_accepted: true, request_id: null, sent_at: justNow() },
+            steps: [{ ...step, attempts: 1, code: "200", read_back: null }],
+          },
+        ],
+      },
     },
   ];
 

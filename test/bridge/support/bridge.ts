@@ -72,7 +72,7 @@ export async function brokerAndClient(options: MosquittoOptions = {}) {
   return { url, mosquitto, client, seen, texts, json, say };
 }
 
-/** A data directory as an earlier version left it: its records do not say what a lane must remember. */
+/** A data directory as an earlier run left it. */
 export async function leftBehind(...records: readonly RecordBody[]): Promise<string> {
   const dataDir = await tempFolder();
   const directory = journalDirectory(dataDir);
