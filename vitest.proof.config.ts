@@ -58,7 +58,7 @@ const endToEnd = {
         include: ["test/end-to-end/**/*.test.ts", "test/**/*.e2e.ts"],
         exclude: alone,
         testTimeout: 60_000,
-        maxWorkers: 6,
+        maxWorkers: 5,
         sequence: { groupOrder: 1 },
       },
     },
