@@ -308,9 +308,13 @@ export class PacedReading {
     const allowed = least(own, most);
     if (!this.#isReady()) return { taken: nothing, more: this.#rest() };
     if (own.bytes < 1 || own.units < 1) return { taken: nothing, more: this.#overPace(now) };
+    // Who takes it may make something else of the socket.
+    const bucket = this.#bucket;
+    const turns = this.#turns;
     const taken = this.#hand(allowed);
-    this.#bucket?.take(taken);
-    this.#turns.take(taken);
+    bucket?.take(taken);
+    turns.take(taken);
+    if (this.#turns !== turns) return { taken, more: null };
     const hasMore = this.#isReady();
     return { taken, more: hasMore ? 0 : this.#rest() };
   }
@@ -370,7 +374,8 @@ export class PacedReading {
   #hand(most: Amount): Amount {
     let bytes = 0;
     let units = 0;
-    while (this.#isWanted) {
+    const turns = this.#turns;
+    while (this.#isWanted && this.#turns === turns) {
       const [chunk] = this.#held;
       if (chunk === undefined || bytes >= most.bytes || units >= most.units) break;
       const piece = this.#framing(chunk.subarray(0, most.bytes - bytes), most.units - units);

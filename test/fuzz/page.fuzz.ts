@@ -159,6 +159,7 @@ async function openPage(port: number, cookie: string) {
     },
     close: async () => {
       state.closes = true;
+      if (socket.readyState === WebSocket.CLOSED) return;
       socket.close();
       await once(socket, "close");
     },

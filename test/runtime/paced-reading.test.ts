@@ -215,4 +215,21 @@ describe("a stream is heard", () => {
     expect(state.heard).toBe("a\nhead and more");
     expect(turns.isIdle && other.isIdle).toBe(true);
   });
+
+  it("by the account of what it was: who becomes something else amid a turn costs the new kind nothing", async () => {
+    const { clock, turns, one } = scene();
+    const other = new ReadingTurns({ ...receiving, ofAll: receiving.ofOne }, clock);
+    const openings = Array.from({ length: 12 }, one);
+    for (const { stream, reading } of openings) stream.once("data", () => reading.become(other, lines()));
+    await settled();
+    for (const { stream } of openings) stream.push(Buffer.from("GET\nHost\nUpgrade\n"));
+    await clock.advance(1_000);
+    await settled();
+    const [first] = openings;
+    first?.stream.push(Buffer.from("frame\n"));
+    await clock.advance(0);
+    await settled();
+    expect(first?.state.heard).toBe("GET\nHost\nUpgrade\nframe\n");
+    expect(turns.isIdle && other.isIdle).toBe(true);
+  });
 });
