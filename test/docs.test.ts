@@ -31,6 +31,8 @@ const pages = [
   ...["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"],
   ...[...filesBelow("docs", ".md"), ...filesBelow("deploy", ".md")],
 ];
+/** Pages for maintainers, which no package has. */
+const isInside = (page: string) => page.startsWith("docs/inside/") || page === "CONTRIBUTING.md";
 
 interface Fence {
   readonly language: string;
@@ -94,11 +96,23 @@ describe("links", () => {
     expect(unlinked).toEqual(["docs/zh/README.md"]);
   });
 
-  it("lead from README to every page", () => {
-    const linked = [...read("README.md").matchAll(/\]\(([^)#]+)/g)].map(([, path = ""]) => path);
-    const unlinked = pages.filter((page) => /^docs\/(?!zh\/)/.test(page) && !linked.includes(page));
-    expect(unlinked).toEqual([]);
+  const linkedFrom = (page: string) => [...read(page).matchAll(/\]\(([^)#]+)/g)].map(([, path = ""]) => path);
+
+  it("lead from README to every page for users", () => {
+    const unlinked = pages.filter((page) => /^docs\/(?!zh\/|inside\/)/.test(page));
+    expect(unlinked.filter((page) => !linkedFrom("README.md").includes(page))).toEqual([]);
   });
+
+  it("lead from CONTRIBUTING to every page for maintainers", () =>
+    expect(
+      pages.filter(
+        (page) => page.startsWith("docs/inside/") && !linkedFrom("CONTRIBUTING.md").includes(page),
+      ),
+    ).toEqual([]));
+
+  it.each(pages.filter((page) => !isInside(page)))("of %s lead to no page that packages lack", (page) =>
+    expect(linkedFrom(page).filter((path) => path.includes("inside/"))).toEqual([]),
+  );
 });
 
 /** What `--help` says of the program, or of one of its commands. */
