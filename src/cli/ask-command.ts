@@ -17,8 +17,8 @@ export interface AskedCommand {
   /** What the page's API wants beside the payload's fields. */
   readonly target: Document;
   readonly topics: { readonly set: string; readonly result: string; readonly command?: string };
-  /** What the journal knows afterwards, as in "what became of it". */
-  readonly about: string;
+  /** Where a person finds afterwards what became of it. */
+  readonly hint: string;
   readonly onPhase: (phase: string) => void;
 }
 
@@ -51,7 +51,7 @@ export async function askForCommand<Result>(
 
 async function overSocket<Result>(
   ask: AskSocket,
-  { id, payload, target, about, onPhase }: AskedCommand,
+  { id, payload, target, hint, onPhase }: AskedCommand,
   stop: AbortSignal,
 ): Promise<Result> {
   const taken = await ask("/api/commands", { ...target, ...documentOf(payload) });
@@ -65,14 +65,14 @@ async function overSocket<Result>(
     if (typeof phase === "string" && phase !== before && phase !== "done") onPhase(phase);
     before = phase;
     await systemClock.wait(lookEveryMs, stop).catch(() => undefined);
-    if (stop.aborted) throw new CommandFailure(endingsOf(about).stopped);
+    if (stop.aborted) throw new CommandFailure(endingsOf(hint).stopped);
   }
-  throw new CommandFailure(endingsOf(about).late);
+  throw new CommandFailure(endingsOf(hint).late);
 }
 
 function overBroker<Result>(
   configuration: Configuration,
-  { id, payload, topics, about, onPhase }: AskedCommand,
+  { id, payload, topics, hint, onPhase }: AskedCommand,
   stop: AbortSignal,
 ): Promise<Result | NotAsked> {
   const onDocument = (from: string, document: Document) => {
@@ -88,17 +88,14 @@ function overBroker<Result>(
     send: { topic, payload },
     onDocument,
     longestMs,
-    endings: endingsOf(about),
+    endings: endingsOf(hint),
   };
   return askBridge(configuration, question, stop);
 }
 
-function endingsOf(about: string) {
-  const journal = `\`greenhouse2mqtt journal\` shows what became of ${about}`;
-  return {
-    notSent: "stopped; the command was not sent",
-    stopped: `stopped; the command was sent, and ${journal}`,
-    gone: `the command was sent, but the bridge has gone offline; once it runs again ${journal}`,
-    late: `the bridge did not answer; ${journal}`,
-  };
-}
+const endingsOf = (hint: string) => ({
+  notSent: "stopped; the command was not sent",
+  stopped: `stopped; the command was sent, and ${hint}`,
+  gone: `the command was sent, but the bridge has gone offline; once it runs again ${hint}`,
+  late: `the bridge did not answer; ${hint}`,
+});

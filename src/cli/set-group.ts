@@ -49,7 +49,7 @@ async function ask(
     payload,
     target: { [kind]: name },
     topics: { set, result },
-    about: "each member",
+    hint: "`greenhouse2mqtt journal` shows what became of each member",
     onPhase: () => undefined,
   };
   const answer = await askForCommand<GroupResult>(configuration, command, stop);

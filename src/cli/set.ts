@@ -123,6 +123,8 @@ function targetNamed(
   return { target: isParameter ? "parameter" : "actuator", targetId };
 }
 
+const hint = "`greenhouse2mqtt journal` shows what became of it";
+
 function asCommand(
   { mqtt }: Configuration,
   { controllerId, target, targetId, id, payload }: SetRequest,
@@ -135,7 +137,7 @@ function asCommand(
     payload,
     target: { controller: controllerId, [target]: targetId },
     topics,
-    about: "it",
+    hint,
     onPhase,
   };
 }
