@@ -96,7 +96,7 @@ const sensorLeaves: LeavesOf<Sensor> = (topics, controllerId, sensor) => {
   const topic = topics.sensor(controllerId, definition.id);
   const scalars = [
     { topic: topic.value, shows: value === null || value === "" ? null : valueText(value) },
-    { topic: topic.measured_at, shows: isoOrNull(measuredAt) },
+    ...(topics.plainTimes ? [{ topic: topic.measured_at, shows: isoOrNull(measuredAt) }] : []),
     { topic: topic.quality, shows: quality },
     ...(topics.codes ? [{ topic: topic.quality_code, shows: String(qualityCodes[quality]) }] : []),
   ];
@@ -299,10 +299,10 @@ function clearedController(topics: Topics, controller: Controller): Message[] {
   ].flatMap((group) => emptyAll(topics, group));
 }
 
-/** Of a group of topics by their leaf: commands and results are never retained, and integers only stand where they are asked for. */
-const emptyAll = ({ codes }: Topics, group: object): Message[] =>
+/** Of a group of topics by their leaf: commands and results are never retained, and some only stand where they are asked for. */
+const emptyAll = ({ hasLeaf }: Topics, group: object): Message[] =>
   Object.entries(group).flatMap(([leaf, topic]: [string, string]) =>
-    leaf === "set" || leaf === "result" || (!codes && leaf.endsWith("_code")) ? [] : [clear(topic)],
+    leaf === "set" || leaf === "result" || !hasLeaf(leaf) ? [] : [clear(topic)],
   );
 
 /** Above this size the list only says how many there are: brokers and clients refuse large packets. */
