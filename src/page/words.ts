@@ -32,6 +32,13 @@ export const words = {
     "Nothing heard from the bridge since {time}; values may be outdated.",
     "自 {time} 起没有网桥的消息，显示可能已过时。",
   ],
+  not_reached: ["The bridge is not reached.", "无法连接网桥。"],
+  last_seen: ["Last seen {time}.", "最近一次连接：{time}。"],
+  never_seen: ["It was never seen from here.", "这里从未连接过。"],
+  not_reached_what: [
+    "No values are shown, as none would be of now. This page tries again by itself.",
+    "不显示数值，因为都不是现在的。页面会自动重试。",
+  ],
   gone: ["This is not there any more.", "已不存在。"],
   anonymous: [
     "Nobody is logged in; name an operator under http.users.",
@@ -111,6 +118,16 @@ export const words = {
   setup_user_what: [
     "Who may command on the page. Left empty, the first operator is made later.",
     "谁可以在网页上操作。留空则以后再创建。",
+  ],
+  setup_phones: [
+    "Phones and other computers in this network too (with this login)",
+    "本网络的手机和其他电脑也可以打开（用此登录）",
+  ],
+  setup_alarms: ["Alarms on readings", "读数报警"],
+  setup_alarms_take: ["Begin with these limits; they can be changed later", "先使用这些限值，以后可以修改"],
+  setup_qr: [
+    "For a phone in this network: once the bridge runs, point its camera here.",
+    "本网络的手机：网桥运行后，用相机对准这里。",
   ],
   setup_search: ["Look for controllers and actuators", "查找控制器和执行机构"],
   setup_searching: ["Looking; this may take some minutes …", "正在查找，可能需要几分钟…"],
