@@ -59,6 +59,7 @@ function placeOf(hash: string) {
   const id = decodeURIComponent(rest.join("/"));
   if (kind === "controller" && id !== "")
     return { at: kind, views: [`controller/${id}`], show: <ControllerPage key={id} id={id} /> };
+  if (kind === "wall") return { at: kind, views: ["overview"], show: <LatePage of="wall" /> };
   const { at, views, Show } = places.find((one) => one.at === kind) ?? places[0];
   return { at, views, show: <Show /> };
 }
@@ -256,6 +257,7 @@ function Login() {
 const late = {
   setup: () => import("./setup.js"),
   accounts: () => import("./accounts.js"),
+  wall: () => import("./wall.js"),
 };
 
 const loaded = signal<Readonly<Partial<Record<keyof typeof late, ComponentType>>>>({});

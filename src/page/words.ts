@@ -197,6 +197,8 @@ export const words = {
   silents: ["Devices without readings ({count})", "没有读数的设备（{count}）"],
   no_station: ["Without a station", "未分站点"],
   attention: ["Needs attention", "需要注意"],
+  wall: ["All at once", "总屏"],
+  from_to: ["{least} to {most}", "{least} 至 {most}"],
   weather: ["Weather", "天气"],
   count_online: ["{count} online", "{count} 个在线"],
   count_offline: ["{count} offline", "{count} 个离线"],
@@ -522,11 +524,11 @@ export const lengthText = (seconds: number): string =>
 export const durationText = (duration: string): string =>
   lengthText(parseInt(duration, 10) * (units.find(([unit]) => duration.endsWith(unit.charAt(0)))?.[1] ?? 1));
 
-/** How long ago, in the largest unit that is over. */
-export function ageText(at: string | null, now: number): string {
+/** How long ago, in the largest unit that is over. `isOver`: it is not known to be so any more, and "now" would say so. */
+export function ageText(at: string | null, now: number, isOver = false): string {
   if (at === null) return t("never");
-  const seconds = Math.max(0, Math.round((now - Date.parse(at)) / 1000));
-  if (seconds < 10) return t("just_now");
+  const seconds = Math.max(Number(isOver), Math.round((now - Date.parse(at)) / 1000));
+  if (seconds < 10 && !isOver) return t("just_now");
   const [unit, size] = units.find(([, of]) => seconds >= of) ?? units[3];
   const format = new Intl.RelativeTimeFormat(locale(), { style: "narrow", numeric: "always" });
   return format.format(-Math.floor(seconds / size), unit);
