@@ -1,3 +1,5 @@
+import type { Socket } from "node:net";
+import { Duplex } from "node:stream";
 import { createTransport } from "nodemailer";
 import { type Connection, openSocket } from "../runtime/connecting.js";
 import { systemClock } from "../runtime/clock.js";
@@ -40,7 +42,7 @@ type Proxy = NotifySettings["proxy"];
 /** Either over a connection that stands, or through a proxy. */
 function transportFor(
   settings: MailSettings,
-  way: { readonly connection: Connection } | { readonly proxy: string },
+  way: { readonly connection: Socket } | { readonly proxy: string },
 ) {
   const { host, port, encryption, username, password } = settings;
   return createTransport({
@@ -61,12 +63,58 @@ function transportFor(
   });
 }
 
+/**
+ * A connection of which Node's TLS reads no byte by itself, as it would of a plain socket: what is read at a pace is so behind
+ * encryption too.
+ */
+class OwnReading extends Duplex {
+  readonly #below: Connection;
+
+  constructor(below: Connection) {
+    super();
+    this.#below = below;
+    below.pause();
+    below.on("data", (chunk: Buffer) => {
+      if (!this.push(chunk)) below.pause();
+    });
+    below.once("end", () => this.push(null));
+    below.once("error", (error) => this.destroy(error));
+    below.once("close", () => this.destroy());
+    below.on("timeout", () => this.emit("timeout"));
+  }
+
+  override _read(): void {
+    this.#below.resume();
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#below.write(chunk, done);
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.#below.end(done);
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#below.destroy();
+    done(error);
+  }
+
+  setTimeout(ms: number, listener?: () => void): this {
+    this.#below.setTimeout(ms);
+    if (listener !== undefined) this.once("timeout", listener);
+    return this;
+  }
+}
+
 /** A server that says more than any mail server is not listened to for long: all of it would be kept until a line ends. */
-function paced(connection: Connection): Connection {
+function paced(below: Connection): Socket {
+  const connection = new OwnReading(below);
   const turns = new ReadingTurns(receiving.mail, systemClock);
   const tooMuch = new Error("it says more than a mail server does");
   new PacedReading(connection, turns, lines(), () => connection.destroy(tooMuch));
-  return connection;
+  // Of a socket nodemailer needs no more than this.
+  return connection as unknown as Socket;
 }
 
 interface Mail {

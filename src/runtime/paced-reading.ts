@@ -121,6 +121,52 @@ export const lines = (): Framing => (bytes, most) => {
   return { bytes: at, units: most };
 };
 
+interface LargestOfNats {
+  readonly mostMessageBytes: number;
+  readonly mostLineBytes: number;
+}
+
+/** Messages of NATS: lines, of which some say how many bytes follow. `onTooLarge` is called for what is larger than any, and nothing follows it. */
+export function natsMessages(
+  { mostMessageBytes, mostLineBytes }: LargestOfNats,
+  onTooLarge: () => void,
+): Framing {
+  let line = Buffer.alloc(0);
+  let payload = 0;
+  let isTooLarge = false;
+  return (bytes, most) => {
+    let at = 0;
+    let units = 0;
+    while (at < bytes.length && !isTooLarge) {
+      if (payload > 0) {
+        const taken = Math.min(payload, bytes.length - at);
+        at += taken;
+        payload -= taken;
+        continue;
+      }
+      if (line.length === 0 && units >= most) break;
+      const end = bytes.indexOf(lineFeed, at) + 1 || bytes.length;
+      const isWhole = bytes[end - 1] === lineFeed;
+      line = Buffer.concat([line, bytes.subarray(at, Math.min(end, at + mostLineBytes + 1))]);
+      isTooLarge = line.length > mostLineBytes;
+      at = end;
+      if (!isWhole) break;
+      payload = payloadOf(line.toString("latin1"));
+      isTooLarge ||= payload > mostMessageBytes;
+      line = Buffer.alloc(0);
+      units += 1;
+    }
+    if (isTooLarge) onTooLarge();
+    return { bytes: isTooLarge ? 0 : at, units };
+  };
+}
+
+/** With the end of line behind it. */
+function payloadOf(line: string): number {
+  const size = /^H?MSG\s.*\s(\d+)\s*$/i.exec(line)?.[1];
+  return size === undefined ? 0 : Number(size) + 2;
+}
+
 /** A token bucket for bytes and units. */
 class Bucket {
   readonly #allowance: Allowance;
@@ -250,6 +296,7 @@ const nothing: Amount = { bytes: 0, units: 0 };
 
 /** The reading side of one stream, of which nothing is heard faster than its kind allows. */
 export class PacedReading {
+  readonly #stream: Readable;
   readonly #push: (chunk: Buffer | null) => boolean;
   readonly #read: (size: number) => void;
   #onFlood: () => void;
@@ -271,6 +318,7 @@ export class PacedReading {
     framing: Framing,
     onFlood: () => void = () => undefined,
   ) {
+    this.#stream = stream;
     this.#push = stream.push.bind(stream);
     this.#read = stream._read.bind(stream);
     this.#onFlood = onFlood;
@@ -397,7 +445,7 @@ export class PacedReading {
   }
 
   #isReady(): boolean {
-    return this.#isWanted && !this.#isEmpty();
+    return this.#isWanted && !this.#isEmpty() && !this.#stream.destroyed;
   }
 
   #isEmpty(): boolean {
