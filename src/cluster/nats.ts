@@ -1,6 +1,4 @@
 import { createHash } from "node:crypto";
-import type { Socket } from "node:net";
-import type { TLSSocket } from "node:tls";
 import {
   AckPolicy,
   DeliverPolicy,
@@ -124,19 +122,19 @@ class PacedTransport extends NodeTransport {
     this.#turns = turns;
   }
 
-  override async dial(at: Parameters<NodeTransport["dial"]>[0]): Promise<Socket> {
+  override async dial(at: Parameters<NodeTransport["dial"]>[0]) {
     return this.#paced(await super.dial(at));
   }
 
-  override async tlsFirst(at: Parameters<NodeTransport["tlsFirst"]>[0]): Promise<TLSSocket> {
+  override async tlsFirst(at: Parameters<NodeTransport["tlsFirst"]>[0]) {
     return this.#paced(await super.tlsFirst(at));
   }
 
-  override async startTLS(): Promise<TLSSocket> {
+  override async startTLS() {
     return this.#paced(await super.startTLS());
   }
 
-  #paced<Stream extends Socket>(socket: Stream): Stream {
+  #paced<Socket extends NodeTransport["socket"]>(socket: Socket): Socket {
     const tooLarge = new Error("the server began a message larger than any of the program");
     // The library takes its listeners off in between.
     const end = () => socket.destroy(socket.listenerCount("error") > 0 ? tooLarge : undefined);

@@ -1,10 +1,9 @@
 import type { Socket } from "node:net";
-import { Duplex } from "node:stream";
 import { createTransport } from "nodemailer";
 import { type Connection, openSocket } from "../runtime/connecting.js";
 import { systemClock } from "../runtime/clock.js";
 import type { Names } from "../runtime/names.js";
-import { lines, PacedReading, ReadingTurns } from "../runtime/paced-reading.js";
+import { lines, OwnReading, PacedReading, ReadingTurns } from "../runtime/paced-reading.js";
 import { receiving } from "../runtime/receiving.js";
 import type { Message } from "./message.js";
 import type { Sent } from "./plan.js";
@@ -61,50 +60,6 @@ function transportFor(
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-}
-
-/**
- * A connection of which Node's TLS reads no byte by itself, as it would of a plain socket: what is read at a pace is so behind
- * encryption too.
- */
-class OwnReading extends Duplex {
-  readonly #below: Connection;
-
-  constructor(below: Connection) {
-    super();
-    this.#below = below;
-    below.pause();
-    below.on("data", (chunk: Buffer) => {
-      if (!this.push(chunk)) below.pause();
-    });
-    below.once("end", () => this.push(null));
-    below.once("error", (error) => this.destroy(error));
-    below.once("close", () => this.destroy());
-    below.on("timeout", () => this.emit("timeout"));
-  }
-
-  override _read(): void {
-    this.#below.resume();
-  }
-
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.#below.write(chunk, done);
-  }
-
-  override _final(done: (error?: Error | null) => void): void {
-    this.#below.end(done);
-  }
-
-  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.#below.destroy();
-    done(error);
-  }
-
-  setTimeout(ms: number, listener?: () => void): this {
-    this.#below.setTimeout(ms);
-    if (listener !== undefined) this.once("timeout", listener);
-    return this;
-  }
 }
 
 /** A server that says more than any mail server is not listened to for long: all of it would be kept until a line ends. */

@@ -154,10 +154,13 @@ function heldIn(sockets: Set<Socket>): (socket: Socket) => void {
 const pacedThen =
   (done: Connected): Connected =>
   (...[error, socket]) => {
-    if (error !== null) return done(error, null);
+    if (error !== null) {
+      done(error, null);
+      return;
+    }
     const turns = new ReadingTurns(receiving.messenger, systemClock);
     new PacedReading(socket, turns, lines(), () => socket.destroy(new Error("it says more than an answer")));
-    return done(null, socket);
+    done(null, socket);
   };
 
 /** As a proxy asks for it. */

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { Readable } from "node:stream";
+import { Duplex, type Readable } from "node:stream";
 import type { Clock } from "./clock.js";
 import type { Allowance, Amount, Receiving } from "./receiving.js";
 
@@ -486,5 +486,49 @@ export class PacedUpgrades {
     { onFlood, due }: { readonly onFlood?: () => void; readonly due?: AnswersDue } = {},
   ): void {
     this.#readings.get(socket)?.become(this.#frames, webSocketFrames(due), onFlood);
+  }
+}
+
+/**
+ * A connection of which Node's TLS reads no byte by itself, as it would of a plain socket: what is read at a pace is so behind
+ * encryption too.
+ */
+export class OwnReading extends Duplex {
+  readonly #below: Socket;
+
+  constructor(below: Socket) {
+    super();
+    this.#below = below;
+    below.pause();
+    below.on("data", (chunk: Buffer) => {
+      if (!this.push(chunk)) below.pause();
+    });
+    below.once("end", () => this.push(null));
+    below.once("error", (error) => this.destroy(error));
+    below.once("close", () => this.destroy());
+    below.on("timeout", () => this.emit("timeout"));
+  }
+
+  override _read(): void {
+    this.#below.resume();
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#below.write(chunk, done);
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.#below.end(done);
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#below.destroy();
+    done(error);
+  }
+
+  setTimeout(ms: number, listener?: () => void): this {
+    this.#below.setTimeout(ms);
+    if (listener !== undefined) this.once("timeout", listener);
+    return this;
   }
 }

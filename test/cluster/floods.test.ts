@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { joinNats } from "../../src/cluster/nats.js";
@@ -25,7 +24,7 @@ async function pouring(head: string, again: string) {
     more();
   });
   server.listen(0, "127.0.0.1");
-  await once(server, "listening");
+  await new Promise((done) => server.once("listening", done));
   onTestFinished(() => {
     server.close();
     for (const socket of sockets) socket.destroy();
@@ -35,18 +34,15 @@ async function pouring(head: string, again: string) {
   return { port: (server.address() as AddressInfo).port, sockets, first: () => writtenBy(sockets[0]) };
 }
 
-function joining(port: number) {
+function joining(port: number): void {
   const stop = new AbortController();
-  const reasons: unknown[] = [];
   const settings = { nats: [`nats://127.0.0.1:${port}`], name: "test", replicas: 1 };
-  const log = { ...silentLog, warn: (facts: { reason?: unknown }) => void reasons.push(facts.reason) };
-  const ports = { clock: systemClock, log: log as typeof silentLog, memberId: "m", leaseMs: 9_000 };
+  const ports = { clock: systemClock, log: silentLog, memberId: "m", leaseMs: 9_000 };
   const joined = joinNats(settings, ports, stop.signal);
   onTestFinished(async () => {
     stop.abort();
     await joined.catch(() => null);
   });
-  return reasons;
 }
 
 /** What the two ends of a connection of the loopback hold by themselves, and one message. */
