@@ -175,7 +175,7 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
     tests: "test/limits/clock-of-another.test.ts",
   },
   note_counts_as_kept_before_the_stream_has_it: {
-    seam: "cluster/stream-store#StreamStore.keepNote",
+    seam: "cluster/stream-store#StreamStore.#keep",
     plant: "() => () => Promise.resolve()",
     tests: "test/cluster/stream-store.test.ts",
   },
