@@ -28,7 +28,7 @@ function standingReason(availability: string, of: Commandable): string | null {
 
 /** What can be chosen: of an actuator, or of a group, which no rule of its own limits. */
 export type Choosable = Pick<ActuatorView, "name" | "words" | "stop" | "state" | "position" | "quality"> &
-  Partial<LimitsDocument & Pick<ActuatorView, "value">>;
+  Partial<LimitsDocument & Pick<ActuatorView, "value" | "read_at">>;
 
 /** Whether the rules let a word or degree through; without rules they let everything. */
 function isAllowed({ allowed, lock }: Partial<LimitsDocument>, command: Command): boolean {
@@ -100,7 +100,7 @@ function Panel({ controller, id, of }: CardProps) {
   return (
     <>
       <p class="meta">
-        <Quality of={of.quality} /> <Age at={of.read_at} />
+        <Quality of={of.quality} /> <Age at={of.read_at} isOver />
         {of.lease ? <span>{leaseText(of.lease)}</span> : null}
         {isActuator(of) && of.run_time ? <span>{runText(of.run_time)}</span> : null}
       </p>
@@ -177,14 +177,24 @@ export const Pill = ({ of }: { readonly of: Choosable }) => (
   <span class={`pill ${lookOf(of)}`}>
     {iconOf(of)}
     <strong class="state">{stateText(of)}</strong>
+    {of.quality !== "good" && of.state && of.read_at ? <Age at={of.read_at} /> : null}
   </span>
 );
 
 /** How far it is open, as a bar; where that is not known, none. */
-export function Opening({ of: { state, position } }: { readonly of: Pick<Choosable, "state" | "position"> }) {
+export function Opening({
+  of: { state, position, quality },
+}: {
+  readonly of: Pick<Choosable, "state" | "position" | "quality">;
+}) {
   const degree = state === "open" ? 100 : state === "closed" ? 0 : state === "position" ? position : null;
   return typeof degree === "number" ? (
-    <svg class="opening" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+    <svg
+      class={quality === "good" ? "opening" : "opening old"}
+      viewBox="0 0 100 10"
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
       <rect class="track" width="100" height="10" />
       <rect width={degree} height="10" />
     </svg>
@@ -231,10 +241,11 @@ export interface Sending {
 type SendingProps<Of> = Sending & { readonly of: Of };
 
 /** Whether the platform shows what a command asks for. */
-const isPresent = ({ state, position }: Choosable, command: Command): boolean =>
-  typeof command === "number"
+const isPresent = ({ state, position, quality }: Choosable, command: Command): boolean =>
+  quality === "good" &&
+  (typeof command === "number"
     ? state === "position" && position === command
-    : state === (command === "close" ? "closed" : command);
+    : state === (command === "close" ? "closed" : command));
 
 type ChoiceButtonProps = Sending & Readonly<{ of: Choosable; command: Command }>;
 

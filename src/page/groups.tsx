@@ -93,7 +93,8 @@ const MemberLine = ({ of }: Readonly<{ of: MemberView }>) => (
     <a href={link(`controller/${encodeURIComponent(of.controller)}`)}>{of.name}</a>
     {of.command ? <Badge kind="busy">{commandText(of.command)}</Badge> : null}
     <span>
-      {memberState(of)} {of.quality === "good" ? null : <Quality of={of.quality} />}
+      {memberState(of)} {of.quality === "good" ? null : <Quality of={of.quality} />}{" "}
+      {of.quality !== "good" && of.state ? <Age at={of.read_at} isOver /> : null}
     </span>
   </li>
 );

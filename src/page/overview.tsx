@@ -40,6 +40,7 @@ function Row({ id, row, kinds, isMixed }: RowProps) {
     quality,
     readings,
     actuators,
+    last,
     limits,
     problem,
     command,
@@ -60,7 +61,7 @@ function Row({ id, row, kinds, isMixed }: RowProps) {
             <KeyValue key={kind} kind={kind} of={readings[kind]} />
           ))}
         </span>
-        <Strip actuators={actuators} limits={limits} />
+        <Strip actuators={actuators} last={last} limits={limits} />
         <span class="marks">
           {problem ? <Badge kind="bad">{t("problem")}</Badge> : null}
           {alarms > 0 ? (
@@ -292,6 +293,11 @@ export function OverviewView() {
   return (
     <>
       <Head name={t("overview")}>
+        {count > 1 ? (
+          <a class="back" href={link("wall")}>
+            {t("wall")}
+          </a>
+        ) : null}
         {count > 12 || isFiltered ? <Filters stations={stationsOf(all.controllers)} /> : null}
       </Head>
       <Summary rows={Object.values(all.controllers)} />

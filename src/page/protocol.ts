@@ -93,6 +93,8 @@ export interface KeyReading {
   readonly value: number | string | null;
   readonly unit: string | null;
   readonly quality: Quality;
+  /** When it was measured, of one that is not good: what is good is of now. */
+  readonly at: string | null;
   /** The limit that it is beyond. */
   readonly beyond: BandLimit | null;
 }
@@ -110,6 +112,12 @@ export interface RowLimits {
   >;
 }
 
+/** What is not known to be so any more. */
+export interface LastSeen {
+  readonly states: Readonly<Record<string, number>>;
+  readonly read_at: string | null;
+}
+
 export interface OverviewRow {
   readonly name: string;
   readonly kind: RowKind;
@@ -124,6 +132,8 @@ export interface OverviewRow {
    * be the present one.
    */
   readonly actuators: Readonly<Partial<Record<ActuatorFamily, Readonly<Record<string, number>>>>>;
+  /** By group: what was seen last of those that are `stale`, and when the oldest of it was read; a group never seen is absent. */
+  readonly last: Readonly<Partial<Record<ActuatorFamily, LastSeen>>>;
   readonly limits: RowLimits;
   /** The worst of its sensors; null without any. */
   readonly quality: Quality | null;
@@ -243,6 +253,7 @@ export interface MemberView {
   readonly state: string | null;
   readonly position: number | null;
   readonly quality: Quality;
+  readonly read_at: string | null;
 }
 
 interface CommandedView {

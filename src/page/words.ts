@@ -32,6 +32,13 @@ export const words = {
     "Nothing heard from the bridge since {time}; values may be outdated.",
     "自 {time} 起没有网桥的消息，显示可能已过时。",
   ],
+  not_reached: ["The bridge is not reached.", "无法连接网桥。"],
+  last_seen: ["Last seen {time}.", "最近一次连接：{time}。"],
+  never_seen: ["It was never seen from here.", "这里从未连接过。"],
+  not_reached_what: [
+    "No values are shown, as none would be of now. This page tries again by itself.",
+    "不显示数值，因为都不是现在的。页面会自动重试。",
+  ],
   gone: ["This is not there any more.", "已不存在。"],
   anonymous: [
     "Nobody is logged in; name an operator under http.users.",
@@ -112,6 +119,16 @@ export const words = {
     "Who may command on the page. Left empty, the first operator is made later.",
     "谁可以在网页上操作。留空则以后再创建。",
   ],
+  setup_phones: [
+    "Phones and other computers in this network too (with this login)",
+    "本网络的手机和其他电脑也可以打开（用此登录）",
+  ],
+  setup_alarms: ["Alarms on readings", "读数报警"],
+  setup_alarms_take: ["Begin with these limits; they can be changed later", "先使用这些限值，以后可以修改"],
+  setup_qr: [
+    "For a phone in this network: once the bridge runs, point its camera here.",
+    "本网络的手机：网桥运行后，用相机对准这里。",
+  ],
   setup_search: ["Look for controllers and actuators", "查找控制器和执行机构"],
   setup_searching: ["Looking; this may take some minutes …", "正在查找，可能需要几分钟…"],
   setup_search_what: [
@@ -180,6 +197,8 @@ export const words = {
   silents: ["Devices without readings ({count})", "没有读数的设备（{count}）"],
   no_station: ["Without a station", "未分站点"],
   attention: ["Needs attention", "需要注意"],
+  wall: ["All at once", "总屏"],
+  from_to: ["{least} to {most}", "{least} 至 {most}"],
   weather: ["Weather", "天气"],
   count_online: ["{count} online", "{count} 个在线"],
   count_offline: ["{count} offline", "{count} 个离线"],
@@ -505,11 +524,11 @@ export const lengthText = (seconds: number): string =>
 export const durationText = (duration: string): string =>
   lengthText(parseInt(duration, 10) * (units.find(([unit]) => duration.endsWith(unit.charAt(0)))?.[1] ?? 1));
 
-/** How long ago, in the largest unit that is over. */
-export function ageText(at: string | null, now: number): string {
+/** How long ago, in the largest unit that is over. `isOver`: it is not known to be so any more, and "now" would say so. */
+export function ageText(at: string | null, now: number, isOver = false): string {
   if (at === null) return t("never");
-  const seconds = Math.max(0, Math.round((now - Date.parse(at)) / 1000));
-  if (seconds < 10) return t("just_now");
+  const seconds = Math.max(Number(isOver), Math.round((now - Date.parse(at)) / 1000));
+  if (seconds < 10 && !isOver) return t("just_now");
   const [unit, size] = units.find(([, of]) => seconds >= of) ?? units[3];
   const format = new Intl.RelativeTimeFormat(locale(), { style: "narrow", numeric: "always" });
   return format.format(-Math.floor(seconds / size), unit);

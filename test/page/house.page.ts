@@ -395,3 +395,68 @@ it("water is given for some minutes first, and without end second", async () => 
     .toMatch(/"lease":\{"command":"on"/);
   expect(complaints).toEqual([]);
 });
+
+describe("an outage", () => {
+  it.each(["en-GB", "zh-CN"])(
+    "keeps in %s what was seen last, with its age, and nothing that looks as if it were of now",
+    async (locale) => {
+      const { url, simulator } = await scene({
+        polling:
+          "polling: { controllers: 2s, sensors: 1s, running_status: 5s, actuators: 1s, stale_after: 4s }",
+      });
+      const { page, complaints } = await visit(url, "", { locale });
+      await logIn(page);
+      const east = page.locator(row("East house"));
+      await expect
+        .poll(() => east.locator(".strip").textContent(), seconds(30))
+        .toMatch(/(?:Windows|天窗|窗).*(?:closed|关)/);
+      await simulator.close();
+      const last = east.locator(".last").first();
+      await last.waitFor(seconds(90));
+      expect(await last.textContent()).toMatch(locale === "en-GB" ? / ago$/ : /前$/);
+      expect(await east.getByText(/not known|不明/).count()).toBe(0);
+      expect(await axe(page)).toEqual([]);
+      await east.click();
+      const skylight = await opened(page, "Left skylight");
+      await skylight.locator(".pill .age").waitFor(seconds(20));
+      // A choice is pressed only where the platform shows it.
+      expect(await skylight.locator('[aria-pressed="true"]').count()).toBe(0);
+      expect(await axe(page)).toEqual([]);
+      expect(complaints).toEqual([]);
+    },
+  );
+});
+
+describe("all houses on one screen", () => {
+  const cold = `
+  GH-0001: { name: East house, sensors: { airtemp: { from: 空气温度, kind: temperature, alarm: { low: 90, delay: 0s } } } }
+`;
+
+  it.each([
+    [4, 390, 844],
+    [570, 1920, 1080],
+  ])(
+    "of %i controllers at %i x %i, what is beyond a limit first and said in a word",
+    async (controllers, width, height) => {
+      const { url } = await scene({ simulator: { controllers }, controllers: cold });
+      const { page, complaints } = await visit(url, "", { viewport: { width, height } });
+      await logIn(page);
+      await page.getByRole("link", { name: "All at once" }).click(seconds(60));
+      const tiles = page.locator(".wall .tile");
+      // A few of them are stations and machines.
+      await expect.poll(() => tiles.count(), seconds(60)).toBeGreaterThan(0.7 * controllers);
+      const first = tiles.first();
+      await first.getByText("low", { exact: true }).waitFor({ state: "attached", ...seconds(60) });
+      expect(await first.getAttribute("class")).toContain("cold");
+      expect(await first.getAttribute("title")).toBe("East house");
+      const fits = await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth);
+      expect(fits).toBe(true);
+      if (controllers > 100)
+        expect(
+          await page.evaluate(() => document.documentElement.scrollHeight - innerHeight),
+        ).toBeLessThanOrEqual(0);
+      expect(await axe(page)).toEqual([]);
+      expect(complaints).toEqual([]);
+      },
+  );
+});

@@ -282,6 +282,11 @@ export const mqttSection = section({
     false,
     "Also states and qualities as integers, for drivers that read no words (docs/scada.md).",
   ),
+  plain_times: withDefault(
+    flag(),
+    false,
+    "Also the time of each reading on a topic of its own, `.../measured_at`, for drivers that read no JSON (docs/scada.md). It is one message more for each reading; `.../json` carries the time always.",
+  ),
   protocol_version: withDefault(
     z.literal([4, 5], { error: expectingOneOf([4, 5]) }),
     5,
