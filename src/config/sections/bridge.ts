@@ -285,7 +285,7 @@ export const mqttSection = section({
   plain_times: withDefault(
     flag(),
     false,
-    "Also the time of each reading on a topic of its own, `.../measured_at`, for drivers that read no JSON (docs/scada.md). It is one message more for each reading; `.../json` carries the time always.",
+    "Also the time of each reading as a topic, `.../measured_at`, for drivers that read no JSON.",
   ),
   protocol_version: withDefault(
     z.literal([4, 5], { error: expectingOneOf([4, 5]) }),
