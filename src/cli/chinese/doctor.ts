@@ -711,6 +711,6 @@ export const doctorPairs: readonly Pair[] = [
   ],
   [
     "put it back from a copy; or remove it and restart, and make the first operator anew with the code that is then printed",
-    "请用备份恢复它；或删除它并重启，再用届时打印的代码重新设立第一位操作员",
+    "请用备份恢复它；或删除它并重启，再用届时打印的验证码重新设立第一位操作员",
   ],
 ];
