@@ -147,7 +147,7 @@ const readingWords: Readonly<Record<ReadingName, true>> = {
   ...{ flagged_refusals: true, unknown_types: true, status_words: true, mode_write_only: true },
   ...{ flush_orders: true, one_at_a_time: true, motors_pulse: true, channels_ask: true },
   ...{ set_points_in_groups: true, windows_asked: true, twin_sensors: true, mode_restarts: true },
-  ...{ offline_queues: true },
+  ...{ stations_apart: true, offline_queues: true },
 };
 const readingNames = Object.keys(readingWords);
 

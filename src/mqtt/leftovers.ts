@@ -132,7 +132,7 @@ function isForgotten(
   place: Place,
 ): boolean {
   const { controllerId: id } = place;
-  if (!topics.codes && isCode(place)) return true;
+  if (!topics.hasLeaf(place.leaf)) return true;
   return isLeftOut(id) || formerIds.has(id) || isSettled(place, view.byId(id));
 }
 
@@ -142,8 +142,8 @@ export function isWanted(
   place: Place,
   document: string | undefined,
 ): boolean {
-  const mayBeShown = topics.codes || !isCode(place);
-  return (mayBeShown && isShown(place, view.byId(place.controllerId))) || (document ?? "") !== "";
+  const isOurs = topics.hasLeaf(place.leaf) && isShown(place, view.byId(place.controllerId));
+  return isOurs || (document ?? "") !== "";
 }
 
 /** Whether the mirror has something to show there, so that the topic is not left over. */
@@ -179,9 +179,6 @@ function isSettled({ folder, id, leaf }: Place, controller: Controller | undefin
   // Nothing follows a raw address of an earlier run, so what its topic says is of unknown age.
   return (folder === "parameter" && !controller.parameters.has(id)) || folder === "address";
 }
-
-/** A topic with an integer, which stands there only where the configuration asks for them. */
-const isCode = ({ leaf }: Place): boolean => leaf === "quality_code" || leaf === "state_code";
 
 /** The payload that says "not read since the start"; null where nothing in the topic says so. */
 function staleForm({ folder, leaf }: Place, payload: string): string | null {

@@ -94,18 +94,6 @@ export const commandPairs: readonly Pair[] = [
     "`greenhouse2mqtt journal` shows what became of each member",
     "`greenhouse2mqtt journal` 会显示每个成员的结果",
   ],
-  [
-    "stopped; the command was sent, and `greenhouse2mqtt journal` shows what became of each member",
-    "已停止；命令已发送，`greenhouse2mqtt journal` 会显示每个成员的结果",
-  ],
-  [
-    "the command was sent, but the bridge has gone offline; once it runs again `greenhouse2mqtt journal` shows what became of each member",
-    "命令已发送，但网桥已离线；它重新运行后 `greenhouse2mqtt journal` 会显示每个成员的结果",
-  ],
-  [
-    "the bridge did not answer; `greenhouse2mqtt journal` shows what became of each member",
-    "网桥没有回答；`greenhouse2mqtt journal` 会显示每个成员的结果",
-  ],
   ['there is no {} "{}" in the configuration{}', "配置中没有 {1} “{2}”{3}"],
   [
     "groups and scenes are commanded through a running bridge, and none was reached, so nothing was sent",

@@ -193,7 +193,7 @@ export const doctorPairs: readonly Pair[] = [
     "可把 platform.push.enabled 设为 false：轮询同样有效，只是慢一些",
   ],
   ["platform.push.enabled is false", "platform.push.enabled 为 false"],
-  ["the account lists no weather station (type W001)", "账号没有气象站（类型 W001）"],
+  ["the account lists no weather station (a type that begins with W)", "账号没有气象站（以 W 开头的类型）"],
   ["it does not open: no answer to the upgrade", "无法打开：没有回应"],
   ["check proxies and firewalls on the way, {}", "请检查途中的代理和防火墙，{1}"],
   ["check proxies and firewalls on the way", "请检查途中的代理和防火墙"],
