@@ -254,6 +254,8 @@ export interface MemberView {
   readonly position: number | null;
   readonly quality: Quality;
   readonly read_at: string | null;
+  /** Who locked it. */
+  readonly locked_by: string | null;
 }
 
 interface CommandedView {
