@@ -46,6 +46,12 @@ const table: Readonly<Record<string, Row>> = {
     node: "any",
     folders: { ...core, settings: "all", notify: { files: ["section.ts", "check.ts"], typesOnly: false } },
   },
+  // Changes of the user's own text: how they are made, checked, written and kept.
+  saving: {
+    npm: ["yaml", "zod"],
+    node: ["crypto", "fs/promises", "path"],
+    folders: { ...core, settings: "all", config: "all" },
+  },
   platform: { npm: ["undici", "ws"], node: "any", folders: { ...core, ...section } },
   journal: { npm: ["zod"], node: "any", folders: { ...core, ...section } },
   mqtt: { npm: ["mqtt", "ws"], node: "any", folders: { ...core, ...section } },
