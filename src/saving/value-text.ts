@@ -1,4 +1,4 @@
-import { isScalar, isSeq, parseDocument } from "yaml";
+import { isScalar, isSeq, parse, parseDocument } from "yaml";
 import type { Path } from "../settings/problem.js";
 
 /* A value as YAML text: what is added to a file looks as a person would write it. */
@@ -112,3 +112,14 @@ export const under = (
   [first = "", ...rest]: readonly string[],
   step: string,
 ): readonly string[] => [first === "" ? key : `${key} ${first}`, ...rest.map((line) => `${step}${line}`)];
+
+/** What somebody typed as a value: where text is expected as it stands, else as YAML. */
+export function valueTyped(text: string, isText: boolean): unknown {
+  if (isText) return text;
+  try {
+    const value: unknown = parse(text, { version: "1.2", schema: "core" });
+    return value ?? text;
+  } catch {
+    return text;
+  }
+}
