@@ -168,6 +168,7 @@ export function addCommands(root: Command, context: ProcessContext): void {
   root.commandsGroup("Set it up:");
   addSetup(add);
   addDiscover(add);
+  addSettings(add);
   addConfiguration(add);
   root.commandsGroup("Ask and command:");
   addPlatform(add);
@@ -330,7 +331,7 @@ export function typeList(text: string): readonly ParameterGroup[] {
   return [...found].map(parameterGroup);
 }
 
-function addConfiguration(add: Add): void {
+function addSettings(add: Add): void {
   add(
     "config",
     "one key of the configuration: show it, change it in your own text, or take it out",
@@ -346,6 +347,9 @@ function addConfiguration(add: Add): void {
     .argument("<key>", "such as controllers.GH-0001.name or http.users[0].role")
     .argument("[value]", "with set: a text, or YAML such as [a, b]; - reads it from the input")
     .option("--diff", "only show what would change in the file");
+}
+
+function addConfiguration(add: Add): void {
   add(
     "check",
     "read configurations and say what is wrong and where; touches no network",

@@ -73,7 +73,8 @@ async function get(context: ProcessContext, settings: SettingsFile, key: string,
     context.err.write(`${context.speech.tell(`${key} is not set`)}\n`);
     return;
   }
-  context.out(`${typeof node.default === "object" ? JSON.stringify(node.default) : String(node.default)}\n`);
+  const { default: usual } = node;
+  context.out(`${typeof usual === "string" ? usual : JSON.stringify(usual)}\n`);
   context.err.write(`${context.speech.tell("(the default; the file says nothing of it)")}\n`);
 }
 
@@ -109,7 +110,7 @@ async function change(
   const say = (text: string) => out(`${speech.tell(text)}\n`);
   const failure = (error: unknown) => told(error instanceof Error ? error.message : String(error));
   if (options.diff === true) {
-    const proposal = await settings.propose({ changes }, speech.tell).catch((error: unknown) => {
+    const proposal = await settings.propose({ changes }, { tell: speech.tell }).catch((error: unknown) => {
       throw failure(error);
     });
     refuseErrors(proposal);
@@ -117,7 +118,7 @@ async function change(
     sayWhatElse(proposal, say);
     return;
   }
-  const saved = await settings.save({ changes }, null, speech.tell).catch((error: unknown) => {
+  const saved = await settings.save({ changes }, null, { tell: speech.tell }).catch((error: unknown) => {
     throw failure(error);
   });
   if (!saved.saved && saved.why === "not_writable") throw new CommandFailure(saved.message);

@@ -96,6 +96,12 @@ export type Saved =
 
 type Tell = (text: string) => string;
 
+/** Who changes it: in which language he is told, and whether he is a user of the page, who is to stay an admin. */
+interface Saver {
+  readonly tell?: Tell;
+  readonly admin?: string | null;
+}
+
 const mark = "\ufeff";
 const asIs: Tell = (text) => text;
 
@@ -133,19 +139,19 @@ export class SettingsFile {
   }
 
   /** What saving would do and what is wrong with it; nothing is written. */
-  async propose(wanted: Wanted, tell: Tell = asIs): Promise<Proposal> {
-    return withoutTexts(await this.#make(wanted, tell));
+  async propose(wanted: Wanted, saver: Saver = {}): Promise<Proposal> {
+    return withoutTexts(await this.#make(wanted, saver));
   }
 
   /** Resolves once the disk has it. An `etag` of null stands for whatever is there now. */
-  save(wanted: Wanted, etag: string | null, tell: Tell = asIs): Promise<Saved> {
-    const saving = this.#saving.then(() => this.#save(wanted, etag, tell));
+  save(wanted: Wanted, etag: string | null, saver: Saver = {}): Promise<Saved> {
+    const saving = this.#saving.then(() => this.#save(wanted, etag, saver));
     this.#saving = saving.catch(() => undefined);
     return saving;
   }
 
-  async #save(wanted: Wanted, etag: string | null, tell: Tell): Promise<Saved> {
-    const made = await this.#make(wanted, tell);
+  async #save(wanted: Wanted, etag: string | null, saver: Saver): Promise<Saved> {
+    const made = await this.#make(wanted, saver);
     const { before, after, configuration } = made;
     const proposal = withoutTexts(made);
     if (etag !== null && etag !== made.etag) return { saved: false, why: "changed", proposal };
@@ -200,7 +206,7 @@ export class SettingsFile {
     return { text: hasMark ? whole.slice(mark.length) : whole, secrets, hasMark };
   }
 
-  async #make(wanted: Wanted, tell: Tell): Promise<Made> {
+  async #make(wanted: Wanted, { tell = asIs, admin = null }: Saver): Promise<Made> {
     const before = await this.#read();
     const edit =
       "text" in wanted
@@ -208,9 +214,14 @@ export class SettingsFile {
         : await this.#edit(before, wanted.changes);
     const [old, next] = [await this.#load(before), await this.#load(edit.after)];
     const about = "changes" in wanted ? Object.keys(wanted.changes) : [];
-    const errors = { ...(next.ok ? {} : errorsByKey(next.problems, about, tell)), ...edit.errors };
+    const errors: Record<string, readonly string[]> = {
+      ...(next.ok ? {} : errorsByKey(next.problems, about, tell)),
+      ...edit.errors,
+    };
     const former = new Set(old.warnings.map(formatProblem));
     const configuration = next.ok ? next.configuration : null;
+    if (configuration !== null && admin !== null && shutsOut(configuration, admin))
+      errors["http.users"] = [tell(lastAdmin)];
     const keys = old.ok && next.ok ? changedKeys(old.configuration, next.configuration) : about;
     const said = sentencesOf(old.ok ? old.configuration : null, tell);
     return {
@@ -311,6 +322,16 @@ const withoutTexts = ({
   keys,
   needRun,
 });
+
+const lastAdmin =
+  "you would be no admin any more, and could not take this back here; give that role to yourself, or have another admin do it";
+
+/** Whether a user of the page could change settings no more. A page that is turned off is what somebody asked for. */
+const shutsOut = ({ http }: Configuration, admin: string): boolean =>
+  http !== false &&
+  http.settings &&
+  http.users.length > 0 &&
+  !http.users.some(({ username, role }) => username === admin && role === "admin");
 
 /** Of both files: a secret that somebody else changed is a change too. */
 const etagOf = ({ text, secrets }: Texts): string =>

@@ -39,6 +39,10 @@ export const settingsPairs: readonly Pair[] = [
   ],
   ["saved, and taken up by the running bridge", "已保存，正在运行的网桥已采用"],
   ["saved, but the running bridge did not take it up: {}", "已保存，但正在运行的网桥没有采用：{1}"],
+  [
+    "you would be no admin any more, and could not take this back here; give that role to yourself, or have another admin do it",
+    "您将不再是管理员，也无法在这里撤回；请把这个角色留给自己，或请另一位管理员来做",
+  ],
   ["this password will not do: {}", "这个密码不行：{1}"],
   [
     "expected a text, a number, true or false, a list, or a section of them",

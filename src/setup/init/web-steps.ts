@@ -200,7 +200,7 @@ async function edit(
   const weakness = user ? passwordWeakness(user.password) : null;
   if (weakness !== null) throw new StepRefused(`This password will not do: ${weakness}.`);
   const users = user
-    ? [{ username: user.username, password: await hashPassword(user.password), role: "operator" }]
+    ? [{ username: user.username, password: await hashPassword(user.password), role: "admin" }]
     : null;
   return editedYaml(text, (root, set) => {
     if (language !== "en") set(["language"], language);
