@@ -4,7 +4,6 @@ import { useEffect } from "preact/hooks";
 import { AlarmsView } from "./alarms.js";
 import { ControllerPage } from "./controller.js";
 import { DiagnosticsView } from "./diagnostics.js";
-import { JournalView } from "./journal.js";
 import {
   account,
   accountIn,
@@ -47,7 +46,7 @@ addEventListener("hashchange", () => {
 /** What can be looked at besides a controller, and which views of the bridge that takes. */
 const places = [
   { at: "overview", views: ["overview", "groups"], Show: OverviewView },
-  { at: "journal", views: ["journal", "overview"], Show: JournalView },
+  { at: "journal", views: ["journal", "overview"], Show: () => <LatePage of="journal" /> },
   { at: "alarms", views: [], Show: AlarmsView },
   { at: "diagnostics", views: [], Show: DiagnosticsView },
   { at: "log", views: ["log"], Show: LogView },
@@ -257,6 +256,7 @@ function Login() {
 const late = {
   setup: () => import("./setup.js"),
   accounts: () => import("./accounts.js"),
+  journal: () => import("./journal.js"),
   wall: () => import("./wall.js"),
 };
 
