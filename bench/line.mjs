@@ -173,8 +173,8 @@ const works = {
       await wait(500);
     },
   },
-  "20 of the page's first view": { work: (scene) => scene.get("/api/overview", 20), isQuiet: true },
-  "20 of metrics": { work: (scene) => scene.get("/metrics", 20), isQuiet: true },
+  "50 of the page's first view": { work: (scene) => scene.get("/api/overview", 50), isQuiet: true },
+  "50 of metrics": { work: (scene) => scene.get("/metrics", 50), isQuiet: true },
   // Last, because a changed announcement is repeated after half a minute.
   "every name in the list changed": {
     work: async (scene) => {
