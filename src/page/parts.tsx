@@ -57,8 +57,8 @@ export const Icon = ({ name }: { readonly name: IconName }) => (
 );
 
 /** How long ago something was; the text alone changes when time goes on. */
-export function Age({ at }: { readonly at: string | null | undefined }) {
-  const text = useComputed(() => ageText(at ?? null, now.value));
+export function Age({ at, isOver = false }: Readonly<{ at: string | null | undefined; isOver?: boolean }>) {
+  const text = useComputed(() => ageText(at ?? null, now.value, isOver));
   if (!at) return <span class="age">{text}</span>;
   return (
     <time class="age" dateTime={at} title={new Date(at).toLocaleString()}>

@@ -199,7 +199,7 @@ interface Target {
   readonly protocol: string;
 }
 
-type Connected = (...outcome: [error: null, socket: Socket] | [error: Error, socket: null]) => void;
+export type Connected = (...outcome: [error: null, socket: Socket] | [error: Error, socket: null]) => void;
 
 /** Of what undici reads at once. */
 const readableHighWaterMark = 64 * 1024;

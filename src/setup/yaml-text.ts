@@ -93,7 +93,7 @@ export function entryOf(key: string, values: Readonly<Record<string, EntryValue>
 }
 
 /** What stands behind a key in one line. */
-type EntryValue = string | number | boolean | readonly EntryValue[] | { readonly [key: string]: EntryValue };
+export type EntryValue = string | number | boolean | readonly EntryValue[] | { readonly [key: string]: EntryValue };
 
 function flowMap(values: Readonly<Record<string, EntryValue>>): YAMLMap {
   const map = new YAMLMap();

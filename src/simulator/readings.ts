@@ -223,6 +223,9 @@ const table = {
       if (before === positionMode || isDegree(before)) drive("10001");
     },
   },
+  stations_apart: {
+    text: "weather stations stand in `/api/station` alone, each with its `deviceCode`",
+  },
   offline_queues: {
     text: "a value for a controller that is offline is refused, and carried out when it is back",
   },

@@ -86,6 +86,11 @@ export const usagePairs: readonly Pair[] = [
     "询问服务器、凭据和 MQTT 服务器，试一下，然后写第一个 config.yaml",
   ],
   ["the same in the browser", "同样的事在浏览器中做"],
+  ["the same on a computer without a screen", "同样的事，用于没有屏幕的电脑"],
+  [
+    "with --web: where the page of the questions listens; it has the code",
+    "与 --web 一起：问答网页的监听地址；需要验证码",
+  ],
   [
     "ask in the browser of this computer, with a code that is printed here",
     "在本机浏览器中询问，使用这里显示的验证码",
