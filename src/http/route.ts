@@ -30,6 +30,8 @@ export interface Route<Given extends Asked = Asked> {
   readonly method: "GET" | "POST";
   readonly role: Role | null;
   readonly answer: (asked: Given) => Answer | Promise<Answer>;
+  /** Of a path that takes both methods, what answers the other one. */
+  readonly other?: Route<Given>;
 }
 
 /** By path; one that ends with a slash takes an id behind it. */

@@ -23,6 +23,7 @@ import {
   text,
 } from "./route.js";
 import type { PageService } from "./service.js";
+import { settingsRoutes } from "./settings.js";
 import { groupCommandView } from "./groups.js";
 
 /** A request about one bridge. */
@@ -31,10 +32,14 @@ export interface AskedOfBridge extends Asked {
 }
 
 /** A route that is asked of this bridge. */
-export const aboutBridge = ({ method, role, answer }: Route<AskedOfBridge>, service: PageService): Route => ({
+export const aboutBridge = (
+  { method, role, answer, other }: Route<AskedOfBridge>,
+  service: PageService,
+): Route => ({
   method,
   role,
   answer: (asked) => answer({ ...asked, service }),
+  ...(other !== undefined && { other: aboutBridge(other, service) }),
 });
 
 const route = <Given>(
@@ -300,6 +305,7 @@ export const apiRoutes: Routes<AskedOfBridge> = {
     const read = response.parse(JSON.parse(answered));
     return json(read, read.status === "error" ? 400 : 200);
   }),
+  ...settingsRoutes,
   "/api/doctor": examine("doctor"),
   "/api/discover": examine("discover"),
   "/api/demo": route("POST", "operator", pace, ({ speed }, { service }) => {

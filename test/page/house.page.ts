@@ -59,8 +59,8 @@ describe("the overview", () => {
     const { page, complaints } = await visit(url);
     await logIn(page);
     const east = page.locator(row("East house"));
-    await east.getByText("hot holds 2").waitFor(seconds(20));
-    await page.getByText("2 guards hold").waitFor();
+    await east.getByText("hot limits 2").waitFor(seconds(20));
+    await page.getByText("2 limits on").waitFor();
     const client = await mqtt.connectAsync(`mqtt://127.0.0.1:${broker}`);
     onTestFinished(() => client.endAsync());
     await client.publishAsync("weather/wind", "17.9");

@@ -558,7 +558,11 @@ const parts: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S25"],
     campaign: { rows: "^sensor data alone answers 502$", lanes: embedded, found: "problems" },
   },
-  a_platform_flickers: { seam: "sync/hosts#standsForMs", plant: "() => 0", breaks: ["S25"] },
+  a_platform_flickers: {
+    seam: "greenhouse/steady#givesWayAt",
+    plant: "() => ({ since }) => since",
+    breaks: ["S25"],
+  },
   unknown_refusals_mean_nothing: {
     seam: "platform/requests#doubtfulCode",
     plant: "() => () => null",
