@@ -147,10 +147,10 @@ describe("help", () => {
     expect(Object.fromEntries(groups)).toMatchObject({
       "Run it": ["run", "fleet", "help"],
       "Try it without a greenhouse": ["demo", "simulate"],
-      "Set it up": ["init", "dashboard", "doctor", "discover", "config", "check", "schema", "passwd"],
+      "Set it up": ["init", "doctor", "discover", "config", "check", "schema", "passwd"],
       "Ask and command": [
         ...["get", "read", "cleanup", "history", "set", "journal"],
-        ...["lock", "unlock", "release", "alarms", "tags", "notify"],
+        ...["lock", "unlock", "release", "alarms", "tags", "dashboard", "notify"],
       ],
       "Exit codes": ["0", "1", "2", "3"],
     });
