@@ -169,6 +169,7 @@ export function addCommands(root: Command, context: ProcessContext): void {
   addSetup(add);
   addDoctor(add);
   addDiscover(add);
+  addSettings(add);
   addConfiguration(add);
   root.commandsGroup("Ask and command:");
   addPlatform(add);
@@ -334,6 +335,24 @@ export function typeList(text: string): readonly ParameterGroup[] {
   }
   if (found.size > mostTypes) throw wrong;
   return [...found].map(parameterGroup);
+}
+
+function addSettings(add: Add): void {
+  add(
+    "config",
+    "one key of the configuration: show it, change it in your own text, or take it out",
+    [
+      "greenhouse2mqtt config get polling.sensors",
+      'greenhouse2mqtt config set controllers.GH-0001.name "East house" --diff',
+      "greenhouse2mqtt config set platform.token -   reads the value from the input, so that no other user sees it",
+      "greenhouse2mqtt config unset alarms.temperature.high",
+    ],
+    lazily(async () => (await import("./settings.js")).config),
+  )
+    .argument("<action>", "get, set or unset", oneOf(["get", "set", "unset"]))
+    .argument("<key>", "such as controllers.GH-0001.name or http.users[0].role")
+    .argument("[value]", "with set: a text, or YAML such as [a, b]; - reads it from the input")
+    .option("--diff", "only show what would change in the file");
 }
 
 function addConfiguration(add: Add): void {
@@ -520,6 +539,12 @@ function addIntegration(add: Add): void {
     .option("--controller <c>", "topic id or device code")
     .option("--csv", "for a spreadsheet, or an import of tags")
     .option("--json", "one object a line");
+  add(
+    "dashboard",
+    "a Home Assistant dashboard for your houses, as YAML to paste",
+    ["greenhouse2mqtt dashboard > dashboard.yaml"],
+    lazily(async () => (await import("./dashboard.js")).dashboard),
+  );
   add(
     "notify",
     "try how alarms reach people: one message through each way of `notify`",

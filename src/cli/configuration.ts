@@ -138,7 +138,8 @@ async function readInput(input: Readable, context: ProcessContext): Promise<stri
   }
 }
 
-async function firstLine(input: Readable, stop: AbortSignal): Promise<string> {
+/** Of what is piped in; empty where nothing comes. */
+export async function firstLine(input: Readable, stop: AbortSignal): Promise<string> {
   for await (const line of createInterface({ input, signal: stop })) return line;
   return "";
 }

@@ -3,6 +3,7 @@ import { networkInterfaces } from "node:os";
 import { isLoopback } from "../runtime/sockets.js";
 import { isAnnounced, type Listener, mdnsName, servesPage } from "./access.js";
 import { unreadableUsers } from "./first-operator.js";
+import { may } from "./roles.js";
 
 /* Where a person finds the page, and who may command there: for the log, `doctor` and the demo. */
 
@@ -43,8 +44,8 @@ export function ownAddresses(interfaces = networkInterfaces): readonly string[] 
 
 function commandersOf({ users, ingress, isClosed = false }: Listener): string {
   if (isClosed) return unreadableUsers;
-  const names = users.flatMap(({ username, role }) => (role === "operator" ? [username] : []));
-  if (ingress.enabled && ingress.role === "operator") names.push("the users of Home Assistant");
+  const names = users.flatMap(({ username, role }) => (may(role, "operator") ? [username] : []));
+  if (ingress.enabled && may(ingress.role, "operator")) names.push("the users of Home Assistant");
   return names.length === 0 ? nobody(users.length === 0) : `${names.join(", ")} may command there`;
 }
 

@@ -23,6 +23,7 @@ function memberView(member: Member, command: string | null, store: Store): Membe
     position: found?.position ?? null,
     quality: found?.state ? found.quality : "stale",
     read_at: isoOrNull(found?.readAt ?? null),
+    locked_by: found?.restrictions?.lock?.by ?? null,
   };
 }
 

@@ -44,6 +44,7 @@ export async function serveSetup(port: number, site: SetupSite, signal: AbortSig
     users: [],
     overview: [],
     mdns: false,
+    settings: false,
     past_readings: false,
     ingress: { enabled: false, role: "viewer", address: "" },
   };

@@ -1,9 +1,11 @@
-import { type Signal, useSignal } from "@preact/signals";
+import { type Signal, signal, useSignal } from "@preact/signals";
+import type { ComponentType } from "preact";
 import { useId } from "preact/hooks";
 import { wordLabel } from "../greenhouse/labels.js";
 import { isEnding } from "../greenhouse/actuator-kinds.js";
 import { type CommandResult, isBad } from "../greenhouse/command/outcomes.js";
 import { bridge, withoutEmpty, newId, now, post, session } from "./live.js";
+import type { HistoryProps } from "./journal.js";
 import { actReason, Asking, Button, Field, type Lasting, LastingChoice, ownReason } from "./inputs.js";
 import { Age, Badge, By, Code, Icon, isIcon, Quality, Says, Value } from "./parts.js";
 import type { ActuatorView, ControllerView, LimitsDocument, ParameterView } from "./protocol.js";
@@ -114,7 +116,27 @@ function Panel({ controller, id, of }: CardProps) {
       ) : null}
       <Said sent={sent.value} of={of} />
       {isActuator(of) && of.allowed ? <Keepers target={target} of={of} /> : null}
+      <Past controller={controller.id} actuator={id} newest={of.result?.id} />
     </>
+  );
+}
+
+const history = signal<ComponentType<HistoryProps> | null>(null);
+
+/** Who did what to it, once somebody asks. */
+function Past(of: HistoryProps) {
+  const isOpen = useSignal(false);
+  const Shown = history.value;
+  return (
+    <details
+      onToggle={({ currentTarget }) => {
+        isOpen.value = currentTarget.open;
+        void import("./journal.js").then(({ History }) => (history.value = History));
+      }}
+    >
+      <summary>{t("history")}</summary>
+      {isOpen.value && Shown ? <Shown {...of} /> : null}
+    </details>
   );
 }
 

@@ -89,7 +89,7 @@ export function useAnswer<T>(path: string, everyMs: number): ReadonlySignal<T | 
 
 /** Null while it is not known whether this browser is let in. */
 export const session: Signal<Session | null> = signal(null);
-export const isOperator = computed(() => session.value?.role === "operator");
+export const isOperator = computed(() => ["operator", "admin"].includes(session.value?.role ?? ""));
 
 /** The accounts of a fleet are looked at, and none of them. */
 export const isFleet = computed(() => session.value?.fleet === true && account === null);

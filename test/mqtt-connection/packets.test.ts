@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { parser as parserOf } from "mqtt-packet";
 import { describe, expect, it } from "vitest";
-import { stateMessage } from "../../src/mqtt/connection/packets.js";
+import { stateMessage } from "../../src/runtime/mqtt.js";
 
 const versions = [4, 5] as const;
 const topics = fc

@@ -59,8 +59,8 @@ describe("the overview", () => {
     const { page, complaints } = await visit(url);
     await logIn(page);
     const east = page.locator(row("East house"));
-    await east.getByText("hot holds 2").waitFor(seconds(20));
-    await page.getByText("2 guards hold").waitFor();
+    await east.getByText("hot limits 2").waitFor(seconds(20));
+    await page.getByText("2 limits on").waitFor();
     const client = await mqtt.connectAsync(`mqtt://127.0.0.1:${broker}`);
     onTestFinished(() => client.endAsync());
     await client.publishAsync("weather/wind", "17.9");
@@ -296,13 +296,16 @@ describe("what is kept", () => {
     await page.getByText("Wrong name or password.").waitFor(seconds(10));
     await logIn(page);
     const valve = await opened(page, "Bed 1");
-    await valve.locator("summary").click();
+    await valve.locator(".keepers summary").click();
     await valve.getByRole("button", { name: "Lock" }).click();
     await valve.getByText("Locked by anna.").waitFor(seconds(10));
     await valve.getByRole("button", { name: "Unlock" }).click();
     await page.getByRole("link", { name: "Journal" }).click();
     const cell = (text: string | RegExp) => page.locator("tr", { hasText: text }).first();
     await cell(/anna.*Bed 1.*unlocked/).waitFor(seconds(10));
+    // A log-in is hardly ever what somebody looks for.
+    expect(await page.locator("tr", { hasText: "logged in" }).count()).toBe(0);
+    await page.getByLabel("Kind").selectOption("all");
     await cell("wrong login").waitFor(seconds(10));
     await cell("logged in").waitFor(seconds(10));
     await page.getByLabel("Kind").selectOption("lock");
@@ -396,6 +399,60 @@ it("water is given for some minutes first, and without end second", async () => 
   expect(complaints).toEqual([]);
 });
 
+it("the history of an actuator stands on its card, and the journal is asked for a machine, a person and a time", async () => {
+  const { url } = await scene({ controllers: limited });
+  const { page, complaints } = await visit(url, "#/controller/gh-0001");
+  await logIn(page);
+  await command(page, "Left skylight", "Open");
+  const left = await opened(page, "Left skylight");
+  await left.getByText("confirmed").first().waitFor(seconds(20));
+  await left.getByText("History").click();
+  const past = left.locator(".history li").first();
+  await past.waitFor(seconds(10));
+  expect(await past.textContent()).toMatch(/\d\d:\d\d:\d\dOpenconfirmedanna/);
+  expect(await axe(page)).toEqual([]);
+  await left.getByRole("button", { name: "All of it in the journal" }).click();
+  const rows = page.locator(".list tbody tr");
+  await rows.first().waitFor(seconds(10));
+  // On a phone the filters are one line, which says what is chosen.
+  const folded = page.locator(".filters summary");
+  expect(await folded.textContent()).toMatch(/East house.*Left skylight/);
+  expect((await page.locator(".filters").boundingBox())?.height).toBeLessThan(60);
+  await folded.click();
+  await page.getByLabel("Who").fill("nobody");
+  await page.getByLabel("Who").blur();
+  await page.getByText("Nothing fits.").waitFor(seconds(10));
+  await page.getByLabel("Who").fill("ANN");
+  await page.getByLabel("Who").blur();
+  await rows.first().waitFor(seconds(10));
+  await page.getByLabel("When").selectOption("chosen");
+  await page.getByLabel("To", { exact: true }).fill("2020-01-01T03:00");
+  await page.getByText("Nothing fits.").waitFor(seconds(10));
+  await page.getByLabel("To", { exact: true }).fill("");
+  await rows.first().waitFor(seconds(10));
+  expect(await axe(page)).toEqual([]);
+  expect(complaints).toEqual([]);
+});
+
+it("all that a person has locked is let in again with one finger, and a group is locked by each of its members", async () => {
+  const { url } = await scene({
+    controllers: `${limited}groups: { roofs: { name: All roofs, members: [GH-0001/left] } }\n`,
+  });
+  const { page, complaints } = await visit(url);
+  await logIn(page);
+  const roofs = await opened(page, "All roofs");
+  await roofs.locator("summary", { hasText: "Lock all 1" }).click();
+  await roofs.getByRole("button", { name: "Lock all 1" }).click();
+  await roofs.getByText("locked by anna").waitFor(seconds(10));
+  const mine = page.locator(".bar").getByRole("button", { name: "Unlock all of mine" });
+  await mine.waitFor(seconds(10));
+  expect(await axe(page)).toEqual([]);
+  await mine.click();
+  await roofs.getByText("locked by anna").waitFor({ state: "detached", ...seconds(10) });
+  await mine.waitFor({ state: "detached", ...seconds(10) });
+  expect(complaints).toEqual([]);
+});
+
 describe("an outage", () => {
   it.each(["en-GB", "zh-CN"])(
     "keeps in %s what was seen last, with its age, and nothing that looks as if it were of now",
@@ -457,6 +514,6 @@ describe("all houses on one screen", () => {
         ).toBeLessThanOrEqual(0);
       expect(await axe(page)).toEqual([]);
       expect(complaints).toEqual([]);
-      },
+    },
   );
 });

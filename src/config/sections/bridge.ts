@@ -143,12 +143,15 @@ export const homeAssistantSection = section({
   ),
 });
 
+/** Each may what those before it may. */
+const pageRoles = ["viewer", "operator", "admin"] as const;
+
 const pageUserKeys = {
   ...login("anna"),
   role: withDefault(
-    choice(["viewer", "operator"]),
+    choice(pageRoles),
     "viewer",
-    "viewer reads everything; operator also commands, asks for things and sets the log level.",
+    "viewer reads everything; operator also commands, asks for things and sets the log level; admin also changes settings.",
   ),
 };
 
@@ -157,7 +160,7 @@ const pageUser = () => section(pageUserKeys);
 const ingress = () =>
   section({
     enabled: withDefault(flag(), false, "Serve the page through Home Assistant's ingress."),
-    role: withDefault(choice(["viewer", "operator"]), "viewer", "What everybody who comes through it may."),
+    role: withDefault(choice(pageRoles), "viewer", "What everybody who comes through it may."),
     address: withDefault(
       text("an IP address", /^[0-9A-Fa-f.:]{2,45}$/),
       "172.30.32.2",
@@ -178,6 +181,7 @@ const listenerKeys = {
     [],
     "Further names a browser may use for this address.",
   ),
+  settings: withDefault(flag(), true, "Let admins see and change this configuration on the page."),
 };
 
 const namedInNetwork = withDefault(
@@ -285,7 +289,7 @@ export const mqttSection = section({
   plain_times: withDefault(
     flag(),
     false,
-    "Also the time of each reading on a topic of its own, `.../measured_at`, for drivers that read no JSON (docs/scada.md). It is one message more for each reading; `.../json` carries the time always.",
+    "Also the time of each reading as a topic, `.../measured_at`, for drivers that read no JSON.",
   ),
   protocol_version: withDefault(
     z.literal([4, 5], { error: expectingOneOf([4, 5]) }),

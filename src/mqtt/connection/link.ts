@@ -9,7 +9,7 @@ import type {
 } from "mqtt";
 import library from "mqtt/lib/client";
 import { type Clock, systemClock, within } from "../../runtime/clock.js";
-import { senderIn } from "../../runtime/mqtt.js";
+import { senderIn, stateMessage } from "../../runtime/mqtt.js";
 import { describeEnd, type LinkFacts } from "./reasons.js";
 import type {
   BrokerFacts,
@@ -24,7 +24,6 @@ import type {
   Will,
 } from "./settings.js";
 import type { Socket } from "node:net";
-import { stateMessage } from "./packets.js";
 import { leaveOutSurplus } from "./surplus.js";
 import { endpointOf, openSocket, secured } from "../../runtime/connecting.js";
 import { Names } from "../../runtime/names.js";

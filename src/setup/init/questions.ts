@@ -301,7 +301,7 @@ export async function askPage(dialogue: Dialogue): Promise<PageAnswer | null> {
   for (;;) {
     const password = await dialogue.secret("Your password there (at least 12 characters)", weaknessOf);
     const again = await dialogue.secret("The same again", notEmpty);
-    if (again === password) return { host: everyAddress, users: [await operatorOf(username, password)] };
+    if (again === password) return { host: everyAddress, users: [await adminOf(username, password)] };
     dialogue.say("These were two different passwords.");
   }
 }
@@ -313,11 +313,11 @@ const weaknessOf = (password: string): string | null => {
   return weakness === null ? null : `This password will not do: ${weakness}.`;
 };
 
-/** Who may command at the page. */
-export const operatorOf = async (username: string, password: string) => ({
+/** Who may do everything at the page. */
+export const adminOf = async (username: string, password: string) => ({
   username,
   password: await hashPassword(password),
-  role: "operator",
+  role: "admin",
 });
 
 /** The usual limits as lines, and whether they are wanted; asked with the numbers in view. */

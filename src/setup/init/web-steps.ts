@@ -21,7 +21,7 @@ import { type Answers, everyAddress, firstFiles } from "./answers.js";
 import { givenAnswers } from "./given-answers.js";
 import { callOf, loadedFrom, NotWritten, outcomeOf, placed, type UnaskedPorts, writeFiles } from "./init.js";
 import { FileExists, mustTakeFiles, secretNames } from "./new-file.js";
-import { findBrokers, operatorOf } from "./questions.js";
+import { findBrokers, adminOf } from "./questions.js";
 
 /* What the browser asks of `init --web`. Each step is given all that was answered so far; only the last one writes. */
 
@@ -214,7 +214,7 @@ async function edit(
   if (weakness !== null) throw new StepRefused(`This password will not do: ${weakness}.`);
   if (phones && !user)
     throw new StepRefused("The page is for other computers only with a login: give a name and a password.");
-  const users = user ? [await operatorOf(user.username, user.password)] : null;
+  const users = user ? [await adminOf(user.username, user.password)] : null;
   return editedYaml(text, (root, set) => {
     if (language !== "en") set(["language"], language);
     if (port !== null) set(["http", "port"], port);

@@ -169,7 +169,7 @@ describe("asking", () => {
     expect(warnings).toEqual([]);
     expect(configuration.http).toMatchObject({
       host: "0.0.0.0",
-      users: [{ username: "anna", password: expect.stringMatching(/^scrypt:/) as string, role: "operator" }],
+      users: [{ username: "anna", password: expect.stringMatching(/^scrypt:/) as string, role: "admin" }],
     });
     expect(told.join("\n")).toMatch(/shorter than 12[^]*two different passwords/);
   });
