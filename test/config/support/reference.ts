@@ -55,11 +55,14 @@ function typeName(field: Schema): string {
 
 function plainType(schema: Schema): string {
   if (schema instanceof z.ZodLiteral) return [...schema.values].join(", ");
-  if (schema instanceof z.ZodArray) return `list of ${typeName(schema.def.element)}s`;
+  if (schema instanceof z.ZodArray) return listOf(typeName(schema.def.element));
   if (schema instanceof z.ZodRecord) return `map of ${several(typeName(schema.def.valueType))}`;
   if (schema instanceof z.ZodUnion) return "section or false";
   return schema instanceof z.ZodObject ? "section" : "text";
 }
+
+/** The words themselves where there are several to choose from. */
+const listOf = (name: string): string => (name.includes(", ") ? `list of: ${name}` : `list of ${name}s`);
 
 /** `lists of values` of `list of values`. */
 const several = (name: string): string =>
@@ -211,7 +214,7 @@ function pageText(name: PageName, sections: readonly Entry[]): string {
   return [
     ...[`# Configuration: ${title}`, ...said, ...more],
     `\`\`\`yaml\n${examples}\n\`\`\``,
-    [...tableHead, ...sections.flatMap(rowsOnPage)].join("\n"),
+    [...tableHead, ...sections.flatMap(rowsOnPage).slice(said.length)].join("\n"),
     `[All sections](../configuration.md#every-key)\n`,
   ].join("\n\n");
 }
