@@ -111,7 +111,7 @@ const groups = [
   {
     en: "Connect",
     zh: "接入",
-    names: ["home-assistant", "node-red", "scada", "sparkplug", "topics", "metrics"],
+    names: ["home-assistant", "node-red", "recipes", "scada", "sparkplug", "topics", "metrics"],
   },
   {
     en: "Run",

@@ -183,9 +183,20 @@ const eachOf = ({ facts, holds }: Entry): string =>
 
 function row(path: string, { facts, holds, required, type }: Entry): string {
   const value = required ? "required" : facts.default === undefined ? "" : `\`${yamlText(facts.default)}\``;
-  const cells = [`\`${path}\``, type, holds === "section" ? "" : value, asWords(facts.description)];
+  const cells = [
+    `\`${path}\``,
+    short.get(type) ?? type,
+    holds === "section" ? "" : value,
+    asWords(facts.description),
+  ];
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }
+
+/** Names of types as tables have them. */
+const short = new Map([
+  ["true or false", "boolean"],
+  ["whole number", "integer"],
+]);
 
 /** A list of words of the program at the end of a sentence is marked as such. */
 const asWords = (sentence: string): string =>
