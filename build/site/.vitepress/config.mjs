@@ -104,7 +104,17 @@ const groups = [
     en: "Begin",
     zh: "入门",
     names: [
-      ...["about", "demo-to-house", "getting-started", "which-setup", "page", "commands", "limits", "notify"],
+      ...[
+        "about",
+        "demo-to-house",
+        "getting-started",
+        "deploy",
+        "which-setup",
+        "page",
+        "commands",
+        "limits",
+        "notify",
+      ],
       ...["phone", "faq", "troubleshooting"],
     ],
   },
