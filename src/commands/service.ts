@@ -441,8 +441,9 @@ export class Receipts {
       return;
     }
     this.#owed.set(key, [...(this.#owed.get(key) ?? []), acknowledge]);
-    const [oldest] = this.#owed.keys();
-    if (this.#owed.size > mostOwed && oldest !== undefined) this.settle(oldest);
+    const waiting = [...this.#owed].filter(([, owed]) => owed.length > 0);
+    const [oldest] = waiting;
+    if (waiting.length > mostOwed && oldest !== undefined) this.settle(oldest[0]);
   }
 
   /** The journal has it, or its result was told. */
@@ -453,9 +454,9 @@ export class Receipts {
     for (const acknowledge of owed) acknowledge();
   }
 
-  /** The link is gone: the broker gives all of them again. */
+  /** The link is gone: the broker gives all of them again, and is told no sooner then. */
   clear(): void {
-    this.#owed.clear();
+    for (const key of this.#owed.keys()) this.#owed.set(key, []);
   }
 }
 

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { Session } from "../page/protocol.js";
 import { type Answer, failure, json } from "./answer.js";
 import { unreadableUsers } from "./first-operator.js";
+import { may } from "./roles.js";
 import { type Asked, fields, nothing, type Routes, routeTo, text } from "./route.js";
 
 /* Who looks at the page, and how somebody gets in and out. */
@@ -9,7 +10,8 @@ import { type Asked, fields, nothing, type Routes, routeTo, text } from "./route
 /** What a browser is told of itself. */
 export function sessionOf({ visitor: { user, role, via }, port, request }: Asked): Session {
   const isOffered = user === null && port.firstOperator.isOffered(request);
-  const known: Session = { user, role, via, login: role === null };
+  const hasSettings = may(role, "admin") && port.listener().settings;
+  const known: Session = { user, role, via, login: role === null, ...(hasSettings && { settings: true }) };
   return isOffered ? { ...known, first_operator: true } : known;
 }
 

@@ -23,6 +23,7 @@ import {
   text,
 } from "./route.js";
 import type { PageService } from "./service.js";
+import { settingsRoutes } from "./settings.js";
 import { groupCommandView } from "./groups.js";
 
 /** A request about one bridge. */
@@ -31,10 +32,14 @@ export interface AskedOfBridge extends Asked {
 }
 
 /** A route that is asked of this bridge. */
-export const aboutBridge = ({ method, role, answer }: Route<AskedOfBridge>, service: PageService): Route => ({
+export const aboutBridge = (
+  { method, role, answer, other }: Route<AskedOfBridge>,
+  service: PageService,
+): Route => ({
   method,
   role,
   answer: (asked) => answer({ ...asked, service }),
+  ...(other !== undefined && { other: aboutBridge(other, service) }),
 });
 
 const route = <Given>(
@@ -69,6 +74,8 @@ const filter = fields({
       error: expectingOneOf(timelineKinds),
     })
     .optional(),
+  actuator: text.optional(),
+  by: text.optional(),
   outcome: z.enum(outcomes, { error: expectingOneOf(outcomes) }).optional(),
   since: text.refine((given) => parseSince(given, 0) !== null, since).optional(),
   until: text.refine((given) => parseSince(given, 0) !== null, untilTime).optional(),
@@ -81,9 +88,9 @@ const isKind = (word: string): word is TimelineKind => kindNames.has(word);
 
 const journal = route("GET", "viewer", filter, async (given, { request: { headers }, service }) => {
   const { clock, timeline } = service.sources;
-  const { controller: id, outcome, limit, kind } = given;
+  const { controller: id, actuator, by, outcome, limit, kind } = given;
   const found = await timeline({
-    outcome,
+    ...{ actuator, by, outcome },
     limit: limit + 1,
     before: given.before,
     kinds: kind === undefined ? undefined : new Set(kind.split(",").filter(isKind)),
@@ -298,6 +305,7 @@ export const apiRoutes: Routes<AskedOfBridge> = {
     const read = response.parse(JSON.parse(answered));
     return json(read, read.status === "error" ? 400 : 200);
   }),
+  ...settingsRoutes,
   "/api/doctor": examine("doctor"),
   "/api/discover": examine("discover"),
   "/api/demo": route("POST", "operator", pace, ({ speed }, { service }) => {

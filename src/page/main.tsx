@@ -4,7 +4,6 @@ import { useEffect } from "preact/hooks";
 import { AlarmsView } from "./alarms.js";
 import { ControllerPage } from "./controller.js";
 import { DiagnosticsView } from "./diagnostics.js";
-import { JournalView } from "./journal.js";
 import {
   account,
   accountIn,
@@ -18,6 +17,7 @@ import {
   link,
   look,
   notLive,
+  notReached,
   now,
   post,
   restartedAt,
@@ -31,7 +31,7 @@ import { Alert, Asking, Button, Choice, Field } from "./inputs.js";
 import { Head, Icon, Loading } from "./parts.js";
 import "./style.css";
 import { accountStateText, errorSentence, type Sentence } from "./sentences.js";
-import { isWord, language, speak, t, timeText } from "./words.js";
+import { clockText, isWord, language, speak, t, timeText } from "./words.js";
 
 const route = signal(location.hash);
 addEventListener("hashchange", () => {
@@ -46,11 +46,15 @@ addEventListener("hashchange", () => {
 /** What can be looked at besides a controller, and which views of the bridge that takes. */
 const places = [
   { at: "overview", views: ["overview", "groups"], Show: OverviewView },
-  { at: "journal", views: ["journal", "overview"], Show: JournalView },
+  { at: "journal", views: ["journal", "overview"], Show: () => <LatePage of="journal" /> },
   { at: "alarms", views: [], Show: AlarmsView },
   { at: "diagnostics", views: [], Show: DiagnosticsView },
   { at: "log", views: ["log"], Show: LogView },
+  { at: "settings", views: [], Show: () => <LatePage of="settings" /> },
 ] as const;
+
+/** What this visitor has of it: settings are for an admin. */
+const isShown = (at: string): boolean => at !== "settings" || session.value?.settings === true;
 
 /** Where a fragment leads. */
 function placeOf(hash: string) {
@@ -58,7 +62,8 @@ function placeOf(hash: string) {
   const id = decodeURIComponent(rest.join("/"));
   if (kind === "controller" && id !== "")
     return { at: kind, views: [`controller/${id}`], show: <ControllerPage key={id} id={id} /> };
-  const { at, views, Show } = places.find((one) => one.at === kind) ?? places[0];
+  if (kind === "wall") return { at: kind, views: ["overview"], show: <LatePage of="wall" /> };
+  const { at, views, Show } = places.find((one) => one.at === kind && isShown(one.at)) ?? places[0];
   return { at, views, show: <Show /> };
 }
 
@@ -66,13 +71,15 @@ function Navigation({ at }: { readonly at: string }) {
   const active = Object.values(alarms.value ?? {}).filter(({ state }) => state === "active").length;
   return (
     <nav aria-label={t("title")}>
-      {places.map(({ at: place }) => (
-        <a key={place} href={link(place)} aria-current={at === place ? "page" : undefined}>
-          <Icon name={place} />
-          {t(place)}
-          {place === "alarms" && active > 0 ? <b class="count">{active}</b> : null}
-        </a>
-      ))}
+      {places
+        .filter((one) => isShown(one.at))
+        .map(({ at: place }) => (
+          <a key={place} href={link(place)} aria-current={at === place ? "page" : undefined}>
+            <Icon name={place} />
+            {t(place)}
+            {place === "alarms" && active > 0 ? <b class="count">{active}</b> : null}
+          </a>
+        ))}
     </nav>
   );
 }
@@ -255,6 +262,9 @@ function Login() {
 const late = {
   setup: () => import("./setup.js"),
   accounts: () => import("./accounts.js"),
+  journal: () => import("./journal.js"),
+  wall: () => import("./wall.js"),
+  settings: () => import("./settings.js"),
 };
 
 const loaded = signal<Readonly<Partial<Record<keyof typeof late, ComponentType>>>>({});
@@ -305,8 +315,25 @@ function Shown() {
   return isAway ? <AccountAway /> : placeOf(route.value).show;
 }
 
+/** An installed page without its bridge: since when, and no value that would look as if it were of now. */
+const NotReached = ({ since }: Readonly<{ since: number | null }>) => (
+  <main class="login" id="content">
+    <div class="setup" role="status">
+      <h1>
+        <img src="./icon.svg" alt="" width="36" height="36" /> {t("title")}
+      </h1>
+      <p>
+        <strong>{t("not_reached")}</strong>
+      </p>
+      <p>{since === null ? t("never_seen") : t("last_seen", { time: clockText(since, Date.now()) })}</p>
+      <p class="quiet">{t("not_reached_what")}</p>
+    </div>
+  </main>
+);
+
 function Page() {
   const who = session.value;
+  if (notReached.value !== null) return <NotReached since={notReached.value.since} />;
   if (who === null && !isAccountMissing.value) return <Loading />;
   if (who?.setup) return <LatePage of="setup" />;
   if (who?.role === null) return <Login />;
@@ -334,5 +361,8 @@ effect(() => {
   document.title = account === null ? t("title") : `${account} – ${t("title")}`;
 });
 connect();
+// Where the page came over plain HTTP from another computer browsers know none, and in a frame the page is part of another one.
+if (window === window.top && "serviceWorker" in navigator)
+  void navigator.serviceWorker.register("./shell.js").catch(() => undefined);
 const root = document.getElementById("page");
 if (root) render(<Page />, root);

@@ -1,6 +1,6 @@
 /*
  * What each socket may bring, before its bytes are taken apart: the one table of it. Bytes are as the network brings them; a unit is the
- * smallest thing that costs a turn of its own behind the parser. docs/threat-model.md says it for people, and test/floods
+ * smallest thing that costs a turn of its own behind the parser. docs/inside/details.md says it in words, and test/floods
  * floods the sockets that listen.
  */
 

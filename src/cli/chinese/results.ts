@@ -357,7 +357,10 @@ export const resultPairs: readonly Pair[] = [
   ["It has made its {} starts within the last hour.", "最近一小时已启动 {1} 次，达到上限。"],
   ["{} It may go at {}.", "{1}{2} 可以执行。"],
   ["has no value", "没有数值"],
-  ["{} is not good ({}), which counts as holding", "{1} 的质量不好（{2}），按有效处理"],
+  [
+    '{} has no good value ({}), so the guard "{}" holds. Until it is back, allowed: {}.',
+    "{1} 没有可靠的数值（{2}），所以限制“{3}”有效。恢复之前允许：{4}。",
+  ],
   ["{} {}, and the limit is {}", "{1} {2}，限值是 {3}"],
   ["{} {} again, not yet for long enough", "{1} 又{2}，时间还不够长"],
   ['The guard "{}" holds: {}. Allowed: {}.', "限制“{1}”有效：{2}。允许：{3}。"],

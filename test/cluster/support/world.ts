@@ -1,3 +1,4 @@
+import { Answers } from "../../../src/cluster/answers.js";
 import { Cluster, leaseMs } from "../../../src/cluster/cluster.js";
 import { bucketLimits } from "../../../src/cluster/lease.js";
 import { memberKey } from "../../../src/cluster/view.js";
@@ -37,6 +38,8 @@ export interface History {
   /** Of the last, which nothing disturbs: ms to the first reading and to the first command taken. */
   readonly readingMs: number;
   readonly commandMs: number;
+  /** Of one member in a minute, in calm: what it asks of the NATS servers. */
+  readonly askedPerMinute: number;
 }
 
 export interface Trouble {
@@ -56,6 +59,8 @@ export interface Trouble {
   readonly sleepsPerMinute: number;
   /** Members that are told nothing any more of what others do. */
   readonly deafPerMinute: number;
+  /** NATS servers that lose their peers. */
+  readonly isolationsPerMinute: number;
 }
 
 function troubleOf(seed: number): Trouble {
@@ -73,6 +78,7 @@ function troubleOf(seed: number): Trouble {
     leavesPerMinute: chance.of([0, 1, 2]),
     deafPerMinute: chance.of([0, 0, 1]),
     sleepsPerMinute: chance.of([0, 1, 2]),
+    isolationsPerMinute: chance.of([0, 0, 1]),
   };
 }
 
@@ -110,6 +116,8 @@ class World {
   #leavingWithEntry: Process | null = null;
   /** Each time that a bridge began to run, which is when its owner may act. */
   readonly begun: { readonly at: number; readonly process: Process }[] = [];
+  /** So often an owner gave the account up to a member that reaches more. */
+  moves = 0;
 
   constructor(seed: number, trouble: Trouble) {
     this.#chance = new Chance(seed, "world");
@@ -143,16 +151,21 @@ class World {
       new SimulatedDisk(this.time, new WallClock(this.time, 0), new Chance(this.#runs, "disk"));
     this.#disks.set(id, disk);
     const files = disk.mount(process.clock);
+    const { clock } = process;
+    const answers = new Answers({ clock, onMute: () => this.#jetStream.reconnect(process) });
     const cluster = new Cluster({
       id,
-      bucket: this.#jetStream.bucketOf(process),
-      clock: process.clock,
+      bucket: answers.bucket(this.#jetStream.bucketOf(process)),
+      clock,
       upMs: process.upMs,
       hash: hashOf,
       leaseMs,
       files,
-      reaches: () => Promise.resolve(false),
-      openStream: () => Promise.resolve(this.#jetStream.streamOf(process)),
+      reaches: async (far) => {
+        await clock.wait(50);
+        return !this.#isCut(process, far === "broker" ? far : "platform");
+      },
+      openStream: () => Promise.resolve(answers.stream(this.#jetStream.streamOf(process))),
     });
     const end = new AbortController();
     this.#ends.set(process, end);
@@ -162,7 +175,8 @@ class World {
       dataDir,
       controlMs,
       identity: account,
-      log: silentLog,
+      hosts: { broker: ["broker"], platform: ["platform"] },
+      log: { ...silentLog, warn: (...said: unknown[]) => this.#noteMove(said.at(-1)) },
       onStandby: () => undefined,
     };
     void cluster.run(end.signal);
@@ -174,6 +188,10 @@ class World {
       },
       end.signal,
     );
+  }
+
+  #noteMove(said: unknown): void {
+    if (typeof said === "string" && said.endsWith("the account goes there")) this.moves += 1;
   }
 
   readonly #surroundings: Surroundings = {
@@ -198,6 +216,10 @@ class World {
       await process.clock.wait(50);
       return this.#isCut(process, "platform") ? null : this.#shown.has(id);
     },
+    lacks: (process) => [
+      ...(this.#connected?.process === process ? [] : (["broker"] as const)),
+      ...(this.#isCut(process, "platform") ? (["platform"] as const) : []),
+    ],
     connect: (process, on) => {
       this.time.in(20, () => {
         if (!process.isAlive || this.#isCut(process, "broker")) {
@@ -286,13 +308,14 @@ class World {
 
   disturb(until: number): void {
     const { cutsPerMinute, stopsPerMinute, killsPerMinute, outagesPerMinute, jumpsPerMinute } = this.#trouble;
-    const { leavesPerMinute, deafPerMinute, sleepsPerMinute } = this.#trouble;
+    const { leavesPerMinute, deafPerMinute, sleepsPerMinute, isolationsPerMinute } = this.#trouble;
     const chance = this.#chance;
     const upTo = () => Math.min(chance.logUniform(300, 60_000), until - this.time.now);
     const one = () => chance.of([...this.#processes.values()]);
     this.every(cutsPerMinute, until, () =>
       this.#cutFor(one(), chance.of(["nats", "nats", "broker", "platform"]), upTo()),
     );
+    this.every(cutsPerMinute / 3, until, () => this.#stumble(this.owner ?? one(), upTo()));
     const aWhile = () => Math.min(chance.between(300, 60_000), until - this.time.now);
     this.every(stopsPerMinute, until, () => one().stop(aWhile(), chance.hits(0.3)));
     this.every(killsPerMinute, until, () => this.#restart(one(), chance.logUniform(500, 40_000)));
@@ -310,6 +333,10 @@ class World {
     this.every(sleepsPerMinute, until, () => {
       this.#sleeping = this.owner;
     });
+    this.every(isolationsPerMinute, until, () => {
+      this.#jetStream.isolate(chance.whole(0, 2));
+      this.time.in(upTo(), () => this.#jetStream.join());
+    });
     this.every(deafPerMinute, until, () => this.#jetStream.deafen(one()));
     this.every(jumpsPerMinute / 3, until, () => this.#jetStream.forgetKeys());
     this.every(jumpsPerMinute / 3, until, () => this.keepKeys(upTo()));
@@ -318,6 +345,28 @@ class World {
   /** What all watches hang on is gone. */
   deafen(): void {
     for (const process of this.#processes.values()) this.#jetStream.deafen(process);
+  }
+
+  /** For good: the link of a process to the broker or the platform. */
+  cut(processes: readonly Process[], far: Far): void {
+    for (const process of processes) this.#cutFor(process, far, Infinity);
+  }
+
+  mend(far: Far): void {
+    for (const cut of this.#cut.values()) cut.delete(far);
+  }
+
+  get alive(): readonly Process[] {
+    return [...this.#processes.values()].filter(({ isAlive }) => isAlive);
+  }
+
+  get asked(): number {
+    return this.#jetStream.asked;
+  }
+
+  /** The NATS server to which these have their links loses its peers, for good. */
+  isolateWith(processes: readonly Process[]): void {
+    this.#jetStream.isolateWith(processes);
   }
 
   /** The servers' clock is set back. */
@@ -333,10 +382,19 @@ class World {
     if (far === "nats" && this.#chance.hits(0.3)) process.setWall(this.#chance.between(-90_000, 90_000));
     // The broker notices by its keepalive.
     if (far === "broker" && this.#connected?.process === process) this.#drop();
+    if (ms === Infinity) return;
     this.time.in(ms, () => {
       cut.delete(far);
       if (far === "nats") this.#jetStream.healed(process);
     });
+  }
+
+  /** Its network fails; the broker is back soon, NATS later, and often not before the process dies. */
+  #stumble(process: Process, ms: number): void {
+    this.#cutFor(process, "nats", ms);
+    this.#cutFor(process, "broker", Math.min(ms, this.#chance.between(100, 2_000)));
+    if (this.#chance.hits(0.5))
+      this.time.in(this.#chance.between(0, 6_000), () => this.#restart(process, 5_000));
   }
 
   #restart(process: Process, afterMs: number): void {
@@ -464,12 +522,16 @@ export async function historyOf(seed: number, trouble: Trouble = troubleOf(seed)
   world.calm();
   await world.time.runUntil(until + calmMs - 60_000);
   if (chance.hits(0.5)) world.deafen();
+  const asked = world.asked;
   await world.time.runUntil(until + calmMs);
-  const taken = await takeOver(world, chance.hits(0.2));
+  const askedPerMinute = (world.asked - asked) / trouble.members;
+  await reachMoves(world, chance.of(["broker", "platform"]));
+  const taken = await takeOver(world, chance.of(["quiet", "quiet", "quiet", "set back", "isolated"]));
   world.judgeJournal();
   world.judgeTold();
   return {
     ...taken,
+    askedPerMinute,
     violations: world.violations,
     posts: world.posts.length,
     commands: world.commands.size,
@@ -477,28 +539,64 @@ export async function historyOf(seed: number, trouble: Trouble = troubleOf(seed)
   };
 }
 
+/**
+ * An account stays where nobody reaches more than its owner, goes from an owner that alone is cut off to one that is not, and does not go
+ * on at once when that one is cut off in its place.
+ */
+async function reachMoves(world: World, far: "broker" | "platform"): Promise<void> {
+  const after = (ms: number) => world.time.runUntil(world.time.now + ms);
+  const moves = world.moves;
+  world.cut(world.alive, far);
+  await after(100_000);
+  if (world.moves > moves) world.violations.push(`given up where nobody reaches the ${far}`);
+  world.mend(far);
+  await after(30_000);
+  const first = world.owner;
+  if (first === null) return;
+  world.cut([first], far);
+  await after(100_000);
+  const second = world.owner;
+  if (second === null || second === first) {
+    world.violations.push(`an owner that alone is cut from the ${far} keeps the account`);
+    world.mend(far);
+    return;
+  }
+  world.mend(far);
+  const isMoved = world.moves > moves;
+  world.cut([second], far);
+  await after(100_000);
+  if (isMoved && world.owner !== second)
+    world.violations.push(`the account goes on within five minutes, for the ${far}`);
+  world.mend(far);
+  // Then it may go back to the first in order.
+  await after(300_000);
+}
+
+type Ending = "quiet" | "set back" | "isolated";
+
 /** The owner dies in calm; how long it takes until another reads, and carries out a command. */
-async function takeOver(world: World, isSetBack: boolean): Promise<Pick<History, "readingMs" | "commandMs">> {
+async function takeOver(world: World, ending: Ending): Promise<Pick<History, "readingMs" | "commandMs">> {
   const { owner } = world;
   if (owner === null) {
     world.violations.push("nobody owns the account after a calm time");
     return { readingMs: Infinity, commandMs: Infinity };
   }
   const from = world.time.now;
+  if (ending === "isolated") world.isolateWith(world.alive.filter((one) => one !== owner));
   world.kill(owner);
-  if (isSetBack) world.keepKeys(200_000);
+  if (ending === "set back") world.keepKeys(200_000);
   let n = 0;
   world.every(120, from + 90_000, () => {
     n += 1;
     world.send(`probe-${n}`, false);
   });
   await world.time.runUntil(from + 240_000);
-  if (!isSetBack) world.judgeBucket(owner);
+  if (ending !== "set back") world.judgeBucket(owner);
   const reading = world.begun.find(({ at }) => at > from);
   const first = world.posts.find(({ id, at }) => at > from && id.startsWith("probe-"));
   const readingMs = (reading?.at ?? Infinity) - from;
   const commandMs = (first?.at ?? Infinity) - from;
-  if (readingMs > 30_000) world.violations.push(`the first reading after ${readingMs} ms`);
-  if (commandMs > 60_000) world.violations.push(`the first command after ${commandMs} ms`);
+  if (readingMs > 30_000) world.violations.push(`${ending}: the first reading after ${readingMs} ms`);
+  if (commandMs > 60_000) world.violations.push(`${ending}: the first command after ${commandMs} ms`);
   return { readingMs, commandMs };
 }
