@@ -1,4 +1,4 @@
-// npm run bench [-- --json FILE] [-- --only a,c] [-- --peer] [-- --long] [-- --keep]
+// npm run bench [-- pi] [-- --json FILE] [-- --only a,c] [-- --peer] [-- --long] [-- --keep]
 // Measures the built program (GREENHOUSE2MQTT_DIST, default ../dist) beside bare baselines. BENCH_REDUCED=1: fewer and smaller.
 // It does not fail for a missed target: figures depend on the machine, so a person reads them. It fails for what depends on no machine:
 // a ratio to the bare loop that is a tenth worse than at the landing before (kept.mjs), and work that grows faster than the account (line.mjs).
@@ -20,13 +20,15 @@ import { measurePage } from "./page.mjs";
 import { measurePace, startPaced } from "./pace.mjs";
 import { stopAll } from "./processes.mjs";
 import { measureSilent } from "./silent.mjs";
+import { measureSmall } from "./small.mjs";
 import { measurePeer, peerTitle } from "./peer.mjs";
 import { measureSparkplug } from "./sparkplug.mjs";
 import { measureStart } from "./start.mjs";
 import { notePackages } from "./setup.mjs";
 import { measureSweep } from "./sweep.mjs";
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     json: { type: "string" },
     only: { type: "string" },
@@ -36,8 +38,13 @@ const { values } = parseArgs({
   },
 });
 const reduced = process.env.BENCH_REDUCED === "1";
+const isSmall = positionals.includes("pi");
 const wanted = (part) =>
-  values.only === undefined ? part !== "n" || values.peer === true : values.only.split(",").includes(part);
+  isSmall || part === "pi"
+    ? isSmall && part === "pi"
+    : values.only === undefined
+      ? part !== "n" || values.peer === true
+      : values.only.split(",").includes(part);
 const isLong = values.long === true;
 const say = (text) => process.stderr.write(`  ${text}\n`);
 
@@ -76,6 +83,7 @@ const full = {
   judging: { judged: 50_000, rounds: 7 },
   announced: { sizes: [2_000, 10_000], sweeps: 5, samples: 3 },
   isolation: { seconds: 4, rounds: 8 },
+  small: { memories: [512, 256], commands: 120, sweeps: 9, pacedSeconds: 900 },
   line: { sizes: isLong ? [20, 500, 2_000, 10_000] : [20, 500, 2_000], rounds: 3 },
   page: { sizes: [20, 500], viewers: 5, samples: 3, settleMs: 30_000, seconds: 60, rounds: 7, commands: 240 },
 };
@@ -106,6 +114,7 @@ const fewer = {
   judging: { judged: 20_000, rounds: 3 },
   announced: { sizes: [2_000], sweeps: 3, samples: 1 },
   isolation: { seconds: 3, rounds: 2 },
+  small: { memories: [256], commands: 30, sweeps: 3, pacedSeconds: 90 },
   line: { sizes: [100, 400], rounds: 1 },
   page: { sizes: [20], viewers: 5, samples: 1, settleMs: 2_000, seconds: 10, rounds: 2, commands: 60 },
 };
@@ -132,6 +141,7 @@ async function measure() {
   if (wanted("p")) figures.push(...(await measureIsolation({ ...counts.isolation, say })));
   if (wanted("m")) figures.push(...(await measureAnnounced({ ...counts.announced, say })));
   if (wanted("n")) figures.push(...(await measurePeer({ ...counts.peer, say })));
+  if (wanted("pi")) figures.push(...(await measureSmall({ ...counts.small, say })));
   if (wanted("q")) figures.push(...(await measureLine({ ...counts.line, say })));
   if (wanted("e")) figures.push(...(await measureGrowth({ ...counts.growth, say })));
   return figures.sort((one, other) => one.part.localeCompare(other.part));

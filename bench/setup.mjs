@@ -74,7 +74,7 @@ const restingPolls = { controllers: never, sensors: never, running_status: never
 export function startBridge(platform, broker, options = {}) {
   const { resting = false, concurrency = 8, flags = [], env, measured = false } = options;
   const { controllers = {}, embedded = false, weather = {}, http = false, program = dist } = options;
-  const { sparkplug = {} } = options;
+  const { sparkplug = {}, within } = options;
   const { dataDir = newFile("data"), file = newFile("config.yaml") } = options;
   const configuration = {
     platform: {
@@ -99,7 +99,7 @@ export function startBridge(platform, broker, options = {}) {
   writeFileSync(file, JSON.stringify(configuration));
   const memory = measured ? nodeFlagsForMemory : [];
   const command = [...memory, ...flags, `${program}/main.js`, "run", "-c", file];
-  return start(process.execPath, command, { env, measured });
+  return start(process.execPath, command, { env, measured, within });
 }
 
 /** Starts the baseline, which begins with one sweep; resolves when that is done. */

@@ -2,7 +2,8 @@ import type { ConfigurationResult, ReadFile } from "../config/load.js";
 import type { SettingsSource } from "../http/settings.js";
 import type { ReturnedSettings, SettingsProposal } from "../page/protocol.js";
 import { systemClock } from "../runtime/clock.js";
-import { type Proposal, type Saved, SettingsFile } from "../saving/settings-file.js";
+import { type Kept, type Proposal, type Saved, SettingsFile } from "../saving/settings-file.js";
+import { formatProblem } from "../settings/problem.js";
 import { schemaTree } from "../saving/schema-tree.js";
 import { tellIn } from "./speech.js";
 
@@ -10,8 +11,7 @@ import { tellIn } from "./speech.js";
 
 /** A change that was saved, until it is known whether the bridge comes up by it. */
 export interface SavedChange {
-  /** The former file, where the file itself was changed. */
-  readonly kept: string | null;
+  readonly kept: Kept;
   readonly etag: string;
   readonly keys: readonly string[];
   readonly difference: string;
@@ -66,7 +66,12 @@ export function settingsSource(parts: SettingsSourceParts): SettingsSource {
         return parts.readAgain();
       });
     },
-    readAgain: parts.readAgain,
+    readAgain: async () => {
+      const result = await load();
+      if (!result.ok) return result.problems.map(formatProblem).join("\n");
+      void systemClock.wait(answerMs).then(parts.readAgain);
+      return null;
+    },
   };
 }
 

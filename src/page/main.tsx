@@ -51,7 +51,11 @@ const places = [
   { at: "alarms", views: [], Show: AlarmsView },
   { at: "diagnostics", views: [], Show: DiagnosticsView },
   { at: "log", views: ["log"], Show: LogView },
+  { at: "settings", views: [], Show: () => <LatePage of="settings" /> },
 ] as const;
+
+/** What this visitor has of it: settings are for an admin. */
+const isShown = (at: string): boolean => at !== "settings" || session.value?.settings === true;
 
 /** Where a fragment leads. */
 function placeOf(hash: string) {
@@ -60,7 +64,7 @@ function placeOf(hash: string) {
   if (kind === "controller" && id !== "")
     return { at: kind, views: [`controller/${id}`], show: <ControllerPage key={id} id={id} /> };
   if (kind === "wall") return { at: kind, views: ["overview"], show: <LatePage of="wall" /> };
-  const { at, views, Show } = places.find((one) => one.at === kind) ?? places[0];
+  const { at, views, Show } = places.find((one) => one.at === kind && isShown(one.at)) ?? places[0];
   return { at, views, show: <Show /> };
 }
 
@@ -68,13 +72,15 @@ function Navigation({ at }: { readonly at: string }) {
   const active = Object.values(alarms.value ?? {}).filter(({ state }) => state === "active").length;
   return (
     <nav aria-label={t("title")}>
-      {places.map(({ at: place }) => (
-        <a key={place} href={link(place)} aria-current={at === place ? "page" : undefined}>
-          <Icon name={place} />
-          {t(place)}
-          {place === "alarms" && active > 0 ? <b class="count">{active}</b> : null}
-        </a>
-      ))}
+      {places
+        .filter((one) => isShown(one.at))
+        .map(({ at: place }) => (
+          <a key={place} href={link(place)} aria-current={at === place ? "page" : undefined}>
+            <Icon name={place} />
+            {t(place)}
+            {place === "alarms" && active > 0 ? <b class="count">{active}</b> : null}
+          </a>
+        ))}
     </nav>
   );
 }
@@ -225,6 +231,7 @@ const late = {
   first: () => import("./first.js"),
   journal: () => import("./journal.js"),
   wall: () => import("./wall.js"),
+  settings: () => import("./settings.js"),
 };
 
 const loaded = signal<Readonly<Partial<Record<keyof typeof late, ComponentType>>>>({});

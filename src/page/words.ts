@@ -21,6 +21,7 @@ export const words = {
   alarms: ["Alarms", "报警"],
   diagnostics: ["Diagnostics", "诊断"],
   log: ["Log", "日志"],
+  settings: ["Settings", "设置"],
   skip: ["Skip to the content", "跳到内容"],
   log_in: ["Log in", "登录"],
   log_out: ["Log out", "退出登录"],
