@@ -13,6 +13,7 @@ import {
   onLogin,
   isAccountMissing,
   isFleet,
+  isOpening,
   isOperator,
   link,
   look,
@@ -97,7 +98,7 @@ const ReadOnly = () => (
 /** Nobody is logged in, which is said once for the whole page; perhaps somebody can become the first operator. */
 function Nobody() {
   const isOpen = useSignal(false);
-  if (!session.value?.first_operator) return <p class="notice plain">{t("anonymous")}</p>;
+  if (!session.value?.first_operator && !isOpening.value) return <p class="notice plain">{t("anonymous")}</p>;
   return (
     <div class="notice warn">
       <div class="bar">
@@ -108,43 +109,8 @@ function Nobody() {
           </Button>
         )}
       </div>
-      {isOpen.value ? <FirstOperator /> : null}
+      {isOpen.value ? <LatePage of="first" /> : null}
     </div>
-  );
-}
-
-function FirstOperator() {
-  const said = useSignal<Sentence | null>(null);
-  const submit = async (form: HTMLFormElement) => {
-    const { status, body } = await post("api/first_operator", Object.fromEntries(new FormData(form)));
-    if (status === 204) location.reload();
-    else said.value = errorSentence(body);
-  };
-  return (
-    <form
-      class="first"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit(event.currentTarget);
-      }}
-    >
-      <p>{t("first_where")}</p>
-      <div class="bar">
-        <Field label={t("first_code")} name="code" autocomplete="one-time-code" required />
-        <Field label={t("user_name")} name="username" autocomplete="username" required />
-        <Field
-          label={t("first_password")}
-          name="password"
-          type="password"
-          required
-          autocomplete="new-password"
-        />
-        <button type="submit" class="primary">
-          {t("first_make")}
-        </button>
-      </div>
-      <Alert said={said} />
-    </form>
   );
 }
 
@@ -174,7 +140,7 @@ function Notices() {
     <div class="notices" role="status">
       {lines.map(([kind, text]) => (text === null ? null : <p class={`notice ${kind}`}>{text}</p>))}
       {facts?.read_only ? <ReadOnly /> : null}
-      {session.value?.user ? null : <Nobody />}
+      {session.value?.user && !isOpening.value ? null : <Nobody />}
     </div>
   );
 }
@@ -262,6 +228,7 @@ function Login() {
 const late = {
   setup: () => import("./setup.js"),
   accounts: () => import("./accounts.js"),
+  first: () => import("./first.js"),
   journal: () => import("./journal.js"),
   wall: () => import("./wall.js"),
   settings: () => import("./settings.js"),
