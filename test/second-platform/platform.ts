@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 
 /*
- * A second platform, written from the interface document alone and with nothing of the simulated one or of the program: other shapes,
+ * A second platform, after the interface document, that shares no line with the simulated one or with the program: other shapes,
  * other addresses, other ways to fill in what the document leaves open. What both get wrong alike would have to be wrong twice.
  */
 

@@ -91,7 +91,7 @@ async function ended(watch: Watch, id: string, command: string) {
 const count = (ends: readonly (readonly string[])[], outcome: string) =>
   ends.filter(([, own]) => own === outcome).length;
 
-describe("a platform that was written from the interface document alone", () => {
+describe("a platform that shares nothing with the simulated one", () => {
   it("that tells what was set needs no setting: doctor fails nothing, discover finds 11 of 11, each of 61 commands is confirmed", async ({
     stage,
   }) => {
