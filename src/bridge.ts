@@ -104,7 +104,7 @@ export interface BridgeOptions {
   /** Given what lists the tokens learned while running, which must never be shown. */
   readonly onSecrets?: (list: () => readonly string[]) => void;
   /** What the page can do beyond the bridge. */
-  readonly page?: Pick<PageSources, "doctor" | "discover" | "demo"> & Pick<Port, "onListening">;
+  readonly page?: Pick<PageSources, "doctor" | "discover" | "demo" | "settings"> & Pick<Port, "onListening">;
   /** Where a page of several accounts shows this one too: the kinds of readings on its overview. */
   readonly shownElsewhere?: Pick<PageSources, "kinds"> | null;
   /** Called once, when the embedded broker, if there is one, lets clients in. */
@@ -122,6 +122,8 @@ export interface BridgeOptions {
   readonly loopDelay?: LoopDelay;
   /** What other accounts of the process share of the platform's hosts. */
   readonly sharedHosts?: SharedHosts;
+  /** Why settings that were saved are not in force; null where none were taken back. */
+  readonly settingsReturned?: (() => string | null) | undefined;
   /** Called once all parts are made. */
   readonly onMade?: (bridge: BridgeView) => void;
 }
@@ -329,7 +331,7 @@ function joinStatus(commanding: Joined, status: Status, page: PageService | null
 }
 
 async function restoreEarlier(
-  { commands, journal, mirror, clock, log, live, ownership }: Joined,
+  { commands, journal, mirror, clock, log, live, ownership, settingsReturned }: Joined,
   runTimes: RunTimes,
 ): Promise<void> {
   await runTimes.restore();
@@ -340,6 +342,7 @@ async function restoreEarlier(
   // That an earlier run could not send messages says nothing of this one.
   commands.limits.alarms.set("notify_failed", bridgeItself, null);
   commands.limits.alarms.set("cluster", bridgeItself, null);
+  commands.limits.alarms.set("settings_returned", bridgeItself, settingsReturned?.() ?? null);
 }
 
 interface Link {
@@ -359,7 +362,7 @@ function joinLink(given: Given, parts: readonly Part[]): Link {
   const { configuration, broker, clock, gaps, random, log, sharedHosts, outside, ownership } = given;
   const { mqtt, homeassistant, weather } = configuration;
   const keptForS = ownership === undefined ? null : commandsKeptForS;
-  const topics = topicsUnder(mqtt.base_topic, mqtt.codes);
+  const topics = topicsUnder(mqtt.base_topic, mqtt);
   const { enabled, status_topic: status, discovery_prefix: prefix } = homeassistant;
   const born = enabled ? [status] : [];
   const announced = enabled ? [discoveryFilter(prefix)] : [];
@@ -727,6 +730,7 @@ function createPage(above: Joined, status: Status, requests: RequestServer): Pag
     alarms: () => commands.limits.alarms.list,
     seenAddresses: () => mirror.seen.list(),
     weather: () => commands.limits.weather(),
+    settingsSaved: (by, via, keys) => noteSaved(above, by, via, keys),
     pastReadings: http !== false && http.past_readings ? pastReadings(above) : null,
     dataDir,
     journal,
@@ -734,6 +738,21 @@ function createPage(above: Joined, status: Status, requests: RequestServer): Pag
   });
   commands.listen(page);
   return page;
+}
+
+/** Who changed which settings: in the journal, which the answer waits for, and as an event. */
+async function noteSaved(
+  { journal, onEvent, clock }: Joined,
+  by: string | null,
+  via: string | null,
+  keys: readonly string[],
+): Promise<void> {
+  const who = by ?? via ?? "somebody";
+  const message = `${who} changed the settings: ${keys.join(", ")}`.slice(0, 500);
+  const facts = { by: who, keys: keys.join(", ").slice(0, 500) };
+  onEvent({ type: "settings_changed", severity: "info", message, at: clock.now(), facts });
+  const record = { type: "configuration_changed", changes: keys, by: who } as const;
+  await journal.append(record, { durable: true }).catch(() => undefined);
 }
 
 /** Null without a port for HTTP. */

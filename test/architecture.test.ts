@@ -46,6 +46,12 @@ const table: Readonly<Record<string, Row>> = {
     node: "any",
     folders: { ...core, settings: "all", notify: { files: ["section.ts", "check.ts"], typesOnly: false } },
   },
+  // Changes of the user's own text: how they are made, checked, written and kept.
+  saving: {
+    npm: ["yaml", "zod"],
+    node: ["crypto", "fs/promises", "path"],
+    folders: { ...core, settings: "all", config: "all" },
+  },
   platform: { npm: ["undici", "ws"], node: "any", folders: { ...core, ...section } },
   journal: { npm: ["zod"], node: "any", folders: { ...core, ...section } },
   mqtt: { npm: ["mqtt", "ws"], node: "any", folders: { ...core, ...section } },
@@ -238,6 +244,7 @@ const table: Readonly<Record<string, Row>> = {
       notify: { files: ["notify.ts", "services.ts"], typesOnly: false },
       config: "all",
       settings: "all",
+      saving: "all",
       simulator: { files: ["simulator.ts"], typesOnly: false },
       status: "all",
       "bridge.ts": "all",
@@ -245,7 +252,7 @@ const table: Readonly<Record<string, Row>> = {
       fleet: "all",
       setup: "all",
       // One place for the Chinese of each outcome and quality.
-      page: { files: ["codes.ts"], typesOnly: false },
+      page: { files: ["codes.ts", "protocol.ts"], typesOnly: false },
     },
   },
 };
@@ -551,6 +558,7 @@ const contents: Readonly<Record<string, string>> = {
   groups: "what is commanded together",
   mqtt: "connection, topics, projection to messages, outboxes",
   homeassistant: "what is announced to Home Assistant",
+  saving: "changes of the user's own files: how they are made, checked, written and kept",
   sparkplug: "the bridge as a Sparkplug edge node",
   broker: "the embedded broker",
   http: "health checks, metrics, and the server of the page",
@@ -568,9 +576,9 @@ const contents: Readonly<Record<string, string>> = {
   "main.ts": "the process",
 };
 
-describe("CONTRIBUTING.md and docs/rules.md", () => {
+describe("CONTRIBUTING.md and docs/inside/rules.md", () => {
   it("name files that exist, and of each what stands in it", () => {
-    const text = ["CONTRIBUTING.md", "docs/rules.md"]
+    const text = ["CONTRIBUTING.md", "docs/inside/rules.md"]
       .map((page) => readFileSync(resolve(root, "..", page), "utf8"))
       .join("\n");
     const textOf = (path: string) => {

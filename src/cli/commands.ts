@@ -167,7 +167,9 @@ export function addCommands(root: Command, context: ProcessContext): void {
   addTrials(add, context.speech.language);
   root.commandsGroup("Set it up:");
   addSetup(add);
+  addDoctor(add);
   addDiscover(add);
+  addSettings(add);
   addConfiguration(add);
   root.commandsGroup("Ask and command:");
   addPlatform(add);
@@ -253,17 +255,22 @@ function addSetup(add: Add): void {
     [
       "greenhouse2mqtt init",
       "greenhouse2mqtt init --web                 the same in the browser",
+      "greenhouse2mqtt init --web --host 0.0.0.0  the same on a computer without a screen",
       "greenhouse2mqtt init --answers site-7.yaml -c site-7/config.yaml",
     ],
     lazily(async () => (await import("./configuration.js")).init),
   )
     .option("--web", "ask in the browser of this computer, with a code that is printed here")
+    .option("--host <address>", "with --web: where the page of the questions listens; it has the code")
     .option("--answers <file>", "YAML with the answers; with it, or any of the next, nothing is asked")
     .option("--business-url <url>", "address of the business host")
     .option("--realtime-url <url>", "address of the realtime host")
     .option("--token-env <name>", "the variable of the environment that holds the token")
     .option("--mqtt-url <url>", "address of the broker; without one the embedded broker is used")
     .option("--no-try", "write it without trying hosts and broker");
+}
+
+function addDoctor(add: Add): void {
   add(
     "doctor",
     "connect to both hosts and the broker and report what works, line by line; changes nothing",
@@ -328,6 +335,24 @@ export function typeList(text: string): readonly ParameterGroup[] {
   }
   if (found.size > mostTypes) throw wrong;
   return [...found].map(parameterGroup);
+}
+
+function addSettings(add: Add): void {
+  add(
+    "config",
+    "one key of the configuration: show it, change it in your own text, or take it out",
+    [
+      "greenhouse2mqtt config get polling.sensors",
+      'greenhouse2mqtt config set controllers.GH-0001.name "East house" --diff',
+      "greenhouse2mqtt config set platform.token -   reads the value from the input, so that no other user sees it",
+      "greenhouse2mqtt config unset alarms.temperature.high",
+    ],
+    lazily(async () => (await import("./settings.js")).config),
+  )
+    .argument("<action>", "get, set or unset", oneOf(["get", "set", "unset"]))
+    .argument("<key>", "such as controllers.GH-0001.name or http.users[0].role")
+    .argument("[value]", "with set: a text, or YAML such as [a, b]; - reads it from the input")
+    .option("--diff", "only show what would change in the file");
 }
 
 function addConfiguration(add: Add): void {
@@ -514,6 +539,12 @@ function addIntegration(add: Add): void {
     .option("--controller <c>", "topic id or device code")
     .option("--csv", "for a spreadsheet, or an import of tags")
     .option("--json", "one object a line");
+  add(
+    "dashboard",
+    "a Home Assistant dashboard for your houses, as YAML to paste",
+    ["greenhouse2mqtt dashboard > dashboard.yaml"],
+    lazily(async () => (await import("./dashboard.js")).dashboard),
+  );
   add(
     "notify",
     "try how alarms reach people: one message through each way of `notify`",

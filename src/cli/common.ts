@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { userInfo } from "node:os";
 import { dirname, resolve } from "node:path";
 import { commandSentences } from "../commands/endings.js";
-import { type ConfigurationResult, loadConfiguration, secretValues } from "../config/load.js";
+import { type ConfigurationResult, loadConfiguration, type ReadFile, secretValues } from "../config/load.js";
 import { type Problem, toldProblem } from "../settings/problem.js";
 import type { Configuration } from "../config/schema.js";
 import type { Language } from "../greenhouse/labels.js";
@@ -60,13 +60,16 @@ export function sayProblems(
 export const languageOf = (result: ConfigurationResult): Language | undefined =>
   result.ok ? result.configuration.language : result.language;
 
-async function loadedFile(
-  { config, account }: CommonOptions,
+/** Reads it with these contents in the place of files. */
+export async function loadedFile(
+  { config, account }: Pick<CommonOptions, "config" | "account">,
   env: ProcessContext["env"],
+  readFile?: ReadFile,
 ): Promise<ConfigurationResult> {
-  if (account === undefined) return loadConfiguration(config, { env });
+  const sources = { env, ...(readFile !== undefined && { readFile }) };
+  if (account === undefined) return loadConfiguration(config, sources);
   const { accountOf } = await import("../config/fleet.js");
-  return accountOf(account, config, { env });
+  return accountOf(account, config, sources);
 }
 
 export function overridden(

@@ -54,7 +54,7 @@ export async function withBroker<Answer>(
 
 /** The same as `atSocket`, for a command that ends where the bridge goes. */
 export const askAtSocket = <Answer>(
-  configuration: Configuration,
+  configuration: Pick<Configuration, "data_dir">,
   work: (ask: AskSocket) => Promise<Answer>,
   stop: AbortSignal,
 ): Promise<Answer | NotAtSocket> =>

@@ -102,6 +102,7 @@ export const bridgeEventTypes = [
   "other_bridge",
   "address_seen",
   "read_only_changed",
+  "settings_changed",
   "alarm",
   "alarm_cleared",
   "flood",

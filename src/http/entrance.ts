@@ -3,6 +3,7 @@ import { networkInterfaces } from "node:os";
 import { isLoopback } from "../runtime/sockets.js";
 import { isAnnounced, type Listener, mdnsName, servesPage } from "./access.js";
 import { unreadableUsers } from "./first-operator.js";
+import { may } from "./roles.js";
 
 /* Where a person finds the page, and who may command there: for the log, `doctor` and the demo. */
 
@@ -43,8 +44,8 @@ export function ownAddresses(interfaces = networkInterfaces): readonly string[] 
 
 function commandersOf({ users, ingress, isClosed = false }: Listener): string {
   if (isClosed) return unreadableUsers;
-  const names = users.flatMap(({ username, role }) => (role === "operator" ? [username] : []));
-  if (ingress.enabled && ingress.role === "operator") names.push("the users of Home Assistant");
+  const names = users.flatMap(({ username, role }) => (may(role, "operator") ? [username] : []));
+  if (ingress.enabled && may(ingress.role, "operator")) names.push("the users of Home Assistant");
   return names.length === 0 ? nobody(users.length === 0) : `${names.join(", ")} may command there`;
 }
 
@@ -75,6 +76,14 @@ export async function qrOf(listener: Listener | false, port: number): Promise<st
   if (listener === false || entrance === null || isLoopback(listener.host)) return null;
   const { renderUnicodeCompact } = await import("uqr");
   return renderUnicodeCompact(entrance.url);
+}
+
+/** The same as an address of a picture, for a browser. */
+export async function qrPictureOf(listener: Listener | false, port: number): Promise<string | null> {
+  const entrance = entranceTo(listener, port);
+  if (listener === false || entrance === null || isLoopback(listener.host)) return null;
+  const { renderSVG } = await import("uqr");
+  return `data:image/svg+xml;base64,${Buffer.from(renderSVG(entrance.url, { border: 2 })).toString("base64")}`;
 }
 
 /** What is said of the page once it can be opened. */

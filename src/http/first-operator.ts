@@ -13,7 +13,7 @@ const kept = z.array(
   z.object({
     username: z.string(),
     password: z.string().refine(isPasswordHash),
-    role: z.enum(["viewer", "operator"]),
+    role: z.enum(["viewer", "operator", "admin"]),
   }),
 );
 
@@ -147,7 +147,7 @@ export class FirstOperator {
       const password = await hashPassword(given.password);
       // The configuration may name users by now.
       if (this.#code !== code) return notHere;
-      const users = [{ username, password, role: "operator" as const }];
+      const users = [{ username, password, role: "admin" as const }];
       await this.#ports.file.write(JSON.stringify(users));
       this.#users = users;
       this.#code = null;
@@ -165,7 +165,8 @@ export const unreadableUsers =
 
 /** Throws where they cannot be read, which is not the same as none. */
 function usersIn(text: string | null): Listener["users"] {
-  return text === null ? [] : kept.parse(JSON.parse(text));
+  // Whoever was made here had the code, also before there was a role for the settings.
+  return text === null ? [] : kept.parse(JSON.parse(text)).map((user) => ({ ...user, role: "admin" }));
 }
 
 /** Null: who they are is not known. */

@@ -18,7 +18,8 @@ import {
   watchedRoutes,
   type Served,
 } from "./route.js";
-import { aboutBridge, apiRoutes } from "./routes.js";
+import { aboutBridge } from "./asked.js";
+import { apiRoutes } from "./routes.js";
 import { pageRoutes, servePort } from "./server.js";
 import type { PageService } from "./service.js";
 
@@ -117,12 +118,16 @@ class FleetSite implements Served {
     if (rest === "/session") return { route: sessionIn(account.report()), id: "" };
     const found = routeAt(this.#ofAccount, `/api${rest}`);
     if (found === null || account.page === null) return found && away(name, account.report());
-    const { answer, ...how } = aboutBridge(found.route, account.page);
-    const route: Route = {
+    const route = this.#within(name, aboutBridge(found.route, account.page));
+    return { route, id: found.id };
+  }
+
+  #within(name: string, { answer, other, ...how }: Route): Route {
+    return {
       ...how,
       answer: (asked) => this.#sources.within(name, () => answer(asked)),
+      ...(other !== undefined && { other: this.#within(name, other) }),
     };
-    return { route, id: found.id };
   }
 
   /** One that a visitor may not see is to him as one that is not there. */

@@ -5,6 +5,7 @@ import { isoOrNull } from "../greenhouse/documents.js";
 import { type Clock, Rest } from "../runtime/clock.js";
 import type { Faults } from "./faults.js";
 import type { LiveMessage, Role } from "../page/protocol.js";
+import { may } from "./roles.js";
 
 interface Place {
   /** A user or an address. */
@@ -95,8 +96,8 @@ export class LiveViews {
   }
 
   #isFull(role: Role | null): boolean {
-    const others = [...this.#viewers].filter(({ of }) => of.role !== "operator").length;
-    const isKept = role !== "operator" && others >= mostViewers - keptForOperators;
+    const others = [...this.#viewers].filter(({ of }) => !may(of.role, "operator")).length;
+    const isKept = !may(role, "operator") && others >= mostViewers - keptForOperators;
     return isKept || this.#viewers.size >= mostViewers;
   }
 

@@ -67,7 +67,7 @@ async function serveOpened(parts: OwnerParts, opened: OpenPort, signal: AbortSig
     log,
     faults,
     listener: () => ownListener,
-    everybody: { user: null, role: "operator", via: "command line", who: "command line", isOwner: true },
+    everybody: { user: null, role: "admin", via: "command line", who: "command line", isOwner: true },
     status: { loggedIn: () => undefined, refusedLogin: () => undefined },
     sessions: { read: () => Promise.resolve(null), write: () => Promise.resolve() },
     firstOperator: nobodyIsMade,
@@ -85,6 +85,7 @@ const ownListener = {
   users: [],
   overview: [],
   mdns: false,
+  settings: true,
   past_readings: false,
   ingress: { enabled: false, role: "viewer", address: "" },
 } as const;

@@ -30,6 +30,8 @@ export interface Route<Given extends Asked = Asked> {
   readonly method: "GET" | "POST";
   readonly role: Role | null;
   readonly answer: (asked: Given) => Answer | Promise<Answer>;
+  /** Of a path that takes both methods, what answers the other one. */
+  readonly other?: Route<Given>;
 }
 
 /** By path; one that ends with a slash takes an id behind it. */
@@ -125,6 +127,8 @@ export function routeAt<Given extends Asked>(
   routes: ReadonlyMap<string, Route<Given>>,
   path: string,
 ): { readonly route: Route<Given>; readonly id: string } | null {
+  const own = routes.get(path);
+  if (own !== undefined) return { route: own, id: "" };
   const [, place = path, name = ""] = /^(\/api\/\w+\/)(.+)$/.exec(path) ?? [];
   const route = routes.get(place);
   return route === undefined ? null : { route, id: unescape(name) };

@@ -12,7 +12,6 @@ import { pageOf } from "../runtime/metrics.js";
 import type { Trends } from "../page/protocol.js";
 import { type Answer, badRequest, busy, failure, json, notFound } from "./answer.js";
 import {
-  type Asked,
   fields,
   metricsRoute,
   nothing,
@@ -22,20 +21,9 @@ import {
   watchedRoutes,
   text,
 } from "./route.js";
-import type { PageService } from "./service.js";
+import { settingsRoutes } from "./settings.js";
+import { type AskedOfBridge } from "./asked.js";
 import { groupCommandView } from "./groups.js";
-
-/** A request about one bridge. */
-export interface AskedOfBridge extends Asked {
-  readonly service: PageService;
-}
-
-/** A route that is asked of this bridge. */
-export const aboutBridge = ({ method, role, answer }: Route<AskedOfBridge>, service: PageService): Route => ({
-  method,
-  role,
-  answer: (asked) => answer({ ...asked, service }),
-});
 
 const route = <Given>(
   method: Route["method"],
@@ -69,6 +57,8 @@ const filter = fields({
       error: expectingOneOf(timelineKinds),
     })
     .optional(),
+  actuator: text.optional(),
+  by: text.optional(),
   outcome: z.enum(outcomes, { error: expectingOneOf(outcomes) }).optional(),
   since: text.refine((given) => parseSince(given, 0) !== null, since).optional(),
   until: text.refine((given) => parseSince(given, 0) !== null, untilTime).optional(),
@@ -81,9 +71,9 @@ const isKind = (word: string): word is TimelineKind => kindNames.has(word);
 
 const journal = route("GET", "viewer", filter, async (given, { request: { headers }, service }) => {
   const { clock, timeline } = service.sources;
-  const { controller: id, outcome, limit, kind } = given;
+  const { controller: id, actuator, by, outcome, limit, kind } = given;
   const found = await timeline({
-    outcome,
+    ...{ actuator, by, outcome },
     limit: limit + 1,
     before: given.before,
     kinds: kind === undefined ? undefined : new Set(kind.split(",").filter(isKind)),
@@ -298,6 +288,7 @@ export const apiRoutes: Routes<AskedOfBridge> = {
     const read = response.parse(JSON.parse(answered));
     return json(read, read.status === "error" ? 400 : 200);
   }),
+  ...settingsRoutes,
   "/api/doctor": examine("doctor"),
   "/api/discover": examine("discover"),
   "/api/demo": route("POST", "operator", pace, ({ speed }, { service }) => {

@@ -17,9 +17,11 @@ import { Pipelines } from "./pipelines.js";
 import { loginRoutes } from "./login-routes.js";
 import { closePort, maxSockets, openPort, type OpenPort, type Port } from "./port.js";
 import { type Asked, isProbe, type Route, routeAt, type Routes, type Served } from "./route.js";
-import { aboutBridge, apiRoutes, type AskedOfBridge, plainRoutes } from "./routes.js";
+import { aboutBridge, type AskedOfBridge } from "./asked.js";
+import { apiRoutes, plainRoutes } from "./routes.js";
 import type { Faults } from "./faults.js";
 import type { LiveViews } from "./live.js";
+import { may } from "./roles.js";
 import type { PageService } from "./service.js";
 import { Sessions } from "./sessions.js";
 
@@ -326,9 +328,11 @@ class Site {
     if (found === null && this.#served.isLive(pathOf(request))) return notUpgraded;
     if (found === null) return failure(404, "not_found", whatIsServed);
     if ("status" in found) return found;
-    const { route, id } = found;
-    if (route.method !== (method === "HEAD" ? "GET" : method)) {
-      const allow = route.method === "GET" ? "GET, HEAD" : "POST";
+    const { route: first, id } = found;
+    const asked = method === "HEAD" ? "GET" : method;
+    const route = first.method === asked ? first : first.other;
+    if (route?.method !== asked) {
+      const allow = first.other ? "GET, HEAD, POST" : first.method === "GET" ? "GET, HEAD" : "POST";
       return failure(405, "method", `This takes ${allow} alone.`, { allow });
     }
     const refusal = roleRefusal(visitor, route.role);
@@ -366,8 +370,10 @@ const whatIsServed =
   "There are /livez, /healthz, /readyz and /metrics, and where the page is served what docs/page.md lists.";
 
 function roleRefusal({ role }: Visitor, needed: Route["role"]): Answer | null {
-  if (needed === null || role === needed || role === "operator") return null;
+  if (needed === null || may(role, needed)) return null;
   if (role === null) return loginRequired;
+  if (needed === "admin")
+    return failure(403, "role", "Settings are for an admin alone; http.users gives that role.");
   return failure(403, "role", "A viewer may look; log in as an operator to act.");
 }
 
@@ -376,6 +382,8 @@ const types: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
   ".css": "text/css; charset=utf-8",
   ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".webmanifest": "application/manifest+json",
 };
 
 /** The built page, which lies beside this folder; none where it was not built. */

@@ -21,6 +21,7 @@ import type { Logger, LogLine, RecentLog } from "../runtime/log.js";
 import type { Alarms, BridgeFacts, Overview, SeenAddresses, Trends, Weather } from "../page/protocol.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { Listener } from "./access.js";
+import type { SettingsSource } from "./settings-source.js";
 import { CommandBoard } from "./board.js";
 import { Faults } from "./faults.js";
 import { LiveViews } from "./live.js";
@@ -75,6 +76,10 @@ export interface PageSources {
   readonly doctor?: Examine | undefined;
   /** What the account holds and the configuration does not, as lines for it; before that how far the search is. */
   readonly discover?: Examine | undefined;
+  /** The file of the configuration; without it there is nothing to set here. */
+  readonly settings?: SettingsSource | undefined;
+  /** Keeps who saved which keys, once the disk has them. */
+  readonly settingsSaved?: (by: string | null, via: string | null, keys: readonly string[]) => Promise<void>;
   /** The simulated greenhouse's time, where there is one: what it is, at a time of ours too, and how it is made to run faster. */
   readonly demo?:
     | {

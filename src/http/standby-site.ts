@@ -24,6 +24,7 @@ export interface StandbySources {
 
 const withoutPage = {
   overview: [],
+  settings: false,
   mdns: false,
   past_readings: false,
   ingress: { enabled: false, role: "viewer", address: "" },

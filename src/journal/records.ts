@@ -159,7 +159,8 @@ const schema = {
   /** Somebody came in at the page. */
   logged_in: { user: textOrNull, address: anything<string | null>() },
   other_bridge: { present: flag, client: anything<string | null>() },
-  configuration_changed: { changes: list<string>() },
+  /** `by`: who saved it on the page; absent where the file was read again, and in files of earlier versions. */
+  configuration_changed: { changes: list<string>(), by: anything<string | null>().optional() },
   /** Anything else worth keeping that `bridge/event` also says. */
   event: {
     event: text,

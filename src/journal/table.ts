@@ -42,7 +42,8 @@ function telling(record: Entry): Partial<Row> {
   if (record.type === "logged_in") return { by: record.user ?? "", message: record.address ?? "" };
   if (record.type === "login_failed") return { message: record.address ?? "" };
   if ("from" in record) return { message: `${record.from ?? "?"} → ${record.to ?? "?"}` };
-  if (record.type === "configuration_changed") return { message: record.changes.join(", ") };
+  if (record.type === "configuration_changed")
+    return { by: record.by ?? "", message: record.changes.join(", ") };
   return "reason" in record ? { reason: record.reason } : {};
 }
 

@@ -89,6 +89,7 @@ export class Witness {
   }
 
   onEvent({ type, message, at }: BridgeEvent): void {
-    if (type === "read_only_changed") this.#ports.onHappened({ of: "people", what: "told", message, at });
+    if (type === "read_only_changed" || type === "settings_changed")
+      this.#ports.onHappened({ of: "people", what: "told", message, at });
   }
 }

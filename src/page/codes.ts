@@ -171,6 +171,7 @@ export const chinese: Of<Outcome | Exclude<RefusalReason, "interlock"> | AlarmTy
 export const isDetailed: ReadonlySet<string> = new Set([
   ...["rejected", "bad_payload", "unknown_actuator", "unknown_command", "out_of_range"],
   ...["journal_unavailable", "guard_unmet", "lease_overrun", "state_lost", "crash_loop", "notify_failed"],
+  "settings_returned",
   ...["birth_too_large", "duplicate_node", "cluster"],
 ]);
 
@@ -196,8 +197,8 @@ export const checkTexts: Readonly<Record<string, Text>> = {
   addresses: ["Addresses below their type_id", "地址与 type_id"],
   twins: ["Sensors are told apart", "传感器可以区分"],
   fresh_reads: ["Fresh reads are fresh", "实时读取是最新的"],
-  both_reads: ["Both reads tell the same", "两种读取方式一致"],
-  values: ["What actuators read means something", "执行机构的读数含义"],
+  both_reads: ["Group read and single read", "两种读取方式一致"],
+  values: ["Actuator states", "执行机构的读数含义"],
   statuses: ["Running statuses are on or off", "运行状态的含义"],
   types: ["Types of devices", "设备类型"],
   push: ["Push channel", "推送通道"],

@@ -19,7 +19,71 @@ import type { AccountSummary } from "../greenhouse/summary.js";
  * document a field that is absent means null.
  */
 
-export type Role = "viewer" | "operator";
+/** Each may what those before it may. */
+export type Role = "viewer" | "operator" | "admin";
+
+/** What stands in the configuration at one key. */
+export interface GivenSetting {
+  /** Absent of a secret, and of what cannot be read. */
+  readonly value?: string | number | boolean;
+  readonly from: "file" | "environment" | "secret";
+  /** Of the variable or the secret. */
+  readonly name?: string;
+  readonly line: number;
+  readonly isSecret?: true;
+}
+
+/** The schema as forms are made from it. */
+export interface SettingNode {
+  readonly name: string;
+  readonly type: "section" | "map" | "list" | "either" | "choice" | "flag" | "number" | "text" | "anything";
+  readonly kind?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly example?: string;
+  readonly words?: readonly (string | number)[];
+  readonly required?: true;
+  readonly secret?: true;
+  /** When a change takes effect: at once, or with a new run, which takes a second or two. */
+  readonly effect?: "now" | "run";
+  readonly keys?: readonly SettingNode[];
+  readonly entry?: SettingNode;
+  readonly options?: readonly SettingNode[];
+}
+
+/** The configuration, with what can be set in it. */
+export interface SettingsDocument {
+  readonly file: string;
+  readonly etag: string;
+  /** Why nothing can be saved here; null where it can. */
+  readonly not_writable: string | null;
+  readonly given: Readonly<Record<string, GivenSetting>>;
+  readonly keys: readonly SettingNode[];
+  /** The file itself; null where secrets stand in it. */
+  readonly text: string | null;
+  /** The last change that did not come up and was taken back. */
+  readonly returned: ReturnedSettings | null;
+}
+
+export interface ReturnedSettings {
+  readonly at: string;
+  readonly reason: string;
+  /** What was taken back, as a difference. */
+  readonly difference: string;
+}
+
+/** What saving would do. */
+export interface SettingsProposal {
+  readonly etag: string;
+  /** By key; none where it can be saved. */
+  readonly errors: Readonly<Record<string, readonly string[]>>;
+  readonly warnings: readonly string[];
+  readonly sentences: readonly string[];
+  readonly difference: string;
+  readonly secrets: readonly string[];
+  readonly keys: readonly string[];
+  readonly need_run: readonly string[];
+}
 
 export interface Session {
   readonly user: string | null;
@@ -29,6 +93,8 @@ export interface Session {
   readonly login: boolean;
   /** Whether this browser may make the first operator, with the code that the bridge printed. */
   readonly first_operator?: boolean;
+  /** Whether this visitor may see and change the settings here. */
+  readonly settings?: boolean;
   /** There is no bridge yet: `init --web` asks for what it needs. */
   readonly setup?: boolean;
   /** The accounts of a fleet are shown first. */
@@ -62,6 +128,12 @@ export interface AccountReport extends AccountSummary {
   readonly owner?: string | null | undefined;
 }
 
+/** Where a phone finds the page; `qr` is a picture of it, null where no phone reaches it. */
+export interface Entrance {
+  readonly page: string;
+  readonly qr: string | null;
+}
+
 /** The accounts that somebody sees, by name. */
 export interface Accounts {
   readonly at: string;
@@ -93,6 +165,8 @@ export interface KeyReading {
   readonly value: number | string | null;
   readonly unit: string | null;
   readonly quality: Quality;
+  /** When it was measured, of one that is not good: what is good is of now. */
+  readonly at: string | null;
   /** The limit that it is beyond. */
   readonly beyond: BandLimit | null;
 }
@@ -110,6 +184,12 @@ export interface RowLimits {
   >;
 }
 
+/** What is not known to be so any more. */
+export interface LastSeen {
+  readonly states: Readonly<Record<string, number>>;
+  readonly read_at: string | null;
+}
+
 export interface OverviewRow {
   readonly name: string;
   readonly kind: RowKind;
@@ -124,6 +204,8 @@ export interface OverviewRow {
    * be the present one.
    */
   readonly actuators: Readonly<Partial<Record<ActuatorFamily, Readonly<Record<string, number>>>>>;
+  /** By group: what was seen last of those that are `stale`, and when the oldest of it was read; a group never seen is absent. */
+  readonly last: Readonly<Partial<Record<ActuatorFamily, LastSeen>>>;
   readonly limits: RowLimits;
   /** The worst of its sensors; null without any. */
   readonly quality: Quality | null;
@@ -243,6 +325,9 @@ export interface MemberView {
   readonly state: string | null;
   readonly position: number | null;
   readonly quality: Quality;
+  readonly read_at: string | null;
+  /** Who locked it. */
+  readonly locked_by: string | null;
 }
 
 interface CommandedView {

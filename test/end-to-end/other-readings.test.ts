@@ -25,7 +25,7 @@ const plain: Configuration = {
   nowhere: { kind: "machine", address: "999", ...still },
 };
 
-/** The settings of docs/platform.md, by actuator. */
+/** The settings of docs/inside/platform.md, by actuator. */
 type Settings = Readonly<Record<string, Configuration>>;
 const withSettings = (settings: Settings, base = plain): Configuration =>
   Object.fromEntries(

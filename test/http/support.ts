@@ -158,6 +158,7 @@ export const loopback: Listener = {
   port: 8099,
   allowed_hosts: ["greenhouse.local"],
   mdns: true,
+  settings: true,
   past_readings: false,
   users: [],
   ingress,

@@ -17,9 +17,9 @@ import { positionMode, valueOf } from "../judge/values.js";
  * cannot be shared.
  */
 const document = readFileSync(new URL("control-values.md", import.meta.url), "utf8");
-const values = readFileSync(new URL("../../docs/values.md", import.meta.url), "utf8");
+const values = readFileSync(new URL("../../docs/inside/values.md", import.meta.url), "utf8");
 
-/** What docs/values.md shows of a kind: the values that were sent, in order, for each command. */
+/** What docs/inside/values.md shows of a kind: the values that were sent, in order, for each command. */
 const sentOf = (kind: string) =>
   [...values.matchAll(/^\| `(\w+)` +\| `(\w+)` +\| `\d+` +\| (.+?) +\|/gm)]
     .filter(([, of]) => of === kind)
@@ -112,7 +112,7 @@ describe("the document's tables of control values", () => {
   );
 
   it.each(Object.entries(titles))(
-    "%s: docs/values.md sends each value that stands there, for its word",
+    "%s: docs/inside/values.md sends each value that stands there, for its word",
     (kind, title) => {
       const { [positionMode]: mode, ...others } = tableOf(title);
       const rows = sentOf(kind);

@@ -7,6 +7,7 @@ import { doctorPairs } from "./doctor.js";
 import { platformPairs } from "./platform.js";
 import { resultPairs } from "./results.js";
 import { type Pair, placeholders } from "./pair.js";
+import { settingsPairs } from "./settings.js";
 import { usagePairs } from "./usage.js";
 
 /*
@@ -96,6 +97,7 @@ function translator(pairs: readonly Pair[]): (text: string) => string {
 
 /** Every sentence of the command line, with its Chinese. */
 export const pairs: readonly Pair[] = [
+  ...settingsPairs,
   ...usagePairs,
   ...doctorPairs,
   ...discoverPairs,

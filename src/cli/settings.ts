@@ -1,0 +1,159 @@
+import { dirname, join, resolve } from "node:path";
+import type { ConfigurationResult } from "../config/load.js";
+import { systemClock } from "../runtime/clock.js";
+import { meant, noKey, pathOf } from "../saving/key.js";
+import { isTextAt, schemaAt } from "../saving/schema-at.js";
+import { type Changes, type Proposal, SettingsFile } from "../saving/settings-file.js";
+import { type KeyNode, schemaTree } from "../saving/schema-tree.js";
+import { valueTyped } from "../saving/value-text.js";
+import type { Path } from "../settings/problem.js";
+import { NotAtSocket } from "../setup/own-socket.js";
+import { loadedFile, overridden } from "./common.js";
+import { firstLine } from "./configuration.js";
+import { askAtSocket } from "./running-bridge.js";
+import { CommandFailure, type CommonOptions, exitCodes, type ProcessContext } from "./context.js";
+
+/* `config`: one key of the configuration, by the same path as the settings of the page. */
+
+interface ConfigOptions extends CommonOptions {
+  readonly diff?: boolean;
+}
+
+const told = (sentence: string) => new CommandFailure(sentence, exitCodes.usage);
+
+/** Where nothing else is known of a file with mistakes, its data are where they are by default. */
+const dataDirOf = (result: ConfigurationResult, options: CommonOptions): string =>
+  result.ok
+    ? overridden(result.configuration, options).data_dir
+    : resolve(options.dataDir ?? join(dirname(result.file), "data"));
+
+export async function config(
+  context: ProcessContext,
+  action: "get" | "set" | "unset",
+  key: string,
+  value: string | undefined,
+  options: ConfigOptions,
+): Promise<void> {
+  const path = pathOf(key);
+  if (path === null) throw told(noKey(key));
+  const loaded = await loadedFile(options, context.env);
+  const settings = new SettingsFile({
+    file: loaded.file,
+    load: (reads) => loadedFile(options, context.env, reads),
+    env: context.env,
+    dataDir: () => dataDirOf(loaded, options),
+    now: () => systemClock.now(),
+  });
+  if (action === "get") return get(context, settings, key, path);
+  if (action === "set" && value === undefined) throw told("config set needs a value behind the key");
+  if (action === "unset" && value !== undefined) throw told("config unset takes a key alone");
+  const typed = value === "-" ? await firstLine(process.stdin, context.stop) : value;
+  const wanted = action === "unset" ? null : valueTyped(typed ?? "", isTextAt(path));
+  await change(context, settings, { [key]: wanted }, { loaded, options });
+}
+
+async function get(context: ProcessContext, settings: SettingsFile, key: string, path: Path): Promise<void> {
+  const { given } = await settings.settings().catch((error: unknown) => {
+    throw told(`${settings.file} cannot be read: ${String(error)}`);
+  });
+  const below = Object.entries(given).filter(
+    ([name]) => name === key || name.startsWith(`${key}.`) || name.startsWith(`${key}[`),
+  );
+  for (const [name, { value, from, name: reference }] of below) {
+    const isReference = from !== "file" && value === undefined;
+    const shown = isReference
+      ? `!${from === "secret" ? "secret" : "env"} ${reference ?? ""}`
+      : String(value ?? "[hidden]");
+    context.out(name === key ? `${shown}\n` : `${name}: ${shown}\n`);
+  }
+  if (below.length > 0) return;
+  if (schemaAt(path) === null) throw told(`${key} is no key of the configuration${nearKey(path)}`);
+  const node = nodeAt(path);
+  if (node?.default === undefined) {
+    context.err.write(`${context.speech.tell(`${key} is not set`)}\n`);
+    return;
+  }
+  const { default: usual } = node;
+  context.out(`${typeof usual === "string" ? usual : JSON.stringify(usual)}\n`);
+  context.err.write(`${context.speech.tell("(the default; the file says nothing of it)")}\n`);
+}
+
+function nodeAt(path: Path): KeyNode | undefined {
+  let keys: readonly KeyNode[] = schemaTree();
+  let node: KeyNode | undefined;
+  for (const part of path) {
+    const entry: KeyNode | undefined = node?.entry;
+    node = entry ?? keys.find(({ name }) => name === part);
+    keys = node?.keys ?? [];
+  }
+  return node;
+}
+
+function nearKey(path: Path): string {
+  const last = path.at(-1);
+  const keys = path.length === 1 ? schemaTree() : (nodeAt(path.slice(0, -1))?.keys ?? []);
+  return typeof last === "string"
+    ? meant(
+        last,
+        keys.map(({ name }) => name),
+      )
+    : "";
+}
+
+async function change(
+  context: ProcessContext,
+  settings: SettingsFile,
+  changes: Changes,
+  { loaded, options }: { readonly loaded: ConfigurationResult; readonly options: ConfigOptions },
+): Promise<void> {
+  const { out, speech } = context;
+  const say = (text: string) => out(`${speech.tell(text)}\n`);
+  const failure = (error: unknown) => told(error instanceof Error ? error.message : String(error));
+  if (options.diff === true) {
+    const proposal = await settings.propose({ changes }, { tell: speech.tell }).catch((error: unknown) => {
+      throw failure(error);
+    });
+    refuseErrors(proposal);
+    if (proposal.difference !== "") out(proposal.difference);
+    sayWhatElse(proposal, say);
+    return;
+  }
+  const saved = await settings.save({ changes }, null, { tell: speech.tell }).catch((error: unknown) => {
+    throw failure(error);
+  });
+  if (!saved.saved && saved.why === "not_writable") throw new CommandFailure(saved.message);
+  refuseErrors(saved.proposal);
+  if (!saved.saved) throw told(`${settings.file} was changed by somebody else meanwhile; try again`);
+  if (saved.proposal.difference !== "") out(saved.proposal.difference);
+  sayWhatElse(saved.proposal, say);
+  if (loaded.ok && saved.proposal.keys.length + saved.proposal.secrets.length > 0)
+    say(await takenUp(context, { data_dir: dataDirOf(loaded, options) }));
+}
+
+function refuseErrors({ errors }: Proposal): void {
+  const lines = Object.entries(errors).flatMap(([key, messages]) => messages.map((one) => `${key}: ${one}`));
+  if (lines.length > 0) throw told(lines.join("\n"));
+}
+
+function sayWhatElse(
+  { keys, secrets, difference, warnings, sentences }: Proposal,
+  say: (text: string) => void,
+): void {
+  if (keys.length === 0 && difference === "" && secrets.length === 0) say("nothing changes");
+  if (secrets.length > 0) say(`in secrets.yaml: ${secrets.join(", ")}`);
+  for (const warning of warnings) say(warning);
+  for (const sentence of sentences) say(sentence);
+}
+
+/** A bridge that runs is told at its own socket. */
+async function takenUp(context: ProcessContext, place: { readonly data_dir: string }): Promise<string> {
+  const answer = await askAtSocket(place, (ask) => ask("/api/settings/take", {}), context.stop).catch(
+    () => null,
+  );
+  if (answer instanceof NotAtSocket && answer.holder === null) return "saved; no bridge is running";
+  if (answer === null || answer instanceof NotAtSocket)
+    return "saved; the running bridge was not reached: send it a SIGHUP, or restart it";
+  return answer.status < 300
+    ? "saved, and taken up by the running bridge"
+    : `saved, but the running bridge did not take it up: ${String(answer.document["message"])}`;
+}

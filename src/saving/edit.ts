@@ -1,0 +1,542 @@
+import {
+  type CST,
+  isAlias,
+  isCollection,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  type Node,
+  type Pair,
+  parseDocument,
+  type Scalar,
+  type YAMLMap,
+  type YAMLSeq,
+} from "yaml";
+import type { Path } from "../settings/problem.js";
+import { keyText } from "./key.js";
+import {
+  blockLines,
+  flowText,
+  isList,
+  isSection,
+  type IsText,
+  type Quotes,
+  Reference,
+  textOfKey,
+  textOfScalar,
+  under,
+  type Written,
+} from "./value-text.js";
+
+/*
+ * A text of YAML with another value at one place. The parser only says where things stand: what is changed is cut out of the text
+ * and put into it, so that everything else stays byte by byte. Each change is read again and compared before it counts.
+ */
+
+/** `undefined`: the key is taken away. */
+export interface Change {
+  readonly path: Path;
+  readonly value: Written | undefined;
+}
+
+export type Edited =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly path: Path; readonly message: string };
+
+/** Where a value may be taken as it is written. */
+type IsTextAt = (path: Path) => boolean;
+
+class NotEditable extends Error {
+  readonly path: Path;
+
+  constructor(path: Path, message: string) {
+    super(message);
+    this.path = path;
+  }
+}
+
+/** The text with all changes made in it, or why one of them cannot be made there. Positions in lists are those before. */
+export function editedText(text: string, changes: readonly Change[], isText: IsTextAt): Edited {
+  try {
+    return {
+      ok: true,
+      text: inOrderOfWork(changes).reduce((now, change) => changed(now, change, isText), text),
+    };
+  } catch (error) {
+    if (error instanceof NotEditable) return { ok: false, path: error.path, message: error.message };
+    throw error;
+  }
+}
+
+/** What is taken out of lists comes last, and from their ends on, so that no position moves before it is used. */
+function inOrderOfWork(changes: readonly Change[]): readonly Change[] {
+  const isOut = ({ path, value }: Change) => value === undefined && typeof path.at(-1) === "number";
+  const out = changes
+    .filter(isOut)
+    .toSorted((one, other) => Number(other.path.at(-1)) - Number(one.path.at(-1)));
+  return [...changes.filter((change) => !isOut(change)), ...out];
+}
+
+function changed(text: string, { path, value }: Change, isText: IsTextAt): string {
+  if (value === undefined) return without(text, path);
+  const { node } = placeOf(parsed(text), path);
+  // What stands there already keeps its order and remarks.
+  if (isMap(node) && isSection(value)) return merged(text, { path, value }, node, isText);
+  if (isSeq(node) && isList(value) && node.items.length > 0)
+    return mergedList(text, { path, value }, node, isText);
+  return withValue(text, { path, value }, isText);
+}
+
+function merged(
+  text: string,
+  { path, value }: { readonly path: Path; readonly value: Readonly<Record<string, Written>> },
+  node: YAMLMap,
+  isText: IsTextAt,
+): string {
+  const gone = node.items
+    .map((pair) => nameOf(pair))
+    .filter((name): name is string => name !== null && !Object.hasOwn(value, name));
+  const kept = Object.entries(value).reduce(
+    (now, [key, item]) => changed(now, { path: [...path, key], value: item }, isText),
+    text,
+  );
+  return gone.reduce((now, key) => without(now, [...path, key]), kept);
+}
+
+function mergedList(
+  text: string,
+  { path, value }: { readonly path: Path; readonly value: readonly Written[] },
+  node: YAMLSeq,
+  isText: IsTextAt,
+): string {
+  const kept = value.reduce<string>(
+    (now, item, at) => changed(now, { path: [...path, at], value: item }, isText),
+    text,
+  );
+  const surplus = node.items.map((_, at) => at).slice(value.length);
+  return surplus.toReversed().reduce((now, at) => without(now, [...path, at]), kept);
+}
+
+/* Reading. */
+
+interface Doc {
+  readonly text: string;
+  readonly root: Node | null;
+  readonly eol: string;
+  readonly step: string;
+}
+
+const tags = ["!env", "!secret"].map((tag) => ({ tag, resolve: (name: string) => name }));
+
+function parsed(text: string): Doc {
+  const document = parseDocument(text, {
+    version: "1.2",
+    schema: "core",
+    merge: false,
+    uniqueKeys: false,
+    keepSourceTokens: true,
+    prettyErrors: false,
+    customTags: tags,
+  });
+  if (document.errors.length > 0)
+    throw new NotEditable([], "the file is not valid YAML, so nothing in it is changed");
+  const root = isNode(document.contents) ? document.contents : null;
+  const step = /^[^\s#-][^\n]*:[^\S\n]*(?:#[^\n]*)?\r?\n( +)[^\s#-]/m.exec(text)?.[1] ?? "  ";
+  return { text, root, eol: text.includes("\r\n") ? "\r\n" : "\n", step };
+}
+
+const nameOf = ({ key }: Pair): string | null =>
+  isScalar(key) ? (typeof key.value === "string" ? key.value : (key.source ?? null)) : null;
+
+interface Place {
+  /** The nearest that stands there of the path, with how much of the path it is. */
+  readonly above: Node | null;
+  readonly depth: number;
+  /** What stands at the path; null for nothing, and for a key without a value. */
+  readonly node: Node | null;
+  /** The pair or item that holds it; null where there is none. */
+  readonly pair: Pair | null;
+  readonly item: CST.CollectionItem | null;
+}
+
+const shared =
+  "anchors and aliases (&name, *name) share one value between places; write it out there first, as a change here could not be kept to this place";
+
+/** Follows the path as far as it stands in the file. */
+function placeOf({ root }: Doc, path: Path): Place {
+  let at: Place = { above: null, depth: 0, node: root, pair: null, item: null };
+  for (const [depth, part] of path.entries()) {
+    const { node } = at;
+    refuseShared(node, at, path);
+    if (node !== null && isScalar(node) && node.tag?.startsWith("!") === true && !node.tag.startsWith("!!"))
+      throw new NotEditable(path, `${node.tag} ${String(node.value)} stands for all of it; change it there`);
+    const pair = isMap(node) && typeof part === "string" ? pairIn(node, part, path) : null;
+    const isItem = isSeq(node) && typeof part === "number" && part < node.items.length;
+    if (pair === null && !isItem) return { above: node, depth, node: null, pair: null, item: null };
+    const inner: unknown = pair !== null ? pair.value : isSeq(node) ? node.items[Number(part)] : null;
+    const token = isSeq(node) ? seqToken(node)?.items[Number(part)] : undefined;
+    at = {
+      above: node,
+      depth,
+      node: isNode(inner) && !isEmptyScalar(inner) ? inner : null,
+      pair,
+      item: pair?.srcToken ?? token ?? null,
+    };
+  }
+  refuseShared(at.node, at, path);
+  return { ...at, depth: path.length };
+}
+
+/** What an item of a collection holds. */
+const valueIn = (item: unknown): unknown => (isPair(item) ? item.value : item);
+
+const isEmptyScalar = (node: Node): boolean =>
+  isScalar(node) && node.value === null && (node.source ?? "") === "";
+
+function refuseShared(node: Node | null, { item }: Place, path: Path): void {
+  const isAnchored = node !== null && "anchor" in node && node.anchor !== undefined;
+  const isMarked = [...(item?.start ?? []), ...(item?.sep ?? [])].some(({ type }) => type === "anchor");
+  if (isAlias(node) || isAnchored || isMarked) throw new NotEditable(path, shared);
+  if (node !== null && holdsAnchor(node)) throw new NotEditable(path, shared);
+}
+
+/** Only of the value itself: anchors deep in other sections are nobody's trouble here. */
+const holdsAnchor = (node: Node): boolean =>
+  isMap(node) && node.items.some((pair) => isScalar(pair.key) && pair.key.value === "<<");
+
+function pairIn(map: YAMLMap, name: string, path: Path): Pair | null {
+  const found = map.items.filter((pair) => nameOf(pair) === name);
+  if (found.length > 1) throw new NotEditable(path, `"${name}" stands there twice; keep one of them`);
+  return found[0] ?? null;
+}
+
+const seqToken = (node: YAMLSeq): CST.BlockSequence | CST.FlowCollection | undefined =>
+  node.srcToken as CST.BlockSequence | CST.FlowCollection | undefined;
+
+const isBlock = (node: Node): node is YAMLMap | YAMLSeq => isCollection(node) && node.flow !== true;
+
+/* Where things stand in the text. */
+
+const startOfToken = (token: CST.Token | CST.SourceToken | null | undefined): number | null =>
+  token && "offset" in token ? token.offset : null;
+
+/** Where an item begins: its key, or its value with what stands before it. */
+function itemStart(item: CST.CollectionItem): number {
+  const first = item.start.find(({ type }) => !["space", "comment", "newline", "comma"].includes(type));
+  return startOfToken(first) ?? startOfToken(item.key) ?? startOfToken(item.value) ?? 0;
+}
+
+const colonOf = (item: CST.CollectionItem): CST.SourceToken | undefined =>
+  item.sep?.find(({ type }) => type === "map-value-ind");
+
+function valueStart(node: Node, item: CST.CollectionItem): number {
+  const marks = [...(item.sep ?? []), ...(item.sep ? [] : item.start)].filter(
+    ({ type }) => type === "tag" || type === "anchor",
+  );
+  return Math.min(node.range?.[0] ?? 0, ...marks.map(({ offset }) => offset));
+}
+
+/** The end of what is written there, without remarks and line ends behind it. */
+function contentEnd(node: Node, text: string): number {
+  if (isBlock(node)) {
+    const last: unknown = node.items.at(-1);
+    const value: unknown = valueIn(last);
+    if (isNode(value) && !isEmptyScalar(value)) return contentEnd(value, text);
+    const token = (node.srcToken as CST.BlockMap | CST.BlockSequence | undefined)?.items.findLast(
+      ({ key, value: inner, sep, start }) =>
+        key || inner || sep || start.some(({ type }) => type === "seq-item-ind"),
+    );
+    return token === undefined ? (node.range?.[1] ?? 0) : itemEnd(token);
+  }
+  const end = node.range?.[1] ?? 0;
+  return end - (/\s*$/.exec(text.slice(node.range?.[0] ?? 0, end))?.[0].length ?? 0);
+}
+
+/** Of an item without a value. */
+function itemEnd(item: CST.CollectionItem): number {
+  const marks = [...item.start, ...(item.sep ?? [])].filter(({ type }) =>
+    ["map-value-ind", "seq-item-ind", "tag", "anchor"].includes(type),
+  );
+  const key = item.key && "source" in item.key ? item.key.offset + item.key.source.length : 0;
+  return Math.max(key, ...marks.map(({ offset, source }) => offset + source.length));
+}
+
+const endOfItem = (node: Node | null, item: CST.CollectionItem, text: string): number =>
+  node === null ? itemEnd(item) : contentEnd(node, text);
+
+const lineStart = (text: string, at: number): number => text.lastIndexOf("\n", at - 1) + 1;
+
+/** Before the line end. */
+function lineEnd(text: string, at: number): number {
+  const end = text.indexOf("\n", at);
+  const stop = end === -1 ? text.length : end;
+  return stop > at && text[stop - 1] === "\r" ? stop - 1 : stop;
+}
+
+const columnOf = (text: string, at: number): string => " ".repeat(at - lineStart(text, at));
+
+const cut = (text: string, from: number, to: number, put = ""): string =>
+  text.slice(0, from) + put + text.slice(to);
+
+/* Changing. */
+
+/** With a value at a place where another one stands, or none. */
+function withValue(
+  text: string,
+  { path, value }: { readonly path: Path; readonly value: Written },
+  isText: IsTextAt,
+): string {
+  const doc = parsed(text);
+  const place = placeOf(doc, path);
+  const below: IsText = (inner) => isText([...path, ...inner]);
+  const next =
+    place.item !== null
+      ? replaced(doc, place, value, below, path)
+      : inserted(doc, place, path, { value, isText });
+  return compared(doc, next, path, parsedValue(flowText(value, below)));
+}
+
+function replaced(
+  { text, eol, step }: Doc,
+  place: Place,
+  value: Written,
+  isText: IsText,
+  path: Path,
+): string {
+  const { node, item, above } = place;
+  if (item === null) return text;
+  const isInBlock = above !== null && isBlock(above);
+  if (node === null) {
+    const at = itemEnd(item);
+    const lines =
+      isInBlock && isMap(above)
+        ? blockLines(value, isText, { step, isTop: path.length === 1 })
+        : [flowText(value, isText)];
+    const indent = columnOf(text, itemStart(item));
+    const [first = "", ...rest] = lines;
+    if (first !== "") return cut(text, at, at, ` ${first}`);
+    const end = lineEnd(text, at);
+    return cut(text, end, end, rest.map((line) => `${eol}${indent}${step}${line}`).join(""));
+  }
+  const put =
+    isSection(value) || isList(value) || value instanceof Reference
+      ? flowText(value, isText)
+      : textOfScalar(value, isText([]), quotesOf(node));
+  if (!isBlock(node)) return cut(text, valueStart(node, item), contentEnd(node, text), put);
+  const colon = colonOf(item);
+  const from = colon === undefined ? valueStart(node, item) : colon.offset + colon.source.length;
+  return cut(text, from, contentEnd(node, text), colon === undefined ? put : ` ${put}`);
+}
+
+function quotesOf(node: Node): Quotes {
+  if (!isScalar(node)) return null;
+  return node.type === "QUOTE_SINGLE" ? "'" : node.type === "QUOTE_DOUBLE" ? '"' : null;
+}
+
+interface Put {
+  readonly value: Written;
+  readonly isText: IsTextAt;
+}
+
+/** Below the last section of the path that is there; the ones between are made. */
+function inserted(doc: Doc, { above, depth }: Place, path: Path, { value, isText }: Put): string {
+  const at = path.slice(0, depth);
+  const [key = "", ...rest] = path.slice(depth);
+  const whole = rest.toReversed().reduce<Written>((inner, part) => wrapped(inner, part, path), value);
+  const below: IsText = (inner) => isText([...at, key, ...inner]);
+  if (above === null && depth > 0) return withEmptySection(doc, at, wrapped(whole, key, path), isText);
+  if (above !== null && !isCollection(above))
+    throw new NotEditable(path, `${keyText(at)} is no section in the file; change that first`);
+  if (isSeq(above)) {
+    if (key !== above.items.length) throw new NotEditable(path, listEnd(above));
+    return withItem(doc, above, flowText(whole, below));
+  }
+  if (typeof key === "number") throw new NotEditable(path, `${keyText(at)} is no list in the file`);
+  return withPair(doc, above, { key, value: whole, isText: below, isTop: depth === 0 });
+}
+
+function wrapped(value: Written, part: string | number, path: Path): Written {
+  if (typeof part === "string") return { [part]: value };
+  if (part !== 0) throw new NotEditable(path, `there is no list with a place [${part}]; its next one is [0]`);
+  return [value];
+}
+
+/** `key:` alone gets its first entries. */
+function withEmptySection(doc: Doc, path: Path, value: Written, isText: IsTextAt): string {
+  const place = placeOf(doc, path);
+  const below: IsText = (inner) => isText([...path, ...inner]);
+  if (place.item === null) throw new NotEditable(path, "nothing stands there that could be added to");
+  return replaced(doc, place, value, below, path);
+}
+
+interface NewPair {
+  readonly key: string;
+  readonly value: Written;
+  readonly isText: IsText;
+  readonly isTop: boolean;
+}
+
+function withPair(doc: Doc, map: YAMLMap | null, { key, value, isText, isTop }: NewPair): string {
+  const { text, eol, step } = doc;
+  const name = `${textOfKey(key)}:`;
+  if (map !== null && map.flow === true) return withFlowItem(text, map, `${name} ${flowText(value, isText)}`);
+  const lines = under(name, blockLines(value, isText, { step, isTop }), step);
+  if (map === null || map.items.length === 0) return `${withLineEnd(text, eol)}${lines.join(eol)}${eol}`;
+  const [first] = map.items;
+  const indent = columnOf(text, first?.key && isNode(first.key) ? (first.key.range?.[0] ?? 0) : 0);
+  const at = lineEnd(text, contentEnd(map, text));
+  const end = at === text.length ? eol : "";
+  return cut(text, at, at, lines.map((line) => `${eol}${indent}${line}`).join("") + end);
+}
+
+const withLineEnd = (text: string, eol: string): string =>
+  text === "" || text.endsWith("\n") ? text : `${text}${eol}`;
+
+const listEnd = ({ items: { length } }: YAMLSeq): string =>
+  `the list has ${length} ${length === 1 ? "item" : "items"}, so its next one is [${length}]`;
+
+function withItem({ text, eol }: Doc, list: YAMLSeq, flow: string): string {
+  if (list.flow === true) return withFlowItem(text, list, flow);
+  const mark = seqToken(list)?.items[0]?.start.find(({ type }) => type === "seq-item-ind");
+  const at = lineEnd(text, contentEnd(list, text));
+  const end = at === text.length ? eol : "";
+  return cut(text, at, at, `${eol}${columnOf(text, mark?.offset ?? 0)}- ${flow}${end}`);
+}
+
+function withFlowItem(text: string, collection: YAMLMap | YAMLSeq, put: string): string {
+  const token = collection.srcToken as CST.FlowCollection | undefined;
+  const open = (token?.start.offset ?? 0) + 1;
+  const close =
+    startOfToken(token?.end.find(({ type }) => type.startsWith("flow-") && type.endsWith("-end"))) ?? open;
+  const items = flowItems(collection);
+  const last = items.at(-1);
+  const pad = isMap(collection) ? " " : "";
+  if (last === undefined) return cut(text, open, close, `${pad}${put}${pad}`);
+  const node = valueIn(collection.items.at(-1));
+  const end = endOfItem(isNode(node) && !isEmptyScalar(node) ? node : null, last, text);
+  return cut(text, end, end, `, ${put}`);
+}
+
+const flowItems = (collection: YAMLMap | YAMLSeq): readonly CST.CollectionItem[] =>
+  ((collection.srcToken as CST.FlowCollection | undefined)?.items ?? []).filter(
+    ({ key, value, sep }) => key || value || sep,
+  );
+
+/** Without a key, or an item of a list; what is not there needs nothing. */
+function without(text: string, path: Path): string {
+  const doc = parsed(text);
+  const { item, above, node, pair } = placeOf(doc, path);
+  if (item === null || above === null || !isCollection(above)) return text;
+  const end = endOfItem(node, item, text);
+  const next = isBlock(above)
+    ? withoutLines(doc, above, { item, end, pair, path })
+    : withoutFlowItem(text, above as YAMLMap | YAMLSeq, item);
+  return compared(doc, next, path, undefined);
+}
+
+interface Gone {
+  readonly item: CST.CollectionItem;
+  readonly end: number;
+  readonly pair: Pair | null;
+  readonly path: Path;
+}
+
+function withoutLines({ text }: Doc, above: YAMLMap | YAMLSeq, { item, end, pair, path }: Gone): string {
+  const start = itemStart(item);
+  const from = lineStart(text, start);
+  const stop = lineEnd(text, end);
+  if (text.slice(from, start).trim() === "") {
+    const isLast = stop >= text.length;
+    if (isLast && from > 0) return text.slice(0, from);
+    return cut(text, from, Math.min(text.length, stop + (text.startsWith("\r\n", stop) ? 2 : 1)));
+  }
+  // The first key behind the mark of a list.
+  if (above.items.length === 1) return cut(text, start, end, "{}");
+  const next = isMap(above) ? above.items[above.items.findIndex((one) => one === pair) + 1] : undefined;
+  const to = next?.key && isNode(next.key) ? (next.key.range?.[0] ?? null) : null;
+  if (to === null || text.slice(end, to).trim() !== "")
+    throw new NotEditable(
+      path,
+      "it stands on the line of a list's mark, with a remark behind it; take it out in an editor",
+    );
+  return cut(text, start, to);
+}
+
+function withoutFlowItem(text: string, collection: YAMLMap | YAMLSeq, item: CST.CollectionItem): string {
+  const items = flowItems(collection);
+  const at = items.indexOf(item);
+  const token = collection.srcToken as CST.FlowCollection | undefined;
+  const open = (token?.start.offset ?? 0) + 1;
+  const close = startOfToken(token?.end[0]) ?? open;
+  if (items.length === 1) return cut(text, open, close);
+  const next = items[at + 1];
+  if (next !== undefined) return cut(text, itemStart(item), itemStart(next));
+  const before = items[at - 1];
+  const nodes: readonly unknown[] = collection.items;
+  const ends = [at - 1, at].map((place) => {
+    const value = valueIn(nodes[place]);
+    const held = items[place] ?? item;
+    return endOfItem(isNode(value) && !isEmptyScalar(value) ? value : null, held, text);
+  });
+  return before === undefined ? text : cut(text, ends[0] ?? 0, ends[1] ?? 0);
+}
+
+/* Comparing. */
+
+/** What a text says, in an order that counts. */
+type Shown =
+  | readonly ["scalar", string | null, string, string]
+  | readonly ["list", readonly Shown[]]
+  | readonly ["section", readonly (readonly [name: string, value: Shown])[]];
+
+function shown(node: unknown): Shown {
+  if (isMap(node)) return ["section", node.items.map((pair) => [nameOf(pair) ?? "?", shown(pair.value)])];
+  if (isSeq(node)) return ["list", node.items.map(shown)];
+  if (!isScalar(node)) return ["scalar", isAlias(node) ? `*${node.source}` : null, "", "nothing"];
+  const scalar: Scalar = node;
+  const tag = scalar.tag?.startsWith("!") === true ? scalar.tag : null;
+  const text = typeof scalar.value === "string" ? scalar.value : (scalar.source ?? "");
+  return ["scalar", tag, text, scalar.value === null ? "nothing" : typeof scalar.value];
+}
+
+function parsedValue(flow: string): Shown {
+  const list = shown(parsed(`[${flow}]`).root);
+  return (list[0] === "list" ? list[1][0] : null) ?? nothing;
+}
+
+/** The new text, once it was read again and says what the old one said, with the change and nothing else. */
+function compared({ root }: Doc, next: string, path: Path, wanted: Shown | undefined): string {
+  const is = JSON.stringify(shown(parsed(next).root));
+  const wants = JSON.stringify(expected(shown(root), path, wanted));
+  // A section that has lost its last key says as much as one that is empty.
+  if (bared(is) !== bared(wants))
+    throw new NotEditable(
+      path,
+      "this place of the file is written in a way that cannot be changed safely; change it in an editor",
+    );
+  return next;
+}
+
+const empties = /\["section",\[\]\]|\["list",\[\]\]|\["scalar",null,"",?"nothing"\]/g;
+const bared = (text: string): string => text.replace(empties, "[]");
+
+function expected(before: Shown, path: Path, wanted: Shown | undefined): Shown {
+  const [part, ...rest] = path;
+  if (part === undefined) return wanted ?? before;
+  const isOut = rest.length === 0 && wanted === undefined;
+  if (typeof part === "number") {
+    const items = before[0] === "list" ? before[1] : [];
+    const inner = isOut ? [] : [expected(items[part] ?? nothing, rest, wanted)];
+    return ["list", [...items.slice(0, part), ...inner, ...items.slice(part + 1)]];
+  }
+  const entries = before[0] === "section" ? before[1] : [];
+  if (isOut) return ["section", entries.filter(([name]) => name !== part)];
+  const old = entries.find(([name]) => name === part);
+  const entry = [part, expected(old?.[1] ?? nothing, rest, wanted)] as const;
+  const others = entries.map((one) => (one === old ? entry : one));
+  return ["section", old === undefined ? [...others, entry] : others];
+}
+
+const nothing: Shown = ["scalar", null, "", "nothing"];

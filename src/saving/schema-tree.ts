@@ -1,0 +1,87 @@
+import { z } from "zod";
+import { reloadableKeys } from "../config/live-settings.js";
+import { configurationSchema } from "../config/schema.js";
+import { bare } from "../config/yaml/read-document.js";
+import { fieldFacts, typeFacts } from "../settings/values.js";
+
+/* The schema as forms are made from it. */
+
+type Schema = z.core.$ZodType;
+
+export interface KeyNode {
+  readonly name: string;
+  /** What kind of field it takes. `either`: one of the alternatives in `options`. */
+  readonly type: "section" | "map" | "list" | "either" | "choice" | "flag" | "number" | "text" | "anything";
+  /** In the words of the reference: `duration`, `address`, `whole number`. */
+  readonly kind?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly example?: string;
+  readonly words?: readonly (string | number)[];
+  readonly required?: true;
+  readonly secret?: true;
+  /** When a change takes effect: at once, or with a new run, which takes a second or two. */
+  readonly effect?: "now" | "run";
+  /** Of a section. */
+  readonly keys?: readonly KeyNode[];
+  /** Of a map or a list: what each entry is. */
+  readonly entry?: KeyNode;
+  readonly options?: readonly KeyNode[];
+}
+
+let made: readonly KeyNode[] | null = null;
+
+/** Made once; a schema does not change. */
+export const schemaTree = (): readonly KeyNode[] => (made ??= keysOf(configurationSchema, ""));
+
+function keysOf(schema: z.ZodObject, above: string): readonly KeyNode[] {
+  return Object.entries<Schema>(schema.def.shape).map(([name, inner]) =>
+    nodeOf(name, inner, above === "" ? name : `${above}.${name}`),
+  );
+}
+
+function nodeOf(name: string, schema: Schema, path: string): KeyNode {
+  const facts = fieldFacts.get(schema);
+  const inner = bare(schema);
+  const mayBeLeftOut = schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault;
+  const isEmpty = facts?.default === undefined || JSON.stringify(facts.default) === "{}";
+  return {
+    name,
+    ...formOf(inner, path),
+    ...(facts !== undefined && {
+      description: facts.description,
+      effect: reloadableKeys.has(path) ? "now" : "run",
+    }),
+    ...(!isEmpty && { default: facts.default }),
+    ...(facts?.example !== undefined && { example: facts.example }),
+    ...(facts !== undefined && !mayBeLeftOut && { required: true as const }),
+    ...(facts?.secret === true && { secret: true as const }),
+  };
+}
+
+function formOf(schema: Schema, path: string): Omit<KeyNode, "name"> {
+  const kind = typeFacts.get(schema)?.name;
+  const named = kind === undefined ? {} : { kind };
+  if (kind === "anything") return { type: "anything", kind };
+  if (schema instanceof z.ZodObject) return { type: "section", keys: keysOf(schema, path) };
+  if (schema instanceof z.ZodRecord) {
+    const key = schema.def.keyType;
+    const words = key instanceof z.ZodEnum ? key.options : undefined;
+    const entry = nodeOf("", schema.def.valueType, `${path}.<id>`);
+    return { type: "map", entry, ...(words !== undefined && { words }) };
+  }
+  if (schema instanceof z.ZodArray)
+    return { type: "list", entry: nodeOf("", schema.def.element, `${path}[]`) };
+  if (schema instanceof z.ZodUnion)
+    return {
+      ...named,
+      type: "either",
+      options: schema.def.options.map((option) => nodeOf("", option, path)),
+    };
+  if (schema instanceof z.ZodEnum) return { type: "choice", words: schema.options, ...named };
+  if (schema instanceof z.ZodLiteral)
+    return { type: "choice", words: [...schema.values].map(String), ...named };
+  if (schema instanceof z.ZodBoolean) return { type: "flag", ...named };
+  if (schema instanceof z.ZodNumber) return { type: "number", ...named };
+  return { type: "text", ...named };
+}

@@ -1,0 +1,111 @@
+import { isMap, isScalar, isSeq, parseDocument } from "yaml";
+import { isDraft } from "../settings/draft.js";
+import type { Path } from "../settings/problem.js";
+import type { Change } from "./edit.js";
+import { isSecretAt } from "./schema-at.js";
+import { isList, isSection, Reference, type Written } from "./value-text.js";
+
+/* What is a secret goes to the file of secrets, and `!secret name` stands in its place. */
+
+interface Present {
+  /** The configuration as nodes; null where nothing is read. */
+  readonly root: unknown;
+  /** Names that the file of secrets has. */
+  readonly names: ReadonlySet<string>;
+  /** Names that another configuration in the folder uses too. */
+  readonly sharedNames: ReadonlySet<string>;
+}
+
+interface Apart {
+  readonly changes: readonly Change[];
+  /** Of the file of secrets. */
+  readonly secrets: readonly Change[];
+}
+
+const tags = ["!env", "!secret"].map((tag) => ({ tag, resolve: (name: string) => name }));
+
+/** The nodes of a file, for a look at what stands where. */
+export function nodesOf(text: string): unknown {
+  const options = {
+    version: "1.2",
+    schema: "core",
+    merge: false,
+    uniqueKeys: false,
+    customTags: tags,
+  } as const;
+  return parseDocument(text, options).contents;
+}
+
+/** The names at the top of a file of secrets. */
+export function namesIn(secretsText: string): ReadonlySet<string> {
+  const root = nodesOf(secretsText);
+  return new Set(isMap(root) ? root.items.map(({ key }) => String(isScalar(key) ? key.value : key)) : []);
+}
+
+/** How often each secret is used in a file. */
+export function usesIn(text: string): ReadonlyMap<string, number> {
+  const uses = new Map<string, number>();
+  for (const [, name = ""] of text.matchAll(/!secret\s+["']?([^\s"',\]}#]+)/g))
+    uses.set(name, (uses.get(name) ?? 0) + 1);
+  return uses;
+}
+
+function nodeAt(root: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (node, part) => (isMap(node) ? node.get(part, true) : isSeq(node) ? node.get(part, true) : undefined),
+    root,
+  );
+}
+
+/** Changes in which no secret stands any more, and those that put them where they belong. */
+export function secretsApart(changes: readonly Change[], text: string, present: Present): Apart {
+  const uses = usesIn(text);
+  const names = new Set(present.names);
+  const secrets: Change[] = [];
+  const put = (path: Path, value: string, siblings: unknown): Reference => {
+    const old = nodeAt(present.root, path);
+    const known = isScalar(old) && old.tag === "!secret" ? String(old.value) : null;
+    // One that stands for something else as well is not changed for that.
+    const isOwn = known !== null && (uses.get(known) ?? 0) <= 1 && !present.sharedNames.has(known);
+    const name = isOwn ? known : freeName(path, siblings, names);
+    names.add(name);
+    secrets.push({ path: [name], value });
+    return new Reference(name);
+  };
+  const apart = (value: Written, path: Path, siblings: unknown): Written => {
+    if (typeof value === "string" && isSecretAt(path)) return put(path, value, siblings);
+    if (isList(value)) return value.map((item, at) => apart(item, [...path, at], item));
+    if (!isSection(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, apart(item, [...path, key], value)]),
+    );
+  };
+  const kept = changes.map(({ path, value }) => {
+    const siblings = value === undefined ? null : nodeAt(present.root, path.slice(0, -1));
+    return { path, value: value === undefined ? undefined : apart(value, path, siblings) };
+  });
+  return { changes: kept, secrets };
+}
+
+/** `http_anna_password`: from the key, with the name of whom it is of where it stands in a list. */
+function freeName(path: Path, siblings: unknown, taken: ReadonlySet<string>): string {
+  const owner = isMap(siblings)
+    ? siblings.get("username")
+    : isDraft(siblings)
+      ? siblings["username"]
+      : undefined;
+  const parts = path.flatMap((part) => {
+    if (typeof part === "number") return [typeof owner === "string" ? owner : String(part + 1)];
+    return part === "users" || part === "sign_in" || part === "body" ? [] : [part];
+  });
+  const name = parts
+    .join("_")
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, "_")
+    .replace(/^_+|_+$/g, "");
+  const base = name === "" ? "secret" : name.slice(0, 100);
+  for (let count = 1; ; count += 1) {
+    const one = count === 1 ? base : `${base}_${count}`;
+    if (!taken.has(one)) return one;
+  }
+}

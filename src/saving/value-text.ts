@@ -1,0 +1,125 @@
+import { isScalar, isSeq, parse, parseDocument } from "yaml";
+import type { Path } from "../settings/problem.js";
+
+/* A value as YAML text: what is added to a file looks as a person would write it. */
+
+/** Stands in the file for a value that stands elsewhere. */
+export class Reference {
+  readonly tag = "!secret";
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/** What can be written to a file; numbers and texts as JSON knows them. */
+export type Written =
+  string | number | boolean | Reference | readonly Written[] | { readonly [key: string]: Written };
+
+/** Whether a text at this place below the value is taken as it is written, so that digits need no quotes. */
+export type IsText = (below: Path) => boolean;
+
+export const isSection = (value: Written): value is Readonly<Record<string, Written>> =>
+  typeof value === "object" && !Array.isArray(value) && !(value instanceof Reference);
+
+export const isList = (value: Written): value is readonly Written[] => Array.isArray(value);
+
+/** How a text was quoted before. */
+export type Quotes = "'" | '"' | null;
+
+const oftenMisread = /^(?:y|n|yes|no|on|off|~|null|true|false|[-+.\d].*)$/i;
+const digits = /^\d{1,32}$/;
+const unsafe = /[\n\r\t"'`&*!|>%@#,[\]{}\\\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff]|: |:$|^[-?: ]| $/u;
+
+function isPlain(text: string): boolean {
+  if (text === "" || unsafe.test(text) || (oftenMisread.test(text) && !/^\d+(?:ms|s|m|h)$/.test(text)))
+    return false;
+  const { contents, errors } = parseDocument(`[${text}]`, { version: "1.2", schema: "core" });
+  if (errors.length > 0 || !isSeq(contents) || contents.items.length !== 1) return false;
+  const [item] = contents.items;
+  return isScalar(item) && item.value === text;
+}
+
+function quotedText(text: string, quotes: Quotes): string {
+  // Of YAML a text in simple quotes is one of printable characters in one line.
+  if (quotes === "'" && !/[\p{Cc}\u2028\u2029\ufeff]/u.test(text)) return `'${text.replaceAll("'", "''")}'`;
+  return JSON.stringify(text).replace(/[\u007f-\u009f\u2028\u2029\ufeff]/g, escaped);
+}
+
+const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+export function textOfScalar(
+  value: string | number | boolean,
+  isText: boolean,
+  quotes: Quotes = null,
+): string {
+  if (typeof value === "number" && isText && !digits.test(String(value)))
+    return JSON.stringify(String(value));
+  if (typeof value !== "string")
+    return isText && value === Boolean(value) ? JSON.stringify(String(value)) : String(value);
+  if (quotes !== null) return quotedText(value, quotes);
+  return (isText && digits.test(value)) || isPlain(value) ? value : quotedText(value, '"');
+}
+
+export const textOfKey = (key: string): string =>
+  digits.test(key) || isPlain(key) ? key : quotedText(key, '"');
+
+/** In one line. */
+export function flowText(value: Written, isText: IsText, below: Path = []): string {
+  if (value instanceof Reference) return `${value.tag} ${value.name}`;
+  if (isList(value))
+    return value.length === 0
+      ? "[]"
+      : `[${value.map((item, at) => flowText(item, isText, [...below, at])).join(", ")}]`;
+  if (isSection(value)) {
+    const entries = Object.entries(value).map(
+      ([key, item]) => `${textOfKey(key)}: ${flowText(item, isText, [...below, key])}`,
+    );
+    return entries.length === 0 ? "{}" : `{ ${entries.join(", ")} }`;
+  }
+  return textOfScalar(value, isText(below));
+}
+
+const isInner = (value: Written): boolean =>
+  (isSection(value) || isList(value)) && Object.keys(value).length > 0;
+
+const longestLine = 100;
+
+/** Lines behind a key, without indentation: one of them stands behind the key itself, further ones below it. */
+export function blockLines(
+  value: Written,
+  isText: IsText,
+  { step, isTop, below = [] }: { readonly step: string; readonly isTop: boolean; readonly below?: Path },
+): readonly string[] {
+  const flow = flowText(value, isText, below);
+  const inner = (key: string | number, item: Written) =>
+    blockLines(item, isText, { step, isTop: false, below: [...below, key] });
+  const isShort = flow.length <= longestLine;
+  if (isSection(value) && isInner(value) && (isTop || !isShort || Object.values(value).some(isInner)))
+    return [
+      "",
+      ...Object.entries(value).flatMap(([key, item]) => under(`${textOfKey(key)}:`, inner(key, item), step)),
+    ];
+  if (isList(value) && value.some(isInner))
+    return ["", ...value.map((item, at) => `- ${flowText(item, isText, [...below, at])}`)];
+  return [flow];
+}
+
+/** A key with the lines of its value. */
+export const under = (
+  key: string,
+  [first = "", ...rest]: readonly string[],
+  step: string,
+): readonly string[] => [first === "" ? key : `${key} ${first}`, ...rest.map((line) => `${step}${line}`)];
+
+/** What somebody typed as a value: where text is expected as it stands, else as YAML. */
+export function valueTyped(text: string, isText: boolean): unknown {
+  if (isText) return text;
+  try {
+    const value: unknown = parse(text, { version: "1.2", schema: "core" });
+    return value ?? text;
+  } catch {
+    return text;
+  }
+}

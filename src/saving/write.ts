@@ -1,0 +1,112 @@
+import { access, constants, realpath, stat } from "node:fs/promises";
+import { basename, dirname, extname, join } from "node:path";
+import {
+  errorCode,
+  type FileSystem,
+  makeDirectories,
+  nodeFileSystem,
+  readWholeFile,
+  replaceFile,
+} from "../runtime/file-system.js";
+import { privateModeIn } from "../runtime/permissions.js";
+
+/* How a changed file comes to the disk: at every moment it is the old one or the new one. */
+
+/** So many former ones are kept of each file. */
+const mostKept = 10;
+const forOwner = 0o600;
+
+/** Why a file cannot be written; its message is a sentence with a remedy. */
+export class NotWritten extends Error {
+  override name = "NotWritten" as const;
+}
+
+const forbidden =
+  "this user may not write it; give the file and its folder to the user of the bridge, or copy the YAML into it by hand";
+const sentences: Readonly<Record<string, string>> = {
+  EACCES: forbidden,
+  EPERM: forbidden,
+  EROFS: "it lies on a disk that is mounted read-only; copy the YAML into it by hand",
+  EBUSY:
+    "it is mounted by itself, as a single file of a container, which cannot be replaced; mount its folder, or copy the YAML into it by hand",
+  ENOSPC: "the disk is full; nothing was changed",
+  EDQUOT: "the disk is full for this user; nothing was changed",
+  ENOENT: "the folder has gone; nothing was changed",
+};
+
+const sentenceOf = (file: string, error: unknown): string => {
+  const code = errorCode(error);
+  const reason =
+    sentences[code] ?? `the disk refused it (${code === "" ? String(error) : code}); nothing was changed`;
+  return `${file} cannot be written: ${reason}`;
+};
+
+/** The file that a link leads to, which is the one that is replaced. */
+const targetOf = (file: string): Promise<string> => realpath(file).catch(() => file);
+
+/** Why the file could not be replaced, as far as that can be told before; null where nothing speaks against it. */
+export async function writingProblem(file: string): Promise<string | null> {
+  const target = await targetOf(file);
+  try {
+    const [own, folder] = [await stat(target), await stat(dirname(target))];
+    if (own.dev !== folder.dev) return `${file} cannot be written: ${sentences["EBUSY"]}`;
+    await access(target, constants.W_OK);
+    await access(dirname(target), constants.W_OK | constants.X_OK);
+    return null;
+  } catch (error) {
+    return sentenceOf(file, error);
+  }
+}
+
+interface Given {
+  readonly file: string;
+  readonly text: string;
+  /** For one that is not there yet, or that holds secrets from now on. */
+  readonly isSecret?: boolean;
+}
+
+/** Replaces a file, or makes it; owner and mode stay, and a link goes on leading to it. Rejects with NotWritten. */
+export async function writeText(
+  { file, text, isSecret = false }: Given,
+  files: FileSystem = nodeFileSystem,
+): Promise<void> {
+  const target = await targetOf(file);
+  try {
+    const facts = await stat(target).catch((error: unknown) => {
+      if (errorCode(error) === "ENOENT" && isSecret) return null;
+      throw error;
+    });
+    const mode = facts === null ? await privateModeIn(dirname(target)) : facts.mode & 0o777;
+    const owner = facts === null ? {} : { owner: { uid: facts.uid, gid: facts.gid } };
+    await replaceFile(target, text, { mode, files, ...owner });
+  } catch (error) {
+    throw new NotWritten(sentenceOf(file, error), { cause: error });
+  }
+}
+
+const nameOfKept = (file: string): RegExp => {
+  const name = basename(file, extname(file)).replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return new RegExp(`^${name}\\.\\d{4}-\\d\\d-\\d\\dT[\\d-]+Z\\.ya?ml$`);
+};
+
+/** Keeps what a file holds before it is changed; of each the newest ten. Rejects with NotWritten. */
+export async function keepFormer(
+  { file, folder, now }: { readonly file: string; readonly folder: string; readonly now: number },
+  files: FileSystem = nodeFileSystem,
+): Promise<string> {
+  const at = new Date(now).toISOString().replace(/[:.]/g, "-");
+  const extension = extname(file) || ".yaml";
+  const kept = join(folder, `${basename(file, extname(file))}.${at}${extension}`);
+  try {
+    const { bytes } = await readWholeFile(file);
+    await makeDirectories(folder, 0o700);
+    await replaceFile(kept, bytes, { mode: forOwner, files });
+  } catch (error) {
+    throw new NotWritten(sentenceOf(kept, error), { cause: error });
+  }
+  const pattern = nameOfKept(file);
+  const names = (await files.list(folder).catch(() => [])).filter((name) => pattern.test(name)).toSorted();
+  for (const name of names.slice(0, Math.max(0, names.length - mostKept)))
+    await files.remove(join(folder, name)).catch(() => undefined);
+  return kept;
+}

@@ -1,0 +1,290 @@
+import { chmod, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { loadConfiguration } from "../../src/config/load.js";
+import { type FileSystem, nodeFileSystem } from "../../src/runtime/file-system.js";
+import { SettingsFile } from "../../src/saving/settings-file.js";
+import { tempDirectory } from "../journal/support/disk.js";
+
+const text = `# The houses of the Li family
+platform:
+  business_url: http://127.0.0.1:1   # in the cellar
+  realtime_url: http://127.0.0.1:2
+  token: !secret platform_token
+http:
+  users:
+    - { username: anna, password: !secret anna, role: operator }
+controllers:
+  GH-0001:
+    name: East # as on the sign
+    actuators:
+      roof: { kind: skylight, address: 101 }
+`;
+const hash = "scrypt:15:8:1:AAAAAAAAAAAAAAAAAAAAAA:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+const secrets = `# not for others\nplatform_token: secret-one\nanna: ${hash}\n`;
+
+interface Place {
+  readonly folder: string;
+  readonly file: string;
+  readonly settings: SettingsFile;
+  readonly read: (name?: string) => Promise<string>;
+}
+
+async function placed(files?: FileSystem, own = text): Promise<Place> {
+  const folder = await tempDirectory();
+  const file = join(folder, "config.yaml");
+  await writeFile(file, own, { mode: 0o600 });
+  await writeFile(join(folder, "secrets.yaml"), secrets, { mode: 0o600 });
+  let now = Date.UTC(2026, 4, 1);
+  const settings = new SettingsFile({
+    file,
+    load: (reads) => loadConfiguration(file, { env: {}, readFile: reads }),
+    env: {},
+    dataDir: () => join(folder, "data"),
+    now: () => (now += 1_000),
+    ...(files !== undefined && { files }),
+  });
+  return { folder, file, settings, read: (name = "config.yaml") => readFile(join(folder, name), "utf8") };
+}
+
+const name = { changes: { "controllers.GH-0001.name": "West" } };
+
+describe("settings that are saved", () => {
+  it("change one place of the file, and nothing else in it", async () => {
+    const { settings, read } = await placed();
+    const saved = await settings.save(name, null);
+    expect(saved).toMatchObject({ saved: true, proposal: { keys: ["controllers.GH-0001.name"] } });
+    expect(await read()).toBe(text.replace("name: East #", "name: West #"));
+    expect(saved.proposal.difference.split("\n").filter((line) => /^[-+] /.test(line))).toEqual([
+      "-    name: East # as on the sign",
+      "+    name: West # as on the sign",
+    ]);
+  });
+
+  it("are not written where nothing changes", async () => {
+    const { file, settings } = await placed();
+    const before = await stat(file);
+    const saved = await settings.save({ changes: { "controllers.GH-0001.name": "East" } }, null);
+    expect(saved).toMatchObject({ saved: true, kept: { file: null, secrets: null }, proposal: { keys: [], difference: "" } });
+    expect((await stat(file)).ino).toBe(before.ino);
+  });
+
+  it("are refused by key, in the words of `check`", async () => {
+    const { settings, read } = await placed();
+    const changes = {
+      "controllers.GH-0001.actuators.roof.kind": "skylite",
+      "commands.max_age": "soon",
+    };
+    expect(await settings.save({ changes: { "no key": 1 } }, null)).toMatchObject({
+      saved: false,
+      why: "wrong",
+      proposal: { errors: { "no key": [expect.stringContaining("is no key")] } },
+    });
+    expect((await settings.propose({ changes })).errors).toEqual({
+      "controllers.GH-0001.actuators.roof.kind": [expect.stringContaining('did you mean "skylight"')],
+      "commands.max_age": ["expected a duration such as 500ms, 30s, 5m or 1h, at least 1s"],
+    });
+    expect(await read()).toBe(text);
+  });
+
+  it("are refused where somebody changed the file meanwhile", async () => {
+    const { file, settings, read } = await placed();
+    const { etag } = await settings.settings();
+    await writeFile(file, `${text}# by hand\n`);
+    expect(await settings.save(name, etag)).toMatchObject({ saved: false, why: "changed" });
+    expect(await read()).toBe(`${text}# by hand\n`);
+  });
+
+  it("of two people at once, only the first is taken", async () => {
+    const { settings, read } = await placed();
+    const { etag } = await settings.settings();
+    const [one, other] = await Promise.all([
+      settings.save(name, etag),
+      settings.save({ changes: { "controllers.GH-0001.name": "North" } }, etag),
+    ]);
+    expect([one.saved, other]).toMatchObject([true, { saved: false, why: "changed" }]);
+    expect(await read()).toContain("name: West");
+  });
+
+  it("keep owner, mode and a link that leads to the file", async () => {
+    const { folder, file, settings } = await placed();
+    const elsewhere = join(folder, "elsewhere");
+    await mkdir(elsewhere);
+    await writeFile(join(elsewhere, "real.yaml"), text);
+    await chmod(join(elsewhere, "real.yaml"), 0o640);
+    await nodeFileSystem.remove(file);
+    await symlink("elsewhere/real.yaml", file);
+    expect(await settings.save(name, null)).toMatchObject({ saved: true });
+    expect((await lstat(file)).isSymbolicLink()).toBe(true);
+    expect(await readFile(join(elsewhere, "real.yaml"), "utf8")).toContain("West");
+    expect((await stat(file)).mode & 0o777).toBe(0o640);
+  });
+
+  it("keep the mark at the begin of a text of Windows", async () => {
+    const { settings, read } = await placed(undefined, `\ufeff${text.replaceAll("\n", "\r\n")}`);
+    await settings.save(name, null);
+    expect(await read()).toBe(`\ufeff${text.replaceAll("\n", "\r\n").replace("East #", "West #")}`);
+  });
+
+  it("keep the ten newest former files, readable by their owner alone", async () => {
+    const { folder, settings } = await placed();
+    for (let at = 0; at < 13; at += 1)
+      await settings.save({ changes: { "controllers.GH-0001.name": `House ${at}` } }, null);
+    const kept = (await readdir(join(folder, "data", "backups"))).toSorted();
+    expect(kept).toHaveLength(10);
+    expect(await readFile(join(folder, "data", "backups", kept.at(-1) ?? ""), "utf8")).toContain("House 11");
+    expect((await stat(join(folder, "data", "backups", kept[0] ?? ""))).mode & 0o777).toBe(0o600);
+  });
+
+  it("put a secret into the file of secrets, and its name into the configuration", async () => {
+    const { settings, read } = await placed();
+    const saved = await settings.save(
+      { changes: { "mqtt.url": "mqtt://nas", "mqtt.password": "p#ss: word", "mqtt.username": "g2m" } },
+      null,
+    );
+    expect(saved).toMatchObject({ saved: true, proposal: { secrets: ["mqtt_password"] } });
+    expect(await read()).toContain("mqtt:\n  url: mqtt://nas\n");
+    expect(await read()).toContain("password: !secret mqtt_password");
+    expect(await read("secrets.yaml")).toBe(`${secrets}mqtt_password: "p#ss: word"\n`);
+    expect(saved.proposal.difference).not.toContain("p#ss");
+  });
+
+  it("give a secret another value where it stands", async () => {
+    const { settings, read } = await placed();
+    await settings.save({ changes: { "platform.token": "secret-two" } }, null);
+    expect(await read()).toBe(text);
+    expect(await read("secrets.yaml")).toBe(secrets.replace("secret-one", "secret-two"));
+  });
+
+  it("leave a secret alone that another file uses too", async () => {
+    const { folder, settings, read } = await placed();
+    await writeFile(join(folder, "other.yaml"), "platform: { token: !secret platform_token }\n");
+    await settings.save({ changes: { "platform.token": "secret-two" } }, null);
+    expect(await read()).toContain("token: !secret platform_token_2 ".trim());
+    expect(await read("secrets.yaml")).toBe(`${secrets}platform_token_2: secret-two\n`);
+  });
+
+  it("hold a password as a hash, and refuse a weak one", async () => {
+    const { settings, read } = await placed();
+    const user = (password: string) => ({ username: "Cleo", role: "viewer", password });
+    expect(await settings.save({ changes: { "http.users[1]": user("short") } }, null)).toMatchObject({
+      saved: false,
+      proposal: { errors: { "http.users[1].password": [expect.stringContaining("shorter than 12")] } },
+    });
+    expect(
+      await settings.save({ changes: { "http.users[1]": user("blue-kettle-on-snow") } }, null),
+    ).toMatchObject({
+      saved: true,
+    });
+    expect(await read()).toContain(
+      "    - { username: Cleo, role: viewer, password: !secret http_cleo_password }\n",
+    );
+    expect(await read("secrets.yaml")).toMatch(/^http_cleo_password: scrypt:15:8:1:\S+$/m);
+  });
+
+  it("say beforehand why a file cannot be written", async () => {
+    const read: FileSystem = {
+      ...nodeFileSystem,
+      rename: () => Promise.reject(Object.assign(new Error(), { code: "EROFS" })),
+    };
+    const { settings, read: now } = await placed(read);
+    expect(await settings.save(name, null)).toMatchObject({
+      saved: false,
+      why: "not_writable",
+      message: expect.stringContaining("read-only") as string,
+    });
+    expect(await now()).toBe(text);
+  });
+
+  it("never show a secret", async () => {
+    const own = text.replace("!secret platform_token", "a-token-in-the-file");
+    const { settings } = await placed(undefined, own);
+    const shown = await settings.settings();
+    expect(shown.text).toBeNull();
+    expect(shown.given["platform.token"]).toMatchObject({ from: "file", isSecret: true, line: 5 });
+    const { difference } = await settings.propose({
+      changes: { "platform.realtime_url": "http://127.0.0.1:3" },
+    });
+    expect(difference).toContain("token: [hidden]");
+    expect(JSON.stringify([shown, difference])).not.toMatch(/a-token-in-the-file|scrypt/);
+  });
+
+  it("say where each value comes from", async () => {
+    const { settings } = await placed();
+    const { given } = await settings.settings();
+    expect(given["controllers.GH-0001.name"]).toMatchObject({ value: "East", from: "file", line: 11 });
+    expect(given["http.users[0].password"]).toMatchObject({ from: "secret", name: "anna", isSecret: true });
+    expect(given["controllers.GH-0001.actuators.roof.address"]).toMatchObject({ value: "101" });
+  });
+
+  it("of the whole text are checked and shown as a difference", async () => {
+    const { settings, read } = await placed();
+    expect((await settings.propose({ text: text.replace("kind:", "kid:") })).errors).not.toEqual({});
+    expect(await settings.save({ text: `${text}# the end\n` }, null)).toMatchObject({ saved: true });
+    expect(await read()).toBe(`${text}# the end\n`);
+  });
+});
+
+/** A disk that stops at its nth call, as at a power cut: what was called before is done, and nothing after it. */
+function cutAt(count: number): { readonly files: FileSystem; readonly calls: () => number } {
+  let calls = 0;
+  const step = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    calls += 1;
+    if (calls > count) return Promise.reject(new Error("the power is cut"));
+    return work();
+  };
+  const files: FileSystem = {
+    open: (...of) =>
+      step(async () => {
+        const file = await nodeFileSystem.open(...of);
+        return {
+          ...file,
+          write: (bytes) =>
+            step(() => file.write(bytes)).catch(async (error: unknown) => {
+              // What a disk has of a write that was under way.
+              if (calls === count + 1) await file.write(bytes.subarray(0, bytes.length / 2));
+              throw error;
+            }),
+          sync: () => step(() => file.sync()),
+          chmod: (mode) => step(() => file.chmod(mode)),
+        };
+      }),
+    list: (...of) => step(() => nodeFileSystem.list(...of)),
+    facts: (...of) => step(() => nodeFileSystem.facts(...of)),
+    makeDirectory: (...of) => step(() => nodeFileSystem.makeDirectory(...of)),
+    rename: (...of) => step(() => nodeFileSystem.rename(...of)),
+    remove: (...of) => step(() => nodeFileSystem.remove(...of)),
+    syncDirectory: (...of) => step(() => nodeFileSystem.syncDirectory(...of)),
+  };
+  return { files, calls: () => calls };
+}
+
+describe("a power cut while saving", () => {
+  it("leaves the old file or the new one at every step, and a configuration that can be read", async () => {
+    const changes = {
+      "controllers.GH-0001.name": "West",
+      "mqtt.url": "mqtt://nas",
+      "mqtt.username": "g",
+      "mqtt.password": "hunter-two-2",
+    };
+    const seen = { cuts: 0, old: 0, now: 0 };
+    for (let count = 0, isWhole = false; !isWhole && count < 200; count += 1) {
+      const { files, calls } = cutAt(count);
+      const { settings, file, read } = await placed(files);
+      await settings.save({ changes }, null).catch(() => null);
+      isWhole = calls() <= count;
+      const after = await read();
+      const loaded = await loadConfiguration(file, { env: {} });
+      expect(loaded.ok ? [] : loaded.problems).toEqual([]);
+      seen.cuts += isWhole ? 0 : 1;
+      if (after === text) seen.old += 1;
+      else {
+        expect(after).toContain("name: West");
+        expect(after).toContain("password: !secret mqtt_password");
+        seen.now += 1;
+      }
+    }
+    expect(seen.cuts).toBeGreaterThan(15);
+    expect([seen.old > 10, seen.now > 0]).toEqual([true, true]);
+  });
+});
