@@ -122,6 +122,8 @@ export interface BridgeOptions {
   readonly loopDelay?: LoopDelay;
   /** What other accounts of the process share of the platform's hosts. */
   readonly sharedHosts?: SharedHosts;
+  /** Why settings that were saved are not in force; null where none were taken back. */
+  readonly settingsReturned?: (() => string | null) | undefined;
   /** Called once all parts are made. */
   readonly onMade?: (bridge: BridgeView) => void;
 }
@@ -329,7 +331,7 @@ function joinStatus(commanding: Joined, status: Status, page: PageService | null
 }
 
 async function restoreEarlier(
-  { commands, journal, mirror, clock, log, live, ownership }: Joined,
+  { commands, journal, mirror, clock, log, live, ownership, settingsReturned }: Joined,
   runTimes: RunTimes,
 ): Promise<void> {
   await runTimes.restore();
@@ -340,6 +342,7 @@ async function restoreEarlier(
   // That an earlier run could not send messages says nothing of this one.
   commands.limits.alarms.set("notify_failed", bridgeItself, null);
   commands.limits.alarms.set("cluster", bridgeItself, null);
+  commands.limits.alarms.set("settings_returned", bridgeItself, settingsReturned?.() ?? null);
 }
 
 interface Link {

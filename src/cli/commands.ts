@@ -540,6 +540,12 @@ function addIntegration(add: Add): void {
     .option("--csv", "for a spreadsheet, or an import of tags")
     .option("--json", "one object a line");
   add(
+    "dashboard",
+    "a Home Assistant dashboard for your houses, as YAML to paste",
+    ["greenhouse2mqtt dashboard > dashboard.yaml"],
+    lazily(async () => (await import("./dashboard.js")).dashboard),
+  );
+  add(
     "notify",
     "try how alarms reach people: one message through each way of `notify`",
     ["greenhouse2mqtt notify --test", "greenhouse2mqtt notify --daily --print"],

@@ -1,20 +1,22 @@
 import { openSync, writeSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { type BridgeOptions, runBridge } from "../bridge.js";
-import { LiveSettings } from "../config/live-settings.js";
 import { guardProcess } from "../status/crash-loop.js";
 import type { StepRecording } from "../commands/recording.js";
 import type { Configuration } from "../config/schema.js";
 import { zoneProblem } from "../settings/values.js";
 import type { Language } from "../greenhouse/labels.js";
 import type { Port } from "../http/port.js";
+import type { SettingsSource } from "../http/settings-source.js";
 import { commandSentences } from "../commands/endings.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { endProcess } from "../runtime/ending.js";
 import { adjustableLogs, isText, type Logger, RecentLog, silentLog } from "../runtime/log.js";
 import { oneAtATime } from "../runtime/schedule.js";
-import { serviceManager } from "../runtime/systemd.js";
-import { loggerFor, readConfiguration } from "./common.js";
+import { type ServiceManager, serviceManager } from "../runtime/systemd.js";
+import { loadedFile, loggerFor, readConfiguration } from "./common.js";
+import { type Run, Runs } from "./runs.js";
+import { settingsSource } from "./settings-source.js";
 import { tellIn } from "./speech.js";
 import {
   CommandFailure,
@@ -30,16 +32,13 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
   const configuration = await readConfiguration(options, context);
   const noZones = zoneProblem();
   if (noZones !== null) throw new CommandFailure(noZones, exitCodes.usage);
-  let learnedSecrets = (): readonly string[] => [];
-  const live = new LiveSettings(configuration);
-  const secrets = () => [...live.secrets, ...learnedSecrets()];
-  const onSecrets = (list: typeof learnedSecrets) => {
-    learnedSecrets = list;
-  };
+  const runs = new Runs(configuration, systemClock);
+  const learned: Learned = { secrets: () => [] };
+  const secrets = () => [...runs.live.secrets, ...learned.secrets()];
   const recentLog = new RecentLog(undefined, commandSentences);
   const log = loggerFor(configuration, context, secrets, recentLog);
-  const version = programVersion();
-  const logs = adjustableLogs(log, () => live.current.log.level, isText(configuration.log, context.err));
+  // Two at once could leave the older file in force.
+  const reloadOnce = oneAtATime(() => reload(options, context, runs, log));
   const unguard = guardProcess({
     process,
     dataDir: configuration.data_dir,
@@ -47,24 +46,89 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
     secrets,
     fatal: (facts, message) => log.fatal(facts, message),
   });
-  // Two at once could leave the older file in force.
-  const reloadOnce = oneAtATime(() => reload(options, context, live, log));
   context.onReload?.(() => void reloadOnce());
   const ended = new AbortController();
   // The signal may have come before any of this was loaded.
   void untilAborted(context.stop).then(() => endInTime(ended.signal, log));
-  log.info({ version, config: options.config }, "starting");
-  const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, version };
-  const page = pageOf(configuration, options.config, context, log);
-  const more = { page, onSecrets, live, recording: await recordingTo(context, log) };
+  log.info({ version: programVersion(), config: options.config }, "starting");
   try {
-    await runHere({ ...parts, ...more, manager: managerFor(context, log) }, context.stop);
+    const recording = await recordingTo(context, log);
+    const start = oneRun({ options, context, runs, learned, log, recentLog, recording, reloadOnce });
+    await runs.run({ start, readAgain: reloadOnce, log }, context.stop);
   } finally {
     unguard();
     ended.abort();
   }
   log.info("stopped");
 }
+
+/** Tokens that the run under way has learned. */
+interface Learned {
+  secrets: () => readonly string[];
+}
+
+interface Running {
+  readonly options: CommonOptions;
+  readonly context: ProcessContext;
+  readonly runs: Runs;
+  readonly learned: Learned;
+  readonly log: ReturnType<typeof loggerFor>;
+  readonly recentLog: RecentLog;
+  readonly recording: StepRecording | undefined;
+  readonly reloadOnce: () => Promise<string | null>;
+}
+
+/** One run of the bridge, by the configuration that it is given. */
+function oneRun(running: Running): (given: Run) => Promise<void> {
+  const { options, context, runs, learned, log, recentLog, recording, reloadOnce } = running;
+  const isReadable = isText(runs.configuration.log, context.err);
+  const logs = adjustableLogs(log, () => runs.live.current.log.level, isReadable);
+  const manager = managerFor(context, log);
+  const settings = settingsOf(options, context, runs, reloadOnce);
+  return ({ configuration, live, stop, isRenewed, onMade, onPage }) => {
+    const page = pageOf(configuration, options.config, context, log);
+    const onListening: Port["onListening"] = (...of) => {
+      onPage();
+      page.onListening?.(...of);
+    };
+    return runHere(
+      {
+        ...{ configuration, live, onMade, clock: systemClock, random: systemRandom },
+        ...{ ...logs, recentLog, recording, version: programVersion() },
+        page: { ...page, settings, onListening },
+        manager: manager && unlessRenewed(manager, isRenewed),
+        settingsReturned: () => runs.returnedSentence(),
+        onSecrets: (list) => (learned.secrets = list),
+      },
+      stop,
+    );
+  };
+}
+
+/** A run that makes room for the next one is no end of the service. */
+const unlessRenewed = (manager: ServiceManager, isRenewed: () => boolean): ServiceManager => ({
+  watchdogMs: manager.watchdogMs,
+  tell: (...assignments) => {
+    const told = isRenewed() ? assignments.filter((one) => one !== "STOPPING=1") : assignments;
+    manager.tell(...told);
+  },
+});
+
+const settingsOf = (
+  options: CommonOptions,
+  context: ProcessContext,
+  runs: Runs,
+  readAgain: () => Promise<string | null>,
+): SettingsSource =>
+  settingsSource({
+    file: options.config,
+    env: context.env,
+    load: (reads) => loadedFile(options, context.env, reads),
+    dataDir: () => runs.configuration.data_dir,
+    readAgain,
+    onSaved: (change, file) => runs.onSaved(change, file),
+    returned: () => runs.returned,
+  });
 
 /** Of a member of a cluster: while it owns the account. */
 async function runHere(bridge: BridgeOptions, stop: AbortSignal): Promise<void> {
@@ -160,20 +224,27 @@ export async function endInTime(ended: AbortSignal, log: Logger): Promise<void> 
   await endProcess(process, 0);
 }
 
-/** SIGHUP: what can change while running is taken over, everything else is named; a file with mistakes changes nothing. */
+/**
+ * SIGHUP, and settings that were saved: what can change while running is taken over, the rest takes a new run; a file with mistakes
+ * changes nothing, and what is wrong with it is answered.
+ */
 async function reload(
   options: CommonOptions,
   context: ProcessContext,
-  live: LiveSettings,
+  runs: Runs,
   log: Logger,
-): Promise<void> {
+): Promise<string | null> {
   try {
-    const { applied, needRestart } = live.reload(await readConfiguration(options, context));
+    const { applied, needRestart } = runs.take(await readConfiguration(options, context));
     if (applied.length + needRestart.length === 0) log.info("configuration read again: nothing has changed");
     if (applied.length > 0)
       log.info({ keys: applied }, `configuration read again; in force now: ${applied.join(", ")}`);
     if (needRestart.length > 0)
-      log.warn({ keys: needRestart }, `these changes need a restart: ${needRestart.join(", ")}`);
+      log.info(
+        { keys: needRestart },
+        `configuration read again; a new run begins, for: ${needRestart.join(", ")}`,
+      );
+    return null;
   } catch (error) {
     if (error instanceof CommandFailure) context.err.write(`${error.message}\n`);
     const reason = error instanceof CommandFailure ? undefined : String(error);
@@ -181,6 +252,7 @@ async function reload(
       { reason },
       "the configuration was not read again because of mistakes in it; the old settings stay",
     );
+    return error instanceof Error ? error.message : String(error);
   }
 }
 

@@ -409,8 +409,8 @@ export class Cluster {
       ownership,
       stop,
       store,
-      keepFile: async (name, text) => {
-        if (notes.includes(name)) await store.keepNote(name, Buffer.from(text));
+      keepFile: async (name) => {
+        if (notes.includes(name)) await store.keepNoteFile(name);
       },
       openJournal: async (given) => {
         const opened = await openJournal({ ...given, original });

@@ -22,7 +22,7 @@ import type {
   ResultAddressee,
   Target,
 } from "./command.js";
-import { aboutOf, laneKey } from "./book.js";
+import { laneKey } from "./book.js";
 import { Commander, type Recorded } from "./commander.js";
 import { askedBy, unrecorded } from "./endings.js";
 import { readOnlyBy } from "./lane-limits.js";
@@ -184,7 +184,7 @@ export class CommandService {
         const about = targetOn(key)?.about ?? null;
         if (about === null && key !== unknownTargets) return;
         const reason = isUrgent ? "before_sending" : "overloaded";
-        this.commander.feed({ type: "surplus", about: about && aboutOf(about), reason, count });
+        this.commander.feed({ type: "surplus", about, id: randomUUID(), reason, count });
         log.warn(
           { topic: about === null ? undefined : key, count, reason },
           "commands of a flood were only counted: slow the sender down, or take the right to send from it",

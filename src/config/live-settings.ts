@@ -1,4 +1,5 @@
 import { secretValues } from "./load.js";
+import { isLoopback } from "../runtime/sockets.js";
 import { formatPath, type Path } from "../settings/problem.js";
 import type { Configuration } from "./schema.js";
 
@@ -12,6 +13,9 @@ export const reloadableKeys: ReadonlySet<string> = new Set([
   "commands.require_by",
   "http.token",
   "http.allowed_hosts",
+  "http.users",
+  "http.settings",
+  "http.overview",
 ]);
 
 /** A program that rotates a token every minute must not make every line of the log cost more and more. */
@@ -113,13 +117,24 @@ export class LiveSettings {
     this.#otherBridge = false;
   }
 
-  /** Takes over what can change, and tells the rest by name. What needs a restart is told again the next time. */
+  /** Of the next run in this process, by another configuration: what an operator chose and what must not be shown stay. */
+  follow(next: Configuration): LiveSettings {
+    const live = new LiveSettings(next);
+    const known = new Set([...live.#ofStart, ...this.#secrets]);
+    live.#secrets = [...known].slice(0, live.#ofStart.length + mostSecrets);
+    live.#chosen = this.#chosen;
+    return live;
+  }
+
+  /** Takes over what can change, and tells the rest by name: that takes a new run, and is told again the next time. */
   reload(next: Configuration): Reloaded {
     const known = new Set([...this.#ofStart, ...secretValues(next), ...this.#secrets]);
     this.#secrets = [...known].slice(0, this.#ofStart.length + mostSecrets);
     const changed = changedKeys(this.#current, next);
-    const applied = changed.filter((key) => reloadableKeys.has(key));
-    const needRestart = changed.filter((key) => !reloadableKeys.has(key));
+    const isNow = (key: string) =>
+      reloadableKeys.has(key) && (key !== "http.users" || hasSamePage(this.#current, next));
+    const applied = changed.filter(isNow);
+    const needRestart = changed.filter((key) => !isNow(key));
     if (applied.includes("commands.read_only")) this.#chosen = null;
     this.#current = withApplied(this.#current, next);
     const reloaded = { applied, needRestart };
@@ -138,9 +153,22 @@ function withApplied(before: Configuration, next: Configuration): Configuration 
     http:
       next.http === false
         ? http
-        : http && { ...http, token: next.http.token, allowed_hosts: next.http.allowed_hosts },
+        : http && {
+            ...http,
+            token: next.http.token,
+            allowed_hosts: next.http.allowed_hosts,
+            users: hasSamePage(before, next) ? next.http.users : http.users,
+            settings: next.http.settings,
+            overview: next.http.overview,
+          },
   };
 }
+
+/** With the first users, or without the last ones, a page may begin to be served or end. */
+const hasSamePage = ({ http: before }: Configuration, { http: next }: Configuration): boolean =>
+  before !== false &&
+  next !== false &&
+  (isLoopback(before.host) || (before.users.length === 0) === (next.users.length === 0));
 
 /** Paths of all values that differ, deepest names that both sides know: `controllers.GH-0001.name`. */
 export function changedKeys(before: unknown, next: unknown, path: Path = []): readonly string[] {

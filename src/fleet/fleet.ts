@@ -313,7 +313,7 @@ class Account {
     const { applied, needRestart } = this.#live.reload(loaded.configuration);
     this.#loaded = loaded;
     if (needRestart.length > 0) {
-      this.#live = new LiveSettings(loaded.configuration);
+      this.#live = this.#live.follow(loaded.configuration);
       this.#restart.abort();
     }
     return applied.length + needRestart.length > 0;

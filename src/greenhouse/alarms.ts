@@ -21,6 +21,7 @@ export const alarmTitles: Readonly<Record<AlarmType, readonly [english: string, 
   state_lost: ["Kept state is lost", "状态丢失"],
   crash_loop: ["The bridge ended again and again", "网桥反复异常退出"],
   notify_failed: ["Messages do not get out", "通知发不出去"],
+  settings_returned: ["Settings were taken back", "设置已撤回"],
   birth_too_large: ["Too large for Sparkplug", "Sparkplug 消息过大"],
   duplicate_node: ["Another Sparkplug node of this name", "Sparkplug 节点重名"],
   flood: ["Very many alarms", "报警过多"],
@@ -46,6 +47,8 @@ export const chineseAlarms: Readonly<Record<AlarmType, string>> = {
   crash_loop:
     "网桥多次异常退出，运行满 15 分钟或正常停止一次之前不接受命令；限制的动作和限时运行的结束照常发送。请把错误和日志报告给开发者。",
   notify_failed: "报警通知没有发出，将继续重试。请检查网络和 notify 配置；此期间请查看网页。",
+  settings_returned:
+    "网桥没有按保存的设置运行起来，已恢复以前的配置。“设置”页显示撤回的内容；请修改后再保存。",
   birth_too_large:
     "Sparkplug 的出生消息超过 MQTT 服务器的大小限制，上位机看不到它。请调高服务器的限制，或减少该控制器的内容。",
   duplicate_node: "同一组里有两个同名的 Sparkplug 节点。请为每个网桥设置自己的 sparkplug.node。",

@@ -130,6 +130,7 @@ export type AlarmType =
   | "state_lost"
   | "crash_loop"
   | "notify_failed"
+  | "settings_returned"
   | "birth_too_large"
   | "duplicate_node"
   | "flood";

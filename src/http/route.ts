@@ -127,6 +127,8 @@ export function routeAt<Given extends Asked>(
   routes: ReadonlyMap<string, Route<Given>>,
   path: string,
 ): { readonly route: Route<Given>; readonly id: string } | null {
+  const own = routes.get(path);
+  if (own !== undefined) return { route: own, id: "" };
   const [, place = path, name = ""] = /^(\/api\/\w+\/)(.+)$/.exec(path) ?? [];
   const route = routes.get(place);
   return route === undefined ? null : { route, id: unescape(name) };

@@ -171,6 +171,7 @@ export const chinese: Of<Outcome | Exclude<RefusalReason, "interlock"> | AlarmTy
 export const isDetailed: ReadonlySet<string> = new Set([
   ...["rejected", "bad_payload", "unknown_actuator", "unknown_command", "out_of_range"],
   ...["journal_unavailable", "guard_unmet", "lease_overrun", "state_lost", "crash_loop", "notify_failed"],
+  "settings_returned",
   ...["birth_too_large", "duplicate_node", "cluster"],
 ]);
 

@@ -13,6 +13,7 @@ import {
   onLogin,
   isAccountMissing,
   isFleet,
+  isOpening,
   isOperator,
   link,
   look,
@@ -50,7 +51,11 @@ const places = [
   { at: "alarms", views: [], Show: AlarmsView },
   { at: "diagnostics", views: [], Show: DiagnosticsView },
   { at: "log", views: ["log"], Show: LogView },
+  { at: "settings", views: [], Show: () => <LatePage of="settings" /> },
 ] as const;
+
+/** What this visitor has of it: settings are for an admin. */
+const isShown = (at: string): boolean => at !== "settings" || session.value?.settings === true;
 
 /** Where a fragment leads. */
 function placeOf(hash: string) {
@@ -59,7 +64,7 @@ function placeOf(hash: string) {
   if (kind === "controller" && id !== "")
     return { at: kind, views: [`controller/${id}`], show: <ControllerPage key={id} id={id} /> };
   if (kind === "wall") return { at: kind, views: ["overview"], show: <LatePage of="wall" /> };
-  const { at, views, Show } = places.find((one) => one.at === kind) ?? places[0];
+  const { at, views, Show } = places.find((one) => one.at === kind && isShown(one.at)) ?? places[0];
   return { at, views, show: <Show /> };
 }
 
@@ -67,13 +72,15 @@ function Navigation({ at }: { readonly at: string }) {
   const active = Object.values(alarms.value ?? {}).filter(({ state }) => state === "active").length;
   return (
     <nav aria-label={t("title")}>
-      {places.map(({ at: place }) => (
-        <a key={place} href={link(place)} aria-current={at === place ? "page" : undefined}>
-          <Icon name={place} />
-          {t(place)}
-          {place === "alarms" && active > 0 ? <b class="count">{active}</b> : null}
-        </a>
-      ))}
+      {places
+        .filter((one) => isShown(one.at))
+        .map(({ at: place }) => (
+          <a key={place} href={link(place)} aria-current={at === place ? "page" : undefined}>
+            <Icon name={place} />
+            {t(place)}
+            {place === "alarms" && active > 0 ? <b class="count">{active}</b> : null}
+          </a>
+        ))}
     </nav>
   );
 }
@@ -91,7 +98,7 @@ const ReadOnly = () => (
 /** Nobody is logged in, which is said once for the whole page; perhaps somebody can become the first operator. */
 function Nobody() {
   const isOpen = useSignal(false);
-  if (!session.value?.first_operator) return <p class="notice plain">{t("anonymous")}</p>;
+  if (!session.value?.first_operator && !isOpening.value) return <p class="notice plain">{t("anonymous")}</p>;
   return (
     <div class="notice warn">
       <div class="bar">
@@ -102,43 +109,8 @@ function Nobody() {
           </Button>
         )}
       </div>
-      {isOpen.value ? <FirstOperator /> : null}
+      {isOpen.value ? <LatePage of="first" /> : null}
     </div>
-  );
-}
-
-function FirstOperator() {
-  const said = useSignal<Sentence | null>(null);
-  const submit = async (form: HTMLFormElement) => {
-    const { status, body } = await post("api/first_operator", Object.fromEntries(new FormData(form)));
-    if (status === 204) location.reload();
-    else said.value = errorSentence(body);
-  };
-  return (
-    <form
-      class="first"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit(event.currentTarget);
-      }}
-    >
-      <p>{t("first_where")}</p>
-      <div class="bar">
-        <Field label={t("first_code")} name="code" autocomplete="one-time-code" required />
-        <Field label={t("user_name")} name="username" autocomplete="username" required />
-        <Field
-          label={t("first_password")}
-          name="password"
-          type="password"
-          required
-          autocomplete="new-password"
-        />
-        <button type="submit" class="primary">
-          {t("first_make")}
-        </button>
-      </div>
-      <Alert said={said} />
-    </form>
   );
 }
 
@@ -168,7 +140,7 @@ function Notices() {
     <div class="notices" role="status">
       {lines.map(([kind, text]) => (text === null ? null : <p class={`notice ${kind}`}>{text}</p>))}
       {facts?.read_only ? <ReadOnly /> : null}
-      {session.value?.user ? null : <Nobody />}
+      {session.value?.user && !isOpening.value ? null : <Nobody />}
     </div>
   );
 }
@@ -256,8 +228,10 @@ function Login() {
 const late = {
   setup: () => import("./setup.js"),
   accounts: () => import("./accounts.js"),
+  first: () => import("./first.js"),
   journal: () => import("./journal.js"),
   wall: () => import("./wall.js"),
+  settings: () => import("./settings.js"),
 };
 
 const loaded = signal<Readonly<Partial<Record<keyof typeof late, ComponentType>>>>({});

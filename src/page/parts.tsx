@@ -3,7 +3,7 @@ import { signal, type Signal, useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { isBad, isGood, outcomes } from "../greenhouse/command/outcomes.js";
 import type { Quality as QualityWord } from "../greenhouse/model.js";
-import { get, now } from "./live.js";
+import { bridge, get, now } from "./live.js";
 import type { ControllerView } from "./protocol.js";
 import { type Sentence, whoText } from "./sentences.js";
 import { ageText, numberText, t, codeText, type Word } from "./words.js";
@@ -16,6 +16,7 @@ const icons = {
   alarms: "M12 3a6 6 0 0 1 6 6c0 5 2 6 2 8H4c0-2 2-3 2-8a6 6 0 0 1 6-6zM10 20h4",
   diagnostics: "M3 12h4l3-8 4 16 3-8h4",
   log: "M4 6h16M4 10h16M4 14h10M4 18h12",
+  settings: "M4 7h9M17 7h3M4 17h3M11 17h9M15 5v4M9 15v4",
   good: "m5 12 5 5 9-10",
   uncertain: "M9 9a3 3 0 1 1 4 3c-1 .5-1 1-1 2M12 18h.01",
   stale: "M12 6v6l4 2M21 12a9 9 0 1 1-18 0 9 9 0 0 1 18 0z",
@@ -135,8 +136,12 @@ export function Code({ of }: { readonly of: string }) {
 }
 
 /** A controller whose availability is not known is no problem yet. */
-export const Availability = ({ of }: { readonly of: string }) =>
-  of === "unknown" ? <Badge kind="plain">{codeText(of)}</Badge> : <Code of={of} />;
+export function Availability({ of }: { readonly of: string }) {
+  if (of === "unknown") return <Badge kind="plain">{codeText(of)}</Badge>;
+  // What the platform said before it was gone is no word of now.
+  const isPast = of === "online" && bridge.value?.platform === "unreachable";
+  return isPast ? <Badge kind="warn">{t("was_online")}</Badge> : <Code of={of} />;
+}
 
 /**
  * The same where it is worth saying: a station of which no list says whether it is online, and whose readings come, is well.

@@ -182,10 +182,10 @@ export class Semaphores {
  * Does the work once at a time. Who asks while it is being done gets one more turn, which begins when this one ends and serves all who
  * asked meanwhile: whatever they changed before they asked, it sees.
  */
-export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | null = null;
-  let next: Promise<void> | null = null;
-  const begin = (): Promise<void> => {
+export function oneAtATime<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let running: Promise<Result> | null = null;
+  let next: Promise<Result> | null = null;
+  const begin = (): Promise<Result> => {
     const turn = work();
     running = turn;
     const over = () => {
@@ -194,7 +194,7 @@ export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
     turn.then(over, over);
     return turn;
   };
-  const follow = async (before: Promise<void>): Promise<void> => {
+  const follow = async (before: Promise<Result>): Promise<Result> => {
     await before.catch(() => undefined);
     next = null;
     return begin();

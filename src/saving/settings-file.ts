@@ -84,7 +84,7 @@ export type Saved =
       readonly saved: true;
       readonly proposal: Proposal;
       readonly configuration: Configuration;
-      readonly kept: string | null;
+      readonly kept: Kept;
     }
   | { readonly saved: false; readonly why: "changed" | "wrong"; readonly proposal: Proposal }
   | {
@@ -93,6 +93,12 @@ export type Saved =
       readonly message: string;
       readonly proposal: Proposal;
     };
+
+/** Where the former files are; null of one that was not changed. */
+export interface Kept {
+  readonly file: string | null;
+  readonly secrets: string | null;
+}
 
 type Tell = (text: string) => string;
 
@@ -158,7 +164,7 @@ export class SettingsFile {
     if (configuration === null || Object.keys(made.errors).length > 0)
       return { saved: false, why: "wrong", proposal };
     if (before.text === after.text && before.secrets === after.secrets)
-      return { saved: true, proposal, configuration, kept: null };
+      return { saved: true, proposal, configuration, kept: { file: null, secrets: null } };
     try {
       const kept = await this.#write(before, after);
       return { saved: true, proposal: { ...proposal, etag: etagOf(after) }, configuration, kept };
@@ -169,26 +175,31 @@ export class SettingsFile {
   }
 
   /** Secrets first: a name too many in their file is nobody's trouble, and one too few is. */
-  async #write(before: Texts, after: Texts): Promise<string | null> {
+  async #write(before: Texts, after: Texts): Promise<Kept> {
     const { file, now, dataDir, files = nodeFileSystem } = this.#ports;
     const folder = join(dataDir(), "backups");
     const isOther = after.secrets !== null && after.secrets !== before.secrets;
     const secretsFile = this.#secretsFile;
-    if (isOther && before.secrets !== null)
-      await keepFormer({ file: secretsFile, folder, now: now() }, files);
-    const kept = before.text === after.text ? null : await keepFormer({ file, folder, now: now() }, files);
+    const keep = (one: string) => keepFormer({ file: one, folder, now: now() }, files);
+    const secrets = isOther && before.secrets !== null ? await keep(secretsFile) : null;
+    const own = before.text === after.text ? null : await keep(file);
     if (isOther) await writeText({ file: secretsFile, text: after.secrets, isSecret: true }, files);
     if (before.text !== after.text)
       await writeText({ file, text: (before.hasMark ? mark : "") + after.text }, files);
-    return kept;
+    return { file: own, secrets };
   }
 
-  /** Puts a former text back, where the file still is what was saved. Whether it did. */
-  async putBack(kept: string, etag: string): Promise<boolean> {
+  /** Puts former files back, where they still are what was saved. Whether it did. */
+  async putBack(kept: Kept, etag: string): Promise<boolean> {
     const { file, files = nodeFileSystem } = this.#ports;
     if (etagOf(await this.#read()) !== etag) return false;
-    const { bytes } = await readWholeFile(kept, mostConfigurationBytes);
-    await writeText({ file, text: bytes.toString("utf8") }, files);
+    const back = async (from: string | null, to: string) => {
+      if (from === null) return;
+      const { bytes } = await readWholeFile(from, mostConfigurationBytes);
+      await writeText({ file: to, text: bytes.toString("utf8") }, files);
+    };
+    await back(kept.file, file);
+    await back(kept.secrets, this.#secretsFile);
     return true;
   }
 
@@ -416,7 +427,7 @@ async function withHashes(value: Written, path: Path): Promise<Hashed> {
   }
   if (typeof value !== "object" || "tag" in value) return { value };
   const entries: [string, Written][] = [];
-  for (const [key, inner] of Object.entries(value) as [string, Written][]) {
+  for (const [key, inner] of Object.entries<Written>(value as Readonly<Record<string, Written>>)) {
     const hashed = await withHashes(inner, [...path, Array.isArray(value) ? Number(key) : key]);
     if ("weakness" in hashed) return hashed;
     entries.push([key, hashed.value]);

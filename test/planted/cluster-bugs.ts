@@ -109,9 +109,11 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
     tests,
   },
   command_given_again_is_acknowledged_before_it_is_kept: {
-    seam: "commands/service#Receipts.clear",
-    plant: `() => function () {
-      this._private_owed.clear();
+    seam: "commands/service#Receipts.whenTaken",
+    plant: `(original) => function (acknowledge, take) {
+      const given = { isOpen: true };
+      original.call(this, acknowledge, () => Object.assign(given, take()));
+      if (!given.isOpen) acknowledge();
     }`,
     tests,
   },
@@ -173,7 +175,7 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
     tests: "test/limits/clock-of-another.test.ts",
   },
   note_counts_as_kept_before_the_stream_has_it: {
-    seam: "cluster/stream-store#StreamStore.keepNote",
+    seam: "cluster/stream-store#StreamStore.#keep",
     plant: "() => () => Promise.resolve()",
     tests: "test/cluster/stream-store.test.ts",
   },

@@ -419,6 +419,22 @@ export const commandPairs: readonly Pair[] = [
   ["letters, digits, _ and -", "只能用字母、数字、_ 和 -"],
   ['the token alone, without "Bearer " and without blanks', "只写令牌本身，不要“Bearer ”和空格"],
   ["Looking for a broker …", "正在查找 MQTT 服务器…"],
+  [
+    "homeassistant.enabled is false, so nothing is announced that a dashboard could show",
+    "homeassistant.enabled 为 false，没有可以放进仪表盘的内容",
+  ],
+  [
+    "no controller is announced to Home Assistant yet; wait until the bridge has read the account",
+    "还没有向 Home Assistant 公布控制器；请等网桥读完账号",
+  ],
+  [
+    "Settings, Dashboards, Add dashboard, New dashboard from scratch; open it, Edit, three dots,",
+    "设置 → 仪表盘 → 添加仪表盘 → 从头新建；打开它，编辑，三个点，",
+  ],
+  [
+    "Raw configuration editor: put this in the place of what stands there.",
+    "原始配置编辑器：用下面的内容替换原有内容。",
+  ],
   ["No broker was found.", "没有找到 MQTT 服务器。"],
   [
     "Phones and other computers in this network too? (the page, with a login)",

@@ -150,6 +150,14 @@ export const resultPairs: readonly Pair[] = [
   ['{}; an address is letters, digits, ".", "_", "-".', "{1}；地址由字母、数字、.、_、- 组成。"],
   ["the configuration lists no {}s of it", "配置中没有列出它的 {1}"],
   ["it has {}{}", "它有 {1}{2}"],
+  [
+    "{} commands more came in a flood, and none of them was looked at.",
+    "另有 {1} 个命令一下子涌来，都没有处理。",
+  ],
+  [
+    "{} stops more came in a flood; newer ones took their place.",
+    "另有 {1} 个停止命令一下子涌来；由更新的代替。",
+  ],
   // What became of it before it was sent.
   ["the disk does not answer", "磁盘没有回应"],
   [

@@ -86,6 +86,10 @@ export const usagePairs: readonly Pair[] = [
     "询问服务器、凭据和 MQTT 服务器，试一下，然后写第一个 config.yaml",
   ],
   ["the same in the browser", "同样的事在浏览器中做"],
+  [
+    "a Home Assistant dashboard for your houses, as YAML to paste",
+    "您的温室的 Home Assistant 仪表盘（YAML，可直接粘贴）",
+  ],
   ["the same on a computer without a screen", "同样的事，用于没有屏幕的电脑"],
   [
     "with --web: where the page of the questions listens; it has the code",

@@ -83,6 +83,10 @@ const remedies: Readonly<Record<AlarmType, readonly [severity: Alarm["severity"]
     "warning",
     "Check the network and what stands under notify; look at the page meanwhile, as messages are tried again and may be late.",
   ],
+  settings_returned: [
+    "error",
+    "The former configuration is in force again. The settings on the page show what was taken back; correct it and save it again.",
+  ],
   birth_too_large: [
     "error",
     "Raise the broker's packet limit (Mosquitto: max_packet_size; embedded: broker.limits.packet_size), or mirror fewer things of this controller: Sparkplug forbids to split a birth.",

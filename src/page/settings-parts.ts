@@ -1,0 +1,139 @@
+import type { GivenSetting, SettingNode } from "./protocol.js";
+
+/* How the settings are divided, and what stands at a key; of pure functions alone. */
+
+/** As people think of them, each with the keys at the top of the configuration. */
+export const parts = {
+  greenhouses: ["controllers", "mirror", "kinds", "running_status"],
+  groups: ["groups", "scenes"],
+  limits: ["commands", "weather"],
+  messages: ["alarms", "notify"],
+  people: ["http"],
+  connections: ["platform", "mqtt", "broker", "homeassistant", "sparkplug", "polling"],
+  computer: ["language", "http", "data_dir", "log", "cluster"],
+  file: [],
+} as const;
+
+export type PartName = keyof typeof parts;
+export const partNames = Object.keys(parts) as readonly PartName[];
+
+/** Of `http` the people are a part of their own. */
+export const ofPeople: readonly string[] = ["users", "ingress"];
+
+export function nodesOf(part: PartName, keys: readonly SettingNode[]): readonly SettingNode[] {
+  const names: readonly string[] = parts[part];
+  return names.flatMap((name) => {
+    const node = keys.find((one) => one.name === name);
+    if (node === undefined) return [];
+    if (name !== "http") return [node];
+    const section = node.options?.find(({ type }) => type === "section") ?? node;
+    const isOfPeople = part === "people";
+    const own = section.keys?.filter((one) => ofPeople.includes(one.name) === isOfPeople) ?? [];
+    return [{ ...section, name, type: "section" as const, keys: own }];
+  });
+}
+
+/** `controllers.*.actuators.*.name`: whatever the user's own names are. */
+export type Pattern = string;
+
+/** What is set most, which stands above the rest. */
+export const first: Readonly<Record<Pattern, readonly string[]>> = {
+  "controllers.*": ["name", "area", "ignore"],
+  "controllers.*.actuators.*": ["name", "kind", "address", "travel_time", "read_only"],
+  "controllers.*.sensors.*": ["name", "from", "unit", "offset", "ignore"],
+  "controllers.*.parameters.*": ["name", "address", "unit", "scale", "decimals"],
+  "notify.ways.*": ["alarms", "events", "language"],
+  platform: ["business_url", "realtime_url", "token", "time_zone"],
+  mqtt: ["url", "username", "password", "base_topic"],
+  http: ["host", "port", "settings", "token"],
+};
+
+/** Names with dots or blanks stand in quotes, as the bridge reads them. */
+export const inKey = (key: string, name: string): string => {
+  const part = /^[\p{L}\p{N}\p{M}_°/%-]+$/u.test(name) ? name : JSON.stringify(name);
+  return key === "" ? part : `${key}.${part}`;
+};
+
+export const itemKey = (key: string, at: number): string => `${key}[${at}]`;
+
+type Given = Readonly<Record<string, GivenSetting>>;
+export type Draft = Readonly<Record<string, unknown>>;
+
+const below = /^\.(?:("(?:[^"\\]|\\.)*")|([^."[\]]+))/u;
+
+/** The user's own names in a section, of the file and of what is being changed, without those that are taken out. */
+export function namesIn(key: string, given: Given, draft: Draft): readonly string[] {
+  const names = new Set<string>();
+  for (const one of [...Object.keys(given), ...Object.keys(draft)]) {
+    if (!one.startsWith(`${key}.`)) continue;
+    const [, quoted, plain] = below.exec(one.slice(key.length)) ?? [];
+    const name = quoted === undefined ? plain : (JSON.parse(quoted) as string);
+    if (name !== undefined && draft[inKey(key, name)] !== null) names.add(name);
+  }
+  return [...names];
+}
+
+/** How many items a list has, with those that are being added. */
+export function countIn(key: string, given: Given, draft: Draft): number {
+  const places = [...Object.keys(given), ...Object.keys(draft)].flatMap((one) => {
+    const [, at] = one.startsWith(`${key}[`) ? (/^\[(\d+)\]/.exec(one.slice(key.length)) ?? []) : [];
+    return at === undefined ? [] : [Number(at)];
+  });
+  return places.length === 0 ? 0 : Math.max(...places) + 1;
+}
+
+/** Whether something is said at or below a key. */
+export const isGiven = (key: string, given: Given, draft: Draft): boolean =>
+  [...Object.keys(given), ...Object.keys(draft)].some(
+    (one) => one === key || one.startsWith(`${key}.`) || one.startsWith(`${key}[`),
+  );
+
+/** The items of a list of single values. */
+export const itemsOf = (key: string, given: Given): readonly (string | number | boolean)[] =>
+  Array.from({ length: countIn(key, given, {}) }, (_, at) => given[itemKey(key, at)]?.value ?? "");
+
+/** A change that says what the file says already is none. */
+export function changed(draft: Draft, given: Given, key: string, value: unknown): Draft {
+  const others = Object.fromEntries(Object.entries(draft).filter(([one]) => one !== key));
+  const isEmpty = value === "" || value === null || value === undefined;
+  const isKnown = Object.hasOwn(given, key);
+  if (isEmpty) return isKnown || isGiven(key, given, {}) ? { ...others, [key]: null } : others;
+  return given[key]?.value === value ? others : { ...others, [key]: value };
+}
+
+/** Without what was changed below a key, as that goes as a whole. */
+export const without = (draft: Draft, given: Given, key: string): Draft => {
+  const others = Object.fromEntries(
+    Object.entries(draft).filter(
+      ([one]) => one !== key && !one.startsWith(`${key}.`) && !one.startsWith(`${key}[`),
+    ),
+  );
+  return isGiven(key, given, {}) ? { ...others, [key]: null } : others;
+};
+
+/** What was typed, as its kind of value. */
+export function typed(node: SettingNode, text: string): unknown {
+  if (text.trim() === "") return null;
+  if (node.type === "number") return Number.isFinite(Number(text)) ? Number(text) : text;
+  if (node.type === "flag") return text === "true" ? true : text === "false" ? false : text;
+  if (node.type === "choice" && node.words?.some((word) => typeof word === "number") === true)
+    return Number(text);
+  if (node.type === "either" || node.type === "anything") return parsed(text);
+  return text;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** A list of single values in one line. */
+export const listTyped = (entry: SettingNode, text: string): readonly unknown[] =>
+  text
+    .split(/[,，、\n]/)
+    .map((item) => item.trim())
+    .filter((item) => item !== "")
+    .map((item) => typed(entry, item));

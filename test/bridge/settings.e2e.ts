@@ -1,0 +1,232 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { hashPassword } from "../../src/runtime/passwords.js";
+import type { SettingsDocument, SettingsProposal } from "../../src/page/protocol.js";
+import { tempFolder } from "../mqtt-connection/support.js";
+import { startProgram } from "../end-to-end/support/program.js";
+import { freePort } from "../support/mosquitto.js";
+import { brokerAndClient, platform } from "./support/bridge.js";
+import { linesOf, logged, startProcess } from "./support/program.js";
+
+const until = (
+  condition: () => boolean | Promise<boolean>,
+  what: string,
+  lines: readonly string[] = [],
+  timeout = 15_000,
+): Promise<void> =>
+  vi.waitFor(
+    async () => {
+      if (!(await condition())) throw new Error(`not ${what}; log:\n${lines.slice(-20).join("\n")}`);
+    },
+    { timeout, interval: 20 },
+  );
+
+const password = "blue-kettle-on-snow";
+
+interface Place {
+  readonly folder: string;
+  readonly text: string;
+  readonly bridge: ReturnType<typeof startProcess>;
+  readonly seen: Awaited<ReturnType<typeof brokerAndClient>>["seen"];
+  readonly port: number;
+  readonly ask: (path: string, body?: object) => Promise<{ readonly status: number; readonly body: unknown }>;
+  readonly logIn: (username: string) => Promise<void>;
+  /** Until another run than this is at the page. */
+  readonly nextRun: (before: string) => Promise<number>;
+  readonly startedAt: () => Promise<string>;
+}
+
+async function running(more = ""): Promise<Place> {
+  const folder = await tempFolder();
+  const { url, seen } = await brokerAndClient();
+  const { businessUrl } = await platform();
+  const port = await freePort();
+  const text = `# The houses of Anna
+platform: { business_url: "${businessUrl}", realtime_url: "${businessUrl}", token: !secret token } # the vendor
+mqtt: { url: "${url}" }
+http:
+  port: ${port}
+  users:
+    - { username: anna, password: !secret anna, role: admin }
+    - { username: olga, password: !secret anna, role: operator }
+controllers:
+  GH-0001:
+    name: East # as on the sign
+    actuators:
+      fan: { kind: circulation_fan, address: 150 }
+${more}`;
+  await writeFile(join(folder, "config.yaml"), text, { mode: 0o600 });
+  const secrets = `token: canary-token-99\nanna: ${await hashPassword(password)}\n`;
+  await writeFile(join(folder, "secrets.yaml"), secrets, { mode: 0o600 });
+  const bridge = startProcess({ folder });
+  await until(() => seen.some(({ topic }) => topic.endsWith("/bridge/info")), "online", [bridge.stderr]);
+  let cookie = "";
+  const ask = async (path: string, body?: object) => {
+    const answer = await fetch(`http://127.0.0.1:${port}/api/${path}`, {
+      headers: { cookie, "content-type": "application/json" },
+      ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
+    });
+    const set = answer.headers.getSetCookie().map((one) => one.split(";")[0]);
+    if (set.length > 0) cookie = set.join("; ");
+    const told = await answer.text();
+    return { status: answer.status, body: told === "" ? null : (JSON.parse(told) as unknown) };
+  };
+  const startedAt = async () => {
+    const { body } = await ask("overview");
+    return (body as { readonly bridge: { readonly started_at: string } }).bridge.started_at;
+  };
+  const nextRun = async (before: string) => {
+    const from = performance.now();
+    await until(
+      async () => {
+        const now = await startedAt().catch(() => before);
+        return now !== before;
+      },
+      "another run",
+      [bridge.stderr],
+    );
+    return performance.now() - from;
+  };
+  const logIn = async (username: string) => {
+    expect((await ask("login", { username, password })).status).toBe(204);
+  };
+  return { folder, text, bridge, seen, port, ask, logIn, startedAt, nextRun };
+}
+
+describe("settings of the page", () => {
+  it("are for an admin alone, and show no secret", async () => {
+    const { ask, logIn, bridge } = await running();
+    expect((await ask("settings")).status).toBe(401);
+    await logIn("olga");
+    expect(await ask("settings")).toMatchObject({ status: 403, body: { error: "role" } });
+    expect((await ask("settings/check", { changes: {} })).status).toBe(403);
+    await logIn("anna");
+    const { status, body } = await ask("settings");
+    expect([status, JSON.stringify(body)]).toEqual([200, expect.not.stringMatching(/canary|scrypt/)]);
+    expect(body).toMatchObject({
+      not_writable: null,
+      given: { "controllers.GH-0001.name": { value: "East", from: "file", line: 11 } },
+    });
+    expect((await ask("session")).body).toMatchObject({ role: "admin", settings: true });
+    expect(bridge.stderr).not.toContain("canary");
+  }, 60_000);
+
+  it("are saved into the user's file, and taken up by a new run of the same process", async () => {
+    const { folder, text, ask, logIn, nextRun, startedAt, seen, bridge } = await running();
+    await logIn("anna");
+    const { etag } = (await ask("settings")).body as SettingsDocument;
+    const before = await startedAt();
+    const changes = { "controllers.GH-0001.name": "West", "groups.fans.members": ["GH-0001/fan"] };
+    const proposal = (await ask("settings/check", { changes, language: "zh" })).body as SettingsProposal;
+    expect(proposal).toMatchObject({ errors: {}, need_run: ["controllers.GH-0001.name", "groups.fans"] });
+    const saved = await ask("settings", { changes, etag });
+    expect(saved).toMatchObject({ status: 200 });
+    expect(await readFile(join(folder, "config.yaml"), "utf8")).toBe(
+      `${text.replace("name: East #", "name: West #")}groups:\n  fans:\n    members: [GH-0001/fan]\n`,
+    );
+    const tookMs = await nextRun(before);
+    expect(tookMs).toBeLessThan(10_000);
+    process.stderr.write(`a new run took ${Math.round(tookMs)} ms\n`);
+    expect(bridge.hasEnded).toBe(false);
+    // The login outlives it, and the journal says who it was.
+    const { body: journal } = await ask("journal?kind=system");
+    expect(journal).toMatchObject({
+      records: expect.arrayContaining([
+        expect.objectContaining({
+          type: "configuration_changed",
+          by: "anna",
+          changes: ["controllers.GH-0001.name", "groups.fans"],
+        }),
+      ]) as unknown,
+    });
+    expect(
+      seen.some(
+        ({ topic, text: event }) => topic.endsWith("bridge/event") && event.includes('"settings_changed"'),
+      ),
+    ).toBe(true);
+    // What this page knew before is not what the file says now.
+    expect(await ask("settings", { changes: { "controllers.GH-0001.name": "North" }, etag })).toMatchObject({
+      status: 409,
+      body: { error: "changed" },
+    });
+    expect(await readdir(join(folder, "data", "backups"))).toHaveLength(1);
+    await until(async () => JSON.stringify((await ask("controllers")).body).includes('"West"'), "renamed");
+  }, 60_000);
+
+  it("that concern users count at once, without a new run", async () => {
+    const { ask, logIn, startedAt } = await running();
+    await logIn("anna");
+    const before = await startedAt();
+    const { etag } = (await ask("settings")).body as SettingsDocument;
+    const kept = await ask("settings", {
+      changes: { "http.users[2]": { username: "cleo", password: "green-pot-in-rain" } },
+      etag,
+    });
+    expect(kept).toMatchObject({ status: 200, body: { need_run: [] } });
+    await until(
+      async () => (await ask("login", { username: "cleo", password: "green-pot-in-rain" })).status === 204,
+      "let in",
+    );
+    expect(await startedAt()).toBe(before);
+    await logIn("anna");
+    const { etag: now } = (await ask("settings")).body as SettingsDocument;
+    expect(await ask("settings", { changes: { "http.users[0].role": "viewer" }, etag: now })).toMatchObject({
+      status: 422,
+      body: { errors: { "http.users": [expect.stringContaining("no admin any more")] } },
+    });
+  }, 60_000);
+
+  it("by which the page cannot be opened go back after a minute, with an alarm", async () => {
+    const { folder, text, ask, logIn, port, bridge } = await running();
+    const taken = createServer();
+    await once(taken.listen(0, "127.0.0.1"), "listening");
+    onTestFinished(() => void taken.close());
+    const address = taken.address();
+    const busy = typeof address === "object" && address !== null ? address.port : 0;
+    await logIn("anna");
+    const { etag } = (await ask("settings")).body as SettingsDocument;
+    expect((await ask("settings", { changes: { "http.port": busy }, etag })).status).toBe(200);
+    await until(() => logged(bridge, "no page, no health checks") !== undefined, "the page is gone");
+    expect(await readFile(join(folder, "config.yaml"), "utf8")).toContain(`port: ${busy}`);
+    await until(() => logged(bridge, "are taken back") !== undefined, "taken back", [bridge.stderr], 90_000);
+    await until(
+      async () => (await ask("settings").catch(() => ({ status: 0 }))).status === 200,
+      `back at ${port}`,
+    );
+    expect(await readFile(join(folder, "config.yaml"), "utf8")).toBe(text);
+    expect((await ask("settings")).body).toMatchObject({
+      returned: {
+        reason: expect.stringContaining(`port ${busy}`) as string,
+        difference: expect.stringContaining(`+  port: ${busy}`) as string,
+      },
+    });
+    await until(
+      async () => JSON.stringify((await ask("alarms")).body).includes('"settings_returned"'),
+      "an alarm",
+    );
+    expect(linesOf(bridge).filter(({ msg }) => msg === "starting")).toHaveLength(1);
+  }, 150_000);
+
+  it("of the command line are taken up by the bridge that runs", async () => {
+    const { folder, logIn, nextRun, startedAt } = await running();
+    await logIn("anna");
+    const before = await startedAt();
+    const set = startProgram(["config", "set", "controllers.GH-0001.name", "South"], { folder });
+    expect((await set.ended).code).toBe(0);
+    expect(set.stdout).toContain("saved, and taken up by the running bridge");
+    await nextRun(before);
+  }, 60_000);
+
+  it("are not there where http.settings is false", async () => {
+    const { folder, text, ask, logIn, bridge } = await running();
+    await logIn("anna");
+    await writeFile(join(folder, "config.yaml"), text.replace("http:\n", "http:\n  settings: false\n"));
+    bridge.signal("SIGHUP");
+    await until(() => logged(bridge, "in force now: http.settings") !== undefined, "reloaded");
+    expect((await ask("settings")).status).toBe(404);
+    expect((await ask("session")).body).not.toHaveProperty("settings");
+  }, 60_000);
+});
