@@ -1,43 +1,13 @@
 import { z } from "zod";
 import type { Language } from "../greenhouse/labels.js";
-import type { SettingsDocument, SettingsProposal } from "../page/protocol.js";
+import type { SettingsProposal } from "../page/protocol.js";
 import { expecting } from "../settings/values.js";
 import { type Answer, failure, json, notFound } from "./answer.js";
 import { fields, nothing, type Route, type Routes, routeTo } from "./route.js";
-import type { AskedOfBridge } from "./routes.js";
+import type { AskedOfBridge } from "./asked.js";
+import type { Saver, SettingsSource, WantedSettings } from "./settings-source.js";
 
 /* Settings: the configuration as an admin sees it, checks a change of it, and saves it. */
-
-/** Values at keys, null to take one away; or the whole text. */
-export type WantedSettings =
-  { readonly changes: Readonly<Record<string, unknown>> } | { readonly text: string };
-
-type SavedSettings =
-  | { readonly saved: true; readonly proposal: SettingsProposal }
-  | {
-      readonly saved: false;
-      readonly why: "changed" | "wrong" | "not_writable";
-      readonly message?: string;
-      readonly proposal: SettingsProposal;
-    };
-
-export interface Saver {
-  readonly language: Language;
-  /** A user of the page, who is to stay an admin; null for whoever is none. */
-  readonly admin: string | null;
-}
-
-/** The file of the configuration, for the page. */
-export interface SettingsSource {
-  read(): Promise<SettingsDocument>;
-  check(wanted: WantedSettings, by: Saver): Promise<SettingsProposal>;
-  /** Resolves once the disk has it. `admin`: who saves must be an admin of the page afterwards too; null for nobody of it. */
-  save(wanted: WantedSettings, etag: string, by: Saver): Promise<SavedSettings>;
-  /** Has what was saved taken up, once the answer has left. */
-  takeUp(by: string | null): void;
-  /** Reads the file again; what was wrong with it, or null. */
-  readAgain(): Promise<string | null>;
-}
 
 const language = z.enum(["en", "zh"], { error: expecting("en or zh") }).default("en");
 const changes = z.record(z.string(), z.unknown(), {
@@ -79,15 +49,15 @@ async function withMadeUsers(
   if (!isAboutUsers || users.length === 0) return given;
   const { given: inFile } = await source.read();
   if (Object.keys(inFile).some((key) => key.startsWith("http.users["))) return given;
-  const moved = Object.entries(given.changes).map(([key, value]) => [
+  const moved = Object.entries(given.changes).map(([key, value]): readonly [string, unknown] => [
     key.replace(/^http\.users\[(\d+)\]/, (_, at: string) => `http.users[${Number(at) + users.length}]`),
     value,
   ]);
-  const made = users.map(({ username, password, role }, at) => [
+  const made = users.map(({ username, password, role }, at): readonly [string, unknown] => [
     `http.users[${at}]`,
     { username, password, role },
   ]);
-  return { changes: Object.fromEntries([...made, ...moved]) };
+  return { changes: Object.fromEntries<unknown>([...made, ...moved]) };
 }
 
 const wantedOf = ({ changes: values, text: whole }: z.output<typeof toCheck>): WantedSettings =>

@@ -1,10 +1,12 @@
 import { Answers } from "../../../src/cluster/answers.js";
-import { Cluster, leaseMs } from "../../../src/cluster/cluster.js";
+import { Cluster, leaseMs, type OwnedRun } from "../../../src/cluster/cluster.js";
 import { bucketLimits } from "../../../src/cluster/lease.js";
 import { memberKey } from "../../../src/cluster/view.js";
-import { hashOf } from "../../../src/config/fleet.js";
+import { type FleetFiles, hashOf } from "../../../src/config/fleet.js";
+import { Fleet } from "../../../src/fleet/fleet.js";
 import { PlatformError } from "../../../src/greenhouse/ports.js";
 import { silentLog } from "../../../src/runtime/log.js";
+import { loaded, platform } from "../../config/loading.js";
 import { SimulatedDisk } from "../../simulation/disk.js";
 import { Chance } from "../../simulation/scenario.js";
 import { WallClock, worldTime } from "../../simulation/time.js";
@@ -61,9 +63,11 @@ export interface Trouble {
   readonly deafPerMinute: number;
   /** NATS servers that lose their peers. */
   readonly isolationsPerMinute: number;
+  /** SIGHUPs, one or two together, around a change of the account's file. */
+  readonly reloadsPerMinute: number;
 }
 
-function troubleOf(seed: number): Trouble {
+export function troubleOf(seed: number): Trouble {
   const chance = new Chance(seed, "trouble");
   return {
     members: chance.whole(2, 5),
@@ -79,6 +83,7 @@ function troubleOf(seed: number): Trouble {
     deafPerMinute: chance.of([0, 0, 1]),
     sleepsPerMinute: chance.of([0, 1, 2]),
     isolationsPerMinute: chance.of([0, 0, 1]),
+    reloadsPerMinute: 0,
   };
 }
 
@@ -86,6 +91,17 @@ const postError = (kind: "withheld" | "timeout", sent: boolean) =>
   new PlatformError(kind, { kind, host: "realtime", operation: "set-value", sent });
 
 const account = "north";
+/** What a member may find in the folder of accounts: the file of one, two contents of it that differ, or nothing. */
+const folders = await Promise.all(
+  [null, "", "mqtt: { client_id: another }\n"].map(async (text): Promise<FleetFiles> => {
+    const found = text === null ? [] : [{ ...(await loaded(platform + text)), account }];
+    const fleet = { shard: null } as FleetFiles["fleet"];
+    const accounts = new Map(found.map((one) => [one.account, one]));
+    return { fleet, accounts, refused: [], problems: [], warnings: [] };
+  }),
+);
+const emptyFolder = folders[0] as FleetFiles;
+const fullFolders = folders.slice(1);
 const controlMs = 30_000;
 /** From the end of all trouble: what was open is read back, and one owner is there. */
 const calmMs = 240_000;
@@ -102,12 +118,17 @@ class World {
   readonly #disks = new Map<string, SimulatedDisk>();
   readonly #processes = new Map<string, Process>();
   readonly #ends = new Map<Process, AbortController>();
+  readonly #fleets = new Map<Process, Fleet>();
+  /** What the folder of accounts of a member has. */
+  readonly #folders = new Map<string, FleetFiles>();
+  /** So often the account runs in a process, or stands by. */
+  readonly #runs = new Map<Process, number>();
   readonly #shown = new Set<string>();
   /** What the broker holds for the client id of the account. */
   readonly #kept = new Map<string, boolean>();
   #connected: { readonly process: Process; readonly on: Parameters<Surroundings["connect"]>[1] } | null =
     null;
-  #runs = 0;
+  #started = 0;
   /** To sleep before its next POST. */
   #sleeping: Process | null = null;
   /** To be stopped in order once a POST of it is under way, */
@@ -141,14 +162,14 @@ class World {
 
   /** A member starts, or starts again on its own disk. */
   start(id: string): void {
-    this.#runs += 1;
-    const process = new Process(id, this.time, new Chance(this.#runs, `${id} ${this.#chance.random()}`));
+    this.#started += 1;
+    const process = new Process(id, this.time, new Chance(this.#started, `${id} ${this.#chance.random()}`));
     process.pauses = this.#jetStream.isCalm ? 0 : this.#trouble.pauses;
     this.#processes.set(id, process);
     this.#cut.set(process, new Set());
     const disk =
       this.#disks.get(id) ??
-      new SimulatedDisk(this.time, new WallClock(this.time, 0), new Chance(this.#runs, "disk"));
+      new SimulatedDisk(this.time, new WallClock(this.time, 0), new Chance(this.#started, "disk"));
     this.#disks.set(id, disk);
     const files = disk.mount(process.clock);
     const { clock } = process;
@@ -180,14 +201,64 @@ class World {
       onStandby: () => undefined,
     };
     void cluster.run(end.signal);
-    void cluster.own(
-      owned,
-      async (run) => {
-        this.begun.push({ at: this.time.now, process });
-        await new ModelBridge(run, process, files, this.#surroundings).run(dataDir);
+    const run = async (run: OwnedRun) => {
+      this.begun.push({ at: this.time.now, process });
+      await new ModelBridge(run, process, files, this.#surroundings).run(dataDir);
+    };
+    const own = (stop: AbortSignal) => this.#within(process, () => cluster.own(owned, run, stop));
+    if (this.#trouble.reloadsPerMinute > 0) this.#startFleet(process, own, end.signal);
+    else void own(end.signal);
+  }
+
+  /** Where the files are read again the account is one of a fleet. */
+  #startFleet(process: Process, own: (stop: AbortSignal) => Promise<void>, stop: AbortSignal): void {
+    const { id, clock } = process;
+    const chance = new Chance(this.#started, `fleet ${id}`);
+    const folder = this.#folders.get(id) ?? chance.of(fullFolders);
+    this.#folders.set(id, folder);
+    const fleet = new Fleet({
+      read: async () => {
+        const found = this.#folders.get(id) ?? folder;
+        await clock.wait(chance.logUniform(5, 400));
+        return found;
       },
-      end.signal,
-    );
+      start: (run) => own(run.stop),
+      noteError: (_, error) => this.violations.push(`${this.time.now}: ${id} fails: ${String(error)}`),
+      clock,
+      random: () => chance.random(),
+      log: silentLog,
+    });
+    this.#fleets.set(process, fleet);
+    void fleet.run(folder, stop);
+  }
+
+  /** An account of a name runs once. */
+  async #within(process: Process, own: () => Promise<void>): Promise<void> {
+    const count = (this.#runs.get(process) ?? 0) + 1;
+    this.#runs.set(process, count);
+    if (count > 1) this.violations.push(`${this.time.now}: the account runs ${count} times in ${process.id}`);
+    try {
+      await own();
+    } finally {
+      this.#runs.set(process, (this.#runs.get(process) ?? 0) - 1);
+    }
+  }
+
+  /** The account's file changes, or is gone for a while, and each time the member is told to read the files again. */
+  #reload(process: Process, goneMs: number): void {
+    const { id } = process;
+    const isGone = this.#chance.hits(0.5);
+    const change = (folder: FleetFiles) => {
+      this.#folders.set(id, folder);
+      void this.#fleets.get(process)?.reload();
+    };
+    change(isGone ? emptyFolder : this.#chance.of(fullFolders));
+    this.time.in(this.#chance.of([this.#chance.between(1, 200), goneMs]), () => {
+      change(this.#chance.of(fullFolders));
+      // Somebody who is not sure whether the signal came.
+      if (this.#chance.hits(0.5))
+        this.time.in(this.#chance.between(1, 100), () => change(this.#chance.of(fullFolders)));
+    });
   }
 
   #noteMove(said: unknown): void {
@@ -308,7 +379,8 @@ class World {
 
   disturb(until: number): void {
     const { cutsPerMinute, stopsPerMinute, killsPerMinute, outagesPerMinute, jumpsPerMinute } = this.#trouble;
-    const { leavesPerMinute, deafPerMinute, sleepsPerMinute, isolationsPerMinute } = this.#trouble;
+    const { leavesPerMinute, deafPerMinute, sleepsPerMinute, isolationsPerMinute, reloadsPerMinute } =
+      this.#trouble;
     const chance = this.#chance;
     const upTo = () => Math.min(chance.logUniform(300, 60_000), until - this.time.now);
     const one = () => chance.of([...this.#processes.values()]);
@@ -337,6 +409,7 @@ class World {
       this.#jetStream.isolate(chance.whole(0, 2));
       this.time.in(upTo(), () => this.#jetStream.join());
     });
+    this.every(reloadsPerMinute, until, () => this.#reload(one(), upTo()));
     this.every(deafPerMinute, until, () => this.#jetStream.deafen(one()));
     this.every(jumpsPerMinute / 3, until, () => this.#jetStream.forgetKeys());
     this.every(jumpsPerMinute / 3, until, () => this.keepKeys(upTo()));
@@ -465,6 +538,15 @@ class World {
     for (const process of this.#processes.values()) process.pauses = 0;
   }
 
+  /** No member runs what its folder does not have, and each has what that has. */
+  judgeRuns(): void {
+    for (const process of this.alive)
+      if (this.#runs.get(process) !== 1)
+        this.violations.push(
+          `the account runs ${this.#runs.get(process) ?? 0} times in ${process.id} after a calm time`,
+        );
+  }
+
   /** What a dead member had there vanishes. */
   judgeBucket(dead: Process): void {
     if (this.#jetStream.has(memberKey(dead.id)))
@@ -522,6 +604,7 @@ export async function historyOf(seed: number, trouble: Trouble = troubleOf(seed)
   world.calm();
   await world.time.runUntil(until + calmMs - 60_000);
   if (chance.hits(0.5)) world.deafen();
+  world.judgeRuns();
   const asked = world.asked;
   await world.time.runUntil(until + calmMs);
   const askedPerMinute = (world.asked - asked) / trouble.members;
