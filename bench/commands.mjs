@@ -9,7 +9,7 @@ import { Counter } from "./wire.mjs";
 
 export const code = "GH-00001";
 /** Enough that each has been read back before its turn comes again. */
-const actuators = 40;
+export const actuators = 40;
 /**
  * Bridge and baseline have every other slot. The bridge reads each command back after 2,000 ms,
  * which is in the middle of a slot and not where the next command is measured.
@@ -41,7 +41,7 @@ export function commandedControllers() {
 const nextSlot = (began) => wait(slotMs - ((performance.now() - began) % slotMs));
 
 /** Publishes the command of this turn below `base`; ms until its POST arrived. */
-async function once(who, { child, platform, sender, base, code: of = code }, turn) {
+export async function once(who, { child, platform, sender, base, code: of = code }, turn) {
   const arrived = new Promise((resolve) => (platform.posted = resolve));
   const began = performance.now();
   sender.publish(`${base}/${of.toLowerCase()}/actuator/a${addressOf(turn)}/set`, commandOf(turn), 1);

@@ -14,14 +14,15 @@ export function percentile(samples, share) {
 
 /**
  * One line of the report. `ratio` is value by baseline. `target` is {of: "ratio" | "value", atLeast | atMost}; a figure
- * without one is for information.
+ * without one is for information. `isKept`: its ratio must not grow by a tenth from one landing to the next.
  */
-export function figure(part, name, unit, value, { bare = null, ratio, target = null, range = null } = {}) {
+export function figure(part, name, unit, value, options = {}) {
+  const { bare = null, ratio, target = null, range = null, isKept = false } = options;
   const share = ratio === undefined && bare !== null ? value / bare : (ratio ?? null);
   const judged = target === null ? null : target.of === "value" ? value : share;
   const met =
     target === null ? null : judged >= (target.atLeast ?? -Infinity) && judged <= (target.atMost ?? Infinity);
-  return { part, name, unit, value, range, bare, ratio: share, target, met };
+  return { part, name, unit, value, range, bare, ratio: share, target, met, isKept };
 }
 
 const rounded = (value) => {

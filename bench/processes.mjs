@@ -15,10 +15,13 @@ let files = 0;
 
 export const newFile = (name) => join(workFolder, `${++files}-${name}`);
 
-/** Starts a program; the child's `tail` holds the end of what it wrote to stderr. */
-export function start(command, args, { env = {}, measured = false } = {}) {
+/** Starts a program; the child's `tail` holds the end of what it wrote to stderr. `within`: control groups it belongs to from its beginning. */
+export function start(command, args, { env = {}, measured = false, within = [] } = {}) {
   const memoryFile = newFile("memory.json");
-  const child = spawn(command, args, {
+  const enter = within.map((folder) => `echo $$ > '${folder}/cgroup.procs'`).join("; ");
+  const whole =
+    within.length === 0 ? [command, args] : ["/bin/sh", ["-c", `${enter}; exec "$0" "$@"`, command, ...args]];
+  const child = spawn(...whole, {
     env: { ...process.env, ...env, ...(measured ? { BENCH_MEMORY: memoryFile } : {}) },
     stdio: ["ignore", "pipe", "pipe"],
   });

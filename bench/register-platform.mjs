@@ -1,23 +1,32 @@
 // A platform that answers every command at once, in this process: what arrives when is then told by one clock.
 import { createServer } from "node:http";
+import { sensors, valueAt } from "./account.mjs";
 
 const envelope = (data) => `{"code":200,"message":"success","requestId":"r","data":${data}}`;
 
 /**
  * Starts it for these controllers. `posted` is told {code, address, value, at} as each POST arrives; `at` is performance.now(). POSTs
  * to the controller `silent` are neither done nor ever answered. `counted`, where it is set, is told of each read of an address from
- * 500 on, which shows another number each time. From `pause` to `resume` nobody listens.
+ * 500 on, which shows another number each time. From `pause` to `resume` nobody listens. `hasSensors`: each has the twelve of the account.
  */
 export async function startRegisterPlatform(...codes) {
   const registers = new Map();
   const devices = codes.map((code) => ({ code, name: code, deviceTypeId: "C001", online: true }));
   const list = envelope(JSON.stringify(devices));
   const platform = {
-    ...{ url: "", posts: 0, silent: null, counted: null },
+    ...{ url: "", posts: 0, silent: null, counted: null, hasSensors: false },
     ...{ posted: () => undefined, stop: () => undefined },
   };
   let reads = 0;
   const keyOf = (code, address) => `${code}/${address}`;
+
+  const measured = () => {
+    reads += 1;
+    const dateTime = new Date(Date.now() + 8 * 3_600_000).toISOString().slice(0, 19).replace("T", " ");
+    return sensors.map(({ name, factor, unit, ...sensor }, index) => ({
+      ...{ name, factor, unit, channel: index + 1, value: valueAt(sensor, reads), dateTime },
+    }));
+  };
 
   const bodyFor = (url) => {
     const { pathname, searchParams } = new URL(url, "http://platform");
@@ -35,6 +44,7 @@ export async function startRegisterPlatform(...codes) {
         }),
       );
     }
+    if (pathname === "/api/sensor-data" && platform.hasSensors) return envelope(JSON.stringify(measured()));
     return pathname === "/api/control/mqtt" || pathname === "/api/device" ? list : envelope("[]");
   };
   const send = (response, body) => {

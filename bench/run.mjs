@@ -1,6 +1,7 @@
-// npm run bench [-- --json FILE] [-- --only a,c] [-- --peer]
+// npm run bench [-- pi] [-- --json FILE] [-- --only a,c] [-- --peer] [-- --long] [-- --keep]
 // Measures the built program (GREENHOUSE2MQTT_DIST, default ../dist) beside bare baselines. BENCH_REDUCED=1: fewer and smaller.
-// It never fails for a missed target: figures depend on the machine, so a person reads them.
+// It does not fail for a missed target: figures depend on the machine, so a person reads them. It fails for what depends on no machine:
+// a ratio to the bare loop that is a tenth worse than at the landing before (kept.mjs), and work that grows faster than the account (line.mjs).
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
@@ -12,23 +13,39 @@ import { measureFlood } from "./flood.mjs";
 import { measureGrowth } from "./growth.mjs";
 import { measureIsolation } from "./isolation.mjs";
 import { measureJudging } from "./judging.mjs";
+import { outOfLine, readKept, worseThan, writeKept } from "./kept.mjs";
+import { measureLine } from "./line.mjs";
 import { measureMemory } from "./memory.mjs";
 import { measurePage } from "./page.mjs";
 import { measurePace, startPaced } from "./pace.mjs";
 import { stopAll } from "./processes.mjs";
 import { measureSilent } from "./silent.mjs";
+import { measureSmall } from "./small.mjs";
 import { measurePeer, peerTitle } from "./peer.mjs";
 import { measureSparkplug } from "./sparkplug.mjs";
 import { measureStart } from "./start.mjs";
 import { notePackages } from "./setup.mjs";
 import { measureSweep } from "./sweep.mjs";
 
-const { values } = parseArgs({
-  options: { json: { type: "string" }, only: { type: "string" }, peer: { type: "boolean" } },
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    json: { type: "string" },
+    only: { type: "string" },
+    peer: { type: "boolean" },
+    long: { type: "boolean" },
+    keep: { type: "boolean" },
+  },
 });
 const reduced = process.env.BENCH_REDUCED === "1";
+const isSmall = positionals.includes("pi");
 const wanted = (part) =>
-  values.only === undefined ? part !== "n" || values.peer === true : values.only.split(",").includes(part);
+  isSmall || part === "pi"
+    ? isSmall && part === "pi"
+    : values.only === undefined
+      ? part !== "n" || values.peer === true
+      : values.only.split(",").includes(part);
+const isLong = values.long === true;
 const say = (text) => process.stderr.write(`  ${text}\n`);
 
 const full = {
@@ -66,6 +83,8 @@ const full = {
   judging: { judged: 50_000, rounds: 7 },
   announced: { sizes: [2_000, 10_000], sweeps: 5, samples: 3 },
   isolation: { seconds: 4, rounds: 8 },
+  small: { memories: [512, 256], commands: 120, sweeps: 9, pacedSeconds: 600 },
+  line: { sizes: isLong ? [20, 500, 2_000, 10_000] : [20, 500, 2_000], rounds: 3 },
   page: { sizes: [20, 500], viewers: 5, samples: 3, settleMs: 30_000, seconds: 60, rounds: 7, commands: 240 },
 };
 const fewer = {
@@ -95,6 +114,8 @@ const fewer = {
   judging: { judged: 20_000, rounds: 3 },
   announced: { sizes: [2_000], sweeps: 3, samples: 1 },
   isolation: { seconds: 3, rounds: 2 },
+  small: { memories: [256], commands: 30, sweeps: 3, pacedSeconds: 120 },
+  line: { sizes: [100, 400], rounds: 1 },
   page: { sizes: [20], viewers: 5, samples: 1, settleMs: 2_000, seconds: 10, rounds: 2, commands: 60 },
 };
 const counts = reduced ? fewer : full;
@@ -120,6 +141,8 @@ async function measure() {
   if (wanted("p")) figures.push(...(await measureIsolation({ ...counts.isolation, say })));
   if (wanted("m")) figures.push(...(await measureAnnounced({ ...counts.announced, say })));
   if (wanted("n")) figures.push(...(await measurePeer({ ...counts.peer, say })));
+  if (wanted("pi")) figures.push(...(await measureSmall({ ...counts.small, say })));
+  if (wanted("q")) figures.push(...(await measureLine({ ...counts.line, say })));
   if (wanted("e")) figures.push(...(await measureGrowth({ ...counts.growth, say })));
   return figures.sort((one, other) => one.part.localeCompare(other.part));
 }
@@ -150,6 +173,10 @@ try {
   const began = performance.now();
   const figures = await measure();
   report(figures, (performance.now() - began) / 1000);
+  const faults = [...(values.keep === true ? [] : worseThan(readKept(), figures)), ...outOfLine(figures)];
+  for (const fault of faults) console.error(`FAILED: ${fault}`);
+  if (faults.length > 0) process.exitCode = 1;
+  if (values.keep === true) writeKept(figures);
 } finally {
   await stopAll();
 }

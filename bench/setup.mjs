@@ -61,7 +61,10 @@ export async function startPlatform(controllers, { each = false } = {}) {
   const [, port] = await untilSays(child, /port (\d+)/);
   const url = `http://127.0.0.1:${port}`;
   const tell = (word) => fetch(`${url}/bench/${word}`, { method: "POST" });
-  return { child, url, freeze: () => tell("freeze"), move: () => tell("move"), stop: () => stop(child) };
+  return {
+    ...{ child, url, stop: () => stop(child) },
+    ...{ freeze: () => tell("freeze"), move: () => tell("move"), rename: () => tell("rename") },
+  };
 }
 
 const never = "24h";
@@ -71,8 +74,8 @@ const restingPolls = { controllers: never, sensors: never, running_status: never
 export function startBridge(platform, broker, options = {}) {
   const { resting = false, concurrency = 8, flags = [], env, measured = false } = options;
   const { controllers = {}, embedded = false, weather = {}, http = false, program = dist } = options;
-  const { sparkplug = {} } = options;
-  const file = newFile("config.yaml");
+  const { sparkplug = {}, within } = options;
+  const { dataDir = newFile("data"), file = newFile("config.yaml") } = options;
   const configuration = {
     platform: {
       business_url: platform.url,
@@ -86,7 +89,7 @@ export function startBridge(platform, broker, options = {}) {
     mqtt: { base_topic: bases.bridge, ...(embedded ? {} : { url: broker.url }) },
     ...(embedded ? { broker: { port: broker.port } } : {}),
     http,
-    data_dir: newFile("data"),
+    data_dir: dataDir,
     log: { level: "warn" },
     ...(resting ? { polling: restingPolls } : {}),
     weather,
@@ -96,7 +99,7 @@ export function startBridge(platform, broker, options = {}) {
   writeFileSync(file, JSON.stringify(configuration));
   const memory = measured ? nodeFlagsForMemory : [];
   const command = [...memory, ...flags, `${program}/main.js`, "run", "-c", file];
-  return start(process.execPath, command, { env, measured });
+  return start(process.execPath, command, { env, measured, within });
 }
 
 /** Starts the baseline, which begins with one sweep; resolves when that is done. */

@@ -1,5 +1,6 @@
 // The platform as cheaply as HTTP allows: answers put together from prepared text, so that the client is what is measured.
-// Arguments: number of controllers; `each`: so many of its own for each token, which ends with the account's number. POST /bench/freeze repeats every answer from then on, POST /bench/move ends that.
+// Arguments: number of controllers; `each`: so many of its own for each token, which ends with the account's number. POST /bench/freeze repeats every answer from then on,
+// POST /bench/move ends that, and POST /bench/rename gives every controller another name.
 import { createServer } from "node:http";
 import { codeOf, sensors, valueAt } from "./account.mjs";
 
@@ -7,8 +8,9 @@ const controllers = Number(process.argv[2]);
 const envelope = (data) => `{"code":200,"message":"success","data":${data}}`;
 
 const isEach = process.argv[3] === "each";
+let renamed = 0;
 const device = (index) =>
-  `{"id":${100000 + index},"code":"${codeOf(index)}","name":"${index + 1}号日光温室","deviceTypeId":"C001",` +
+  `{"id":${100000 + index},"code":"${codeOf(index)}","name":"${index + 1}号日光温室${".".repeat(renamed % 2)}","deviceTypeId":"C001",` +
   `"stationId":1,"stationName":"示范园","online":true}`;
 const listsOf = (first) => {
   const devices = Array.from({ length: controllers }, (_, index) => device(first + index)).join(",");
@@ -18,7 +20,7 @@ const listsOf = (first) => {
     "/api/device?dataType=STREAM": envelope("[]"),
   };
 };
-const listsOfAll = listsOf(0);
+let listsOfAll = listsOf(0);
 const listsFor = ({ token, authorization }) => {
   if (!isEach) return listsOfAll;
   const account = Number(/\d+$/.exec(token ?? authorization ?? "")?.[0] ?? 0);
@@ -58,6 +60,10 @@ function bodyFor({ url, headers }) {
   if (url.startsWith("/api/device_status?")) return statuses;
   if (url === "/bench/freeze") frozenAt = Date.now();
   if (url === "/bench/move") frozenAt = null;
+  if (url === "/bench/rename") {
+    renamed += 1;
+    listsOfAll = listsOf(0);
+  }
   return (
     (url.startsWith("/api/control") || url.startsWith("/api/device?") ? listsFor(headers)[url] : null) ??
     JSON.stringify({ requests })

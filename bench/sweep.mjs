@@ -1,5 +1,5 @@
 // (a) A sweep of the whole account with moved values, bridge and baseline in turn on the same platform and broker.
-import { messagesPerController } from "./account.mjs";
+import { messagesPerController, sensors } from "./account.mjs";
 import { setTimeout as wait } from "node:timers/promises";
 import { figure, spread } from "./figures.mjs";
 import { cpuSeconds, mustLive, stop } from "./processes.mjs";
@@ -82,9 +82,19 @@ export async function measureSweep({ controllers, warmUp, rounds, say, viewers =
     bridge: await Counter.open(broker.port, allSensors(bases.bridge)),
     bare: await Counter.open(broker.port, allSensors(bases.bare)),
   };
+  // What a subscriber to everything receives, whatever it is called.
+  const everything = {
+    bridge: await Counter.open(broker.port, [`${bases.bridge}/#`]),
+    bare: await Counter.open(broker.port, [`${bases.bare}/#`]),
+  };
   const expected = controllers * messagesPerController;
   const sweeper = await Sweeper.open(broker);
-  const once = (who, child) => sweeper.sweep(who, child, counters[who], expected);
+  const once = async (who, child) => {
+    everything[who].reset();
+    const sweep = await sweeper.sweep(who, child, counters[who], expected);
+    const { messages, bytes } = everything[who];
+    return { ...sweep, all: { messages, bytes } };
+  };
   const [ours, theirs] = [[], []];
   for (let round = -warmUp; round < rounds; round += 1) {
     const pair = [await once("bridge", bridge), await once("bare", bare)];
@@ -97,10 +107,25 @@ export async function measureSweep({ controllers, warmUp, rounds, say, viewers =
       `sweep ${round + 1}/${rounds}: ${pair.map((one) => `${Math.round(one.messages / one.seconds)}/s`).join(", bare ")}`,
     );
   }
-  for (const one of [sweeper, watching, ...Object.values(counters)]) one.close();
+  for (const one of [sweeper, watching, ...Object.values(counters), ...Object.values(everything)])
+    one.close();
   await Promise.all([stop(bridge), stop(bare), platform.stop(), broker.stop()]);
   const what = `sweep of ${controllers}${viewers > 0 ? ` with ${viewers} viewers` : ""}`;
-  return figures(part, what, ours, theirs);
+  return [...figures(part, what, ours, theirs), ...perReading(part, what, ours, theirs, controllers)];
+}
+
+/** The figures that `npm run bench` compares with those of the landing before (kept.mjs). */
+function perReading(part, what, ours, theirs, controllers) {
+  const readings = controllers * sensors.length;
+  const of = (name, unit, value) => {
+    const [bridge, bare] = [ours, theirs].map((sweeps) => spread(sweeps.map(value)).median / readings);
+    return figure(part, `${what}, ${name} for a reading`, unit, bridge, { bare, isKept: true });
+  };
+  return [
+    of("messages", "messages", ({ all }) => all.messages),
+    of("bytes", "bytes", ({ all }) => all.bytes),
+    of("CPU", "us", ({ cpu }) => cpu * 1e6),
+  ];
 }
 
 function figures(part, what, ours, theirs) {

@@ -23,6 +23,8 @@ export class Counter {
   messages = 0;
   bytes = 0;
   lastAt = 0;
+  /** What the broker held already. */
+  retained = 0;
   /** Called with topic and payload text of each; only for few messages. */
   onMessage = null;
   #socket;
@@ -101,7 +103,12 @@ export class Counter {
 
   #packet(head, whole) {
     if (head >> 4 === 2 || head >> 4 === 9) this.#acknowledged += 1;
-    if (head >> 4 !== 3 || (head & 1) === 1) return;
+    if (head >> 4 !== 3) return;
+    if ((head & 1) === 1) {
+      this.retained += 1;
+      this.lastAt = performance.now();
+      return;
+    }
     this.messages += 1;
     this.bytes += whole.length;
     this.lastAt = performance.now();

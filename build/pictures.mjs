@@ -251,6 +251,69 @@ async function trend(browser, language) {
   await rm(work, { recursive: true, force: true });
 }
 
+/** A cold night, all houses on one screen, then the platform away, then the bridge too. */
+async function outage(browser, language) {
+  const work = await mkdtemp(join(tmpdir(), "pictures-"));
+  const port = await freePort();
+  const broker = await freePort();
+  const { simulator, written } = await simulated(work, 24, language);
+  const text = [
+    written
+      .replace("platform:\n", "platform:\n  requests_per_minute: 0\n")
+      .replace(
+        "  GH-0001:\n",
+        "  GH-0001:\n    sensors: { airtemp: { from: airtemp, alarm: { low_low: 50, low: 55 } } }\n",
+      )
+      .replace(
+        "  GH-0003:\n",
+        "  GH-0003:\n    sensors: { airtemp: { from: airtemp, alarm: { low: 50 } } }\n",
+      ),
+    `language: ${language}`,
+    `broker: { port: ${broker} }`,
+    `http: { port: ${port}, users: [{ username: anna, password: operator-anna, role: operator }] }`,
+    "polling: { controllers: 10s, sensors: 2s, running_status: 5s, actuators: 2s, stale_after: 20s }",
+    "alarms: { temperature: { delay: 0s } }",
+    "",
+  ].join("\n");
+  await writeFile(join(work, "config.yaml"), text, { mode: 0o600 });
+  const bridge = start(["run"], work);
+  await bridge.printed(/the page is at/);
+  await wait(15_000);
+  const pages = [];
+  for (const [size, viewport] of Object.entries(sizes)) {
+    const context = await browser.newContext({ viewport, locale: languages[language], colorScheme: "light" });
+    const page = await context.newPage();
+    await page.goto(`http://127.0.0.1:${port}/`);
+    await page.fill("input[name=username]", "anna");
+    await page.fill("input[name=password]", "operator-anna");
+    await page.press("input[name=password]", "Enter");
+    await page.waitForSelector("a.row");
+    await wait(3_000);
+    pages.push([page, (name) => picture(page, name, language, size)]);
+  }
+  for (const [page, take] of pages) {
+    await take("frost");
+    await at(page, "#/wall");
+    await take("wall");
+    await at(page, "#/overview");
+  }
+  await end(simulator);
+  await wait(45_000);
+  for (const [page, take] of pages) {
+    await take("outage");
+    await at(page, "#/controller/gh-0001");
+    await take("outage-controller");
+  }
+  await end(bridge);
+  for (const [page, take] of pages) {
+    await page.reload();
+    await wait(3_000);
+    await take("offline");
+    await page.context().close();
+  }
+  await rm(work, { recursive: true, force: true });
+}
+
 /** Accounts of a fleet: one is well, one has no platform, one a mistake in its file. */
 async function fleet(browser, language) {
   const work = await mkdtemp(join(tmpdir(), "pictures-"));
@@ -377,8 +440,8 @@ const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox"],
 });
-const all = { calm, firstVisit, storm, trend, fleet, firstCommand };
-const wanted = (process.env.ONLY ?? "calm,firstVisit,storm,trend,fleet,firstCommand").split(",");
+const all = { calm, firstVisit, storm, outage, trend, fleet, firstCommand };
+const wanted = (process.env.ONLY ?? "calm,firstVisit,storm,outage,trend,fleet,firstCommand").split(",");
 try {
   for (const language of (process.env.LANGUAGES ?? Object.keys(languages).join(",")).split(","))
     for (const [name, make] of Object.entries(all)) if (wanted.includes(name)) await make(browser, language);

@@ -362,7 +362,7 @@ function joinLink(given: Given, parts: readonly Part[]): Link {
   const { configuration, broker, clock, gaps, random, log, sharedHosts, outside, ownership } = given;
   const { mqtt, homeassistant, weather } = configuration;
   const keptForS = ownership === undefined ? null : commandsKeptForS;
-  const topics = topicsUnder(mqtt.base_topic, mqtt.codes);
+  const topics = topicsUnder(mqtt.base_topic, mqtt);
   const { enabled, status_topic: status, discovery_prefix: prefix } = homeassistant;
   const born = enabled ? [status] : [];
   const announced = enabled ? [discoveryFilter(prefix)] : [];

@@ -576,9 +576,9 @@ const contents: Readonly<Record<string, string>> = {
   "main.ts": "the process",
 };
 
-describe("CONTRIBUTING.md and docs/rules.md", () => {
+describe("CONTRIBUTING.md and docs/inside/rules.md", () => {
   it("name files that exist, and of each what stands in it", () => {
-    const text = ["CONTRIBUTING.md", "docs/rules.md"]
+    const text = ["CONTRIBUTING.md", "docs/inside/rules.md"]
       .map((page) => readFileSync(resolve(root, "..", page), "utf8"))
       .join("\n");
     const textOf = (path: string) => {

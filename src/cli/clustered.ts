@@ -4,17 +4,16 @@ import { resolve } from "node:path";
 import { type BridgeOptions, runBridge } from "../bridge.js";
 import { Cluster, leaseMs, namedAccount, type OwnedAccount, type OwnedRun } from "../cluster/cluster.js";
 import { joinNats, type NatsLink } from "../cluster/nats.js";
+import { knownReaches, reachesHost } from "../cluster/probe.js";
 import { hashOf } from "../config/fleet.js";
 import type { Configuration } from "../config/schema.js";
 import { DirectoryLock } from "../journal/lock.js";
 import { checkOrigin, markOrigin } from "../journal/origin.js";
 import type { StandbySources } from "../http/standby-site.js";
 import { every, systemClock } from "../runtime/clock.js";
-import { endpointOf, openSocket } from "../runtime/connecting.js";
 import { nodeFileSystem } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
 import type { Registry } from "../runtime/metrics.js";
-import { Names } from "../runtime/names.js";
 import type { ServiceManager } from "../runtime/systemd.js";
 
 /* This process as a member of a cluster. Loaded only with the key `cluster`, as NATS is. */
@@ -60,7 +59,7 @@ export async function joinCluster(joining: Joining, stop: AbortSignal): Promise<
     hash: hashOf,
     leaseMs,
     files: nodeFileSystem,
-    reaches: reachesHost,
+    reaches: knownReaches(reachesHost, systemClock),
     openStream: (account) => link.openStream(account),
   });
   const left = new AbortController();
@@ -87,30 +86,6 @@ export async function joinCluster(joining: Joining, stop: AbortSignal): Promise<
         return runOwned(cluster, `${settings.name}/${owned.account}`, { owned, run }, stopped);
       },
   };
-}
-
-const reachMs = 3_000;
-
-/** What no server understands before anything else, of MQTT, HTTP or TLS: it says so, or closes. */
-const nonsense = Buffer.from([0xc0, 0, 13, 10, 13, 10]);
-
-/** Whether the host of a URL answers from here: one that only takes connections does not. */
-async function reachesHost(url: string): Promise<boolean> {
-  try {
-    const socket = await openSocket({ ...endpointOf(url), names: new Names(), connectMs: reachMs });
-    const isAnswered = new Promise<boolean>((resolve) => {
-      socket.once("data", () => resolve(true));
-      socket.once("end", () => resolve(true));
-      socket.once("error", () => resolve(false));
-    });
-    socket.write(nonsense);
-    const late = systemClock.wait(reachMs).then(() => false);
-    const isReached = await Promise.race([isAnswered, late]);
-    socket.destroy();
-    return isReached;
-  } catch {
-    return false;
-  }
 }
 
 /** The same after a restart, and of a key's letters. */

@@ -147,7 +147,7 @@ const readingWords: Readonly<Record<ReadingName, true>> = {
   ...{ flagged_refusals: true, unknown_types: true, status_words: true, mode_write_only: true },
   ...{ flush_orders: true, one_at_a_time: true, motors_pulse: true, channels_ask: true },
   ...{ set_points_in_groups: true, windows_asked: true, twin_sensors: true, mode_restarts: true },
-  ...{ offline_queues: true },
+  ...{ stations_apart: true, offline_queues: true },
 };
 const readingNames = Object.keys(readingWords);
 
@@ -167,6 +167,7 @@ export function addCommands(root: Command, context: ProcessContext): void {
   addTrials(add, context.speech.language);
   root.commandsGroup("Set it up:");
   addSetup(add);
+  addDoctor(add);
   addDiscover(add);
   addSettings(add);
   addConfiguration(add);
@@ -254,17 +255,22 @@ function addSetup(add: Add): void {
     [
       "greenhouse2mqtt init",
       "greenhouse2mqtt init --web                 the same in the browser",
+      "greenhouse2mqtt init --web --host 0.0.0.0  the same on a computer without a screen",
       "greenhouse2mqtt init --answers site-7.yaml -c site-7/config.yaml",
     ],
     lazily(async () => (await import("./configuration.js")).init),
   )
     .option("--web", "ask in the browser of this computer, with a code that is printed here")
+    .option("--host <address>", "with --web: where the page of the questions listens; it has the code")
     .option("--answers <file>", "YAML with the answers; with it, or any of the next, nothing is asked")
     .option("--business-url <url>", "address of the business host")
     .option("--realtime-url <url>", "address of the realtime host")
     .option("--token-env <name>", "the variable of the environment that holds the token")
     .option("--mqtt-url <url>", "address of the broker; without one the embedded broker is used")
     .option("--no-try", "write it without trying hosts and broker");
+}
+
+function addDoctor(add: Add): void {
   add(
     "doctor",
     "connect to both hosts and the broker and report what works, line by line; changes nothing",
@@ -533,6 +539,12 @@ function addIntegration(add: Add): void {
     .option("--controller <c>", "topic id or device code")
     .option("--csv", "for a spreadsheet, or an import of tags")
     .option("--json", "one object a line");
+  add(
+    "dashboard",
+    "a Home Assistant dashboard for your houses, as YAML to paste",
+    ["greenhouse2mqtt dashboard > dashboard.yaml"],
+    lazily(async () => (await import("./dashboard.js")).dashboard),
+  );
   add(
     "notify",
     "try how alarms reach people: one message through each way of `notify`",

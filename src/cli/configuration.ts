@@ -17,14 +17,11 @@ import { GoneAway, inLanguage, terminalDialogue, usualBrokers } from "../setup/i
 import { type GivenOptions, givenAnswers } from "../setup/init/given-answers.js";
 import { triedAnswers, writeConfigurationOf, writeFirstConfiguration } from "../setup/init/init.js";
 import { readText } from "../runtime/file-system.js";
-import { createLogger } from "../runtime/log.js";
-import { languageOf, refuseToOverwrite, sayProblems } from "./common.js";
+import { languageOf, sayProblems } from "./common.js";
 import {
   CommandFailure,
   type CommonOptions,
-  endOfUse,
   exitCodes,
-  programVersion,
   type ProcessContext,
   screenOf,
   unlessStopped,
@@ -149,6 +146,7 @@ export async function firstLine(input: Readable, stop: AbortSignal): Promise<str
 
 interface InitOptions extends CommonOptions, GivenOptions {
   readonly web?: boolean;
+  readonly host?: string;
   readonly answers?: string;
   readonly try: boolean;
 }
@@ -158,9 +156,11 @@ export async function init(context: ProcessContext, options: InitOptions): Promi
   const { env, stop } = context;
   const { language } = context.speech;
   if (options.web === true) {
-    await initWeb(context, options);
+    await (await import("./init-web.js")).initWeb(context, options);
     return;
   }
+  if (options.host !== undefined)
+    throw new CommandFailure("--host is for --web: where the page of the questions listens", exitCodes.usage);
   const { config, dataDir, answers: file, businessUrl, realtimeUrl, tokenEnv, mqttUrl } = options;
   const { stdin: input, stdout: output } = process;
   const say = (text: string) => context.out(`${context.speech.tell(text)}\n`);
@@ -185,57 +185,11 @@ export async function init(context: ProcessContext, options: InitOptions): Promi
     brokers: usualBrokers,
     speech: context.speech,
   };
-  await writeFirstConfiguration(config, ports);
+  const written = await writeFirstConfiguration(config, ports);
+  await (await import("./init-web.js")).sayPage(context, written, say);
 }
 
 const answersIn = (file: string): Promise<string> =>
   readText(file).catch((error: unknown) => {
     throw new CommandFailure(`${file} cannot be read: ${String(error)}`, exitCodes.usage);
   });
-
-/** Where the page of the bridge will be, too. */
-const usualPort = 8099;
-/** The browser gets the last answer before its server goes. */
-const lastAnswerMs = 500;
-
-/** `greenhouse2mqtt init --web`: asks in a browser of this computer, and ends once the files are written. */
-async function initWeb(context: ProcessContext, { config, dataDir }: CommonOptions): Promise<void> {
-  const { sshHint } = await import("../http/entrance.js");
-  const { Faults } = await import("../http/faults.js");
-  const { OneTimeCode } = await import("../http/first-operator.js");
-  const { serveSetup } = await import("../http/setup-site.js");
-  const { webSteps } = await import("../setup/init/web-steps.js");
-  const { env, out, speech } = context;
-  refuseToOverwrite(config, "move it away, or name another file with -c");
-  const code = new OneTimeCode();
-  const written = new AbortController();
-  const stop = AbortSignal.any([endOfUse(context), written.signal]);
-  const log = createLogger({ level: "info", format: "auto", secrets: () => [] }, screenOf(context));
-  const say = (text: string) => out(`${speech.tell(text)}\n`);
-  const onDone = (call: string) => {
-    void systemClock.wait(lastAnswerMs).then(() => written.abort(call));
-  };
-  let port = usualPort;
-  const steps = webSteps(config, {
-    // Where the usual one is taken the bridge could not have it either.
-    port: () => (port === usualPort ? null : port),
-    clock: systemClock,
-    random: systemRandom,
-    env,
-    stop,
-    say,
-    dataDir,
-    onDone,
-    speech,
-    brokers: usualBrokers,
-    writtenBy: `greenhouse2mqtt ${programVersion()}`,
-  });
-  const onListening = (listensAt: number) => {
-    port = listensAt;
-    const hint = sshHint({ host: "127.0.0.1" }, port, env);
-    say(`Open  http://127.0.0.1:${port}/  in a browser of this computer; the code is  ${code.text}`);
-    if (hint !== null) say(hint);
-  };
-  await serveSetup(usualPort, { code, steps, faults: new Faults(log, systemClock), onListening }, stop);
-  if (written.signal.aborted) say(`Now run  ${String(written.signal.reason)}`);
-}

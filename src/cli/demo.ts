@@ -191,7 +191,7 @@ export async function demo(context: ProcessContext, options: CommonOptions & Dem
     const ports = { port: await freePort(1883), httpPort: await freePort(8099, host) };
     const written = demoText(simulator.configuration(), { ...ports, host, language });
     const configuration = overridden(
-      await demoConfiguration(isStorm ? withLimits(written, speed) : written),
+      await demoConfiguration(isStorm ? withLimits(written, speed) : withGuardAndAlarm(written)),
       // On a terminal what happens is shown as such, and only what goes wrong as a line of the log.
       { ...options, dataDir, logLevel: options.logLevel ?? (context.isTerminal ? "warn" : undefined) },
     );
@@ -272,6 +272,7 @@ function demoText(lines: string, ports: DemoPlace): string {
     `broker: { port: ${ports.port} }`,
     `http: { host: "${ports.host}", port: ${ports.httpPort}, users: [{ username: ${demoUser}, password: "${demoPassword(ports.host)}", role: operator }] }`,
     `homeassistant: { language: ${ports.language} }`,
+    ...togetherLines(ports.language),
     "polling: { controllers: 30s, sensors: 5s, running_status: 10s, actuators: 5s }",
     "weather:",
     "  wind: { topic: weather/wind, field: speed, unit: m/s, stale_after: 1m }",
@@ -281,6 +282,27 @@ function demoText(lines: string, ports: DemoPlace): string {
     "",
   ].join("\n");
 }
+
+/** What is moved together in the first greenhouse. */
+function togetherLines(language: DemoOptions["language"]): readonly string[] {
+  const [skylights, night] = language === "zh" ? ["全部天窗", "夜间"] : ["All skylights", "Night"];
+  return [
+    `groups: { skylights: { name: ${skylights}, members: [GH-0001/left_skylight, GH-0001/right_skylight] } }`,
+    `scenes: { night: { name: ${night}, commands: { group/skylights: close, GH-0001/thermal_curtain: close, GH-0001/grow_light: off } } }`,
+  ];
+}
+
+/** In the first greenhouse: a window that a wind closes, and a bed that is a little too dry until somebody waters it. */
+const withGuardAndAlarm = (text: string): string =>
+  text
+    .replace(
+      "  GH-0001:\n",
+      "  GH-0001:\n    sensors: { soilhumi: { from: soilhumi, alarm: { low: 26, delay: 0s } } }\n",
+    )
+    .replace(
+      "right_skylight: {",
+      "right_skylight: { limits: { guards: { wind: { sensor: weather/wind, above: 12, clear_at: 9, clear_after: 1m, allow: [close, 0..10], then: close } } },",
+    );
 
 async function demoConfiguration(text: string): Promise<Configuration> {
   const result = await loadConfiguration("demo", { readFile: withTexts({ demo: text }), env: {} });

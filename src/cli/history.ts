@@ -80,9 +80,9 @@ async function ask(
 /** A row for each time, a column for each name; of several values of one time the last. */
 export function tableOf(points: readonly HistoryPoint[]) {
   const names = [...new Set(points.map(({ name }) => name))];
-  const byTime = new Map<number, Map<string, number>>();
+  const byTime = new Map<number, Map<string, number | string>>();
   for (const { at, name, value } of points)
-    byTime.set(at, (byTime.get(at) ?? new Map<string, number>()).set(name, value));
+    byTime.set(at, (byTime.get(at) ?? new Map<string, number | string>()).set(name, value));
   const rows = [...byTime].map(([at, values]) => [
     isoTime(at),
     ...names.map((name) => values.get(name) ?? null),

@@ -11,10 +11,8 @@ import { topicsUnder } from "../mqtt/topics.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { codeOf } from "./read.js";
 import { inOptions, loggerFor, readConfiguration, shortList, userName } from "./common.js";
-import { type AskSocket, NotAtSocket } from "../setup/own-socket.js";
-import { askAtSocket } from "./running-bridge.js";
+import { type AskedCommand, askForCommand, NotReached } from "./ask-command.js";
 import { isGroupOrScene, setGroupOrScene } from "./set-group.js";
-import { askBridge, type Document, documentOf, isDocument, NotAsked } from "./running-bridge.js";
 import {
   CommandFailure,
   type CommonOptions,
@@ -22,38 +20,6 @@ import {
   programVersion,
   type ProcessContext,
 } from "./context.js";
-
-/** Longer than any command may take: its age, its steps and its read-backs. */
-const longestMs = 15 * 60_000;
-
-const journalShows = "`greenhouse2mqtt journal` shows what became of it";
-
-const endings = {
-  notSent: "stopped; the command was not sent",
-  stopped: `stopped; the command was sent, and ${journalShows}`,
-  gone: `the command was sent, but the bridge has gone offline; once it runs again ${journalShows}`,
-  late: `the bridge did not answer; ${journalShows}`,
-};
-
-/** Sends the command through the running bridge and waits for its result. */
-function commandThroughBridge(
-  configuration: Configuration,
-  request: SetRequest,
-  progress: (phase: string) => void,
-  stop: AbortSignal,
-): Promise<CommandResult | NotAsked> {
-  const topics = topicsUnder(configuration.mqtt.base_topic);
-  const topic = topics[request.target](request.controllerId, request.targetId);
-  const onDocument = (from: string, document: Document) => {
-    if (document["id"] !== request.id) return null;
-    if (from === topic.result) return document as unknown as CommandResult;
-    if (typeof document["phase"] === "string" && document["phase"] !== "done") progress(document["phase"]);
-    return null;
-  };
-  const send = { topic: topic.set, payload: request.payload };
-  const question = { topics: [topic.result, topic.command], send, onDocument, longestMs, endings };
-  return askBridge(configuration, question, stop);
-}
 
 interface SetOptions extends CommonOptions {
   readonly dryRun?: boolean;
@@ -99,12 +65,15 @@ export async function set(
     if (context.isTerminal) context.err.write(`${context.speech.tell(`${phase}…`)}\n`);
   };
   const log = loggerFor(configuration, context);
-  const work = (ask: AskSocket) => commandAtSocket(ask, request, progress, context.stop);
-  const own = await askAtSocket(configuration, work, context.stop);
+  const asked = await askForCommand<CommandResult>(
+    configuration,
+    asCommand(configuration, request, progress),
+    context.stop,
+  );
   const result =
-    own instanceof NotAtSocket
-      ? await commandElsewhere(own, { ...request, by, lasts }, progress, { configuration, log }, context.stop)
-      : own;
+    asked instanceof NotReached
+      ? await withoutBridge(asked, { ...request, by, lasts }, progress, { configuration, log }, context.stop)
+      : asked;
   report(context, result, command, meantBy(configuration, controller, code, request));
   if (!isDone(result, dry_run)) throw new CommandFailure("", exitCodes.notConfirmed);
 }
@@ -154,54 +123,44 @@ function targetNamed(
   return { target: isParameter ? "parameter" : "actuator", targetId };
 }
 
-/** Where the bridge has no socket here: over the broker, and where that leads to none without one. */
-async function commandElsewhere(
-  { holder, reason }: NotAtSocket,
+const hint = "`greenhouse2mqtt journal` shows what became of it";
+
+function asCommand(
+  { mqtt }: Configuration,
+  { controllerId, target, targetId, id, payload }: SetRequest,
+  onPhase: (phase: string) => void,
+): AskedCommand {
+  const { set, result, command } = topicsUnder(mqtt.base_topic)[target](controllerId, targetId);
+  const topics = { set, result, command };
+  return {
+    id,
+    payload,
+    target: { controller: controllerId, [target]: targetId },
+    topics,
+    hint,
+    onPhase,
+  };
+}
+
+/** Where no running bridge was reached: by itself, where that is none. */
+async function withoutBridge(
+  { atSocket, reasons }: NotReached,
   request: SetRequest & { readonly by: string; readonly lasts: string | undefined },
   progress: (phase: string) => void,
   context: Pick<BridgeOptions, "configuration" | "log">,
   stop: AbortSignal,
 ): Promise<CommandResult> {
-  const { configuration } = context;
-  const asked = await commandThroughBridge(configuration, request, progress, stop);
-  if (!(asked instanceof NotAsked)) return asked;
-  if (configuration.cluster !== undefined)
+  if (context.configuration.cluster !== undefined)
     throw new CommandFailure(
-      `the member of the cluster that runs the account was not reached, so the command was not sent.\n  at its socket: ${reason}\n  over the broker: ${asked.reason}`,
+      `the member of the cluster that runs the account was not reached, so the command was not sent.\n  ${reasons}`,
     );
-  if (holder === null && request.lasts !== undefined) throw nothingEndsIt(request.lasts);
+  if (atSocket.holder === null && request.lasts !== undefined) throw nothingEndsIt(request.lasts);
   return directly(request, request.by, progress, context, stop).catch((error: unknown) => {
     if (!(error instanceof DirectoryInUse)) throw error;
     throw new CommandFailure(
-      `${error.message} It was not reached, so the command was not sent.\n  at its socket: ${reason}\n  over the broker: ${asked.reason}`,
+      `${error.message} It was not reached, so the command was not sent.\n  ${reasons}`,
     );
   });
-}
-
-const lookEveryMs = 100;
-
-async function commandAtSocket(
-  ask: AskSocket,
-  { controllerId, target, targetId, id, payload }: SetRequest,
-  progress: (phase: string) => void,
-  stop: AbortSignal,
-): Promise<CommandResult> {
-  const fields = documentOf(payload) ?? {};
-  const taken = await ask("/api/commands", { controller: controllerId, [target]: targetId, ...fields });
-  if (taken.status === 409) return taken.document as unknown as CommandResult;
-  if (taken.status !== 202) throw new CommandFailure(String(taken.document["message"]));
-  const until = systemClock.monotonic() + longestMs;
-  let before: unknown = null;
-  while (systemClock.monotonic() < until) {
-    const { document } = await ask(`/api/commands/${id}`);
-    const { phase, result } = document;
-    if (isDocument(result)) return result as unknown as CommandResult;
-    if (typeof phase === "string" && phase !== before && phase !== "done") progress(phase);
-    before = phase;
-    await systemClock.wait(lookEveryMs, stop).catch(() => undefined);
-    if (stop.aborted) throw new CommandFailure(endings.stopped);
-  }
-  throw new CommandFailure(endings.late);
 }
 
 function directly(

@@ -131,11 +131,12 @@ export class Cluster {
     return answers.length > 0 && answers.every(Boolean);
   };
 
-  /** Looks at what the owners of accounts that this member would run say that they do not reach. */
+  /** Looks for what is not reached by others of the accounts that this member would run. */
   #lookAtOthers(): void {
     const now = this.#parts.clock.monotonic();
     for (const account of this.#owned.keys())
-      this.#reach.look(account, this.#held.has(account) ? new Set() : this.#view.lackedByOwner(account, now));
+      if (this.#held.has(account)) this.#reach.runs(account);
+      else this.#reach.look(account, this.#view.lacked(account, now));
   }
 
   /** Who runs an account, as far as it was seen. */
@@ -170,8 +171,9 @@ export class Cluster {
     let revision = 0;
     while (!signal.aborted) {
       this.#lookAtOthers();
-      const { lacks, reaches } = this.#reach;
-      revision = await bucket.put(memberKey(id), memberText({ unfit: this.#unfit(), lacks, reaches })).then(
+      const { lacks, reaches, moved } = this.#reach;
+      const shown = memberText({ unfit: this.#unfit(), lacks, reaches, moved });
+      revision = await bucket.put(memberKey(id), shown).then(
         (put) => {
           this.#heardAt = clock.monotonic();
           this.#unshown += 1;
@@ -217,10 +219,15 @@ export class Cluster {
   ): Promise<void> {
     const stream = await this.#stream(account, stop);
     this.#owned.set(account.account, account);
-    while (stream !== null && !stop.aborted) {
-      account.onStandby();
-      const lease = await this.#claim(account, stream, stop);
-      if (lease !== null) await this.#hold(account, { lease, stream }, run, stop);
+    try {
+      while (stream !== null && !stop.aborted) {
+        account.onStandby();
+        const lease = await this.#claim(account, stream, stop);
+        if (lease !== null) await this.#hold(account, { lease, stream }, run, stop);
+      }
+    } finally {
+      // One of its name may have come since.
+      if (this.#owned.get(account.account) === account) this.#owned.delete(account.account);
     }
   }
 
@@ -402,8 +409,8 @@ export class Cluster {
       ownership,
       stop,
       store,
-      keepFile: async (name, text) => {
-        if (notes.includes(name)) await store.keepNote(name, Buffer.from(text));
+      keepFile: async (name) => {
+        if (notes.includes(name)) await store.keepNoteFile(name);
       },
       openJournal: async (given) => {
         const opened = await openJournal({ ...given, original });

@@ -18,10 +18,12 @@ export interface Member {
   readonly lastSeenAt: number;
   /** Accounts that failed there lately: others go first. */
   readonly unfit: ReadonlySet<string>;
-  /** Of accounts that it runs: what it does not reach. */
+  /** Of accounts that it runs, or gave up for that: what it does not reach. */
   readonly lacks: ReachOf;
-  /** Of accounts whose owner lacks something: what it found that it reaches. */
+  /** Of accounts of which another member lacks something: what it found that it reaches. */
   readonly reaches: ReachOf;
+  /** Accounts that it gave up lately for what it does not reach. */
+  readonly moved: ReadonlySet<string>;
 }
 
 /** What the bucket holds about an account, as far as it was seen. */
@@ -39,7 +41,7 @@ export interface Holding {
 const noticeMs = 200;
 /** Each place further back in the order waits so much longer. */
 const perRankMs = 2_000;
-/** Where an account failed it is tried again only when no other member took it. */
+/** Where an account failed it is tried again only when no other member took it, of those that are there. */
 const unfitMs = 30_000;
 /** A member that has just come is not given anything yet: it may go as quickly. */
 const settledMs = 30_000;
@@ -47,7 +49,7 @@ const settledMs = 30_000;
 export interface Looking {
   readonly account: string;
   readonly self: string;
-  readonly members: Iterable<Member>;
+  readonly members: readonly Member[];
   readonly now: number;
   /** Since when it has seen what the bucket holds. */
   readonly since: number;
@@ -60,16 +62,27 @@ const isThere = ({ lastSeenAt }: Member, { now, leaseMs }: Looking): boolean =>
 
 /** Members that are there, with the one that looks. */
 export const countOf = (looking: Looking): number =>
-  1 + [...looking.members].filter((one) => one.id !== looking.self && isThere(one, looking)).length;
+  1 + looking.members.filter((one) => one.id !== looking.self && isThere(one, looking)).length;
 
-/** Those that could run the account, the best first; the one that looks is always among them. */
-export function rank(looking: Looking): readonly string[] {
+/**
+ * Those that could run the account, the best first; the one that looks is always among them. Who reaches what is wanted goes before all
+ * others.
+ */
+export function rank(looking: Looking, wanted: ReadonlySet<Reach> = new Set()): readonly string[] {
   const { account, self, members, hash } = looking;
-  const others = [...members].filter((one) => one.id !== self && isThere(one, looking));
+  const others = members.filter((one) => one.id !== self && isThere(one, looking));
   const ids = [self, ...others.filter(({ unfit }) => !unfit.has(account)).map(({ id }) => id)];
-  const weight = (id: string) => hash(`${account}/${id}`);
-  return ids.sort((one, other) => weight(other) - weight(one) || (one < other ? -1 : 1));
+  const reaching = new Set(members.flatMap((one) => (isReaching(one, account, wanted) ? [one.id] : [])));
+  const places = ids.map((id) => [id, Number(reaching.has(id)), hash(`${account}/${id}`)] as const);
+  places.sort(
+    ([one, oneReaches, oneWeight], [other, otherReaches, otherWeight]) =>
+      otherReaches - oneReaches || otherWeight - oneWeight || (one < other ? -1 : 1),
+  );
+  return places.map(([id]) => id);
 }
+
+const isReaching = ({ reaches }: Member, account: string, wanted: ReadonlySet<Reach>): boolean =>
+  wanted.size > 0 && [...wanted].every((one) => reaches.get(account)?.has(one) === true);
 
 /** Longer than an owner that renews is silent, by whichever clock. */
 const silentFor = (leaseMs: number): number => leaseMs * driftAllowance + noticeMs;
@@ -81,9 +94,10 @@ export function claimInMs(looking: Looking, holding: Holding | null, isUnfit: bo
   const freeAt = isHeld ? holding.seenAt + silentFor(leaseMs) : (holding?.seenAt ?? since);
   // Whoever had it is gone by then, or gave it up.
   const before = holding?.holder ?? holding?.left ?? null;
-  const others = [...looking.members].filter(({ id }) => id !== before);
-  const turnAt =
-    freeAt + rank({ ...looking, members: others }).indexOf(self) * perRankMs + (isUnfit ? unfitMs : 0);
+  const others = looking.members.filter(({ id }) => id !== before);
+  const place = rank({ ...looking, members: others }, lackedIn(looking)).indexOf(self);
+  const isToWait = isUnfit && countOf({ ...looking, members: others }) > 1;
+  const turnAt = freeAt + place * perRankMs + (isToWait ? unfitMs : 0);
   return Math.max(0, turnAt - now);
 }
 
@@ -101,29 +115,37 @@ export function claimsOver(
   return now - holding.seenAt < silentFor(leaseMs) ? [0] : [holding.revision, 0];
 }
 
-/** Whether the account is to be handed to a member that ranks before this one, and has been there for a while. */
+/**
+ * Whether the account is to be handed to a member that ranks before this one, and has been there for a while. Where somebody does not
+ * reach what the account needs, it has to be one that does.
+ */
 export function isToHandBack(looking: Looking, ownedSince: number): boolean {
-  const { self, members, now } = looking;
+  const { account, self, members, now } = looking;
   if (now - ownedSince < settledMs) return false;
-  const [best = self] = rank(looking);
-  const member = [...members].find(({ id }) => id === best);
-  return best !== self && member !== undefined && now - member.firstSeenAt >= settledMs;
+  const ranked = rank(looking);
+  const lacked = lackedIn(looking);
+  const [best] = ranked
+    .slice(0, ranked.indexOf(self))
+    .flatMap((id) => members.filter((one) => one.id === id))
+    .filter((one) => lacked.size === 0 || isReaching(one, account, lacked));
+  return best !== undefined && now - best.firstSeenAt >= settledMs;
 }
 
-/** What another member that is there, and runs the account, says that it does not reach. */
-export const lackedByOwner = (looking: Looking, owner: string | null): ReadonlySet<Reach> =>
-  [...looking.members].find((one) => one.id === owner && isThere(one, looking))?.lacks.get(looking.account) ??
-  new Set();
+/** What members say that they do not reach, of those that are there and run the account, or gave it up for that. */
+export const lackedIn = (looking: Looking): ReadonlySet<Reach> =>
+  new Set(
+    looking.members
+      .filter((one) => isThere(one, looking))
+      .flatMap(({ lacks }) => [...(lacks.get(looking.account) ?? [])]),
+  );
 
-/** Whether a member that could run the account reaches all that this one does not. */
+/**
+ * Whether a member that could run the account reaches all that this one does not. Where the account has just come from another one for
+ * that, it stays.
+ */
 export function isReachedElsewhere(looking: Looking, lacks: ReadonlySet<Reach>): boolean {
   const { account, self, members } = looking;
-  return (
-    lacks.size > 0 &&
-    [...members].some(({ id, unfit, reaches, ...seen }) => {
-      const reached = reaches.get(account) ?? new Set();
-      const isOther = id !== self && !unfit.has(account) && isThere({ id, unfit, reaches, ...seen }, looking);
-      return isOther && [...lacks].every((one) => reached.has(one));
-    })
-  );
+  const others = members.filter((one) => one.id !== self && isThere(one, looking));
+  if (others.some(({ moved }) => moved.has(account))) return false;
+  return others.some((one) => !one.unfit.has(account) && isReaching(one, account, lacks));
 }

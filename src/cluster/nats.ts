@@ -30,6 +30,8 @@ import type { Configuration } from "../config/schema.js";
 import type { Clock } from "../runtime/clock.js";
 import { Names } from "../runtime/names.js";
 import type { Logger } from "../runtime/log.js";
+import { natsMessages, PacedReading, ReadingTurns } from "../runtime/paced-reading.js";
+import { receiving } from "../runtime/receiving.js";
 import { Answers } from "./answers.js";
 import { ClusterRefusal, type OwnedAccount } from "./cluster.js";
 import { bucketLimits } from "./lease.js";
@@ -85,8 +87,9 @@ export async function joinNats(
   const { clock, log } = ports;
   const names = new Names(clock);
   // As the library's own `connect` does it, but for looking servers up.
+  const turns = new ReadingTurns(receiving.nats, clock);
   setTransportFactory({
-    factory: () => new NodeTransport(),
+    factory: () => new PacedTransport(turns),
     dnsResolveFn: async (host) => [...(await names.addresses(host))],
   });
   let told = "";
@@ -108,6 +111,36 @@ export async function joinNats(
     }
   }
   return null;
+}
+
+/** A server is read in turn with all else, and not further where it begins what is larger than any message. */
+class PacedTransport extends NodeTransport {
+  readonly #turns: ReadingTurns;
+
+  constructor(turns: ReadingTurns) {
+    super();
+    this.#turns = turns;
+  }
+
+  override async dial(at: Parameters<NodeTransport["dial"]>[0]) {
+    return this.#paced(await super.dial(at));
+  }
+
+  override async tlsFirst(at: Parameters<NodeTransport["tlsFirst"]>[0]) {
+    return this.#paced(await super.tlsFirst(at));
+  }
+
+  override async startTLS() {
+    return this.#paced(await super.startTLS());
+  }
+
+  #paced<Socket extends NodeTransport["socket"]>(socket: Socket): Socket {
+    const tooLarge = new Error("the server began a message larger than any of the program");
+    // The library takes its listeners off in between.
+    const end = () => socket.destroy(socket.listenerCount("error") > 0 ? tooLarge : undefined);
+    new PacedReading(socket, this.#turns, natsMessages(receiving.nats, end));
+    return socket;
+  }
 }
 
 /** What the program needs of a server came with 2.9. */

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import type { Clock } from "../runtime/clock.js";
 import type { FileSystem } from "../runtime/file-system.js";
-import { readWhole } from "./stream-content.js";
 import type { StreamStore } from "./stream-store.js";
 
 /** Small files of an account that its next owner has to have as well: what was learned, withdrawn and told, the token, who may log in. */
@@ -22,7 +21,7 @@ interface Noting {
   readonly files: FileSystem;
   readonly clock: Clock;
   readonly dataDir: string;
-  readonly store: Pick<StreamStore, "keepNote" | "keepCopy">;
+  readonly store: Pick<StreamStore, "keepNoteFile" | "keepCopy">;
 }
 
 /** Brings them into the stream when they have changed, and writes down how far the copy here goes, until the signal aborts, and then once more. */
@@ -47,9 +46,8 @@ async function lookAt(
     if (facts === null) continue;
     const version = `${facts.modifiedAt} ${facts.bytes}`;
     if (kept.get(name) === version) continue;
-    const text = isKept ? await readWhole(files, path).catch(() => null) : null;
     try {
-      if (text !== null) await store.keepNote(name, text);
+      if (isKept) await store.keepNoteFile(name);
       kept.set(name, version);
     } catch {
       // The stream does not take it now; it is looked at again.

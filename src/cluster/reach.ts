@@ -19,13 +19,28 @@ interface ReachPorts {
   readonly reaches: (account: string, what: Reach) => Promise<boolean>;
 }
 
+/** Of an account that does not run here. */
+interface Look {
+  readonly at: number;
+  isOpen: boolean;
+  /** As the look before found it until this one has ended. */
+  reached: ReadonlySet<Reach>;
+}
+
+/** Of an account that another member was to have. */
+interface GivenUp {
+  readonly at: number;
+  readonly lacked: ReadonlySet<Reach>;
+}
+
+const nothing: ReadonlySet<Reach> = new Set();
+
 /** What this member reaches of accounts, and lacks. */
 export class Reaches {
   readonly #ports: ReachPorts;
   readonly #lackedSince = new Map<string, ReadonlyMap<Reach, number>>();
-  readonly #reached = new Map<string, ReadonlySet<Reach>>();
-  readonly #lookedAt = new Map<string, number>();
-  readonly #gaveUpAt = new Map<string, number>();
+  readonly #looks = new Map<string, Look>();
+  readonly #givenUp = new Map<string, GivenUp>();
 
   constructor(ports: ReachPorts) {
     this.#ports = ports;
@@ -35,8 +50,13 @@ export class Reaches {
   lack(account: string, now: readonly Reach[]): void {
     const since = this.#lackedSince.get(account);
     const at = this.#ports.clock.monotonic();
-    if (now.length === 0) this.#lackedSince.delete(account);
+    if (now.length === 0) this.#reachesAll(account);
     else this.#lackedSince.set(account, new Map(now.map((what) => [what, since?.get(what) ?? at])));
+  }
+
+  #reachesAll(account: string): void {
+    this.#lackedSince.delete(account);
+    if (this.mayGiveUp(account)) this.#givenUp.delete(account);
   }
 
   /** It runs here no more. */
@@ -50,52 +70,75 @@ export class Reaches {
     return new Set([...since].flatMap(([what, at]) => (now - at >= lackedForMs ? [what] : [])));
   }
 
+  /** Of accounts that run here, or were given up for that: what is not reached. */
   get lacks(): ReachOf {
-    const all = [...this.#lackedSince.keys()].map((account) => [account, this.lackedBy(account)] as const);
-    return new Map(all.filter(([, lacked]) => lacked.size > 0));
+    const all = new Map([...this.#givenUp].map(([account, { lacked }]) => [account, lacked]));
+    for (const account of this.#lackedSince.keys()) all.set(account, this.lackedBy(account));
+    return new Map([...all].filter(([, lacked]) => lacked.size > 0));
   }
 
   get reaches(): ReachOf {
-    return this.#reached;
+    const all = [...this.#looks].map(([account, { reached }]) => [account, reached] as const);
+    return new Map(all.filter(([, reached]) => reached.size > 0));
   }
 
-  /** Another member runs it, and lacks this. */
-  look(account: string, lacked: ReadonlySet<Reach>): void {
+  /** It does not run here, and somebody lacks this. What this member gave it up for it looks for as well. */
+  look(account: string, lackedBySome: ReadonlySet<Reach>): void {
     const now = this.#ports.clock.monotonic();
-    if (lacked.size === 0) {
-      this.#reached.delete(account);
-      this.#lookedAt.delete(account);
-    } else if (now - (this.#lookedAt.get(account) ?? -Infinity) >= lookEveryMs) {
-      this.#lookedAt.set(account, now);
-      void this.#lookAt(account, [...lacked]);
+    const lacked = new Set([...lackedBySome, ...(this.#givenUp.get(account)?.lacked ?? [])]);
+    const before = this.#looks.get(account);
+    if (lacked.size === 0) this.#looks.delete(account);
+    else if (before === undefined || (!before.isOpen && now - before.at >= lookEveryMs)) {
+      const look = { at: now, isOpen: true, reached: before?.reached ?? nothing };
+      this.#looks.set(account, look);
+      void this.#lookAt(account, look, [...lacked]);
     }
   }
 
-  async #lookAt(account: string, lacked: readonly Reach[]): Promise<void> {
+  /** It runs here: what is reached shows there. */
+  runs(account: string): void {
+    this.#looks.delete(account);
+  }
+
+  async #lookAt(account: string, look: Look, lacked: readonly Reach[]): Promise<void> {
     const answers = await Promise.all(
       lacked.map(async (what) =>
         (await this.#ports.reaches(account, what).catch(() => false)) ? [what] : [],
       ),
     );
-    if (this.#lookedAt.has(account)) this.#reached.set(account, new Set(answers.flat()));
+    look.isOpen = false;
+    look.reached = new Set(answers.flat());
+    if (this.#looks.get(account) === look) this.#mend(account, look);
+  }
+
+  /** What it was given up for is reached again. */
+  #mend(account: string, { reached }: Look): void {
+    const given = this.#givenUp.get(account);
+    if (given !== undefined && this.mayGiveUp(account) && [...given.lacked].every((one) => reached.has(one)))
+      this.#givenUp.delete(account);
   }
 
   /** Whether it may be given up for this now; not often, as what one member reaches may change as fast as what another does. */
   mayGiveUp(account: string): boolean {
-    return this.#ports.clock.monotonic() - (this.#gaveUpAt.get(account) ?? -Infinity) >= reachEveryMs;
+    return this.#ports.clock.monotonic() - (this.#givenUp.get(account)?.at ?? -Infinity) >= reachEveryMs;
   }
 
   gaveUp(account: string): void {
-    this.#gaveUpAt.set(account, this.#ports.clock.monotonic());
+    this.#givenUp.set(account, { at: this.#ports.clock.monotonic(), lacked: this.lackedBy(account) });
   }
 
-  /** Others go first with what this member gave up of late. */
+  /** Others go first with what this member gave up, for a while and until it reaches what it did not. */
   isUnfit(account: string): boolean {
-    return !this.mayGiveUp(account);
+    return this.#givenUp.has(account);
   }
 
   /** Accounts with which others go first. */
   get unfit(): readonly string[] {
-    return [...this.#gaveUpAt.keys()].filter((account) => this.isUnfit(account));
+    return [...this.#givenUp.keys()];
+  }
+
+  /** Accounts that went to another member so short a time ago that they stay there. */
+  get moved(): readonly string[] {
+    return this.unfit.filter((account) => !this.mayGiveUp(account));
   }
 }

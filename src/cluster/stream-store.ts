@@ -13,6 +13,7 @@ import {
   goOnWith,
   type Import,
   importSubject,
+  readWhole,
   replaceIfOther,
   segmentOf,
   writeSegments,
@@ -116,6 +117,8 @@ export class StreamStore {
   readonly #rewrites = new Set<symbol>();
   /** Small files as the stream has them. */
   readonly #notes = new Map<string, Buffer>();
+  /** The last that is to be done to each of them there. */
+  readonly #noting = new Map<string, Promise<void>>();
   /** The newest entry of which it is written down that the files here have it. */
   #copiedUpTo = 0;
   /** The files were made anew so often; those opened before are not written to any more. */
@@ -170,8 +173,28 @@ export class StreamStore {
     else await this.#append(fenceSubject, "", Buffer.from(this.#ports.about()));
   }
 
-  /** Keeps a small file as it is now, or as gone with null; resolves once the stream has it. */
-  async keepNote(name: string, content: Uint8Array | null): Promise<void> {
+  /** Keeps this as a small file, or the file as gone with null; resolves once the stream has it. */
+  keepNote(name: string, content: Uint8Array | null): Promise<void> {
+    return this.#note(name, () => this.#keep(name, content));
+  }
+
+  /** Keeps a small file as it is when its turn comes: what somebody writes meanwhile is newer than what was read before. */
+  keepNoteFile(name: string): Promise<void> {
+    const { files, dataDir } = this.#ports;
+    return this.#note(name, async () => {
+      const content = await readWhole(files, join(dataDir, name));
+      if (content !== null) await this.#keep(name, content);
+    });
+  }
+
+  /** One after the other for each file. */
+  #note(name: string, keep: () => Promise<void>): Promise<void> {
+    const noting = (this.#noting.get(name) ?? Promise.resolve()).then(keep, keep);
+    this.#noting.set(name, noting);
+    return noting;
+  }
+
+  async #keep(name: string, content: Uint8Array | null): Promise<void> {
     if (content === null) {
       this.#notes.delete(name);
       await this.#drop(noteSubject(name));

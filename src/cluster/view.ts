@@ -5,7 +5,7 @@ import {
   type Holding,
   isReachedElsewhere,
   isToHandBack,
-  lackedByOwner,
+  lackedIn,
   type Looking,
   type Member,
   type Reach,
@@ -26,15 +26,17 @@ interface MemberValue {
   readonly unfit: readonly string[];
   readonly lacks: ReachOf;
   readonly reaches: ReachOf;
+  readonly moved: readonly string[];
 }
 
 export const ownerText = (value: OwnerValue): string => JSON.stringify(value);
 /** What there is nothing of is left out: most have nothing to say of what they reach. */
-export const memberText = ({ unfit, lacks, reaches }: MemberValue): string =>
+export const memberText = ({ unfit, lacks, reaches, moved }: MemberValue): string =>
   JSON.stringify({
     unfit,
     ...(lacks.size > 0 && { lacks: reachRecord(lacks) }),
     ...(reaches.size > 0 && { reaches: reachRecord(reaches) }),
+    ...(moved.length > 0 && { moved }),
   });
 
 const reachRecord = (of: ReachOf) =>
@@ -50,9 +52,9 @@ function readOwner(text: string): OwnerValue | null {
 /** The member that an account's key names; null for what no member wrote. */
 export const ownerOf = (text: string): string | null => readOwner(text)?.member ?? null;
 
-function readUnfit(text: string): readonly string[] {
-  const { unfit } = parse(text) as Partial<MemberValue>;
-  return Array.isArray(unfit) ? unfit.filter((one) => typeof one === "string") : [];
+function readAccounts(text: string, key: "unfit" | "moved"): ReadonlySet<string> {
+  const { [key]: value } = parse(text) as Partial<Record<typeof key, unknown>>;
+  return new Set(Array.isArray(value) ? value.filter((one) => typeof one === "string") : []);
 }
 
 function readReach(text: string, key: "lacks" | "reaches"): ReachOf {
@@ -129,8 +131,15 @@ export class ClusterView {
     const known = this.#members.get(id);
     const isBack = known === undefined || now - known.lastSeenAt > 2 * this.#settings.leaseMs;
     const firstSeenAt = isBack ? now : known.firstSeenAt;
-    const reach = { lacks: readReach(value, "lacks"), reaches: readReach(value, "reaches") };
-    this.#members.set(id, { id, firstSeenAt, lastSeenAt: now, unfit: new Set(readUnfit(value)), ...reach });
+    this.#members.set(id, {
+      id,
+      firstSeenAt,
+      lastSeenAt: now,
+      unfit: readAccounts(value, "unfit"),
+      lacks: readReach(value, "lacks"),
+      reaches: readReach(value, "reaches"),
+      moved: readAccounts(value, "moved"),
+    });
   }
 
   holding(account: string): Holding | null {
@@ -154,9 +163,9 @@ export class ClusterView {
     return isToHandBack(this.#looking(account, now), ownedSince);
   }
 
-  /** What the owner of the account says that it does not reach. */
-  lackedByOwner(account: string, now: number): ReadonlySet<Reach> {
-    return lackedByOwner(this.#looking(account, now), this.holding(account)?.holder ?? null);
+  /** What somebody says that is not reached of what the account needs. */
+  lacked(account: string, now: number): ReadonlySet<Reach> {
+    return lackedIn(this.#looking(account, now));
   }
 
   isReachedElsewhere(account: string, now: number, lacks: ReadonlySet<Reach>): boolean {
@@ -164,6 +173,6 @@ export class ClusterView {
   }
 
   #looking(account: string, now: number): Looking {
-    return { account, now, members: this.#members.values(), since: this.#since, ...this.#settings };
+    return { account, now, members: this.members, since: this.#since, ...this.#settings };
   }
 }

@@ -3,7 +3,7 @@ import type { Step } from "../greenhouse/command/plan.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Actuator, BetweenSteps, CommandProblem, Controller, Register } from "../greenhouse/model.js";
 import type { PlatformErrorFacts, RawValue } from "../greenhouse/ports.js";
-import type { About, CommandTaken, Durable, RecordBody } from "../journal/records.js";
+import type { CommandTaken, Durable, RecordBody } from "../journal/records.js";
 import type {
   Addressed,
   Arrived,
@@ -378,8 +378,14 @@ export type Input =
       | { type: "unrecorded"; keys: readonly string[] }
       /** Now and then: counts of minutes that are over, and what the journal could not take. */
       | { type: "tick"; journalAvailable: boolean }
-      /** So many commands of a flood were not looked at; `about`: null for targets that do not exist. */
-      | { type: "surplus"; about: About | null; reason: CommandResult["reason"]; count: number }
+      /** So many commands of a flood were not looked at; `about`: null for targets that do not exist. `id`: of their one result. */
+      | {
+          type: "surplus";
+          about: Addressed | null;
+          id: string;
+          reason: "overloaded" | "before_sending";
+          count: number;
+        }
       | { type: "woke" }
       | { type: "closing" }
     >;

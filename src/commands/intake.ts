@@ -9,15 +9,24 @@ import {
   type Allowances,
   type Counted,
   type Ids,
+  type Input,
   laneKey,
   type Now,
   type Refusals,
   type Taken,
   type Turn,
 } from "./book.js";
-import type { Arrived, Command, CommandRequest, CommandRules, Target } from "./command.js";
+import type { Addressed, Arrived, Command, CommandRequest, CommandRules, Target } from "./command.js";
 import { claimedId, type CommandPayload, readPayload } from "./payload.js";
-import { type Asked, bridgeReadOnly, closing, refused, resultOf } from "./endings.js";
+import {
+  type Asked,
+  bridgeReadOnly,
+  closing,
+  type Ending,
+  refused,
+  resultOf,
+  superseded,
+} from "./endings.js";
 
 interface Understood {
   readonly payload: CommandPayload;
@@ -349,4 +358,24 @@ export function refusalResult(
   const ending = { ...refused(refusal.reason, refusal.message), interlock };
   const result = resultOf(asked, ending, null, { at, tookMs: 0 });
   return original === undefined ? result : { ...result, original };
+}
+
+/** The one result of many commands of a flood of which nobody has looked at any. */
+export function surplusResult(
+  { controllerId: controller, targetId: actuator }: Addressed,
+  { id, reason, count }: Pick<Extract<Input, { readonly type: "surplus" }>, "id" | "reason" | "count">,
+  { at }: Now,
+): CommandResult {
+  const asked: Asked = {
+    ...{ id, controller, actuator, command: null, value: null, by: null, via: null },
+    received_at: new Date(at).toISOString(),
+  };
+  const ending: Ending =
+    reason === "overloaded"
+      ? refused(reason, `${count} commands more came in a flood, and none of them was looked at.`)
+      : {
+          ...superseded(reason),
+          message: `${count} stops more came in a flood; newer ones took their place.`,
+        };
+  return { ...resultOf(asked, ending, null, { at, tookMs: 0 }), count };
 }

@@ -17,7 +17,15 @@ import {
   type Turn,
 } from "./book.js";
 import type { Arrived, Command, Target } from "./command.js";
-import { countRefusal, countsOver, knownId, type NotTaken, refusalResult, withId } from "./intake.js";
+import {
+  countRefusal,
+  countsOver,
+  knownId,
+  type NotTaken,
+  refusalResult,
+  surplusResult,
+  withId,
+} from "./intake.js";
 import { limitsWith } from "./lane-limits.js";
 import { type Abandoned, askedBy, type Ending, resultOf, superseded } from "./endings.js";
 import { entries, having, without } from "../runtime/table.js";
@@ -263,15 +271,17 @@ function isOnlyCounted(turn: Turn, about: About, result: CommandResult, isOneOfM
   return isOnly;
 }
 
-/** So many of a flood that were not looked at; where no target has the name, `about` is null. */
-export function countSurplus(
-  turn: Turn,
-  { about, reason, count }: Extract<Input, { readonly type: "surplus" }>,
-): void {
+/** So many of a flood that were not looked at: counted, and told as one result; where no target has the name, `about` is null. */
+export function countSurplus(turn: Turn, input: Extract<Input, { readonly type: "surplus" }>): void {
+  const { about, reason, count } = input;
   flush(turn, turn.now.mono);
   const { refusals } = turn.book;
   const one = { received_at: new Date(turn.now.at).toISOString(), reason };
-  turn.book.refusals = countRefusal(refusals, about ?? unknownTargets, one, true, count).refusals;
+  const counted = about === null ? unknownTargets : aboutOf(about);
+  turn.book.refusals = countRefusal(refusals, counted, one, true, count).refusals;
+  if (about === null) return;
+  const result = surplusResult(about, input, turn.now);
+  turn.effects.push({ type: "result", result, about: { ...about, response: null }, sequence: null });
 }
 
 /** Names of targets come from the senders, and sentences repeat them; no id of ours is longer. */

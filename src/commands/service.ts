@@ -22,7 +22,7 @@ import type {
   ResultAddressee,
   Target,
 } from "./command.js";
-import { aboutOf, laneKey } from "./book.js";
+import { laneKey } from "./book.js";
 import { Commander, type Recorded } from "./commander.js";
 import { askedBy, unrecorded } from "./endings.js";
 import { readOnlyBy } from "./lane-limits.js";
@@ -184,7 +184,7 @@ export class CommandService {
         const about = targetOn(key)?.about ?? null;
         if (about === null && key !== unknownTargets) return;
         const reason = isUrgent ? "before_sending" : "overloaded";
-        this.commander.feed({ type: "surplus", about: about && aboutOf(about), reason, count });
+        this.commander.feed({ type: "surplus", about, id: randomUUID(), reason, count });
         log.warn(
           { topic: about === null ? undefined : key, count, reason },
           "commands of a flood were only counted: slow the sender down, or take the right to send from it",
@@ -441,8 +441,9 @@ export class Receipts {
       return;
     }
     this.#owed.set(key, [...(this.#owed.get(key) ?? []), acknowledge]);
-    const [oldest] = this.#owed.keys();
-    if (this.#owed.size > mostOwed && oldest !== undefined) this.settle(oldest);
+    const waiting = [...this.#owed].filter(([, owed]) => owed.length > 0);
+    const [oldest] = waiting;
+    if (waiting.length > mostOwed && oldest !== undefined) this.settle(oldest[0]);
   }
 
   /** The journal has it, or its result was told. */
@@ -453,9 +454,9 @@ export class Receipts {
     for (const acknowledge of owed) acknowledge();
   }
 
-  /** The link is gone: the broker gives all of them again. */
+  /** The link is gone: the broker gives all of them again, and is told no sooner then. */
   clear(): void {
-    this.#owed.clear();
+    for (const key of this.#owed.keys()) this.#owed.set(key, []);
   }
 }
 

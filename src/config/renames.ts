@@ -2,7 +2,7 @@ import { atKey, type Finding, formatPath, type Path } from "../settings/problem.
 
 /**
  * Keys that had another name in an earlier version. A file with the old name goes on working, with a warning that says the
- * new one. A row stays for as long as docs/releasing.md promises; a name that was given up is never used for another thing.
+ * new one. A row stays for as long as docs/verify.md promises; a name that was given up is never used for another thing.
  */
 export interface Rename {
   /** Path of the old key, of which `*` stands for any name of a user's choice: `controllers.*.area`. */

@@ -43,7 +43,7 @@ export const configurationSchema = section({
   platform: required(platformSection, "The vendor's service."),
   language: optional(
     choice(["en", "zh"]),
-    "Of the command line, of names in Home Assistant and of notices. Without it: English, the command line as LANG says.",
+    "Of command line, Home Assistant and notices. Without it: English, the command line as LANG says.",
     "# zh",
   ),
   mqtt: withDefault(mqttSection, {}, "The broker to use."),
@@ -76,7 +76,7 @@ export const configurationSchema = section({
   alarms: withDefault(
     alarmsSection,
     {},
-    "On readings, by kind and of all controllers, in the unit of the reading; what a sensor says itself goes first.",
+    "Limits of readings, by kind, for all controllers; a sensor's own go first.",
     { entry: "temperature", each: "<kind>", off: true },
   ),
   notify: withDefault(notifySection, {}, "Where alarms go: phones, chats and mail.", { off: true }),
@@ -85,12 +85,11 @@ export const configurationSchema = section({
     "all",
     "all: every controller of the account; listed: only those below.",
   ),
-  kinds: withDefault(
-    kindsSection,
-    {},
-    "What holds for every actuator of a kind, where the interface leaves it open; what an actuator says itself goes first.",
-    { entry: "skylight", each: "<kind>", off: true },
-  ),
+  kinds: withDefault(kindsSection, {}, "Settings of all actuators of a kind; an actuator's own go first.", {
+    entry: "skylight",
+    each: "<kind>",
+    off: true,
+  }),
   running_status: withDefault(runningStatusSection, {}, "What the values of running statuses mean.", {
     off: true,
   }),

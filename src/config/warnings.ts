@@ -89,9 +89,10 @@ export function accountCost(configuration: Configuration, codes: readonly string
 
 /** Fewest reads for the addresses of a controller: those with a type together, every other one alone. */
 function addressReadsOf(controller: ControllerConfiguration): number {
-  const reads = new Set<string>();
+  // A type is a number, and an address a text.
+  const reads = new Set<string | number>();
   const add = (type: number | undefined, addresses: readonly string[]) => {
-    for (const address of addresses) reads.add(type === undefined ? `address ${address}` : `type ${type}`);
+    for (const address of addresses) reads.add(type ?? address);
   };
   for (const actuator of Object.values(controller.actuators)) {
     const {

@@ -30,6 +30,20 @@ export interface Bands {
 
 const defaultDelayMs = 300_000;
 
+/**
+ * What most growers want to be told of, to begin with: for `init` alone, which shows the numbers first. What depends on the crop, such
+ * as EC and pH, is for the grower. In the default unit of the kind, and the delay as it is written.
+ */
+export const suggestedBands = {
+  temperature: { low_low: 2, low: 5, high: 35, high_high: 40, delay: "10m" },
+  humidity: { low: 30, high: 95, delay: "30m" },
+  co2: { high: 2000, high_high: 5000, delay: "10m" },
+  soil_temperature: { low: 8, high: 32, delay: "30m" },
+  soil_moisture: { low: 15, delay: "30m" },
+} as const satisfies Partial<
+  Record<SensorKind, Readonly<Partial<Record<BandLimit, number>>> & { readonly delay: string }>
+>;
+
 /** In the default unit of the kind. */
 const deadbands: Readonly<Record<SensorKind, number>> = {
   temperature: 0.5,

@@ -54,6 +54,9 @@ export const isCamera = (type: DeviceType | null): boolean => type?.startsWith("
 /** Weather stations and cameras: a list may show them online although they have no MQTT client. */
 export const isWithoutClient = (type: DeviceType | null): boolean => /^[VW]/.test(type ?? "");
 
+/** What stands outside of greenhouses, or looks: cameras, weather stations and fertilizer machines. */
+export const isDevice = (type: DeviceType | null): boolean => /^(?:[VW]|C003$)/.test(type ?? "");
+
 /** Of cameras the pest monitor, which counts what it catches, may have readings; and whatever the table does not hold. */
 export const mayHaveReadings = (type: DeviceType | null): boolean =>
   !isCamera(type) || type === "V003" || !isKnownType(type);

@@ -141,7 +141,8 @@ export interface HistoryPoint {
   readonly at: number;
   /** As the platform writes it. */
   readonly name: string;
-  readonly value: number;
+  /** A word where the sensor shows one, such as the direction of the wind. */
+  readonly value: number | string;
 }
 
 export interface History {
@@ -164,12 +165,19 @@ export type RawValue = string | number | boolean;
 
 export type Query = Readonly<Record<string, string>>;
 
+export interface PlatformStation {
+  readonly id: string;
+  readonly name: string | null;
+  /** What may be the code of a device: a weather station may be listed as a station and nowhere else. */
+  readonly device: string | null;
+}
+
 export interface PlatformReader {
   /** All controllers with their online flag (`GET /api/control/mqtt`); empty when the account shows none. */
   controllers(signal: AbortSignal): Promise<DeviceList>;
   /** The device list (`GET /api/device`), without an online flag. */
   devices(dataType: "TEXT" | "STREAM", signal: AbortSignal): Promise<DeviceList>;
-  stations(signal: AbortSignal): Promise<readonly { id: string; name: string | null }[]>;
+  stations(signal: AbortSignal): Promise<readonly PlatformStation[]>;
   /** Devices with the addresses of their video streams (`GET /api/video-data/list`). */
   /** Of one device, where the platform lists them so. */
   videos(signal: AbortSignal, code?: string): Promise<DeviceList>;

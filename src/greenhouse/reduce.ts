@@ -183,7 +183,7 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
     case "absent":
       return foldAbsence(controller, event.since);
     case "unflagged":
-      return withChange(controller, connectionOf("unknown", "list"));
+      return withChange(controller, { ...connectionOf("unknown", "list"), absentSince: null });
     case "connection":
       return foldConnection(controller, event.status);
     case "platform":

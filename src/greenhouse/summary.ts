@@ -1,3 +1,4 @@
+import { isDevice } from "./device-types.js";
 import { isGuard } from "./limits.js";
 import type { Controller } from "./model.js";
 
@@ -14,7 +15,19 @@ export interface AccountSummary {
   /** Actuators at which a guard holds, and with a lock. */
   readonly guards: number;
   readonly locks: number;
+  /** Of the greenhouses whose first thermometer is good; null without any. */
+  readonly temperature: Temperatures | null;
+  /** Where they stand, as the platform calls it; the first few. */
+  readonly stations: readonly string[];
 }
+
+interface Temperatures {
+  readonly least: number;
+  readonly most: number;
+  readonly unit: string | null;
+}
+
+const mostStations = 3;
 
 const none: AccountSummary = {
   controllers: 0,
@@ -24,6 +37,8 @@ const none: AccountSummary = {
   problems: 0,
   guards: 0,
   locks: 0,
+  temperature: null,
+  stations: [],
 };
 
 /** A controller that changes becomes another object, so that thousands which do not cost little. */
@@ -42,12 +57,33 @@ export function summaryOf(controllers: Iterable<Controller>): AccountSummary {
       problems: sum.problems + one.problems,
       guards: sum.guards + one.guards,
       locks: sum.locks + one.locks,
+      temperature: together(sum.temperature, one.temperature),
+      stations:
+        sum.stations.length < mostStations ? [...new Set([...sum.stations, ...one.stations])] : sum.stations,
     };
   }
   return sum;
 }
 
-function summaryOfOne({ availability, problem, sensors, actuators }: Controller): AccountSummary {
+/** Degrees of another unit are not compared. */
+function together(one: Temperatures | null, other: Temperatures | null): Temperatures | null {
+  if (one === null || other === null) return one ?? other;
+  if (one.unit !== other.unit) return one;
+  return { least: Math.min(one.least, other.least), most: Math.max(one.most, other.most), unit: one.unit };
+}
+
+function temperatureOf({ info, sensors }: Controller): Temperatures | null {
+  if (isDevice(info.type)) return null;
+  const found = [...sensors.values()].find(
+    ({ definition: { kind, average } }) => kind === "temperature" && average !== true,
+  );
+  if (found?.quality !== "good" || typeof found.value !== "number") return null;
+  return { least: found.value, most: found.value, unit: found.definition.unit };
+}
+
+function summaryOfOne(controller: Controller): AccountSummary {
+  const { info, availability, problem, sensors, actuators } = controller;
+  const station = info.record?.stationName ?? null;
   const isOld = [...sensors.values()].some(({ quality }) => quality !== "good");
   const limited = [...actuators.values()];
   const holds = limited.filter(({ restrictions }) =>
@@ -61,5 +97,7 @@ function summaryOfOne({ availability, problem, sensors, actuators }: Controller)
     problems: Number(problem),
     guards: holds.length,
     locks: limited.filter(({ restrictions }) => (restrictions?.lock ?? null) !== null).length,
+    temperature: temperatureOf(controller),
+    stations: station === null ? [] : [station],
   };
 }

@@ -42,7 +42,7 @@ export const loginRequired = failure(
 );
 
 const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; manifest-src 'self'; " +
   "base-uri 'none'; form-action 'self'; frame-ancestors 'self'";
 
 export async function send(response: ServerResponse, { status, body = "", headers }: Answer): Promise<void> {

@@ -78,6 +78,14 @@ export async function qrOf(listener: Listener | false, port: number): Promise<st
   return renderUnicodeCompact(entrance.url);
 }
 
+/** The same as an address of a picture, for a browser. */
+export async function qrPictureOf(listener: Listener | false, port: number): Promise<string | null> {
+  const entrance = entranceTo(listener, port);
+  if (listener === false || entrance === null || isLoopback(listener.host)) return null;
+  const { renderSVG } = await import("uqr");
+  return `data:image/svg+xml;base64,${Buffer.from(renderSVG(entrance.url, { border: 2 })).toString("base64")}`;
+}
+
 /** What is said of the page once it can be opened. */
 export function entranceLines(listener: Listener | false, port: number, env: Environment): readonly string[] {
   const entrance = entranceTo(listener, port);

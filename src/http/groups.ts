@@ -3,7 +3,7 @@ import type { GroupResult, Member, MemberResult } from "../greenhouse/groups.js"
 import type { GroupService, Running } from "../groups/service.js";
 import type { GroupView, MemberView, GroupsAndScenesView } from "../page/protocol.js";
 import type { GreenhouseStore } from "../sync/store.js";
-import { nameOf } from "../greenhouse/documents.js";
+import { isoOrNull, nameOf } from "../greenhouse/documents.js";
 
 /* What the page shows of groups and scenes. */
 
@@ -22,6 +22,8 @@ function memberView(member: Member, command: string | null, store: Store): Membe
     state: found?.state ?? null,
     position: found?.position ?? null,
     quality: found?.state ? found.quality : "stale",
+    read_at: isoOrNull(found?.readAt ?? null),
+    locked_by: found?.restrictions?.lock?.by ?? null,
   };
 }
 

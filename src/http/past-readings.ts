@@ -125,7 +125,7 @@ function fill(controller: Controller, points: readonly HistoryPoint[], trends: P
   for (const [{ definition }, names] of namesOf(numericIn(controller), [...byName.keys()])) {
     const own = names.flatMap((name) => byName.get(name) ?? []);
     const values = own.flatMap(({ at, value }) => {
-      const plausible = plausibleValue(definition, value);
+      const plausible = typeof value === "number" ? plausibleValue(definition, value) : null;
       return plausible === null ? [] : [{ at, value: plausible }];
     });
     trends.add(controller.info.id, definition.id, values);

@@ -57,6 +57,8 @@ const filter = fields({
       error: expectingOneOf(timelineKinds),
     })
     .optional(),
+  actuator: text.optional(),
+  by: text.optional(),
   outcome: z.enum(outcomes, { error: expectingOneOf(outcomes) }).optional(),
   since: text.refine((given) => parseSince(given, 0) !== null, since).optional(),
   until: text.refine((given) => parseSince(given, 0) !== null, untilTime).optional(),
@@ -69,9 +71,9 @@ const isKind = (word: string): word is TimelineKind => kindNames.has(word);
 
 const journal = route("GET", "viewer", filter, async (given, { request: { headers }, service }) => {
   const { clock, timeline } = service.sources;
-  const { controller: id, outcome, limit, kind } = given;
+  const { controller: id, actuator, by, outcome, limit, kind } = given;
   const found = await timeline({
-    outcome,
+    ...{ actuator, by, outcome },
     limit: limit + 1,
     before: given.before,
     kinds: kind === undefined ? undefined : new Set(kind.split(",").filter(isKind)),

@@ -7,12 +7,17 @@ import { isOfThisComputer, judge, type Listener } from "./access.js";
 import { type Answer, badRequest, failure, inputOf, json, notFound, send } from "./answer.js";
 import type { OneTimeCode } from "./first-operator.js";
 import { pageFiles } from "./server.js";
+import { isLoopback } from "../runtime/sockets.js";
 
-/* The page before there is a configuration: `init --web`. It listens on this computer alone, and does nothing without the code. */
+/*
+ * The page before there is a configuration: `init --web`. It listens on this computer alone unless another address is asked for, and
+ * does nothing without the code.
+ */
 
 type Step = (input: unknown) => Promise<unknown>;
 
 interface SetupSite {
+  readonly host: string;
   readonly code: OneTimeCode;
   /** By name; each is given what was answered so far. One that cannot be done rejects with a sentence for the person. */
   readonly steps: Readonly<Record<string, Step>>;
@@ -33,7 +38,7 @@ const asked = z.looseObject({ code: z.string() });
 /** Serves the steps until `signal` aborts, at the port or where that is taken at any other. */
 export async function serveSetup(port: number, site: SetupSite, signal: AbortSignal): Promise<void> {
   const listener: Listener = {
-    host: "127.0.0.1",
+    host: site.host,
     port,
     allowed_hosts: [],
     users: [],
@@ -76,7 +81,7 @@ async function answerTo(
 ): Promise<Answer> {
   const visitor = judge(request, listener, nobody);
   if ("status" in visitor) return visitor;
-  if (!isOfThisComputer(request)) return elsewhere;
+  if (isLoopback(listener.host) && !isOfThisComputer(request)) return elsewhere;
   const { url = "/", method = "" } = request;
   const [path = "/"] = url.split("?", 1);
   if (method === "GET" || method === "HEAD") {

@@ -9,7 +9,7 @@ import {
 } from "../greenhouse/documents.js";
 import { type ActuatorFamily, kindRows } from "../greenhouse/actuator-kinds.js";
 import { type BandLimit, beyondOf } from "../greenhouse/bands.js";
-import { type DeviceType, isCamera } from "../greenhouse/device-types.js";
+import { type DeviceType, isCamera, isDevice } from "../greenhouse/device-types.js";
 import type { Language } from "../greenhouse/labels.js";
 import { type Guard, type Interlock, isGuard } from "../greenhouse/limits.js";
 import type { Actuator, Controller, Quality, Sensor, SensorDefinition } from "../greenhouse/model.js";
@@ -54,6 +54,7 @@ export function overviewRow(
     availability,
     readings: keyReadings(sensors, kinds),
     actuators: statesByGroup([...actuators.values()]),
+    last: lastByGroup([...actuators.values()]),
     limits: rowLimits([...actuators.values()]),
     quality: worst.find((one) => qualities.has(one)) ?? null,
     oldest_reading_at: isoOrNull(oldest === Infinity ? null : oldest),
@@ -70,7 +71,7 @@ const orderOf = (text: string | undefined): number | null =>
 
 function rowKind(type: DeviceType | null, { sensors, actuators, statuses }: Controller): RowKind {
   if (isCamera(type) && sensors.size + actuators.size + statuses.size === 0) return "silent";
-  return /^(?:[VW]|C003$)/.test(type ?? "") ? "device" : "greenhouse";
+  return isDevice(type) ? "device" : "greenhouse";
 }
 
 function keyReadings(sensors: readonly Sensor[], kinds: readonly SensorKind[]): OverviewRow["readings"] {
@@ -86,6 +87,7 @@ const keyReading = (sensor: Sensor): KeyReading => ({
   value: sensor.value,
   unit: sensor.definition.unit,
   quality: sensor.quality,
+  at: sensor.quality === "good" ? null : isoOrNull(sensor.measuredAt ?? sensor.receivedAt),
   beyond: beyond(sensor),
 });
 
@@ -100,19 +102,39 @@ const countOf = (words: readonly string[]): Readonly<Record<string, number>> => 
 };
 
 /** What is not good may be over, and a degree that was not read may be another one. */
-function stateWord({ state, position, quality }: Actuator): string {
+function stateWord(actuator: Actuator): string {
+  const { state, quality } = actuator;
   if (state !== null && quality === "uncertain") return "uncertain";
-  if (state === null || quality !== "good") return "stale";
-  return state === "position" && position !== null ? String(position) : state;
+  return state === null || quality !== "good" ? "stale" : shownState(actuator);
 }
 
-function statesByGroup(actuators: readonly Actuator[]): OverviewRow["actuators"] {
-  const found = new Map<ActuatorFamily, string[]>();
+const shownState = ({ state, position }: Actuator): string =>
+  state === "position" && position !== null ? String(position) : (state ?? "unknown");
+
+function byGroup(actuators: readonly Actuator[]): ReadonlyMap<ActuatorFamily, readonly Actuator[]> {
+  const found = new Map<ActuatorFamily, Actuator[]>();
   for (const actuator of actuators) {
     const group = kindRows[actuator.settings.kind].family;
-    found.set(group, [...(found.get(group) ?? []), stateWord(actuator)]);
+    found.set(group, [...(found.get(group) ?? []), actuator]);
   }
-  return Object.fromEntries([...found].map(([group, words]) => [group, countOf(words)]));
+  return found;
+}
+
+const statesByGroup = (actuators: readonly Actuator[]): OverviewRow["actuators"] =>
+  Object.fromEntries([...byGroup(actuators)].map(([group, all]) => [group, countOf(all.map(stateWord))]));
+
+/** An outage takes away that something is known to be so, and not what was seen before it. */
+function lastByGroup(actuators: readonly Actuator[]): OverviewRow["last"] {
+  const seen = actuators.filter((one) => one.state !== null && stateWord(one) === "stale");
+  return Object.fromEntries(
+    [...byGroup(seen)].map(([group, all]) => {
+      const oldest = Math.min(...all.map(({ readAt }) => readAt ?? Infinity));
+      return [
+        group,
+        { states: countOf(all.map(shownState)), read_at: isoOrNull(oldest === Infinity ? null : oldest) },
+      ];
+    }),
+  );
 }
 
 function rowLimits(actuators: readonly Actuator[]): RowLimits {

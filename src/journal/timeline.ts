@@ -237,6 +237,10 @@ export interface TimelineFilter {
   /** Device codes or topic ids. */
   readonly controllers?: ReadonlySet<string>;
   readonly kinds?: ReadonlySet<TimelineKind>;
+  /** Its topic id; what was done to all of its controller is about it too. */
+  readonly actuator?: string;
+  /** A part of who did it, in any case. */
+  readonly by?: string;
   /** Epoch ms. */
   readonly sinceMs?: number;
   readonly untilMs?: number;
@@ -253,7 +257,20 @@ export function isWanted(entry: TimelineEntry, filter: TimelineFilter): boolean 
   if (outcome !== undefined && !("result" in entry && entry.result.outcome === outcome)) return false;
   const at = Date.parse(entry.at);
   if (at < sinceMs || at > untilMs) return false;
+  if (filter.actuator !== undefined && !isAbout(entry, filter.actuator)) return false;
+  if (filter.by !== undefined && !whoOf(entry).includes(filter.by.toLowerCase())) return false;
   return controllers === undefined || controllersOf(entry).some((one) => controllers.has(one));
+}
+
+function isAbout(entry: TimelineEntry, actuator: string): boolean {
+  if ("result" in entry) return entry.result.actuator === actuator;
+  if (!("actuator" in entry)) return false;
+  return entry.actuator === actuator || (entry.actuator === null && ["lock", "hold"].includes(entry.kind));
+}
+
+function whoOf(entry: TimelineEntry): string {
+  const by = "result" in entry ? entry.result.by : "by" in entry ? entry.by : null;
+  return (by ?? ("user" in entry ? entry.user : null) ?? "").toLowerCase();
 }
 
 function controllersOf(entry: TimelineEntry): readonly string[] {

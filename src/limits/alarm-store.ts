@@ -161,7 +161,7 @@ export class AlarmStore {
 
   /** As an earlier run left them. */
   restore(alarms: readonly Alarm[]): void {
-    this.#state = { alarms: new Map(alarms.map((alarm) => [alarm.id, carriedOver(alarm)])), raised: [] };
+    this.#state = { ...noAlarms, alarms: new Map(alarms.map((alarm) => [alarm.id, carriedOver(alarm)])) };
     for (const alarm of this.#shown) this.#ports.publish(alarm.id, JSON.stringify(alarm));
     this.#publishAll();
   }

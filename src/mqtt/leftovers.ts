@@ -1,4 +1,5 @@
 import type { Actuator, Controller } from "../greenhouse/model.js";
+import { WaitingLine } from "../runtime/waiting-line.js";
 import { qualityCodes } from "./codes.js";
 import { type Place, placeOf, type Topics } from "./topics.js";
 
@@ -25,7 +26,9 @@ export interface Leftovers {
   /** By the controller's topic id and the topic. */
   readonly under: Map<string, Map<string, Leftover>>;
   /** Topic ids under which something may be emptied or marked now. */
-  readonly sweeping: Map<string, Extent>;
+  readonly sweeping: WaitingLine<string>;
+  /** How much of each of them. */
+  readonly widest: Map<string, Extent>;
   /** Topic ids of an earlier run, of controllers that have another one now. */
   readonly formerIds: Set<string>;
   found: number;
@@ -35,7 +38,8 @@ export interface Leftovers {
 
 export const noLeftovers = (): Leftovers => ({
   under: new Map(),
-  sweeping: new Map(),
+  sweeping: new WaitingLine(),
+  widest: new Map(),
   formerIds: new Set(),
   found: 0,
   cleared: 0,
@@ -72,10 +76,11 @@ export function dropLeftover({ under }: Leftovers, id: string, topic: string): v
   if (under.get(id)?.size === 0) under.delete(id);
 }
 
-export function sweepUnder({ sweeping }: Leftovers, id: string, extent: Extent): void {
-  const known = sweeping.get(id);
+export function sweepUnder({ sweeping, widest }: Leftovers, id: string, extent: Extent): void {
+  const known = widest.get(id);
   const isWider = known === undefined || extents.indexOf(extent) > extents.indexOf(known);
-  if (isWider) sweeping.set(id, extent);
+  if (isWider) widest.set(id, extent);
+  sweeping.add(id);
 }
 
 /** The broker holds what nothing wants: it is marked as not read since the start, and emptied once nothing stands for it. */
@@ -132,7 +137,7 @@ function isForgotten(
   place: Place,
 ): boolean {
   const { controllerId: id } = place;
-  if (!topics.codes && isCode(place)) return true;
+  if (!topics.hasLeaf(place.leaf)) return true;
   return isLeftOut(id) || formerIds.has(id) || isSettled(place, view.byId(id));
 }
 
@@ -142,8 +147,8 @@ export function isWanted(
   place: Place,
   document: string | undefined,
 ): boolean {
-  const mayBeShown = topics.codes || !isCode(place);
-  return (mayBeShown && isShown(place, view.byId(place.controllerId))) || (document ?? "") !== "";
+  const isOurs = topics.hasLeaf(place.leaf) && isShown(place, view.byId(place.controllerId));
+  return isOurs || (document ?? "") !== "";
 }
 
 /** Whether the mirror has something to show there, so that the topic is not left over. */
@@ -179,9 +184,6 @@ function isSettled({ folder, id, leaf }: Place, controller: Controller | undefin
   // Nothing follows a raw address of an earlier run, so what its topic says is of unknown age.
   return (folder === "parameter" && !controller.parameters.has(id)) || folder === "address";
 }
-
-/** A topic with an integer, which stands there only where the configuration asks for them. */
-const isCode = ({ leaf }: Place): boolean => leaf === "quality_code" || leaf === "state_code";
 
 /** The payload that says "not read since the start"; null where nothing in the topic says so. */
 function staleForm({ folder, leaf }: Place, payload: string): string | null {

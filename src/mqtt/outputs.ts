@@ -2,6 +2,7 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Controller } from "../greenhouse/model.js";
 import { type Clock, Rest } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
+import { mayFollow, standings } from "../greenhouse/steady.js";
 import type { Connection, Part } from "./connection.js";
 import { PublishError } from "./connection/publish.js";
 import type { Extent } from "./leftovers.js";
@@ -92,6 +93,8 @@ export class Outputs implements Part {
   readonly #rest: Rest;
   #workedAt: number | null = null;
   #controllersDue = true;
+  /** When it was told last of a controller, by its code, that it went offline. */
+  readonly #offlineTold = new Map<string, number>();
 
   constructor(parts: OutputParts) {
     this.#parts = parts;
@@ -141,9 +144,9 @@ export class Outputs implements Part {
   }
 
   readonly #onChange = (before: Controller | undefined, after: Controller | undefined): void => {
-    const { announcer, retained, clock, onEvent } = this.#parts;
-    if (before?.availability === "online" && after?.availability === "offline")
-      onEvent(wentOffline(after, clock.now()));
+    const { announcer, retained } = this.#parts;
+    if (before?.availability === "online" && after?.availability === "offline") this.#tellOffline(after);
+    if (before !== undefined && after === undefined) this.#offlineTold.delete(before.info.code);
     // First, as it decides what of the change may be published before it is announced.
     announcer?.controllerChanged(before, after);
     retained.onChange(before, after);
@@ -151,6 +154,17 @@ export class Outputs implements Part {
     this.#controllersDue = true;
     this.#rest.wake();
   };
+
+  #tellOffline(controller: Controller): void {
+    const { clock, onEvent } = this.#parts;
+    const { code } = controller.info;
+    const now = clock.monotonic();
+    const since = this.#offlineTold.get(code);
+    const told = since === undefined ? null : { state: true, since };
+    if (!mayFollow(told, true, now, standings.offlineTold)) return;
+    this.#offlineTold.set(code, now);
+    onEvent(wentOffline(controller, clock.now()));
+  }
 
   #chores(): void {
     const { clock, connection, topics, store, retained, log } = this.#parts;

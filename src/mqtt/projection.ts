@@ -41,7 +41,8 @@ export function valueText(value: number | string): string {
 
 /** What one retained topic of a thing shows. */
 interface Leaf {
-  readonly topic: string;
+  /** Of the thing's topics. */
+  readonly name: string;
   /** A document is made when it is published. Null: nothing, and of what an earlier run left there nothing is known. */
   readonly shows: string | (() => unknown) | null;
   /** A document is published again when one of these differs. */
@@ -49,157 +50,186 @@ interface Leaf {
 }
 
 const noKey: readonly unknown[] = [];
+const noLeaves: readonly Leaf[] = [];
 
-/** What changes on the broker between two views of a thing; `before` is empty where nothing is there yet. */
-function changes(before: readonly Leaf[], after: readonly Leaf[]): Message[] {
-  const messages: Message[] = [];
-  for (const { topic, shows, key = noKey } of after) {
-    let old: Leaf | undefined;
-    for (const leaf of before) if (leaf.topic === topic) old = leaf;
-    const oldKey = old?.key ?? noKey;
-    let isSame = typeof shows === "function" ? old !== undefined : shows === (old?.shows ?? null);
-    isSame &&= oldKey.length === key.length;
-    for (const [place, part] of oldKey.entries()) isSame &&= part === key[place];
-    if (!isSame)
-      messages.push({
-        topic,
-        payload: typeof shows === "function" ? JSON.stringify(shows()) : (shows ?? ""),
-      });
-  }
-  return messages;
+/** Whether the broker shows the same of a leaf; `old` is absent where nothing is there yet. */
+function isSame(old: Leaf | undefined, { shows, key = noKey }: Leaf): boolean {
+  const oldKey = old?.key ?? noKey;
+  if (typeof shows === "function" ? old === undefined : shows !== (old?.shows ?? null)) return false;
+  if (oldKey.length !== key.length) return false;
+  for (let place = 0; place < key.length; place += 1) if (oldKey[place] !== key[place]) return false;
+  return true;
 }
 
-type LeavesOf<Item> = (topics: Topics, controllerId: string, item: Item, id: string) => readonly Leaf[];
+type Group = Readonly<Record<string, string>>;
+
+/**
+ * Adds what changes on the broker between two views of a thing; `before` is empty where nothing is there yet. Its topics are spelt
+ * only where there is something to say: most of what is read is as it was.
+ */
+function addChanges(
+  messages: Message[],
+  before: readonly Leaf[],
+  after: readonly Leaf[],
+  topicsOfThing: () => Group,
+): void {
+  let group: Group | null = null;
+  for (const leaf of after) {
+    const { name, shows } = leaf;
+    let old: Leaf | undefined;
+    for (const one of before) if (one.name === name) old = one;
+    if (isSame(old, leaf)) continue;
+    group ??= topicsOfThing();
+    const topic = group[name];
+    if (topic === undefined) throw new Error(`no topic for ${name}`);
+    messages.push({ topic, payload: typeof shows === "function" ? JSON.stringify(shows()) : (shows ?? "") });
+  }
+}
+
+/** The retained topics of a sort of things, and what they show. */
+interface Sort<Item> {
+  readonly group: (topics: Topics, controllerId: string, id: string) => Group;
+  readonly leaves: (item: Item, topics: Topics) => readonly Leaf[];
+}
 
 /** The same for all things of a sort. */
-function changesOfAll<Item>(
+function addChangesOfAll<Item>(
+  messages: Message[],
   topics: Topics,
   controllerId: string,
-  before: ReadonlyMap<string, Item> | undefined,
-  after: ReadonlyMap<string, Item>,
-  leaves: LeavesOf<Item>,
-): Message[] {
-  const messages: Message[] = [];
-  if (before === after) return messages;
+  { before, after }: { before: ReadonlyMap<string, Item> | undefined; after: ReadonlyMap<string, Item> },
+  { leaves, group }: Sort<Item>,
+): void {
+  if (before === after) return;
   for (const [id, item] of after) {
     const old = before?.get(id);
     if (old === item) continue;
-    const leavesBefore = old === undefined ? [] : leaves(topics, controllerId, old, id);
-    messages.push(...changes(leavesBefore, leaves(topics, controllerId, item, id)));
+    const leavesBefore = old === undefined ? noLeaves : leaves(old, topics);
+    addChanges(messages, leavesBefore, leaves(item, topics), () => group(topics, controllerId, id));
   }
-  return messages;
 }
 
 /** Nothing known in the sensor's present unit empties its topic: what stands there would be read in the wrong one. */
-const sensorLeaves: LeavesOf<Sensor> = (topics, controllerId, sensor) => {
-  const { definition, value, raw, quality, measuredAt } = sensor;
-  const topic = topics.sensor(controllerId, definition.id);
-  const scalars = [
-    { topic: topic.value, shows: value === null || value === "" ? null : valueText(value) },
-    { topic: topic.measured_at, shows: isoOrNull(measuredAt) },
-    { topic: topic.quality, shows: quality },
-    ...(topics.codes ? [{ topic: topic.quality_code, shows: String(qualityCodes[quality]) }] : []),
-  ];
-  const document = {
-    topic: topic.json,
-    shows: () => sensorDocument(sensor),
-    key: [value, raw, quality, measuredAt, definition],
-  };
-  // A reader must never hold a new bad value under the old good quality, nor a good quality over the old bad value.
-  const isUsable = quality === "good" || quality === "uncertain";
-  return [...(isUsable ? scalars : scalars.reverse()), document];
+const sensors: Sort<Sensor> = {
+  group: (topics, controllerId, id) => topics.sensor(controllerId, id),
+  leaves(sensor, { codes, plainTimes }) {
+    const { definition, value, raw, quality, measuredAt } = sensor;
+    const leaves: Leaf[] = [
+      { name: "value", shows: value === null || value === "" ? null : valueText(value) },
+    ];
+    if (plainTimes) leaves.push({ name: "measured_at", shows: isoOrNull(measuredAt) });
+    leaves.push({ name: "quality", shows: quality });
+    if (codes) leaves.push({ name: "quality_code", shows: String(qualityCodes[quality]) });
+    // A reader must never hold a new bad value under the old good quality, nor a good quality over the old bad value.
+    if (quality !== "good" && quality !== "uncertain") leaves.reverse();
+    const key = [value, raw, quality, measuredAt, definition];
+    leaves.push({ name: "json", shows: () => sensorDocument(sensor), key });
+    return leaves;
+  },
 };
 
-const statusLeaves: LeavesOf<RunningStatus> = (topics, controllerId, status) => {
-  const { id, missed, state, value, changedAt, quality } = status;
-  const topic = topics.status(controllerId, id);
-  const code = missed > 0 ? unknownCode : wordCode(state);
-  const scalars = [
-    { topic: topic.value, shows: (missed > 0 ? "stale" : state) || null },
-    ...(topics.codes ? [{ topic: topic.state_code, shows: String(code) }] : []),
-  ];
-  const document = {
-    topic: topic.json,
-    shows: () => statusDocument(status),
-    key: [value, changedAt, quality],
-  };
-  return quality === "good" ? [...scalars, document] : [document, ...scalars];
+const statuses: Sort<RunningStatus> = {
+  group: (topics, controllerId, id) => topics.status(controllerId, id),
+  leaves(status, { codes }) {
+    const { missed, state, value, changedAt, quality } = status;
+    const code = missed > 0 ? unknownCode : wordCode(state);
+    const scalars = [
+      { name: "value", shows: (missed > 0 ? "stale" : state) || null },
+      ...(codes ? [{ name: "state_code", shows: String(code) }] : []),
+    ];
+    const document = { name: "json", shows: () => statusDocument(status), key: [value, changedAt, quality] };
+    return quality === "good" ? [...scalars, document] : [document, ...scalars];
+  },
 };
+
+const actuatorTopics: Sort<Actuator>["group"] = (topics, controllerId, id) =>
+  topics.actuator(controllerId, id);
 
 /** None while it was never read. */
-const actuatorLeaves: LeavesOf<Actuator> = (topics, controllerId, actuator) => {
-  const { settings, position, value, state, quality, readAt, runs, runTime } = actuator;
-  if (readAt === null || state === null) return [];
-  const topic = topics.actuator(controllerId, settings.id);
-  const codes = topics.codes && [
-    { topic: topic.state_code, shows: String(statesOf(settings).get(state) ?? unknownCode) },
-    { topic: topic.quality_code, shows: String(qualityCodes[quality]) },
-  ];
-  return [
-    { topic: topic.position, shows: position === null ? "" : String(position) },
-    { topic: topic.value, shows: value },
-    { topic: topic.state, shows: state },
-    ...(codes || []),
-    {
-      topic: topic.json,
-      shows: () => actuatorDocument(actuator),
-      key: [state, position, value, quality, runs],
-    },
-    ...(runTime === undefined ? [] : [{ topic: topic.run_time, shows: JSON.stringify(runTime) }]),
-  ];
+const actuators: Sort<Actuator> = {
+  group: actuatorTopics,
+  leaves(actuator, { codes }) {
+    const { settings, position, value, state, quality, readAt, runs, runTime } = actuator;
+    if (readAt === null || state === null) return noLeaves;
+    const integers = codes && [
+      { name: "state_code", shows: String(statesOf(settings).get(state) ?? unknownCode) },
+      { name: "quality_code", shows: String(qualityCodes[quality]) },
+    ];
+    return [
+      { name: "position", shows: position === null ? "" : String(position) },
+      { name: "value", shows: value },
+      { name: "state", shows: state },
+      ...(integers || []),
+      {
+        name: "json",
+        shows: () => actuatorDocument(actuator),
+        key: [state, position, value, quality, runs],
+      },
+      ...(runTime === undefined ? [] : [{ name: "run_time", shows: JSON.stringify(runTime) }]),
+    ];
+  },
 };
 
 /** What limits an actuator; there also while it was never read. */
-const restrictionLeaves: LeavesOf<Actuator> = (topics, controllerId, actuator) => {
-  const { restrictions, settings } = actuator;
-  const { lock = null, lease = null } = restrictions ?? {};
-  const topic = topics.actuator(controllerId, settings.id);
-  return [
-    { topic: topic.allowed, shows: () => allowedOf(actuator), key: [restrictions] },
-    { topic: topic.lock, shows: lock && JSON.stringify(lock) },
-    { topic: topic.lease, shows: lease && JSON.stringify(lease) },
-  ];
+const restrictions: Sort<Actuator> = {
+  group: actuatorTopics,
+  leaves(actuator) {
+    const { restrictions: held } = actuator;
+    const { lock = null, lease = null } = held ?? {};
+    return [
+      { name: "allowed", shows: () => allowedOf(actuator), key: [held] },
+      { name: "lock", shows: lock && JSON.stringify(lock) },
+      { name: "lease", shows: lease && JSON.stringify(lease) },
+    ];
+  },
 };
 
-const parameterLeaves: LeavesOf<Parameter> = (topics, controllerId, parameter) => {
-  const { settings, register, value, quality } = parameter;
-  if (register === null || value === null) return [];
-  const topic = topics.parameter(controllerId, settings.id);
-  return [
-    { topic: topic.value, shows: valueText(value) },
-    { topic: topic.json, shows: () => parameterDocument(parameter), key: [value, quality] },
-  ];
+const parameters: Sort<Parameter> = {
+  group: (topics, controllerId, id) => topics.parameter(controllerId, id),
+  leaves(parameter) {
+    const { register, value, quality } = parameter;
+    if (register === null || value === null) return noLeaves;
+    return [
+      { name: "value", shows: valueText(value) },
+      { name: "json", shows: () => parameterDocument(parameter), key: [value, quality] },
+    ];
+  },
 };
 
-const addressLeaves: LeavesOf<RawAddress> = (topics, controllerId, { register }, address) =>
-  register === null
-    ? []
-    : [{ topic: topics.address(controllerId, address).value, shows: textOf(register.raw) || null }];
+const addresses: Sort<RawAddress> = {
+  group: (topics, controllerId, address) => topics.address(controllerId, address),
+  leaves: ({ register }) =>
+    register === null ? noLeaves : [{ name: "value", shows: textOf(register.raw) || null }],
+};
 
 function ownLeaves(topics: Topics, controller: Controller, withTags: boolean): readonly Leaf[] {
   const { info, availability, problem, problems, readingAlarms } = controller;
-  const topic = topics.controller(info.id);
-  return [
-    { topic: topic.info, shows: () => infoDocument(info), key: [info] },
-    ...(withTags
-      ? [{ topic: topic.tags, shows: () => tagsOf(topics, controller), key: tagsKey(controller) }]
-      : []),
-    { topic: topic.availability, shows: availability },
+  const leaves: Leaf[] = [{ name: "info", shows: () => infoDocument(info), key: [info] }];
+  if (withTags)
+    leaves.push({ name: "tags", shows: () => tagsOf(topics, controller), key: tagsKey(controller) });
+  leaves.push(
+    { name: "availability", shows: availability },
     // What it is before that there is one, so that a subscriber that is told of it finds it.
-    { topic: topic.problems, shows: () => problemsDocument(problems), key: [problems] },
-    { topic: topic.problem, shows: problem ? "on" : "off" },
-    // Before readings were judged, what an earlier run left there is as good.
-    ...(readingAlarms === undefined
-      ? []
-      : [
-          {
-            topic: topic.reading_alarms,
-            shows: () => readingAlarmsDocument(readingAlarms),
-            key: [readingAlarms],
-          },
-        ]),
-  ];
+    { name: "problems", shows: () => problemsDocument(problems), key: [problems] },
+    { name: "problem", shows: problem ? "on" : "off" },
+  );
+  // Before readings were judged, what an earlier run left there is as good.
+  if (readingAlarms !== undefined)
+    leaves.push({
+      name: "reading_alarms",
+      shows: () => readingAlarmsDocument(readingAlarms),
+      key: [readingAlarms],
+    });
+  return leaves;
 }
+
+/** Nothing of its own leaves, tags aside, can differ. */
+const isSameOutside = (before: Controller, after: Controller): boolean =>
+  before.info === after.info &&
+  before.availability === after.availability &&
+  before.problem === after.problem &&
+  before.problems === after.problems &&
+  before.readingAlarms === after.readingAlarms;
 
 /** Tags are made of names and settings: what was read or commanded changes none. */
 function mayDifferInTags(
@@ -234,35 +264,56 @@ export function controllerMessages(
   if (before?.statuses !== after.statuses)
     for (const status of before?.statuses.keys() ?? [])
       if (!after.statuses.has(status)) gone.push(...emptyAll(topics, topics.status(id, status)));
-  return [
-    ...changes(before ? ownLeaves(topics, before, withTags) : [], ownLeaves(topics, after, withTags)),
-    ...changesOfAll(topics, id, before?.sensors, after.sensors, sensorLeaves),
-    ...changesOfAll(topics, id, before?.statuses, after.statuses, statusLeaves),
-    ...gone,
-    ...changesOfAll(topics, id, before?.actuators, after.actuators, actuatorLeaves),
-    ...changesOfAll(topics, id, before?.actuators, after.actuators, restrictionLeaves),
-    ...changesOfAll(topics, id, before?.parameters, after.parameters, parameterLeaves),
-    ...changesOfAll(topics, id, before?.addresses, after.addresses, addressLeaves),
-  ];
+  const messages: Message[] = [];
+  if (before === undefined || withTags || !isSameOutside(before, after))
+    addChanges(
+      messages,
+      before ? ownLeaves(topics, before, withTags) : noLeaves,
+      ownLeaves(topics, after, withTags),
+      () => topics.controller(id),
+    );
+  const add = <Item>(sort: Sort<Item>, of: (controller: Controller) => ReadonlyMap<string, Item>) =>
+    addChangesOfAll(messages, topics, id, { before: before && of(before), after: of(after) }, sort);
+  add(sensors, (one) => one.sensors);
+  add(statuses, (one) => one.statuses);
+  messages.push(...gone);
+  add(actuators, (one) => one.actuators);
+  add(restrictions, (one) => one.actuators);
+  add(parameters, (one) => one.parameters);
+  add(addresses, (one) => one.addresses);
+  return messages;
+}
+
+/** Of things of which nothing was published yet. */
+function messagesOfAll<Item>(
+  topics: Topics,
+  controllerId: string,
+  things: ReadonlyMap<string, Item>,
+  sort: Sort<Item>,
+): Message[] {
+  const messages: Message[] = [];
+  addChangesOfAll(messages, topics, controllerId, { before: undefined, after: things }, sort);
+  return messages;
 }
 
 /** What limits the actuators of a controller of which nothing was published yet. */
-export const restrictionMessages = (topics: Topics, { info, actuators }: Controller): Message[] =>
-  changesOfAll(topics, info.id, undefined, actuators, restrictionLeaves);
+export const restrictionMessages = (topics: Topics, controller: Controller): Message[] =>
+  messagesOfAll(topics, controller.info.id, controller.actuators, restrictions);
 
 /** All retained messages of the state of one thing that takes commands; none while it was never read. */
 export function targetMessages(
   topics: Topics,
-  { info: { id }, actuators, parameters, addresses }: Controller,
+  controller: Controller,
   target: TargetKind,
   targetId: string,
 ): readonly Message[] {
+  const { id } = controller.info;
   const only = <Item>(kind: TargetKind, all: ReadonlyMap<string, Item>) =>
     new Map([...all].filter(([one]) => kind === target && one === targetId));
   return [
-    ...changesOfAll(topics, id, undefined, only("actuator", actuators), actuatorLeaves),
-    ...changesOfAll(topics, id, undefined, only("parameter", parameters), parameterLeaves),
-    ...changesOfAll(topics, id, undefined, only("address", addresses), addressLeaves),
+    ...messagesOfAll(topics, id, only("actuator", controller.actuators), actuators),
+    ...messagesOfAll(topics, id, only("parameter", controller.parameters), parameters),
+    ...messagesOfAll(topics, id, only("address", controller.addresses), addresses),
   ];
 }
 
@@ -299,10 +350,10 @@ function clearedController(topics: Topics, controller: Controller): Message[] {
   ].flatMap((group) => emptyAll(topics, group));
 }
 
-/** Of a group of topics by their leaf: commands and results are never retained, and integers only stand where they are asked for. */
-const emptyAll = ({ codes }: Topics, group: object): Message[] =>
+/** Of a group of topics by their leaf: commands and results are never retained, and some only stand where they are asked for. */
+const emptyAll = ({ hasLeaf }: Topics, group: object): Message[] =>
   Object.entries(group).flatMap(([leaf, topic]: [string, string]) =>
-    leaf === "set" || leaf === "result" || (!codes && leaf.endsWith("_code")) ? [] : [clear(topic)],
+    leaf === "set" || leaf === "result" || !hasLeaf(leaf) ? [] : [clear(topic)],
   );
 
 /** Above this size the list only says how many there are: brokers and clients refuse large packets. */

@@ -36,6 +36,11 @@ export interface RetainedTopicsParts extends RetainedContext {
   readonly log: Pick<Logger, "warn" | "debug">;
 }
 
+const retainedWith = [
+  { retain: true, qos: 0 },
+  { retain: true, qos: 1 },
+] as const;
+
 /**
  * The keeper of everything retained but `bridge/state`: parts say what they want there, and it alone brings the broker to hold
  * that. What is to be published when is decided in retained.ts; here it is done.
@@ -180,7 +185,7 @@ export class RetainedTopics {
         this.#step({ type: "woke", now: this.#parts.clock.monotonic() });
       });
     }
-    for (const one of publish) void this.#publish(one);
+    for (const one of publish) this.#publish(one);
     for (const { topic, outcome } of outcomes) {
       const settle = this.#announcing.get(topic);
       this.#announcing.delete(topic);
@@ -191,18 +196,19 @@ export class RetainedTopics {
     this.#onGreeted = null;
   }
 
-  async #publish(one: Publish): Promise<void> {
-    const { link, clock } = this.#parts;
-    let kind: PublishErrorKind | null = null;
-    let failure: unknown;
-    try {
-      await link.publish(one.topic, one.payload, { retain: true, qos: one.qos });
-    } catch (error) {
-      failure = error;
-      kind = error instanceof PublishError ? error.kind : "unacknowledged";
-    }
-    this.#step({ type: "ended", publish: one, error: kind, now: clock.monotonic() });
-    if (kind !== null && kind !== "offline" && this.#link !== null) this.#notPublished(one.topic, failure);
+  #publish(one: Publish): void {
+    this.#parts.link.publish(one.topic, one.payload, retainedWith[one.qos]).then(
+      () => this.#onEnd(one, null),
+      (error: unknown) => {
+        const kind = error instanceof PublishError ? error.kind : "unacknowledged";
+        this.#onEnd(one, kind);
+        if (kind !== "offline" && this.#link !== null) this.#notPublished(one.topic, error);
+      },
+    );
+  }
+
+  #onEnd(publish: Publish, error: PublishErrorKind | null): void {
+    this.#step({ type: "ended", publish, error, now: this.#parts.clock.monotonic() });
   }
 
   #notPublished(topic: string, error: unknown): void {

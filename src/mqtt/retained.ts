@@ -15,6 +15,7 @@ import {
   sweepUnder,
 } from "./leftovers.js";
 import { controllerMessages, type Message, restrictionMessages, targetMessages } from "./projection.js";
+import { WaitingLine } from "../runtime/waiting-line.js";
 import { placeOf } from "./topics.js";
 
 /*
@@ -84,10 +85,10 @@ export interface Retained {
   /** Texts that the broker does not have yet. */
   readonly announcements: Map<string, string>;
   readonly documents: Map<string, { readonly payload: string; readonly qos: 0 | 1 }>;
-  readonly dueDocuments: Set<string>;
+  readonly dueDocuments: WaitingLine<string>;
   /** By device code the view that was published. */
   readonly published: Map<string, Controller>;
-  readonly due: Set<string>;
+  readonly due: WaitingLine<string>;
   /** Controllers of which everything is published once more. */
   readonly anew: Set<string>;
   /** By device code topics of which it is not known what the broker holds. */
@@ -108,9 +109,9 @@ export const nothingRetained = (): Retained => ({
   failed: new Map(),
   announcements: new Map(),
   documents: new Map(),
-  dueDocuments: new Set(),
+  dueDocuments: new WaitingLine(),
   published: new Map(),
-  due: new Set(),
+  due: new WaitingLine(),
   anew: new Set(),
   unknown: new Map(),
   greetings: new Set(),
@@ -379,13 +380,8 @@ function fill(turn: Turn): void {
   if (kept.link === "greeting") greet(turn);
   if (kept.link !== "up") return;
   if (kept.announcements.size > 0) announceNext(turn);
-  for (const topic of kept.dueDocuments) {
-    if (kept.onTheirWay >= mostDocuments) break;
-    kept.dueDocuments.delete(topic);
-    const document = kept.documents.get(topic);
-    if (document === undefined) continue;
-    publish(turn, { topic, payload: document.payload }, { sort: "document", code: null, qos: document.qos });
-  }
+  while (kept.dueDocuments.size > 0 && kept.onTheirWay < mostDocuments)
+    publishDocument(turn, kept.dueDocuments.take());
   for (const [key, { code, target, targetId }] of kept.again) {
     if (kept.onTheirWay >= mostStates) return;
     kept.again.delete(key);
@@ -394,15 +390,25 @@ function fill(turn: Turn): void {
     for (const message of targetMessages(context.topics, controller, target, targetId))
       publish(turn, message, { sort: "state", code });
   }
-  for (const code of kept.due) {
-    if (kept.onTheirWay >= mostStates) return;
+  while (kept.onTheirWay < mostStates) {
+    const code = kept.due.take();
+    if (code === undefined) break;
     publishController(turn, code);
   }
-  for (const [id, extent] of kept.leftovers.sweeping) {
-    if (kept.onTheirWay >= mostStates) return;
-    kept.leftovers.sweeping.delete(id);
-    sweep(turn, id, extent);
+  while (kept.onTheirWay < mostStates) {
+    const id = kept.leftovers.sweeping.take();
+    if (id === undefined) return;
+    const extent = kept.leftovers.widest.get(id);
+    kept.leftovers.widest.delete(id);
+    if (extent !== undefined) sweep(turn, id, extent);
   }
+}
+
+function publishDocument(turn: Turn, topic = ""): void {
+  const document = turn.kept.documents.get(topic);
+  if (document === undefined) return;
+  const { payload, qos } = document;
+  publish(turn, { topic, payload }, { sort: "document", code: null, qos });
 }
 
 /** Shows before `online` what may be commanded. */

@@ -56,7 +56,7 @@ function sensorTags(topics: Topics, controllerId: string, { definition }: Sensor
     tag(topic.value, name, numeric ? "number" : "text", what),
     tag(topic.quality, `${name} quality`, "word", { words: qualityCodes }),
     ...(topics.codes ? [tag(topic.quality_code, `${name} quality`, "integer", { words: qualityCodes })] : []),
-    tag(topic.measured_at, `${name} measured at`, "time"),
+    ...(topics.plainTimes ? [tag(topic.measured_at, `${name} measured at`, "time")] : []),
     tag(topic.json, name, "json", { kind }),
     ...alarmSides(definition).map((side) =>
       tag(topics.alarm(`reading_${side}.${controllerId}.${id}`), `${name} too ${side}`, "json", { kind }),

@@ -72,11 +72,21 @@ function id(text: string): string {
   return text;
 }
 
-/** `codes`: states and qualities have topics with integers too. */
-export function topicsUnder(base: string, codes = false) {
+/** Leaves that stand only where the configuration asks for them, each with the key that does. */
+const askedLeaves = { quality_code: "codes", state_code: "codes", measured_at: "plain_times" } as const;
+
+/** `codes`: states and qualities have topics with integers too; `plain_times`: the time of a reading has one. */
+type Asked = Partial<Readonly<Record<(typeof askedLeaves)[keyof typeof askedLeaves], boolean>>>;
+
+export function topicsUnder(base: string, { codes = false, plain_times: plainTimes = false }: Asked = {}) {
+  const asked = { codes, plain_times: plainTimes };
   return {
     base,
     codes,
+    plainTimes,
+    /** Whether anything may stand on topics that end so. */
+    hasLeaf: (leaf: string): boolean =>
+      !Object.hasOwn(askedLeaves, leaf) || asked[askedLeaves[leaf as keyof typeof askedLeaves]],
     bridge: bridgeTopics(base),
     alarm: (alarm: string) => `${base}/alarm/${alarmSegment(alarm)}`,
     alarms: `${base}/alarm/+`,

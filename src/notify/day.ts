@@ -99,7 +99,11 @@ function readingText(
   const amount = unit === null ? "" : unit === "%" ? "%" : ` ${unit}`;
   const isGood = quality === "good" && typeof value === "number";
   const now = say("now", language, { value: isGood ? `${round(value)}${amount}` : "–" });
-  const from = range === undefined ? "–" : `${round(range[0])}…${round(range[1])}${amount}`;
+  const [least, most] = range?.map(round) ?? [];
+  // What did not change is said once.
+  if (isGood && least === most && most === round(value))
+    return `${sensorName(definition, language)} ${round(value)}${amount}`;
+  const from = least === undefined || most === undefined ? "–" : `${least}…${most}${amount}`;
   return `${sensorName(definition, language)} ${from}, ${now}`;
 }
 

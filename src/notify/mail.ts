@@ -1,8 +1,9 @@
+import type { Socket } from "node:net";
 import { createTransport } from "nodemailer";
 import { type Connection, openSocket } from "../runtime/connecting.js";
 import { systemClock } from "../runtime/clock.js";
 import type { Names } from "../runtime/names.js";
-import { lines, PacedReading, ReadingTurns } from "../runtime/paced-reading.js";
+import { lines, OwnReading, PacedReading, ReadingTurns } from "../runtime/paced-reading.js";
 import { receiving } from "../runtime/receiving.js";
 import type { Message } from "./message.js";
 import type { Sent } from "./plan.js";
@@ -40,7 +41,7 @@ type Proxy = NotifySettings["proxy"];
 /** Either over a connection that stands, or through a proxy. */
 function transportFor(
   settings: MailSettings,
-  way: { readonly connection: Connection } | { readonly proxy: string },
+  way: { readonly connection: Socket } | { readonly proxy: string },
 ) {
   const { host, port, encryption, username, password } = settings;
   return createTransport({
@@ -62,11 +63,13 @@ function transportFor(
 }
 
 /** A server that says more than any mail server is not listened to for long: all of it would be kept until a line ends. */
-function paced(connection: Connection): Connection {
+function paced(below: Connection): Socket {
+  const connection = new OwnReading(below);
   const turns = new ReadingTurns(receiving.mail, systemClock);
   const tooMuch = new Error("it says more than a mail server does");
   new PacedReading(connection, turns, lines(), () => connection.destroy(tooMuch));
-  return connection;
+  // Of a socket nodemailer needs no more than this.
+  return connection as unknown as Socket;
 }
 
 interface Mail {

@@ -1,7 +1,9 @@
 import type { Socket } from "node:net";
-import { type Clock, TooLate, within } from "../runtime/clock.js";
-import { connectorOver } from "../runtime/connecting.js";
+import { type Clock, systemClock, TooLate, within } from "../runtime/clock.js";
+import { type Connected, connectorOver } from "../runtime/connecting.js";
 import { Names } from "../runtime/names.js";
+import { lines, PacedReading, ReadingTurns } from "../runtime/paced-reading.js";
+import { receiving } from "../runtime/receiving.js";
 import type { Redact } from "../runtime/redaction.js";
 import { verifiedTls } from "../runtime/sockets.js";
 import type { Message } from "./message.js";
@@ -27,7 +29,7 @@ interface SenderPorts {
 
 /** From the first byte to the last, and until all is let go of. */
 const deadlineMs = 20_000;
-const mostAnswerBytes = 16 * 1024;
+const { mostAnswerBytes } = receiving.messenger;
 const mostProblem = 500;
 
 export function senderOf(messenger: Messenger, ports: SenderPorts): Sender {
@@ -127,7 +129,7 @@ async function connectionTo({ proxy, names }: Outwards, signal: AbortSignal) {
   const once = { connections: 1, pipelining: 0 };
   const dispatcher =
     proxy === undefined
-      ? new Agent({ ...once, connect })
+      ? new Agent({ ...once, connect: (target, done) => connect(target, pacedThen(done)) })
       : new ProxyAgent({
           ...once,
           uri: proxy.url,
@@ -147,6 +149,19 @@ async function connectionTo({ proxy, names }: Outwards, signal: AbortSignal) {
 function heldIn(sockets: Set<Socket>): (socket: Socket) => void {
   return (socket) => void sockets.add(socket);
 }
+
+/** A service that says more than any service is not listened to for long, whether or not it is an answer by then. */
+const pacedThen =
+  (done: Connected): Connected =>
+  (...[error, socket]) => {
+    if (error !== null) {
+      done(error, null);
+      return;
+    }
+    const turns = new ReadingTurns(receiving.messenger, systemClock);
+    new PacedReading(socket, turns, lines(), () => socket.destroy(new Error("it says more than an answer")));
+    done(null, socket);
+  };
 
 /** As a proxy asks for it. */
 function loginOf({ username, password }: NonNullable<SenderPorts["proxy"]>): string | undefined {

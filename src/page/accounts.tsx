@@ -5,7 +5,7 @@ import { MoreRows, shownRows } from "./overview.js";
 import { Badge, Head, Icon, Listed, Loading } from "./parts.js";
 import type { AccountReport, Accounts } from "./protocol.js";
 import { accountStateText } from "./sentences.js";
-import { collator, t, codeText } from "./words.js";
+import { collator, numberText, roundedText, t, codeText } from "./words.js";
 
 /* All accounts of a fleet, those first that need somebody. */
 
@@ -63,13 +63,27 @@ function Marks({ of }: Readonly<{ of: AccountReport }>) {
   );
 }
 
+/** From the coldest of its greenhouses to the warmest. */
+function Temperature({
+  of: { least, most, unit },
+}: Readonly<{ of: NonNullable<AccountReport["temperature"]> }>) {
+  const [from, to] = [least, most].map((one) => numberText(roundedText(one) ?? ""));
+  return (
+    <span class="temperature">
+      <Icon name="sensors" />
+      {from === to ? from : t("from_to", { least: from, most: to })} {unit}
+    </span>
+  );
+}
+
 function Row({ name, of }: Readonly<{ name: string; of: AccountReport }>) {
-  const { online, offline, state, error } = of;
+  const { online, offline, state, error, stations, temperature } = of;
   return (
     <li>
       <a class="row" href={`#/account/${name}/overview`}>
         <span class="name">
           <strong>{name}</strong>
+          {stations.length > 0 ? <small class="quiet">{stations.join(t("comma"))}</small> : null}
         </span>
         {isAway(of) ? (
           <span class="away">
@@ -83,6 +97,7 @@ function Row({ name, of }: Readonly<{ name: string; of: AccountReport }>) {
         ) : (
           <span>
             {online + offline === 0 ? t("not_known") : t("online_of", { online, count: online + offline })}
+            {temperature ? <Temperature of={temperature} /> : null}
           </span>
         )}
         {isAway(of) ? <span class="marks" /> : <Marks of={of} />}

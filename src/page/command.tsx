@@ -1,9 +1,11 @@
-import { type Signal, useSignal } from "@preact/signals";
+import { type Signal, signal, useSignal } from "@preact/signals";
+import type { ComponentType } from "preact";
 import { useId } from "preact/hooks";
 import { wordLabel } from "../greenhouse/labels.js";
 import { isEnding } from "../greenhouse/actuator-kinds.js";
 import { type CommandResult, isBad } from "../greenhouse/command/outcomes.js";
 import { bridge, withoutEmpty, newId, now, post, session } from "./live.js";
+import type { HistoryProps } from "./journal.js";
 import { actReason, Asking, Button, Field, type Lasting, LastingChoice, ownReason } from "./inputs.js";
 import { Age, Badge, By, Code, Icon, isIcon, Quality, Says, Value } from "./parts.js";
 import type { ActuatorView, ControllerView, LimitsDocument, ParameterView } from "./protocol.js";
@@ -28,7 +30,7 @@ function standingReason(availability: string, of: Commandable): string | null {
 
 /** What can be chosen: of an actuator, or of a group, which no rule of its own limits. */
 export type Choosable = Pick<ActuatorView, "name" | "words" | "stop" | "state" | "position" | "quality"> &
-  Partial<LimitsDocument & Pick<ActuatorView, "value">>;
+  Partial<LimitsDocument & Pick<ActuatorView, "value" | "read_at">>;
 
 /** Whether the rules let a word or degree through; without rules they let everything. */
 function isAllowed({ allowed, lock }: Partial<LimitsDocument>, command: Command): boolean {
@@ -100,7 +102,7 @@ function Panel({ controller, id, of }: CardProps) {
   return (
     <>
       <p class="meta">
-        <Quality of={of.quality} /> <Age at={of.read_at} />
+        <Quality of={of.quality} /> <Age at={of.read_at} isOver />
         {of.lease ? <span>{leaseText(of.lease)}</span> : null}
         {isActuator(of) && of.run_time ? <span>{runText(of.run_time)}</span> : null}
       </p>
@@ -114,7 +116,27 @@ function Panel({ controller, id, of }: CardProps) {
       ) : null}
       <Said sent={sent.value} of={of} />
       {isActuator(of) && of.allowed ? <Keepers target={target} of={of} /> : null}
+      <Past controller={controller.id} actuator={id} newest={of.result?.id} />
     </>
+  );
+}
+
+const history = signal<ComponentType<HistoryProps> | null>(null);
+
+/** Who did what to it, once somebody asks. */
+function Past(of: HistoryProps) {
+  const isOpen = useSignal(false);
+  const Shown = history.value;
+  return (
+    <details
+      onToggle={({ currentTarget }) => {
+        isOpen.value = currentTarget.open;
+        void import("./journal.js").then(({ History }) => (history.value = History));
+      }}
+    >
+      <summary>{t("history")}</summary>
+      {isOpen.value && Shown ? <Shown {...of} /> : null}
+    </details>
   );
 }
 
@@ -177,14 +199,24 @@ export const Pill = ({ of }: { readonly of: Choosable }) => (
   <span class={`pill ${lookOf(of)}`}>
     {iconOf(of)}
     <strong class="state">{stateText(of)}</strong>
+    {of.quality !== "good" && of.state && of.read_at ? <Age at={of.read_at} /> : null}
   </span>
 );
 
 /** How far it is open, as a bar; where that is not known, none. */
-export function Opening({ of: { state, position } }: { readonly of: Pick<Choosable, "state" | "position"> }) {
+export function Opening({
+  of: { state, position, quality },
+}: {
+  readonly of: Pick<Choosable, "state" | "position" | "quality">;
+}) {
   const degree = state === "open" ? 100 : state === "closed" ? 0 : state === "position" ? position : null;
   return typeof degree === "number" ? (
-    <svg class="opening" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+    <svg
+      class={quality === "good" ? "opening" : "opening old"}
+      viewBox="0 0 100 10"
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
       <rect class="track" width="100" height="10" />
       <rect width={degree} height="10" />
     </svg>
@@ -231,10 +263,11 @@ export interface Sending {
 type SendingProps<Of> = Sending & { readonly of: Of };
 
 /** Whether the platform shows what a command asks for. */
-const isPresent = ({ state, position }: Choosable, command: Command): boolean =>
-  typeof command === "number"
+const isPresent = ({ state, position, quality }: Choosable, command: Command): boolean =>
+  quality === "good" &&
+  (typeof command === "number"
     ? state === "position" && position === command
-    : state === (command === "close" ? "closed" : command);
+    : state === (command === "close" ? "closed" : command));
 
 type ChoiceButtonProps = Sending & Readonly<{ of: Choosable; command: Command }>;
 

@@ -1,8 +1,8 @@
 import { signal, useSignal } from "@preact/signals";
 import { Card, type Commandable } from "./command.js";
 import { actuatorGroups, WeatherStrip } from "./glance.js";
-import { alarms, get, isOperator, link, missing, session, useAnswer, view, withoutEmpty } from "./live.js";
-import { actReason, Asking, Button, Field, type Lasting, LastingChoice } from "./inputs.js";
+import { alarms, get, isOperator, link, missing, session, useAnswer, view } from "./live.js";
+import { actReason, Asking, Button, Locking } from "./inputs.js";
 import { Age, AvailabilityBeside, Badge, Head, Icon, type IconName, Loading, Section } from "./parts.js";
 import type { Plot } from "./plot.js";
 import type { Alarm, ControllerView, Trends } from "./protocol.js";
@@ -144,28 +144,14 @@ const Title = ({
 
 /** Somebody is on the roof: keeps everybody off all actuators of a controller at once, and lets them in again. */
 function HouseLock({ id, actuators }: Pick<ControllerView, "id" | "actuators">) {
-  const reason = useSignal("");
-  const until = useSignal<Lasting>("");
   const all = Object.values(actuators);
   if (actReason() !== null || all.length === 0) return null;
   const mine = Object.entries(actuators).filter(([, { lock }]) => lock?.by === session.value?.user);
   const isMineAlone = all.every(({ lock }) => !lock || lock.by === session.value?.user);
   const isWhole = all.every(({ lock }) => lock);
-  const how = withoutEmpty({ reason: reason.value, until: until.value });
   return (
     <>
-      {isWhole ? null : (
-        <details class="house-lock">
-          <summary>
-            <Icon name="lock" /> {t("lock_house")}
-          </summary>
-          <div class="bar">
-            <Field label={t("lock_reason")} bound={reason} />
-            <LastingChoice word="lock_until" value={until} />
-            <Asking label={t("lock_house")} name="lock" fields={{ controller: id, ...how }} />
-          </div>
-        </details>
-      )}
+      {isWhole ? null : <Locking label={t("lock_house")} fields={{ controller: id }} />}
       {mine.length === 0 ? null : (
         <Asking
           label={t("unlock_mine")}

@@ -1,7 +1,7 @@
 import type { SensorKind } from "../greenhouse/sensors.js";
 import { Age, Badge, Beyond, Icon, type IconName, Quality, Value } from "./parts.js";
 import type { ActuatorFamily } from "../greenhouse/actuator-kinds.js";
-import type { KeyReading, OverviewRow, Weather } from "./protocol.js";
+import type { KeyReading, LastSeen, OverviewRow, Weather } from "./protocol.js";
 import { whoText } from "./sentences.js";
 import { now } from "./live.js";
 import {
@@ -37,6 +37,7 @@ export const KeyValue = ({ kind, of }: Readonly<{ kind: SensorKind; of: KeyReadi
       <span class={of.quality === "good" ? "" : "old"}>
         <Value value={roundedText(of.value)} unit={of.unit} />
         {of.quality === "good" ? null : <Quality of={of.quality} />}
+        {of.at ? <Age at={of.at} isOver /> : null}
         <Beyond of={of.beyond} />
       </span>
     )}
@@ -78,11 +79,30 @@ function isTold(group: ActuatorFamily, counts: Counts | undefined): boolean {
   );
 }
 
-type StripProps = Pick<OverviewRow, "actuators" | "limits">;
+type StripProps = Pick<OverviewRow, "actuators" | "last" | "limits">;
+
+/** Of what is not known any more only that of which nothing was seen before. */
+function knownOf(counts: Counts, last: LastSeen | undefined): Counts {
+  const unseen =
+    (counts["stale"] ?? 0) - Object.values(last?.states ?? {}).reduce((sum, one) => sum + one, 0);
+  const known = Object.entries(counts).filter(([state]) => state !== "stale");
+  return Object.fromEntries(unseen > 0 ? [...known, ["stale", unseen]] : known);
+}
+
+/** `1 at 45 %, 2 min ago`. */
+const Last = ({ of: { states, read_at: at } }: Readonly<{ of: LastSeen }>) => (
+  <span class="last">
+    {countsText(states, "")}
+    {t("comma")}
+    <Age at={at} isOver />
+  </span>
+);
 
 /** One line of all actuators; what ends by itself says when. */
-export function Strip({ actuators, limits }: StripProps) {
-  const groups = actuatorGroups.filter((group) => isTold(group, actuators[group]));
+export function Strip({ actuators, last, limits }: StripProps) {
+  const groups = actuatorGroups.filter(
+    (group) => isTold(group, actuators[group]) || isTold(group, last[group]?.states),
+  );
   const ends = (group: ActuatorFamily) =>
     Object.values(limits.leases)
       .filter((lease) => lease.group === group)
@@ -93,14 +113,19 @@ export function Strip({ actuators, limits }: StripProps) {
       .join("");
   return (
     <span class="strip">
-      {groups.map((group) => (
-        <span key={group} class={isAtRest(actuators[group] ?? {}) ? "part rests" : "part"}>
-          <Icon name={group} />
-          <span>
-            <small>{codeText(group)}</small> {countsText(actuators[group] ?? {}, ends(group))}
+      {groups.map((group) => {
+        const seen = last[group];
+        const known = knownOf(actuators[group] ?? {}, seen);
+        return (
+          <span key={group} class={!seen && isAtRest(known) ? "part rests" : "part"}>
+            <Icon name={group} />
+            <span>
+              <small>{codeText(group)}</small> {countsText(known, ends(group))}{" "}
+              {seen ? <Last of={seen} /> : null}
+            </span>
           </span>
-        </span>
-      ))}
+        );
+      })}
     </span>
   );
 }

@@ -2,8 +2,8 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { GroupResult } from "../greenhouse/groups.js";
 import { type Choosable, type Command, Degree, Opening, Pill, type Sending, Words } from "./command.js";
-import { actReason, Button, ownReason } from "./inputs.js";
-import { bridge, link, newId, post, view } from "./live.js";
+import { actReason, Asking, Button, Locking, ownReason } from "./inputs.js";
+import { bridge, link, newId, post, session, view } from "./live.js";
 import { Age, Badge, By, Code, Icon, Quality, Says, Section } from "./parts.js";
 import type { GroupView, MemberView, GroupsAndScenesView } from "./protocol.js";
 import { errorSentence, resultSentences, type Sentence } from "./sentences.js";
@@ -91,9 +91,11 @@ const memberState = ({ state, position }: MemberView): string =>
 const MemberLine = ({ of }: Readonly<{ of: MemberView }>) => (
   <li>
     <a href={link(`controller/${encodeURIComponent(of.controller)}`)}>{of.name}</a>
+    {of.locked_by ? <Badge kind="warn">{t("locked_by", { by: of.locked_by, times: "" })}</Badge> : null}
     {of.command ? <Badge kind="busy">{commandText(of.command)}</Badge> : null}
     <span>
-      {memberState(of)} {of.quality === "good" ? null : <Quality of={of.quality} />}
+      {memberState(of)} {of.quality === "good" ? null : <Quality of={of.quality} />}{" "}
+      {of.quality !== "good" && of.state ? <Age at={of.read_at} isOver /> : null}
     </span>
   </li>
 );
@@ -133,7 +135,26 @@ function GroupCard({ id, group }: Readonly<{ id: string; group: GroupView }>) {
         )}
       </div>
       <HowItWent of={group} sent={sent.value} />
+      <GroupLock of={group} />
     </GroupsAndScenes>
+  );
+}
+
+/** A group is locked by each of its members, so that one of them can be let in again alone. */
+function GroupLock({ of: { members } }: Readonly<{ of: GroupView }>) {
+  if (actReason() !== null) return null;
+  const target = ({ controller, actuator }: MemberView) => ({ controller, actuator });
+  const free = members.filter(({ locked_by: by }) => !by);
+  const mine = members.filter(({ locked_by: by }) => by && by === session.value?.user);
+  return (
+    <div class="keepers">
+      {free.length === 0 ? null : (
+        <Locking label={t("lock_all", { count: free.length })} each={free.map(target)} />
+      )}
+      {mine.length === 0 ? null : (
+        <Asking label={t("unlock_mine")} name="unlock" fields={{}} each={mine.map(target)} />
+      )}
+    </div>
   );
 }
 

@@ -1,6 +1,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { ButtonHTMLAttributes, InputHTMLAttributes, SelectHTMLAttributes } from "preact";
-import { isOperator, post, session, silentSince } from "./live.js";
+import { isOperator, post, session, silentSince, withoutEmpty } from "./live.js";
+import { Icon } from "./parts.js";
 import { errorSentence, type Sentence } from "./sentences.js";
 import { durationText, t, type Word } from "./words.js";
 
@@ -135,3 +136,29 @@ export const Choice = <Item extends string>({ label, bound, options, ...select }
     </select>
   </label>
 );
+
+type LockingProps = Readonly<{
+  label: string;
+  /** What is locked: fields of one request, or of several. */
+  fields?: object;
+  each?: readonly object[];
+}>;
+
+/** Keeps everybody off several at once, with a reason that others see and how long. */
+export function Locking({ label, fields = {}, each }: LockingProps) {
+  const reason = useSignal("");
+  const until = useSignal<Lasting>("");
+  const how = withoutEmpty({ reason: reason.value, until: until.value });
+  return (
+    <details class="house-lock">
+      <summary>
+        <Icon name="lock" /> {label}
+      </summary>
+      <div class="bar">
+        <Field label={t("lock_reason")} bound={reason} />
+        <LastingChoice word="lock_until" value={until} />
+        <Asking label={label} name="lock" fields={{ ...fields, ...how }} each={each} />
+      </div>
+    </details>
+  );
+}

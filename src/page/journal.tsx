@@ -1,8 +1,8 @@
-import { signal } from "@preact/signals";
+import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { outcomes } from "../greenhouse/command/outcomes.js";
-import { address, get, withoutEmpty, now, view } from "./live.js";
-import { Button, Choice } from "./inputs.js";
+import { address, get, link, withoutEmpty, now, view } from "./live.js";
+import { Button, Choice, Field } from "./inputs.js";
 import { Age, Badge, Columns, Head, namesOf, Listed, Code, save, Says } from "./parts.js";
 import type { JournalPage, Overview, TimelineEntry } from "./protocol.js";
 import { resultSentences, whoText } from "./sentences.js";
@@ -11,31 +11,57 @@ import { durationText, t, timeText, codeText } from "./words.js";
 
 type Page = JournalPage<TimelineEntry>;
 
-const filter = { controller: signal(""), kind: signal(""), outcome: signal(""), since: signal("") };
+/** Every log-in is a record, and hardly ever what somebody looks for. */
+const usualKinds = timelineKinds.filter((kind) => kind !== "login");
+
+const filter = {
+  controller: signal(""),
+  actuator: signal(""),
+  by: signal(""),
+  kind: signal<"" | "all" | (typeof timelineKinds)[number]>(""),
+  outcome: signal(""),
+  since: signal(""),
+  /** By the browser's clock, as it is chosen; they count while `since` says so. */
+  from: signal(""),
+  to: signal(""),
+};
+/** In the place of a duration: from one moment to another. */
+const chosenTime = "chosen";
 /** Null while it is being asked for. */
 const found = signal<Page | null>(null);
 const live = view<Page>("journal");
 const overview = view<Overview>("overview");
 
-function path(more: Readonly<Record<string, string>> = {}): string {
-  const { controller, kind, outcome, since } = filter;
-  const all = {
+/** A moment of a field for date and hour; empty where it holds none. */
+const isoOf = (moment: string): string =>
+  Number.isNaN(Date.parse(moment)) ? "" : new Date(moment).toISOString();
+
+function asked(): Readonly<Record<string, string>> {
+  const { controller, actuator, by, kind, outcome, since, from, to } = filter;
+  const isChosen = since.value === chosenTime;
+  return withoutEmpty({
     controller: controller.value,
-    kind: kind.value,
+    actuator: actuator.value,
+    by: by.value.trim(),
+    kind: kind.value === "" ? usualKinds.join(",") : kind.value === "all" ? "" : kind.value,
     outcome: outcome.value,
-    since: since.value,
-    ...more,
-  };
-  return `api/journal?${new URLSearchParams(withoutEmpty(all)).toString()}`;
+    since: isChosen ? isoOf(from.value) : since.value,
+    until: isChosen ? isoOf(to.value) : "",
+  });
 }
+
+const isFiltered = (): boolean => Object.keys(asked()).length > 1 || filter.kind.value !== "";
+
+const path = (more: Readonly<Record<string, string>> = {}): string =>
+  `api/journal?${new URLSearchParams(withoutEmpty({ ...asked(), ...more })).toString()}`;
 
 /** The newest that fit the filter; with `before` those that come next, below what is there. */
 async function load(before = ""): Promise<void> {
   const earlier = before === "" ? [] : (found.value?.records ?? []);
   if (before === "") found.value = null;
-  const asked = path();
+  const wanted = path();
   const { body } = await get<Page>(path({ before }));
-  if (body && asked === path())
+  if (body && wanted === path())
     found.value = { records: [...earlier, ...body.records], next: body.next ?? null };
 }
 
@@ -56,16 +82,21 @@ async function exportRecords(kind: "csv" | "json"): Promise<void> {
   save(`journal.${kind}`, accept, kind === "csv" ? parts.join("") : `[${parts.join(",\n")}]\n`);
 }
 
-/** What is new, then what was asked for; each record once. */
+/** What is new, then what was asked for; each record once. Of a time that is over nothing is new. */
 function shownRecords({ records }: Page): readonly TimelineEntry[] {
-  const { controller, kind, outcome } = filter;
+  const { controller, actuator, kind, outcome, until, by = "" } = asked();
   const newest = records[0]?.seq ?? 0;
+  const fits = (wanted: string | undefined, ...own: readonly (string | null | undefined)[]) =>
+    wanted === undefined || own.includes(wanted);
   const added = (live.value?.records ?? []).filter(
-    ({ seq, controller: code, result, kind: own }) =>
+    ({ seq, controller: code, actuator: moved, result, kind: own, by: who, user }) =>
       seq > newest &&
-      ["", code, result?.controller].includes(controller.value) &&
-      ["", own].includes(kind.value) &&
-      ["", result?.outcome].includes(outcome.value),
+      until === undefined &&
+      fits(controller, code, result?.controller) &&
+      fits(actuator, moved, result?.actuator) &&
+      (kind === undefined || kind.split(",").includes(own)) &&
+      fits(outcome, result?.outcome) &&
+      (result?.by ?? who ?? user ?? "").toLowerCase().includes(by.toLowerCase()),
   );
   return [...added, ...records];
 }
@@ -134,49 +165,144 @@ function Row({ group: [record, ...more] }: Readonly<{ group: Group }>) {
   );
 }
 
+type Options = readonly (readonly [string, string])[];
+
+/** What can be chosen of the controller that is chosen. */
+function actuatorOptions(): Options {
+  const named = filter.controller.value === "" ? null : namesOf(filter.controller.value);
+  return Object.entries({ ...named?.actuators, ...named?.parameters }).map(([id, { name }]) => [id, name]);
+}
+
+/** Folded to one line on a phone; what is chosen stands in it. */
 function Filters() {
   const names = Object.entries(overview.value?.controllers ?? {});
   const all = ["", t("any")] as const;
   const last = (span: string) => [span, t("last", { time: durationText(span) })] as const;
+  const actuators = actuatorOptions();
+  const chosen = [
+    overview.value?.controllers[filter.controller.value]?.name,
+    actuators.find(([id]) => id === filter.actuator.value)?.[1],
+    filter.by.value,
+    filter.kind.value && codeText(filter.kind.value),
+    filter.outcome.value && codeText(filter.outcome.value),
+    filter.since.value &&
+      (filter.since.value === chosenTime ? t("when_chosen") : durationText(filter.since.value)),
+  ].filter(Boolean);
   return (
-    <Head name={t("journal")}>
-      <Choice
-        label={t("controller")}
-        bound={filter.controller}
-        options={[all, ...names.map(([id, { name }]) => [id, `${name} (${id})`] as const)]}
-      />
-      <Choice
-        label={t("kind")}
-        bound={filter.kind}
-        options={[all, ...timelineKinds.map((one) => [one, codeText(one)] as const)]}
-      />
-      <Choice
-        label={t("outcome")}
-        bound={filter.outcome}
-        options={[all, ...outcomes.map((one) => [one, codeText(one)] as const)]}
-      />
-      <Choice label={t("when")} bound={filter.since} options={[all, ...["1h", "24h", "7d"].map(last)]} />
-      <span class="buttons">
-        {(["csv", "json"] as const).map((kind) => (
-          <Button key={kind} act={() => exportRecords(kind)}>
-            {t("export", { kind: kind.toUpperCase() })}
-          </Button>
-        ))}
-      </span>
-    </Head>
+    <details class="filters" open={matchMedia("(min-width: 52rem)").matches}>
+      <summary>
+        {t("filter")} {chosen.length > 0 ? <strong>{chosen.join(t("comma"))}</strong> : null}
+      </summary>
+      <div class="bar">
+        <Choice
+          label={t("controller")}
+          value={filter.controller.value}
+          onChange={({ currentTarget: { value } }) => {
+            filter.controller.value = value;
+            filter.actuator.value = "";
+          }}
+          options={[all, ...names.map(([id, { name }]) => [id, `${name} (${id})`] as const)]}
+        />
+        {actuators.length > 0 ? (
+          <Choice label={codeText("actuators")} bound={filter.actuator} options={[all, ...actuators]} />
+        ) : null}
+        <Field
+          label={t("who")}
+          value={filter.by.value}
+          onChange={({ currentTarget: { value } }) => (filter.by.value = value)}
+        />
+        <Choice
+          label={t("kind")}
+          bound={filter.kind}
+          options={[
+            ["", t("any_but_logins")],
+            ["all", t("any")],
+            ...timelineKinds.map((one) => [one, codeText(one)] as const),
+          ]}
+        />
+        <Choice
+          label={t("outcome")}
+          bound={filter.outcome}
+          options={[all, ...outcomes.map((one) => [one, codeText(one)] as const)]}
+        />
+        <Choice
+          label={t("when")}
+          bound={filter.since}
+          options={[all, ...["1h", "24h", "7d"].map(last), [chosenTime, t("when_chosen")]]}
+        />
+        {filter.since.value === chosenTime ? (
+          <>
+            <Field label={t("from")} type="datetime-local" bound={filter.from} />
+            <Field label={t("to")} type="datetime-local" bound={filter.to} />
+          </>
+        ) : null}
+        <span class="buttons">
+          {(["csv", "json"] as const).map((kind) => (
+            <Button key={kind} act={() => exportRecords(kind)}>
+              {t("export", { kind: kind.toUpperCase() })}
+            </Button>
+          ))}
+        </span>
+      </div>
+    </details>
+  );
+}
+
+export type HistoryProps = Readonly<{
+  controller: string;
+  actuator: string;
+  /** Its last result, after which there is something new. */
+  newest: string | undefined;
+}>;
+
+/** What was done to one actuator, the newest first: who, when, and how it ended. */
+export function History({ controller, actuator, newest }: HistoryProps) {
+  const page = useSignal<Page | null>(null);
+  useEffect(() => {
+    const query = new URLSearchParams({ controller, actuator, limit: "12" });
+    void get<Page>(`api/journal?${query.toString()}`, true).then(({ status, body }) => {
+      if (status === 200) page.value = body;
+    });
+  }, [controller, actuator, newest]);
+  const all = () => {
+    filter.controller.value = controller;
+    filter.actuator.value = actuator;
+    location.hash = link("journal");
+  };
+  return (
+    <Listed of={page.value?.records ?? null} none="no_records">
+      <ul class="history">
+        {group(page.value?.records ?? []).map(([entry]) => {
+          const { seq, at, type, kind, result } = entry;
+          const who = result?.by ?? entry.by ?? entry.user;
+          return (
+            <li key={`${seq} ${type} ${entry.what ?? ""}`}>
+              <span class="when">{timeText(at, now.peek())}</span>
+              <strong>{whatText(entry)}</strong>
+              {result ? <Code of={result.outcome} /> : <Badge kind="plain">{codeText(kind)}</Badge>}
+              {who ? <small>{whoText(who)}</small> : null}
+            </li>
+          );
+        })}
+      </ul>
+      <Button class="link" act={all}>
+        {t("history_all")}
+      </Button>
+    </Listed>
   );
 }
 
 /** What happened in the house, the newest first: who commanded what, what rules did, locks, alarms and log-ins. */
-export function JournalView() {
-  const asked = path();
-  useEffect(() => void load(), [asked]);
+export default function JournalView() {
+  const wanted = path();
+  useEffect(() => void load(), [wanted]);
   const page = found.value;
   const records = page && shownRecords(page);
   return (
     <>
+      <Head name={t("journal")} />
       <Filters />
-      <Listed of={records} none={asked.endsWith("?") ? "no_records" : "none_found"}>
+      <Listed of={records} none={isFiltered() ? "none_found" : "no_records"}>
         <table class="list">
           <Columns of={["when", "who", "controller", "what", "outcome"]} />
           <tbody>

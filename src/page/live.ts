@@ -91,6 +91,9 @@ export function useAnswer<T>(path: string, everyMs: number): ReadonlySignal<T | 
 export const session: Signal<Session | null> = signal(null);
 export const isOperator = computed(() => ["operator", "admin"].includes(session.value?.role ?? ""));
 
+/** The first operator has opened the page to phones, and is shown where they find it. */
+export const isOpening = signal(false);
+
 /** The accounts of a fleet are looked at, and none of them. */
 export const isFleet = computed(() => session.value?.fleet === true && account === null);
 
@@ -105,6 +108,23 @@ export const silentSince: ReadonlySignal<number | null> = computed(() => {
   const silentMs = clock.value - heardAt.value;
   return silentMs > patienceMs ? now.value - silentMs : null;
 });
+
+/**
+ * When the bridge was heard last, by the browser's clock: all that is kept of it in this browser, for a page that opens where the
+ * bridge is not reached.
+ */
+const seenKey = () => `greenhouse2mqtt-seen ${new URL("./", document.baseURI).pathname}${account ?? ""}`;
+const seenEveryMs = 15_000;
+let notedAt = 0;
+/** Nothing was heard since this page was opened: when it was heard before, or that nobody knows. */
+export const notReached: Signal<{ readonly since: number | null } | null> = signal(null);
+
+function noteSeen(): void {
+  notReached.value = null;
+  if (Date.now() - notedAt < seenEveryMs) return;
+  notedAt = Date.now();
+  localStorage.setItem(seenKey(), String(notedAt));
+}
 
 const views = new Map<string, Signal<unknown>>();
 
@@ -150,6 +170,7 @@ const mostKept = 1_000;
 
 function onMessage({ view: name, kind, data }: LiveMessage): void {
   heardAt.value = performance.now();
+  noteSeen();
   if (isObject(data) && typeof data["at"] === "string") offsetMs = Date.parse(data["at"]) - Date.now();
   if (name === null || kind === "alive") return;
   const held = views.get(name);
@@ -243,6 +264,11 @@ async function askWhy(): Promise<void> {
 async function letIn(isUnattended: boolean): Promise<"look" | "retry" | "stay"> {
   const { status, body } = await get<Session>("api/session", isUnattended);
   isAccountMissing.value = status === 404;
+  // A proxy may answer where the bridge does not.
+  if (session.peek() === null && (status === 0 || (status >= 502 && status <= 504))) {
+    const seen = Number(localStorage.getItem(seenKey()));
+    notReached.value = { since: seen > 0 ? seen : null };
+  } else notReached.value = null;
   if (status === 401 || status === 404) return "stay";
   if (status !== 200 || body === null) return "retry";
   session.value = body;

@@ -4,7 +4,6 @@ import { useEffect } from "preact/hooks";
 import { AlarmsView } from "./alarms.js";
 import { ControllerPage } from "./controller.js";
 import { DiagnosticsView } from "./diagnostics.js";
-import { JournalView } from "./journal.js";
 import {
   account,
   accountIn,
@@ -14,10 +13,12 @@ import {
   onLogin,
   isAccountMissing,
   isFleet,
+  isOpening,
   isOperator,
   link,
   look,
   notLive,
+  notReached,
   now,
   post,
   restartedAt,
@@ -31,7 +32,7 @@ import { Alert, Asking, Button, Choice, Field } from "./inputs.js";
 import { Head, Icon, Loading } from "./parts.js";
 import "./style.css";
 import { accountStateText, errorSentence, type Sentence } from "./sentences.js";
-import { isWord, language, speak, t, timeText } from "./words.js";
+import { clockText, isWord, language, speak, t, timeText } from "./words.js";
 
 const route = signal(location.hash);
 addEventListener("hashchange", () => {
@@ -46,7 +47,7 @@ addEventListener("hashchange", () => {
 /** What can be looked at besides a controller, and which views of the bridge that takes. */
 const places = [
   { at: "overview", views: ["overview", "groups"], Show: OverviewView },
-  { at: "journal", views: ["journal", "overview"], Show: JournalView },
+  { at: "journal", views: ["journal", "overview"], Show: () => <LatePage of="journal" /> },
   { at: "alarms", views: [], Show: AlarmsView },
   { at: "diagnostics", views: [], Show: DiagnosticsView },
   { at: "log", views: ["log"], Show: LogView },
@@ -62,6 +63,7 @@ function placeOf(hash: string) {
   const id = decodeURIComponent(rest.join("/"));
   if (kind === "controller" && id !== "")
     return { at: kind, views: [`controller/${id}`], show: <ControllerPage key={id} id={id} /> };
+  if (kind === "wall") return { at: kind, views: ["overview"], show: <LatePage of="wall" /> };
   const { at, views, Show } = places.find((one) => one.at === kind && isShown(one.at)) ?? places[0];
   return { at, views, show: <Show /> };
 }
@@ -96,7 +98,7 @@ const ReadOnly = () => (
 /** Nobody is logged in, which is said once for the whole page; perhaps somebody can become the first operator. */
 function Nobody() {
   const isOpen = useSignal(false);
-  if (!session.value?.first_operator) return <p class="notice plain">{t("anonymous")}</p>;
+  if (!session.value?.first_operator && !isOpening.value) return <p class="notice plain">{t("anonymous")}</p>;
   return (
     <div class="notice warn">
       <div class="bar">
@@ -107,43 +109,8 @@ function Nobody() {
           </Button>
         )}
       </div>
-      {isOpen.value ? <FirstOperator /> : null}
+      {isOpen.value ? <LatePage of="first" /> : null}
     </div>
-  );
-}
-
-function FirstOperator() {
-  const said = useSignal<Sentence | null>(null);
-  const submit = async (form: HTMLFormElement) => {
-    const { status, body } = await post("api/first_operator", Object.fromEntries(new FormData(form)));
-    if (status === 204) location.reload();
-    else said.value = errorSentence(body);
-  };
-  return (
-    <form
-      class="first"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit(event.currentTarget);
-      }}
-    >
-      <p>{t("first_where")}</p>
-      <div class="bar">
-        <Field label={t("first_code")} name="code" autocomplete="one-time-code" required />
-        <Field label={t("user_name")} name="username" autocomplete="username" required />
-        <Field
-          label={t("first_password")}
-          name="password"
-          type="password"
-          required
-          autocomplete="new-password"
-        />
-        <button type="submit" class="primary">
-          {t("first_make")}
-        </button>
-      </div>
-      <Alert said={said} />
-    </form>
   );
 }
 
@@ -173,7 +140,7 @@ function Notices() {
     <div class="notices" role="status">
       {lines.map(([kind, text]) => (text === null ? null : <p class={`notice ${kind}`}>{text}</p>))}
       {facts?.read_only ? <ReadOnly /> : null}
-      {session.value?.user ? null : <Nobody />}
+      {session.value?.user && !isOpening.value ? null : <Nobody />}
     </div>
   );
 }
@@ -261,6 +228,9 @@ function Login() {
 const late = {
   setup: () => import("./setup.js"),
   accounts: () => import("./accounts.js"),
+  first: () => import("./first.js"),
+  journal: () => import("./journal.js"),
+  wall: () => import("./wall.js"),
   settings: () => import("./settings.js"),
 };
 
@@ -312,8 +282,25 @@ function Shown() {
   return isAway ? <AccountAway /> : placeOf(route.value).show;
 }
 
+/** An installed page without its bridge: since when, and no value that would look as if it were of now. */
+const NotReached = ({ since }: Readonly<{ since: number | null }>) => (
+  <main class="login" id="content">
+    <div class="setup" role="status">
+      <h1>
+        <img src="./icon.svg" alt="" width="36" height="36" /> {t("title")}
+      </h1>
+      <p>
+        <strong>{t("not_reached")}</strong>
+      </p>
+      <p>{since === null ? t("never_seen") : t("last_seen", { time: clockText(since, Date.now()) })}</p>
+      <p class="quiet">{t("not_reached_what")}</p>
+    </div>
+  </main>
+);
+
 function Page() {
   const who = session.value;
+  if (notReached.value !== null) return <NotReached since={notReached.value.since} />;
   if (who === null && !isAccountMissing.value) return <Loading />;
   if (who?.setup) return <LatePage of="setup" />;
   if (who?.role === null) return <Login />;
@@ -341,5 +328,8 @@ effect(() => {
   document.title = account === null ? t("title") : `${account} – ${t("title")}`;
 });
 connect();
+// Where the page came over plain HTTP from another computer browsers know none, and in a frame the page is part of another one.
+if (window === window.top && "serviceWorker" in navigator)
+  void navigator.serviceWorker.register("./shell.js").catch(() => undefined);
 const root = document.getElementById("page");
 if (root) render(<Page />, root);

@@ -1,8 +1,8 @@
 import { type ReadonlySignal, signal, useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { KeyValue, LimitMarks, Strip, WeatherStrip } from "./glance.js";
-import { link, view } from "./live.js";
-import { Choice, Field } from "./inputs.js";
+import { bridge, get, link, post, session, view } from "./live.js";
+import { Acting, actReason, Choice, Field } from "./inputs.js";
 import {
   Availability,
   AvailabilityBeside,
@@ -14,7 +14,7 @@ import {
   Loading,
   Quality,
 } from "./parts.js";
-import type { Overview, OverviewRow } from "./protocol.js";
+import type { ControllerView, Overview, OverviewRow } from "./protocol.js";
 import { phaseText } from "./sentences.js";
 import { GroupsSection } from "./groups.js";
 import { collator, t, codeText } from "./words.js";
@@ -40,6 +40,7 @@ function Row({ id, row, kinds, isMixed }: RowProps) {
     quality,
     readings,
     actuators,
+    last,
     limits,
     problem,
     command,
@@ -60,7 +61,7 @@ function Row({ id, row, kinds, isMixed }: RowProps) {
             <KeyValue key={kind} kind={kind} of={readings[kind]} />
           ))}
         </span>
-        <Strip actuators={actuators} limits={limits} />
+        <Strip actuators={actuators} last={last} limits={limits} />
         <span class="marks">
           {problem ? <Badge kind="bad">{t("problem")}</Badge> : null}
           {alarms > 0 ? (
@@ -177,9 +178,15 @@ export const MoreRows = ({ count }: Readonly<{ count: number }>) =>
 
 /** One line of truth about all: what is well, and what is not. */
 function Summary({ rows }: Readonly<{ rows: readonly OverviewRow[] }>) {
+  // What the platform said before it was gone is no word of now.
+  const isAway = bridge.value?.platform === "unreachable";
   const sum = (of: (row: OverviewRow) => number) => rows.reduce((all, row) => all + of(row), 0);
   const counts = [
-    ["good", "count_online", sum(({ availability }) => Number(availability === "online"))],
+    [
+      isAway ? "warn" : "good",
+      isAway ? "count_were_online" : "count_online",
+      sum(({ availability }) => Number(availability === "online")),
+    ],
     ["bad", "count_offline", sum(({ availability }) => Number(availability === "offline"))],
     ["warn", "count_old", sum((row) => Number(isOld(row)))],
     ["bad", "count_alarms", sum(({ alarms }) => alarms)],
@@ -198,6 +205,11 @@ function Summary({ rows }: Readonly<{ rows: readonly OverviewRow[] }>) {
           </Badge>
         ) : null,
       )}
+      {rows.length > 1 ? (
+        <a class="badge plain" href={link("wall")}>
+          {t("wall")}
+        </a>
+      ) : null}
     </p>
   );
 }
@@ -277,6 +289,22 @@ function kindsOf(kinds: Overview["kinds"], items: readonly Item[]): Overview["ki
   return same;
 }
 
+/** Everything that this person has locked, in all houses, is let in again; others' locks stay. */
+function UnlockMine({ of }: Readonly<{ of: Overview["controllers"] }>) {
+  const user = session.value?.user;
+  if (!user || actReason() !== null) return null;
+  const ids = Object.entries(of).flatMap(([id, { limits }]) => (limits.locks[user] ? [id] : []));
+  if (ids.length === 0) return null;
+  const unlock = async () => {
+    for (const controller of ids) {
+      const { body } = await get<ControllerView>(`api/controllers/${encodeURIComponent(controller)}`);
+      for (const [actuator, { lock }] of Object.entries(body?.actuators ?? {}))
+        if (lock?.by === user) await post("api/requests/unlock", { controller, actuator });
+    }
+  };
+  return <Acting label={t("unlock_mine")} act={unlock} />;
+}
+
 /** What a grower comes for: how warm it is, what is open, what holds, and what needs him. */
 export function OverviewView() {
   const items: ReadonlySignal<readonly Item[] | null> = useComputed(() =>
@@ -292,6 +320,7 @@ export function OverviewView() {
   return (
     <>
       <Head name={t("overview")}>
+        <UnlockMine of={all.controllers} />
         {count > 12 || isFiltered ? <Filters stations={stationsOf(all.controllers)} /> : null}
       </Head>
       <Summary rows={Object.values(all.controllers)} />

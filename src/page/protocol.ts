@@ -128,6 +128,12 @@ export interface AccountReport extends AccountSummary {
   readonly owner?: string | null | undefined;
 }
 
+/** Where a phone finds the page; `qr` is a picture of it, null where no phone reaches it. */
+export interface Entrance {
+  readonly page: string;
+  readonly qr: string | null;
+}
+
 /** The accounts that somebody sees, by name. */
 export interface Accounts {
   readonly at: string;
@@ -159,6 +165,8 @@ export interface KeyReading {
   readonly value: number | string | null;
   readonly unit: string | null;
   readonly quality: Quality;
+  /** When it was measured, of one that is not good: what is good is of now. */
+  readonly at: string | null;
   /** The limit that it is beyond. */
   readonly beyond: BandLimit | null;
 }
@@ -176,6 +184,12 @@ export interface RowLimits {
   >;
 }
 
+/** What is not known to be so any more. */
+export interface LastSeen {
+  readonly states: Readonly<Record<string, number>>;
+  readonly read_at: string | null;
+}
+
 export interface OverviewRow {
   readonly name: string;
   readonly kind: RowKind;
@@ -190,6 +204,8 @@ export interface OverviewRow {
    * be the present one.
    */
   readonly actuators: Readonly<Partial<Record<ActuatorFamily, Readonly<Record<string, number>>>>>;
+  /** By group: what was seen last of those that are `stale`, and when the oldest of it was read; a group never seen is absent. */
+  readonly last: Readonly<Partial<Record<ActuatorFamily, LastSeen>>>;
   readonly limits: RowLimits;
   /** The worst of its sensors; null without any. */
   readonly quality: Quality | null;
@@ -309,6 +325,9 @@ export interface MemberView {
   readonly state: string | null;
   readonly position: number | null;
   readonly quality: Quality;
+  readonly read_at: string | null;
+  /** Who locked it. */
+  readonly locked_by: string | null;
 }
 
 interface CommandedView {

@@ -7,7 +7,7 @@ import { get, post } from "./live.js";
 import type { Session } from "./protocol.js";
 import { Loading, Says } from "./parts.js";
 import { errorSentence, ofBridge, type Sentence } from "./sentences.js";
-import { language, speak, stateWordText, t, type Word } from "./words.js";
+import { codeText, durationText, isWord, language, speak, stateWordText, t, type Word } from "./words.js";
 
 /* `init --web`: what a bridge needs to know, asked step by step; the last one writes the files. */
 
@@ -35,7 +35,12 @@ interface Tried {
 interface Written {
   readonly file: string;
   readonly page: string | null;
+  /** The page's address as a picture for a phone's camera, where a phone reaches it. */
+  readonly qr: string | null;
 }
+
+/** By kind: limits as numbers, and how long. */
+type Bands = Readonly<Record<string, Readonly<Record<string, number | string>>>>;
 
 const stages = [
   "setup_code",
@@ -298,28 +303,75 @@ function Broker() {
   );
 }
 
-const User = () => (
-  <Form
-    label="setup_next"
-    act={(fields) => {
-      const { username = "", password = "" } = fields;
-      keep({ user: username === "" ? null : { username, password } });
-      next();
-      return Promise.resolve(null);
-    }}
-    more={<Back />}
-  >
-    <p>{t("setup_user_what")}</p>
-    <Field label={t("user_name")} name="username" autocomplete="username" />
-    <Field
-      label={t("first_password")}
-      name="password"
-      type="password"
-      autocomplete="new-password"
-      minLength={12}
-    />
-  </Form>
+/** Whoever asks from another computer will want the page there too. */
+const isElsewhere = !/^(?:localhost|127\.|\[::1\])/.test(location.hostname);
+
+const Ticked = ({
+  name,
+  checked = false,
+  label,
+}: Readonly<{ name: string; checked?: boolean; label: string }>) => (
+  <label class="shown">
+    <input type="checkbox" name={name} defaultChecked={checked} /> <span>{label}</span>
+  </label>
 );
+
+/** The numbers first, then whether they are wanted. */
+function Alarms() {
+  const bands = useSignal<Bands>({});
+  useEffect(() => {
+    void ask<Bands>("bands").then(({ status, body }) => {
+      if (status === 200 && body !== null) bands.value = body;
+    });
+  }, []);
+  const limitText = ([limit, value]: readonly [string, string | number]) => {
+    const word = `beyond_${limit}`;
+    return isWord(word) ? `${t(word)} ${value}` : durationText(String(value));
+  };
+  return (
+    <fieldset>
+      <legend>{t("setup_alarms")}</legend>
+      <ul>
+        {Object.entries(bands.value).map(([kind, limits]) => (
+          <li key={kind}>
+            <strong>{codeText(kind)}</strong> {Object.entries(limits).map(limitText).join(t("comma"))}
+          </li>
+        ))}
+      </ul>
+      <Ticked name="alarms" label={t("setup_alarms_take")} />
+    </fieldset>
+  );
+}
+
+function User() {
+  const name = useSignal("");
+  return (
+    <Form
+      label="setup_next"
+      act={(fields) => {
+        const { username = "", password = "", phones, alarms } = fields;
+        keep({ user: username === "" ? null : { username, password } });
+        keep({ phones: phones === "on", alarms: alarms === "on" });
+        next();
+        return Promise.resolve(null);
+      }}
+      more={<Back />}
+    >
+      <p>{t("setup_user_what")}</p>
+      <Field label={t("user_name")} name="username" autocomplete="username" bound={name} />
+      <Field
+        label={t("first_password")}
+        name="password"
+        type="password"
+        autocomplete="new-password"
+        minLength={12}
+        required={name.value !== ""}
+      />
+      {name.value === "" ? null : <Ticked name="phones" checked={isElsewhere} label={t("setup_phones")} />}
+      <Alarms />
+    </Form>
+  );
+}
 
 function Found() {
   const found = useSignal<readonly FoundController[] | null>(null);
@@ -453,6 +505,12 @@ function Done() {
       <p>{t("setup_run")}</p>
       <pre>greenhouse2mqtt run</pre>
       <p>{t("setup_then", { url: written.value?.page ?? "" })}</p>
+      {written.value?.qr ? (
+        <figure class="qr">
+          <img src={written.value.qr} alt={written.value.page ?? ""} width="200" height="200" />
+          <figcaption>{t("setup_qr")}</figcaption>
+        </figure>
+      ) : null}
     </div>
   );
 }

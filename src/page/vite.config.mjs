@@ -10,5 +10,12 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     reportCompressedSize: false,
+    rolldownOptions: {
+      input: { index: "index.html", shell: "shell.ts" },
+      output: {
+        // A service worker keeps its name, and what it may serve begins at its folder.
+        entryFileNames: ({ name }) => (name === "shell" ? "shell.js" : "assets/[name]-[hash].js"),
+      },
+    },
   },
 });

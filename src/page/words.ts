@@ -33,6 +33,13 @@ export const words = {
     "Nothing heard from the bridge since {time}; values may be outdated.",
     "自 {time} 起没有网桥的消息，显示可能已过时。",
   ],
+  not_reached: ["The bridge is not reached.", "无法连接网桥。"],
+  last_seen: ["Last seen {time}.", "最近一次连接：{time}。"],
+  never_seen: ["It was never seen from here.", "这里从未连接过。"],
+  not_reached_what: [
+    "No values are shown, as none would be of now. This page tries again by itself.",
+    "不显示数值，因为都不是现在的。页面会自动重试。",
+  ],
   gone: ["This is not there any more.", "已不存在。"],
   anonymous: [
     "Nobody is logged in; name an operator under http.users.",
@@ -113,6 +120,16 @@ export const words = {
     "Who may command on the page. Left empty, the first operator is made later.",
     "谁可以在网页上操作。留空则以后再创建。",
   ],
+  setup_phones: [
+    "Phones and other computers in this network too (with this login)",
+    "本网络的手机和其他电脑也可以打开（用此登录）",
+  ],
+  setup_alarms: ["Alarms on readings", "读数报警"],
+  setup_alarms_take: ["Begin with these limits; they can be changed later", "先使用这些限值，以后可以修改"],
+  setup_qr: [
+    "For a phone in this network: once the bridge runs, point its camera here.",
+    "本网络的手机：网桥运行后，用相机对准这里。",
+  ],
   setup_search: ["Look for controllers and actuators", "查找控制器和执行机构"],
   setup_searching: ["Looking; this may take some minutes …", "正在查找，可能需要几分钟…"],
   setup_search_what: [
@@ -148,6 +165,11 @@ export const words = {
     "网桥启动时显示了一个验证码：在终端中，或在服务的日志中。",
   ],
   first_code: ["Code", "验证码"],
+  first_by_hand: [
+    "The operator is made. For phones set http.host: 0.0.0.0 in the configuration.",
+    "操作员已创建。手机访问请在配置中设置 http.host: 0.0.0.0。",
+  ],
+  first_qr: ["Point your phone's camera here, or open", "用手机相机对准这里，或打开"],
   first_password: ["Password (at least 12 characters)", "密码（至少 12 个字符）"],
   restarted: ["The bridge was restarted at {time}.", "网桥已于 {time} 重新启动。"],
   commands: ["Commands", "命令"],
@@ -181,7 +203,11 @@ export const words = {
   silents: ["Devices without readings ({count})", "没有读数的设备（{count}）"],
   no_station: ["Without a station", "未分站点"],
   attention: ["Needs attention", "需要注意"],
+  wall: ["All at once", "总屏"],
+  from_to: ["{least} to {most}", "{least} 至 {most}"],
   weather: ["Weather", "天气"],
+  was_online: ["was online", "曾在线"],
+  count_were_online: ["{count} were online", "{count} 个曾在线"],
   count_online: ["{count} online", "{count} 个在线"],
   count_offline: ["{count} offline", "{count} 个离线"],
   count_old: ["{count} with outdated values", "{count} 个数值过期"],
@@ -190,6 +216,7 @@ export const words = {
   beyond_high: ["high", "偏高"],
   beyond_high_high: ["far too high", "过高"],
   lock_house: ["Lock this house", "锁定这个温室"],
+  lock_all: ["Lock all {count}", "锁定全部 {count} 个"],
   unlock_mine: ["Unlock all of mine", "解除我的全部锁定"],
   minutes: ["Minutes", "分钟"],
   send_for: ["Send {what} to {name} for {time}", "发送“{what}”到 {name}，持续 {time}"],
@@ -198,11 +225,11 @@ export const words = {
   not_run_today: ["not on today", "今天没有运行"],
   count_alarms: ["{count} alarms", "{count} 条报警"],
   one_alarm: ["1 alarm", "1 条报警"],
-  count_guards: ["{count} guards hold", "{count} 个限制有效"],
-  one_guard: ["1 guard holds", "1 个限制有效"],
+  count_guards: ["{count} limits on", "{count} 个限制有效"],
+  one_guard: ["1 limit on", "1 个限制有效"],
   count_locks: ["{count} locked", "{count} 个已锁定"],
   one_lock: ["1 locked", "1 个已锁定"],
-  guard_holds: ["{name} holds{times}", "{name}限制{times}"],
+  guard_holds: ["{name} limits{times}", "{name}限制{times}"],
   locked_by: ["locked by {by}{times}", "{by} 已锁定{times}"],
   held_by: ["held by {by}{times}", "{by} 保持{times}"],
   until: ["until {time}", "至 {time}"],
@@ -324,8 +351,8 @@ export const words = {
   happened_hold_ended: ["hold ended", "保持结束"],
   happened_lease_begun: ["{what} {until}", "{what} {until}"],
   happened_lease_ended: ["time of “{what}” ended", "“{what}”限时结束"],
-  happened_guard_holds: ["guard “{what}” holds", "限制“{what}”开始有效"],
-  happened_guard_clears: ["guard “{what}” lets go", "限制“{what}”解除"],
+  happened_guard_holds: ["limit “{what}” on", "限制“{what}”开始有效"],
+  happened_guard_clears: ["limit “{what}” lifted", "限制“{what}”解除"],
   happened_alarm_raised: ["{alarm}", "{alarm}"],
   happened_alarm_acknowledged: ["{alarm}: acknowledged", "{alarm}：已确认"],
   happened_alarm_cleared: ["{alarm}: cleared", "{alarm}：已解除"],
@@ -351,6 +378,12 @@ export const words = {
   when: ["When", "时间"],
   what: ["What", "内容"],
   who: ["Who", "操作者"],
+  any_but_logins: ["all but log-ins", "除登录外全部"],
+  when_chosen: ["from … to …", "从…到…"],
+  from: ["From", "从"],
+  to: ["To", "到"],
+  history: ["History", "历史"],
+  history_all: ["All of it in the journal", "在操作记录中查看全部"],
   last: ["last {time}", "最近 {time}"],
   more: ["Show older ones", "显示更早的记录"],
   export: ["Export {kind}", "导出 {kind}"],
@@ -506,11 +539,11 @@ export const lengthText = (seconds: number): string =>
 export const durationText = (duration: string): string =>
   lengthText(parseInt(duration, 10) * (units.find(([unit]) => duration.endsWith(unit.charAt(0)))?.[1] ?? 1));
 
-/** How long ago, in the largest unit that is over. */
-export function ageText(at: string | null, now: number): string {
+/** How long ago, in the largest unit that is over. `isOver`: it is not known to be so any more, and "now" would say so. */
+export function ageText(at: string | null, now: number, isOver = false): string {
   if (at === null) return t("never");
-  const seconds = Math.max(0, Math.round((now - Date.parse(at)) / 1000));
-  if (seconds < 10) return t("just_now");
+  const seconds = Math.max(Number(isOver), Math.round((now - Date.parse(at)) / 1000));
+  if (seconds < 10 && !isOver) return t("just_now");
   const [unit, size] = units.find(([, of]) => seconds >= of) ?? units[3];
   const format = new Intl.RelativeTimeFormat(locale(), { style: "narrow", numeric: "always" });
   return format.format(-Math.floor(seconds / size), unit);

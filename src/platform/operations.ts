@@ -63,8 +63,11 @@ export function readOnlyOperation(name: string): Operation | null {
 const maxParameters = 32;
 const maxTextLength = 1_000;
 
-/** A device code that may also be a part of a path: some servers decode that before they look where it leads. */
-const plainCodePattern = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
+/**
+ * A device code that may also be a part of a path: some servers decode that before they look where it leads, so only what leads nowhere
+ * is: letters and digits of any script, marks within a word, and blanks between.
+ */
+const plainCodePattern = /^(?!\.{1,2}$)(?! )[\p{L}\p{N}._ -]{1,64}(?<! )$/u;
 
 /** Whether a device code may be a value in a request, where it is encoded. */
 export const isDeviceCode = (code: string): boolean => deviceCodePattern.test(code);
@@ -89,7 +92,7 @@ export const deviceCode = checker(
 export const pathCode = checker(
   plainCodePattern,
   "used in a path",
-  'only letters, digits, ".", "_" and "-" are, at most 64',
+  'only letters, digits, blanks, ".", "_" and "-" are, at most 64',
 );
 
 /** An address or a value, whose name is given: short visible text, sent as it is. */

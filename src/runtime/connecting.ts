@@ -1,4 +1,4 @@
-import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTcp, isIP, type Socket, type TcpNetConnectOpts } from "node:net";
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { type Clock, systemClock } from "./clock.js";
 import { type Names, patienceMs } from "./names.js";
@@ -22,6 +22,8 @@ export interface Way {
   readonly signal?: AbortSignal | undefined;
   readonly readableHighWaterMark?: number;
   readonly clock?: Clock;
+  /** Begins one connection; the system's own where nothing else is given. */
+  readonly dial?: (to: TcpNetConnectOpts) => Socket;
 }
 
 const standardPorts: Readonly<Record<string, number>> = {
@@ -131,9 +133,9 @@ class Race {
     this.#takeBackNext();
     const address = this.#waiting.shift();
     if (address === undefined) return;
-    const { port, readableHighWaterMark } = this.#way;
+    const { port, readableHighWaterMark, dial = connectTcp } = this.#way;
     const family = isIP(address);
-    const socket = connectTcp({
+    const socket = dial({
       host: address,
       port,
       family,
@@ -199,7 +201,7 @@ interface Target {
   readonly protocol: string;
 }
 
-type Connected = (...outcome: [error: null, socket: Socket] | [error: Error, socket: null]) => void;
+export type Connected = (...outcome: [error: null, socket: Socket] | [error: Error, socket: null]) => void;
 
 /** Of what undici reads at once. */
 const readableHighWaterMark = 64 * 1024;

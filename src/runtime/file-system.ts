@@ -333,8 +333,8 @@ export const nodeFiles: Files = {
   },
 };
 
-/** Rejects where it is not known to be kept. */
-export type KeepElsewhere = (name: string, text: string) => Promise<void>;
+/** Keeps a file as it is now, or newer. Rejects where it is not known to be kept. */
+export type KeepElsewhere = (name: string) => Promise<void>;
 
 /**
  * The files of a bridge that runs. It makes no folder: where the data directory has gone, an empty one in its place would be taken for
@@ -368,7 +368,7 @@ export class FilesOfRun implements Files {
   readonly writePrivate = async (path: string, text: string): Promise<void> => {
     this.#hold(path, text);
     await this.#files.writePrivate(path, text);
-    if (dirname(resolve(path)) === this.#directory) await this.#keep(basename(path), text);
+    if (dirname(resolve(path)) === this.#directory) await this.#keep(basename(path));
   };
 
   /** Writes what the directory held. What cannot be written is written with its next change. */

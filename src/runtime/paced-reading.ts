@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { Readable } from "node:stream";
+import { Duplex, type Readable } from "node:stream";
 import type { Clock } from "./clock.js";
 import type { Allowance, Amount, Receiving } from "./receiving.js";
 
@@ -120,6 +120,52 @@ export const lines = (): Framing => (bytes, most) => {
   }
   return { bytes: at, units: most };
 };
+
+interface LargestOfNats {
+  readonly mostMessageBytes: number;
+  readonly mostLineBytes: number;
+}
+
+/** Messages of NATS: lines, of which some say how many bytes follow. `onTooLarge` is called for what is larger than any, and nothing follows it. */
+export function natsMessages(
+  { mostMessageBytes, mostLineBytes }: LargestOfNats,
+  onTooLarge: () => void,
+): Framing {
+  let line = Buffer.alloc(0);
+  let payload = 0;
+  let isTooLarge = false;
+  return (bytes, most) => {
+    let at = 0;
+    let units = 0;
+    while (at < bytes.length && !isTooLarge) {
+      if (payload > 0) {
+        const taken = Math.min(payload, bytes.length - at);
+        at += taken;
+        payload -= taken;
+        continue;
+      }
+      if (line.length === 0 && units >= most) break;
+      const end = bytes.indexOf(lineFeed, at) + 1 || bytes.length;
+      const isWhole = bytes[end - 1] === lineFeed;
+      line = Buffer.concat([line, bytes.subarray(at, Math.min(end, at + mostLineBytes + 1))]);
+      isTooLarge = line.length > mostLineBytes;
+      at = end;
+      if (!isWhole) break;
+      payload = payloadOf(line.toString("latin1"));
+      isTooLarge ||= payload > mostMessageBytes;
+      line = Buffer.alloc(0);
+      units += 1;
+    }
+    if (isTooLarge) onTooLarge();
+    return { bytes: isTooLarge ? 0 : at, units };
+  };
+}
+
+/** With the end of line behind it. */
+function payloadOf(line: string): number {
+  const size = /^H?MSG\s.*\s(\d+)\s*$/i.exec(line)?.[1];
+  return size === undefined ? 0 : Number(size) + 2;
+}
 
 /** A token bucket for bytes and units. */
 class Bucket {
@@ -250,6 +296,7 @@ const nothing: Amount = { bytes: 0, units: 0 };
 
 /** The reading side of one stream, of which nothing is heard faster than its kind allows. */
 export class PacedReading {
+  readonly #stream: Readable;
   readonly #push: (chunk: Buffer | null) => boolean;
   readonly #read: (size: number) => void;
   #onFlood: () => void;
@@ -271,6 +318,7 @@ export class PacedReading {
     framing: Framing,
     onFlood: () => void = () => undefined,
   ) {
+    this.#stream = stream;
     this.#push = stream.push.bind(stream);
     this.#read = stream._read.bind(stream);
     this.#onFlood = onFlood;
@@ -397,7 +445,7 @@ export class PacedReading {
   }
 
   #isReady(): boolean {
-    return this.#isWanted && !this.#isEmpty();
+    return this.#isWanted && !this.#isEmpty() && !this.#stream.destroyed;
   }
 
   #isEmpty(): boolean {
@@ -438,5 +486,49 @@ export class PacedUpgrades {
     { onFlood, due }: { readonly onFlood?: () => void; readonly due?: AnswersDue } = {},
   ): void {
     this.#readings.get(socket)?.become(this.#frames, webSocketFrames(due), onFlood);
+  }
+}
+
+/**
+ * A connection of which Node's TLS reads no byte by itself, as it would of a plain socket: what is read at a pace is so behind
+ * encryption too.
+ */
+export class OwnReading extends Duplex {
+  readonly #below: Socket;
+
+  constructor(below: Socket) {
+    super();
+    this.#below = below;
+    below.pause();
+    below.on("data", (chunk: Buffer) => {
+      if (!this.push(chunk)) below.pause();
+    });
+    below.once("end", () => this.push(null));
+    below.once("error", (error) => this.destroy(error));
+    below.once("close", () => this.destroy());
+    below.on("timeout", () => this.emit("timeout"));
+  }
+
+  override _read(): void {
+    this.#below.resume();
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.#below.write(chunk, done);
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.#below.end(done);
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#below.destroy();
+    done(error);
+  }
+
+  setTimeout(ms: number, listener?: () => void): this {
+    this.#below.setTimeout(ms);
+    if (listener !== undefined) this.once("timeout", listener);
+    return this;
   }
 }

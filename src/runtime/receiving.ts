@@ -1,6 +1,6 @@
 /*
  * What each socket may bring, before its bytes are taken apart: the one table of it. Bytes are as the network brings them; a unit is the
- * smallest thing that costs a turn of its own behind the parser. docs/threat-model.md says it for people, and test/floods
+ * smallest thing that costs a turn of its own behind the parser. docs/inside/details.md says it in words, and test/floods
  * floods the sockets that listen.
  */
 
@@ -62,13 +62,38 @@ const push: Receiving = {
   closedAfterMs: null,
 };
 
-/** Lines that a mail server says, before its connection is encrypted. */
+/** Lines that a mail server says; once its connection is encrypted, its bytes are counted as they come, and lines by chance. */
 const mail: Receiving = {
   ofOne: { atOnce: { bytes: 64 * kib, units: 200 }, perSecond: { bytes: 16 * kib, units: 50 } },
   ofAll: null,
   perTurn: { bytes: 16 * kib, units: 50 },
   closedAfterMs: 1_000,
 };
+
+/**
+ * Lines of what a messenger's service answers, heads and pieces of a body alike, and how much of the body is read at most. Behind a
+ * proxy the bytes are not counted, only what is read of the body.
+ */
+const messenger = {
+  ofOne: { atOnce: { bytes: 64 * kib, units: 500 }, perSecond: { bytes: 16 * kib, units: 100 } },
+  ofAll: null,
+  perTurn: { bytes: 16 * kib, units: 100 },
+  closedAfterMs: 1_000,
+  mostAnswerBytes: 16 * kib,
+} as const satisfies Receiving & { readonly mostAnswerBytes: number };
+
+/**
+ * Messages of a NATS server, which hands over the whole journal at a start. One message and one line of it are bounded, since either is
+ * kept until it is whole: a server that begins a larger one is left.
+ */
+const nats = {
+  ofOne: { atOnce: { bytes: 64 * mib, units: 200_000 }, perSecond: { bytes: 16 * mib, units: 20_000 } },
+  ofAll: null,
+  perTurn: { bytes: 256 * kib, units: 200 },
+  closedAfterMs: null,
+  mostMessageBytes: 8 * mib,
+  mostLineBytes: 64 * kib,
+} as const satisfies Receiving & { readonly mostMessageBytes: number; readonly mostLineBytes: number };
 
 /** What one answer of the platform may come in before its pieces are put together: each costs more than its bytes. */
 const answers = { mostPieces: 1_024 };
@@ -86,4 +111,15 @@ const foreign = {
 /** Datagrams of multicast DNS; with one too many the socket is closed for a while. */
 const mdns = { mostBytes: 1_500, perSecond: 100, restMs: 3_000 };
 
-export const receiving = { pageHttp, pageLive, broker, push, mail, answers, foreign, mdns } as const;
+export const receiving = {
+  pageHttp,
+  pageLive,
+  broker,
+  push,
+  mail,
+  messenger,
+  nats,
+  answers,
+  foreign,
+  mdns,
+} as const;

@@ -34,6 +34,13 @@ export function yamlText(contents: Node, head: readonly string[] = [], foot: rea
   return `${text.trimEnd()}\n`;
 }
 
+/** Any plain value as a text, below remarks; for readers of YAML 1.1 too, to whom a bare `on` is no text. */
+export function plainYaml(value: unknown, head: readonly string[] = []): string {
+  const document = new Document(value, { version: "1.1", aliasDuplicateObjects: false });
+  document.commentBefore = comment(head);
+  return document.toString({ lineWidth: 0, indentSeq: true });
+}
+
 type Set = (path: readonly string[], value: unknown) => void;
 
 /** A text of YAML with what `edit` changes in it; its comments and references stay. */
@@ -93,7 +100,8 @@ export function entryOf(key: string, values: Readonly<Record<string, EntryValue>
 }
 
 /** What stands behind a key in one line. */
-type EntryValue = string | number | boolean | readonly EntryValue[] | { readonly [key: string]: EntryValue };
+export type EntryValue =
+  string | number | boolean | readonly EntryValue[] | { readonly [key: string]: EntryValue };
 
 function flowMap(values: Readonly<Record<string, EntryValue>>): YAMLMap {
   const map = new YAMLMap();

@@ -10,19 +10,24 @@ export const signIn: Operation = (call) => {
   return issued ? success(signInFields(dialect, issued, now)) : no(call, 401, "账号或密码错误");
 };
 
-export const stations: Operation = ({ platform: { account, dialect } }) => {
+export const stations: Operation = ({ platform: { account, dialect, readings, devices } }) => {
   const about = { address: "山东省", longitude: 118.7, latitude: 36.9 };
   const items = account.stations.map(({ id, name }): Named => [name, { id, name, ...about }]);
-  return success(layOut(items, dialect.listLayout));
+  const apart = readings.has("stations_apart") ? [...devices.values()].filter(isWeatherStation) : [];
+  const weather = apart.map(({ id, name, code }): Named => [name, { id, name, deviceCode: code, ...about }]);
+  return success(layOut([...items, ...weather], dialect.listLayout));
 };
+
+const isWeatherStation = ({ type }: Device): boolean => type === "W001";
 
 const listsOf = (device: Device): readonly string[] => deviceTypes.get(device.type)?.lists ?? [];
 
 function listDevices(
-  { devices, listing }: Platform,
+  { devices, listing, readings }: Platform,
   isShown: (device: Device) => boolean,
 ): readonly Device[] {
-  return listing === "full" ? [...devices.values()].filter(isShown) : [];
+  const isApart = (device: Device) => readings.has("stations_apart") && isWeatherStation(device);
+  return listing === "full" ? [...devices.values()].filter((one) => isShown(one) && !isApart(one)) : [];
 }
 
 export const deviceList: Operation = (call) => {

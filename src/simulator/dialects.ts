@@ -114,7 +114,7 @@ const unlike = ({ sensorFields, ...others }: Traits): Dialect => ({
   sensorFields: { ...plainFields, ...sensorFields },
 });
 
-/** Dialects by the name `simulate --profile` takes; a test writes them into docs/simulator.md, trait by trait. */
+/** Dialects by the name `simulate --profile` takes; a test writes them into docs/inside/simulator.md, trait by trait. */
 const named = {
   default: plain,
   list: unlike({

@@ -86,7 +86,7 @@ const duration: Reader<number> = (given) => {
     : fail("a duration such as 30s, 5m or milliseconds as a number");
 };
 
-/** The keys of a fault, as a fault file has them and docs/simulator.md explains them, with how each is read. */
+/** The keys of a fault, as a fault file has them and docs/inside/simulator.md explains them, with how each is read. */
 const keys = {
   fault: word(faultNames),
   /** Counted from the moment the fault is armed; 0 without it. */

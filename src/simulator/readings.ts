@@ -101,9 +101,13 @@ function ordered(): Behaviour {
   return {
     shown: ({ row, key, value, isFresh, now, heldAt }) => {
       if (value === null) return value;
-      const held = known.get(key) ?? { value: row.initial, due: [] };
+      // In other words than the register's, which are known of now alone.
+      const isTold = value !== heldAt(now);
+      // What nobody ordered before is known as the device has told it at the start.
+      const held = known.get(key) ?? { value: isTold ? value : row.initial, due: [] };
       const answered = held.due.findLast((at) => at <= now);
-      const shown = (answered === undefined ? null : heldAt(answered)) ?? held.value;
+      const then = answered === undefined ? null : heldAt(answered);
+      const shown = (then === heldAt(now) ? value : then) ?? held.value;
       const due = held.due.filter((at) => at > now);
       known.set(key, { value: shown, due: isFresh ? [...due, now + flushLagMs] : due });
       return shown;
@@ -222,6 +226,9 @@ const table = {
       if (value !== positionMode || before === null || !(isWindow(kind) || kind === "mode")) return;
       if (before === positionMode || isDegree(before)) drive("10001");
     },
+  },
+  stations_apart: {
+    text: "weather stations stand in `/api/station` alone, each with its `deviceCode`",
   },
   offline_queues: {
     text: "a value for a controller that is offline is refused, and carried out when it is back",

@@ -117,7 +117,7 @@ export const readGroup: Operation = (call) => {
     const aged = stale && agedValue(platform, stale, controller, address);
     const isSet = platform.readings.has("group_of_settings");
     const shown = isSet ? controller.register(address) : shownValue(call, controller, address, true);
-    const value = otherwise(call, controller, address, stale ? aged : shown, true);
+    const value = otherwise(call, controller, address, stale ? aged : shown, true, isSet ? " set" : "");
     return value === null ? [] : [[address, value] as const];
   });
   return success(registerGroup(platform.dialect, read));
@@ -133,12 +133,14 @@ function otherwise(
   address: string,
   value: string | null,
   isFresh: boolean,
+  /** What is known is known of each way of telling it. */
+  way = "",
 ): string | null {
   const row = controller.table.get(address);
   const { behaviours, now, timeline } = call.platform;
   if (row === undefined) return value;
   const heldAt = (at: number) => controller.register(address, timeline.simulatedAt(at));
-  const key = `${controller.device.code} ${address}`;
+  const key = `${controller.device.code} ${address}${way}`;
   return shownBy(behaviours, { row, key, value, isFresh, now, heldAt });
 }
 

@@ -4,12 +4,14 @@ import type { LiveSettings } from "../config/live-settings.js";
 import type { Configuration } from "../config/schema.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
+import type { RecordBody } from "../journal/records.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
 import type { Connection } from "../mqtt/connection.js";
 import type { Topics } from "../mqtt/topics.js";
 import { cameWithin, type Clock } from "../runtime/clock.js";
 import { type Gaps, noGaps } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
+import { mayFollow, type Shown, standings } from "../greenhouse/steady.js";
 import type { Mirror } from "../sync/mirror.js";
 import { SelfTest, selfTestTimes } from "./self-test.js";
 
@@ -166,15 +168,20 @@ const goodbyeMs = 1_000;
 const topicEnd = "/bridge/self_test";
 
 interface TestParts {
-  readonly configuration: Pick<Configuration, "mqtt">;
-  readonly live: LiveSettings;
+  readonly configuration: { readonly mqtt: Pick<Configuration["mqtt"], "client_id"> };
+  readonly live: {
+    readonly current: { readonly commands: Pick<LiveSettings["current"]["commands"], "read_only"> };
+    noteOtherBridge(isThere: boolean): void;
+  };
   readonly clock: Clock;
   readonly gaps?: Pick<Gaps, "newest">;
   readonly log: Logger;
-  readonly journal: Pick<Journal, "append" | "boot">;
-  readonly mirror: Pick<Mirror, "store">;
-  readonly connection: Connection;
-  readonly topics: Topics;
+  readonly journal: Pick<Journal, "boot"> & {
+    append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
+  };
+  readonly mirror: { readonly store: Pick<Mirror["store"], "get" | "controllers"> };
+  readonly connection: Pick<Connection, "counters" | "publish" | "reconnect" | "state">;
+  readonly topics: { readonly bridge: Pick<Topics["bridge"], "selfTest" | "info"> };
   readonly onEvent: (event: BridgeEvent) => void;
 }
 
@@ -186,6 +193,8 @@ export class BrokerTests {
   #presence: Presence = nobody;
   /** Since when another bridge is there, epoch ms; null while none is. */
   #since: number | null = null;
+  /** The same by the monotonic clock; null before there ever was one. */
+  #shown: Shown<boolean> | null = null;
   /** Counts of links: the first one of this run, and the last one that was found to have been another's before. */
   #firstLink: number | null = null;
   #countedLink = 0;
@@ -254,7 +263,7 @@ export class BrokerTests {
   /** When to look next unless something comes, ms. */
   restMs(): number {
     const { heard, exchanging } = this.#presence;
-    return heard.size > 0 || exchanging ? 1_000 : this.self.restMs();
+    return heard.size > 0 || exchanging || this.#since !== null ? 1_000 : this.self.restMs();
   }
 
   /** Does what is due; who was silent for too long is gone. */
@@ -306,8 +315,11 @@ export class BrokerTests {
   #change(presence: Presence): void {
     this.#presence = presence;
     const present = isShared(presence);
-    if (present === (this.#since !== null)) return;
     const { live, clock, log, journal, onEvent } = this.#parts;
+    const now = clock.monotonic();
+    if (present === (this.#since !== null) || !mayFollow(this.#shown, present, now, standings.otherBridge))
+      return;
+    this.#shown = { state: present, since: now };
     const at = clock.now();
     const client = clientOf(presence);
     const message = present ? found : gone;

@@ -196,12 +196,24 @@ function controllerOf(mirror: AcknowledgePorts["mirror"], idOrCode: string): Con
   return controller;
 }
 
+/** So many of the reads that failed are named. */
+const mostFailedNamed = 50;
+
 async function refresh(mirror: Mirror, fields: Fields, signal: AbortSignal): Promise<unknown> {
   const controller = optionalTextField(fields, "controller");
-  await mirror.poller.refresh(controller === null ? undefined : controllerOf(mirror, controller).info.code);
+  const failed = await mirror.poller.refresh(
+    controller === null ? undefined : controllerOf(mirror, controller).info.code,
+  );
   // Where the bridge stopped meanwhile, not everything was read.
   signal.throwIfAborted();
-  return controller === null ? { controllers: mirror.store.size } : { controller };
+  const asked = controller === null ? { controllers: mirror.store.size } : { controller };
+  if (failed.length === 0) return { ...asked, partial: false };
+  const named = failed.slice(0, mostFailedNamed).map(({ code, request, why }) => ({
+    controller: code === null ? null : (mirror.store.get(code)?.info.id ?? code),
+    request,
+    why,
+  }));
+  return { ...asked, partial: true, failed: named, failed_count: failed.length };
 }
 
 async function read(

@@ -3,6 +3,7 @@ import type { PlatformState } from "../greenhouse/model.js";
 import type { HostFacts, PlatformHost } from "../greenhouse/ports.js";
 import { type Clock, Rest } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
+import { givesWayAt, mayFollow, type Shown, standings } from "../greenhouse/steady.js";
 
 export interface LinkFacts {
   readonly realtime: HostFacts;
@@ -25,8 +26,6 @@ export const untriedHost: HostFacts = {
 
 const patienceMs = 30_000;
 const patienceFailures = 2;
-/** A published state stands so long before another takes its place, so that none flickers. */
-const standsForMs = 10_000;
 
 /**
  * A host counts as gone after two attempts without connection or answer, or after 30 s without any. While one operation alone stays
@@ -60,6 +59,7 @@ interface PlatformWatchPorts {
 }
 
 type StateListener = (state: PlatformState) => void;
+type ReachListener = (reachable: boolean) => void;
 type HostListener = (host: PlatformHost, reachable: boolean) => void;
 type DoubtListener = (host: PlatformHost, operation: string) => void;
 type MixUpListener = (request: string, device: string | undefined) => void;
@@ -70,14 +70,14 @@ export class PlatformWatch {
   readonly #ports: PlatformWatchPorts;
   readonly #rest: Rest;
   readonly #stateListeners: StateListener[] = [];
+  readonly #reachListeners: ReachListener[] = [];
   readonly #hostListeners: HostListener[] = [];
   readonly #doubtListeners: DoubtListener[] = [];
   readonly #mixUpListeners: MixUpListener[] = [];
   readonly #away = { realtime: false, business: false };
   #facts: LinkFacts;
-  #state: PlatformState | null = null;
-  /** When it became what it is. */
-  #changedAt = -Infinity;
+  #shown: Shown<PlatformState> | null = null;
+  #reachable: Shown<boolean> | null = null;
   /** What makes it degraded. */
   #degradedBy: Cause = "budget";
   /** How often the platform came back after it was unreachable. */
@@ -95,7 +95,7 @@ export class PlatformWatch {
   }
 
   get state(): PlatformState | null {
-    return this.#state;
+    return this.#shown?.state ?? null;
   }
 
   isAway(host: PlatformHost): boolean {
@@ -105,6 +105,11 @@ export class PlatformWatch {
   /** Calls back when the state to publish became another, in the order in which it was asked for. */
   onState(listener: StateListener): void {
     this.#stateListeners.push(listener);
+  }
+
+  /** Calls back when readings begin or cease to count as those of a platform that is there: they cease at once. */
+  onReachable(listener: ReachListener): void {
+    this.#reachListeners.push(listener);
   }
 
   /** Calls back when a host went away or came back. */
@@ -149,7 +154,7 @@ export class PlatformWatch {
       const patient = [realtime.failingSince, business.failingSince, startedAt].flatMap((since) =>
         since === null ? [] : since + patienceMs,
       );
-      const left = [...patient, this.#changedAt + standsForMs].flatMap((at) => (at > now ? at - now : []));
+      const left = [...patient, ...this.#givesWay()].flatMap((at) => (at > now ? at - now : []));
       await this.#rest.for(Math.min(...left), signal);
     }
   }
@@ -163,21 +168,41 @@ export class PlatformWatch {
       for (const listener of this.#hostListeners) listener(host, !away);
     }
     const state = platformState(this.#facts, now);
+    if (state === null) return;
+    this.#show(state, now);
+    this.#showReachable(state !== "unreachable" && this.state !== "unreachable", now);
+  }
+
+  #show(state: PlatformState, now: number): void {
     const by = this.#cause();
-    if (state === null || (state === this.#state && by === this.#degradedBy)) return;
-    // A refused credential is what somebody waits to see the end of.
-    if (this.#state !== "unauthorized" && now - this.#changedAt < standsForMs) return;
+    const before = this.state;
+    if (state === before && by === this.#degradedBy) return;
+    if (!mayFollow(this.#shown, state, now, standings.platform)) return;
     this.#degradedBy = by;
-    this.#changedAt = now;
-    if (state === this.#state) {
+    this.#shown = { state, since: now };
+    if (state === before) {
       if (state === "degraded") this.#ports.log.warn(this.#sentence(state));
       return;
     }
-    const before = this.#state;
     if (before === "unreachable") this.reconnects += 1;
-    this.#state = state;
     for (const listener of this.#stateListeners) listener(state);
     this.#report(before, state);
+  }
+
+  #showReachable(isThere: boolean, now: number): void {
+    if (this.#reachable?.state === isThere) return;
+    if (!mayFollow(this.#reachable, isThere, now, standings.reachable)) return;
+    this.#reachable = { state: isThere, since: now };
+    for (const listener of this.#reachListeners) listener(isThere);
+  }
+
+  /** When what is shown may give way to anything. */
+  #givesWay(): readonly number[] {
+    const [shown, reachable] = [this.#shown, this.#reachable];
+    return [
+      ...(shown === null ? [] : [givesWayAt(shown, "online", standings.platform)]),
+      ...(reachable === null ? [] : [givesWayAt(reachable, true, standings.reachable)]),
+    ];
   }
 
   #cause(): Cause {

@@ -1,5 +1,5 @@
 import { emptyAnswersUntilRare, mayHaveReadings } from "../greenhouse/device-types.js";
-import type { Availability } from "../greenhouse/model.js";
+import type { Availability, Controller } from "../greenhouse/model.js";
 import type { DeviceList, DeviceRecord } from "../greenhouse/ports.js";
 import type { GreenhouseStore } from "./store.js";
 
@@ -85,6 +85,8 @@ export class Inventory {
   readonly #early = new Map<DataType, DeviceList>();
   /** Answers without readings in a row. */
   readonly #emptyAnswers = new Map<string, number>();
+  /** Those of the configuration that a whole list left out before any list held them. */
+  readonly #missed = new Set<string>();
   /** Addresses of video streams by the list that is there for them, which goes before those of others. */
   readonly #videos = new Map<string, string>();
   #asked = false;
@@ -192,6 +194,14 @@ export class Inventory {
   /** An answer about a code's readings came, with so many of them. */
   onReadings(code: string, readings: number): void {
     this.#emptyAnswers.set(code, readings > 0 ? 0 : (this.#emptyAnswers.get(code) ?? 0) + 1);
+    const controller = this.#store.get(code);
+    if (controller === undefined || readings === 0 || !this.#isUnlistedAndAnswers(controller)) return;
+    if (controller.absentSince !== null) this.#store.dispatch(code, { type: "unflagged" });
+  }
+
+  /** One of the configuration that no list ever held is there all the same where it has readings, such as a station among stations. */
+  #isUnlistedAndAnswers({ info: { code, record } }: Controller): boolean {
+    return record === null && this.#emptyAnswers.get(code) === 0;
   }
 
   /** Whether what an earlier run kept for a code may be removed although this run has not seen it. */
@@ -234,7 +244,7 @@ export class Inventory {
     for (const controller of [...this.#store.controllers()]) {
       const { code, name, record } = controller.info;
       // Never seen, and the list it may stand in has not come yet.
-      const isOpen = record === null && this.#devices.size === 0;
+      const isOpen = record === null && (this.#devices.size === 0 || this.#mayAnswer(controller));
       if (this.#isListed(code) || isOpen) continue;
       this.#store.dispatch(code, { type: "absent", since: monotonicMs });
       const since = controller.absentSince ?? monotonicMs;
@@ -257,6 +267,14 @@ export class Inventory {
       this.#store.dispatch(code, { type: "absent", since: monotonicMs - absentMs });
       this.#tell({ type: "absent", code, name: record.name ?? code });
     }
+  }
+
+  /** One that no list ever held has readings, or was not asked for any before the first list that it might have stood in. */
+  #mayAnswer(controller: Controller): boolean {
+    const { code } = controller.info;
+    const isFirst = !this.#missed.has(code);
+    this.#missed.add(code);
+    return this.#isUnlistedAndAnswers(controller) || (isFirst && !this.#emptyAnswers.has(code));
   }
 
   #keepAbsences(monotonicMs: number): void {

@@ -261,6 +261,13 @@ export function registerAt(controller: Controller, address: string): Register | 
   return controller.addresses.get(address)?.register;
 }
 
+/** Every address that something of the controller follows. */
+export const addressesOf = ({ actuators, parameters, addresses }: Controller): readonly string[] => [
+  ...[...actuators.values()].flatMap(({ settings }) => stateAddresses(settings)),
+  ...[...parameters.values()].map(({ settings }) => settings.address),
+  ...addresses.keys(),
+];
+
 /** Reads that polling makes, in the words of health and metrics; `register` is one address, `registers` one parameter group of a controller. */
 export const pollOperations = [
   "controllers",

@@ -72,6 +72,26 @@ const silentPart = 1 / 2;
 /** Of few devices the status is asked for at this distance. */
 const longestConnectionGapMs = 1_000;
 
+/** A read that brought nothing. */
+export interface FailedRead {
+  /** Null for a list of the whole account. */
+  readonly code: string | null;
+  /** As the platform calls the request. */
+  readonly request: string;
+  readonly why: string;
+}
+
+interface Round {
+  under: Promise<readonly FailedRead[]>;
+  next: Promise<readonly FailedRead[]> | null;
+}
+
+const failedRead = (job: PollJob, why: string): FailedRead => ({
+  code: "code" in job ? job.code : null,
+  request: jobRequest(job),
+  why,
+});
+
 /** Asks for everything in turn: one request per job at a time, spread over the interval, within the budget. */
 export class Poller {
   readonly tally: PollTally;
@@ -84,7 +104,7 @@ export class Poller {
   readonly #silent = new Set<string>();
   /** Names of reads under way that were so when they began. */
   readonly #silentRunning = new Set<string>();
-  readonly #awaited = new Map<string, (() => void)[]>();
+  readonly #awaited = new Map<string, ((why: string | null) => void)[]>();
   /** By code: jobs that have not ended since the controller was taken up. */
   readonly #untried = new Map<string, Set<string>>();
   /** Requests that did not work when they were made last. */
@@ -92,7 +112,7 @@ export class Poller {
   readonly #askedAnotherAt = new Map<PlatformHost, number>();
   readonly #triedListeners: ((code: string) => void)[] = [];
   /** By code, undefined for all: the round under way, and the one after it once somebody asks for that. */
-  readonly #rounds = new Map<string | undefined, { under: Promise<void>; next: Promise<void> | null }>();
+  readonly #rounds = new Map<string | undefined, Round>();
   readonly #comparison = new ReadComparison();
   /** The address that is being read so that it can be compared. */
   #check: ReturnType<ReadComparison["next"]> = null;
@@ -258,7 +278,7 @@ export class Poller {
   #drop(chosen: (job: PollJob) => boolean): void {
     const names = this.#schedule.remove(chosen);
     for (const name of names) {
-      this.#answerWaiting(name);
+      this.#answerWaiting(name, null);
       this.#silent.delete(name);
     }
     this.#ports.troubles.forget(names);
@@ -315,7 +335,7 @@ export class Poller {
       this.#schedule.hostAway(host, now);
       // These are not asked before it is back, and a request for a refresh would wait as long.
       for (const name of this.#schedule.namesOf(host))
-        if (!this.#running.has(name)) this.#answerWaiting(name);
+        if (!this.#running.has(name)) this.#answerWaiting(name, `the ${host} host cannot be reached`);
     }
     this.#rest.wake();
   }
@@ -339,11 +359,11 @@ export class Poller {
   }
 
   /**
-   * Asks for everything (of one controller, where given) and resolves when each has been tried. Who asks while a round is under way
+   * Asks for everything (of one controller, where given) and resolves with what failed when each has been tried. Who asks while a round is under way
    * shares the next one with everybody else who does: this one may have passed over what he wants to see.
    */
-  refresh(code?: string): Promise<void> {
-    const round = this.#rounds.get(code) ?? { under: Promise.resolve(), next: null };
+  refresh(code?: string): Promise<readonly FailedRead[]> {
+    const round: Round = this.#rounds.get(code) ?? { under: Promise.resolve([]), next: null };
     this.#rounds.set(code, round);
     round.next ??= round.under.then(() => {
       round.next = null;
@@ -352,15 +372,21 @@ export class Poller {
     return round.next;
   }
 
-  async #readNow(code: string | undefined): Promise<void> {
+  async #readNow(code: string | undefined): Promise<readonly FailedRead[]> {
     const now = this.#ports.clock.monotonic();
     const isMeant = (job: PollJob) =>
       (isRepeated(job) || this.#isUntold(job)) && (code === undefined || concerns(job, code));
     const names = this.#schedule.makeDue(now, isMeant);
+    const jobs = new Map([...this.#schedule.jobs()].map((job) => [jobName(job), job]));
     this.#rest.wake();
-    const nextEnd = (name: string) =>
-      new Promise<void>((resolve) => this.#awaited.set(name, [...(this.#awaited.get(name) ?? []), resolve]));
-    await Promise.all(names.map(nextEnd));
+    const nextEnd = async (name: string): Promise<readonly FailedRead[]> => {
+      const job = jobs.get(name);
+      const why = await new Promise<string | null>((resolve) =>
+        this.#awaited.set(name, [...(this.#awaited.get(name) ?? []), resolve]),
+      );
+      return why === null || job === undefined ? [] : [failedRead(job, why)];
+    };
+    return (await Promise.all(names.map(nextEnd))).flat();
   }
 
   /** Whether nothing but its own status could tell whether it is online, and that did not. */
@@ -412,16 +438,17 @@ export class Poller {
         this.#failing.delete(jobRequest(job));
         this.#ports.troubles.onWorked(name, job);
         this.#noteSilence(name, job, null);
-        return true;
+        return null;
       })
       .catch((error: unknown) => {
-        if (signal.aborted || !this.#schedule.has(name)) return false;
+        const why = error instanceof Error ? error.message : String(error);
+        if (signal.aborted || !this.#schedule.has(name)) return why;
         this.#failing.add(jobRequest(job));
         this.#noteSilence(name, job, error);
         this.#onFailed(name, job, error);
-        return false;
+        return why;
       })
-      .then((worked) => this.#onEnded(name, job, worked));
+      .then((why) => this.#onEnded(name, job, why));
     this.#running.set(name, done);
   }
 
@@ -433,7 +460,9 @@ export class Poller {
     this.readSoon({ kind: "connection", code: job.code }, this.#settings.intervals.controllers, null);
   }
 
-  #onEnded(name: string, job: PollJob, worked: boolean): void {
+  /** `why` it failed; null where it did not. */
+  #onEnded(name: string, job: PollJob, why: string | null): void {
+    const worked = why === null;
     this.#running.delete(name);
     this.#silentRunning.delete(name);
     const { controllers } = this.#settings.intervals;
@@ -445,7 +474,7 @@ export class Poller {
     const comesAgain = this.#schedule.onEnded(name, worked, now, at);
     // What is left to others to read is no trouble of its own.
     if (!comesAgain) this.#ports.troubles.forget([name]);
-    this.#answerWaiting(name);
+    this.#answerWaiting(name, why);
     if ("code" in job) this.#onTried(name, job.code);
     this.#onCheckEnded(name, worked);
     this.#rest.wake();
@@ -499,8 +528,9 @@ export class Poller {
     this.#settings.onApart?.(found);
   }
 
-  #answerWaiting(name: string): void {
-    for (const resolve of this.#awaited.get(name) ?? []) resolve();
+  /** `why` nothing was read; null also where it is not to be read any more. */
+  #answerWaiting(name: string, why: string | null): void {
+    for (const resolve of this.#awaited.get(name) ?? []) resolve(why);
     this.#awaited.delete(name);
   }
 

@@ -2,13 +2,13 @@ import { sameValue, textOf } from "../greenhouse/actuator-kinds.js";
 import { isDated } from "../greenhouse/fold-sensors.js";
 import { differsFrom } from "../greenhouse/fold-statuses.js";
 import type { Controller, Register } from "../greenhouse/model.js";
-import type { PushNews, RawValue } from "../greenhouse/ports.js";
+import type { PushNews, RawValue, RunningStatusItem } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Gaps } from "../runtime/gaps.js";
 import type { AddressesSeen } from "./addresses-seen.js";
 import type { PollJob } from "./poll-plan.js";
 import type { Poller } from "./poller.js";
-import { registerAt } from "./poll-reads.js";
+import { addressesOf, registerAt } from "./poll-reads.js";
 import type { GreenhouseStore } from "./store.js";
 
 /** The commands that read an address back learn of a pushed value of it. */
@@ -78,12 +78,27 @@ export class PushMirror {
   }
 
   #foldRegisters(controller: Controller, { code, values }: News<"registers">): void {
-    const { readBacks, seen } = this.#parts;
+    const { seen } = this.#parts;
+    const statuses = [...values].flatMap(([address, raw]) => statusesOfNumber(controller, address, raw));
+    const isStatus = (address: string) => statuses.some(({ number }) => String(number) === address);
+    if (statuses.length > 0) this.#readStatuses(controller, { type: "statuses", code, items: statuses });
+    this.#foldFollowed(controller, values, (address, raw) => {
+      if (!isStatus(address)) seen.see(code, address, raw);
+    });
+  }
+
+  #foldFollowed(
+    controller: Controller,
+    values: ReadonlyMap<string, RawValue>,
+    onOther: (address: string, raw: RawValue) => void,
+  ): void {
+    const { readBacks } = this.#parts;
+    const { code } = controller.info;
     for (const [address, raw] of values) {
       // A command that waits for this value reads it back now, and the mirror shows what it reads.
       if (readBacks.readBackNow(code, address, raw) || readBacks.readsBack(code, address)) continue;
       const register = registerAt(controller, address);
-      if (register === undefined) seen.see(code, address, raw);
+      if (register === undefined) onOther(address, raw);
       else this.#foldRegister(code, address, raw, register);
     }
   }
@@ -99,7 +114,13 @@ export class PushMirror {
     );
   }
 
-  #foldStatuses({ statuses }: Controller, { code, items }: News<"statuses">): void {
+  #foldStatuses(controller: Controller, news: News<"statuses">): void {
+    const values = new Map(news.items.flatMap((item) => registersOfNumber(controller, item)));
+    this.#foldFollowed(controller, values, () => undefined);
+    if (values.size < news.items.length) this.#readStatuses(controller, news);
+  }
+
+  #readStatuses({ statuses }: Controller, { code, items }: News<"statuses">): void {
     const isNews = differsFrom(statuses, items);
     this.#parts.poller.readSoon({ kind: "running_status", code }, isNews ? gapMs : idleGapMs, null);
   }
@@ -130,4 +151,30 @@ export class PushMirror {
     if (usable.length > 0)
       store.dispatch(code, { type: "sensors_read", items: usable, receivedAt: now, source: "push" });
   }
+}
+
+/*
+ * A frame that keys values by numbers does not say whether these are addresses or running statuses, and either channel may carry
+ * either: what the controller has decides. Both only lead to a read.
+ */
+
+/** The addresses of the configuration that a running status without a name may be. */
+function registersOfNumber(
+  controller: Controller,
+  { name, number, value }: RunningStatusItem,
+): readonly (readonly [address: string, raw: RawValue])[] {
+  if (name !== "" || number === null || value === null || typeof value === "boolean") return [];
+  const followed = addressesOf(controller).filter((address) => sameValue(address, String(number)));
+  return followed.map((address) => [address, value] as const);
+}
+
+/** The running statuses that have been read whose number an address is that nothing of the configuration has. */
+function statusesOfNumber(
+  controller: Controller,
+  address: string,
+  value: RawValue,
+): readonly RunningStatusItem[] {
+  if (registerAt(controller, address) !== undefined) return [];
+  const known = [...controller.statuses.values()].find(({ number }) => String(number) === address);
+  return known === undefined ? [] : [{ name: "", number: known.number, value }];
 }

@@ -5,7 +5,7 @@ import { until } from "../end-to-end/support/watch.js";
 
 /** As many as polling has places. */
 const silent = ["GH-0001", "GH-0003", "GH-0004", "GH-0005"];
-const watched = "greenhouse/gh-0006/sensor/airtemp/measured_at";
+const watched = "greenhouse/gh-0006/sensor/airtemp/json";
 
 it("four controllers that answer nothing delay no other one's readings", async () => {
   const stage = await createStage();

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -248,6 +248,8 @@ async function crash(
   folder: string,
 ): Promise<void> {
   const configuration = await readConfiguration({ config }, context);
+  // Its journal has made the folder by the time that anything runs.
+  await mkdir(configuration.data_dir, { recursive: true });
   const log = loggerFor(configuration, context);
   const process = Object.assign(new EventEmitter(), { exit: () => undefined });
   guardProcess({

@@ -53,14 +53,22 @@ const written = [
 const silent: readonly RegExp[] = [
   /^(?:greenhouse2mqtt|mosquitto_\w+|get-value) /,
   /^--?\w[\w-]*(?:, --\w+)? </,
-  /^(?:broker|http|homeassistant|polling|wind|rain|temperature|irradiance|settle|clear_after|stale_after): /,
+  /^(?:broker|groups|scenes|sensors|http|homeassistant|polling|wind|rain|temperature|irradiance|settle|clear_after|stale_after): /,
   /^(?:left|right)_skylight: /,
   /^[\w{} ]*\{\} [→{]/,
   /^(?:Bearer|Basic|HTTP|WS|code|request|rule|lease|uid|doctor|retained) \{\}/,
   /^[\d\s{}.]+$/,
 ];
 const unsaid: ReadonlySet<string> = new Set([
-  ...["simulated account", "larger than", "command line, user {}", "out of time", "not a folder", "no YAML"],
+  ...[
+    "simulated account",
+    "All skylights",
+    "larger than",
+    "command line, user {}",
+    "out of time",
+    "not a folder",
+    "no YAML",
+  ],
   ...["greenhouse2mqtt answer 1", "written by greenhouse2mqtt doctor, can be deleted", "command has"],
   ...["commands have", "running status", "running statuses", "ahead of", "starting an account"],
   ...["read-only: every command is refused", "dry run: commands are checked, and nothing is sent"],

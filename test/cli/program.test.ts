@@ -95,7 +95,19 @@ async function help(...words: string[]) {
 }
 
 const commands = [
-  ...["run", "demo", "simulate", "init", "doctor", "discover", "check", "schema", "passwd"],
+  ...[
+    "run",
+    "demo",
+    "simulate",
+    "init",
+    "doctor",
+    "discover",
+    "dashboard",
+    "config",
+    "check",
+    "schema",
+    "passwd",
+  ],
   ...[
     "get",
     "history",
@@ -135,10 +147,10 @@ describe("help", () => {
     expect(Object.fromEntries(groups)).toMatchObject({
       "Run it": ["run", "fleet", "help"],
       "Try it without a greenhouse": ["demo", "simulate"],
-      "Set it up": ["init", "doctor", "discover", "check", "schema", "passwd"],
+      "Set it up": ["init", "doctor", "discover", "config", "check", "schema", "passwd"],
       "Ask and command": [
         ...["get", "read", "cleanup", "history", "set", "journal"],
-        ...["lock", "unlock", "release", "alarms", "tags", "notify"],
+        ...["lock", "unlock", "release", "alarms", "tags", "dashboard", "notify"],
       ],
       "Exit codes": ["0", "1", "2", "3"],
     });

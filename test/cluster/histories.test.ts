@@ -11,15 +11,17 @@ const from = Number(process.env["FROM"] ?? 1);
 
 it(`in ${count} histories no two members POST, no result is lost, no command is taken twice, and another takes over in time`, async () => {
   const wrong: string[] = [];
-  const sum = { posts: 0, commands: 0, takeOvers: 0, readingMs: 0, commandMs: 0 };
+  const sum = { posts: 0, commands: 0, takeOvers: 0, readingMs: 0, commandMs: 0, askedPerMinute: 0 };
   for (let seed = from; seed < from + count; seed += 1) {
-    const { violations, posts, commands, takeOvers, readingMs, commandMs } = await historyOf(seed);
+    const { violations, posts, commands, takeOvers, readingMs, commandMs, askedPerMinute } =
+      await historyOf(seed);
     for (const one of violations) wrong.push(`seed ${seed}: ${one}`);
     sum.posts += posts;
     sum.commands += commands;
     sum.takeOvers += takeOvers;
     sum.readingMs = Math.max(sum.readingMs, readingMs);
     sum.commandMs = Math.max(sum.commandMs, commandMs);
+    sum.askedPerMinute = Math.max(sum.askedPerMinute, Math.round(askedPerMinute));
     if (wrong.length > 5) break;
   }
   if (process.env["HISTORIES"] !== undefined) console.log(JSON.stringify(sum));

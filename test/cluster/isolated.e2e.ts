@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startProcess } from "../bridge/support/program.js";
+import { logged, startProcess } from "../bridge/support/program.js";
 import { natsVersion, startNats } from "../support/nats.js";
 import {
   type Cluster,
@@ -57,7 +57,8 @@ describe.skipIf(natsVersion === null)(`a NATS server that lost its peers (${nats
     await nats.isolate(last, true);
     const keptMs = await commandTaken(cluster, "on");
     console.log(JSON.stringify({ isolatedOwnerTookCommandsAfterMs: Math.round(keptMs) }));
-    expect(await ownerOf(cluster)).toBe(standby);
+    // It may have gone back in order to who was started again.
+    expect(logged(standby.program, "another member has the account")).toBeUndefined();
     judgeResults(cluster);
   }, 240_000);
 });

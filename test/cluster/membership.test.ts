@@ -18,6 +18,7 @@ const member = (id: string, more: Partial<Member> = {}): Member => ({
   unfit: new Set(),
   lacks: new Map(),
   reaches: new Map(),
+  moved: new Set(),
   ...more,
 });
 

@@ -63,6 +63,21 @@ function stream(): TestStream {
   return made;
 }
 
+/** The first answer to a purge waits until what this returns is called. */
+function holdPurge({ port }: TestStream): () => void {
+  const purge = port.purge.bind(port);
+  let goOn: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => (goOn = resolve));
+  Object.assign(port, {
+    purge: async (...given: Parameters<typeof purge>) => {
+      Object.assign(port, { purge });
+      await held;
+      await purge(...given);
+    },
+  });
+  return () => goOn();
+}
+
 let runs = 0;
 
 /** A member with a data directory of its own. */
@@ -294,6 +309,35 @@ describe("the journal of an account in a stream", () => {
     const empty = await member(stream(), other.folder);
     await empty.store.admit();
     expect(await textFile(other.folder, "token.json").read()).toBeNull();
+  });
+
+  it("keeps small files one after the other: what counts as kept is what stands there", async () => {
+    const kept = stream();
+    const one = await member(kept);
+    await one.store.admit();
+    const goOn = holdPurge(kept);
+    const both = [one.store.keepNote("token.json", Buffer.from("old"))];
+    both.push(one.store.keepNote("token.json", Buffer.from("new")));
+    await new Promise(setImmediate);
+    goOn();
+    await Promise.all(both);
+    await one.store.keepNote("token.json", Buffer.from("old"));
+    const notes = kept.entries.flatMap((entry) => (entry?.subject.startsWith("note.") ? [entry.data] : []));
+    expect(notes.map(String)).toEqual(["old"]);
+  });
+
+  it("keeps a small file as it is when its turn comes, and not as it was before", async () => {
+    const kept = stream();
+    const one = await member(kept);
+    await one.store.admit();
+    const file = textFile(one.folder, "token.json");
+    await file.write("old");
+    const goOn = holdPurge(kept);
+    const both = [one.store.keepNoteFile("token.json"), one.store.keepNoteFile("token.json")];
+    await file.write("new");
+    goOn();
+    await Promise.all(both);
+    expect(String(kept.entries.findLast((entry) => entry?.subject === "note.token.json")?.data)).toBe("new");
   });
 
   it("keeps the small files that changed while the stream did not acknowledge", async () => {

@@ -4,8 +4,10 @@ import { wholeContent } from "../../src/cli/journal-moves.js";
 import { Cluster, leaseMs } from "../../src/cluster/cluster.js";
 import { bucketLimits } from "../../src/cluster/lease.js";
 import { lossOf, readCopy } from "../../src/cluster/copy.js";
+import type { Reach } from "../../src/cluster/membership.js";
 import type { AccountStream } from "../../src/cluster/ports.js";
 import { journalDirectory } from "../../src/journal/open.js";
+import { every } from "../../src/runtime/clock.js";
 import { silentLog } from "../../src/runtime/log.js";
 import { SimulatedDisk } from "../simulation/disk.js";
 import { Chance } from "../simulation/scenario.js";
@@ -32,10 +34,14 @@ function cluster() {
       process,
       files,
       runs: [] as number[],
+      ends: [] as number[],
       ended: null as string | null,
       end,
       warned: [] as unknown[],
       problem: (): string | null => "no owner yet",
+      /** What the account's bridge does not reach while it runs here, and what is reached from here otherwise. */
+      lacks: [] as readonly Reach[],
+      reaches: [] as readonly string[],
     };
     const parts = new Cluster({
       id,
@@ -45,7 +51,7 @@ function cluster() {
       hash: (text) => -(text.codePointAt(text.length - 1) ?? 0),
       leaseMs,
       files,
-      reaches: () => Promise.resolve(false),
+      reaches: (url) => Promise.resolve(made.reaches.includes(url)),
       openStream: () => Promise.resolve(servers.streamOf(process)),
     });
     const dataDir = `/${id}`;
@@ -56,17 +62,20 @@ function cluster() {
       dataDir,
       controlMs: 30_000,
       identity: "north",
+      hosts: { broker: ["broker"], platform: ["platform"] },
       onStandby: () => undefined,
     };
     const run: Parameters<Cluster["own"]>[1] = async ({ store, openJournal, stop, ownership }) => {
       made.runs.push(time.now);
       made.problem = ownership.commandsProblem;
+      void every(2_000, process.clock, stop, () => ownership.lack(made.lacks));
       const opened = await openJournal({ dataDir, clock: process.clock, log: silentLog });
       const file = await store.files.open(path, "a");
       await file.write(Buffer.from(id));
       await file.sync();
       if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
       await opened.close();
+      made.ends.push(time.now);
     };
     void parts.run(end.signal);
     void parts.own({ ...owned, log: log as typeof silentLog }, run, end.signal).then(
@@ -133,6 +142,18 @@ describe("an account", () => {
     },
   );
 
+  it("is handed in order to a member that is first with it, once that has been there for half a minute", async () => {
+    const { time, start } = cluster();
+    const one = start("b");
+    await time.runUntil(2 * minute);
+    const other = start("a");
+    await time.runUntil(2 * minute + 28_000);
+    expect([one.runs.length, other.runs.length]).toEqual([1, 0]);
+    await time.runUntil(2 * minute + 45_000);
+    expect([one.runs.length, other.runs.length]).toEqual([1, 1]);
+    expect(other.runs[0]).toBeLessThan((one.ends[0] ?? 0) + 2_000);
+  });
+
   it("whose import is not whole is run by nobody, until it is", async () => {
     const { time, servers, start } = cluster();
     const importer = new Process("i", time, new Chance(1, "i"));
@@ -147,6 +168,77 @@ describe("an account", () => {
     void stream.append(entry("whole"), 1);
     await time.runUntil(2 * minute);
     expect(one.runs).toHaveLength(1);
+  });
+});
+
+describe("an account whose owner does not reach what it needs", () => {
+  /** Three members, of which `a` runs it: how often each has had it, and to whom it went last. */
+  const trio = async () => {
+    const { time, start } = cluster();
+    const members = { a: start("a"), b: start("b"), c: start("c") };
+    const runs = () => Object.values(members).map(({ runs }) => runs.length);
+    await time.runUntil(minute);
+    expect(runs()).toEqual([1, 0, 0]);
+    return { time, members, runs };
+  };
+
+  it("goes within a minute to a member that does, which has it two seconds after it was given up", async () => {
+    const { time, members, runs } = await trio();
+    Object.assign(members.a, { lacks: ["platform"] });
+    Object.assign(members.b, { reaches: ["broker"] });
+    Object.assign(members.c, { reaches: ["platform"] });
+    await time.runUntil(2 * minute);
+    expect(runs()).toEqual([1, 0, 1]);
+    expect(members.a.warned.at(-1)).toContain("the account goes there");
+    expect(members.c.runs[0]).toBeLessThan((members.a.ends[0] ?? 0) + 2_000);
+    // The first in order of the others does not reach it either.
+    await time.runUntil(12 * minute);
+    expect(runs()).toEqual([1, 0, 1]);
+  });
+
+  it("stays where it is while nobody reaches more", async () => {
+    const { time, members, runs } = await trio();
+    Object.assign(members.a, { lacks: ["platform", "broker"] });
+    Object.assign(members.b, { reaches: ["broker"] });
+    Object.assign(members.c, { reaches: ["platform"] });
+    await time.runUntil(10 * minute);
+    expect(runs()).toEqual([1, 0, 0]);
+  });
+
+  it("goes on to a third one five minutes later, and not sooner", async () => {
+    const { time, members, runs } = await trio();
+    Object.assign(members.a, { lacks: ["broker"] });
+    Object.assign(members.b, { reaches: ["broker"], lacks: ["broker"] });
+    await time.runUntil(2 * minute);
+    expect(runs()).toEqual([1, 1, 0]);
+    Object.assign(members.b, { reaches: [] });
+    Object.assign(members.c, { reaches: ["broker"] });
+    await time.runUntil(6 * minute);
+    expect(runs()).toEqual([1, 1, 0]);
+    await time.runUntil(8 * minute);
+    expect(runs()).toEqual([1, 1, 1]);
+  });
+
+  it("comes back to the member that is first in order once that reaches it again, and not sooner", async () => {
+    const { time, members, runs } = await trio();
+    Object.assign(members.a, { lacks: ["broker"] });
+    Object.assign(members.b, { reaches: ["broker"] });
+    await time.runUntil(20 * minute);
+    expect(runs()).toEqual([1, 1, 0]);
+    Object.assign(members.a, { lacks: [], reaches: ["broker"] });
+    await time.runUntil(22 * minute);
+    expect(runs()).toEqual([2, 1, 0]);
+  });
+
+  it("is run by who gave it up where all others have died, without a wait for them", async () => {
+    const { time, members, runs } = await trio();
+    Object.assign(members.a, { lacks: ["broker"] });
+    Object.assign(members.b, { reaches: ["broker"] });
+    await time.runUntil(2 * minute);
+    members.b.process.kill();
+    members.c.process.kill();
+    await time.runUntil(2 * minute + 15_000);
+    expect(runs()).toEqual([2, 1, 0]);
   });
 });
 

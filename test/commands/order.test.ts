@@ -211,6 +211,31 @@ describe("a flood", () => {
     ]);
   });
 
+  it("that nobody could look at is told as one result that says how many, and journaled as a count", async () => {
+    const bench = new CommandBench();
+    const about = { code: "GH-0001", controllerId: "gh-0001", target: "actuator", targetId: "roof" } as const;
+    bench.commander.feed({ type: "surplus", about, id: "one", reason: "overloaded", count: 3_000 });
+    bench.commander.feed({ type: "surplus", about, id: "two", reason: "before_sending", count: 40 });
+    bench.commander.feed({ type: "surplus", about: null, id: "three", reason: "overloaded", count: 7 });
+    await bench.clock.advance(61_000);
+    await bench.journalAgain();
+    expect(bench.results).toMatchObject([
+      { id: "one", actuator: "roof", command: null, outcome: "refused", reason: "overloaded", count: 3_000 },
+      {
+        id: "two",
+        actuator: "roof",
+        command: null,
+        outcome: "superseded",
+        reason: "before_sending",
+        count: 40,
+      },
+    ]);
+    expect(bench.records.filter(({ type }) => type === "refusals_counted")).toMatchObject([
+      { actuator: "roof", count: 3_040, reasons: { overloaded: 3_000, before_sending: 40 } },
+      { actuator: "*", count: 7 },
+    ]);
+  });
+
   it("of stops is answered each, and journaled as few records and one count a minute", async () => {
     const bench = new CommandBench({ actuators: [{ stop: { address: "109", value: "00000100" } }] });
     for (let n = 0; n < 1_000; n++) {

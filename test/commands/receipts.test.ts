@@ -50,6 +50,16 @@ describe("the broker is told that a command is dealt with", () => {
     expect(acknowledged).toEqual(["a", "a"]);
   });
 
+  it("no sooner where the link was lost meanwhile and the same command is given again", () => {
+    const { made, acknowledged, take } = receipts();
+    take("a");
+    made.clear();
+    take("a", { isOpen: false });
+    expect(acknowledged).toEqual([]);
+    made.settle("a");
+    expect(acknowledged).toEqual(["a"]);
+  });
+
   it("of the oldest where many wait: a stop must not wait for a place among them", () => {
     const { acknowledged, take } = receipts();
     for (let n = 0; n < 14; n += 1) take(`c${n}`);

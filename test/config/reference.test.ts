@@ -1,18 +1,19 @@
 import { serviceNames } from "../../src/notify/services.js";
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { jsonSchema } from "../../src/config/schema.js";
 import { loaded, notifySecrets, platform, problemLines } from "./loading.js";
-import { exampleText, withReference } from "./support/reference.js";
+import { exampleText, referencePages } from "./support/reference.js";
 
 const inProject = (name: string) => new URL(`../../${name}`, import.meta.url);
 const project = (name: string) => readFile(inProject(name), "utf8");
 
 if (process.env["REFERENCE"] === "write") {
   await writeFile(inProject("config.example.yaml"), exampleText());
-  await writeFile(inProject("docs/configuration.md"), withReference(await project("docs/configuration.md")));
+  for (const [name, text] of referencePages())
+    await writeFile(inProject(`docs/configuration/${name}.md`), text);
 }
 
 const surroundings = {
@@ -60,10 +61,21 @@ describe("config.example.yaml", () => {
   });
 });
 
-it("the table in docs/configuration.md is the current one (npm run reference writes it anew)", async () => {
-  const page = await project("docs/configuration.md");
-  expect(page).toContain("| `platform.business_url` |");
-  expect(withReference(page)).toBe(page);
+describe("docs/configuration", () => {
+  it("has a page for each section, and no other (npm run reference writes them anew)", async () => {
+    const pages = referencePages();
+    expect((await readdir(inProject("docs/configuration"))).sort()).toEqual(
+      [...pages.keys()].map((name) => `${name}.md`).sort(),
+    );
+    for (const [name, text] of pages) expect(await project(`docs/configuration/${name}.md`)).toBe(text);
+  });
+
+  it("is listed page by page in docs/configuration.md", async () => {
+    const list = await project("docs/configuration.md");
+    expect(
+      [...referencePages().keys()].filter((name) => !list.includes(`(configuration/${name}.md)`)),
+    ).toEqual([]);
+  });
 });
 
 describe("the JSON Schema", () => {

@@ -278,15 +278,19 @@ describe("check says in a sentence what they mean, and names stop only where the
     ],
     [
       "kind: skylight, limits: { guards: { g: { sensor: weather/wind, above: 9, allow: [close, stop, 0..10] } } }",
-      'while weather/wind is above 9 or is not known ("g"), until it is over, only close, 0..10 pass.',
+      'when weather/wind is above 9 or has no value ("g"), the bridge accepts only close, 0..10, until that is over.',
     ],
     [
       "kind: skylight, limits: { guards: { g: { sensor: weather/wind, above: 9 } } }",
-      'while weather/wind is above 9 or is not known ("g"), until it is over, nothing passes.',
+      'when weather/wind is above 9 or has no value ("g"), the bridge accepts nothing, until that is over.',
     ],
     [
       "kind: skylight, stop: { address: 7, value: 1 }, limits: { guards: { g: { sensor: weather/wind, above: 9 } } }",
-      'while weather/wind is above 9 or is not known ("g"), until it is over, only stop passes. stop always passes.',
+      'when weather/wind is above 9 or has no value ("g"), the bridge accepts only stop, until that is over. stop always passes.',
+    ],
+    [
+      "kind: skylight, limits: { guards: { g: { sensor: weather/wind, above: 12, clear_at: 9, clear_after: 10m, allow: [close], then: close } } }",
+      'when weather/wind is above 12 or has no value ("g"), the bridge sends "close" once, then accepts only close, until it is 9 or less for 10m.',
     ],
     [
       'kind: skylight, values: { off: "00010101" }, limits: { for: 15m }',

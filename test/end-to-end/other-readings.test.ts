@@ -25,7 +25,7 @@ const plain: Configuration = {
   nowhere: { kind: "machine", address: "999", ...still },
 };
 
-/** The settings of docs/platform.md, by actuator. */
+/** The settings of docs/inside/platform.md, by actuator. */
 type Settings = Readonly<Record<string, Configuration>>;
 const withSettings = (settings: Settings, base = plain): Configuration =>
   Object.fromEntries(
@@ -153,7 +153,7 @@ const rows: Readonly<Partial<Record<ReadingName, () => Promise<void>>>> = {
       /outer_shade:\n[^#]*# where one of these[^\n]*\n +# position_address: 1106 # now 100/,
     );
     expect(found).toMatch(
-      /address 1101 of type 2 .*where it follows 101, write position_address: 1101 there/,
+      /p_1101: .*where it follows 101, write position_address: 1101 there/,
     );
   },
   group_of_settings: async () => {

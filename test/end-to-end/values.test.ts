@@ -9,11 +9,11 @@ import { configurationFor, createStage, mosquittoSection } from "./support/stage
 import { until } from "./support/watch.js";
 
 /*
- * docs/values.md: every value of every kind of the interface document, sent through a real Mosquitto, taken by the
+ * docs/inside/values.md: every value of every kind of the interface document, sent through a real Mosquitto, taken by the
  * simulated platform and read back. The table is made by sending; UPDATE_VALUES=1 writes the file.
  */
 
-const file = fileURLToPath(new URL("../../docs/values.md", import.meta.url));
+const file = fileURLToPath(new URL("../../docs/inside/values.md", import.meta.url));
 const code = "GH-0001";
 
 /** Where each kind is tried: an address of the simulated greenhouse that takes the kind's values. */
@@ -131,7 +131,7 @@ const markdown = (rows: readonly Row[]): Promise<string> => {
   return format(`${heading}${[...table, ...lines].join("\n")}\n`, { parser: "markdown" });
 };
 
-describe("docs/values.md", () =>
+describe("docs/inside/values.md", () =>
   it("holds every value of every kind as it was sent through Mosquitto and confirmed (UPDATE_VALUES=1 writes it)", async () => {
     const kinds = Object.keys(kindRows);
     expect(Object.keys(places).sort()).toEqual([...kinds].sort());

@@ -42,10 +42,22 @@ describe("a command's text", () => {
     [skylight, "out_of_range", ["101", "-5"]],
     [skylight, "bad_payload", ["-0", "050", "45.5", "1e1", "0x32", "+5"]],
     [skylight, "unknown_command", ["position", "10100", "stop", "toggle", "NaN"]],
-    [fan, "unknown_command", ["45", "0"]],
+    [fan, "unknown_command", ["45", "0", "101", "-5", "0000", "45.5"]],
   ])("%# is refused as %s: %j", (target, reason, texts) => {
     for (const text of texts) expect(readWanted(text, target), text).toMatchObject({ reason });
   });
+});
+
+it("a number is measured against 0 to 100 only where degrees are taken", () => {
+  const told = (text: string, target: Target) => {
+    const found = readWanted(text, target);
+    return "message" in found ? found.message : found;
+  };
+  expect(told("101", skylight)).toBe("101 is outside 0 to 100.");
+  expect(told("050", skylight)).toContain("send 0 to 100");
+  for (const target of [fan, motor])
+    for (const text of ["101", "-5", "050", "45.5"])
+      expect(told(text, target)).toMatch(/^This actuator takes no degree; it accepts [a-z_0-9, ]+\.$/);
 });
 
 describe("of a target that is not there", () => {

@@ -103,3 +103,52 @@ it("the overview has the station of each controller and its place on the platfor
   expect(row("12")).toMatchObject({ station: "North", order: 12 });
   for (const text of ["", "first", "1e9", "1.5"]) expect(row(text)).toMatchObject({ order: null });
 });
+
+it("what was read before an outage is told apart with its age, and is no state of now", () => {
+  const read = (id: string, state: string | null, position: number | null, readAt: number | null) => ({
+    ...actuator({ id, kind: "skylight" }),
+    ...{ state, position, readAt, quality: "stale" as const },
+  });
+  const windows = [
+    read("a", "position", 45, 60_000),
+    read("b", "position", 45, 30_000),
+    read("c", "closed", null, 90_000),
+    read("never", null, null, null),
+  ];
+  const fan = {
+    ...actuator({ id: "fan", kind: "circulation_fan" }),
+    state: "on",
+    readAt: 5,
+    quality: "good" as const,
+  };
+  const old = {
+    ...reading("温度", "t", "temperature", "°C"),
+    value: 20,
+    measuredAt: 70_000,
+    quality: "stale" as const,
+  };
+  const new_ = {
+    ...reading("湿度", "h", "humidity", "%"),
+    value: 60,
+    measuredAt: 70_000,
+    quality: "good" as const,
+  };
+  const one = controller({
+    code: "A",
+    info: { id: "a" },
+    sensors: [old, new_],
+    actuators: [...windows, fan],
+  });
+  const all = [one];
+  const service = emptyService({
+    store: { controllers: () => all, byId: () => one, get: () => one, find: () => one },
+    kinds: () => ["temperature", "humidity"],
+  });
+  const row = field(service.view("overview"), "controllers", "a");
+  expect(row).toMatchObject({
+    actuators: { vents: { stale: 4 }, fans: { on: 1 } },
+    last: { vents: { states: { "45": 2, closed: 1 }, read_at: new Date(30_000).toISOString() } },
+    readings: { temperature: { at: new Date(70_000).toISOString() }, humidity: { at: null } },
+  });
+  expect(keysOf(row, "last")).toEqual(["vents"]);
+});

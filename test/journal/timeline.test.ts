@@ -142,6 +142,9 @@ describe("the timeline of a house", () => {
       (await newestEntries(directory, filter)).map(({ type }) => type);
     expect(await types({ limit: 10, kinds: new Set(["lock"]) })).toEqual(["locked", "unlocked"]);
     expect(await types({ limit: 10, controllers: new Set(["GH-2"]) })).toEqual([]);
+    expect(await types({ limit: 10, actuator: "roof" })).toEqual(["locked", "held", "result", "unlocked"]);
+    expect(await types({ limit: 10, actuator: "valve" })).toEqual([]);
+    expect(await types({ limit: 10, by: "ANN" })).toEqual(["held", "result"]);
     expect(await types({ limit: 4 })).toEqual(["locked", "held", "result", "unlocked", "alarm_raised"]);
     const csv = timelineCsv(await newestEntries(directory, { limit: 10 }));
     expect(csv.split("\r\n")[0]).toMatch(/^\uFEFFat,kind,type,controller,actuator/);

@@ -27,6 +27,7 @@ export const rules = {
   S23: "no more is said to be allowed than may be sent",
   S24: "one controller that does not answer holds up nobody else, and never a stop",
   S25: "a platform that answers is not unreachable, and what is said of it stands ten seconds",
+  S26: "a host whose addresses were found once, or of which one leads there, is reached",
   L1: "every command ends, its result arrives, and the program runs",
   L2: "in the end every state is the truth",
   L3: "in the end no result waits",

@@ -10,6 +10,7 @@ import {
   acknowledge,
   type AlarmState,
   alarmSummary,
+  change,
   clear,
   noAlarms,
   passTime,
@@ -54,6 +55,29 @@ describe("an alarm", () => {
     expect(again.state.alarms.get("controller_offline.east")).toMatchObject({
       ...{ state: "active", since: "1970-01-01T00:02:00.000Z", by: null },
     });
+  });
+
+  it("that comes and goes is on for 10 s at least: raised at once, cleared once it was gone when they were over", () => {
+    let book: AlarmState = noAlarms;
+    const told: string[] = [];
+    for (let s = 0; s < 76; s += 1) {
+      const message = s % 2 === 0 ? "offline" : null;
+      const news = change(book, [{ type: "controller_offline", about: of("east"), message }], s * 1_000);
+      const later = passTime(news.state, s * 1_000 + 500);
+      book = later.state;
+      for (const { type } of [...news.events, ...later.events]) told.push(`${type} ${s}`);
+    }
+    expect(told.slice(0, 4)).toEqual(["alarm 0", "alarm_cleared 11", "alarm 12", "alarm_cleared 23"]);
+    expect(told.length).toBeLessThan(15);
+    // It is gone for good, and nobody says so once more.
+    expect(passTime(book, 90_000).state.alarms.get("controller_offline.east")?.state).toBe("cleared");
+  });
+
+  it("that is gone and comes back before it was cleared is still the same one", () => {
+    const on = raise(noAlarms, "guard_blind", of("east"), "no wind", 0).state;
+    const over = change(on, [{ type: "guard_blind", about: of("east"), message: null }], 5_000);
+    const back = change(over.state, [{ type: "guard_blind", about: of("east"), message: "no wind" }], 6_000);
+    expect([...over.events, ...back.events, ...passTime(back.state, 60_000).events]).toEqual([]);
   });
 
   it("acknowledged is still on; one that is not on cannot be acknowledged", () => {

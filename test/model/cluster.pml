@@ -1,6 +1,6 @@
 /*
  * How the members of a cluster share an account (src/cluster): lease, fence, stream, command, POST and result, for one actuator.
- * `.ci/model-check` lets Spin visit every state; docs/cluster-model.md says what that proves and what not.
+ * `.ci/model-check` lets Spin visit every state; docs/inside/cluster-model.md says what that proves and what not.
  *
  * Between any two steps a member may stand still for any time: frozen, cut off from NATS, or waiting for a message. So a freeze, a
  * partition, and a message that is late or lost are no steps of their own: the step that would follow is not taken.

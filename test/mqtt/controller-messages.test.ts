@@ -68,7 +68,6 @@ describe("a controller's retained messages", () => {
       ["availability", "online"],
       ["problem", "off"],
       ["sensor/air_temperature", "21.5"],
-      ["sensor/air_temperature/measured_at", new Date(start).toISOString()],
       ["sensor/air_temperature/quality", "good"],
       ["status/16_fan", "on"],
       ["actuator/roof/position", "45"],

@@ -93,7 +93,7 @@ describe("what is published", () => {
     expect(broker.inFlight).toBe(0);
     for (let value = 21; value < 40; value++) read("A", value);
     await settled();
-    expect(broker.taken()).toEqual([air("A"), `${air("A")}/measured_at`, `${air("A")}/json`]);
+    expect(broker.taken()).toEqual([air("A"), `${air("A")}/json`]);
     expect(broker.kept.get(air("A"))).toBe("39");
     store.dispatch("A", { type: "time_passed" });
     store.dispatch("A", { type: "problem", open: [] });
@@ -191,7 +191,7 @@ describe("a publish that fails", () => {
     broker.refuses = (topic) => topic === air("A");
     read("A", 21);
     for (let n = 0; n < 50; n++) await settled();
-    expect(broker.taken()).toEqual([air("A"), `${air("A")}/measured_at`, `${air("A")}/json`]);
+    expect(broker.taken()).toEqual([air("A"), `${air("A")}/json`]);
     await clock.advance(1_000);
     expect(broker.taken()).toEqual([air("A")]);
     await clock.advance(1_999);
@@ -228,7 +228,7 @@ describe("a publish that fails", () => {
     [
       "is told in one line with their number, however many fail together",
       new Error("not acknowledged"),
-      [{ count: 270 }],
+      [{ count: 240 }],
     ],
     ["because the link went is not told at all: that it went is", new PublishError("offline", "gone"), []],
   ])("%s", async (_, error, told) => {

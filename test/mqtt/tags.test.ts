@@ -9,7 +9,8 @@ import { actuator, controller, controllerSettings, item, record } from "../suppo
 import { after, registersRead, sensorsRead, start } from "../support/folding.js";
 
 const topics = topicsUnder("greenhouse");
-const withCodes = topicsUnder("greenhouse", true);
+const withCodes = topicsUnder("greenhouse", { codes: true });
+const withAll = topicsUnder("greenhouse", { codes: true, plain_times: true });
 const settings = controllerSettings({
   actuators: [
     actuator({ name: "Left skylight" }),
@@ -38,8 +39,8 @@ const tagAt = (leaf: string, of = topics): Tag | undefined =>
 
 describe("the tags of a controller", () => {
   it("are every retained topic that it publishes, those that it takes, and no other", () => {
-    const known = tagsOf(withCodes, full).filter(({ type, writable }) => type !== "json" && !writable);
-    const published = controllerMessages(withCodes, undefined, full)
+    const known = tagsOf(withAll, full).filter(({ type, writable }) => type !== "json" && !writable);
+    const published = controllerMessages(withAll, undefined, full)
       .filter(({ payload }) => payload !== "")
       .map(({ topic }) => topic)
       .filter((topic) => !/\/(?:json|info|tags|problems|allowed)$/.test(topic));
@@ -64,7 +65,6 @@ describe("the tags of a controller", () => {
       "sensor/air_temperature/quality",
       { type: "word", words: { good: 192, uncertain: 64, stale: 68, bad: 0 } },
     ],
-    ["sensor/air_temperature/measured_at", { type: "time" }],
     ["status/16_fan", { name: "fan", type: "word", words: { off: 0, on: 1, stale: 255 } }],
     [
       "actuator/roof/state",
@@ -88,6 +88,31 @@ describe("the tags of a controller", () => {
     expect(topicsFor(read([item({ measuredAt: start }), item({ name: "光照", unit: "lx" })]))).toEqual([
       "greenhouse/gh-0001/tags",
     ]);
+  });
+});
+
+describe("the time of a reading stands on a topic of its own", () => {
+  const leaf = "sensor/air_temperature/measured_at";
+  const times = (of: typeof topics, before?: typeof full, next = full) =>
+    controllerMessages(of, before, next).filter(({ topic }) => topic === `greenhouse/gh-0001/${leaf}`);
+  const withTimes = topicsUnder("greenhouse", { plain_times: true });
+
+  it("where the configuration asks for it, and as a tag then", () => {
+    expect(times(topics)).toEqual([]);
+    expect(tagAt(leaf)).toBeUndefined();
+    expect(times(withTimes)).toMatchObject([{ payload: new Date(start).toISOString() }]);
+    expect(tagAt(leaf, withTimes)).toMatchObject({ type: "time" });
+  });
+
+  it("before the JSON, when it is newer, and is emptied with its controller", () => {
+    const newer = item({ measuredAt: start + 60_000 });
+    const next = after(full, start + 60_000, sensorsRead([newer], start + 60_000));
+    const [said, json] = controllerMessages(withTimes, full, next).slice(-2);
+    expect(said).toMatchObject({ payload: new Date(start + 60_000).toISOString() });
+    expect(json?.topic).toMatch(/\/json$/);
+    const emptied = (of: typeof topics) =>
+      controllerMessages(of, full, undefined).filter(({ topic }) => topic.endsWith(leaf));
+    expect([emptied(topics).length, emptied(withTimes).length]).toEqual([0, 1]);
   });
 });
 

@@ -67,6 +67,13 @@ describe("the message of a day", () => {
     expect(text).toContain("空气温度 4.2…27.1 °C, 现在 5 °C");
   });
 
+  it("says once what did not change", () => {
+    const book = seen(newDay(0), house(5, 600), kinds);
+    const { text } = dailyMessage({ book, houses: [house(5, 600)], kinds, alarms: [] }, 0, wording("en"));
+    expect(text).toContain("East: Air temperature 5 °C");
+    expect(text).not.toContain("…");
+  });
+
   it("stays short with many houses", () => {
     const houses = Array.from({ length: 40 }, () => house(5));
     const { text } = dailyMessage({ book, houses, kinds, alarms: [] }, 0, wording("en"));

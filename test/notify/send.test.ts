@@ -1,44 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { secretValues } from "../../src/config/load.js";
-import type { Message } from "../../src/notify/message.js";
-import { senderOf } from "../../src/notify/send.js";
 import { judgeReply } from "../../src/notify/answers.js";
 import { cutTo } from "../../src/notify/service.js";
-import { messengersOf } from "../../src/notify/services.js";
 import { dingtalkSignature } from "../../src/notify/services/dingtalk.js";
-import { systemClock } from "../../src/runtime/clock.js";
-import { withoutSecrets } from "../../src/runtime/redaction.js";
 import { VirtualClock } from "../support/virtual-clock.js";
-import { clinging, mailServer, proxy, service, withNotify } from "./servers.js";
-
-const message: Message = {
-  ...{ kind: "alarm", severity: "error", title: "East: 限制动作未完成", text: "Go and look.\nSince 14:02." },
-  ...{ alarms: [], over: [], missed: [], at: "2026-11-26T14:02:00.000Z" },
-};
-
-const never = new AbortController().signal;
-
-async function sentBy(
-  way: string,
-  options: {
-    proxy?: string;
-    message?: Message;
-    clock?: VirtualClock;
-    stop?: AbortSignal;
-    only?: string[];
-  } = {},
-) {
-  const through = options.proxy === undefined ? "" : `proxy: ${options.proxy}, `;
-  const configuration = await withNotify(`{ ${through}ways: { phone: ${way} } }`);
-  const { notify } = configuration;
-  const { phone = {} } = notify.ways;
-  const [[, messenger] = []] = messengersOf(phone);
-  if (messenger === undefined) throw new Error("no way");
-  const redact = withoutSecrets(() => secretValues(configuration));
-  const clock = options.clock ?? systemClock;
-  const sender = senderOf(messenger, { clock, proxy: notify.proxy, redact });
-  return sender.send(options.message ?? message, options.stop ?? never, options.only);
-}
+import { clinging, mailServer, proxy, sentBy, service, testMessage as message } from "./servers.js";
 
 describe("a service gets what its interface asks for", () => {
   it("ntfy", async () => {

@@ -13,6 +13,13 @@ import { onTestFinished } from "vitest";
 import { loaded, platform } from "../config/loading.js";
 import { testCertificate } from "../broker/certificate.js";
 import { startClinging } from "../support/clinging.js";
+import { secretValues } from "../../src/config/load.js";
+import type { Message } from "../../src/notify/message.js";
+import { senderOf } from "../../src/notify/send.js";
+import { messengersOf } from "../../src/notify/services.js";
+import { systemClock } from "../../src/runtime/clock.js";
+import { withoutSecrets } from "../../src/runtime/redaction.js";
+import type { VirtualClock } from "../support/virtual-clock.js";
 
 /* Servers that take messages as the real ones do, and what they got. */
 
@@ -84,7 +91,7 @@ export async function clinging(says?: string) {
   return peer;
 }
 
-interface MailServer {
+interface MailServer extends Tally {
   readonly port: number;
   /** What was said to it, line by line. */
   readonly said: string[];
@@ -92,17 +99,60 @@ interface MailServer {
   readonly mails: string[];
 }
 
+/** Says it as fast as it is taken, until the other side closes. */
+export function pour(socket: Socket, what: string): void {
+  const much = what.repeat(Math.ceil(65_536 / what.length));
+  const more = (): void => {
+    while (!socket.destroyed && socket.write(much));
+  };
+  socket.on("drain", more);
+  socket.on("data", () => undefined);
+  more();
+}
+
+/** A peer that takes whatever it is sent, and says without end. */
+export async function pouring(head: string, again: string) {
+  const sockets: Socket[] = [];
+  const server = createTcpServer((socket) => {
+    sockets.push(socket);
+    socket.on("error", () => socket.destroy());
+    socket.write(head);
+    pour(socket, again);
+  });
+  return { port: await listening(server), ...tallyOf(sockets) };
+}
+
+interface Tally {
+  /** Bytes that have left this end. */
+  readonly written: () => number;
+  readonly open: () => number;
+}
+
+const tallyOf = (sockets: readonly Socket[]): Tally => ({
+  written: () =>
+    sockets.reduce((sum, { bytesWritten, writableLength }) => sum + bytesWritten - writableLength, 0),
+  open: () => sockets.filter(({ destroyed }) => !destroyed).length,
+});
+
 /** Speaks SMTP as far as a client of one message needs it. `refuse`: the answer to a command that begins so. */
 export async function mailServer({
   startTls = false,
+  floods = null,
   refuse = {},
 }: {
   readonly startTls?: boolean;
+  /** Said again and again in the place of any answer, once it is encrypted where it can be. */
+  readonly floods?: string | null;
   /** Looked at anew for each line; an empty one: no answer ever. */
   readonly refuse?: Readonly<Record<string, string>>;
 } = {}): Promise<MailServer> {
   const [said, mails]: [string[], string[]] = [[], []];
   const serve = (socket: Socket, isSecure: boolean): void => {
+    if (floods !== null && isSecure === startTls) {
+      socket.on("error", () => socket.destroy());
+      pour(socket, floods);
+      return;
+    }
     let [rest, mail]: [string, string | null] = ["", null];
     const answer = (line: string) => {
       const [refused] = Object.entries(refuse).flatMap(([word, reply]) =>
@@ -143,13 +193,45 @@ export async function mailServer({
       }
     });
   };
+  const sockets: Socket[] = [];
   const server = createTcpServer((socket) => {
+    sockets.push(socket);
     socket.write("220 here\r\n");
     serve(socket, false);
   });
-  return { said, mails, port: await listening(server) };
+  return { said, mails, port: await listening(server), ...tallyOf(sockets) };
 }
 
 /** A configuration with this `notify`, as YAML in one line. */
 export const withNotify = async (notify: string) =>
   (await loaded(`${platform}notify: ${notify}\n`)).configuration;
+
+export const testMessage: Message = {
+  ...{ kind: "alarm", severity: "error", title: "East: 限制动作未完成", text: "Go and look.\nSince 14:02." },
+  ...{ alarms: [], over: [], missed: [], at: "2026-11-26T14:02:00.000Z" },
+};
+
+const never = new AbortController().signal;
+
+/** What becomes of a message by this way. */
+export async function sentBy(
+  way: string,
+  options: {
+    proxy?: string;
+    message?: Message;
+    clock?: VirtualClock;
+    stop?: AbortSignal;
+    only?: string[];
+  } = {},
+) {
+  const through = options.proxy === undefined ? "" : `proxy: ${options.proxy}, `;
+  const configuration = await withNotify(`{ ${through}ways: { phone: ${way} } }`);
+  const { notify } = configuration;
+  const { phone = {} } = notify.ways;
+  const [[, messenger] = []] = messengersOf(phone);
+  if (messenger === undefined) throw new Error("no way");
+  const redact = withoutSecrets(() => secretValues(configuration));
+  const clock = options.clock ?? systemClock;
+  const sender = senderOf(messenger, { clock, proxy: notify.proxy, redact });
+  return sender.send(options.message ?? testMessage, options.stop ?? never, options.only);
+}

@@ -62,6 +62,10 @@ describe("init --web", () => {
     await page.getByText("Who may command on the page").waitFor(seconds(20));
     await page.getByLabel("Name").fill("anna");
     await page.getByLabel(/^Password/).fill("sunflowers in a row");
+    await page.getByLabel(/Phones and other computers in this network too/).check();
+    await page.getByText("far too low 2").waitFor(seconds(5));
+    await page.getByLabel(/Begin with these limits/).check();
+    expect(await axe(page)).toEqual([]);
     await page.getByRole("button", { name: "Go on", exact: true }).click();
     await page.getByRole("button", { name: "Look for controllers and actuators" }).click();
     await page.locator('input[name="GH-0001 name"]').fill("East house", seconds(60));
@@ -70,13 +74,18 @@ describe("init --web", () => {
     expect(await axe(page)).toEqual([]);
     await page.getByRole("button", { name: "Write the configuration" }).click();
     await page.getByText("config.yaml is written.").waitFor(seconds(20));
+    await page.locator(".qr img").waitFor();
+    expect(await axe(page)).toEqual([]);
     expect(await init.ended).toMatchObject({ code: 0 });
+    expect(init.stdout).toMatch(/its page is at http:\S+, for phones in this network too/);
 
     const text = await readFile(join(folder, "config.yaml"), "utf8");
     expect(text).toMatch(/token: !secret platform_token/);
     expect(text).toMatch(/name: Roof/);
     expect(text).not.toMatch(/inner_shade:/);
     expect(text).not.toContain("sunflowers");
+    expect(text).toMatch(/host: 0\.0\.0\.0/);
+    expect(text).toMatch(/temperature:\n? *\{? *low_low: 2/);
     expect((await stat(join(folder, "config.yaml"))).mode & 0o777).toBe(0o600);
 
     const run = startProgram(["run"], { folder });

@@ -558,7 +558,22 @@ const parts: Readonly<Record<string, PlantedBug>> = {
     breaks: ["S25"],
     campaign: { rows: "^sensor data alone answers 502$", lanes: embedded, found: "problems" },
   },
-  a_platform_flickers: { seam: "sync/hosts#standsForMs", plant: "() => 0", breaks: ["S25"] },
+  a_platform_flickers: {
+    seam: "greenhouse/steady#mayFollow",
+    plant: "() => () => true",
+    breaks: ["S25"],
+    tests: "test/greenhouse/steady.test.ts",
+  },
+  what_is_gone_stands_for_a_while: {
+    seam: "greenhouse/steady#givesWayAt",
+    plant: "() => ({ since }, _, { standsMs: ms }) => since + ms",
+    tests: "test/greenhouse/steady.test.ts",
+  },
+  an_alarm_that_is_back_ends_all_the_same: {
+    seam: "limits/rules/alarms#markOver",
+    plant: "(original) => (draft, id, isOver) => (isOver ? original(draft, id, true) : undefined)",
+    tests: "test/limits/alarms.test.ts",
+  },
   unknown_refusals_mean_nothing: {
     seam: "platform/requests#doubtfulCode",
     plant: "() => () => null",
@@ -607,6 +622,7 @@ const network: Readonly<Record<string, PlantedBug>> = {
       const found = original.call(this, host);
       return found.newer === null ? found : { kept: [], newer: found.newer };
     }`,
+    breaks: ["S26"],
     tests: "test/runtime/names.test.ts",
   },
   each_connection_looks_up_for_itself: {
@@ -624,6 +640,12 @@ const network: Readonly<Record<string, PlantedBug>> = {
       for (const socket of this._private_open) socket.destroy(new Error("given up"));
       return original.call(this);
     }`,
+    tests: "test/runtime/connecting.test.ts",
+  },
+  one_family_of_addresses_is_enough: {
+    seam: "runtime/connecting#Race.#tryNextSoon",
+    plant: "() => function () {}",
+    breaks: ["S26"],
     tests: "test/runtime/connecting.test.ts",
   },
   the_time_for_a_connection_counts_the_look_up_in: {

@@ -88,7 +88,7 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
   link_that_stands_is_a_service_that_works: {
     seam: "cluster/answers#Answers.#watch",
     plant: "() => () => undefined",
-    tests: "test/cluster/answers.test.ts",
+    tests,
   },
   any_server_that_is_slow_is_left: {
     seam: "cluster/answers#Answers.#heard",
@@ -106,7 +106,24 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
       acknowledge();
       original.call(this, () => undefined, take);
     }`,
-    tests: "test/commands/receipts.test.ts",
+    tests,
+  },
+  command_given_again_is_acknowledged_before_it_is_kept: {
+    seam: "commands/service#Receipts.whenTaken",
+    plant: `(original) => function (acknowledge, take) {
+      const given = { isOpen: true };
+      original.call(this, acknowledge, () => Object.assign(given, take()));
+      if (!given.isOpen) acknowledge();
+    }`,
+    tests,
+  },
+  result_is_told_by_the_local_copy: {
+    seam: "cluster/stream-store#StreamStore.#appendChunks",
+    plant: `(original) => function (...given) {
+      original.apply(this, given).catch(() => undefined);
+      return Promise.resolve([]);
+    }`,
+    tests,
   },
   kept_command_is_told_twice: {
     seam: "commands/step#givenBefore",
@@ -129,7 +146,28 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
   account_goes_where_no_more_is_reached: {
     seam: "cluster/membership#isReachedElsewhere",
     plant: "() => (looking, lacks) => lacks.size > 0",
-    tests: "test/cluster/reach.test.ts",
+    tests,
+  },
+  owner_that_alone_is_cut_off_keeps_the_account: {
+    seam: "cluster/membership#isReachedElsewhere",
+    plant: "() => () => false",
+    tests,
+  },
+  account_goes_on_as_often_as_reach_changes: {
+    seam: "cluster/reach#Reaches.mayGiveUp",
+    plant: "() => () => true",
+    tests,
+  },
+  account_is_given_to_who_does_not_reach_it_either: {
+    seam: "cluster/membership#isReaching",
+    plant:
+      "(original) => (member, account, wanted) => wanted.size === 0 || original(member, account, wanted)",
+    tests: "test/cluster/taking-up.test.ts",
+  },
+  reset_by_a_broker_is_no_answer: {
+    seam: "cluster/probe#isAnswer",
+    plant: "(original) => (error) => original(error, false)",
+    tests: "test/cluster/probe.test.ts",
   },
   lease_of_another_computer_ends_by_a_clock_that_is_ahead: {
     seam: "limits/rules/entry#leaseJudged",
@@ -137,7 +175,7 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
     tests: "test/limits/clock-of-another.test.ts",
   },
   note_counts_as_kept_before_the_stream_has_it: {
-    seam: "cluster/stream-store#StreamStore.keepNote",
+    seam: "cluster/stream-store#StreamStore.#keep",
     plant: "() => () => Promise.resolve()",
     tests: "test/cluster/stream-store.test.ts",
   },

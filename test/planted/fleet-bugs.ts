@@ -5,7 +5,7 @@ export const fleetBugs: Readonly<Record<string, PlantedBug>> = {
   a_reload_begins_while_another_runs: {
     seam: "runtime/schedule#oneAtATime",
     plant: "() => (work) => work",
-    tests: "test/fleet/fleet.test.ts",
+    tests: "test/cluster/reloads.test.ts",
   },
   two_refused_accounts_hold_up_all: {
     seam: "platform/host-pauses#isHostRefusing",

@@ -6,6 +6,7 @@ import {
   type Framing,
   lines,
   mqttPackets,
+  natsMessages,
   PacedReading,
   ReadingTurns,
   webSocketFrames,
@@ -27,6 +28,11 @@ const packet = (payload: number): Buffer => {
   return Buffer.concat([Buffer.from([0x30, ...digits]), Buffer.alloc(payload, 0xff)]);
 };
 
+const large = { mostMessageBytes: 100_000, mostLineBytes: 200 };
+const ofNats = (): Framing => natsMessages(large, () => expect.unreachable());
+const message = (size: number): Buffer =>
+  Buffer.from(size === 0 ? "PING\r\n" : `HMSG a.b 7 12 ${size}\r\n${"\n".repeat(size)}\r\n`);
+
 describe("what costs a turn is counted, however it is cut", () => {
   const sizes = fc.array(fc.constantFrom(0, 1, 125, 126, 127, 128, 300, 16_383, 16_384, 70_000), {
     minLength: 1,
@@ -36,6 +42,7 @@ describe("what costs a turn is counted, however it is cut", () => {
     ["frames of a WebSocket", webSocketFrames, (size) => frame(size)],
     ["frames of a server", webSocketFrames, (size) => frame(size, false)],
     ["MQTT packets", mqttPackets, packet],
+    ["messages of NATS", ofNats, message],
     ["lines", lines, (size) => Buffer.from(`${"x".repeat(size)}\n`)],
   ])("%s", (_, framingOf, bytesOf) => {
     const rule = fc.property(sizes, fc.array(fc.integer({ min: 1, max: 20_000 })), (each, cuts) => {
@@ -53,6 +60,22 @@ describe("what costs a turn is counted, however it is cut", () => {
       expect(framingOf()(all, 1)).toEqual({ bytes: bytesOf(each[0] ?? 0).length, units: 1 });
     });
     fc.assert(rule, { numRuns: 60 });
+  });
+});
+
+describe("a NATS server that begins what is larger than any message", () => {
+  it.each([
+    ["a line that does not end", Buffer.alloc(201, "x")],
+    ["a message", Buffer.from("MSG a 1 100000\r\n")],
+    ["a message whose size is no number any more", Buffer.from(`MSG a 1 ${"9".repeat(150)}\r\n`)],
+  ])("is read no further: %s", (_, bytes) => {
+    for (const step of [1, bytes.length]) {
+      let isTooLarge = false;
+      const framing = natsMessages(large, () => (isTooLarge = true));
+      for (let at = 0; at < bytes.length; at += step) framing(bytes.subarray(at, at + step), Infinity);
+      expect(isTooLarge).toBe(true);
+      expect(framing(Buffer.from("PING\r\n"), Infinity)).toEqual({ bytes: 0, units: 0 });
+    }
   });
 });
 

@@ -7,6 +7,7 @@ import type { FaultSpec } from "../../src/simulator/faults.js";
 import type { ReadingName } from "../../src/simulator/readings.js";
 import { configurationOf } from "./configuration.js";
 import { drawnReadings } from "./readings.js";
+import type { NameTrouble } from "./names.js";
 import { calmNetwork, type NetworkManners } from "./wire.js";
 
 /** Mixes a seed and a concern's name into a seed of its own, so that drawing more for one concern changes nothing for another. */
@@ -73,6 +74,7 @@ export interface Scenario {
   readonly tokenLifetimeMs: number;
   readonly platformFaults: readonly FaultSpec[];
   readonly network: NetworkManners;
+  readonly nameTroubles: readonly NameTrouble[];
   readonly commandsPerHour: number;
   readonly burst: number;
   readonly twisted: number;
@@ -173,13 +175,29 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
     ...endsOfTokens(new Chance(seed, "ends of tokens"), drawn),
   ];
   const goneDisksPerHour = goneDisks(new Chance(seed, "gone disks"), exists);
-  return { ...drawn, goneDisksPerHour, platformFaults: [...drawn.platformFaults, ...late] };
+  const nameTroubles = troublesOfNames(new Chance(seed, "troubles of names"), exists, drawn);
+  return { ...drawn, goneDisksPerHour, nameTroubles, platformFaults: [...drawn.platformFaults, ...late] };
 }
 
 function goneDisks(chance: Chance, exists: string[]): number {
   if (!chance.hits(0.4)) return 0;
   exists.push("gone disks");
   return chance.logUniform(0.1, 3);
+}
+
+/** Minutes and hours in which names are silent, slow or unknown, or one family of addresses leads nowhere. */
+function troublesOfNames(
+  chance: Chance,
+  exists: string[],
+  { lengthMs }: Pick<Scenario, "lengthMs">,
+): readonly NameTrouble[] {
+  if (!chance.hits(0.4)) return [];
+  exists.push("troubles of names");
+  return Array.from({ length: chance.whole(1, 6) }, () => {
+    const fault = chance.of(["silent", "slow", "unknown", "dead family"] as const);
+    const from = chance.between(0, lengthMs - calmMs);
+    return { fault, from, until: Math.min(lengthMs - calmMs, from + chance.logUniform(10_000, 5_400_000)) };
+  });
 }
 
 /** Hours in which one controller never answers, or late, for all that it is asked, its reads or its POSTs. */

@@ -156,6 +156,8 @@ const alwaysSeen: readonly string[] = [
   "an id sent again",
   "an id sent again after a restart",
   "a lie was believed",
+  "a host is reached while its name is silent",
+  "an address that leads nowhere",
   "a stop without the journal",
   "a stop waits for its distance from the last",
   "a result repeated",

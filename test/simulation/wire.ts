@@ -1,5 +1,7 @@
 import type { PlatformHost } from "../../src/greenhouse/ports.js";
 import { type Call, type HostWay, type HttpAnswer, TransportFailure } from "../../src/platform/http.js";
+import { errorCode } from "../../src/runtime/file-system.js";
+import { NameError } from "../../src/runtime/names.js";
 import { Semaphore } from "../../src/runtime/schedule.js";
 import type { PlatformSettings } from "../../src/platform/settings.js";
 import type { PlatformRequest } from "../../src/simulator/call.js";
@@ -7,6 +9,7 @@ import type { Platform } from "../../src/simulator/platform.js";
 import { type Decision, respond } from "../../src/simulator/respond.js";
 import type { Post } from "../judge/history.js";
 import { type Journalist, Violation } from "./history.js";
+import { type NameTrouble, SimulatedNames } from "./names.js";
 import type { Chance } from "./scenario.js";
 import type { VirtualTime } from "../support/virtual-clock.js";
 import type { BootClock } from "./time.js";
@@ -37,6 +40,7 @@ export const calmNetwork: NetworkManners = {
 interface Around {
   readonly time: VirtualTime;
   readonly chance: Chance;
+  readonly names: { readonly chance: Chance; readonly troubles: readonly NameTrouble[] };
   readonly journalist: Journalist;
   readonly epoch: number;
   readonly fail: (violation: Violation) => void;
@@ -49,6 +53,7 @@ export class Wire {
   readonly #around: Around;
   /** Of the realtime host, by run of the program. */
   readonly #contacts = new WeakMap<BootClock, Contact>();
+  readonly #names = new WeakMap<BootClock, SimulatedNames>();
 
   constructor(state: Platform, around: Around) {
     this.#state = state;
@@ -67,6 +72,14 @@ export class Wire {
     this.#contacts.set(clock, next);
   }
 
+  /** What that run of the program knows of names. */
+  #namesOf(clock: BootClock): SimulatedNames {
+    const known =
+      this.#names.get(clock) ?? new SimulatedNames(clock, { ...this.#around, ...this.#around.names });
+    this.#names.set(clock, known);
+    return known;
+  }
+
   get platformNow(): number {
     return this.#around.epoch + this.#around.time.now;
   }
@@ -80,9 +93,11 @@ export class Wire {
   ): Promise<HttpAnswer> {
     return new Promise((resolve, reject) => {
       const trip = tripOf(outgoing, headers, host);
+      const connecting = new AbortController();
       const end = (settle: () => void) => {
         if (trip.ended) return;
         trip.ended = true;
+        connecting.abort();
         trip.deadline?.();
         clock.departures.returned(outgoing.signal);
         outgoing.signal.removeEventListener("abort", abort);
@@ -111,10 +126,8 @@ export class Wire {
         abort();
         return;
       }
-      trip.deadline = clock.in(limitMs, () => fail("connection", "UND_ERR_CONNECT_TIMEOUT"));
-      clock.in(this.#latency(), () => {
+      const connected = () => {
         if (trip.ended) return;
-        trip.deadline?.();
         trip.deadline = clock.in(limitMs, () => fail("timeout"));
         this.#connected(trip, outgoing, clock, {
           fail,
@@ -124,7 +137,12 @@ export class Wire {
               resolve(answer);
             }),
         });
-      });
+      };
+      const { signal } = connecting;
+      const way = { host: `${host}.example.com`, limitMs, latencyMs: () => this.#latency(), signal };
+      this.#namesOf(clock)
+        .connect(way)
+        .then(connected, (error: unknown) => fail("connection", codeOf(error)));
     });
   }
 
@@ -182,6 +200,14 @@ export class Wire {
     });
   }
 }
+
+/** As undici tells it, where it took too long. */
+const codeOf = (error: unknown): string =>
+  error instanceof NameError
+    ? error.code
+    : errorCode(error) === "ETIMEDOUT"
+      ? "UND_ERR_CONNECT_TIMEOUT"
+      : "ECONNREFUSED";
 
 /** The ways of one run of the program to the hosts, in place of its own connections. */
 export const wayOver =

@@ -130,6 +130,7 @@ export class World {
     this.wire = new Wire(this.platform, {
       time: this.time,
       chance: new Chance(seed, "network"),
+      names: { chance: new Chance(seed, "names"), troubles: scenario.nameTroubles },
       journalist: this.journalist,
       epoch,
       fail: (violation) => this.fail(violation),

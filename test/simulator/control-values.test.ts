@@ -7,12 +7,26 @@ import {
   kindRows,
 } from "../../src/greenhouse/actuator-kinds.js";
 import { documentedValues, isWindow } from "../../src/simulator/control-values.js";
+import { words } from "../campaign/judge/states.js";
+import { byHand, targets } from "../campaign/support/house.js";
+import { positionMode, valueOf } from "../judge/values.js";
 
 /*
- * The tables of the interface document, word for word, are the judge of two copies: the simulator's, which the program is tried
- * against, and the program's own. Neither imports the other.
+ * The tables of the interface document, word for word, are the judge of three copies: the simulator's, which the program is tried
+ * against, the program's own, and those of the tests that see the built program alone. None imports the other, so that a wrong value
+ * cannot be shared.
  */
 const document = readFileSync(new URL("control-values.md", import.meta.url), "utf8");
+const values = readFileSync(new URL("../../docs/inside/values.md", import.meta.url), "utf8");
+
+/** What docs/inside/values.md shows of a kind: the values that were sent, in order, for each command. */
+const sentOf = (kind: string) =>
+  [...values.matchAll(/^\| `(\w+)` +\| `(\w+)` +\| `\d+` +\| (.+?) +\|/gm)]
+    .filter(([, of]) => of === kind)
+    .map(([, , command = "", sent = ""]) => ({
+      command,
+      sent: [...sent.matchAll(/`(\d+)`/g)].map(([, value = ""]) => value),
+    }));
 
 /** Each table by the sentence above it. */
 const tables = new Map(
@@ -85,6 +99,53 @@ describe("the document's tables of control values", () => {
       expect(row.positionMode !== null).toBe(isWindow(kind));
     },
   );
+
+  it.each(Object.entries(titles))(
+    "%s: the judge of recorded runs takes for each word what means it there",
+    (kind, title) => {
+      const row: KindRow = kindRows[kind as keyof typeof titles];
+      for (const word of Object.keys(row.values))
+        expect(tableOf(title)[valueOf({ kind, values: {} }, word) ?? ""], word).toMatch(
+          meanings[word] ?? /^$/,
+        );
+    },
+  );
+
+  it.each(Object.entries(titles))(
+    "%s: docs/inside/values.md sends each value that stands there, for its word",
+    (kind, title) => {
+      const { [positionMode]: mode, ...others } = tableOf(title);
+      const rows = sentOf(kind);
+      const words = rows.filter(({ command }) => !/^\d+$/.test(command));
+      expect(words.map(({ sent }) => sent.at(-1)).sort()).toEqual(Object.keys(others).sort());
+      for (const { command, sent } of words)
+        expect(others[sent.at(-1) ?? ""], command).toMatch(meanings[command] ?? /^$/);
+      const degrees = rows.filter(({ command }) => /^\d+$/.test(command));
+      expect(degrees.map(({ sent }) => sent)).toEqual(
+        mode === undefined ? [] : ["0", "45", "100"].map((degree) => [positionMode, degree]),
+      );
+    },
+  );
+
+  it("what a campaign commands, moves by hand and calls by a word means that there", () => {
+    for (const { settings, commands } of Object.values(targets)) {
+      const { kind } = settings as { readonly kind: ActuatorKind };
+      if (kind === "custom" || kind === "motor") continue;
+      for (const [command, value] of commands)
+        if (!/^\d+$/.test(command))
+          expect(tableOf(titles[kind])[value], command).toMatch(meanings[command] ?? /^$/);
+    }
+    for (const { values } of Object.values(byHand))
+      for (const value of values) expect(Object.keys(tableOf(/skylight/))).toContain(value);
+    const everywhere = [...tables.values()].flatMap((table) => Object.entries(table));
+    for (const [value, called] of Object.entries(words)) {
+      const told = everywhere.filter(([own]) => own === value).map(([, meaning]) => meaning);
+      const commands = called.map((state) => (state === "closed" ? "close" : state));
+      // `0110` and such are a configuration's own.
+      if (told.length > 0)
+        for (const word of commands) expect(told.some((one) => meanings[word]?.test(one))).toBe(true);
+    }
+  });
 
   it("a motor has its stop alone", () => {
     expect(document).toContain("a value such as `00000100` stops the motor");

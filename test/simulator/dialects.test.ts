@@ -9,7 +9,7 @@ import { plainProfileNames, profileNames, profiles } from "../../src/simulator/d
  * the mirror and the commands run under all of them, so a line in which all agreed would be a shape nobody tries.
  */
 
-const file = fileURLToPath(new URL("../../docs/simulator.md", import.meta.url));
+const file = fileURLToPath(new URL("../../docs/inside/simulator.md", import.meta.url));
 
 /** Every leaf of a dialect by its path. */
 function leaves(part: object, path = ""): ReadonlyMap<string, string> {
@@ -81,7 +81,7 @@ describe("the profiles", () => {
     expect(questions).toHaveProperty([path]);
   });
 
-  it("stand in docs/simulator.md with every shape they differ in (UPDATE_DIALECTS=1 writes it)", async () => {
+  it("stand in docs/inside/simulator.md with every shape they differ in (UPDATE_DIALECTS=1 writes it)", async () => {
     const row = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
     const table = [
       row(["what is open", ...profileNames.map((name) => `\`${name}\``)]),

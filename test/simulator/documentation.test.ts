@@ -8,9 +8,9 @@ import { faultNames, parseFaults, pushModes } from "../../src/simulator/faults.j
 import { readingNames } from "../../src/simulator/readings.js";
 import { sensorTable } from "../../src/simulator/sensors.js";
 
-const guide = readFileSync(new URL("../../docs/simulator.md", import.meta.url), "utf8");
+const guide = readFileSync(new URL("../../docs/inside/simulator.md", import.meta.url), "utf8");
 
-describe("docs/simulator.md", () => {
+describe("docs/inside/simulator.md", () => {
   it.each([
     ["fault", faultNames],
     ["control", controlWords],

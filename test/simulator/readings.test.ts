@@ -118,6 +118,12 @@ const told: Readonly<Record<ReadingName, (of: Asking) => unknown>> = {
   twin_sensors: (of) =>
     list(of.get("/api/sensor-data", { deviceCode: code }).data).filter(({ name }) => name === "空气温度")
       .length,
+  stations_apart: (of) => {
+    const codes = (path: string, key: string) => list(of.get(path).data).map((one) => one[key]);
+    return ["/api/device", "/api/control/mqtt"]
+      .map((path) => codes(path, "code").includes("WS-0001"))
+      .concat(codes("/api/station", "deviceCode").includes("WS-0001"));
+  },
   mode_restarts: (of) => {
     for (const value of ["10100", "45"]) of.post(code, "101", value);
     of.pass(2 * minuteMs).post(code, "101", "10100");
@@ -157,6 +163,7 @@ const usual: Readonly<Record<ReadingName, unknown>> = {
   set_points_in_groups: false,
   windows_asked: [200, 200, 200],
   twin_sensors: 1,
+  stations_apart: [true, false, false],
   mode_restarts: [0.45, 0.45],
   offline_queues: [500, "1001"],
 };
@@ -185,6 +192,7 @@ const otherwise: Readonly<Record<ReadingName, unknown>> = {
   set_points_in_groups: true,
   windows_asked: [400, 400, 200],
   twin_sensors: 2,
+  stations_apart: [false, false, true],
   mode_restarts: [0, 0.45],
   offline_queues: [500, "1010"],
 };

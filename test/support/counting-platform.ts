@@ -61,7 +61,7 @@ export class CountingPlatform implements PlatformReader {
     return this.#ask(`devices ${dataType}`, "business", signal, () => this.other);
   }
 
-  stations(): Promise<readonly { id: string; name: string | null }[]> {
+  stations(): Promise<never> {
     return Promise.reject(new Error("not polled"));
   }
 

@@ -94,6 +94,27 @@ it("a list's offline that the next list takes back needs no question any more", 
   expect([one.shown(), one.told()]).toEqual(["A online", "added A, doubted A, settled A"]);
 });
 
+describe("one of the configuration that no list holds", () => {
+  it("is offline once it had time to answer, and gave no readings", () => {
+    const one = account(configured("W"));
+    one.answer("A", "/A", "A");
+    expect(one.shown()).toBe("A online, W unknown");
+    one.inventory.onReadings("W", 0);
+    one.answer("A");
+    expect(one.shown()).toBe("A online, W offline");
+  });
+
+  it("is no more known than any device without a flag while it has readings, also where these come late", () => {
+    const one = account(configured("W"));
+    one.answer("A", "/A", "A", "A");
+    expect(one.shown()).toBe("A online, W offline");
+    one.inventory.onReadings("W", 3);
+    expect(one.shown()).toBe("A online, W unknown");
+    one.answer("A", "A");
+    expect(one.shown()).toBe("A online, W unknown");
+  });
+});
+
 const both = ["A B", "/A B"];
 const [listedOnly, ignoring] = [
   mirrorSettings([controllerSettings({ code: "A" })], { mirror: "listed" }),

@@ -43,7 +43,9 @@ async function play(story: string, watch: PlatformWatch, clock: VirtualClock): P
 
 async function watched(story: string) {
   const clock = new VirtualClock();
+  const began = clock.monotonic();
   const states: string[] = [];
+  const reach: string[] = [];
   const hosts: string[] = [];
   const doubts: string[] = [];
   const events: BridgeEvent[] = [];
@@ -54,6 +56,7 @@ async function watched(story: string) {
     onEvent: (event) => events.push(event),
   });
   watch.onState((state) => states.push(state));
+  watch.onReachable((isThere) => reach.push(`${clock.monotonic() - began} ${isThere ? "there" : "gone"}`));
   watch.onHost((host, reachable) => hosts.push(`${host} ${reachable ? "back" : "away"}`));
   watch.onDoubt((host, operation) => doubts.push(`${host} ${operation}`));
   const abort = new AbortController();
@@ -64,6 +67,7 @@ async function watched(story: string) {
   expect(clock.pendingTimers).toBe(0);
   return {
     states,
+    reach,
     hosts,
     doubts,
     warnings,
@@ -128,6 +132,16 @@ describe("the watched platform", () => {
       "stands 10 s at least before it is another, so that one that flickers does not",
       "r up, 1s, r 2, 1s, r up, 1s, r 2, 1s, r up, 30s, r 2, 1s, r up, 5s, r 3, 1s, r up, 5s",
       { states: ["online", "unreachable", "online"] },
+    ],
+    [
+      "is gone for readings, and so for guards, at once, whatever is shown, and there again no sooner than 10 s after",
+      "r up, 1s, r 2, 1s, r up, 1s, r 2, 1s, r up, 30s, r 2, 1s, r up, 5s",
+      { reach: ["0 there", "1000 gone", "11000 there", "34000 gone"] },
+    ],
+    [
+      "is gone for readings as long as it is shown as unreachable",
+      "r up, 1s, r 2, 12s, r up, 20s",
+      { states: ["online", "unreachable", "online"], reach: ["0 there", "1000 gone", "20000 there"] },
     ],
     [
       "is as it is once the former one has stood long enough, without anything happening",

@@ -756,6 +756,37 @@ describe("refresh", () => {
     expect(names).toContain("controllers");
   });
 
+  it("tells which reads failed, and why, and nothing of those that did not", async () => {
+    const world = await polledFor(10 * minute, devices(3));
+    world.platform.fate = ({ name }) => {
+      if (name === "sensors GH-1") throw failure("rejected", "realtime");
+      if (name === "controllers") throw failure("timeout", "business");
+    };
+    const refreshed = world.poller.refresh();
+    expect(await isDone(refreshed, world, minute)).toBe(true);
+    const failed = (await refreshed).map(({ code, request, why }) => [code, request, why]);
+    expect(failed.sort()).toEqual([
+      [null, "GET /api/control/mqtt", expect.stringMatching(/./)],
+      ["GH-1", "GET /api/sensor-data", expect.stringMatching(/./)],
+    ]);
+    world.platform.fate = () => undefined;
+    const again = world.poller.refresh("GH-1");
+    await world.clock.advance(minute);
+    expect(await again).toEqual([]);
+  });
+
+  it("of a host that goes meanwhile tells each read of it as failed", async () => {
+    const world = await polledFor(10 * minute, devices(3), { concurrency: 1 });
+    world.platform.latencyMs = 1_000;
+    const refreshed = world.poller.refresh("GH-2");
+    await world.clock.advance(100);
+    world.poller.hostReachable("realtime", false);
+    await world.clock.advance(minute);
+    const failed = await refreshed;
+    expect(new Set(failed.map(({ code }) => code))).toEqual(new Set(["GH-2"]));
+    expect(failed.map(({ why }) => why)).toContain("the realtime host cannot be reached");
+  });
+
   it("of one controller asks for that one only", async () => {
     const world = await polledFor(10 * minute, devices(100));
     expect(await isDone(world.poller.refresh("GH-7"), world, 100)).toBe(true);
@@ -796,7 +827,7 @@ describe("refresh", () => {
     const world = await polledFor(10 * minute, devices(10), { concurrency: 2 });
     const { platform, clock, poller } = world;
     platform.latencyMs = 1_000;
-    const refreshes: Promise<void>[] = [];
+    const refreshes: Promise<unknown>[] = [];
     for (let times = 0; times < 50; times++) {
       refreshes.push(poller.refresh());
       await clock.advance(100);

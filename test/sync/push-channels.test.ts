@@ -30,6 +30,7 @@ function listeningChannels(takesMs = 0) {
     refresh: async () => {
       rounds.push(clock.monotonic());
       if (takesMs > 0) await clock.wait(takesMs);
+      return [];
     },
   };
   const channels = new PushChannels({

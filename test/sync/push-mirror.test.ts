@@ -68,7 +68,7 @@ async function bench({
     mirror.fold({ type: "registers", code, values: new Map(Object.entries(values)) }, 0);
   const roof = () => store.get(code)?.actuators.get("roof");
   const asked = () => platform.calls.map(({ name }) => name.replace(` ${code}`, ""));
-  return { clock, store, platform, registers, asked, mirror, polled, pushed, roof };
+  return { clock, store, platform, registers, asked, mirror, polled, pushed, roof, seen };
 }
 
 describe("a pushed register", () => {
@@ -215,6 +215,43 @@ describe("a pushed running status", () => {
     mirror.fold({ type: "statuses", code, items: [fan(1)] }, 0);
     await clock.advance(200);
     expect(statusesOf(made)).toEqual(["fan on"]);
+  });
+});
+
+describe("a number of which a frame does not say whether it is an address or a running status", () => {
+  const named = (number: number, value: RunningStatusItem["value"]): RunningStatusItem => ({
+    name: "",
+    number: statusNumber(number),
+    value,
+  });
+
+  it("is read at once as the address that the configuration has, however its zeros are written", async () => {
+    const { mirror, clock, asked, registers, store } = await bench({
+      actuators: [{ kind: "motor", address: "0101", values: { open: "1" } }],
+    });
+    registers.set("0101", "1");
+    mirror.fold({ type: "statuses", code, items: [named(101, 1)] }, 0);
+    await clock.advance(1_000);
+    expect(asked()).toContain("value 0101 fresh");
+    expect(store.get(code)?.actuators.get("roof")?.state).toBe("open");
+  });
+
+  it("is no address where it has a name, or where nothing of the configuration has it", async () => {
+    const { mirror, clock, asked } = await bench();
+    mirror.fold({ type: "statuses", code, items: [{ ...named(101, 1), name: "fan" }, named(102, 1)] }, 0);
+    await clock.advance(1_000);
+    expect(asked()).toEqual(["running_status"]);
+  });
+
+  it("is read as the running status of that number where no address of the configuration has it", async () => {
+    const { mirror, clock, asked, platform, pushed, seen } = await bench();
+    platform.statuses = [fan(0)];
+    mirror.fold({ type: "statuses", code, items: [fan(0)] }, 0);
+    await clock.advance(60_000);
+    platform.calls.length = 0;
+    pushed({ "16": "1010" });
+    await clock.advance(1_000);
+    expect([asked(), seen]).toEqual([["running_status"], []]);
   });
 });
 

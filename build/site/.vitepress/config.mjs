@@ -4,18 +4,22 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitepress";
 
 /*
- * The site is made of the same files that people read in the repository: README is its first page, docs/ its pages, docs/zh
- * the Chinese ones, deploy/ keeps its paths. A link between them is written as it is valid in the repository.
+ * The site is made of the same files that people read in the repository: docs/ its pages, docs/zh the Chinese ones, deploy/
+ * keeps its paths. The first page of each language is its own. A link between files is written as it is valid in the
+ * repository.
  */
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const base = process.env.SITE_BASE ?? "/";
 const titleOf = (path) => /^# (.+)$/m.exec(readFileSync(join(root, path), "utf8"))?.[1] ?? path;
 
 /** Where a page of the repository stands on the site, without a leading slash. */
 function placeOf(path) {
-  if (path === "README.md") return "index.md";
-  if (path === "docs/zh/README.md") return "zh/index.md";
+  if (path === "build/site/home.md") return "index.md";
+  if (path === "build/site/home-zh.md") return "zh/index.md";
+  if (path === "README.md") return "about.md";
+  if (path === "docs/zh/README.md") return "zh/about.md";
   return path.replace(/^docs\//, "").replace(/\/README\.md$/, "/index.md");
 }
 
@@ -27,6 +31,8 @@ const pagesBelow = (folder) =>
         .sort()
     : [];
 const pages = [
+  "build/site/home.md",
+  "build/site/home-zh.md",
   "README.md",
   "CONTRIBUTING.md",
   "SECURITY.md",
@@ -40,6 +46,13 @@ const copies = fileURLToPath(new URL("../.pages", import.meta.url));
 rmSync(copies, { recursive: true, force: true });
 for (const path of [...pages, "docs/pictures"])
   cpSync(join(root, path), join(copies, path), { recursive: true });
+/** What stands at the root of the site under a name of its own. */
+const files = [
+  ["src/page/public/icon.svg", "icon.svg"],
+  ["docs/pictures/page-overview-desk.png", "overview.png"],
+  ["docs/pictures/page-overview-desk-zh.png", "overview-zh.png"],
+];
+for (const [path, name] of files) cpSync(join(root, path), join(copies, "public", name));
 
 const pathOf = new Map(pages.map((path) => [placeOf(path), path]));
 
@@ -79,21 +92,51 @@ const slugify = (text) =>
 
 const item = (path) => ({ text: titleOf(path), link: `/${placeOf(path).replace(/(index)?\.md$/, "")}` });
 const items = (folder, names) =>
-  names.flatMap((name) => (pages.includes(`${folder}/${name}.md`) ? item(`${folder}/${name}.md`) : []));
+  names.flatMap((name) => {
+    const path =
+      name === "about" ? (folder === "docs" ? "README.md" : `${folder}/README.md`) : `${folder}/${name}.md`;
+    return pages.includes(path) ? item(path) : [];
+  });
 
 /** Groups of pages; what no group names stands in the last one, so that no page is lost. */
 const groups = [
   {
     en: "Begin",
     zh: "入门",
-    names: ["getting-started", "page", "commands", "groups", "limits", "notify", "troubleshooting"],
+    names: [
+      ...[
+        "about",
+        "demo-to-house",
+        "getting-started",
+        "deploy",
+        "which-setup",
+        "page",
+        "commands",
+        "limits",
+        "notify",
+      ],
+      ...["phone", "faq", "troubleshooting"],
+    ],
   },
   {
     en: "Connect",
     zh: "接入",
-    names: ["home-assistant", "node-red", "scada", "sparkplug", "topics", "values", "metrics"],
+    names: ["home-assistant", "node-red", "recipes", "scada", "sparkplug", "topics", "metrics"],
   },
-  { en: "Run", zh: "运行", names: ["configuration", "operations", "fleet", "verify", "threat-model"] },
+  {
+    en: "Run",
+    zh: "运行",
+    names: [
+      "configuration",
+      "operations",
+      "fleet",
+      "cluster",
+      "platform",
+      "simulator",
+      "verify",
+      "threat-model",
+    ],
+  },
 ];
 
 function sidebar(folder, language) {
@@ -103,13 +146,28 @@ function sidebar(folder, language) {
     .map((path) => path.slice(folder.length + 1, -".md".length))
     .filter((name) => !named.includes(name));
   const more = { en: "More", zh: "更多", names: others };
-  return [...groups, more].flatMap((group) => {
+  const sections = pages
+    .filter((path) => path.startsWith(`${folder}/configuration/`))
+    .map((path) => ({ ...item(path), text: titleOf(path).replace(/^Configuration: |`/g, "") }));
+  const keys = { text: language === "en" ? "Every key" : "全部配置键", collapsed: true, items: sections };
+  const all = [...groups, more].flatMap((group) => {
     const found = items(folder, group.names);
     return found.length === 0 ? [] : { text: group[language], items: found };
   });
+  return sections.length === 0 ? all : [...all, keys];
 }
 
 const deployPages = pages.filter((path) => path.startsWith("deploy/")).map(item);
+
+/** The picture of the first page as wide as its column, and the page's own green. */
+const style = `
+:root { --vp-c-brand-1: #23693c; --vp-c-brand-2: #2f7d4a; --vp-c-brand-3: #2f7d4a; }
+.dark { --vp-c-brand-1: #7fcf96; --vp-c-brand-2: #5fb87a; --vp-c-brand-3: #2f7d4a; }
+.VPHero .image { margin: 0 0 24px !important; }
+.VPHero .image-container { width: 100% !important; height: auto !important; transform: none !important; }
+.VPHero .image-src { position: static !important; transform: none !important; width: 100%; max-width: 560px !important;
+  max-height: none !important; margin: 0 auto; border-radius: 8px; box-shadow: 0 2px 16px #0003; }
+`;
 
 export default defineConfig({
   title: "greenhouse2mqtt",
@@ -118,7 +176,11 @@ export default defineConfig({
   srcDir: ".pages",
   outDir: "dist",
   cacheDir: ".cache",
-  base: process.env.SITE_BASE ?? "/",
+  base,
+  head: [
+    ["link", { rel: "icon", type: "image/svg+xml", href: `${base}icon.svg` }],
+    ["style", {}, style],
+  ],
   rewrites: Object.fromEntries(pages.map((path) => [path, placeOf(path)])),
   cleanUrls: false,
   lastUpdated: false,
@@ -132,6 +194,7 @@ export default defineConfig({
     headers: { slugify },
   },
   themeConfig: {
+    logo: "/icon.svg",
     // Not every page is there in both languages.
     i18nRouting: false,
     search: {

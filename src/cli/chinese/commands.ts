@@ -94,18 +94,6 @@ export const commandPairs: readonly Pair[] = [
     "`greenhouse2mqtt journal` shows what became of each member",
     "`greenhouse2mqtt journal` 会显示每个成员的结果",
   ],
-  [
-    "stopped; the command was sent, and `greenhouse2mqtt journal` shows what became of each member",
-    "已停止；命令已发送，`greenhouse2mqtt journal` 会显示每个成员的结果",
-  ],
-  [
-    "the command was sent, but the bridge has gone offline; once it runs again `greenhouse2mqtt journal` shows what became of each member",
-    "命令已发送，但网桥已离线；它重新运行后 `greenhouse2mqtt journal` 会显示每个成员的结果",
-  ],
-  [
-    "the bridge did not answer; `greenhouse2mqtt journal` shows what became of each member",
-    "网桥没有回答；`greenhouse2mqtt journal` 会显示每个成员的结果",
-  ],
   ['there is no {} "{}" in the configuration{}', "配置中没有 {1} “{2}”{3}"],
   [
     "groups and scenes are commanded through a running bridge, and none was reached, so nothing was sent",
@@ -340,9 +328,16 @@ export const commandPairs: readonly Pair[] = [
   // init.
   ["nothing was written:", "没有写入任何内容："],
   [
-    "Open  http://127.0.0.1:{}/  in a browser of this computer; the code is  {}",
-    "请在本机浏览器中打开  http://127.0.0.1:{1}/  ，验证码是  {2}",
+    "Open  {}  in any browser of this network; the code is  {}",
+    "在本网络的任一浏览器中打开  {1}  ；验证码为  {2}",
   ],
+  [
+    "While the bridge runs its page is at {}, for phones in this network too.",
+    "网桥运行时网页在 {1}，本网络的手机也可以打开。",
+  ],
+  ["--host is for --web: where the page of the questions listens", "--host 只用于 --web：问答网页的监听地址"],
+  ["{} cannot be listened at: {}", "无法监听 {1}：{2}"],
+  ["Open  {}  in a browser of this computer; the code is  {}", "请在本机浏览器中打开  {1}  ，验证码是  {2}"],
   ["move it away, or name another file with -c", "请移走它，或用 -c 指定另一个文件"],
   ["Now run  {}", "现在运行  {1}"],
   ["Now run  {} doctor{}    (does everything work?)", "现在运行  {1} doctor{2}    （一切正常吗？）"],
@@ -424,7 +419,37 @@ export const commandPairs: readonly Pair[] = [
   ["letters, digits, _ and -", "只能用字母、数字、_ 和 -"],
   ['the token alone, without "Bearer " and without blanks', "只写令牌本身，不要“Bearer ”和空格"],
   ["Looking for a broker …", "正在查找 MQTT 服务器…"],
+  [
+    "homeassistant.enabled is false, so nothing is announced that a dashboard could show",
+    "homeassistant.enabled 为 false，没有可以放进仪表盘的内容",
+  ],
+  [
+    "no controller is announced to Home Assistant yet; wait until the bridge has read the account",
+    "还没有向 Home Assistant 公布控制器；请等网桥读完账号",
+  ],
+  [
+    "Settings, Dashboards, Add dashboard, New dashboard from scratch; open it, Edit, three dots,",
+    "设置 → 仪表盘 → 添加仪表盘 → 从头新建；打开它，编辑，三个点，",
+  ],
+  [
+    "Raw configuration editor: put this in the place of what stands there.",
+    "原始配置编辑器：用下面的内容替换原有内容。",
+  ],
   ["No broker was found.", "没有找到 MQTT 服务器。"],
+  [
+    "Phones and other computers in this network too? (the page, with a login)",
+    "本网络的手机和其他电脑也可以打开网页吗？（需要登录）",
+  ],
+  ["Your name on the page", "网页上的用户名"],
+  ["Your password there (at least 12 characters)", "网页密码（至少 12 个字符）"],
+  ["These were two different passwords.", "两次密码不同。"],
+  ["a name of one line", "一行以内的名称"],
+  ["Alarms when it is too cold, too hot, too dry:", "过冷、过热、过干时的报警："],
+  ["Begin with these limits?", "先使用这些限值吗？"],
+  [
+    "The page is for other computers only with a login: give a name and a password.",
+    "其他电脑必须登录才能打开网页：请填写用户名和密码。",
+  ],
   ["Which broker?", "用哪个 MQTT 服务器？"],
   [" (wants a user name and password)", "（需要用户名和密码）"],
   ["{} (wants a user name and password)", "{1}（需要用户名和密码）"],

@@ -193,7 +193,7 @@ export const doctorPairs: readonly Pair[] = [
     "可把 platform.push.enabled 设为 false：轮询同样有效，只是慢一些",
   ],
   ["platform.push.enabled is false", "platform.push.enabled 为 false"],
-  ["the account lists no weather station (type W001)", "账号没有气象站（类型 W001）"],
+  ["the account lists no weather station (a type that begins with W)", "账号没有气象站（以 W 开头的类型）"],
   ["it does not open: no answer to the upgrade", "无法打开：没有回应"],
   ["check proxies and firewalls on the way, {}", "请检查途中的代理和防火墙，{1}"],
   ["check proxies and firewalls on the way", "请检查途中的代理和防火墙"],
@@ -378,7 +378,7 @@ export const doctorPairs: readonly Pair[] = [
   ["correct type_id or the address there, or leave type_id out", "请更正 type_id 或地址，或去掉 type_id"],
   ["no address of a controller that is online is read with a group", "在线控制器没有按组读取的地址"],
   [
-    "set-value/flush and get-value tell the same ({} addresses tried{})",
+    "group read and single read agree ({} addresses tried{})",
     "set-value/flush 与 get-value 一致（检查了 {1} 个地址{2}）",
   ],
   [
@@ -550,10 +550,6 @@ export const doctorPairs: readonly Pair[] = [
   ["realtime host", "实时服务器"],
   ["newest command {} ago ({})", "最近的命令在 {1}前（{2}）"],
   ["no actuator of a controller that is online is configured", "没有配置在线控制器的执行机构"],
-  [
-    "what is read of actuators means something ({} tried{})",
-    "执行机构读到的数值都有含义（检查了 {1} 个{2}）",
-  ],
   ["{} ({}) of {}", "{3} 的 {1}（{2}）"],
   ["{} reads the mode {} and no degree", "{1} 显示模式 {2} 而没有开度"],
   [
@@ -606,7 +602,7 @@ export const doctorPairs: readonly Pair[] = [
     "请把地址与 `greenhouse2mqtt discover` 找到的和 `greenhouse2mqtt get get-value` 的回答核对",
   ],
   [
-    "what is read of actuators means something ({} of {} addresses have a value{})",
+    "actuator states are understood: {} of {} addresses have a value{}",
     "执行机构读到的数值都有含义（{2} 个地址中 {1} 个有数值{3}）",
   ],
   // Members of a cluster.
@@ -715,6 +711,6 @@ export const doctorPairs: readonly Pair[] = [
   ],
   [
     "put it back from a copy; or remove it and restart, and make the first operator anew with the code that is then printed",
-    "请用备份恢复它；或删除它并重启，再用届时打印的代码重新设立第一位操作员",
+    "请用备份恢复它；或删除它并重启，再用届时打印的验证码重新设立第一位操作员",
   ],
 ];

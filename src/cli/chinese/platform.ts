@@ -17,6 +17,12 @@ export const platformPairs: readonly Pair[] = [
   ],
   ["the answer cannot be unpacked: {}; {}", "回答无法解压：{1}；{2}"],
   ["content encoding {} is not supported", "不支持内容编码 {1}"],
+  ["it says more than an answer", "它发来的内容超过一个回答"],
+  ["the server began a message larger than any of the program", "服务器开始发送比本程序任何消息都大的消息"],
+  [
+    'only letters, digits, blanks, ".", "_" and "-" are, at most 64',
+    "只允许字母、数字、空格、“.”、“_”和“-”，最多 64 个字符",
+  ],
   ["more than {} MiB when unpacked", "解压后超过 {1} MiB"],
   ["broken gzip data", "gzip 数据已损坏"],
   ["the answer is {}; {}", "回答是{1}；{2}"],

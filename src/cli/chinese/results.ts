@@ -150,6 +150,14 @@ export const resultPairs: readonly Pair[] = [
   ['{}; an address is letters, digits, ".", "_", "-".', "{1}；地址由字母、数字、.、_、- 组成。"],
   ["the configuration lists no {}s of it", "配置中没有列出它的 {1}"],
   ["it has {}{}", "它有 {1}{2}"],
+  [
+    "{} commands more came in a flood, and none of them was looked at.",
+    "另有 {1} 个命令一下子涌来，都没有处理。",
+  ],
+  [
+    "{} stops more came in a flood; newer ones took their place.",
+    "另有 {1} 个停止命令一下子涌来；由更新的代替。",
+  ],
   // What became of it before it was sent.
   ["the disk does not answer", "磁盘没有回应"],
   [
@@ -357,7 +365,10 @@ export const resultPairs: readonly Pair[] = [
   ["It has made its {} starts within the last hour.", "最近一小时已启动 {1} 次，达到上限。"],
   ["{} It may go at {}.", "{1}{2} 可以执行。"],
   ["has no value", "没有数值"],
-  ["{} is not good ({}), which counts as holding", "{1} 的质量不好（{2}），按有效处理"],
+  [
+    '{} has no good value ({}), so the guard "{}" holds. Until it is back, allowed: {}.',
+    "{1} 没有可靠的数值（{2}），所以限制“{3}”有效。恢复之前允许：{4}。",
+  ],
   ["{} {}, and the limit is {}", "{1} {2}，限值是 {3}"],
   ["{} {} again, not yet for long enough", "{1} 又{2}，时间还不够长"],
   ['The guard "{}" holds: {}. Allowed: {}.', "限制“{1}”有效：{2}。允许：{3}。"],

@@ -87,6 +87,15 @@ export const usagePairs: readonly Pair[] = [
   ],
   ["the same in the browser", "同样的事在浏览器中做"],
   [
+    "a Home Assistant dashboard for your houses, as YAML to paste",
+    "您的温室的 Home Assistant 仪表盘（YAML，可直接粘贴）",
+  ],
+  ["the same on a computer without a screen", "同样的事，用于没有屏幕的电脑"],
+  [
+    "with --web: where the page of the questions listens; it has the code",
+    "与 --web 一起：问答网页的监听地址；需要验证码",
+  ],
+  [
     "ask in the browser of this computer, with a code that is printed here",
     "在本机浏览器中询问，使用这里显示的验证码",
   ],

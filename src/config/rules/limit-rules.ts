@@ -416,27 +416,32 @@ function terms(
 function guardText(name: string, guard: GuardConfiguration, hasStop: boolean, tell: Tell): string {
   const clauses = [
     tell(conditionText(name, guard, tell("or"))),
-    tell(untilText(guard)),
-    tell(passingText(guard, hasStop)),
     ...(guard.then === undefined ? [] : [tell(sendingText(guard.then, guard.blind))]),
+    tell(acceptingText(guard, hasStop)),
+    tell(untilText(guard)),
   ];
   return clauses.join(joint(",", tell));
 }
 
-function untilText({ clear_at: at, clear_after: after }: GuardConfiguration): string {
+function untilText({ above, clear_at: at, clear_after: after }: GuardConfiguration): string {
   const lasts = formatDuration(after);
-  if (after === 0) return at === undefined ? "until it is over" : `until it is over (${at})`;
-  return at === undefined ? `until it is over for ${lasts}` : `until it is over (${at}) for ${lasts}`;
+  if (at === undefined) return after === 0 ? "until that is over" : `until that is over for ${lasts}`;
+  if (above === undefined)
+    return after === 0 ? `until it is ${at} or more` : `until it is ${at} or more for ${lasts}`;
+  return after === 0 ? `until it is ${at} or less` : `until it is ${at} or less for ${lasts}`;
 }
 
-function passingText({ allow }: GuardConfiguration, hasStop: boolean): string {
-  const allowed = [...allow.filter((word) => word !== "stop"), ...(hasStop ? ["stop"] : [])];
-  if (allowed.length === 0) return "nothing passes";
-  return allowed.length === 1 ? `only ${allowed.join()} passes` : `only ${allowed.join(", ")} pass`;
+function acceptingText({ allow, then }: GuardConfiguration, hasStop: boolean): string {
+  const allowed = [...allow.filter((word) => word !== "stop"), ...(hasStop ? ["stop"] : [])].join(", ");
+  if (then === undefined)
+    return allowed === "" ? "the bridge accepts nothing" : `the bridge accepts only ${allowed}`;
+  return allowed === "" ? "then accepts nothing" : `then accepts only ${allowed}`;
 }
 
 const sendingText = (then: string, blind: GuardConfiguration["blind"]): string =>
-  blind === "act" ? `and "${then}" is sent once, also when the value is lost` : `and "${then}" is sent once`;
+  blind === "act"
+    ? `the bridge sends "${then}" once (also without a value)`
+    : `the bridge sends "${then}" once`;
 
 function conditionText(
   name: string,
@@ -446,11 +451,11 @@ function conditionText(
   const input = sensor ?? actuator ?? status ?? "";
   const list = (words: string | readonly string[]) =>
     typeof words === "string" ? words : words.join(` ${or} `);
-  if (above !== undefined) return `while ${input} is above ${above} or is not known ("${name}")`;
-  if (below !== undefined) return `while ${input} is below ${below} or is not known ("${name}")`;
-  if (is !== undefined) return `while ${input} is ${list(is)} or is not known ("${name}")`;
-  if (isNot !== undefined) return `while ${input} is not ${list(isNot)} or is not known ("${name}")`;
-  return `while ${input} moves or is not known ("${name}")`;
+  if (above !== undefined) return `when ${input} is above ${above} or has no value ("${name}")`;
+  if (below !== undefined) return `when ${input} is below ${below} or has no value ("${name}")`;
+  if (is !== undefined) return `when ${input} is ${list(is)} or has no value ("${name}")`;
+  if (isNot !== undefined) return `when ${input} is not ${list(isNot)} or has no value ("${name}")`;
+  return `when ${input} moves or has no value ("${name}")`;
 }
 
 /** Whether it runs is known as often as running statuses are polled. */

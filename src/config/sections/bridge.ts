@@ -279,17 +279,22 @@ export const mqttSection = section({
   state_qos: withDefault(
     z.literal([0, 1], { error: expectingOneOf([0, 1]) }),
     0,
-    "QoS of retained states. Of QoS 1 a default Mosquitto keeps 1,000 back for a subscriber and drops the rest; 1 is for a historian with a persistent session, where its limits allow it.",
+    "QoS of retained states. 1 is for a historian with a persistent session; a default Mosquitto drops all above 1,000.",
   ),
   codes: withDefault(
     flag(),
     false,
     "Also states and qualities as integers, for drivers that read no words (docs/scada.md).",
   ),
+  plain_times: withDefault(
+    flag(),
+    false,
+    "Also the time of each reading as a topic, `.../measured_at`, for drivers that read no JSON.",
+  ),
   protocol_version: withDefault(
     z.literal([4, 5], { error: expectingOneOf([4, 5]) }),
     5,
-    "Falls back to 4 (MQTT 3.1.1) only where the broker says that it does not speak 5, which is tried again at each connect.",
+    "Falls back to 4 (MQTT 3.1.1) only if the broker says that it does not speak 5.",
   ),
   tls: withDefault(mqttTls(), {}, "For mqtts and wss."),
 });

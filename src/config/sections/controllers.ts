@@ -83,7 +83,7 @@ const view = () =>
     enabled: withDefault(flag(), true, "Shown without being switched on by hand."),
     inverted: optional(
       flag(),
-      "Show cover and position the other way round: `open` of the platform as closed. For a curtain that `open` spreads out.",
+      "Show cover and position the other way round, for a curtain that `open` spreads out.",
       "# true",
     ),
   });
@@ -236,7 +236,7 @@ const controller = section({
   ignore: withDefault(flag(), false, "Do not mirror this controller."),
   id: optional(
     topicId(),
-    "Topic id; default: the code in small letters, with a hash where it holds more than capitals, digits, `_` and `-`.",
+    "Topic id; default: the code in small letters, with a hash if it has other characters.",
     "east",
   ),
   name: optional(writtenText(), "Name to show; default: the platform's.", "East house"),

@@ -100,7 +100,7 @@ const signIn = () =>
     ),
     refused_codes: optional(
       list(refusedCode()),
-      "Codes in the body of an answer, besides 401 and 403, that mean a refused token. Of others a new token is tried after the second refusal of what was let in before.",
+      "Codes in an answer's body that mean a refused token, besides 401 and 403.",
       "[40101]",
     ),
   });
@@ -128,7 +128,7 @@ const push = () =>
     subscribe: withDefault(
       map(text("a path such as /ws/set-value", /^\/[^\s?#]{0,300}$/), text("a message", /^[^]{1,4000}$/)),
       {},
-      "A first message for a channel that says nothing without one, by the channel's path; `{deviceCode}` stands for the device's code in both.",
+      "A first message for a channel that needs one, by the channel's path; `{deviceCode}` is the device's code.",
       { example: '# { /ws/set-value: "subscribe" }' },
     ),
   });

@@ -24,7 +24,7 @@ export const readingKeys = (example: string) => ({
   ),
   position_reads: optional(
     choice(["degree", "mode"]),
-    "Positioners: what the address reads after a degree. mode: it goes on reading 10100, which then is the proof that the degree was taken; only where you saw it go there, as a degree that has an address of its own (position_address) reads the same.",
+    "Positioners: mode: the address reads 10100 after a degree, and that is the proof. Try position_address first.",
     { default: "degree", off: true },
   ),
   mode_reads: optional(
@@ -34,17 +34,17 @@ export const readingKeys = (example: string) => ({
   ),
   mode_again: optional(
     choice(["always", "when_needed"]),
-    "Positioners: whether the mode is sent before each degree. when_needed: not where a fresh read shows it and nothing else was sent since.",
+    "Positioners: when_needed: the mode is not sent again while a fresh read shows it.",
     { default: "always", off: true },
   ),
   pulse: optional(
     flag(),
-    "Its register goes back to idle by itself: taken, and idle again, is all the proof there is. The state is the last word, and uncertain.",
+    "The register goes back to idle by itself, and that is the proof. The state is uncertain.",
     "# true",
   ),
   flush_lag: optional(
     duration(),
-    "A fresh read may answer the value before and bring the new one so much later: `already` is then judged by a second read.",
+    "How much later a fresh read brings the new value; a second read then judges `already`.",
     "# 5s",
   ),
 });

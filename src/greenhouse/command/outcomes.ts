@@ -81,6 +81,8 @@ export interface CommandResult {
   readonly interlock: Interlock | null;
   /** `pulse`: its register went back to idle, as configured; absent where the register shows the value. */
   readonly proof?: "pulse";
+  /** Of commands of a flood that nobody looked at: how many ended with this one result. */
+  readonly count?: number;
   /** The first result, when this is the answer to a duplicate; null while the first is open. */
   readonly original?: CommandResult | null;
 }

@@ -1,5 +1,6 @@
 import type { BridgeEvent } from "../../greenhouse/events.js";
 import type { Alarm, AlarmFacts, AlarmType } from "../../greenhouse/limits.js";
+import { mayFollow, standings } from "../../greenhouse/steady.js";
 
 /*
  * What is wrong now and a person should know: raised once, cleared once, acknowledged by a person. Pure; instants are epoch
@@ -101,9 +102,11 @@ export interface AlarmState {
   readonly alarms: ReadonlyMap<string, Alarm>;
   /** When alarms were raised in the last ten minutes. */
   readonly raised: readonly number[];
+  /** Of those that are on, the ones that nothing speaks for any more: they stand for a while still. */
+  readonly over: ReadonlySet<string>;
 }
 
-export const noAlarms: AlarmState = { alarms: new Map(), raised: [] };
+export const noAlarms: AlarmState = { alarms: new Map(), raised: [], over: new Set() };
 
 /** The state as it is now, the alarms that changed (null: its topic is emptied), and what is told. */
 export interface AlarmNews {
@@ -142,17 +145,27 @@ const isRecent = (now: number) => (at: number) => at <= now && now - at < floodW
 
 /** Alarms that change together, one after the other: thousands of readings can cross their limits at once. */
 export function change(state: AlarmState, changes: Iterable<AlarmChange>, now: number): AlarmNews {
-  const draft: Draft = { alarms: null, raised: state.raised, changed: new Map(), events: [], now };
+  const draft = draftOf(state, now);
   for (const one of changes)
-    if (one.message === null) takeBack(state, draft, alarmId(one.type, one.about));
+    if (one.message === null) endIn(state, draft, alarmId(one.type, one.about));
     else raiseIn(state, draft, { ...one, message: one.message });
+  return newsOf(state, draft);
+}
+
+const draftOf = ({ raised, over }: AlarmState, now: number): Draft => ({
+  alarms: null,
+  raised,
+  over,
+  changed: new Map(),
+  events: [],
+  now,
+});
+
+function newsOf(state: AlarmState, draft: Draft): AlarmNews {
+  const { raised, over, changed, events } = draft;
   const alarms = draft.alarms ?? state.alarms;
-  const isSame = alarms === state.alarms && draft.raised === state.raised;
-  return {
-    state: isSame ? state : { alarms, raised: draft.raised },
-    changed: draft.changed,
-    events: draft.events,
-  };
+  const isSame = alarms === state.alarms && raised === state.raised && over === state.over;
+  return { state: isSame ? state : { alarms, raised, over }, changed, events };
 }
 
 /** Raises an alarm, or changes what it says. */
@@ -168,6 +181,7 @@ export const raise = (
 interface Draft {
   alarms: Map<string, Alarm> | null;
   raised: readonly number[];
+  over: ReadonlySet<string>;
   readonly changed: Map<string, Alarm | null>;
   readonly events: BridgeEvent[];
   readonly now: number;
@@ -190,6 +204,7 @@ function raiseIn(
   const { now } = draft;
   const before = heldIn(state, draft, alarmId(type, about));
   if (before !== undefined && isOn(before)) {
+    markOver(draft, before.id, false);
     if (before.message === message && !isCarried(before)) return;
     putIn(state, draft, changedInPlace(before, message, severity ?? before.severity, facts));
     return;
@@ -237,9 +252,26 @@ function newAlarm(type: AlarmType, subject: Subject, message: string, now: numbe
   };
 }
 
+function markOver(draft: Draft, id: string, isOver: boolean): void {
+  if (draft.over.has(id) === isOver) return;
+  const others = [...draft.over].filter((one) => one !== id);
+  draft.over = new Set(isOver ? [...others, id] : others);
+}
+
+/** Takes it back, once it has stood for a while: one that comes and goes is on. */
+function endIn(state: AlarmState, draft: Draft, id: string): void {
+  const before = heldIn(state, draft, id);
+  if (before === undefined || !isOn(before)) return;
+  // Of what an earlier run left the first look decides.
+  const shown = isCarried(before) ? null : { state: true, since: Date.parse(before.since) };
+  if (mayFollow(shown, false, draft.now, standings.alarm)) takeBack(state, draft, id);
+  else markOver(draft, id, true);
+}
+
 function takeBack(state: AlarmState, draft: Draft, id: string): void {
   const before = heldIn(state, draft, id);
   if (before === undefined || !isOn(before)) return;
+  markOver(draft, id, false);
   const isFlood = isOn(heldIn(state, draft, "flood")) && id !== "flood";
   const alarm: Alarm = { ...before, state: "cleared", clearedAt: draft.now };
   putIn(state, draft, alarm);
@@ -248,10 +280,9 @@ function takeBack(state: AlarmState, draft: Draft, id: string): void {
 
 /** It is over. */
 export function clear(state: AlarmState, id: string, now: number): AlarmNews {
-  const draft: Draft = { alarms: null, raised: state.raised, changed: new Map(), events: [], now };
+  const draft = draftOf(state, now);
   takeBack(state, draft, id);
-  const { alarms, changed, events } = draft;
-  return { state: alarms === null ? state : { ...state, alarms }, changed, events };
+  return newsOf(state, draft);
 }
 
 /** A person has seen it, which clears nothing; null where there is no such alarm. */
@@ -261,8 +292,11 @@ export function acknowledge(state: AlarmState, id: string, by: string | null): A
   return put(state, { ...before, state: "acknowledged", by }, []);
 }
 
-/** Lets time pass: the flood ends, and what cleared an hour ago is forgotten. */
-export function passTime(state: AlarmState, now: number): AlarmNews {
+/** Lets time pass: what is over has stood long enough, the flood ends, and what cleared an hour ago is forgotten. */
+export function passTime(before: AlarmState, now: number): AlarmNews {
+  const ended = draftOf(before, now);
+  for (const id of before.over) endIn(before, ended, id);
+  const { state, changed: over, events } = newsOf(before, ended);
   const gone = [...state.alarms.values()].filter(
     ({ clearedAt }) =>
       clearedAt !== null && (now - clearedAt >= shownAfterMs || clearedAt > now + shownAfterMs),
@@ -272,7 +306,11 @@ export function passTime(state: AlarmState, now: number): AlarmNews {
   const forgotten = gone.length === 0 ? state : { ...state, alarms };
   const isOver = isOn(state.alarms.get("flood")) && state.raised.filter(isRecent(now)).length <= mostRaised;
   const news = isOver ? clear(forgotten, "flood", now) : noNews(forgotten);
-  return { ...news, changed: new Map([...changed, ...news.changed]) };
+  return {
+    state: news.state,
+    changed: new Map([...over, ...changed, ...news.changed]),
+    events: [...events, ...news.events],
+  };
 }
 
 function put(state: AlarmState, alarm: Alarm, events: readonly BridgeEvent[]): AlarmNews {

@@ -282,12 +282,14 @@ export function guardSentence(guard: Guard, state: GuardState, hasStop: boolean)
   const value = valueOf(state);
   const { quality } = state.reading;
   const shown = value === null ? "has no value" : `is ${String(value)}`;
-  const why = isBlind(state)
-    ? `${guard.from} is not good (${quality}), which counts as holding`
-    : state.clearSince === null
+  const allowed = allowanceText(guard.allow, hasStop);
+  if (isBlind(state))
+    return `${guard.from} has no good value (${quality}), so the guard "${guard.name}" holds. Until it is back, allowed: ${allowed}.`;
+  const why =
+    state.clearSince === null
       ? `${guard.from} ${shown}, and the limit is ${conditionText(guard)}`
       : `${guard.from} ${shown} again, not yet for long enough`;
-  return `The guard "${guard.name}" holds: ${why}. Allowed: ${allowanceText(guard.allow, hasStop)}.`;
+  return `The guard "${guard.name}" holds: ${why}. Allowed: ${allowed}.`;
 }
 
 function conditionText({ condition }: Guard): string {

@@ -9,7 +9,7 @@ import type {
 } from "mqtt";
 import library from "mqtt/lib/client";
 import { type Clock, systemClock, within } from "../../runtime/clock.js";
-import { senderIn } from "../../runtime/mqtt.js";
+import { senderIn, stateMessage } from "../../runtime/mqtt.js";
 import { describeEnd, type LinkFacts } from "./reasons.js";
 import type {
   BrokerFacts,
@@ -307,12 +307,15 @@ export class BrokerLink {
   readonly #client: MqttClient;
   readonly #stream: Duplex;
   readonly #facts: Facts;
+  readonly #version: ProtocolVersion;
+  #isCorked = false;
 
   constructor(options: LinkOptions, stream: Duplex, facts: Facts) {
     const client = new Client(() => stream, clientOptions(options));
     this.#client = client;
     this.#stream = stream;
     this.#facts = facts;
+    this.#version = options.version;
     client.on("error", (error) => {
       // A refused CONNACK is the only error with a number before the link is up.
       if (!facts.connected && "code" in error && typeof error.code === "number") facts.refusal ??= error.code;
@@ -350,11 +353,15 @@ export class BrokerLink {
 
   /**
    * QoS 1 where `done` is to be called, once the broker acknowledged or refused it; without it QoS 0, which nothing ever answers.
-   * Returns the packet id.
+   * Returns the packet id, 0 where it has none.
    */
   publish(publish: Omit<Publish, "bytes">, done?: (error: Error | null) => void): number {
     const { topic, payload, options } = publish;
     const { retain = false, responseProperties: properties } = options;
+    if (done === undefined && properties === undefined) {
+      this.#write(stateMessage({ topic, payload, retain }, this.#version));
+      return 0;
+    }
     const qos = done === undefined ? 0 : 1;
     const answered: PacketCallback | undefined =
       done &&
@@ -372,10 +379,24 @@ export class BrokerLink {
     return this.#client.getLastMessageId();
   }
 
-  /** PUBACK; on a link that has ended it says nothing any more. */
+  /** PUBACK. */
   #acknowledge(id: number): void {
-    if (!this.#stream.destroyed && !this.#stream.writableEnded)
-      this.#stream.write(Buffer.from([0x40, 2, id >> 8, id & 0xff]));
+    this.#write(Buffer.from([0x40, 2, id >> 8, id & 0xff]));
+  }
+
+  /** Beside the library, which keeps nothing of what it writes in the same order; on a link that has ended it says nothing any more. */
+  #write(packet: Buffer): void {
+    const stream = this.#stream;
+    if (stream.destroyed || stream.writableEnded) return;
+    if (!this.#isCorked) {
+      this.#isCorked = true;
+      stream.cork();
+      queueMicrotask(() => {
+        this.#isCorked = false;
+        stream.uncork();
+      });
+    }
+    stream.write(packet);
   }
 
   /** Frees what the MQTT library keeps for a publish that is given up. */

@@ -49,12 +49,9 @@ export function sendable(
       `the message for ${topic} has ${bytes} bytes, the broker takes at most ${maximumPacketSize}: ` +
       `raise its packet limit (Mosquitto: max_packet_size)`
     );
-  const supported = {
-    qos: maximumQos === 0 ? 0 : qos,
-    retain: retain && retainAvailable,
-    ...(protocolVersion === 5 && responseProperties && { responseProperties }),
-  };
-  return { topic, payload, options: supported, bytes };
+  const supported = { qos: maximumQos === 0 ? (0 as const) : qos, retain: retain && retainAvailable };
+  const isAnswer = protocolVersion === 5 && responseProperties !== undefined;
+  return { topic, payload, options: isAnswer ? { ...supported, responseProperties } : supported, bytes };
 }
 
 /**

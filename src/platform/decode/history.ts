@@ -1,10 +1,12 @@
 import type { History, HistoryPoint } from "../../greenhouse/ports.js";
+import { catalogueWord } from "../../greenhouse/sensor-names.js";
+import { saysNothing } from "../../greenhouse/units.js";
 import type { ReadTime } from "../time.js";
-import { type Decode, type Fields, isContainer, isFields, own, textOf } from "./decoding.js";
+import { type Decode, type Fields, isContainer, isFields, isMetadata, own, textOf } from "./decoding.js";
 
 /*
  * Past readings, in whatever shape they come: nothing says what weather-data/list answers. Anything that has a time is taken as one
- * moment; its other numbers are quantities, or one of them is the value of what it names.
+ * moment; its other numbers are quantities, or one of them is the value of what it names. So are the words of what is known to be a sensor.
  */
 
 const timeKeys =
@@ -49,8 +51,10 @@ export function historyIn(body: unknown, readTime: ReadTime, now: number, device
     const whose = isFields(next.node) ? deviceIn(next.node) : null;
     if (whose !== null && whose !== device) continue;
     const part = { ...next, isOwn: next.isOwn || whose !== null };
-    const at = isFields(next.node) ? (timeIn(next.node, readTime, now) ?? part.under) : part.under;
-    const found = isFields(next.node) && at !== null ? pointsOf(next.node, at, part.named) : [];
+    const read = (fields: Fields) => (isFrame(fields) ? null : timeIn(fields, readTime, now));
+    const at = isFields(next.node) ? (read(next.node) ?? part.under) : part.under;
+    const isWord = (text: string) => readTime(text, now) === null;
+    const found = isFields(next.node) && at !== null ? pointsOf(next.node, { at, ...part, isWord }) : [];
     points.push(...found);
     if (found.length > 0 && !part.isOwn) isOwn = false;
     open.push(...partsIn(next.node, { ...part, under: at }, readTime, now, device));
@@ -99,21 +103,63 @@ function timeIn(fields: Fields, readTime: ReadTime, now: number): number | null 
   return null;
 }
 
-/** `named` is what the object stands under, such as the quantity of a list of its own. */
-function pointsOf(fields: Fields, at: number, named: string | null): readonly HistoryPoint[] {
+const wrapper = /^(?:data|list|records|rows|items|result|page)$/i;
+
+/** The answer's own outermost object: its time is when it was answered. */
+function isFrame(fields: Fields): boolean {
   const entries = Object.entries(fields);
+  const isAnswer = entries.some(
+    ([key, value]) =>
+      (key === "code" && [0, 200, "0", "200"].includes(value as number | string)) ||
+      (key === "success" && typeof value === "boolean") ||
+      (key === "requestId" && typeof value === "string"),
+  );
+  return isAnswer && entries.some(([key, value]) => wrapper.test(key) && isContainer(value));
+}
+
+interface Moment {
+  readonly at: number;
+  /** What the object stands under, such as the quantity of a list of its own. */
+  readonly named: string | null;
+  /** Whether a text is no time. */
+  readonly isWord: (text: string) => boolean;
+}
+
+function pointsOf(fields: Fields, { at, named, isWord }: Moment): readonly HistoryPoint[] {
+  const entries = Object.entries(fields);
+  const measured = (value: unknown) => numberOf(value) ?? wordOf(value, isWord);
   const name = entries.find(
     ([key, value]) => nameKeys.test(key) && typeof value === "string" && value !== "",
   )?.[1];
-  const value = entries.find(([key, one]) => valueKeys.test(key) && numberOf(one) !== null)?.[1];
-  const isWrapper = named === null || /^(?:data|list|records|rows|items|result|page)$/i.test(named);
-  const called = textOf(name) ?? (isWrapper ? null : named);
-  const own = numberOf(value);
-  if (called !== null && own !== null) return [{ at, name: called, value: own }];
+  const called = textOf(name) ?? (named === null || wrapper.test(named) ? null : named);
+  const values = entries.filter(([key]) => valueKeys.test(key)).map(([, one]) => measured(one));
+  const own = values.find((one) => typeof one === "number") ?? values.find((one) => one !== null);
+  if (called !== null && own !== undefined) return [{ at, name: called, value: own }];
+  const isCount = pageCounts(entries, named);
   return entries.flatMap(([key, one]) => {
-    const number = timeKeys.test(key) || notMeasured.test(key) ? null : numberOf(one);
-    return number === null ? [] : [{ at, name: key, value: number }];
+    if (timeKeys.test(key) || notMeasured.test(key) || isCount(key)) return [];
+    const value = catalogueWord(key) === null ? numberOf(one) : measured(one);
+    return value === null ? [] : [{ at, name: key, value }];
   });
+}
+
+/** What describes a page is known by its name, beside the list of that page alone: elsewhere a count may be what was measured. */
+function pageCounts(
+  entries: readonly (readonly [key: string, value: unknown])[],
+  named: string | null,
+): (key: string) => boolean {
+  const isPage = /page|pagination/i.test(named ?? "") || entries.some(([, value]) => Array.isArray(value));
+  return isPage ? isMetadata : () => false;
+}
+
+const longestWord = 40;
+
+/** What a sensor may show in the place of a number, such as the direction of the wind. */
+function wordOf(value: unknown, isWord: (text: string) => boolean): string | null {
+  if (typeof value !== "string") return null;
+  const text = value.trim();
+  const isShort = text.length <= longestWord && /\p{L}/u.test(text);
+  return isShort && !saysNothing(text, "reading") && isWord(text) ? text : null;
 }
 
 /** A number, or a text that is one, with a unit behind it perhaps. */

@@ -1,5 +1,5 @@
 import { deviceType } from "../../greenhouse/device-types.js";
-import type { DeviceList, DeviceRecord, PlatformReader } from "../../greenhouse/ports.js";
+import type { DeviceList, DeviceRecord, PlatformStation } from "../../greenhouse/ports.js";
 import type { OperationShape } from "../settings.js";
 import {
   at,
@@ -138,19 +138,24 @@ const stationRoles = {
   name: ["name", "stationName", "title"],
 } as const;
 
-type Station = Awaited<ReturnType<PlatformReader["stations"]>>[number];
+const stationDevice = roleReader(
+  { sure: ["deviceCode", "deviceSn", "devCode"], perhaps: ["code", "stationCode"] },
+  {},
+);
 
 /** Stations of `GET /api/station`. Throws UnreadableShape when none of the items has an id. */
-export function stationReader(shape: OperationShape): Decode<readonly Station[]> {
+export function stationReader(shape: OperationShape): Decode<readonly PlatformStation[]> {
   const roles = roleReader(stationRoles, { id: shape.code, name: shape.name });
   return (answer, { report }) => {
-    const stations: Station[] = [];
+    const stations: PlatformStation[] = [];
     let unreadable = 0;
     const isList = visitItems(answer, shape.items, {
       roles,
-      item: ({ found }) => {
-        const id = textOf(found.id);
-        if (id !== null) stations.push({ id, name: textOf(found.name) });
+      item: ({ fields, found }) => {
+        const id = textOf(found.id) ?? textOf(stationDevice(fields).sure);
+        const { sure, perhaps } = stationDevice(fields);
+        const device = textOf(sure) ?? textOf(perhaps);
+        if (id !== null) stations.push({ id, name: textOf(found.name), device });
         return id !== null;
       },
       unreadable: (problem, sample) => {

@@ -130,10 +130,18 @@ function controllerFrame(channel: "set-value" | "device-status", shapes: ShapeSe
   const statuses = statusFrame({ ...shapeOf("device-status", shapes), items: undefined });
   const namedStatuses: DecodeScope = (scope, decoding) =>
     hasAny(scope.node, namesStatus) ? statuses(scope, decoding) : [];
-  return (scope, decoding) =>
-    channel === "set-value" || hasAny(scope.node, namesAddress)
-      ? eitherOf(registers, namedStatuses, scope, decoding)
-      : eitherOf(statuses, registers, scope, decoding);
+  return (scope, decoding) => {
+    if (channel === "set-value" || hasAny(scope.node, namesAddress))
+      return eitherOf(registers, namedStatuses, scope, decoding);
+    if (!hasAny(scope.node, isKeyedByAddress)) return eitherOf(statuses, registers, scope, decoding);
+    return withConnection(eitherOf(registers, namedStatuses, scope, decoding), scope);
+  };
+}
+
+function withConnection(news: readonly PushNews[], scope: Scope): readonly PushNews[] {
+  const online = connectionIn(scope);
+  if (online === null || news.some(({ type }) => type === "connection")) return news;
+  return [{ type: "connection", code: scope.code, online }, ...news];
 }
 
 /** What the first finds and, unless that is registers or statuses, the second too. Of a riddle to both the first tells. */
@@ -159,6 +167,16 @@ const namesStatus = (fields: Fields): boolean => {
   const { name, online } = connectionRoles(fields);
   return name !== undefined || online !== undefined;
 };
+
+/** Values under numbers, of which one is neither on nor off and has no name: not all of them are running statuses. */
+const isKeyedByAddress = (fields: Fields): boolean =>
+  Object.entries(fields).some(([key, given]) => {
+    if (!/^\d{1,16}$/.test(key)) return false;
+    const value = isFields(given) && !namesStatus(given) ? plainValue(given).value : given;
+    return value !== undefined && value !== null && !isContainer(value) && readFlag(value) === null;
+  });
+
+const plainValue = roleReader({ value: registerNames.value }, {});
 
 const hasAny = (node: object, isIt: (fields: Fields) => boolean): boolean => {
   for (const fields of objectsIn(node)) if (isIt(fields)) return true;

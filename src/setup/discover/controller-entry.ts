@@ -6,7 +6,7 @@ import {
   valuesText,
 } from "../../greenhouse/addresses-seen.js";
 import { type ActuatorKind, textOf, takesDegrees } from "../../greenhouse/actuator-kinds.js";
-import { deviceTypes, isCamera, statusesOfKind, typeName } from "../../greenhouse/device-types.js";
+import { deviceTypes, isCamera, statusesOfKind, typeName, typeRows } from "../../greenhouse/device-types.js";
 import { defineSensor } from "../../greenhouse/fold-sensors.js";
 import { statusState } from "../../greenhouse/fold-statuses.js";
 import { mayBeDegree } from "../../greenhouse/group-listing.js";
@@ -65,6 +65,7 @@ function deviceRemarks({ device, answers, unanswered, isOffline }: DeviceSurvey)
   const isAskedForAddresses = isOffline || asked.some((ask) => typeof ask === "number");
   const notAsked = `not asked for addresses, \`discover --controller ${shellWord(commentText(device.code))}\` does that`;
   return [
+    ...(device.isOfStations === true ? [ofStations] : []),
     ...[...answers.values()].flatMap(answerLines),
     ...(isOffline ? ["not connected, so its addresses could not be read: run discover again later"] : []),
     ...(isAskedForAddresses ? [] : [notAsked]),
@@ -74,6 +75,9 @@ function deviceRemarks({ device, answers, unanswered, isOffline }: DeviceSurvey)
     ),
   ];
 }
+
+const ofStations =
+  "the list of stations alone names it: it is followed only because it stands here, and without an online flag";
 
 const askName = (ask: Ask): string =>
   ask === "sensors" ? "readings" : ask === "statuses" ? "running statuses" : typeName(ask);
@@ -182,24 +186,36 @@ function newsOf(survey: DeviceSurvey, known: KnownController, language: Language
       ),
       ...heard.actuators,
     ],
-    doubtful: [
-      ...doubtful.map(
-        (one) =>
-          `address ${commentText(one.address, 70)} of ${typeName(one.group)} holds ${commentText(String(one.raw), 40)}: ${one.why}${keyFor(one, found)}`,
-      ),
-      ...heard.doubtful,
-    ],
+    doubtful: [...doubtful.filter(hasNoEntry).map(doubtLine), ...heard.doubtful],
     offers: offeredEntries(doubtful, taken, language),
-    parameters: parameters.map(({ address, group, raw, row }) => {
-      const id = ownIds.get(address) ?? "";
-      const name = nameFor(row[language], row.word === id, address);
-      const values = { name, address: plainNumber(address), type_id: group };
-      return yamlText(sectionOf([entryOf(id, values, `now ${commentText(String(raw), 40)}`)])).trimEnd();
-    }),
+    parameters: [
+      ...parameters.map((one) => parameterEntry(one, ownIds.get(one.address) ?? "", language)),
+      ...offeredParameters(
+        doubtful,
+        new Set([...known.parameterIds, ...ownIds.values()]),
+        found.actuators.filter(({ address }) => known.addresses.has(address)),
+      ),
+    ],
   };
 }
 
 type Findings = ReturnType<typeof findingsOf>;
+
+function parameterEntry(
+  { address, group, raw, row }: Findings["parameters"][number],
+  id: string,
+  language: Language,
+): string {
+  const name = nameFor(row[language], row.word === id, address);
+  const values = { name, address: plainNumber(address), type_id: group };
+  return yamlText(sectionOf([entryOf(id, values, `now ${commentText(String(raw), 40)}`)])).trimEnd();
+}
+
+const hasNoEntry = ({ offers, isParameter }: Findings["doubtful"][number]): boolean =>
+  offers.length === 0 && !isParameter;
+
+const doubtLine = ({ address, group, raw, why }: Findings["doubtful"][number]): string =>
+  `address ${commentText(address, 70)} of ${typeName(group)} holds ${commentText(String(raw), 40)}: ${why}`;
 
 /** What may be an actuator and may be something else, each as its entry with the reason. */
 function offeredEntries(
@@ -207,10 +223,11 @@ function offeredEntries(
   taken: ReadonlySet<string>,
   language: Language,
 ): readonly string[] {
-  const offered = doubtful.flatMap(({ offer: row, ...one }) => (row === null ? [] : [{ ...one, row }]));
-  const ids = actuatorIds(offered, taken);
+  const offered = doubtful.flatMap(({ offers, ...one }) => offers.map((offer) => ({ ...one, ...offer })));
+  const ids = new Set(taken);
   return offered.map(({ address, group, raw, row, why }) => {
-    const id = ids.get(address) ?? "";
+    const id = actuatorIds([{ address, row }], ids).get(address) ?? "";
+    ids.add(id);
     const text = textOf(raw);
     const isCombined = isCombinedAutomatic(row.kind, text);
     const values = {
@@ -221,6 +238,34 @@ function offeredEntries(
     const remark = `now ${commentText(text, 40)}: ${why}`;
     return yamlText(sectionOf([entryOf(id, values, remark)])).trimEnd();
   });
+}
+
+/** What may be a set point and may be something else; `givenActuators` stand in the file already and may have their degree there. */
+function offeredParameters(
+  doubtful: Findings["doubtful"],
+  taken: ReadonlySet<string>,
+  givenActuators: Findings["actuators"],
+): readonly string[] {
+  const offered = doubtful.filter(({ isParameter }) => isParameter);
+  const wanted = offered.map(({ address }) => ({ key: address, wanted: `p_${address}` }));
+  const ids = assignIds(wanted, { reserved: taken });
+  return offered.map((one) => {
+    const { address, group, raw, why } = one;
+    const text = textOf(raw);
+    const unit = guessedUnit(one);
+    const values = { address: plainNumber(address), type_id: group, ...(unit !== null && { unit }) };
+    const remark = `now ${commentText(text, 40)}${unit === null ? "" : ", unit guessed"}: ${why}${keyFor(one, givenActuators)}`;
+    return yamlText(sectionOf([entryOf(ids.get(address) ?? "", values, remark)])).trimEnd();
+  });
+}
+
+/** Beside what takes degrees 0 to 100 may be one; whole minutes are times more often than not. */
+function guessedUnit({ group, raw }: Findings["doubtful"][number]): string | null {
+  const row = typeRows.get(group);
+  const text = textOf(raw);
+  if (row?.role === "actuator" && takesDegrees(row.kind) && mayBeDegree(text)) return "%";
+  const seconds = /^[1-9]\d{2,4}$/.test(text) ? Number(text) : 0;
+  return seconds >= 120 && seconds <= 86_400 && seconds % 60 === 0 ? "s" : null;
 }
 
 function actuatorEntry(
@@ -248,9 +293,12 @@ function actuatorEntry(
   return pairOf(id, sectionOf(pairs, { after }), [remarks.join("; ")]);
 }
 
-/** What to write for an actuator of its type that may have its degree there, also one that the file holds already. */
-function keyFor({ address, group, raw }: Findings["doubtful"][number], { actuators }: Findings): string {
-  const own = actuators.filter((one) => one.group === group && takesDegrees(one.row.kind));
+/** What to write for an actuator of its type that the file holds already and that may have its degree there. */
+function keyFor(
+  { address, group, raw }: Findings["doubtful"][number],
+  givenActuators: Findings["actuators"],
+): string {
+  const own = givenActuators.filter((one) => one.group === group && takesDegrees(one.row.kind));
   if (own.length === 0 || !mayBeDegree(textOf(raw))) return "";
   const those = own.slice(0, mostPlaces).map((one) => commentText(one.address, 70));
   return `; where it follows ${those.join(" or ")}, write position_address: ${commentText(address, 70)} there`;
@@ -317,8 +365,8 @@ function heardNews(heard: readonly SeenAddress[], taken: ReadonlySet<string>) {
 const nameFor = (name: string, isAlone: boolean, address: string): string =>
   isAlone ? name : `${name} (${address})`;
 
-export const hasNews = ({ actuators, doubtful, parameters }: ControllerPart): boolean =>
-  actuators.length + doubtful.length + parameters.length > 0;
+export const hasNews = ({ actuators, doubtful, offers, parameters }: ControllerPart): boolean =>
+  actuators.length + doubtful.length + offers.length + parameters.length > 0;
 
 const offersHead = "actuators: # not sure: take away the # here and before each line that is right";
 const moreOffers = "not sure: take away the # before each line that is right";

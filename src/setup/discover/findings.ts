@@ -67,6 +67,19 @@ interface Found {
   readonly group: ParameterGroup;
 }
 
+interface ActuatorOffer {
+  readonly group: ParameterGroup;
+  readonly row: ActuatorRow;
+}
+
+interface Doubtful extends Found {
+  readonly why: string;
+  /** Actuators that it may be. */
+  readonly offers: readonly ActuatorOffer[];
+  /** It may be a set point, a time or a counter as well. */
+  readonly isParameter: boolean;
+}
+
 type FoundAs<Row> = Found & { readonly row: Row };
 
 /** One address in the answer of one type. */
@@ -93,20 +106,29 @@ const usable = /^[A-Za-z0-9._-]{1,64}$/;
 export function findingsOf({ answers }: Pick<DeviceSurvey, "answers">) {
   const actuators: (FoundAs<ActuatorRow> & { readonly alsoIn: readonly ParameterGroup[] })[] = [];
   const parameters: FoundAs<ParameterRow>[] = [];
-  /** `offer`: what it is perhaps, so that its entry can be written ready to be switched on. */
-  const doubtful: (Found & { readonly why: string; readonly offer: ActuatorRow | null })[] = [];
+  const doubtful: Doubtful[] = [];
   for (const sighting of sightingsIn(answers)) {
     const { address, raw, places } = sighting;
     const [{ group, row }, ...others] = places;
     const why = doubtAbout(sighting);
-    if (why !== null || row === undefined) {
-      const isPerhaps =
-        row?.role === "actuator" && usable.test(address) && evidenceFor(row.kind, raw) === "possible";
-      doubtful.push({ address, raw, group, why: why ?? unknownType, offer: isPerhaps ? row : null });
-    } else if (row.role === "parameter") parameters.push({ address, raw, group, row });
+    if (why !== null || row === undefined)
+      doubtful.push({ address, raw, group, why: why ?? unknownType, ...perhaps(sighting) });
+    else if (row.role === "parameter") parameters.push({ address, raw, group, row });
     else actuators.push({ address, raw, group, row, alsoIn: others.map((place) => place.group) });
   }
   return { actuators, parameters, doubtful };
+}
+
+/** What a doubtful address is perhaps, so that its entries can be written ready to be switched on: only one of them is right. */
+function perhaps({ address, raw, places }: Sighting): Pick<Doubtful, "offers" | "isParameter"> {
+  if (!usable.test(address)) return { offers: [], isParameter: false };
+  const offers: ActuatorOffer[] = [];
+  for (const { group, row } of places) {
+    if (row?.role !== "actuator" || evidenceFor(row.kind, raw) === "none") continue;
+    if (offers.every((offer) => offer.row.kind !== row.kind)) offers.push({ group, row });
+  }
+  const isSure = offers.some(({ row }) => evidenceFor(row.kind, raw) === "sure");
+  return { offers, isParameter: !isSure };
 }
 
 /** Every address once, type by type and in the order of the addresses, whatever the order of the answers. */
@@ -137,7 +159,7 @@ function doubtAbout({ address, raw, places }: Sighting): string | null {
   if (row?.role !== "actuator") return null;
   const { kind } = row;
   if (places.some((other) => other.row?.role === "actuator" && other.row.kind !== kind))
-    return `several types hold it (${places.map(({ group }) => typeName(group)).join(", ")}): which of them does it belong to?`;
+    return `several types hold it (${places.map(({ group }) => typeName(group)).join(", ")}): only one of these is right`;
   const evidence = evidenceFor(kind, raw);
   const isShared = places.some((other) => other.row?.role !== "actuator");
   if (evidence === "sure" || (evidence === "possible" && isAlone && !isShared)) return null;

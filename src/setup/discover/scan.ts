@@ -1,5 +1,10 @@
 import { setMaxListeners } from "node:events";
-import { type DeviceRecord, PlatformError, type PlatformReader } from "../../greenhouse/ports.js";
+import {
+  type DeviceRecord,
+  PlatformError,
+  type PlatformReader,
+  type PlatformStation,
+} from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
 import {
   type AccountLists,
@@ -9,6 +14,7 @@ import {
   type AskerParts,
   type DeviceSurvey,
   isCalled,
+  isUsableCode,
   type ListedDevice,
   type PlannedDevice,
   planScan,
@@ -43,6 +49,7 @@ async function readLists({ platform, clock, meter }: ScanParts, asker: Asker): P
   // The list of controllers comes last and counts: it alone tells who is online.
   const devices = new Map(
     [
+      ...stations.flatMap(stationDevice),
       ...[...streams, ...texts].map((record) => toListed(record, false)),
       ...controllers.map((record) => toListed(record, true)),
     ].map((device) => [device.code, device]),
@@ -53,6 +60,13 @@ async function readLists({ platform, clock, meter }: ScanParts, asker: Asker): P
     devices: [...devices.values()].sort((one, other) => (one.code < other.code ? -1 : 1)),
   };
 }
+
+/** What may be a device that no other list holds. */
+const stationDevice = ({ device: code, name }: PlatformStation): readonly ListedDevice[] => {
+  if (code === null || !isUsableCode(code)) return [];
+  const unknown = { type: null, typeName: null, online: null, isController: false };
+  return [{ code, name, ...unknown, stationName: name, isOfStations: true }];
+};
 
 const pageNote =
   "the list of controllers is a page of a longer one, so devices may be missing here; platform.shapes.control/mqtt.params can ask for all of it, such as { pageSize: 500 }";
@@ -186,11 +200,19 @@ export async function scanAccount(
     const asked = plan.flatMap(({ device, asks }) => asks.map((ask) => progress.answer(device.code, ask)));
     meter.begin(asked.length, asked.filter((answer) => answer !== null).length);
     const scan = (one: PlannedDevice) => scanDevice(one, parts, asker);
-    return { stations: lists.stations, devices: await inParallel(plan, parts.concurrency, halt, scan) };
+    const devices = await inParallel(plan, parts.concurrency, halt, scan);
+    return { stations: lists.stations, devices: devices.filter(isDevice) };
   } finally {
     over.abort();
   }
 }
+
+/** A station is a device where it has readings, or where somebody named it. */
+const isDevice = ({ device, answers }: DeviceSurvey): boolean => {
+  if (device.isOfStations !== true || answers.size > 1) return true;
+  const readings = answers.get("sensors");
+  return readings?.type === "sensors" && readings.items.length > 0;
+};
 
 async function endOfGrace(clock: Clock, over: AbortSignal): Promise<void> {
   for (let step = 0; step < graceSteps; step += 1) await clock.wait(graceMs / graceSteps, over);

@@ -29,6 +29,8 @@ export interface ListedDevice {
   readonly online: boolean | null;
   /** The list of all controllers holds it, not only a list of devices. */
   readonly isController: boolean;
+  /** Only the list of stations holds it, which may name devices or not: what it answers decides. */
+  readonly isOfStations?: true;
 }
 
 export interface AccountLists {
@@ -98,8 +100,9 @@ export function planScan(
     ? devices.filter((device) => controllers.some((name) => isCalled(device, name)))
     : devices.filter(({ code }) => !isLeftOut(code));
   return wanted.map((device) => {
-    const { code, type, isController } = device;
+    const { code, type, isController, isOfStations } = device;
     if (!isUsableCode(code)) return { device, asks: [] };
+    if (isOfStations === true && !chosen) return { device, asks: ["sensors"] };
     if (isCamera(type)) return { device, asks: mayHaveReadings(type) ? ["sensors"] : [] };
     const hasAddresses = chosen || (isController && type !== weatherStation);
     return { device, asks: ["sensors", "statuses", ...(hasAddresses ? types : [])] };

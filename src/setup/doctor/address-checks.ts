@@ -74,7 +74,7 @@ async function addressesVerdict(context: DoctorContext, signal: AbortSignal): Pr
 
 const mostCompared = 12;
 
-/** Whether the group of an address and the address itself tell the same. What moves just now may differ, and says so. */
+/** Whether the group of an address and the address itself agree. What moves just now may differ, and says so. */
 async function bothReadsVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
   const differing: string[] = [];
   let compared = 0;
@@ -97,7 +97,7 @@ async function bothReadsVerdict(context: DoctorContext, signal: AbortSignal): Pr
   const rest = left > 0 ? `, ${left} more not tried` : "";
   if (compared === 0) return notTried("no address of a controller that is online is read with a group");
   if (differing.length === 0)
-    return ok(`set-value/flush and get-value tell the same (${compared} addresses tried${rest})`);
+    return ok(`group read and single read agree (${compared} addresses tried${rest})`);
   return warning(
     `${differing.join(", ")}${rest}`,
     "look again when nothing moves; what differs for longer than it travels is read by get-value. Where that tells how far it is open, `greenhouse2mqtt doctor --watch` says what to set",

@@ -82,7 +82,7 @@ async function valuesVerdict(context: DoctorContext, signal: AbortSignal): Promi
   const rest = all.length > tried.length ? `, ${all.length - tried.length} more not tried` : "";
   return verdictOf(
     doubts,
-    `what is read of actuators means something (${read} of ${tried.length} addresses have a value${rest})`,
+    `actuator states are understood: ${read} of ${tried.length} addresses have a value${rest}`,
   );
 }
 

@@ -337,12 +337,12 @@ function weatherStation({ evidence }: DoctorContext): PushChannel | null {
 }
 
 const stationsIn = ({ devices, controllers }: DoctorContext["evidence"]) =>
-  [...devices, ...controllers].filter(({ type }) => type === "W001");
+  [...devices, ...controllers].filter(({ type }) => type?.startsWith("W") === true);
 
 function withoutStation({ evidence }: DoctorContext): Verdict {
   const [odd] = stationsIn(evidence);
   return odd === undefined
-    ? notTried("the account lists no weather station (type W001)")
+    ? notTried("the account lists no weather station (a type that begins with W)")
     : notTried(
         `the code of the weather station ${commentText(odd.code, 40)} cannot stand in the path of a channel; its readings are polled`,
       );

@@ -1,8 +1,9 @@
-import { type Node, Scalar } from "yaml";
+import { type Node, Scalar, YAMLSeq } from "yaml";
 import type { Language } from "../../greenhouse/labels.js";
 import { urlOf } from "../../settings/values.js";
+import type { suggestedBands } from "../../greenhouse/bands.js";
 import { isLoopback } from "../../runtime/sockets.js";
-import { pairOf, sectionOf, yamlText } from "../yaml-text.js";
+import { type EntryValue, flowNode, pairOf, sectionOf, yamlText } from "../yaml-text.js";
 
 /** A text that is kept in `secrets.yaml`, or the variable of the environment that holds it at every start. */
 export interface Secret {
@@ -16,6 +17,10 @@ export interface Answers {
   readonly language?: Language;
   readonly platform: PlatformAnswer;
   readonly mqtt: BrokerAnswer;
+  /** Absent: the page is for this computer alone. */
+  readonly http?: PageAnswer;
+  /** Absent: none. */
+  readonly alarms?: typeof suggestedBands;
   /** Absent: beside the configuration. */
   readonly data_dir?: string;
 }
@@ -56,6 +61,16 @@ export function isOpen(address: string): boolean {
   return url?.protocol === "http:" && !isLoopback(url.hostname);
 }
 
+/** The page for other computers too. */
+export interface PageAnswer {
+  readonly host: string;
+  /** Their passwords are hashes. */
+  readonly users: readonly { readonly username: string; readonly password: string; readonly role: string }[];
+}
+
+/** Every address of this computer, whichever it has tomorrow. */
+export const everyAddress = "0.0.0.0";
+
 export interface FirstFiles {
   readonly configuration: string;
   /** What is to be added to `secrets.yaml`, by name. */
@@ -64,7 +79,7 @@ export interface FirstFiles {
 
 /** The first configuration. `taken`: names in `secrets.yaml` that already stand for something else. */
 export function firstFiles(
-  { language, platform, mqtt, data_dir }: Answers,
+  { language, platform, mqtt, http, alarms, data_dir }: Answers,
   taken: ReadonlySet<string>,
 ): FirstFiles {
   const secrets = new Map<string, string>();
@@ -77,6 +92,7 @@ export function firstFiles(
   const nodeOf = (section: string, key: string, value: unknown): Node => {
     if (isSecret(value)) return refer(`${section}_${key}`, value);
     if (typeof value !== "object" || value === null) return new Scalar(value);
+    if (Array.isArray(value)) return listOf(value);
     const pairs = Object.entries(value).map(([inner, one]) =>
       pairOf(inner, nodeOf(section, inner, one), remarks[inner]),
     );
@@ -88,10 +104,21 @@ export function firstFiles(
     pairOf("platform", nodeOf("platform", "", platform)),
     ...(mqtt.url === undefined ? [] : [pairOf("mqtt", nodeOf("mqtt", "", mqtt))]),
     pairOf("commands", commands, mqtt.url === undefined ? [embedded] : []),
+    ...(http === undefined ? [] : [pairOf("http", nodeOf("http", "", http))]),
+    ...(alarms === undefined ? [] : [pairOf("alarms", bandsNode(alarms))]),
     ...(data_dir === undefined ? [] : [pairOf("data_dir", new Scalar(data_dir))]),
   ];
   return { configuration: yamlText(sectionOf(sections), [head], [foot]), secrets };
 }
+
+const listOf = (items: readonly unknown[]): Node => {
+  const list = new YAMLSeq();
+  list.items = items.map((one) => flowNode(one as EntryValue));
+  return list;
+};
+
+const bandsNode = (alarms: object): Node =>
+  sectionOf(Object.entries(alarms).map(([kind, bands]) => pairOf(kind, flowNode(bands as EntryValue))));
 
 const head =
   "Written by `greenhouse2mqtt init`. `greenhouse2mqtt schema --example` shows every key, `greenhouse2mqtt check` reads this file.";

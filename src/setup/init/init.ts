@@ -10,7 +10,16 @@ import { silentLog } from "../../runtime/log.js";
 import { diagnose, openContext } from "../doctor/doctor.js";
 import type { Finding } from "../doctor/finding.js";
 import { type Answers, firstFiles, type FirstFiles, type PlatformAnswer, secretLines } from "./answers.js";
-import { askBroker, askLanguage, askPlatform, type Dialogue, findBrokers, GoneAway } from "./questions.js";
+import {
+  askAlarms,
+  askBroker,
+  askLanguage,
+  askPage,
+  askPlatform,
+  type Dialogue,
+  findBrokers,
+  GoneAway,
+} from "./questions.js";
 import {
   addLines,
   FileExists,
@@ -75,7 +84,7 @@ export async function triedAnswers(
  * Writes a first configuration at `file`, of answers that are asked for unless they are given. Rejects with FileExists,
  * GoneAway, PlaceUnusable or NotWritten; nothing was written then.
  */
-export const writeFirstConfiguration = (file: string, ports: InitPorts): Promise<void> =>
+export const writeFirstConfiguration = (file: string, ports: InitPorts): Promise<Configuration> =>
   writeConfigurationOf(() => collect(file, ports), file, ports);
 
 /** The same of answers from anywhere. */
@@ -83,7 +92,7 @@ export async function writeConfigurationOf(
   answers: () => Promise<Answers>,
   file: string,
   ports: UnaskedPorts,
-): Promise<void> {
+): Promise<Configuration> {
   const secretsFile = join(dirname(file), "secrets.yaml");
   if (await lstat(file).catch(() => null)) throw new FileExists(file);
   await mustTakeFiles(dirname(file));
@@ -100,6 +109,7 @@ export async function writeConfigurationOf(
   const [program, flag] = await callOf(file, loaded.configuration);
   ports.say(`Now run  ${program} doctor${flag}    (does everything work?)`);
   ports.say(`then     ${program} discover${flag}  (which actuators are there?)`);
+  return loaded.configuration;
 }
 
 /** Answers with where the data are kept, where this is not beside the configuration. */
@@ -152,8 +162,16 @@ async function collect(file: string, ports: InitPorts): Promise<Answers> {
   let mqtt = await askBroker(dialogue, find);
   while (mqtt.url !== undefined && (await wayWith("mqtt", { platform, mqtt })) !== "keep")
     mqtt = await askBroker(dialogue, find, mqtt);
-  // English on a computer that speaks English needs no line.
-  return { ...(language === "en" && usual === "en" ? {} : { language }), platform, mqtt };
+  const http = await askPage(dialogue);
+  const alarms = await askAlarms(dialogue);
+  return {
+    // English on a computer that speaks English needs no line.
+    ...(language === "en" && usual === "en" ? {} : { language }),
+    platform,
+    mqtt,
+    ...(http && { http }),
+    ...(alarms && { alarms }),
+  };
 }
 
 const exchangeHosts = (platform: PlatformAnswer): PlatformAnswer => ({

@@ -1,6 +1,8 @@
 import { type Readable, Writable } from "node:stream";
 import { confirm, log, password, select, text } from "@clack/prompts";
 import type { Language } from "../../greenhouse/labels.js";
+import { suggestedBands } from "../../greenhouse/bands.js";
+import { hashPassword, passwordWeakness } from "../../runtime/passwords.js";
 import { urlOf } from "../../settings/values.js";
 import { cameWithin, type Clock } from "../../runtime/clock.js";
 import { clientIdBeside } from "../../mqtt/connection/settings.js";
@@ -9,7 +11,9 @@ import {
   addressObjection,
   type BrokerAnswer,
   type Credential,
+  everyAddress,
   isOpen,
+  type PageAnswer,
   type PlatformAnswer,
   type Secret,
 } from "./answers.js";
@@ -285,6 +289,49 @@ function brokerObjection(address: string): string | null {
     url !== null && /^(mqtts?|wss?):$/.test(url.protocol) && url.hostname !== "" && url.username === "";
   return isUsable ? null : "expected an address such as mqtt://localhost:1883, without user and password";
 }
+
+/**
+ * Whether phones may open the page: only with a login, which is made here. `null`: the page stays on this computer. The password is
+ * kept as a hash.
+ */
+export async function askPage(dialogue: Dialogue): Promise<PageAnswer | null> {
+  const question = "Phones and other computers in this network too? (the page, with a login)";
+  if (!(await dialogue.confirm(question, false))) return null;
+  const username = await dialogue.ask("Your name on the page", userObjection);
+  for (;;) {
+    const password = await dialogue.secret("Your password there (at least 12 characters)", weaknessOf);
+    const again = await dialogue.secret("The same again", notEmpty);
+    if (again === password) return { host: everyAddress, users: [await adminOf(username, password)] };
+    dialogue.say("These were two different passwords.");
+  }
+}
+
+const userObjection = (name: string): string | null =>
+  /^[^\p{C}]{1,64}$/u.test(name) ? null : "a name of one line";
+const weaknessOf = (password: string): string | null => {
+  const weakness = passwordWeakness(password);
+  return weakness === null ? null : `This password will not do: ${weakness}.`;
+};
+
+/** Who may do everything at the page. */
+export const adminOf = async (username: string, password: string) => ({
+  username,
+  password: await hashPassword(password),
+  role: "admin",
+});
+
+/** The usual limits as lines, and whether they are wanted; asked with the numbers in view. */
+export async function askAlarms(dialogue: Dialogue): Promise<typeof suggestedBands | null> {
+  dialogue.say(["Alarms when it is too cold, too hot, too dry:", ...bandLines()].join("\n"));
+  return (await dialogue.confirm("Begin with these limits?", false)) ? suggestedBands : null;
+}
+
+/** `  temperature: low_low 2, low 5, high 35, high_high 40 (10m)`. */
+const bandLines = (): readonly string[] =>
+  Object.entries(suggestedBands).map(([kind, { delay, ...limits }]) => {
+    const numbers = Object.entries(limits).map(([limit, value]) => `${limit} ${value}`);
+    return `  ${kind}: ${numbers.join(", ")} (${delay})`;
+  });
 
 /** Where a broker is usually found: on this computer, at Home Assistant, beside us as its add-on. */
 export const usualBrokers: readonly string[] = [

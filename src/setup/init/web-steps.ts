@@ -3,23 +3,25 @@ import { dirname, join } from "node:path";
 import { isMap } from "yaml";
 import { z } from "zod";
 import { withTexts } from "../../config/load.js";
+import type { Configuration } from "../../config/schema.js";
 import { actuatorKinds } from "../../greenhouse/actuator-kinds.js";
+import { suggestedBands } from "../../greenhouse/bands.js";
 import { scannedTypes } from "../../greenhouse/device-types.js";
 import { createPlatform } from "../../platform/client.js";
 import { nodeFiles } from "../../runtime/file-system.js";
 import { silentLog } from "../../runtime/log.js";
-import { hashPassword, passwordWeakness } from "../../runtime/passwords.js";
+import { passwordWeakness } from "../../runtime/passwords.js";
 import { knownFile, readGivenFile, sectionIn } from "../discover/given-file.js";
 import { Meter, Progress } from "../discover/progress.js";
 import { scanAccount } from "../discover/scan.js";
 import type { Survey } from "../discover/survey.js";
 import { wholeFileText } from "../discover/whole-file.js";
 import { editedYaml, keyOf, textIn as scalarIn } from "../yaml-text.js";
-import { type Answers, firstFiles } from "./answers.js";
+import { type Answers, everyAddress, firstFiles } from "./answers.js";
 import { givenAnswers } from "./given-answers.js";
 import { callOf, loadedFrom, NotWritten, outcomeOf, placed, type UnaskedPorts, writeFiles } from "./init.js";
 import { FileExists, mustTakeFiles, secretNames } from "./new-file.js";
-import { findBrokers } from "./questions.js";
+import { findBrokers, adminOf } from "./questions.js";
 
 /* What the browser asks of `init --web`. Each step is given all that was answered so far; only the last one writes. */
 
@@ -31,8 +33,16 @@ export interface WebPorts extends UnaskedPorts {
   /** Of the page of the steps, which is to be that of the bridge; null for the usual one. */
   readonly port: () => number | null;
   readonly speech: { choose(language: "en" | "zh"): Promise<void>; readonly tell: (text: string) => string };
+  /** Where the bridge's page will be, with its picture for a phone's camera where a phone can reach it. */
+  readonly entrance: (configuration: Configuration) => Promise<WrittenPage | null>;
   /** Called once the files are written, with what runs the bridge. */
-  readonly onDone: (call: string) => void;
+  readonly onDone: (call: string, configuration: Configuration) => void;
+}
+
+/** What the last step tells of the bridge's page. `qr`: a picture as an address of its own. */
+interface WrittenPage {
+  readonly page: string;
+  readonly qr: string | null;
 }
 
 /** A step that cannot be done as it was asked for, in a sentence for the person. */
@@ -47,6 +57,9 @@ const name = z.string().trim().max(100);
 const edits = z.object({
   language: z.enum(["en", "zh"]).default("en"),
   user: z.object({ username: name.min(1), password: z.string() }).nullish(),
+  /** Phones and other computers may open the page too. */
+  phones: z.boolean().default(false),
+  alarms: z.boolean().default(false),
   controllers: z
     .record(
       z.string(),
@@ -99,6 +112,7 @@ export function webSteps(file: string, ports: WebPorts): Readonly<Record<string,
   const steps = {
     platform: (input: unknown) => outcomeOf({ ...answersIn(input), mqtt: {} }, "platform", file, ports),
     brokers: () => findBrokers(ports.brokers, ports.clock),
+    bands: () => Promise.resolve(suggestedBands),
     broker: (input: unknown) => brokerOutcome(answersIn(input), draft),
     discover: async (input: unknown) => {
       const { language } = edits.parse(input);
@@ -142,9 +156,8 @@ async function write(given: Edits, answers: Answers, draft: Draft) {
   if (!loaded.ok) throw new NotWritten(`nothing was written: ${loaded.problems.join("; ")}`);
   await writeFiles(whole, file, ports.say);
   const [program, flag] = await callOf(file, loaded.configuration);
-  ports.onDone(`${program} run${flag}`);
-  const { http } = loaded.configuration;
-  return { file, page: http === false ? null : `http://127.0.0.1:${http.port}/` };
+  ports.onDone(`${program} run${flag}`, loaded.configuration);
+  return { file, page: null, qr: null, ...(await ports.entrance(loaded.configuration)) };
 }
 
 /** Asks the account what there is; only reads are sent, and nothing of it is kept. */
@@ -194,18 +207,20 @@ function controllersIn(text: string, { devices }: Survey) {
 
 async function edit(
   text: string,
-  { language, user, controllers }: Edits,
+  { language, user, phones, alarms, controllers }: Edits,
   port: number | null,
 ): Promise<string> {
   const weakness = user ? passwordWeakness(user.password) : null;
   if (weakness !== null) throw new StepRefused(`This password will not do: ${weakness}.`);
-  const users = user
-    ? [{ username: user.username, password: await hashPassword(user.password), role: "admin" }]
-    : null;
+  if (phones && !user)
+    throw new StepRefused("The page is for other computers only with a login: give a name and a password.");
+  const users = user ? [await adminOf(user.username, user.password)] : null;
   return editedYaml(text, (root, set) => {
     if (language !== "en") set(["language"], language);
     if (port !== null) set(["http", "port"], port);
+    if (phones) set(["http", "host"], everyAddress);
     if (users !== null) set(["http", "users"], users);
+    if (alarms) set(["alarms"], suggestedBands);
     for (const { key, value } of sectionIn(root, "controllers").items) {
       const code = keyOf(key);
       const given = Object.hasOwn(controllers, code) ? controllers[code] : undefined;

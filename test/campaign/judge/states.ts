@@ -18,7 +18,7 @@ type Point = (typeof points)[number];
 const wrong = (at: number, text: string): Breach => ({ at, invariant: "wrong state", text });
 
 /** Words of states whose value tells them; others are not looked at. */
-const words: Readonly<Record<string, readonly string[]>> = {
+export const words: Readonly<Record<string, readonly string[]>> = {
   "10010": ["open"],
   "10001": ["closed"],
   "11000": ["auto"],

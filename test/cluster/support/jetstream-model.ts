@@ -1,3 +1,4 @@
+import { JetStreamApiError } from "@nats-io/jetstream";
 import type { AccountStream, Bucket, BucketEntry, StreamEntry } from "../../../src/cluster/ports.js";
 import type { Chance } from "../../simulation/scenario.js";
 import type { VirtualTime } from "../../support/virtual-clock.js";
@@ -6,7 +7,8 @@ import type { Process } from "./process.js";
 /*
  * JetStream by its promises: what it acknowledges is kept, in one order; what is compared and set is compared when it arrives; keys
  * vanish when they were not written for their time, by a clock of its own that may be wrong. A request or its answer may be late or
- * lost, so that who asked does not know.
+ * lost, so that who asked does not know. Three servers keep it together. One that lost its peers leaves the links of its clients
+ * standing, keeps nothing more, and for a while may still answer with what it had, where it was the one that led.
  */
 
 interface Kept {
@@ -23,16 +25,35 @@ interface Watcher {
 
 type Far = "bucket" | "stream" | "watch";
 
+/** What the servers have. */
+interface Content {
+  readonly keys: ReadonlyMap<string, Kept>;
+  readonly entries: readonly (StreamEntry | null)[];
+}
+
+interface Isolation {
+  readonly server: number;
+  /** What it still tells, where it led, and until when. */
+  readonly told: Content | null;
+  readonly toldUntil: number;
+}
+
+const servers = 3;
+/** A server that led goes on telling what it has for so long. */
+const tellsOnMs = 10_000;
+/** JetStream's word for: no leader. */
+const unavailable = () => new JetStreamApiError({ code: 503, err_code: 10_008, description: "unavailable" });
+
 const timeoutMs = 3_000;
 
 export class JetStreamModel {
   readonly #time: VirtualTime;
   readonly #chance: Chance;
   readonly #ttlMs: number;
-  readonly #keys = new Map<string, Kept>();
+  #keys = new Map<string, Kept>();
   readonly #watchers: Watcher[] = [];
   /** In the order of their numbers, which are one more than their places. */
-  readonly #entries: (StreamEntry | null)[] = [];
+  #entries: (StreamEntry | null)[] = [];
   /**
    * By process: when what was sent last arrives. A connection keeps its order as far as one server: the bucket and the stream are led
    * by two of them, and what is watched comes from a third.
@@ -42,6 +63,11 @@ export class JetStreamModel {
     stream: new Map<Process, number>(),
     watch: new Map<Process, number>(),
   };
+  /** The server that the link of a process leads to, and how often it has been another one. */
+  readonly #links = new Map<Process, { readonly server: number; readonly made: number }>();
+  #isolation: Isolation | null = null;
+  /** So much was asked of the servers. */
+  asked = 0;
   #revision = 0;
   /** Of the stream. */
   #created = "once";
@@ -100,6 +126,51 @@ export class JetStreamModel {
     this.#created = `${this.#created} more`;
   }
 
+  /** A server loses its peers. Where it led, the others need some seconds to find another leader. */
+  isolate(server: number): void {
+    const isLeader = this.#chance.hits(1 / servers);
+    const told = isLeader ? { keys: new Map(this.#keys), entries: [...this.#entries] } : null;
+    this.#isolation = { server, told, toldUntil: this.#time.now + tellsOnMs };
+    if (!isLeader || this.isDown) return;
+    this.isDown = true;
+    this.#time.in(this.#chance.between(2_000, 9_000), () => {
+      this.isDown = false;
+      for (const process of this.#links.keys()) this.healed(process);
+    });
+  }
+
+  /** They are one cluster again. */
+  join(): void {
+    this.#isolation = null;
+    for (const process of this.#links.keys()) this.healed(process);
+  }
+
+  /** All of these hang on one server, which loses its peers. */
+  isolateWith(processes: readonly Process[]): void {
+    for (const process of processes) this.#links.set(process, { ...this.#linkOf(process), server: 0 });
+    this.isolate(0);
+  }
+
+  #linkOf(process: Process) {
+    const link = this.#links.get(process) ?? { server: this.#chance.whole(0, servers - 1), made: 0 };
+    this.#links.set(process, link);
+    return link;
+  }
+
+  /** The link of a process goes to another server; what was under way on it is lost. */
+  reconnect(process: Process): void {
+    const { server, made } = this.#linkOf(process);
+    this.#links.set(process, {
+      server: (server + this.#chance.whole(1, servers - 1)) % servers,
+      made: made + 1,
+    });
+    this.#time.in(this.#chance.between(5, 500), () => this.healed(process));
+  }
+
+  #isApart(process: Process): boolean {
+    return this.#linkOf(process).server === this.#isolation?.server;
+  }
+
   /** The server that its watch hangs on is gone: nothing is told there any more. */
   deafen(process: Process): void {
     const left = this.#watchers.filter((one) => one.process !== process);
@@ -107,7 +178,7 @@ export class JetStreamModel {
   }
 
   bucketOf(process: Process): Bucket {
-    const ask = <T>(answer: () => T) => this.#ask(process, "bucket", answer);
+    const ask = <T>(answer: () => T, isRead = false) => this.#ask(process, "bucket", { answer, isRead });
     return {
       claim: (key, value, over) =>
         ask(() => {
@@ -121,7 +192,7 @@ export class JetStreamModel {
         ask(() => {
           if (this.#key(key)?.revision === revision) this.#put(key, null);
         }),
-      get: (key) => ask(() => this.#key(key)),
+      get: (key) => ask(() => this.#key(key), true),
       put: (key, value) => ask(() => this.#put(key, value)),
       watch: async (listener) => {
         const watcher: Watcher = { process, tell: listener, isBehind: false };
@@ -135,7 +206,7 @@ export class JetStreamModel {
   }
 
   streamOf(process: Process): AccountStream {
-    const ask = <T>(answer: () => T) => this.#ask(process, "stream", answer);
+    const ask = <T>(answer: () => T, isRead = false) => this.#ask(process, "stream", { answer, isRead });
     return {
       append: (entry, after) => {
         const asked = ask(() => {
@@ -149,8 +220,9 @@ export class JetStreamModel {
         ask(() => {
           this.onState(process);
           return { created: this.#created, last: this.#entries.length, count: this.entries.length };
-        }),
-      newest: (subject) => ask(() => this.entries.findLast((entry) => entry.subject === subject) ?? null),
+        }, true),
+      newest: (subject) =>
+        ask(() => this.entries.findLast((entry) => entry.subject === subject) ?? null, true),
       read: (from, through) => this.#read(process, from, through),
       purge: (subject, before) =>
         ask(() => {
@@ -161,14 +233,16 @@ export class JetStreamModel {
   }
 
   async *#read(process: Process, from: number, through: number) {
-    const found = await this.#ask(process, "stream", () =>
-      this.entries.filter(({ number }) => number >= from && number <= through),
-    );
+    const found = await this.#ask(process, "stream", {
+      answer: () => this.entries.filter(({ number }) => number >= from && number <= through),
+      isRead: true,
+    });
     yield* found;
   }
 
   /** The link stands again: what was missed is told. */
   healed(process: Process): void {
+    if (this.isCut(process) || this.isDown || this.#isApart(process)) return;
     for (const watcher of this.#watchers)
       if (watcher.process === process && watcher.isBehind) {
         watcher.isBehind = false;
@@ -196,7 +270,7 @@ export class JetStreamModel {
     const kept = this.#keys.get(key);
     if (kept === undefined) return;
     this.#in(process, "watch", () => {
-      if (this.isCut(process) || this.isDown) watcher.isBehind = true;
+      if (this.isCut(process) || this.isDown || this.#isApart(process)) watcher.isBehind = true;
       else process.goOn(() => watcher.tell(key, { revision: kept.revision, value: kept.value }));
     });
   }
@@ -213,19 +287,47 @@ export class JetStreamModel {
     this.#time.in(at - this.#time.now, call);
   }
 
-  #ask<T>(process: Process, far: Far, answer: () => T): Promise<T> {
+  #ask<T>(process: Process, far: Far, { answer, isRead }: Question<T>): Promise<T> {
+    this.asked += 1;
     return new Promise((resolve, reject) => {
       process.clock.after(timeoutMs, () => reject(new Error("timeout")));
       if (!process.isAlive || this.isCut(process)) return;
+      const { made } = this.#linkOf(process);
+      const isLost = () => this.isCut(process) || this.#linkOf(process).made !== made;
       this.#in(process, far, () => {
-        if (this.isDown || this.isCut(process)) return;
-        const value = answer();
+        if (isLost()) return;
+        const isApart = this.#isApart(process);
+        if (this.isDown && !isApart) return;
+        const told = isApart ? this.#toldApart(answer, isRead) : { value: answer() };
+        if (told === null) return;
         const delay = this.#chance.logUniform(0.5, 60);
         this.#time.in(delay, () => {
-          if (!this.isCut(process) && !this.isDown && (this.isCalm || !this.#chance.hits(0.002)))
-            process.goOn(() => resolve(value));
+          if (isLost() || (this.isDown && !isApart) || (!this.isCalm && this.#chance.hits(0.002))) return;
+          process.goOn(() => ("value" in told ? resolve(told.value) : reject(told.error)));
         });
       });
     });
   }
+
+  /** What a server says that lost its peers: what it had, that it does not know, or nothing. */
+  #toldApart<T>(answer: () => T, isRead: boolean): { value: T } | { error: Error } | null {
+    const { told, toldUntil } = this.#isolation ?? { told: null, toldUntil: 0 };
+    if (!isRead || told === null || this.#time.now > toldUntil)
+      return this.#chance.hits(0.3) ? { error: unavailable() } : null;
+    const now = { keys: this.#keys, entries: this.#entries };
+    this.#keys = new Map(told.keys);
+    this.#entries = [...told.entries];
+    try {
+      return { value: answer() };
+    } finally {
+      this.#keys = now.keys;
+      this.#entries = now.entries;
+    }
+  }
+}
+
+interface Question<T> {
+  readonly answer: () => T;
+  /** It changes nothing. */
+  readonly isRead: boolean;
 }

@@ -4,7 +4,8 @@ import { connect } from "@nats-io/transport-node";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { brokerAndClient, platform } from "../../bridge/support/bridge.js";
-import { startProcess } from "../../bridge/support/program.js";
+import { hashOf } from "../../../src/config/fleet.js";
+import { logged, startProcess } from "../../bridge/support/program.js";
 import type { Program } from "../../end-to-end/support/program.js";
 import { tempFolder, until } from "../../mqtt-connection/support.js";
 import type { NatsCluster } from "../../support/nats.js";
@@ -25,6 +26,8 @@ export interface Member {
   readonly proxies: readonly TcpProxy[];
   /** Its line to the broker. */
   readonly broker: TcpProxy;
+  /** Its lines to the platform, of a program that `startMember` started. */
+  readonly platform: readonly TcpProxy[];
   program: Program;
 }
 
@@ -47,6 +50,32 @@ function heard(posts: HeardPost[], request: string): void {
   if (member !== undefined) posts.push({ member: Number(member) });
 }
 
+/** What connects to one of these ports gets another one: the network of a computer, where all have one configuration. */
+const throughPorts = (ports: Readonly<Record<number, number>>) => `
+  import net from "node:net";
+  const { connect } = net.Socket.prototype;
+  const ports = ${JSON.stringify(ports)};
+  net.Socket.prototype.connect = function (...given) {
+    const normal = Array.isArray(given[0]) ? given[0] : given;
+    const [options] = normal;
+    if (ports[options?.port] !== undefined) normal[0] = { ...options, port: ports[options.port] };
+    return connect.apply(this, given);
+  };
+`;
+
+/** Starts a member whose lines to the platform can be cut alone. */
+export const startMember = (
+  folder: string,
+  platform: readonly TcpProxy[],
+  toPlatform: readonly { readonly proxy: TcpProxy }[],
+): Program =>
+  startProcess({
+    folder,
+    before: throughPorts(
+      Object.fromEntries(toPlatform.map(({ proxy }, n) => [proxy.port, platform[n]?.port ?? 0])),
+    ),
+  });
+
 /** Members with one configuration, at three NATS servers, each through lines of its own that can be cut. */
 export async function clusterOf(count: number, nats: NatsCluster) {
   const broker = await brokerAndClient();
@@ -58,12 +87,13 @@ export async function clusterOf(count: number, nats: NatsCluster) {
       return { proxy, url: `http://127.0.0.1:${proxy.port}` };
     }),
   );
-  const members: Member[] = [];
+  const made: Omit<Member, "program">[] = [];
   for (let n = 0; n < count; n += 1) {
     const folder = await tempFolder();
     const port = await freePort();
     const proxies = await Promise.all(nats.servers.map(({ port }) => proxyTo(port)));
     const toBroker = await proxyTo(portOf(broker.url));
+    const own = await Promise.all(toPlatform.map(({ proxy }) => proxyTo(proxy.port)));
     simulator.control.acceptToken(`member-${n}`);
     await mkdir(folder, { recursive: true });
     await writeFile(
@@ -92,9 +122,10 @@ export async function clusterOf(count: number, nats: NatsCluster) {
       }),
       { mode: 0o600 },
     );
-    const program = startProcess({ folder });
-    members.push({ name: `member ${n}`, folder, port, proxies, broker: toBroker, program });
+    made.push({ name: `member ${n}`, folder, port, proxies, broker: toBroker, platform: own });
   }
+  // At once: the account comes to who is first in order, and is not handed back to it half a minute later.
+  const members = made.map((one) => ({ ...one, program: startMember(one.folder, one.platform, toPlatform) }));
   return { ...broker, simulator, members, posts, toPlatform: toPlatform.map(({ proxy }) => proxy) };
 }
 
@@ -115,6 +146,15 @@ export async function ownerOf({ members }: Cluster, but: Member | null = null): 
     members.map(({ program }) => program.stderr.slice(-2_000)),
   );
   return find() ?? Promise.reject(new Error("no owner"));
+}
+
+/** The owner, once that is the member that is first in order with the account, to which it goes after half a minute. */
+export async function settledOwner(cluster: Cluster): Promise<Member> {
+  const weight = ({ program }: Member) =>
+    hashOf(`greenhouse2mqtt/${String(logged(program, "is a member of the cluster")?.["member"])}`);
+  const [first] = cluster.members.toSorted((one, other) => weight(other) - weight(one));
+  await expect.poll(() => ownerOf(cluster), { timeout: 60_000 }).toBe(first);
+  return ownerOf(cluster);
 }
 
 async function streamIn({ servers }: NatsCluster, stream: string) {

@@ -1,3 +1,5 @@
+import { Receipts } from "../../../src/commands/service.js";
+import type { Reach } from "../../../src/cluster/membership.js";
 import type { OwnedRun } from "../../../src/cluster/cluster.js";
 import { withLease } from "../../../src/cluster/lease.js";
 import { PlatformError, type PlatformWriter } from "../../../src/greenhouse/ports.js";
@@ -35,6 +37,8 @@ export interface Surroundings {
     on: { readonly command: (message: ModelMessage) => void; readonly lost: () => void },
   ): void;
   disconnect(process: Process): void;
+  /** What it does not reach now. */
+  lacks(process: Process): readonly Reach[];
   /** False where there is no link. */
   tell(process: Process, id: string, outcome: string): boolean;
 }
@@ -80,7 +84,7 @@ const readBackMs = 40_000;
 
 /**
  * A bridge reduced to what takes part in a take-over: commands are journaled, sent, confirmed, journaled and told; what the owner
- * before left open is read back. The journal is the real one.
+ * before left open is read back. The journal is the real one, and so is what acknowledges commands to the broker.
  */
 export class ModelBridge {
   readonly #owned: OwnedRun;
@@ -91,9 +95,7 @@ export class ModelBridge {
   /** Outcomes that the journal has not taken yet. */
   readonly #held = new Map<string, string>();
   readonly #untold = new Map<string, string>();
-  /** Of which the journal knows. */
-  readonly #recorded = new Set<string>();
-  readonly #owed = new Map<string, (() => void)[]>();
+  readonly #receipts = new Receipts();
   #journal: Journal | null = null;
   #underWay = 0;
 
@@ -115,6 +117,7 @@ export class ModelBridge {
       this.#connect();
       while (!stop.aborted) {
         await clock.wait(1_000, stop).catch(() => undefined);
+        this.#owned.ownership.lack(this.#around.lacks(this.#process));
         await this.#again();
       }
       // What is under way is let finish.
@@ -129,8 +132,6 @@ export class ModelBridge {
   #restore(records: readonly JournalRecord[]): void {
     this.#owned.ownership.foundUnderWay(lanesUnderWay(records));
     for (const record of records) {
-      if (record.type === "command_taken" || record.type === "result")
-        this.#recorded.add(record.type === "result" ? record.result.id : record.id);
       if (record.type === "command_taken" && !this.#outcomes.has(record.id))
         this.#outcomes.set(record.id, null);
       if (record.type === "result") this.#outcomes.set(record.result.id, record.result.outcome);
@@ -157,9 +158,9 @@ export class ModelBridge {
     const { ownership, stop } = this.#owned;
     if (stop.aborted || ownership.cut.aborted) return;
     this.#around.connect(this.#process, {
-      command: (message) => void this.#command(message),
+      command: (message) => this.#command(message),
       lost: () => {
-        this.#owed.clear();
+        this.#receipts.clear();
         ownership.linkLost();
         void this.#process.clock.wait(1_000, ownership.cut).then(
           () => this.#connect(),
@@ -169,27 +170,27 @@ export class ModelBridge {
     });
   }
 
-  /** The broker is told once the journal has it, or its result was told. */
-  #settle(id: string): void {
-    for (const acknowledge of this.#owed.get(id) ?? []) acknowledge();
-    this.#owed.delete(id);
+  #command({ id, isStop, isKept, acknowledge }: ModelMessage): void {
+    if (this.#owned.stop.aborted || this.#journal === null) return;
+    this.#receipts.whenTaken(acknowledge, () => {
+      const isKnown = this.#outcomes.has(id);
+      if (!isKnown) void this.#take(id, isStop, isKept);
+      return { key: id, isOpen: !isKnown };
+    });
   }
 
-  async #command({ id, isStop, isKept, acknowledge }: ModelMessage): Promise<void> {
-    const { ownership, stop } = this.#owned;
-    if (stop.aborted || this.#journal === null) return;
-    this.#owed.set(id, [...(this.#owed.get(id) ?? []), acknowledge]);
-    if (this.#recorded.has(id)) this.#settle(id);
-    if (this.#outcomes.has(id)) return;
-    const { available } = this.#journal.state();
-    if (!isStop && (isKept || ownership.commandsProblem(lane) !== null || !available)) {
-      if (this.#around.tell(this.#process, id, "refused")) this.#settle(id);
+  async #take(id: string, isStop: boolean, isKept: boolean): Promise<void> {
+    const journal = this.#journal;
+    if (journal === null) return;
+    const isRefused = this.#owned.ownership.commandsProblem(lane) !== null || !journal.state().available;
+    if (!isStop && (isKept || isRefused)) {
+      if (this.#around.tell(this.#process, id, "refused")) this.#receipts.settle(id);
       return;
     }
     this.#outcomes.set(id, null);
     this.#underWay += 1;
     try {
-      await this.#carryOut(id, isStop, this.#journal);
+      await this.#carryOut(id, isStop, journal);
     } finally {
       this.#underWay -= 1;
     }
@@ -199,10 +200,7 @@ export class ModelBridge {
     const { ownership, stop } = this.#owned;
     const records = [takenBy(id), sending(id)].map((record) => journal.append(record, { durable: true }));
     records[0]?.then(
-      () => {
-        this.#recorded.add(id);
-        this.#settle(id);
-      },
+      () => this.#receipts.settle(id),
       () => undefined,
     );
     const isKept = await Promise.race([
@@ -246,7 +244,7 @@ export class ModelBridge {
 
   #tell(id: string, outcome: string): void {
     this.#outcomes.set(id, outcome);
-    if (this.#around.tell(this.#process, id, outcome)) this.#settle(id);
+    if (this.#around.tell(this.#process, id, outcome)) this.#receipts.settle(id);
     else this.#untold.set(id, outcome);
   }
 
@@ -268,7 +266,7 @@ export class ModelBridge {
     for (const [id, outcome] of [...this.#untold])
       if (this.#around.tell(this.#process, id, outcome)) {
         this.#untold.delete(id);
-        this.#settle(id);
+        this.#receipts.settle(id);
       }
   }
 }

@@ -1,9 +1,12 @@
-import { Cluster, leaseMs } from "../../../src/cluster/cluster.js";
+import { Answers } from "../../../src/cluster/answers.js";
+import { Cluster, leaseMs, type OwnedRun } from "../../../src/cluster/cluster.js";
 import { bucketLimits } from "../../../src/cluster/lease.js";
 import { memberKey } from "../../../src/cluster/view.js";
-import { hashOf } from "../../../src/config/fleet.js";
+import { type FleetFiles, hashOf } from "../../../src/config/fleet.js";
+import { Fleet } from "../../../src/fleet/fleet.js";
 import { PlatformError } from "../../../src/greenhouse/ports.js";
 import { silentLog } from "../../../src/runtime/log.js";
+import { loaded, platform } from "../../config/loading.js";
 import { SimulatedDisk } from "../../simulation/disk.js";
 import { Chance } from "../../simulation/scenario.js";
 import { WallClock, worldTime } from "../../simulation/time.js";
@@ -37,6 +40,8 @@ export interface History {
   /** Of the last, which nothing disturbs: ms to the first reading and to the first command taken. */
   readonly readingMs: number;
   readonly commandMs: number;
+  /** Of one member in a minute, in calm: what it asks of the NATS servers. */
+  readonly askedPerMinute: number;
 }
 
 export interface Trouble {
@@ -56,9 +61,13 @@ export interface Trouble {
   readonly sleepsPerMinute: number;
   /** Members that are told nothing any more of what others do. */
   readonly deafPerMinute: number;
+  /** NATS servers that lose their peers. */
+  readonly isolationsPerMinute: number;
+  /** SIGHUPs, one or two together, around a change of the account's file. */
+  readonly reloadsPerMinute: number;
 }
 
-function troubleOf(seed: number): Trouble {
+export function troubleOf(seed: number): Trouble {
   const chance = new Chance(seed, "trouble");
   return {
     members: chance.whole(2, 5),
@@ -73,6 +82,8 @@ function troubleOf(seed: number): Trouble {
     leavesPerMinute: chance.of([0, 1, 2]),
     deafPerMinute: chance.of([0, 0, 1]),
     sleepsPerMinute: chance.of([0, 1, 2]),
+    isolationsPerMinute: chance.of([0, 0, 1]),
+    reloadsPerMinute: 0,
   };
 }
 
@@ -80,6 +91,17 @@ const postError = (kind: "withheld" | "timeout", sent: boolean) =>
   new PlatformError(kind, { kind, host: "realtime", operation: "set-value", sent });
 
 const account = "north";
+/** What a member may find in the folder of accounts: the file of one, two contents of it that differ, or nothing. */
+const folders = await Promise.all(
+  [null, "", "mqtt: { client_id: another }\n"].map(async (text): Promise<FleetFiles> => {
+    const found = text === null ? [] : [{ ...(await loaded(platform + text)), account }];
+    const fleet = { shard: null } as FleetFiles["fleet"];
+    const accounts = new Map(found.map((one) => [one.account, one]));
+    return { fleet, accounts, refused: [], problems: [], warnings: [] };
+  }),
+);
+const emptyFolder = folders[0] as FleetFiles;
+const fullFolders = folders.slice(1);
 const controlMs = 30_000;
 /** From the end of all trouble: what was open is read back, and one owner is there. */
 const calmMs = 240_000;
@@ -96,12 +118,17 @@ class World {
   readonly #disks = new Map<string, SimulatedDisk>();
   readonly #processes = new Map<string, Process>();
   readonly #ends = new Map<Process, AbortController>();
+  readonly #fleets = new Map<Process, Fleet>();
+  /** What the folder of accounts of a member has. */
+  readonly #folders = new Map<string, FleetFiles>();
+  /** So often the account runs in a process, or stands by. */
+  readonly #runs = new Map<Process, number>();
   readonly #shown = new Set<string>();
   /** What the broker holds for the client id of the account. */
   readonly #kept = new Map<string, boolean>();
   #connected: { readonly process: Process; readonly on: Parameters<Surroundings["connect"]>[1] } | null =
     null;
-  #runs = 0;
+  #started = 0;
   /** To sleep before its next POST. */
   #sleeping: Process | null = null;
   /** To be stopped in order once a POST of it is under way, */
@@ -110,6 +137,8 @@ class World {
   #leavingWithEntry: Process | null = null;
   /** Each time that a bridge began to run, which is when its owner may act. */
   readonly begun: { readonly at: number; readonly process: Process }[] = [];
+  /** So often an owner gave the account up to a member that reaches more. */
+  moves = 0;
 
   constructor(seed: number, trouble: Trouble) {
     this.#chance = new Chance(seed, "world");
@@ -133,26 +162,31 @@ class World {
 
   /** A member starts, or starts again on its own disk. */
   start(id: string): void {
-    this.#runs += 1;
-    const process = new Process(id, this.time, new Chance(this.#runs, `${id} ${this.#chance.random()}`));
+    this.#started += 1;
+    const process = new Process(id, this.time, new Chance(this.#started, `${id} ${this.#chance.random()}`));
     process.pauses = this.#jetStream.isCalm ? 0 : this.#trouble.pauses;
     this.#processes.set(id, process);
     this.#cut.set(process, new Set());
     const disk =
       this.#disks.get(id) ??
-      new SimulatedDisk(this.time, new WallClock(this.time, 0), new Chance(this.#runs, "disk"));
+      new SimulatedDisk(this.time, new WallClock(this.time, 0), new Chance(this.#started, "disk"));
     this.#disks.set(id, disk);
     const files = disk.mount(process.clock);
+    const { clock } = process;
+    const answers = new Answers({ clock, onMute: () => this.#jetStream.reconnect(process) });
     const cluster = new Cluster({
       id,
-      bucket: this.#jetStream.bucketOf(process),
-      clock: process.clock,
+      bucket: answers.bucket(this.#jetStream.bucketOf(process)),
+      clock,
       upMs: process.upMs,
       hash: hashOf,
       leaseMs,
       files,
-      reaches: () => Promise.resolve(false),
-      openStream: () => Promise.resolve(this.#jetStream.streamOf(process)),
+      reaches: async (far) => {
+        await clock.wait(50);
+        return !this.#isCut(process, far === "broker" ? far : "platform");
+      },
+      openStream: () => Promise.resolve(answers.stream(this.#jetStream.streamOf(process))),
     });
     const end = new AbortController();
     this.#ends.set(process, end);
@@ -162,18 +196,73 @@ class World {
       dataDir,
       controlMs,
       identity: account,
-      log: silentLog,
+      hosts: { broker: ["broker"], platform: ["platform"] },
+      log: { ...silentLog, warn: (...said: unknown[]) => this.#noteMove(said.at(-1)) },
       onStandby: () => undefined,
     };
     void cluster.run(end.signal);
-    void cluster.own(
-      owned,
-      async (run) => {
-        this.begun.push({ at: this.time.now, process });
-        await new ModelBridge(run, process, files, this.#surroundings).run(dataDir);
+    const run = async (run: OwnedRun) => {
+      this.begun.push({ at: this.time.now, process });
+      await new ModelBridge(run, process, files, this.#surroundings).run(dataDir);
+    };
+    const own = (stop: AbortSignal) => this.#within(process, () => cluster.own(owned, run, stop));
+    if (this.#trouble.reloadsPerMinute > 0) this.#startFleet(process, own, end.signal);
+    else void own(end.signal);
+  }
+
+  /** Where the files are read again the account is one of a fleet. */
+  #startFleet(process: Process, own: (stop: AbortSignal) => Promise<void>, stop: AbortSignal): void {
+    const { id, clock } = process;
+    const chance = new Chance(this.#started, `fleet ${id}`);
+    const folder = this.#folders.get(id) ?? chance.of(fullFolders);
+    this.#folders.set(id, folder);
+    const fleet = new Fleet({
+      read: async () => {
+        const found = this.#folders.get(id) ?? folder;
+        await clock.wait(chance.logUniform(5, 400));
+        return found;
       },
-      end.signal,
-    );
+      start: (run) => own(run.stop),
+      noteError: (_, error) => this.violations.push(`${this.time.now}: ${id} fails: ${String(error)}`),
+      clock,
+      random: () => chance.random(),
+      log: silentLog,
+    });
+    this.#fleets.set(process, fleet);
+    void fleet.run(folder, stop);
+  }
+
+  /** An account of a name runs once. */
+  async #within(process: Process, own: () => Promise<void>): Promise<void> {
+    const count = (this.#runs.get(process) ?? 0) + 1;
+    this.#runs.set(process, count);
+    if (count > 1) this.violations.push(`${this.time.now}: the account runs ${count} times in ${process.id}`);
+    try {
+      await own();
+    } finally {
+      this.#runs.set(process, (this.#runs.get(process) ?? 0) - 1);
+    }
+  }
+
+  /** The account's file changes, or is gone for a while, and each time the member is told to read the files again. */
+  #reload(process: Process, goneMs: number): void {
+    const { id } = process;
+    const isGone = this.#chance.hits(0.5);
+    const change = (folder: FleetFiles) => {
+      this.#folders.set(id, folder);
+      void this.#fleets.get(process)?.reload();
+    };
+    change(isGone ? emptyFolder : this.#chance.of(fullFolders));
+    this.time.in(this.#chance.of([this.#chance.between(1, 200), goneMs]), () => {
+      change(this.#chance.of(fullFolders));
+      // Somebody who is not sure whether the signal came.
+      if (this.#chance.hits(0.5))
+        this.time.in(this.#chance.between(1, 100), () => change(this.#chance.of(fullFolders)));
+    });
+  }
+
+  #noteMove(said: unknown): void {
+    if (typeof said === "string" && said.endsWith("the account goes there")) this.moves += 1;
   }
 
   readonly #surroundings: Surroundings = {
@@ -198,6 +287,10 @@ class World {
       await process.clock.wait(50);
       return this.#isCut(process, "platform") ? null : this.#shown.has(id);
     },
+    lacks: (process) => [
+      ...(this.#connected?.process === process ? [] : (["broker"] as const)),
+      ...(this.#isCut(process, "platform") ? (["platform"] as const) : []),
+    ],
     connect: (process, on) => {
       this.time.in(20, () => {
         if (!process.isAlive || this.#isCut(process, "broker")) {
@@ -286,13 +379,15 @@ class World {
 
   disturb(until: number): void {
     const { cutsPerMinute, stopsPerMinute, killsPerMinute, outagesPerMinute, jumpsPerMinute } = this.#trouble;
-    const { leavesPerMinute, deafPerMinute, sleepsPerMinute } = this.#trouble;
+    const { leavesPerMinute, deafPerMinute, sleepsPerMinute, isolationsPerMinute, reloadsPerMinute } =
+      this.#trouble;
     const chance = this.#chance;
     const upTo = () => Math.min(chance.logUniform(300, 60_000), until - this.time.now);
     const one = () => chance.of([...this.#processes.values()]);
     this.every(cutsPerMinute, until, () =>
       this.#cutFor(one(), chance.of(["nats", "nats", "broker", "platform"]), upTo()),
     );
+    this.every(cutsPerMinute / 3, until, () => this.#stumble(this.owner ?? one(), upTo()));
     const aWhile = () => Math.min(chance.between(300, 60_000), until - this.time.now);
     this.every(stopsPerMinute, until, () => one().stop(aWhile(), chance.hits(0.3)));
     this.every(killsPerMinute, until, () => this.#restart(one(), chance.logUniform(500, 40_000)));
@@ -310,6 +405,11 @@ class World {
     this.every(sleepsPerMinute, until, () => {
       this.#sleeping = this.owner;
     });
+    this.every(isolationsPerMinute, until, () => {
+      this.#jetStream.isolate(chance.whole(0, 2));
+      this.time.in(upTo(), () => this.#jetStream.join());
+    });
+    this.every(reloadsPerMinute, until, () => this.#reload(one(), upTo()));
     this.every(deafPerMinute, until, () => this.#jetStream.deafen(one()));
     this.every(jumpsPerMinute / 3, until, () => this.#jetStream.forgetKeys());
     this.every(jumpsPerMinute / 3, until, () => this.keepKeys(upTo()));
@@ -318,6 +418,28 @@ class World {
   /** What all watches hang on is gone. */
   deafen(): void {
     for (const process of this.#processes.values()) this.#jetStream.deafen(process);
+  }
+
+  /** For good: the link of a process to the broker or the platform. */
+  cut(processes: readonly Process[], far: Far): void {
+    for (const process of processes) this.#cutFor(process, far, Infinity);
+  }
+
+  mend(far: Far): void {
+    for (const cut of this.#cut.values()) cut.delete(far);
+  }
+
+  get alive(): readonly Process[] {
+    return [...this.#processes.values()].filter(({ isAlive }) => isAlive);
+  }
+
+  get asked(): number {
+    return this.#jetStream.asked;
+  }
+
+  /** The NATS server to which these have their links loses its peers, for good. */
+  isolateWith(processes: readonly Process[]): void {
+    this.#jetStream.isolateWith(processes);
   }
 
   /** The servers' clock is set back. */
@@ -333,10 +455,19 @@ class World {
     if (far === "nats" && this.#chance.hits(0.3)) process.setWall(this.#chance.between(-90_000, 90_000));
     // The broker notices by its keepalive.
     if (far === "broker" && this.#connected?.process === process) this.#drop();
+    if (ms === Infinity) return;
     this.time.in(ms, () => {
       cut.delete(far);
       if (far === "nats") this.#jetStream.healed(process);
     });
+  }
+
+  /** Its network fails; the broker is back soon, NATS later, and often not before the process dies. */
+  #stumble(process: Process, ms: number): void {
+    this.#cutFor(process, "nats", ms);
+    this.#cutFor(process, "broker", Math.min(ms, this.#chance.between(100, 2_000)));
+    if (this.#chance.hits(0.5))
+      this.time.in(this.#chance.between(0, 6_000), () => this.#restart(process, 5_000));
   }
 
   #restart(process: Process, afterMs: number): void {
@@ -407,6 +538,15 @@ class World {
     for (const process of this.#processes.values()) process.pauses = 0;
   }
 
+  /** No member runs what its folder does not have, and each has what that has. */
+  judgeRuns(): void {
+    for (const process of this.alive)
+      if (this.#runs.get(process) !== 1)
+        this.violations.push(
+          `the account runs ${this.#runs.get(process) ?? 0} times in ${process.id} after a calm time`,
+        );
+  }
+
   /** What a dead member had there vanishes. */
   judgeBucket(dead: Process): void {
     if (this.#jetStream.has(memberKey(dead.id)))
@@ -464,12 +604,17 @@ export async function historyOf(seed: number, trouble: Trouble = troubleOf(seed)
   world.calm();
   await world.time.runUntil(until + calmMs - 60_000);
   if (chance.hits(0.5)) world.deafen();
+  world.judgeRuns();
+  const asked = world.asked;
   await world.time.runUntil(until + calmMs);
-  const taken = await takeOver(world, chance.hits(0.2));
+  const askedPerMinute = (world.asked - asked) / trouble.members;
+  await reachMoves(world, chance.of(["broker", "platform"]));
+  const taken = await takeOver(world, chance.of(["quiet", "quiet", "quiet", "set back", "isolated"]));
   world.judgeJournal();
   world.judgeTold();
   return {
     ...taken,
+    askedPerMinute,
     violations: world.violations,
     posts: world.posts.length,
     commands: world.commands.size,
@@ -477,28 +622,64 @@ export async function historyOf(seed: number, trouble: Trouble = troubleOf(seed)
   };
 }
 
+/**
+ * An account stays where nobody reaches more than its owner, goes from an owner that alone is cut off to one that is not, and does not go
+ * on at once when that one is cut off in its place.
+ */
+async function reachMoves(world: World, far: "broker" | "platform"): Promise<void> {
+  const after = (ms: number) => world.time.runUntil(world.time.now + ms);
+  const moves = world.moves;
+  world.cut(world.alive, far);
+  await after(100_000);
+  if (world.moves > moves) world.violations.push(`given up where nobody reaches the ${far}`);
+  world.mend(far);
+  await after(30_000);
+  const first = world.owner;
+  if (first === null) return;
+  world.cut([first], far);
+  await after(100_000);
+  const second = world.owner;
+  if (second === null || second === first) {
+    world.violations.push(`an owner that alone is cut from the ${far} keeps the account`);
+    world.mend(far);
+    return;
+  }
+  world.mend(far);
+  const isMoved = world.moves > moves;
+  world.cut([second], far);
+  await after(100_000);
+  if (isMoved && world.owner !== second)
+    world.violations.push(`the account goes on within five minutes, for the ${far}`);
+  world.mend(far);
+  // Then it may go back to the first in order.
+  await after(300_000);
+}
+
+type Ending = "quiet" | "set back" | "isolated";
+
 /** The owner dies in calm; how long it takes until another reads, and carries out a command. */
-async function takeOver(world: World, isSetBack: boolean): Promise<Pick<History, "readingMs" | "commandMs">> {
+async function takeOver(world: World, ending: Ending): Promise<Pick<History, "readingMs" | "commandMs">> {
   const { owner } = world;
   if (owner === null) {
     world.violations.push("nobody owns the account after a calm time");
     return { readingMs: Infinity, commandMs: Infinity };
   }
   const from = world.time.now;
+  if (ending === "isolated") world.isolateWith(world.alive.filter((one) => one !== owner));
   world.kill(owner);
-  if (isSetBack) world.keepKeys(200_000);
+  if (ending === "set back") world.keepKeys(200_000);
   let n = 0;
   world.every(120, from + 90_000, () => {
     n += 1;
     world.send(`probe-${n}`, false);
   });
   await world.time.runUntil(from + 240_000);
-  if (!isSetBack) world.judgeBucket(owner);
+  if (ending !== "set back") world.judgeBucket(owner);
   const reading = world.begun.find(({ at }) => at > from);
   const first = world.posts.find(({ id, at }) => at > from && id.startsWith("probe-"));
   const readingMs = (reading?.at ?? Infinity) - from;
   const commandMs = (first?.at ?? Infinity) - from;
-  if (readingMs > 30_000) world.violations.push(`the first reading after ${readingMs} ms`);
-  if (commandMs > 60_000) world.violations.push(`the first command after ${commandMs} ms`);
+  if (readingMs > 30_000) world.violations.push(`${ending}: the first reading after ${readingMs} ms`);
+  if (commandMs > 60_000) world.violations.push(`${ending}: the first command after ${commandMs} ms`);
   return { readingMs, commandMs };
 }

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { configurationSchema } from "../../../src/config/schema.js";
+import { pageNames, pageOf, titles, type PageName } from "./section-pages.js";
 import { fieldFacts, type FieldFacts, typeFacts } from "../../../src/settings/values.js";
 import { bare, type Shape, shapeOf } from "../../../src/config/yaml/read-document.js";
 
-/* What is made from the schema: config.example.yaml, and the table of docs/configuration.md. */
+/* What is made from the schema: config.example.yaml, and the pages in docs/configuration. */
 
 type Schema = z.core.$ZodType;
 
@@ -54,11 +55,14 @@ function typeName(field: Schema): string {
 
 function plainType(schema: Schema): string {
   if (schema instanceof z.ZodLiteral) return [...schema.values].join(", ");
-  if (schema instanceof z.ZodArray) return `list of ${typeName(schema.def.element)}s`;
+  if (schema instanceof z.ZodArray) return listOf(typeName(schema.def.element));
   if (schema instanceof z.ZodRecord) return `map of ${several(typeName(schema.def.valueType))}`;
   if (schema instanceof z.ZodUnion) return "section or false";
   return schema instanceof z.ZodObject ? "section" : "text";
 }
+
+/** The words themselves where there are several to choose from. */
+const listOf = (name: string): string => (name.includes(", ") ? `list of: ${name}` : `list of ${name}s`);
 
 /** `lists of values` of `list of values`. */
 const several = (name: string): string =>
@@ -159,30 +163,80 @@ function wrapped(text: string, room: number): string[] {
   return lines;
 }
 
-/** Every key as a Markdown table: key, type, default, meaning. */
+const tableHead = ["| key | type | default | meaning |", "| --- | --- | --- | --- |"];
+
+/** Every key of the file as a Markdown table: key, type, default, meaning. */
 export function referenceTable(): string {
   const rows = entriesOf(configurationSchema).flatMap((entry) => rowsOf(entry, ""));
-  return ["| key | type | default | meaning |", "| --- | --- | --- | --- |", ...rows].join("\n");
+  return [...tableHead, ...rows].join("\n");
 }
 
 function rowsOf(entry: Entry, above: string): string[] {
   const path = `${above}${entry.key}`;
   const own = row(path, entry);
   if (entry.holds === "value") return [own];
-  const each = entry.holds === "map" ? `.${entry.facts.each ?? "<id>"}` : entry.holds === "list" ? "[]" : "";
-  return [own, ...entry.below.flatMap((inner) => rowsOf(inner, `${path}${each}.`))];
+  return [own, ...entry.below.flatMap((inner) => rowsOf(inner, `${path}${eachOf(entry)}.`))];
 }
+
+const eachOf = ({ facts, holds }: Entry): string =>
+  holds === "map" ? `.${facts.each ?? "<id>"}` : holds === "list" ? "[]" : "";
 
 function row(path: string, { facts, holds, required, type }: Entry): string {
   const value = required ? "required" : facts.default === undefined ? "" : `\`${yamlText(facts.default)}\``;
-  const cells = [`\`${path}\``, type, holds === "section" ? "" : value, facts.description];
+  const cells = [
+    `\`${path}\``,
+    short.get(type) ?? type,
+    holds === "section" ? "" : value,
+    asWords(facts.description),
+  ];
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }
 
-const block = /(<!-- configuration:start -->)[\s\S]*?(<!-- configuration:end -->)/;
+/** Names of types as tables have them. */
+const short = new Map([
+  ["true or false", "boolean"],
+  ["whole number", "integer"],
+]);
 
-/** The README with the current table between its two marks; unchanged where it has none. */
-export function withReference(readme: string): string {
-  const table = `<!-- prettier-ignore-start -->\n\n${referenceTable()}\n\n<!-- prettier-ignore-end -->`;
-  return readme.replace(block, (_, start: string, end: string) => `${start}\n\n${table}\n\n${end}`);
+/** A list of words of the program at the end of a sentence is marked as such. */
+const asWords = (sentence: string): string =>
+  sentence.replace(/(?<=: )[a-z_0-9]+(?:, [a-z_0-9]+){9,}(?=\.$)/, (words) =>
+    words.replace(/[a-z_0-9]+/g, "`$&`"),
+  );
+
+/** The pages in docs/configuration by their names: of each section its example and its keys. */
+export function referencePages(): ReadonlyMap<string, string> {
+  const sections = entriesOf(configurationSchema);
+  return new Map(
+    pageNames.map((name) => [
+      name,
+      pageText(
+        name,
+        sections.filter(({ key }) => pageOf(key).page === name),
+      ),
+    ]),
+  );
+}
+
+function pageText(name: PageName, sections: readonly Entry[]): string {
+  const said = sections.length === 1 ? sections.map(({ facts }) => facts.description) : [];
+  const examples = sections.map(({ key }) => pageOf(key).example).join("\n");
+  const { title, more = [] } = titles[name];
+  return [
+    ...[`# Configuration: ${title}`, ...said, ...more],
+    `\`\`\`yaml\n${examples}\n\`\`\``,
+    [...tableHead, ...sections.flatMap(rowsOnPage).slice(said.length)].join("\n"),
+    `[All sections](../configuration.md#every-key)\n`,
+  ].join("\n\n");
+}
+
+/** What holds for a kind has the keys of an actuator, which are not explained twice. */
+function rowsOnPage(entry: Entry): string[] {
+  const rows = rowsOf(entry, "");
+  if (entry.key !== "kinds") return rows;
+  const keys = entry.below.map(({ key }) => `\`${key}\``).join(", ");
+  return [
+    ...rows.slice(0, 1),
+    `| \`kinds.<kind>.…\` | section | | Of the [keys of an actuator](controllers.md): ${keys}. |`,
+  ];
 }

@@ -76,6 +76,7 @@ export function staysTrue(scene: () => MirrorScene): void {
       expect(await request("refresh", '{"transaction":"t-1"}')).toMatchObject({
         status: "ok",
         transaction: "t-1",
+        data: { partial: false },
       });
       expect(await request("republish", '{"transaction":7}')).toMatchObject({ status: "ok", transaction: 7 });
       expect(await request("state", '{"controller":"gh-0001"}')).toMatchObject({

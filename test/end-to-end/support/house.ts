@@ -85,7 +85,7 @@ export function houseOf(code: string, { platform, watch }: Surroundings) {
     /** Waits until the newest POST to an address had this effect. */
     untilEffect: (address: string, effect: string) =>
       until(`${address} is ${effect}`, async () => (await posts(address)).at(-1)?.effect === effect),
-    /** A fault of this controller's; see docs/simulator.md. */
+    /** A fault of this controller's; see docs/inside/simulator.md. */
     fault: (entry: Readonly<Record<string, unknown>>) => platform.fault({ controller: code, ...entry }),
     register: (address: string) => platform.register(code, address),
     moveByHand: (address: string, value: string) =>

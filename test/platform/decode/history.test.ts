@@ -70,6 +70,42 @@ it.each<[shape: string, body: unknown]>([
   expect(truncated).toBe(false);
 });
 
+const frame = { code: 200, success: true, requestId: "r-1", timestamp: Date.UTC(2026, 2, 1, 8) };
+
+it.each<[where: string, body: unknown]>([
+  ["data", { ...frame, data: { total: 2, pageNum: 1, pageSize: 10, pages: 1, records: wide } }],
+  ["its frame", { ...frame, total: 2, current: 1, rows: wide }],
+  ["a part that has a time", { data: { dateTime: times[1], size: 2, totalCount: 2, list: wide } }],
+  ["an empty page", { ...frame, data: { total: 0, pageNum: 1, list: [] } }],
+])("counts of pages in %s are no readings, and the time of the answer is none of a reading", (_, body) => {
+  const { points } = historyIn(body, readTime, now, "WS-1");
+  expect([...new Set(points.map(({ name }) => name))].sort()).toEqual(
+    JSON.stringify(body).includes("temperature") ? ["humidity", "temperature"] : [],
+  );
+});
+
+it("a number of its own may be called as a count is, outside a page", () => {
+  const { points } = historyIn({ data: [{ dateTime: times[0], count: 12 }] }, readTime, now, "WS-1");
+  expect(points.map(({ name, value }) => [name, value])).toEqual([["count", 12]]);
+});
+
+it.each<[shape: string, body: unknown, name: string]>([
+  ["a value each", { data: [{ name: "风向", value: " 东北 ", time: first }] }, "风向"],
+  [
+    "a list for each quantity",
+    { data: { windDirection: [{ dateTime: times[0], value: "东北" }] } },
+    "windDirection",
+  ],
+  [
+    "a field of a moment",
+    { data: [{ dateTime: times[0], windDirection: "东北", deviceName: "一号站", remark: "x", 风速: "--" }] },
+    "windDirection",
+  ],
+])("a word is a past reading, where it is that of a sensor: %s", (_, body, name) => {
+  const { points } = historyIn(body, readTime, now, "WS-1");
+  expect(points.map((point) => [point.name, point.value])).toEqual([[name, "东北"]]);
+});
+
 it("what names another device is left out, and whether all names the one that was asked for is told", () => {
   const of = (deviceCode: string, temperature: number) => ({ deviceCode, dateTime: times[0], temperature });
   const read = (body: unknown) => {
@@ -89,7 +125,7 @@ it("what names another device is left out, and whether all names the one that wa
   ]);
 });
 
-it("what has no time, or no number, is no past reading", () => {
+it("what has no time, or neither number nor word, is no past reading", () => {
   for (const body of [
     null,
     "x",
@@ -99,11 +135,14 @@ it("what has no time, or no number, is no past reading", () => {
     { data: [{ temperature: 3 }] },
     { data: [{ dateTime: "soon", t: 3 }] },
     { data: [{ dateTime: times[0], name: "fine" }] },
+    { data: [{ dateTime: times[0], name: "风向", value: "--" }] },
+    { data: [{ dateTime: times[0], name: "风向", value: times[1] }] },
+    { data: [{ dateTime: times[0], name: "风向", value: "x".repeat(60) }] },
   ])
     expect(historyIn(body, readTime, now, "WS-1").points).toEqual([]);
 });
 
-it("of anything at all only finite numbers come out, oldest first, and no error", () => {
+it("of anything at all only finite numbers and short words come out, oldest first, and no error", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (body) => {
       const { points } = historyIn(
@@ -112,7 +151,8 @@ it("of anything at all only finite numbers come out, oldest first, and no error"
         now,
         "WS-1",
       );
-      for (const { value } of points) expect(Number.isFinite(value)).toBe(true);
+      for (const { value } of points)
+        expect(typeof value === "string" ? value.length <= 40 : Number.isFinite(value)).toBe(true);
       expect(points.map(({ at }) => at)).toEqual(
         points.map(({ at }) => at).toSorted((one, other) => one - other),
       );

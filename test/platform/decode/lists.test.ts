@@ -178,8 +178,11 @@ describe("running statuses", () => {
 describe("stations", () =>
   it("are read from a list, or keyed; only unreadable items are an unknown shape", () => {
     const read = (data: unknown) => stationReader({})({ code: 200, data }, decoding());
-    expect(read({ list: [{ stationId: "7", stationName: "北区" }] })).toEqual([{ id: "7", name: "北区" }]);
-    expect(read({ 北区: { id: 7, name: "北区", address: "x" } })).toEqual([{ id: "7", name: "北区" }]);
+    const north = { id: "7", name: "北区", device: null };
+    expect(read({ list: [{ stationId: "7", stationName: "北区" }] })).toEqual([north]);
+    expect(read({ 北区: { id: 7, name: "北区", address: "x" } })).toEqual([north]);
+    expect(read([{ id: 7, name: "北区", code: "WS-1" }])).toEqual([{ ...north, device: "WS-1" }]);
+    expect(read([{ deviceCode: "WS-1", code: "N" }])).toEqual([{ id: "N", name: null, device: "WS-1" }]);
     expect(read(null)).toEqual([]);
     expect(() => read([{ name: "x" }])).toThrow(UnreadableShape);
   }));

@@ -276,6 +276,16 @@ it("no channel is opened to a host whose certificate nobody trusts, whatever NOD
 const token = credential("s3cr3t/+&", 1);
 
 describe("where a channel is opened", () => {
+  it.each([
+    ["WS 0001", "WS%200001"],
+    ["气象站 1", "%E6%B0%94%E8%B1%A1%E7%AB%99%201"],
+    ["ws_1.a-b", "ws_1.a-b"],
+  ])("a device code with blanks or of another script is one part of the path: %s", (code, part) =>
+    expect(channelOperation({ type: "weather-station", code }).path).toBe(
+      `/ws/sensor-data/weather-station-data/${part}`,
+    ),
+  );
+
   it("a hostile device code never leads elsewhere", () => {
     const codes = fc.oneof(
       fc.string({ unit: "binary", maxLength: 80 }),
@@ -293,7 +303,7 @@ describe("where a channel is opened", () => {
         }
         const { url } = handshakeOf("https://realtime.example.com", path, null, plain);
         expect(new URL(url).host).toBe("realtime.example.com");
-        expect(new URL(url).pathname.split("/")).toEqual([
+        expect(new URL(url).pathname.split("/").map(decodeURIComponent)).toEqual([
           ...["", "ws", "sensor-data", "weather-station-data"],
           code,
         ]);

@@ -193,6 +193,26 @@ describe("registers on the channel of statuses, and statuses on that of register
       'GH-1 101="10010"',
       "GH-1 online",
     ],
+    [
+      "keyed registers with {value}",
+      status,
+      { ...on, data: { "101": { value: "10010" }, "102": { value: "1" } } },
+      'GH-1 101="10010"',
+      'GH-1 102="1"',
+    ],
+    [
+      "keyed registers of which one could be a flag",
+      status,
+      { ...on, data: { "101": 1, "102": "10010" } },
+      "GH-1 101=1",
+      'GH-1 102="10010"',
+    ],
+    [
+      "keyed words of statuses with a name",
+      status,
+      { ...on, data: { "16": { name: "fan", value: "1010" } } },
+      "GH-1 16 fan=1010",
+    ],
     ["a status", setValue, { ...on, name: "fan", deviceTypeNumber: 16, status: 1 }, "GH-1 16 fan=1"],
     [
       "several statuses",

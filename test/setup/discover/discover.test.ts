@@ -7,6 +7,7 @@ import { Speech } from "../../../src/cli/speech.js";
 import { loadConfiguration } from "../../../src/config/load.js";
 import { controllerTopicId } from "../../../src/config/schema.js";
 import { plainProfileNames } from "../../../src/simulator/dialects.js";
+import { addressTable } from "../../../src/simulator/addresses.js";
 import type { Simulator } from "../../../src/simulator/simulator.js";
 import { fileWith } from "../../cli/in-process.js";
 import { running } from "../../simulator/running.js";
@@ -138,6 +139,29 @@ describe("the file", () => {
     expect(Object.keys(controllers["FM-0002"]?.parameters ?? {})).toHaveLength(17);
     for (const { parameters } of Object.values(controllers))
       for (const { writable } of Object.values(parameters)) expect(writable).toBeUndefined();
+  });
+
+  it("has each address that a type lists, as an entry, beside one or behind a #; none is left out", async () => {
+    const readings = ["set_points_in_groups", "degrees_apart", "combined_bits"] as const;
+    const { out } = await discovered(await running({ controllers: 1, readings }));
+    const listed = [...addressTable("C001", { inType: "many", readings: new Set(readings) }).values()].filter(
+      ({ group }) => group !== null,
+    );
+    const named = new Set([...out.matchAll(/address: "?([\w.]+)/g)].map(([, address]) => address));
+    expect(listed.length).toBeGreaterThan(100);
+    expect(listed.filter(({ address }) => !named.has(address))).toEqual([]);
+  });
+
+  it("has a weather station that stands in the list of stations alone, if it has readings", async () => {
+    const simulator = await running({ controllers: 1, readings: ["stations_apart"] });
+    const { out } = await discovered(simulator);
+    expect(out).toMatch(
+      /^ {2}WS-0001:\n {4}# the list of stations alone names it: .*\n {4}# readings: 空气温度 /m,
+    );
+    const found = await loadedText(out);
+    expect(Object.keys(found.controllers)).toEqual(["GH-0001", "WS-0001"]);
+    const named = await discovered(simulator, {}, "--controller", "WS-0001");
+    expect(named.code).toBe(0);
   });
 
   it("has the same ids in every run, and those of the given file where it has some", async () => {

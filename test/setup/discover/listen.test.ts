@@ -79,7 +79,7 @@ describe("listening while somebody moves things", () => {
     ]);
     expect(text).toMatch(/# address 318 was heard 45 at .*: looks like a number from 0 to 100/);
     expect(text).not.toMatch(/# address 103 /);
-    expect(text).toMatch(/# address 104 of type 4/);
+    expect(text).toMatch(/# right_skylight: \{ .*address: 104, .*# now 7:/);
   });
 
   it("a channel that does not open says why once; where nothing is heard that is said, with the reason", async () => {

@@ -141,11 +141,39 @@ describe("the whole file", () => {
     ],
     [
       "the choices for an address of unknown meaning",
-      survey({}, { 2: { "101": "10001", "601": "350", "602": "45" }, 5: { "9": 1 } }),
+      survey({}, { 2: { "101": "10001", "601": "350", "602": "45", "603": "3600" }, 5: { "9": 1 } }),
       [
-        "    # address 601 of type 2 (left skylight) holds 350: no value of the kind skylight: a parameter, or kind: custom with its values",
-        "    # address 602 of type 2 (left skylight) holds 45: kind: skylight, a position_address of another one, or a parameter",
-        "    # address 9 of type 5 holds 1: this type is not in the interface's table",
+        "    #   p_601: { address: 601, type_id: 2 } # now 350: no value of the kind skylight: a parameter, or kind: custom with its values",
+        "      # left_skylight_602: { kind: skylight, name: Left skylight (602), address: 602, type_id: 2 } # now 45: kind: skylight, a position_address of another one, or a parameter",
+        '    #   p_602: { address: 602, type_id: 2, unit: "%" } # now 45, unit guessed: kind: skylight, a position_address of another one, or a parameter',
+        "    #   p_603: { address: 603, type_id: 2, unit: s } # now 3600, unit guessed: no value",
+        "    #   p_9: { address: 9, type_id: 5 } # now 1: this type is not in the interface's table",
+      ],
+    ],
+    [
+      "a positioner at a degree in a type that lists set points too, as what it may be",
+      survey({}, { 2: { "101": "45", "601": "350" } }),
+      [
+        "    #   left_skylight: { kind: skylight, name: Left skylight, address: 101, type_id: 2 } # now 45: kind",
+        '    #   p_101: { address: 101, type_id: 2, unit: "%" } # now 45, unit guessed',
+      ],
+    ],
+    [
+      "an address that types of several kinds list once for each of these kinds",
+      survey(
+        {},
+        { 2: { "101": "10010" }, 3: { "101": "10010" }, 4: { "101": "10010" }, 211: { "101": "10010" } },
+      ),
+      [
+        "    #   left_skylight: { kind: skylight, name: Left skylight, address: 101, type_id: 2 } # now 10010: several types hold it",
+        "    #   inner_shade: { kind: shade_curtain, name: Inner shade curtain, address: 101, type_id: 3 } # now 10010: several types hold it",
+      ],
+    ],
+    [
+      "what no configuration can hold, with the reason",
+      survey({}, { 2: { "101": "10010", "a b": "10010" } }),
+      [
+        "    # address a b of type 2 (left skylight) holds 10010: a configuration cannot hold such an address",
       ],
     ],
     [

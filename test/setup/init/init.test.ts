@@ -94,7 +94,7 @@ async function asked(answers: Parameters<typeof person>[0], brokers: readonly st
 }
 
 const loaded = async (file: string) => {
-  const result = await loadConfiguration(file, { env: {} });
+  const result = await loadConfiguration(file, { env: { GREENHOUSE_TOKEN: "token" } });
   if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join("\n"));
   return result;
 };
@@ -154,6 +154,44 @@ describe("asking", () => {
     expect(told.join("\n")).toMatch(
       /code 401, [^]*; check the account and password[^]*refused the user name or password; check mqtt\.username/,
     );
+  });
+
+  it("opens the page to phones only with a login, whose password is kept as a hash", async () => {
+    const { file, told } = await asked([
+      [/ host,/, "https://a.example"],
+      [/How does the bridge/, "2"],
+      [/^Phones and other computers/, "y"],
+      [/^Your name on the page/, "anna"],
+      [/^Your password there/, "short", "sunflowers in a row"],
+      [/^The same again/, "sunflowers in a column", "sunflowers in a row"],
+    ]);
+    const { configuration, warnings } = await loaded(file);
+    expect(warnings).toEqual([]);
+    expect(configuration.http).toMatchObject({
+      host: "0.0.0.0",
+      users: [{ username: "anna", password: expect.stringMatching(/^scrypt:/) as string, role: "admin" }],
+    });
+    expect(told.join("\n")).toMatch(/shorter than 12[^]*two different passwords/);
+  });
+
+  it("shows the suggested limits as numbers, and writes them only where they are wanted", async () => {
+    const answers: Parameters<typeof person>[0] = [
+      [/ host,/, "https://a.example"],
+      [/How does the bridge/, "2"],
+    ];
+    const without = await asked(answers);
+    expect(without.told.join("\n")).toMatch(/temperature: low_low 2, low 5, high 35, high_high 40 \(10m\)/);
+    expect((await loaded(without.file)).configuration.alarms).toEqual({});
+    const { file } = await asked([...answers, [/^Begin with these limits/, "y"]]);
+    const { configuration, warnings } = await loaded(file);
+    expect(warnings).toEqual([]);
+    expect(configuration.alarms.temperature).toEqual({
+      low_low: 2,
+      low: 5,
+      high: 35,
+      high_high: 40,
+      delay: 600_000,
+    });
   });
 
   it("goes on in the language that is chosen first, and writes it", async () => {

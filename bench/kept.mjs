@@ -1,0 +1,48 @@
+// The ratios to the bare loop at the landing before. A figure that got worse by more than a tenth fails the run; `-- --keep` writes those of
+// this run, which belongs to a landing that is meant to cost more, or costs less.
+import { readFileSync, writeFileSync } from "node:fs";
+
+const file = new URL("./kept.json", import.meta.url);
+const mostWorse = 1.1;
+
+export const readKept = () => JSON.parse(readFileSync(file, "utf8"));
+
+export function writeKept(figures) {
+  const kept = { ...readKept(), ...ratiosOf(figures) };
+  writeFileSync(file, `${JSON.stringify(kept, null, 2)}\n`);
+}
+
+const ratiosOf = (figures) =>
+  Object.fromEntries(
+    figures.filter(({ isKept }) => isKept).map(({ name, ratio }) => [name, Number(ratio.toFixed(3))]),
+  );
+
+/** What got worse, each as a sentence. */
+export const worseThan = (kept, figures) =>
+  Object.entries(ratiosOf(figures)).flatMap(([name, ratio]) => {
+    const before = kept[name];
+    if (before === undefined || ratio <= before * mostWorse) return [];
+    return [`${name}: ${ratio} times the bare loop, ${before} at the landing before`];
+  });
+
+/** For a controller of the larger account it may cost so many times what it costs for one of the smaller. */
+export const mostGrowth = 1.3;
+/** Less than this is no cost that grows: the clock of the processor and what goes on anyway are as much. */
+const leastSeconds = 0.03;
+
+/** How the costs of a controller grow from one size to the next: {from, to, times}. */
+export function growthOf(rows) {
+  return rows.slice(1).map((row, n) => {
+    const before = rows[n];
+    const each = ({ cost, controllers }) => Math.max(cost, leastSeconds) / controllers;
+    return { from: before.controllers, to: row.controllers, times: each(row) / each(before) };
+  });
+}
+
+/** What grows faster than the account, each as a sentence. */
+export const outOfLine = (figures) =>
+  figures.flatMap(({ part, name, value, met }) =>
+    part === "q" && met === false
+      ? [`${name}: ${value.toFixed(2)} times; n for one thing became more than n for all`]
+      : [],
+  );

@@ -1,0 +1,177 @@
+// A small computer: the bridge in a control group with a fifth of a core and little memory, whose writes take 5 ms each. Needs root;
+// without control groups that can be written it says so. 20 controllers with 12 sensors, Home Assistant on, 40 actuators.
+import { existsSync, mkdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
+import { codeOf, messagesPerController } from "./account.mjs";
+import { actuators, commandedControllers, once, code as commanded, weather } from "./commands.mjs";
+import { figure, percentile, spread } from "./figures.mjs";
+import { mustLive, stop, workFolder } from "./processes.mjs";
+import { startRegisterPlatform } from "./register-platform.mjs";
+import { allSensors, bases, freePort, startBridge, startBroker } from "./setup.mjs";
+import { Sweeper } from "./sweep.mjs";
+import { Counter } from "./wire.mjs";
+
+const controllers = 20;
+const share = 0.2;
+const writesPerSecond = 200;
+const periodUs = 100_000;
+const day = 86_400;
+const cardMbADay = 50;
+const commandsADay = 200;
+
+/** "major:minor" of the whole disk that holds what the bridge writes. */
+function diskOf(path) {
+  const { dev } = statSync(path);
+  const [major, minor] = [dev >> 8, dev & 0xff];
+  const disk = `/sys/dev/block/${major}:${minor}/../dev`;
+  return existsSync(disk) ? readFileSync(disk, "utf8").trim() : `${major}:${minor}`;
+}
+
+/** Folders of the group, what it has used at most, and how often it was killed for memory; null where there is no group to be had. */
+function makeGroup(mib) {
+  const name = `greenhouse2mqtt-${process.pid}-${mib}`;
+  const disk = diskOf(workFolder);
+  const isNew = existsSync("/sys/fs/cgroup/cgroup.controllers");
+  const limits = isNew
+    ? [
+        [
+          "",
+          {
+            "cpu.max": `${share * periodUs} ${periodUs}`,
+            "memory.max": String(mib << 20),
+            "io.max": `${disk} wiops=${writesPerSecond}`,
+          },
+        ],
+      ]
+    : [
+        ["cpu", { "cpu.cfs_period_us": String(periodUs), "cpu.cfs_quota_us": String(share * periodUs) }],
+        ["memory", { "memory.limit_in_bytes": String(mib << 20) }],
+        ["blkio", { "blkio.throttle.write_iops_device": `${disk} ${writesPerSecond}` }],
+      ];
+  const folders = [];
+  const missed = [];
+  try {
+    for (const [controller, settings] of limits) {
+      const folder = ["/sys/fs/cgroup", controller, name].filter(Boolean).join("/");
+      mkdirSync(folder);
+      folders.push(folder);
+      for (const [file, text] of Object.entries(settings))
+        try {
+          writeFileSync(`${folder}/${file}`, text);
+        } catch (error) {
+          // A tmpfs has no disk whose writes could be slowed down.
+          if (!/io/.test(file)) throw error;
+          missed.push(file);
+        }
+    }
+  } catch (error) {
+    for (const folder of folders) rmdirSync(folder);
+    return { problem: error.message };
+  }
+  const memory = folders.at(isNew ? 0 : 1);
+  const number = (file, pattern = /(\d+)/) =>
+    Number(pattern.exec(readFileSync(`${memory}/${file}`, "utf8"))?.[1] ?? NaN);
+  return {
+    ...{ folders, missed },
+    mostMib: () => number(isNew ? "memory.peak" : "memory.max_usage_in_bytes") / 1024 / 1024,
+    kills: () => number(isNew ? "memory.events" : "memory.oom_control", /oom_kill (\d+)/),
+    remove: () => folders.forEach((folder) => rmdirSync(folder)),
+  };
+}
+
+/** What the process has had written to the disk, in bytes. */
+const writtenBy = ({ pid }) =>
+  Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1]);
+
+async function pageSeconds({ port }, pages) {
+  const began = performance.now();
+  for (const page of pages) {
+    const answer = await fetch(`http://127.0.0.1:${port}${page}`);
+    await answer.arrayBuffer();
+  }
+  return (performance.now() - began) / 1_000;
+}
+
+async function measureGroup(mib, { commands, sweeps, pacedSeconds, say }) {
+  const group = makeGroup(mib);
+  if (group.problem !== undefined) {
+    say(`small computer: NOT RUN: ${group.problem}`);
+    return [];
+  }
+  for (const file of group.missed)
+    say(`small computer: writes are as fast as they are: ${file} cannot be set`);
+  const http = { port: await freePort() };
+  const broker = await startBroker();
+  const platform = await startRegisterPlatform(
+    ...Array.from({ length: controllers }, (_, index) => codeOf(index)),
+  );
+  platform.hasSensors = true;
+  const ear = await Counter.open(broker.port, allSensors(bases.bridge));
+  const states = await Counter.open(broker.port, [
+    `${bases.bridge}/${commanded.toLowerCase()}/actuator/+/state`,
+  ]);
+  const began = performance.now();
+  const first = ear.next();
+  const child = startBridge(platform, broker, {
+    ...{ concurrency: 4, controllers: commandedControllers(), weather, http, within: group.folders },
+  });
+  const startSeconds = ((await first) - began) / 1_000;
+  say(`${mib} MiB: first value after ${startSeconds.toFixed(2)} s`);
+  await states.until(actuators, 60_000);
+  await ear.quiet(5_000);
+  const sweeper = await Sweeper.open(broker);
+  const swept = [];
+  for (let n = 0; n < sweeps; n += 1)
+    swept.push((await sweeper.sweep("bridge", child, ear, controllers * messagesPerController)).seconds);
+  const sender = await Counter.open(broker.port, ["none"]);
+  sender.publish("weather/wind", "3", 1);
+  await wait(1_000);
+  const took = [];
+  const writtenBefore = writtenBy(child);
+  for (let turn = 0; turn < commands; turn += 1) {
+    // Every tenth begins together with a sweep.
+    if (turn % 10 === 0) sender.publish(`${bases.bridge}/bridge/request/refresh`, "{}");
+    took.push(await once("bridge", { child, platform, sender, base: bases.bridge }, turn));
+    await wait(250);
+  }
+  // Until the last one is confirmed and its records are on the disk.
+  await wait(8_000);
+  const ofCommand = (writtenBy(child) - writtenBefore) / commands;
+  const page = await pageSeconds(http, ["/", "/api/overview", `/api/controllers/${codeOf(0).toLowerCase()}`]);
+  const [written, pacedAt] = [writtenBy(child), performance.now()];
+  await wait(pacedSeconds * 1_000);
+  mustLive(child);
+  const ofPolls = ((writtenBy(child) - written) / ((performance.now() - pacedAt) / 1_000)) * day;
+  const aDay = (ofPolls + ofCommand * commandsADay) / 1e6;
+  const [most, kills] = [group.mostMib(), group.kills()];
+  for (const one of [ear, states, sender, sweeper]) one.close();
+  await Promise.all([stop(child, 30_000), broker.stop()]);
+  platform.stop();
+  group.remove();
+  const name = (what) => `a fifth of a core, ${mib} MiB: ${what}`;
+  const atMost = (limit) => ({ target: { of: "value", atMost: limit } });
+  return [
+    figure("pi", name("start to first value"), "s", startSeconds, atMost(3)),
+    figure("pi", name("sweep of 20"), "s", spread(swept).median, { range: spread(swept) }),
+    figure("pi", name("set publish to POST, p50"), "ms", percentile(took, 0.5), { range: spread(took) }),
+    figure("pi", name("set publish to POST, p99"), "ms", percentile(took, 0.99), atMost(150)),
+    figure("pi", name("the page, its overview and a controller"), "s", page),
+    figure("pi", name("memory at most, file cache included"), "MiB", most),
+    figure("pi", name("killed for memory"), "times", kills, atMost(0)),
+    figure("pi", name("written to the card for a command"), "kB", ofCommand / 1e3),
+    figure("pi", name("written to the card by polling, a day"), "MB", ofPolls / 1e6),
+    figure(
+      "pi",
+      name(`written to the card a day, with ${commandsADay} commands`),
+      "MB",
+      aDay,
+      atMost(cardMbADay),
+    ),
+  ];
+}
+
+export async function measureSmall({ memories, ...counts }) {
+  const figures = [];
+  for (const mib of memories) figures.push(...(await measureGroup(mib, counts)));
+  return figures;
+}

@@ -1,0 +1,101 @@
+import type { Configuration } from "../config/schema.js";
+import { systemClock } from "../runtime/clock.js";
+import { type AskSocket, NotAtSocket } from "../setup/own-socket.js";
+import { CommandFailure } from "./context.js";
+import { askAtSocket, askBridge, type Document, documentOf, isDocument, NotAsked } from "./running-bridge.js";
+
+/* A command that a running bridge is asked for, of one actuator, a group or a scene: at its socket, and where it has none over the broker. */
+
+/** Longer than any command may take: its age, its steps and its read-backs. */
+const longestMs = 15 * 60_000;
+const lookEveryMs = 100;
+
+export interface AskedCommand {
+  readonly id: string;
+  /** As a JSON object, with the id. */
+  readonly payload: string;
+  /** What the page's API wants beside the payload's fields. */
+  readonly target: Document;
+  readonly topics: { readonly set: string; readonly result: string; readonly command?: string };
+  /** Where a person finds afterwards what became of it. */
+  readonly hint: string;
+  readonly onPhase: (phase: string) => void;
+}
+
+/** Nobody was asked, so nothing was sent. */
+export class NotReached {
+  readonly atSocket: NotAtSocket;
+  readonly overBroker: NotAsked;
+
+  constructor(atSocket: NotAtSocket, overBroker: NotAsked) {
+    this.atSocket = atSocket;
+    this.overBroker = overBroker;
+  }
+
+  get reasons(): string {
+    return `at its socket: ${this.atSocket.reason}\n  over the broker: ${this.overBroker.reason}`;
+  }
+}
+
+/** The result as the bridge tells it. Rejects with a CommandFailure where it was asked and its answer did not come. */
+export async function askForCommand<Result>(
+  configuration: Configuration,
+  command: AskedCommand,
+  stop: AbortSignal,
+): Promise<Result | NotReached> {
+  const own = await askAtSocket(configuration, (ask) => overSocket<Result>(ask, command, stop), stop);
+  if (!(own instanceof NotAtSocket)) return own;
+  const answer = await overBroker<Result>(configuration, command, stop);
+  return answer instanceof NotAsked ? new NotReached(own, answer) : answer;
+}
+
+async function overSocket<Result>(
+  ask: AskSocket,
+  { id, payload, target, hint, onPhase }: AskedCommand,
+  stop: AbortSignal,
+): Promise<Result> {
+  const taken = await ask("/api/commands", { ...target, ...documentOf(payload) });
+  if (taken.status === 409) return taken.document as unknown as Result;
+  if (taken.status !== 202) throw new CommandFailure(String(taken.document["message"]));
+  const until = systemClock.monotonic() + longestMs;
+  let before: unknown = null;
+  while (systemClock.monotonic() < until) {
+    const { phase, result } = (await ask(`/api/commands/${id}`)).document;
+    if (isDocument(result)) return result as unknown as Result;
+    if (typeof phase === "string" && phase !== before && phase !== "done") onPhase(phase);
+    before = phase;
+    await systemClock.wait(lookEveryMs, stop).catch(() => undefined);
+    if (stop.aborted) throw new CommandFailure(endingsOf(hint).stopped);
+  }
+  throw new CommandFailure(endingsOf(hint).late);
+}
+
+function overBroker<Result>(
+  configuration: Configuration,
+  { id, payload, topics, hint, onPhase }: AskedCommand,
+  stop: AbortSignal,
+): Promise<Result | NotAsked> {
+  const onDocument = (from: string, document: Document) => {
+    if (document["id"] !== id) return null;
+    if (from === topics.result) return document as unknown as Result;
+    const phase = document["phase"];
+    if (typeof phase === "string" && phase !== "done") onPhase(phase);
+    return null;
+  };
+  const { set: topic, ...heard } = topics;
+  const question = {
+    topics: Object.values(heard),
+    send: { topic, payload },
+    onDocument,
+    longestMs,
+    endings: endingsOf(hint),
+  };
+  return askBridge(configuration, question, stop);
+}
+
+const endingsOf = (hint: string) => ({
+  notSent: "stopped; the command was not sent",
+  stopped: `stopped; the command was sent, and ${hint}`,
+  gone: `the command was sent, but the bridge has gone offline; once it runs again ${hint}`,
+  late: `the bridge did not answer; ${hint}`,
+});

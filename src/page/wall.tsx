@@ -1,0 +1,159 @@
+import { useComputed } from "@preact/signals";
+import type { BandLimit } from "../greenhouse/bands.js";
+import { KeyValue } from "./glance.js";
+import { link, view } from "./live.js";
+import { Age, Availability, Head, Icon, type IconName, Listed, Loading } from "./parts.js";
+import type { KeyReading, Overview, OverviewRow } from "./protocol.js";
+import { codeText, collator, roundedText, t } from "./words.js";
+
+/* All houses on one screen: a tile each, in the colour of its band, what is out of line first. */
+
+const overview = view<Overview>("overview");
+
+/** The reading that stands for a house: its temperature, else the first of the kinds that the overview shows. */
+const mainOf = ({ readings }: OverviewRow, kinds: Overview["kinds"]): KeyReading | undefined =>
+  readings.temperature ?? kinds.map((kind) => readings[kind]).find((one) => one !== undefined);
+
+const looks: Readonly<Record<BandLimit, string>> = {
+  low_low: "coldest",
+  low: "cold",
+  high: "warm",
+  high_high: "hottest",
+};
+
+/** A value that is not good has no colour of a band: nobody knows that it is so now. */
+function lookOf(row: OverviewRow, reading: KeyReading | undefined): string {
+  if (row.availability === "offline" || reading?.quality !== "good") return "away";
+  return reading.beyond ? looks[reading.beyond] : "fine";
+}
+
+/** Any reading beyond a limit counts, and the further the more. */
+function rankOf(row: OverviewRow): number {
+  const beyond = Object.values(row.readings).map((one) => one.beyond);
+  const isFar = beyond.some((one) => one === "low_low" || one === "high_high");
+  const isBeyond = beyond.some((one) => one);
+  return (
+    (isFar ? 32 : isBeyond ? 8 : 0) +
+    (row.problem || row.alarms > 0 ? 16 : 0) +
+    (row.availability === "offline" ? 16 : 0) +
+    (row.quality !== null && row.quality !== "good" ? 4 : 0)
+  );
+}
+
+const numberIn = (reading: KeyReading | undefined): number | null =>
+  reading?.quality === "good" && typeof reading.value === "number" ? reading.value : null;
+
+function middleOf(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+type Item = readonly [id: string, row: OverviewRow];
+
+/** What is wrong first, then what is furthest from what most houses have, then the name. */
+function ordered({ controllers, kinds }: Overview): readonly Item[] {
+  const items = Object.entries(controllers).filter(([, { kind }]) => kind === "greenhouse");
+  const values = items.flatMap(([, row]) => numberIn(mainOf(row, kinds)) ?? []);
+  const middle = middleOf(values);
+  // Less than a whole step is no difference that is worth another place, and would have tiles wander.
+  const awayOf = (row: OverviewRow) =>
+    Math.round(Math.abs((numberIn(mainOf(row, kinds)) ?? middle) - middle) / 2);
+  return items.sort(
+    ([oneId, one], [otherId, other]) =>
+      rankOf(other) - rankOf(one) ||
+      awayOf(other) - awayOf(one) ||
+      collator.compare(`${one.name} ${oneId}`, `${other.name} ${otherId}`),
+  );
+}
+
+const countOf = (counts: Readonly<Record<string, number>>): number => Object.keys(counts).length;
+
+/** In a picture and a word, never by colour alone. */
+function Signs({ of: { alarms, problem, limits } }: Readonly<{ of: OverviewRow }>) {
+  const signs: readonly (readonly [IconName, boolean, string])[] = [
+    ["alarms", alarms > 0 || problem, alarms > 0 ? t("count_alarms", { count: alarms }) : t("problem")],
+    ["shield", countOf(limits.guards) > 0, t("limited")],
+    ["lock", countOf(limits.locks) > 0, t("lock")],
+  ];
+  return (
+    <span class="signs">
+      {signs.map(([icon, isOn, text]) =>
+        isOn ? (
+          <span key={icon} title={text}>
+            <Icon name={icon} />
+            <span class="unseen">{text}</span>
+          </span>
+        ) : null,
+      )}
+    </span>
+  );
+}
+
+type TileProps = Readonly<{ id: string; row: OverviewRow; kinds: Overview["kinds"] }>;
+
+function Tile({ id, row, kinds }: TileProps) {
+  const reading = mainOf(row, kinds);
+  const others = kinds.filter((kind) => row.readings[kind] !== reading && row.readings[kind] !== undefined);
+  const beyond = reading?.beyond;
+  return (
+    <li>
+      <a
+        class={`tile ${lookOf(row, reading)}`}
+        href={link(`controller/${encodeURIComponent(id)}`)}
+        title={row.name}
+      >
+        <span class="name">{row.name}</span>
+        <span class="main">
+          {roundedText(reading?.value ?? null) ?? "–"}
+          <small> {reading?.unit}</small>
+          {beyond ? <small class="beyond">{t(`beyond_${beyond}`)}</small> : null}
+        </span>
+        {reading?.at ? <Age at={reading.at} isOver /> : null}
+        {row.availability === "offline" ? <Availability of={row.availability} /> : null}
+        <Signs of={row} />
+        <span class="keys">
+          {others.slice(0, 2).map((kind) => (
+            <KeyValue key={kind} kind={kind} of={row.readings[kind]} />
+          ))}
+        </span>
+      </a>
+    </li>
+  );
+}
+
+/** So many fit without scrolling on a screen on a wall. */
+const sizeOf = (count: number): string =>
+  count <= 24 ? "large" : count <= 60 ? "usual" : count <= 150 ? "small" : "tiny";
+
+const legend = ["low_low", "low", "high", "high_high"] as const;
+
+export default function Wall() {
+  const items = useComputed(() => (overview.value === null ? null : ordered(overview.value)));
+  if (items.value === null || overview.value === null) return <Loading />;
+  const { kinds } = overview.value;
+  return (
+    <>
+      <Head name={t("wall")}>
+        <a class="back" href={link("overview")}>
+          <Icon name="back" />
+          {t("overview")}
+        </a>
+        <span class="legend" aria-hidden="true">
+          {legend.map((limit) => (
+            <span key={limit} class={`tile ${looks[limit]}`}>
+              {t(`beyond_${limit}`)}
+            </span>
+          ))}
+          <span class="tile away">{codeText("stale")}</span>
+        </span>
+      </Head>
+      <Listed of={items.value} none="none_found">
+        <ul class={`wall ${sizeOf(items.value.length)}`}>
+          {items.value.map(([id, row]) => (
+            <Tile key={id} id={id} row={row} kinds={kinds} />
+          ))}
+        </ul>
+      </Listed>
+    </>
+  );
+}
