@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
 const file = new URL("./kept.json", import.meta.url);
-export const mostWorse = 1.1;
+const mostWorse = 1.1;
 
 export const readKept = () => JSON.parse(readFileSync(file, "utf8"));
 
@@ -24,3 +24,25 @@ export const worseThan = (kept, figures) =>
     if (before === undefined || ratio <= before * mostWorse) return [];
     return [`${name}: ${ratio} times the bare loop, ${before} at the landing before`];
   });
+
+/** For a controller of the larger account it may cost so many times what it costs for one of the smaller. */
+export const mostGrowth = 1.3;
+/** Less than this is no cost that grows: the clock of the processor and what goes on anyway are as much. */
+const leastSeconds = 0.03;
+
+/** How the costs of a controller grow from one size to the next: {from, to, times}. */
+export function growthOf(rows) {
+  return rows.slice(1).map((row, n) => {
+    const before = rows[n];
+    const each = ({ cost, controllers }) => Math.max(cost, leastSeconds) / controllers;
+    return { from: before.controllers, to: row.controllers, times: each(row) / each(before) };
+  });
+}
+
+/** What grows faster than the account, each as a sentence. */
+export const outOfLine = (figures) =>
+  figures.flatMap(({ part, name, value, met }) =>
+    part === "q" && met === false
+      ? [`${name}: ${value.toFixed(2)} times; n for one thing became more than n for all`]
+      : [],
+  );

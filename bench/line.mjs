@@ -5,28 +5,16 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { setTimeout as wait } from "node:timers/promises";
 import { codeOf, messagesPerController } from "./account.mjs";
 import { figure, spread } from "./figures.mjs";
+import { growthOf, mostGrowth } from "./kept.mjs";
 import { mustLive, newFile, residentMb, start, stop } from "./processes.mjs";
 import { bases, dist, freePort, startBridge, startBroker, startPlatform } from "./setup.mjs";
 import { Counter } from "./wire.mjs";
 
-/** For a controller of the larger account it may cost so many times what it costs for one of the smaller. */
-export const mostGrowth = 1.3;
-/** Less than this is no cost that grows: the clock of the processor and what goes on anyway are as much. */
-const leastSeconds = 0.03;
 const quietMs = 1_500;
 const repeatedMs = 33_000;
 const hook = new URL("./usage-hook.mjs", import.meta.url).href;
 const planted = new URL("./planted-hook.mjs", import.meta.url).href;
 const flags = ["--import", hook, ...(process.env.BENCH_PLANTED === "1" ? ["--import", planted] : [])];
-
-/** How the costs of a controller grow from one size to the next: {from, to, times}. */
-export function growthOf(rows) {
-  return rows.slice(1).map((row, n) => {
-    const before = rows[n];
-    const each = ({ cost, controllers }) => Math.max(cost, leastSeconds) / controllers;
-    return { from: before.controllers, to: row.controllers, times: each(row) / each(before) };
-  });
-}
 
 async function usageOf(child) {
   rmSync(child.usageFile, { force: true });
@@ -237,11 +225,3 @@ export async function measureLine({ sizes, rounds, say }) {
   }
   return figures;
 }
-
-/** What grows faster than the account, each as a sentence. */
-export const outOfLine = (figures) =>
-  figures.flatMap(({ part, name, value, met }) =>
-    part === "q" && met === false
-      ? [`${name}: ${value.toFixed(2)} times; n for one thing became more than n for all`]
-      : [],
-  );

@@ -13,8 +13,8 @@ import { measureFlood } from "./flood.mjs";
 import { measureGrowth } from "./growth.mjs";
 import { measureIsolation } from "./isolation.mjs";
 import { measureJudging } from "./judging.mjs";
-import { readKept, worseThan, writeKept } from "./kept.mjs";
-import { measureLine, outOfLine } from "./line.mjs";
+import { outOfLine, readKept, worseThan, writeKept } from "./kept.mjs";
+import { measureLine } from "./line.mjs";
 import { measureMemory } from "./memory.mjs";
 import { measurePage } from "./page.mjs";
 import { measurePace, startPaced } from "./pace.mjs";
@@ -83,7 +83,7 @@ const full = {
   judging: { judged: 50_000, rounds: 7 },
   announced: { sizes: [2_000, 10_000], sweeps: 5, samples: 3 },
   isolation: { seconds: 4, rounds: 8 },
-  small: { memories: [512, 256], commands: 120, sweeps: 9, pacedSeconds: 900 },
+  small: { memories: [512, 256], commands: 120, sweeps: 9, pacedSeconds: 600 },
   line: { sizes: isLong ? [20, 500, 2_000, 10_000] : [20, 500, 2_000], rounds: 3 },
   page: { sizes: [20, 500], viewers: 5, samples: 3, settleMs: 30_000, seconds: 60, rounds: 7, commands: 240 },
 };
@@ -114,7 +114,7 @@ const fewer = {
   judging: { judged: 20_000, rounds: 3 },
   announced: { sizes: [2_000], sweeps: 3, samples: 1 },
   isolation: { seconds: 3, rounds: 2 },
-  small: { memories: [256], commands: 30, sweeps: 3, pacedSeconds: 90 },
+  small: { memories: [256], commands: 30, sweeps: 3, pacedSeconds: 120 },
   line: { sizes: [100, 400], rounds: 1 },
   page: { sizes: [20], viewers: 5, samples: 1, settleMs: 2_000, seconds: 10, rounds: 2, commands: 60 },
 };

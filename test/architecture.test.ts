@@ -252,7 +252,7 @@ const table: Readonly<Record<string, Row>> = {
       fleet: "all",
       setup: "all",
       // One place for the Chinese of each outcome and quality.
-      page: { files: ["codes.ts"], typesOnly: false },
+      page: { files: ["codes.ts", "protocol.ts"], typesOnly: false },
     },
   },
 };

@@ -15,6 +15,7 @@ import { outcomes, refusalReasons } from "../src/greenhouse/command/outcomes.js"
 import { bridgeEventTypes } from "../src/greenhouse/events.js";
 import { bridgeRequests, topicsUnder } from "../src/mqtt/topics.js";
 import { load, notifySecrets } from "./config/loading.js";
+import { plantedBugs } from "./planted/bugs.js";
 
 /*
  * What README, CONTRIBUTING and the pages name exists: links, command lines, topics, keys, words. Each page is a row.
@@ -87,6 +88,13 @@ describe("links", () => {
       },
     );
     expect(broken.map(([link]) => link)).toEqual([]);
+  });
+
+  it.each(pages)("of pictures in %s lead to pictures that exist", (page) => {
+    const sources = [...read(page).matchAll(/<img src="([^"]+)"|!\[[^\]]*\]\(([^)]+)\)/g)].map(
+      ([, source, target]) => source ?? target ?? "",
+    );
+    expect(sources.filter((path) => !existsSync(join(root, dirname(page), path)))).toEqual([]);
   });
 
   it("lead from the Chinese front page to every Chinese page", () => {
@@ -349,7 +357,12 @@ describe("words", () => {
     "tcp_retries2",
     "proxy_pass",
   ];
-  const said = new Set([...others, ...sources.flatMap((path) => read(path).match(/[A-Za-z]\w*/g) ?? [])]);
+  const planted = Object.keys(plantedBugs);
+  const said = new Set([
+    ...others,
+    ...planted,
+    ...sources.flatMap((path) => read(path).match(/[A-Za-z]\w*/g) ?? []),
+  ]);
 
   it.each(pages)("with an underscore that %s names are words of the program", (page) => {
     const named = spansOf(read(page)).flatMap(

@@ -1,13 +1,17 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { type BridgeOptions, runBridge } from "../bridge.js";
 import { commandSentences } from "../commands/endings.js";
 import {
+  accountOf,
   type FleetFiles,
   type FleetSettings,
   type LoadedAccount,
   loadFleet,
   ownAccounts,
 } from "../config/fleet.js";
-import { secretValues } from "../config/load.js";
+import { type ReadFile, secretValues } from "../config/load.js";
+import type { SettingsSource } from "../http/settings-source.js";
 import { type AccountRun, Fleet } from "../fleet/fleet.js";
 import {
   accountLine,
@@ -26,6 +30,7 @@ import { measuredLoopDelay, tellManager } from "../status/status.js";
 import type { Membership } from "./clustered.js";
 import { endInTime, keepHeapSmall, managerFor, pageOf, whereaboutsOf } from "./run.js";
 import { sayProblems } from "./common.js";
+import { settingsSource } from "./settings-source.js";
 import {
   CommandFailure,
   type CommonOptions,
@@ -99,9 +104,9 @@ async function runFleet(
   const page = new PageSettings(settings, log);
   const shared = await sharedOf(settings, context, log);
   const common = { ...shared, context, version, shownElsewhere: page.overviews() };
-  const running = new Fleet({
+  const running: Fleet = new Fleet({
     read: async () => page.take(await read()),
-    start: (run) => startAccount(run, common),
+    start: (run) => startAccount(run, { ...common, settingsOf: accountSettings(settings, context, running) }),
     noteError,
     clock: systemClock,
     random: systemRandom,
@@ -320,12 +325,34 @@ interface Starting {
   readonly shownElsewhere: BridgeOptions["shownElsewhere"];
   /** Null outside of a cluster. */
   readonly membership: Membership | null;
+  readonly settingsOf: (account: string) => SettingsSource;
 }
+
+/** The file of an account; a change of it is taken up as a reload of the fleet does. */
+const accountSettings =
+  (
+    { file: fleetFile, accounts, data_dir: dataDir }: FleetSettings,
+    { env }: ProcessContext,
+    running: Fleet,
+  ) =>
+  (account: string): SettingsSource => {
+    const named = (extension: string) => join(accounts, `${account}${extension}`);
+    const sources = (reads?: ReadFile) => ({ env, ...(reads !== undefined && { readFile: reads }) });
+    return settingsSource({
+      file: existsSync(named(".yaml")) ? named(".yaml") : named(".yml"),
+      env,
+      load: (reads) => accountOf(account, fleetFile, sources(reads)),
+      dataDir: () => join(dataDir, account),
+      readAgain: () => running.reload().then(() => null, String),
+      onSaved: () => undefined,
+      returned: () => null,
+    });
+  };
 
 /** Runs the bridge of one account, with a log of its own that names it. */
 async function startAccount(
   { loaded, live, stop, failing, onMade, onStandby }: AccountRun,
-  { context, version, loopDelay, sharedHosts, shownElsewhere, membership }: Starting,
+  { context, version, loopDelay, sharedHosts, shownElsewhere, membership, settingsOf }: Starting,
 ): Promise<void> {
   const { account, configuration } = loaded;
   let learnedSecrets = (): readonly string[] => [];
@@ -350,7 +377,7 @@ async function startAccount(
       live,
       manager: null,
       onSecrets: (list) => (learnedSecrets = list),
-      page: pageOf(configuration, loaded.file, context, own),
+      page: { ...pageOf(configuration, loaded.file, context, own), settings: settingsOf(account) },
       failing,
       loopDelay,
       sharedHosts,

@@ -7,7 +7,7 @@ import type { Configuration } from "../config/schema.js";
 import { zoneProblem } from "../settings/values.js";
 import type { Language } from "../greenhouse/labels.js";
 import type { Port } from "../http/port.js";
-import type { SettingsSource } from "../http/settings.js";
+import type { SettingsSource } from "../http/settings-source.js";
 import { commandSentences } from "../commands/endings.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
 import { endProcess } from "../runtime/ending.js";
@@ -33,34 +33,12 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
   const noZones = zoneProblem();
   if (noZones !== null) throw new CommandFailure(noZones, exitCodes.usage);
   const runs = new Runs(configuration, systemClock);
-  const learned: { secrets: () => readonly string[] } = { secrets: () => [] };
+  const learned: Learned = { secrets: () => [] };
   const secrets = () => [...runs.live.secrets, ...learned.secrets()];
   const recentLog = new RecentLog(undefined, commandSentences);
   const log = loggerFor(configuration, context, secrets, recentLog);
-  const version = programVersion();
-  const logs = adjustableLogs(log, () => runs.live.current.log.level, isText(configuration.log, context.err));
   // Two at once could leave the older file in force.
   const reloadOnce = oneAtATime(() => reload(options, context, runs, log));
-  const recording = await recordingTo(context, log);
-  const manager = managerFor(context, log);
-  const start = (given: Run) => {
-    const made = pageOf(given.configuration, options.config, context, log);
-    const onListening: Port["onListening"] = (...of) => {
-      given.onPage();
-      made.onListening?.(...of);
-    };
-    return runHere(
-      {
-        ...{ configuration: given.configuration, live: given.live, onMade: given.onMade },
-        ...{ clock: systemClock, random: systemRandom, ...logs, recentLog, version, recording },
-        page: { ...made, settings: settingsOf(options, context, runs, reloadOnce), onListening },
-        manager: manager && unlessRenewed(manager, given.isRenewed),
-        settingsReturned: () => runs.returnedSentence(),
-        onSecrets: (list) => (learned.secrets = list),
-      },
-      given.stop,
-    );
-  };
   const unguard = guardProcess({
     process,
     dataDir: configuration.data_dir,
@@ -72,14 +50,59 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
   const ended = new AbortController();
   // The signal may have come before any of this was loaded.
   void untilAborted(context.stop).then(() => endInTime(ended.signal, log));
-  log.info({ version, config: options.config }, "starting");
+  log.info({ version: programVersion(), config: options.config }, "starting");
   try {
+    const recording = await recordingTo(context, log);
+    const start = oneRun({ options, context, runs, learned, log, recentLog, recording, reloadOnce });
     await runs.run({ start, readAgain: reloadOnce, log }, context.stop);
   } finally {
     unguard();
     ended.abort();
   }
   log.info("stopped");
+}
+
+/** Tokens that the run under way has learned. */
+interface Learned {
+  secrets: () => readonly string[];
+}
+
+interface Running {
+  readonly options: CommonOptions;
+  readonly context: ProcessContext;
+  readonly runs: Runs;
+  readonly learned: Learned;
+  readonly log: ReturnType<typeof loggerFor>;
+  readonly recentLog: RecentLog;
+  readonly recording: StepRecording | undefined;
+  readonly reloadOnce: () => Promise<string | null>;
+}
+
+/** One run of the bridge, by the configuration that it is given. */
+function oneRun(running: Running): (given: Run) => Promise<void> {
+  const { options, context, runs, learned, log, recentLog, recording, reloadOnce } = running;
+  const isReadable = isText(runs.configuration.log, context.err);
+  const logs = adjustableLogs(log, () => runs.live.current.log.level, isReadable);
+  const manager = managerFor(context, log);
+  const settings = settingsOf(options, context, runs, reloadOnce);
+  return ({ configuration, live, stop, isRenewed, onMade, onPage }) => {
+    const page = pageOf(configuration, options.config, context, log);
+    const onListening: Port["onListening"] = (...of) => {
+      onPage();
+      page.onListening?.(...of);
+    };
+    return runHere(
+      {
+        ...{ configuration, live, onMade, clock: systemClock, random: systemRandom },
+        ...{ ...logs, recentLog, recording, version: programVersion() },
+        page: { ...page, settings, onListening },
+        manager: manager && unlessRenewed(manager, isRenewed),
+        settingsReturned: () => runs.returnedSentence(),
+        onSecrets: (list) => (learned.secrets = list),
+      },
+      stop,
+    );
+  };
 }
 
 /** A run that makes room for the next one is no end of the service. */

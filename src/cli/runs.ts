@@ -2,13 +2,52 @@ import type { BridgeView } from "../bridge.js";
 import { LiveSettings } from "../config/live-settings.js";
 import type { Configuration } from "../config/schema.js";
 import type { PlatformState } from "../greenhouse/model.js";
-import { bridgeItself } from "../limits/alarm-store.js";
 import type { ReturnedSettings } from "../page/protocol.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { SettingsFile } from "../saving/settings-file.js";
 import type { SavedChange } from "./settings-source.js";
-import { notComeUp, trialMs } from "./trial.js";
+
+/* Whether a bridge comes up by settings that were saved. */
+
+/** So long it has. */
+const trialMs = 60_000;
+/** What failed has to run so long afterwards. */
+const calmMs = 20_000;
+
+/** What is seen of a run at the end of its trial. */
+interface Sighting {
+  /** How long the run under way has been complete, ms; null where it is not. */
+  readonly runsForMs: number | null;
+  /** The error of the newest run that ended by one; null where none did. */
+  readonly error: string | null;
+  readonly http: Configuration["http"];
+  readonly isPageOpen: boolean;
+  readonly wasPageOpen: boolean;
+  readonly platform: PlatformState | null;
+  readonly platformBefore: PlatformState | null;
+  /** The keys that were changed. */
+  readonly keys: readonly string[];
+}
+
+const reached: ReadonlySet<PlatformState | null> = new Set<PlatformState | null>(["online", "degraded"]);
+
+/**
+ * Why the settings are taken back; null where the bridge has come up. A broker that is away is no reason, as brokers come back;
+ * a platform is one only where its settings were changed and it was reached before.
+ */
+export function notComeUp(seen: Sighting): string | null {
+  if (seen.runsForMs === null || (seen.error !== null && seen.runsForMs < calmMs))
+    return `the bridge did not start by them${seen.error === null ? "" : ` (${seen.error})`}`;
+  if (seen.http !== false && seen.wasPageOpen && !seen.isPageOpen)
+    return `the page could not be opened at ${seen.http.host}, port ${seen.http.port}`;
+  const isOfPlatform = seen.keys.some((key) => key.startsWith("platform."));
+  if (isOfPlatform && reached.has(seen.platformBefore) && !reached.has(seen.platform))
+    return seen.platform === "unauthorized"
+      ? "the platform refuses the credential"
+      : "the platform is not reached any more";
+  return null;
+}
 
 /** What one run of the bridge gets. */
 export interface Run {
@@ -79,15 +118,16 @@ export class Runs {
     this.#work = work;
     const { log, start } = work;
     const clock = this.#clock;
-    while (!stop.aborted) {
+    const isStopped = () => stop.aborted;
+    while (!isStopped()) {
       const renew = new AbortController();
       this.#renew = renew;
       const until = AbortSignal.any([stop, renew.signal]);
       try {
-        await start(this.#runOf(until, () => renew.signal.aborted && !stop.aborted));
+        await start(this.#runOf(until, () => renew.signal.aborted && !isStopped()));
         if (!renew.signal.aborted) return;
       } catch (error) {
-        if (this.#trial === null || stop.aborted) throw error;
+        if (!this.#isTried() || isStopped()) throw error;
         this.#error = error instanceof Error ? error.message : String(error);
         log.error({ err: error }, "the bridge does not start by the settings that were saved; trying again");
         await clock.wait(againMs, until).catch(() => undefined);
@@ -97,6 +137,11 @@ export class Runs {
         this.#isPageOpen = false;
       }
     }
+  }
+
+  /** A method, as it changes while a run is under way. */
+  #isTried(): boolean {
+    return this.#trial !== null;
   }
 
   #runOf(stop: AbortSignal, isRenewed: () => boolean): Run {
@@ -178,7 +223,11 @@ export class Runs {
     if (why === null) {
       this.#endTrial();
       this.#returned = null;
-      this.#bridge?.commands.limits.alarms.set("settings_returned", bridgeItself, null);
+      this.#bridge?.commands.limits.alarms.set(
+        "settings_returned",
+        { controller: null, actuator: null },
+        null,
+      );
       return;
     }
     await this.#goBack(trial, why, work).catch((error: unknown) =>

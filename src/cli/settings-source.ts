@@ -1,6 +1,6 @@
 import type { ConfigurationResult, ReadFile } from "../config/load.js";
-import type { SettingsSource } from "../http/settings.js";
-import type { ReturnedSettings, SettingsProposal } from "../page/protocol.js";
+import type { SettingsSource } from "../http/settings-source.js";
+import type { ReturnedSettings, SettingsDocument, SettingsProposal } from "../page/protocol.js";
 import { systemClock } from "../runtime/clock.js";
 import { type Kept, type Proposal, type Saved, SettingsFile } from "../saving/settings-file.js";
 import { formatProblem } from "../settings/problem.js";
@@ -36,18 +36,9 @@ export function settingsSource(parts: SettingsSourceParts): SettingsSource {
   const { file, env, load, dataDir } = parts;
   const settings = new SettingsFile({ file, env, load, dataDir, now: () => systemClock.now() });
   const held: { change: SavedChange | null } = { change: null };
+  const soon = (work: () => unknown) => void systemClock.wait(answerMs).then(work);
   return {
-    read: async () => {
-      const { notWritable, given, ...rest } = await settings.settings();
-      const shown = Object.entries(given).map(([key, { span: _span, ...one }]) => [key, one]);
-      return {
-        ...rest,
-        given: Object.fromEntries(shown) as typeof given,
-        not_writable: notWritable,
-        keys: schemaTree(),
-        returned: parts.returned(),
-      };
-    },
+    read: () => readDocument(settings, parts.returned()),
     check: async (wanted, { language, admin }) => {
       const tell = await tellIn(language);
       return shownProposal(await settings.propose(wanted, { tell, admin }));
@@ -61,7 +52,7 @@ export function settingsSource(parts: SettingsSourceParts): SettingsSource {
       const { change } = held;
       held.change = null;
       if (change === null) return;
-      void systemClock.wait(answerMs).then(() => {
+      soon(() => {
         parts.onSaved(change, settings);
         return parts.readAgain();
       });
@@ -69,9 +60,32 @@ export function settingsSource(parts: SettingsSourceParts): SettingsSource {
     readAgain: async () => {
       const result = await load();
       if (!result.ok) return result.problems.map(formatProblem).join("\n");
-      void systemClock.wait(answerMs).then(parts.readAgain);
+      soon(parts.readAgain);
       return null;
     },
+  };
+}
+
+async function readDocument(
+  settings: SettingsFile,
+  returned: ReturnedSettings | null,
+): Promise<SettingsDocument> {
+  const { notWritable, given, ...rest } = await settings.settings();
+  const shown = Object.entries(given).map(([key, { value, from, name, line, isSecret }]) => [
+    key,
+    {
+      ...{ from, line },
+      ...(value !== undefined && { value }),
+      ...(name !== undefined && { name }),
+      ...(isSecret && { isSecret }),
+    },
+  ]);
+  return {
+    ...rest,
+    given: Object.fromEntries(shown) as SettingsDocument["given"],
+    not_writable: notWritable,
+    keys: schemaTree(),
+    returned,
   };
 }
 

@@ -18,7 +18,8 @@ import {
   watchedRoutes,
   type Served,
 } from "./route.js";
-import { aboutBridge, apiRoutes } from "./routes.js";
+import { aboutBridge } from "./asked.js";
+import { apiRoutes } from "./routes.js";
 import { pageRoutes, servePort } from "./server.js";
 import type { PageService } from "./service.js";
 

@@ -1,6 +1,7 @@
 import type { z } from "zod";
-import type { Session } from "../page/protocol.js";
-import { type Answer, failure, json } from "./answer.js";
+import type { Entrance, Session } from "../page/protocol.js";
+import { type Answer, failure, json, notFound } from "./answer.js";
+import { entranceTo, qrPictureOf } from "./entrance.js";
 import { unreadableUsers } from "./first-operator.js";
 import { may } from "./roles.js";
 import { type Asked, fields, nothing, type Routes, routeTo, text } from "./route.js";
@@ -63,7 +64,18 @@ async function logIn(
   return answer;
 }
 
+/** Where the page is for other computers, at the port that was asked. */
+async function entranceOf({ port, request }: Asked): Promise<Answer> {
+  const listener = port.listener();
+  const at = request.socket.localPort ?? listener.port;
+  const found = entranceTo(listener, at);
+  return found === null
+    ? notFound("page here")
+    : json({ page: found.url, qr: await qrPictureOf(listener, at) } satisfies Entrance);
+}
+
 export const loginRoutes: Routes = {
+  "/api/entrance": routeTo("GET", "viewer", nothing, (_, asked) => entranceOf(asked)),
   "/api/session": routeTo("GET", null, nothing, (_, asked) => json(sessionOf(asked))),
   "/api/first_operator": routeTo("POST", null, newOperator, makeFirstOperator),
   "/api/login": routeTo("POST", null, fields({ username: text, password: text }), logIn),

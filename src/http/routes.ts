@@ -12,7 +12,6 @@ import { pageOf } from "../runtime/metrics.js";
 import type { Trends } from "../page/protocol.js";
 import { type Answer, badRequest, busy, failure, json, notFound } from "./answer.js";
 import {
-  type Asked,
   fields,
   metricsRoute,
   nothing,
@@ -22,25 +21,9 @@ import {
   watchedRoutes,
   text,
 } from "./route.js";
-import type { PageService } from "./service.js";
 import { settingsRoutes } from "./settings.js";
+import { type AskedOfBridge } from "./asked.js";
 import { groupCommandView } from "./groups.js";
-
-/** A request about one bridge. */
-export interface AskedOfBridge extends Asked {
-  readonly service: PageService;
-}
-
-/** A route that is asked of this bridge. */
-export const aboutBridge = (
-  { method, role, answer, other }: Route<AskedOfBridge>,
-  service: PageService,
-): Route => ({
-  method,
-  role,
-  answer: (asked) => answer({ ...asked, service }),
-  ...(other !== undefined && { other: aboutBridge(other, service) }),
-});
 
 const route = <Given>(
   method: Route["method"],

@@ -21,7 +21,7 @@ import type { Logger, LogLine, RecentLog } from "../runtime/log.js";
 import type { Alarms, BridgeFacts, Overview, SeenAddresses, Trends, Weather } from "../page/protocol.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { Listener } from "./access.js";
-import type { SettingsSource } from "./settings.js";
+import type { SettingsSource } from "./settings-source.js";
 import { CommandBoard } from "./board.js";
 import { Faults } from "./faults.js";
 import { LiveViews } from "./live.js";

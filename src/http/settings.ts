@@ -1,43 +1,14 @@
 import { z } from "zod";
 import type { Language } from "../greenhouse/labels.js";
-import type { SettingsDocument, SettingsProposal } from "../page/protocol.js";
+import type { SettingsProposal } from "../page/protocol.js";
+import { errorCode } from "../runtime/file-system.js";
 import { expecting } from "../settings/values.js";
 import { type Answer, failure, json, notFound } from "./answer.js";
 import { fields, nothing, type Route, type Routes, routeTo } from "./route.js";
-import type { AskedOfBridge } from "./routes.js";
+import type { AskedOfBridge } from "./asked.js";
+import type { Saver, SettingsSource, WantedSettings } from "./settings-source.js";
 
 /* Settings: the configuration as an admin sees it, checks a change of it, and saves it. */
-
-/** Values at keys, null to take one away; or the whole text. */
-export type WantedSettings =
-  { readonly changes: Readonly<Record<string, unknown>> } | { readonly text: string };
-
-type SavedSettings =
-  | { readonly saved: true; readonly proposal: SettingsProposal }
-  | {
-      readonly saved: false;
-      readonly why: "changed" | "wrong" | "not_writable";
-      readonly message?: string;
-      readonly proposal: SettingsProposal;
-    };
-
-export interface Saver {
-  readonly language: Language;
-  /** A user of the page, who is to stay an admin; null for whoever is none. */
-  readonly admin: string | null;
-}
-
-/** The file of the configuration, for the page. */
-export interface SettingsSource {
-  read(): Promise<SettingsDocument>;
-  check(wanted: WantedSettings, by: Saver): Promise<SettingsProposal>;
-  /** Resolves once the disk has it. `admin`: who saves must be an admin of the page afterwards too; null for nobody of it. */
-  save(wanted: WantedSettings, etag: string, by: Saver): Promise<SavedSettings>;
-  /** Has what was saved taken up, once the answer has left. */
-  takeUp(by: string | null): void;
-  /** Reads the file again; what was wrong with it, or null. */
-  readAgain(): Promise<string | null>;
-}
 
 const language = z.enum(["en", "zh"], { error: expecting("en or zh") }).default("en");
 const changes = z.record(z.string(), z.unknown(), {
@@ -72,19 +43,22 @@ async function withMadeUsers(
 ): Promise<WantedSettings> {
   if (!("changes" in given)) return given;
   const { users } = port.listener();
-  const isAboutUsers = Object.keys(given.changes).some((key) => key.startsWith("http.users["));
+  // Where others reach the page, its users stand in the file.
+  const isAboutUsers = Object.keys(given.changes).some(
+    (key) => key.startsWith("http.users[") || key === "http.host",
+  );
   if (!isAboutUsers || users.length === 0) return given;
   const { given: inFile } = await source.read();
   if (Object.keys(inFile).some((key) => key.startsWith("http.users["))) return given;
-  const moved = Object.entries(given.changes).map(([key, value]) => [
+  const moved = Object.entries(given.changes).map(([key, value]): readonly [string, unknown] => [
     key.replace(/^http\.users\[(\d+)\]/, (_, at: string) => `http.users[${Number(at) + users.length}]`),
     value,
   ]);
-  const made = users.map(({ username, password, role }, at) => [
+  const made = users.map(({ username, password, role }, at): readonly [string, unknown] => [
     `http.users[${at}]`,
     { username, password, role },
   ]);
-  return { changes: Object.fromEntries([...made, ...moved]) };
+  return { changes: Object.fromEntries<unknown>([...made, ...moved]) };
 }
 
 const wantedOf = ({ changes: values, text: whole }: z.output<typeof toCheck>): WantedSettings =>
@@ -104,8 +78,15 @@ const route = <Given>(
     const { settings } = asked.service.sources;
     const isOff =
       settings === undefined || (!asked.port.listener().settings && asked.visitor.isOwner !== true);
-    return isOff ? notHere : run(given, settings, asked);
+    return isOff ? notHere : run(given, settings, asked).catch(unreadable);
   });
+
+/** The file or its folder cannot be read, which is no defect. */
+function unreadable(error: unknown): Answer {
+  const isOfDisk = error instanceof Error && (error.name === "NotWritten" || errorCode(error) !== "");
+  if (!isOfDisk) throw error;
+  return failure(503, "settings_unreadable", `The configuration cannot be read: ${error.message}`);
+}
 
 const readSettings = route("GET", nothing, async (_, source) => json(await source.read()));
 

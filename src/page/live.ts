@@ -91,6 +91,9 @@ export function useAnswer<T>(path: string, everyMs: number): ReadonlySignal<T | 
 export const session: Signal<Session | null> = signal(null);
 export const isOperator = computed(() => ["operator", "admin"].includes(session.value?.role ?? ""));
 
+/** The first operator has opened the page to phones, and is shown where they find it. */
+export const isOpening = signal(false);
+
 /** The accounts of a fleet are looked at, and none of them. */
 export const isFleet = computed(() => session.value?.fleet === true && account === null);
 

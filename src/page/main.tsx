@@ -13,6 +13,7 @@ import {
   onLogin,
   isAccountMissing,
   isFleet,
+  isOpening,
   isOperator,
   link,
   look,
@@ -27,7 +28,7 @@ import {
 } from "./live.js";
 import { LogView } from "./log.js";
 import { OverviewView } from "./overview.js";
-import { Alert, Asking, Button, Choice, Field } from "./inputs.js";
+import { Acting, Alert, Asking, Button, Choice, Field, saveSettings } from "./inputs.js";
 import { Head, Icon, Loading } from "./parts.js";
 import "./style.css";
 import { accountStateText, errorSentence, type Sentence } from "./sentences.js";
@@ -84,20 +85,26 @@ function Navigation({ at }: { readonly at: string }) {
   );
 }
 
-/** Every command is refused; an operator can let them pass until the next start. */
-const ReadOnly = () => (
-  <div class="notice plain bar">
-    <p>{t("read_only")}</p>
-    {isOperator.value ? (
-      <Asking label={t("take_commands")} name="read_only" fields={{ read_only: false }} />
-    ) : null}
-  </div>
-);
+/** Every command is refused; an operator can let them pass until the next start, an admin for good. */
+function ReadOnly() {
+  const said = useSignal<Sentence | null>(null);
+  const take = async () => (said.value = await saveSettings({ "commands.read_only": false }));
+  return (
+    <div class="notice plain bar">
+      <p>{t("read_only")}</p>
+      {isOperator.value ? (
+        <Asking label={t("take_commands")} name="read_only" fields={{ read_only: false }} />
+      ) : null}
+      {session.value?.settings ? <Acting label={t("take_commands_always")} act={take} /> : null}
+      <Alert said={said} />
+    </div>
+  );
+}
 
 /** Nobody is logged in, which is said once for the whole page; perhaps somebody can become the first operator. */
 function Nobody() {
   const isOpen = useSignal(false);
-  if (!session.value?.first_operator) return <p class="notice plain">{t("anonymous")}</p>;
+  if (!session.value?.first_operator && !isOpening.value) return <p class="notice plain">{t("anonymous")}</p>;
   return (
     <div class="notice warn">
       <div class="bar">
@@ -108,43 +115,8 @@ function Nobody() {
           </Button>
         )}
       </div>
-      {isOpen.value ? <FirstOperator /> : null}
+      {isOpen.value ? <LatePage of="first" /> : null}
     </div>
-  );
-}
-
-function FirstOperator() {
-  const said = useSignal<Sentence | null>(null);
-  const submit = async (form: HTMLFormElement) => {
-    const { status, body } = await post("api/first_operator", Object.fromEntries(new FormData(form)));
-    if (status === 204) location.reload();
-    else said.value = errorSentence(body);
-  };
-  return (
-    <form
-      class="first"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit(event.currentTarget);
-      }}
-    >
-      <p>{t("first_where")}</p>
-      <div class="bar">
-        <Field label={t("first_code")} name="code" autocomplete="one-time-code" required />
-        <Field label={t("user_name")} name="username" autocomplete="username" required />
-        <Field
-          label={t("first_password")}
-          name="password"
-          type="password"
-          required
-          autocomplete="new-password"
-        />
-        <button type="submit" class="primary">
-          {t("first_make")}
-        </button>
-      </div>
-      <Alert said={said} />
-    </form>
   );
 }
 
@@ -174,7 +146,7 @@ function Notices() {
     <div class="notices" role="status">
       {lines.map(([kind, text]) => (text === null ? null : <p class={`notice ${kind}`}>{text}</p>))}
       {facts?.read_only ? <ReadOnly /> : null}
-      {session.value?.user ? null : <Nobody />}
+      {session.value?.user && !isOpening.value ? null : <Nobody />}
     </div>
   );
 }
@@ -262,6 +234,7 @@ function Login() {
 const late = {
   setup: () => import("./setup.js"),
   accounts: () => import("./accounts.js"),
+  first: () => import("./first.js"),
   journal: () => import("./journal.js"),
   wall: () => import("./wall.js"),
   settings: () => import("./settings.js"),

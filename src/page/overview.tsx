@@ -1,7 +1,7 @@
 import { type ReadonlySignal, signal, useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { KeyValue, LimitMarks, Strip, WeatherStrip } from "./glance.js";
-import { get, link, post, session, view } from "./live.js";
+import { bridge, get, link, post, session, view } from "./live.js";
 import { Acting, actReason, Choice, Field } from "./inputs.js";
 import {
   Availability,
@@ -178,9 +178,15 @@ export const MoreRows = ({ count }: Readonly<{ count: number }>) =>
 
 /** One line of truth about all: what is well, and what is not. */
 function Summary({ rows }: Readonly<{ rows: readonly OverviewRow[] }>) {
+  // What the platform said before it was gone is no word of now.
+  const isAway = bridge.value?.platform === "unreachable";
   const sum = (of: (row: OverviewRow) => number) => rows.reduce((all, row) => all + of(row), 0);
   const counts = [
-    ["good", "count_online", sum(({ availability }) => Number(availability === "online"))],
+    [
+      isAway ? "warn" : "good",
+      isAway ? "count_were_online" : "count_online",
+      sum(({ availability }) => Number(availability === "online")),
+    ],
     ["bad", "count_offline", sum(({ availability }) => Number(availability === "offline"))],
     ["warn", "count_old", sum((row) => Number(isOld(row)))],
     ["bad", "count_alarms", sum(({ alarms }) => alarms)],
@@ -199,6 +205,11 @@ function Summary({ rows }: Readonly<{ rows: readonly OverviewRow[] }>) {
           </Badge>
         ) : null,
       )}
+      {rows.length > 1 ? (
+        <a class="badge plain" href={link("wall")}>
+          {t("wall")}
+        </a>
+      ) : null}
     </p>
   );
 }
@@ -309,11 +320,6 @@ export function OverviewView() {
   return (
     <>
       <Head name={t("overview")}>
-        {count > 1 ? (
-          <a class="back" href={link("wall")}>
-            {t("wall")}
-          </a>
-        ) : null}
         <UnlockMine of={all.controllers} />
         {count > 12 || isFiltered ? <Filters stations={stationsOf(all.controllers)} /> : null}
       </Head>

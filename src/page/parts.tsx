@@ -3,7 +3,7 @@ import { signal, type Signal, useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { isBad, isGood, outcomes } from "../greenhouse/command/outcomes.js";
 import type { Quality as QualityWord } from "../greenhouse/model.js";
-import { get, now } from "./live.js";
+import { bridge, get, now } from "./live.js";
 import type { ControllerView } from "./protocol.js";
 import { type Sentence, whoText } from "./sentences.js";
 import { ageText, numberText, t, codeText, type Word } from "./words.js";
@@ -136,8 +136,12 @@ export function Code({ of }: { readonly of: string }) {
 }
 
 /** A controller whose availability is not known is no problem yet. */
-export const Availability = ({ of }: { readonly of: string }) =>
-  of === "unknown" ? <Badge kind="plain">{codeText(of)}</Badge> : <Code of={of} />;
+export function Availability({ of }: { readonly of: string }) {
+  if (of === "unknown") return <Badge kind="plain">{codeText(of)}</Badge>;
+  // What the platform said before it was gone is no word of now.
+  const isPast = of === "online" && bridge.value?.platform === "unreachable";
+  return isPast ? <Badge kind="warn">{t("was_online")}</Badge> : <Code of={of} />;
+}
 
 /**
  * The same where it is worth saying: a station of which no list says whether it is online, and whose readings come, is well.

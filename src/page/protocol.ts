@@ -128,6 +128,12 @@ export interface AccountReport extends AccountSummary {
   readonly owner?: string | null | undefined;
 }
 
+/** Where a phone finds the page; `qr` is a picture of it, null where no phone reaches it. */
+export interface Entrance {
+  readonly page: string;
+  readonly qr: string | null;
+}
+
 /** The accounts that somebody sees, by name. */
 export interface Accounts {
   readonly at: string;

@@ -49,12 +49,14 @@ export const settingsWords = {
   remove: ["Remove", "删除"],
   more: ["More", "更多"],
   usual: ["default: {value}", "默认：{value}"],
-  by_default: ["default", "默认"],
+  such_as: ["such as {value}", "例如 {value}"],
+  of_actuators: ["Of each actuator", "各执行机构"],
+  limited: ["limited", "有限制"],
   yes: ["yes", "是"],
   no: ["no", "否"],
   line: ["line {line}", "第 {line} 行"],
   environment: ["environment variable {name}", "环境变量 {name}"],
-  secret: ["secrets.yaml: {name}", "secrets.yaml：{name}"],
+  secret: ["secrets.yaml: {name}", "机密文件：{name}"],
   secret_here: ["stands in the file itself", "写在文件中"],
   secret_kept: ["kept, not shown", "已保存，不显示"],
   now: ["at once", "立即生效"],
@@ -107,9 +109,7 @@ export const settingsWords = {
     "Secrets stand in this file itself, so it is not shown here. Give each of them anew above, and it goes to secrets.yaml; then the file can be shown.",
     "这个文件中直接写着机密，因此不在这里显示。请在上面重新填写它们，它们会存入 secrets.yaml；之后就能显示文件。",
   ],
-  mirrored: ["mirrored, nothing set", "已镜像，没有设置"],
   several: ["several, with commas between", "多个，用逗号分隔"],
-  empty: ["Nothing here yet.", "这里还没有内容。"],
 } as const satisfies Readonly<Record<string, readonly [english: string, chinese: string]>>;
 
 export type SettingsWord = keyof typeof settingsWords;

@@ -144,9 +144,7 @@ function Origin({ node, at }: Pick<NodeProps, "node" | "at">) {
   const found: GivenSetting | undefined = given.value[at];
   const from =
     found === undefined
-      ? node.default === undefined
-        ? null
-        : s("by_default")
+      ? null
       : found.from === "file"
         ? s("line", { line: found.line })
         : s(found.from, { name: found.name ?? "" });
@@ -181,6 +179,10 @@ const shownDefault = ({ default: usual, example }: SettingNode): string => {
     ? String(usual)
     : JSON.stringify(usual);
 };
+
+/** Something that fits, told apart from what is in force. */
+const exampleOf = ({ example }: SettingNode): string =>
+  example === undefined || example.startsWith("!") ? "" : s("such_as", { value: example });
 
 const valueAt = (key: string): unknown =>
   Object.hasOwn(draft.value, key) ? draft.value[key] : given.value[key]?.value;
@@ -221,9 +223,7 @@ function Single({ node, at, pattern }: NodeProps) {
         autocomplete={isSecret ? "new-password" : "off"}
         spellcheck={false}
         value={value}
-        placeholder={
-          isSecret && given.value[at] ? s("secret_kept") : hasDefault ? usual : (node.example ?? "")
-        }
+        placeholder={isSecret && given.value[at] ? s("secret_kept") : hasDefault ? usual : exampleOf(node)}
         onInput={({ currentTarget }) => put(at, typed(node, currentTarget.value))}
       />
     </Frame>
@@ -593,6 +593,39 @@ function WholeFile({ of }: Readonly<{ of: SettingsDocument }>) {
   );
 }
 
+const keyOf = (node: SettingNode | undefined, name: string): SettingNode | undefined =>
+  node?.keys?.find((one) => one.name === name);
+
+/** What narrows each actuator that the file names. */
+function LimitsOfActuators({ keys }: Readonly<{ keys: readonly SettingNode[] }>) {
+  const controllers = keys.find(({ name }) => name === "controllers");
+  const limits = keyOf(keyOf(controllers?.entry, "actuators")?.entry, "limits");
+  if (limits === undefined) return null;
+  const actuators = namesIn("controllers", given.value, draft.value).flatMap((code) => {
+    const house = inKey("controllers", code);
+    const all = inKey(house, "actuators");
+    return namesIn(all, given.value, draft.value).map((id) => {
+      const at = inKey(all, id);
+      const named = (key: string, otherwise: string) => textOf(valueAt(inKey(key, "name"))) || otherwise;
+      return { at: inKey(at, "limits"), name: `${named(house, code)} / ${named(at, id)}` };
+    });
+  });
+  return (
+    <Fold name={s("of_actuators")} note={String(actuators.length)} isOpen>
+      {actuators.map(({ at, name }) => (
+        <Fold
+          key={at}
+          name={name}
+          note={isGiven(at, given.value, draft.value) ? s("limited") : ""}
+          isOpen={false}
+        >
+          <Keys keys={limits.keys ?? []} at={at} pattern="controllers.*.actuators.*.limits" />
+        </Fold>
+      ))}
+    </Fold>
+  );
+}
+
 function TestWays() {
   const done = useSignal<Sentence | null>(null);
   const send = async () => {
@@ -671,6 +704,7 @@ function Part({ of }: Readonly<{ of: SettingsDocument }>) {
         <Node key={`${part.value} ${node.name}`} node={node} at={node.name} pattern={node.name} />
       ))}
       {part.value === "messages" ? <TestWays /> : null}
+      {part.value === "limits" ? <LimitsOfActuators keys={keys} /> : null}
     </>
   );
 }

@@ -427,7 +427,7 @@ async function withHashes(value: Written, path: Path): Promise<Hashed> {
   }
   if (typeof value !== "object" || "tag" in value) return { value };
   const entries: [string, Written][] = [];
-  for (const [key, inner] of Object.entries(value) as [string, Written][]) {
+  for (const [key, inner] of Object.entries<Written>(value as Readonly<Record<string, Written>>)) {
     const hashed = await withHashes(inner, [...path, Array.isArray(value) ? Number(key) : key]);
     if ("weakness" in hashed) return hashed;
     entries.push([key, hashed.value]);

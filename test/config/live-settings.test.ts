@@ -72,7 +72,11 @@ describe("a configuration read again", () => {
         ...before.commands,
         ...{ read_only: true, dry_run: true, max_age: 1, require_age: true, require_by: true },
       },
-      http: before.http && { ...before.http, token: "new-token", allowed_hosts: ["x"] },
+      http: before.http && {
+        ...before.http,
+        ...{ token: "new-token", allowed_hosts: ["x"], settings: false, overview: [] },
+        users: [{ username: "anna", password: "x", role: "admin" as const }],
+      },
     };
     const live = new LiveSettings(before);
     expect(new Set(live.reload(changed).applied)).toEqual(reloadableKeys);

@@ -26,7 +26,7 @@ function house(code: string): AnnouncedHouse {
     parameters: [parameter({ id: "ec", writable: { min: 0, max: 5, step: 0.1 } })],
   });
   const { components } = controllerDocument(one, settings);
-  return { code, name: `House ${code}`, components: components as AnnouncedHouse["components"] };
+  return { code, name: `House ${code}`, components };
 }
 
 interface Card {

@@ -32,7 +32,7 @@ describe("the first operator", () => {
     const { first, disk, code } = await scene();
     expect(code).toMatch(/^[2-9A-HJ-NP-Z]{4}-[2-9A-HJ-NP-Z]{4}$/);
     expect(await first.make(request(), { ...anna, code: code.toLowerCase().replace("-", " ") })).toBeNull();
-    expect(first.complete(loopback).users).toMatchObject([{ username: "anna", role: "operator" }]);
+    expect(first.complete(loopback).users).toMatchObject([{ username: "anna", role: "admin" }]);
     expect(disk.text).not.toContain(anna.password);
     expect(await first.make(request(), { ...anna, code })).toMatchObject({ status: 403 });
     const next = await scene(loopback, disk);
@@ -105,7 +105,7 @@ describe("the first operator", () => {
     const old = {
       username: "old",
       password: "scrypt:15:8:1:c2FsdHNhbHQ:a2V5a2V5a2V5a2V5a2V5",
-      role: "operator",
+      role: "admin",
     };
     const listener = { ...loopback, users: [{ ...anna, role: "viewer" as const }] };
     for (const text of [JSON.stringify([old]), "{"]) {

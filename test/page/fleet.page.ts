@@ -40,7 +40,12 @@ async function fleet() {
   const hosts = [...simulators.map(({ businessUrl }) => businessUrl), dead];
   for (const [at, name] of ["north", "east", "south"].entries())
     await write(`accounts/${name}.yaml`, {
-      platform: { business_url: hosts[at], realtime_url: hosts[at], token: "simulator" },
+      platform: {
+        business_url: hosts[at],
+        realtime_url: hosts[at],
+        token: "simulator",
+        requests_per_minute: 0,
+      },
       controllers: {
         [`GH-000${at + 1}`]: {
           name: `House of ${name}`,

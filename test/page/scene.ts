@@ -27,6 +27,8 @@ export function withBrowser(): void {
 
 export interface Scene {
   readonly url: string;
+  /** Where its configuration is. */
+  readonly folder: string;
   /** Of the embedded broker. */
   readonly broker: number;
   readonly simulator: Simulator;
@@ -38,7 +40,7 @@ export interface Scene {
   readonly restart: () => Promise<void>;
 }
 
-interface SceneOptions {
+export interface SceneOptions {
   readonly simulator?: Partial<SimulatorOptions>;
   /** Further keys below `http`, each line with two blanks before it. */
   readonly http?: string;
@@ -101,7 +103,7 @@ export async function scene({ simulator: over = {}, ...given }: SceneOptions = {
   });
   await start();
   const memory = () => memoryOf(program, folder);
-  return { url, broker, simulator, program: () => program, memory, restart: start };
+  return { url, folder, broker, simulator, program: () => program, memory, restart: start };
 }
 
 export interface Visit {

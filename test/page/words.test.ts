@@ -200,6 +200,7 @@ describe("what the bridge says in codes", () => {
       state_lost: [{}, "", true],
       crash_loop: [{}, "", true],
       notify_failed: [{}, "", true],
+      settings_returned: [{}, "", true],
       birth_too_large: [{}, "", true],
       duplicate_node: [{}, "", true],
       flood: [{}, "", false],

@@ -104,14 +104,24 @@ const groups = [
     en: "Begin",
     zh: "入门",
     names: [
-      ...["about", "demo-to-house", "getting-started", "which-setup", "page", "commands", "limits", "notify"],
+      ...[
+        "about",
+        "demo-to-house",
+        "getting-started",
+        "deploy",
+        "which-setup",
+        "page",
+        "commands",
+        "limits",
+        "notify",
+      ],
       ...["phone", "faq", "troubleshooting"],
     ],
   },
   {
     en: "Connect",
     zh: "接入",
-    names: ["home-assistant", "node-red", "scada", "sparkplug", "topics", "metrics"],
+    names: ["home-assistant", "node-red", "recipes", "scada", "sparkplug", "topics", "metrics"],
   },
   {
     en: "Run",

@@ -40,7 +40,7 @@ export interface WebPorts extends UnaskedPorts {
 }
 
 /** What the last step tells of the bridge's page. `qr`: a picture as an address of its own. */
-export interface WrittenPage {
+interface WrittenPage {
   readonly page: string;
   readonly qr: string | null;
 }

@@ -55,11 +55,14 @@ function typeName(field: Schema): string {
 
 function plainType(schema: Schema): string {
   if (schema instanceof z.ZodLiteral) return [...schema.values].join(", ");
-  if (schema instanceof z.ZodArray) return `list of ${typeName(schema.def.element)}s`;
+  if (schema instanceof z.ZodArray) return listOf(typeName(schema.def.element));
   if (schema instanceof z.ZodRecord) return `map of ${several(typeName(schema.def.valueType))}`;
   if (schema instanceof z.ZodUnion) return "section or false";
   return schema instanceof z.ZodObject ? "section" : "text";
 }
+
+/** The words themselves where there are several to choose from. */
+const listOf = (name: string): string => (name.includes(", ") ? `list of: ${name}` : `list of ${name}s`);
 
 /** `lists of values` of `list of values`. */
 const several = (name: string): string =>
@@ -180,9 +183,20 @@ const eachOf = ({ facts, holds }: Entry): string =>
 
 function row(path: string, { facts, holds, required, type }: Entry): string {
   const value = required ? "required" : facts.default === undefined ? "" : `\`${yamlText(facts.default)}\``;
-  const cells = [`\`${path}\``, type, holds === "section" ? "" : value, asWords(facts.description)];
+  const cells = [
+    `\`${path}\``,
+    short.get(type) ?? type,
+    holds === "section" ? "" : value,
+    asWords(facts.description),
+  ];
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }
+
+/** Names of types as tables have them. */
+const short = new Map([
+  ["true or false", "boolean"],
+  ["whole number", "integer"],
+]);
 
 /** A list of words of the program at the end of a sentence is marked as such. */
 const asWords = (sentence: string): string =>
@@ -211,7 +225,7 @@ function pageText(name: PageName, sections: readonly Entry[]): string {
   return [
     ...[`# Configuration: ${title}`, ...said, ...more],
     `\`\`\`yaml\n${examples}\n\`\`\``,
-    [...tableHead, ...sections.flatMap(rowsOnPage)].join("\n"),
+    [...tableHead, ...sections.flatMap(rowsOnPage).slice(said.length)].join("\n"),
     `[All sections](../configuration.md#every-key)\n`,
   ].join("\n\n");
 }

@@ -1,0 +1,126 @@
+import { describe, expect, it } from "vitest";
+import { schemaTree } from "../../src/saving/schema-tree.js";
+import { keyText, pathOf } from "../../src/saving/key.js";
+import {
+  changed,
+  countIn,
+  inKey,
+  listTyped,
+  namesIn,
+  nodesOf,
+  partNames,
+  typed,
+  without,
+} from "../../src/page/settings-parts.js";
+import { labels, settingsWords } from "../../src/page/settings-words.js";
+import type { SettingNode } from "../../src/page/protocol.js";
+
+const keys: readonly SettingNode[] = schemaTree();
+
+describe("the settings of the page", () => {
+  it("reach every key of the schema, and each in one part", () => {
+    const shown = partNames.flatMap((part) =>
+      nodesOf(part, keys).flatMap((node) =>
+        node.name === "http" ? (node.keys ?? []).map(({ name }) => `http.${name}`) : [node.name],
+      ),
+    );
+    const http = keys.find(({ name }) => name === "http")?.options?.find(({ type }) => type === "section");
+    const wanted = keys.flatMap(({ name }) =>
+      name === "http" ? (http?.keys ?? []).map((inner) => `http.${inner.name}`) : [name],
+    );
+    expect(shown.toSorted()).toEqual(wanted.toSorted());
+  });
+
+  it("have a form for each type of key", () => {
+    const types = new Set<string>();
+    const look = (node: SettingNode): void => {
+      types.add(node.type);
+      for (const inner of [...(node.keys ?? []), ...(node.options ?? [])]) look(inner);
+      if (node.entry !== undefined) look(node.entry);
+    };
+    for (const node of keys) look(node);
+    expect([...types].toSorted()).toEqual([
+      "anything",
+      "choice",
+      "either",
+      "flag",
+      "list",
+      "map",
+      "number",
+      "section",
+      "text",
+    ]);
+  });
+
+  it("name no key that is none", () => {
+    const known = new Set<string>();
+    const look = (node: SettingNode, at: string): void => {
+      known.add(at);
+      for (const inner of node.keys ?? []) look(inner, `${at}.${inner.name}`);
+      for (const option of node.options ?? []) look(option, at);
+      if (node.entry !== undefined) look(node.entry, `${at}.*`);
+    };
+    for (const node of keys) look(node, node.name);
+    expect(Object.keys(labels).filter((pattern) => !known.has(pattern))).toEqual([]);
+  });
+
+  it("have all words in both languages, with the same placeholders", () => {
+    const placeholders = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([one]) => one).sort();
+    for (const [word, [english, chinese]] of Object.entries(settingsWords))
+      expect([word, /\p{Script=Han}/u.test(chinese), placeholders(chinese)]).toEqual([
+        word,
+        true,
+        placeholders(english),
+      ]);
+  });
+
+  it("spell keys as the bridge reads them", () => {
+    for (const name of ["GH-0001", "a.b", 'c"d', "温室 1", "[0]"])
+      expect([inKey("controllers", name), pathOf(inKey("controllers", name))]).toEqual([
+        keyText(["controllers", name]),
+        ["controllers", name],
+      ]);
+  });
+
+  const given = {
+    "controllers.GH-0001.name": { value: "East", from: "file", line: 3 },
+    'controllers."a.b".name': { value: "Dots", from: "file", line: 4 },
+    "http.users[1].role": { value: "admin", from: "file", line: 5 },
+  } as const;
+
+  it("keep only what is other than the file", () => {
+    const key = "controllers.GH-0001.name";
+    expect(changed({}, given, key, "West")).toEqual({ [key]: "West" });
+    expect(changed({ [key]: "West" }, given, key, "East")).toEqual({});
+    expect(changed({}, given, key, "")).toEqual({ [key]: null });
+    expect(changed({ "commands.max_age": "5s" }, given, "commands.max_age", "")).toEqual({});
+    expect(without({ [key]: "West" }, given, "controllers.GH-0001")).toEqual({ "controllers.GH-0001": null });
+  });
+
+  it("know the user's own names, and how long a list is", () => {
+    expect(namesIn("controllers", given, { "controllers.GH-0002.name": "New" })).toEqual([
+      "GH-0001",
+      "a.b",
+      "GH-0002",
+    ]);
+    expect(namesIn("controllers", given, { "controllers.GH-0001": null })).toEqual(["a.b"]);
+    expect([countIn("http.users", given, {}), countIn("http.users", given, { "http.users[2]": {} })]).toEqual(
+      [2, 3],
+    );
+  });
+
+  it("take what is typed as its kind of value", () => {
+    const of = (type: SettingNode["type"]): SettingNode => ({ name: "x", type });
+    expect([typed(of("number"), "12.5"), typed(of("number"), "x"), typed(of("flag"), "true")]).toEqual([
+      12.5,
+      "x",
+      true,
+    ]);
+    expect([typed(of("text"), "0012"), typed(of("text"), " "), typed(of("either"), "[1, 2]")]).toEqual([
+      "0012",
+      null,
+      [1, 2],
+    ]);
+    expect(listTyped(of("text"), "a, b，c、")).toEqual(["a", "b", "c"]);
+  });
+});
