@@ -43,7 +43,10 @@ async function withMadeUsers(
 ): Promise<WantedSettings> {
   if (!("changes" in given)) return given;
   const { users } = port.listener();
-  const isAboutUsers = Object.keys(given.changes).some((key) => key.startsWith("http.users["));
+  // Where others reach the page, its users stand in the file.
+  const isAboutUsers = Object.keys(given.changes).some(
+    (key) => key.startsWith("http.users[") || key === "http.host",
+  );
   if (!isAboutUsers || users.length === 0) return given;
   const { given: inFile } = await source.read();
   if (Object.keys(inFile).some((key) => key.startsWith("http.users["))) return given;
