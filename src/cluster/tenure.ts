@@ -207,7 +207,7 @@ export class Tenure {
       if (!this.#isRunning || this.#stop.signal.aborted) continue;
       // Not waited for: the lease has to be renewed meanwhile.
       if (!this.#lease.isFenced) void this.#fence();
-      if (isRenewed && this.#mayMark()) this.#goToOther();
+      if (isRenewed && this.#mayMark() && this.#isSettled()) this.#goToOther();
     }
   }
 
@@ -225,6 +225,11 @@ export class Tenure {
       () => false,
     );
     return Promise.race([renewing, late]);
+  }
+
+  /** Whoever has it next would wait anew for what the owner before may have under way. */
+  #isSettled(): boolean {
+    return this.#ports.instant().mono >= this.#lease.settledFrom;
   }
 
   #goToOther(): void {

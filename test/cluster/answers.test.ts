@@ -7,10 +7,10 @@ function server() {
   const made = { left: 0 };
   const answers = new Answers({ clock, onMute: () => (made.left += 1) });
   /** Answered after so many ms; never where absent. */
-  const ask = (ms?: number) => {
+  const ask = (ms?: number, kind: "kept" | "told" = "told") => {
     const answer =
       ms === undefined ? clock.wait(60_000).then(() => Promise.reject(new Error("timeout"))) : clock.wait(ms);
-    return answers.of(answer).catch(() => undefined);
+    return answers.of(answer, kind).catch(() => undefined);
   };
   return { clock, made, answers, ask };
 }
@@ -38,6 +38,24 @@ it("one that answers to anything stays, however long other questions take", asyn
     void ask(500);
   }
   expect(made.left).toBe(0);
+});
+
+it("one that tells what it has and keeps nothing is left; one that keeps something stays", async () => {
+  const { clock, made, ask } = server();
+  void ask(undefined, "kept");
+  for (let n = 0; n < 2; n += 1) {
+    await clock.advance(1_000);
+    void ask(500);
+  }
+  expect(made.left).toBe(0);
+  await clock.advance(1_000);
+  expect(made.left).toBe(1);
+  void ask();
+  for (let n = 0; n < 10; n += 1) {
+    await clock.advance(1_000);
+    void ask(500, "kept");
+  }
+  expect(made.left).toBe(1);
 });
 
 it("nothing is left once the link was closed", async () => {

@@ -133,6 +133,9 @@ describe("an account that is given up in order", () => {
     await one.clock.advance(5_000);
     expect(one.state.changes).toEqual([]);
     await one.clock.advance(10_000);
+    // The next owner would wait anew for what the one before may have under way.
+    expect(one.state.changes).toEqual([]);
+    await one.clock.advance(40_000);
     expect(one.state.changes).toEqual(["handing back"]);
     await one.end();
     expect(hasMark(one)).toBe(true);
