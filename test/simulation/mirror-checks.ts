@@ -158,7 +158,7 @@ export class EndChecks extends Check {
       this.world.scenario.registerLagMs > 10_000 ||
       readsLag(probe.readings) ||
       probe.readings.has("one_at_a_time");
-    if (outcome === "failed" && reason === "expired_midway" && isSlow) return;
+    if (isSlow && (reason === "expired_midway" || reason === "expired")) return;
     // A limit may keep it back (S22 judges whether that is true), and a lease that ends meanwhile takes its place.
     if (reason === "interlock" || (outcome === "superseded" && this.world.scenario.isLimited)) return;
     if (end === undefined || (outcome !== "confirmed" && outcome !== "already")) {
