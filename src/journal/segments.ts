@@ -96,6 +96,13 @@ const cutTo =
 
 /** Bytes between two newlines, which begin at `startAt`; never throws. Every whole record in them is found. */
 export function decodeLine(bytes: Buffer, startAt = 0): DecodedLine {
+  // Nearly every line is one record, which needs no search: of two without a newline between them the sum would be wrong.
+  const only = decodeExactly(bytes);
+  if (only !== null) {
+    const isForeign = only === "foreign";
+    const goodEndAt = startAt + bytes.length;
+    return { records: isForeign ? [] : [only], foreign: Number(isForeign), unreadable: false, goodEndAt };
+  }
   const records: JournalRecord[] = [];
   let foreign = 0;
   let from = 0;
@@ -116,6 +123,7 @@ export function decodeLine(bytes: Buffer, startAt = 0): DecodedLine {
 }
 
 function decodeExactly(bytes: Buffer): JournalRecord | "foreign" | null {
+  if (bytes.length <= closingBytes || bytes[0] !== brace || bytes.at(-1) !== closingBrace) return null;
   const body = bytes.subarray(0, -closingBytes);
   if (bytes.toString("latin1", body.length) !== closing(body)) return null;
   try {
@@ -183,6 +191,8 @@ export interface Line extends DecodedLine {
 
 const chunkBytes = 256 * 1024;
 const newline = 0x0a;
+const brace = 0x7b;
+const closingBrace = 0x7d;
 
 /**
  * The lines of one file from offset `from`, with one stretch of it in memory. Damage is told, never thrown. Errors of the
@@ -192,24 +202,27 @@ export async function* readLines(files: FileSystem, path: string, from = 0): Asy
   try {
     const file = await files.open(path, "r");
     try {
-      let [rest, restAt, lineAt]: [Buffer, number, number] = [Buffer.alloc(0), from, from];
+      // What is told of a line is a copy, so that one piece of memory serves all of the file.
+      let [piece, held, restAt, lineAt] = [Buffer.allocUnsafe(chunkBytes), 0, from, from];
       for (;;) {
-        const chunk = Buffer.allocUnsafe(chunkBytes);
-        const read = await file.read(chunk, restAt + rest.length);
+        if (piece.length - held < chunkBytes / 2) piece = larger(piece, held);
+        const read = await file.read(piece.subarray(held), restAt + held);
         if (read === 0) break;
-        const bytes = Buffer.concat([rest, chunk.subarray(0, read)]);
+        const bytes = piece.subarray(0, held + read);
         let start = 0;
-        for (let end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, start)) {
+        // There is no newline in what was held.
+        for (let end = bytes.indexOf(newline, held); end !== -1; end = bytes.indexOf(newline, start)) {
           yield lineOf(bytes.subarray(start, end), restAt + start, lineAt, true);
           start = end + 1;
           lineAt = restAt + start;
         }
-        rest = bytes.subarray(start);
         // Of a line longer than any record the beginning is dropped.
-        if (rest.length > longestLineBytes) [rest, start] = [Buffer.alloc(0), bytes.length];
+        if (bytes.length - start > longestLineBytes) start = bytes.length;
+        bytes.copyWithin(0, start);
+        held = bytes.length - start;
         restAt += start;
       }
-      if (lineAt < restAt + rest.length) yield lineOf(rest, restAt, lineAt, false);
+      if (lineAt < restAt + held) yield lineOf(piece.subarray(0, held), restAt, lineAt, false);
     } finally {
       await file.close();
     }
@@ -218,11 +231,17 @@ export async function* readLines(files: FileSystem, path: string, from = 0): Asy
   }
 }
 
+function larger(piece: Buffer, held: number): Buffer<ArrayBuffer> {
+  const next = Buffer.allocUnsafe(2 * piece.length);
+  piece.copy(next, 0, 0, held);
+  return next;
+}
+
 /** `bytes` begin at `at`, and the line, whose beginning may have been dropped, at `startAt`. */
 function lineOf(bytes: Buffer, at: number, startAt: number, isWhole: boolean): Line {
-  const decoded = decodeLine(bytes, at);
+  const { records, foreign, unreadable, goodEndAt } = decodeLine(bytes, at);
   const endAt = at + bytes.length + Number(isWhole);
-  return { ...decoded, unreadable: decoded.unreadable || startAt < at, isWhole, startAt, endAt };
+  return { records, foreign, goodEndAt, unreadable: unreadable || startAt < at, isWhole, startAt, endAt };
 }
 
 const remedies: Readonly<Record<string, string>> = {
