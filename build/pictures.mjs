@@ -155,6 +155,14 @@ async function calm(browser, language) {
   const bridge = start(["run"], work);
   await bridge.printed(/the page is at/);
   await wait(12_000);
+  for (const [actuator, word] of [
+    ["left_skylight", "30"],
+    ["circulation_fan", "on"],
+    ["right_skylight", "close"],
+  ]) {
+    const { child } = start(["set", "GH-0001", actuator, word, "--by", "anna"], work);
+    await once(child, "exit");
+  }
   const login = { username: "anna", password: "operator-anna" };
   await visited(browser, `http://127.0.0.1:${port}/`, language, login, async (page, take, size) => {
     await take("overview");

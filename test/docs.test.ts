@@ -90,6 +90,13 @@ describe("links", () => {
     expect(broken.map(([link]) => link)).toEqual([]);
   });
 
+  it.each(pages)("of pictures in %s lead to pictures that exist", (page) => {
+    const sources = [...read(page).matchAll(/<img src="([^"]+)"|!\[[^\]]*\]\(([^)]+)\)/g)].map(
+      ([, source, target]) => source ?? target ?? "",
+    );
+    expect(sources.filter((path) => !existsSync(join(root, dirname(page), path)))).toEqual([]);
+  });
+
   it("lead from the Chinese front page to every Chinese page", () => {
     const linked = [...read("docs/zh/README.md").matchAll(/\]\(([^)#]+)/g)].map(
       ([, path = ""]) => `docs/zh/${path}`,

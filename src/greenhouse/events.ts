@@ -22,7 +22,8 @@ export type ControllerEvent =
   | { readonly type: "unflagged" }
   /** The single-device status was read. */
   | { readonly type: "connection"; readonly status: ClientStatus }
-  | { readonly type: "platform"; readonly reachable: boolean }
+  /** `answers`: as `reachable` where absent. */
+  | { readonly type: "platform"; readonly reachable: boolean; readonly answers?: boolean }
   | {
       readonly type: "sensors_read";
       readonly items: readonly SensorItem[];

@@ -206,6 +206,8 @@ export interface Controller {
   readonly doubted: Availability | null;
   /** Whether the platform can be read at all; without it nothing is `good`. */
   readonly platformReachable: boolean;
+  /** The same as it is at this moment; what is not reachable stays so for a while once it answers. */
+  readonly platformAnswers: boolean;
   readonly layout: readonly LayoutSlot[];
   /** The same of the averages, where they are mirrored. */
   readonly averages?: readonly LayoutSlot[];

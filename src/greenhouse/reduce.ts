@@ -124,6 +124,7 @@ export function newController(
     availabilityBy: "list",
     doubted: null,
     platformReachable,
+    platformAnswers: platformReachable,
     layout: [],
     sensors: new Map(),
     statuses: new Map(),
@@ -187,7 +188,7 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
     case "connection":
       return foldConnection(controller, event.status);
     case "platform":
-      return withChange(controller, { platformReachable: event.reachable });
+      return withChange(controller, reachOf(event));
     case "sensors_read":
       return foldSensors(controller, event, context);
     case "statuses_read":
@@ -214,6 +215,14 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
       return controller;
   }
 }
+
+const reachOf = ({
+  reachable,
+  answers = reachable,
+}: Extract<ControllerEvent, { readonly type: "platform" }>) => ({
+  platformReachable: reachable,
+  platformAnswers: answers,
+});
 
 const statusesAfter = (
   { statuses }: Controller,

@@ -25,7 +25,7 @@ const standsMs = 10_000;
 export const standings = {
   /** A refused credential is what somebody waits to see the end of. */
   platform: { standsMs, isUrgent: (from: string) => from === "unauthorized" },
-  /** Whether readings count as those of a platform that is there: guards hold as soon as it is gone. */
+  /** Whether readings count as those of a platform that is there: guards hold as soon as it is gone. What rules send waits for no such time. */
   reachable: { standsMs, isUrgent: (_: boolean, isThere: boolean) => !isThere },
   alarm: { standsMs, isUrgent: (_: boolean, isOn: boolean) => isOn },
   /** Commands are refused as soon as it is certain. */

@@ -5,7 +5,7 @@ import type { SettingsDocument, SettingsProposal } from "../page/protocol.js";
 export type WantedSettings =
   { readonly changes: Readonly<Record<string, unknown>> } | { readonly text: string };
 
-export type SavedSettings =
+type SavedSettings =
   | { readonly saved: true; readonly proposal: SettingsProposal }
   | {
       readonly saved: false;

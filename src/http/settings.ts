@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Language } from "../greenhouse/labels.js";
 import type { SettingsProposal } from "../page/protocol.js";
+import { errorCode } from "../runtime/file-system.js";
 import { expecting } from "../settings/values.js";
 import { type Answer, failure, json, notFound } from "./answer.js";
 import { fields, nothing, type Route, type Routes, routeTo } from "./route.js";
@@ -42,7 +43,10 @@ async function withMadeUsers(
 ): Promise<WantedSettings> {
   if (!("changes" in given)) return given;
   const { users } = port.listener();
-  const isAboutUsers = Object.keys(given.changes).some((key) => key.startsWith("http.users["));
+  // Where others reach the page, its users stand in the file.
+  const isAboutUsers = Object.keys(given.changes).some(
+    (key) => key.startsWith("http.users[") || key === "http.host",
+  );
   if (!isAboutUsers || users.length === 0) return given;
   const { given: inFile } = await source.read();
   if (Object.keys(inFile).some((key) => key.startsWith("http.users["))) return given;
@@ -74,8 +78,15 @@ const route = <Given>(
     const { settings } = asked.service.sources;
     const isOff =
       settings === undefined || (!asked.port.listener().settings && asked.visitor.isOwner !== true);
-    return isOff ? notHere : run(given, settings, asked);
+    return isOff ? notHere : run(given, settings, asked).catch(unreadable);
   });
+
+/** The file or its folder cannot be read, which is no defect. */
+function unreadable(error: unknown): Answer {
+  const isOfDisk = error instanceof Error && (error.name === "NotWritten" || errorCode(error) !== "");
+  if (!isOfDisk) throw error;
+  return failure(503, "settings_unreadable", `The configuration cannot be read: ${error.message}`);
+}
 
 const readSettings = route("GET", nothing, async (_, source) => json(await source.read()));
 

@@ -12,7 +12,7 @@ import { type LimitSettings, watchersOf } from "./rules/settings.js";
 
 const numbersEveryMs = 5_000;
 /** What guards and what rules send look at of a controller, beside actuators, to whose changes is listened apart. */
-const lookedAt = ["sensors", "statuses", "availability", "platformReachable"] as const;
+const lookedAt = ["sensors", "statuses", "availability", "platformReachable", "platformAnswers"] as const;
 
 /** Whether the words that it takes follow from what it shows itself: under a guard, those of a light do. Of a read its lane is told besides. */
 const looksAtItself = ({ settings }: Entry): boolean =>
@@ -131,7 +131,7 @@ export class LimitEngine {
     const { code } = after.info;
     const now = this.#ports.clock.monotonic();
     // What was due before the platform was asked for the first time goes as soon as it answers.
-    const answers = before?.platformReachable !== after.platformReachable;
+    const answers = before?.platformAnswers !== after.platformAnswers;
     for (const key of this.#limited.get(code) ?? []) {
       const entry = this.#ports.book().limitsOf(key);
       if (entry === null) continue;

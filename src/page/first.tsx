@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { Alert, Button, Field } from "./inputs.js";
+import { Alert, Button, Field, saveSettings } from "./inputs.js";
 import { get, isOpening, post } from "./live.js";
-import type { Entrance, SettingsDocument } from "./protocol.js";
+import type { Entrance } from "./protocol.js";
 import { errorSentence, type Sentence } from "./sentences.js";
-import { language, t } from "./words.js";
+import { t } from "./words.js";
 
 /* Whoever has the code that the bridge printed becomes its first operator, and may open the page to phones at once. */
 
@@ -13,12 +13,8 @@ const everyAddress = "0.0.0.0";
 
 /** Saves where the page listens; why that did not work, or null. */
 async function openToPhones(): Promise<Sentence | null> {
-  const { status, body } = await get<SettingsDocument>("api/settings");
-  if (status !== 200 || body === null) return { text: t("first_by_hand") };
-  if (body.not_writable) return { text: `${t("first_by_hand")} ${body.not_writable}` };
-  const changes = { "http.host": everyAddress };
-  const saved = await post("api/settings", { changes, etag: body.etag, language: language.value });
-  return saved.status === 200 ? null : errorSentence(saved.body);
+  const problem = await saveSettings({ "http.host": everyAddress });
+  return problem && { ...problem, text: `${t("first_by_hand")} ${problem.text}`.trim() };
 }
 
 const lookEveryMs = 1_000;

@@ -168,7 +168,7 @@ export const WeatherStrip = ({ of }: Readonly<{ of: Weather }>) =>
     <section class="weather" aria-label={t("weather")}>
       {Object.entries(of).map(([name, { value, unit, quality, received_at: at }]) => (
         <span key={name} class={quality === "good" ? "" : "old"}>
-          <small>{codeText(name)}</small>{" "}
+          <small>{name === "temperature" ? t("outside") : codeText(name)}</small>{" "}
           {typeof value === "number" || value === null ? (
             <Value value={value === null ? null : roundedText(value)} unit={unit} />
           ) : (

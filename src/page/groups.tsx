@@ -203,7 +203,9 @@ function HowItWent({ of: { members, result, running }, sent }: Readonly<{ of: Sh
           <Code of={result.outcome} /> <strong>{commandText(result.command)}</strong>{" "}
           {ended.length === 0
             ? null
-            : t("done_of", { done: ended.length - missed.size, count: ended.length })}{" "}
+            : result.outcome === "already"
+              ? t("all_already", { count: ended.length })
+              : t("done_of", { done: ended.length - missed.size, count: ended.length })}{" "}
           <By of={result.by} /> <Age at={result.finished_at} />
         </p>
       ) : null}

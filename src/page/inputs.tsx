@@ -1,9 +1,10 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { ButtonHTMLAttributes, InputHTMLAttributes, SelectHTMLAttributes } from "preact";
-import { isOperator, post, session, silentSince, withoutEmpty } from "./live.js";
+import { get, isOperator, post, session, silentSince, withoutEmpty } from "./live.js";
 import { Icon } from "./parts.js";
+import type { SettingsDocument } from "./protocol.js";
 import { errorSentence, type Sentence } from "./sentences.js";
-import { durationText, t, type Word } from "./words.js";
+import { durationText, language, t, type Word } from "./words.js";
 
 /* What is pressed, written and chosen, and how it is said that it did not work. */
 
@@ -73,6 +74,15 @@ export function Acting({ label, busyLabel = label, isOn, act }: ActingProps) {
       {ownReason() === null ? null : <span class="why">{why}</span>}
     </span>
   );
+}
+
+/** Saves keys of the configuration; why that did not work, or null. */
+export async function saveSettings(changes: Readonly<Record<string, unknown>>): Promise<Sentence | null> {
+  const { status, body } = await get<SettingsDocument>("api/settings");
+  if (status !== 200 || body === null) return errorSentence(body);
+  if (body.not_writable) return { text: body.not_writable };
+  const saved = await post("api/settings", { changes, etag: body.etag, language: language.value });
+  return saved.status === 200 ? null : errorSentence(saved.body);
 }
 
 type AskingProps = Readonly<{

@@ -28,7 +28,7 @@ import {
 } from "./live.js";
 import { LogView } from "./log.js";
 import { OverviewView } from "./overview.js";
-import { Alert, Asking, Button, Choice, Field } from "./inputs.js";
+import { Acting, Alert, Asking, Button, Choice, Field, saveSettings } from "./inputs.js";
 import { Head, Icon, Loading } from "./parts.js";
 import "./style.css";
 import { accountStateText, errorSentence, type Sentence } from "./sentences.js";
@@ -85,15 +85,21 @@ function Navigation({ at }: { readonly at: string }) {
   );
 }
 
-/** Every command is refused; an operator can let them pass until the next start. */
-const ReadOnly = () => (
-  <div class="notice plain bar">
-    <p>{t("read_only")}</p>
-    {isOperator.value ? (
-      <Asking label={t("take_commands")} name="read_only" fields={{ read_only: false }} />
-    ) : null}
-  </div>
-);
+/** Every command is refused; an operator can let them pass until the next start, an admin for good. */
+function ReadOnly() {
+  const said = useSignal<Sentence | null>(null);
+  const take = async () => (said.value = await saveSettings({ "commands.read_only": false }));
+  return (
+    <div class="notice plain bar">
+      <p>{t("read_only")}</p>
+      {isOperator.value ? (
+        <Asking label={t("take_commands")} name="read_only" fields={{ read_only: false }} />
+      ) : null}
+      {session.value?.settings ? <Acting label={t("take_commands_always")} act={take} /> : null}
+      <Alert said={said} />
+    </div>
+  );
+}
 
 /** Nobody is logged in, which is said once for the whole page; perhaps somebody can become the first operator. */
 function Nobody() {

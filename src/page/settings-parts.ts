@@ -3,7 +3,7 @@ import type { GivenSetting, SettingNode } from "./protocol.js";
 /* How the settings are divided, and what stands at a key; of pure functions alone. */
 
 /** As people think of them, each with the keys at the top of the configuration. */
-export const parts = {
+const parts = {
   greenhouses: ["controllers", "mirror", "kinds", "running_status"],
   groups: ["groups", "scenes"],
   limits: ["commands", "weather"],
@@ -18,7 +18,7 @@ export type PartName = keyof typeof parts;
 export const partNames = Object.keys(parts) as readonly PartName[];
 
 /** Of `http` the people are a part of their own. */
-export const ofPeople: readonly string[] = ["users", "ingress"];
+const ofPeople: readonly string[] = ["users", "ingress"];
 
 export function nodesOf(part: PartName, keys: readonly SettingNode[]): readonly SettingNode[] {
   const names: readonly string[] = parts[part];

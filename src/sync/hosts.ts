@@ -59,7 +59,7 @@ interface PlatformWatchPorts {
 }
 
 type StateListener = (state: PlatformState) => void;
-type ReachListener = (reachable: boolean) => void;
+type ReachListener = (reachable: boolean, answers: boolean) => void;
 type HostListener = (host: PlatformHost, reachable: boolean) => void;
 type DoubtListener = (host: PlatformHost, operation: string) => void;
 type MixUpListener = (request: string, device: string | undefined) => void;
@@ -78,6 +78,7 @@ export class PlatformWatch {
   #facts: LinkFacts;
   #shown: Shown<PlatformState> | null = null;
   #reachable: Shown<boolean> | null = null;
+  #answers = false;
   /** What makes it degraded. */
   #degradedBy: Cause = "budget";
   /** How often the platform came back after it was unreachable. */
@@ -107,7 +108,10 @@ export class PlatformWatch {
     this.#stateListeners.push(listener);
   }
 
-  /** Calls back when readings begin or cease to count as those of a platform that is there: they cease at once. */
+  /**
+   * Calls back when readings begin or cease to count as those of a platform that is there, which they cease to at once; and when it
+   * begins or ceases to answer, for what is to be sent as soon as it may.
+   */
   onReachable(listener: ReachListener): void {
     this.#reachListeners.push(listener);
   }
@@ -170,7 +174,7 @@ export class PlatformWatch {
     const state = platformState(this.#facts, now);
     if (state === null) return;
     this.#show(state, now);
-    this.#showReachable(state !== "unreachable" && this.state !== "unreachable", now);
+    this.#showReachable(state !== "unreachable", now);
   }
 
   #show(state: PlatformState, now: number): void {
@@ -189,11 +193,15 @@ export class PlatformWatch {
     this.#report(before, state);
   }
 
-  #showReachable(isThere: boolean, now: number): void {
-    if (this.#reachable?.state === isThere) return;
-    if (!mayFollow(this.#reachable, isThere, now, standings.reachable)) return;
-    this.#reachable = { state: isThere, since: now };
-    for (const listener of this.#reachListeners) listener(isThere);
+  #showReachable(answers: boolean, now: number): void {
+    const before = this.#reachable;
+    const isThere = answers && this.state !== "unreachable";
+    if (before?.state !== isThere && mayFollow(before, isThere, now, standings.reachable))
+      this.#reachable = { state: isThere, since: now };
+    const reachable = this.#reachable?.state ?? isThere;
+    if (this.#reachable === before && answers === this.#answers) return;
+    this.#answers = answers;
+    for (const listener of this.#reachListeners) listener(reachable, answers);
   }
 
   /** When what is shown may give way to anything. */

@@ -90,7 +90,7 @@ export function createMirror(parts: MirrorParts): Mirror {
     },
     { platform, store, inventory, clock, budget: platform.budget, random, troubles },
   );
-  watch.onReachable((reachable) => store.setReachable(reachable));
+  watch.onReachable((reachable, answers) => store.setReachable(reachable, answers));
   watch.onHost((host, reachable) => poller.hostReachable(host, reachable));
   watch.onDoubt((host, request) => poller.askAnother(host, request));
   watch.onMixedUp(mixUpListener(parts, store, poller));

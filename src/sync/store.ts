@@ -31,7 +31,7 @@ export class GreenhouseStore {
   readonly #transliterate: Transliterate;
   readonly #firstLayouts: FirstLayouts = new Map();
   #freshness: Freshness;
-  #reachable = false;
+  #platform = { reachable: false, answers: false };
   #freshnessChanged = false;
   /** Before this, epoch ms, time alone makes nothing stale. */
   #judgeAt = Infinity;
@@ -92,7 +92,8 @@ export class GreenhouseStore {
     const settings = this.#settings.controllers.get(code) ?? null;
     const wanted = settings?.id ?? controllerTopicId(code, this.#transliterate);
     const id = freeId(wanted, code, (taken) => this.#codes.has(taken) || this.#isConfiguredId(taken, code));
-    const controller = newController(code, id, settings, this.#reachable);
+    const { reachable, answers } = this.#platform;
+    const controller = { ...newController(code, id, settings, reachable), platformAnswers: answers };
     this.#codes.set(id, code);
     this.#replace(code, undefined, controller);
     return controller;
@@ -122,10 +123,13 @@ export class GreenhouseStore {
   }
 
   /** The realtime host answers, or does not: without it nothing read stays good. */
-  setReachable(reachable: boolean): void {
-    if (reachable === this.#reachable) return;
-    this.#reachable = reachable;
-    for (const code of this.#controllers.keys()) this.dispatch(code, { type: "platform", reachable });
+  /** `answers`: at this moment, whatever stands of before. */
+  setReachable(reachable: boolean, answers = reachable): void {
+    const { reachable: was, answers: did } = this.#platform;
+    if (reachable === was && answers === did) return;
+    this.#platform = { reachable, answers };
+    for (const code of this.#controllers.keys())
+      this.dispatch(code, { type: "platform", reachable, answers });
   }
 
   setFreshness(freshness: Freshness): void {

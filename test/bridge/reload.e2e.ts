@@ -59,19 +59,25 @@ function isAlive(pid: number): boolean {
 }
 
 describe("SIGHUP", () => {
-  it("applies what can change, names what needs a restart, and shows it on bridge/info", async () => {
+  it("applies what can change, begins a new run in the same process for the rest, and shows it on bridge/info", async () => {
     const { bridge, say, seen, write, reload, fan } = await running();
     await reload("nothing has changed");
     await write(
       { controllers: fan, log: { level: "debug" }, commands: { read_only: true }, mirror: "listed" },
       { token: "canary-token-98" },
     );
-    await reload("these changes need a restart: mirror, platform.token");
+    await reload("a new run begins, for: mirror, platform.token");
     expect(logged(bridge, "in force now")?.["msg"]).toContain("commands.read_only, log.level");
     await until(
       () => seen.some(({ topic, text }) => topic.endsWith("info") && text.includes('"read_only":true')),
       "shown",
     );
+    const runs = () => {
+      const infos = seen.filter(({ topic }) => topic.endsWith("/bridge/info"));
+      return new Set(infos.map(({ text }) => /"started_at":"[^"]+"/.exec(text)?.[0])).size;
+    };
+    const state = () => seen.findLast(({ topic }) => topic.endsWith("/bridge/state"))?.text;
+    await until(() => runs() === 2 && state() === "online", "online in another run", [bridge.stderr]);
     await say("greenhouse/gh-0001/actuator/fan/set", "on");
     await until(() => seen.some(({ topic }) => topic.endsWith("/fan/result")), "answered");
     expect(seen.find(({ topic }) => topic.endsWith("/fan/result"))?.text).toContain('"read_only"');

@@ -298,7 +298,7 @@ describe("check says in a sentence what they mean, and names stop only where the
     ],
     [
       "kind: irrigation, read_only: true, limits: { for: 15m }",
-      'while it is read-only, nothing is taken or sent, not even that; else each command ends with "off" after 15m unless it names a time.',
+      'while it is read-only, the bridge takes and sends nothing; otherwise each command ends with "off" after 15m unless it names a time.',
     ],
   ])("%s", async (keys, sentence) => {
     const { configuration } = await loaded(withOne(keys));

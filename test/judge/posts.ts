@@ -29,6 +29,7 @@ import {
   modeAddress,
   positionAddress,
   positionMode,
+  provenBy,
   provesMode,
   sameAs,
   shows,
@@ -189,6 +190,12 @@ function judgeSeenBefore({ history, find, ask, device, now, what }: Posting): vo
   if (!isFresh && !ask.force) find.broken("S12", `POST without a fresh read before: ${what}`);
 }
 
+/** Whether a fresh read of the command showed the mode, or any degree where that proves it. */
+const wasInMode = (history: History, ask: Ask, device: Device, now: number): boolean =>
+  readsBetween(history, ask.code, modeAddress(device), ask.at, now).some((read) =>
+    mayHaveShown(read, (raw) => provesMode(device, raw)),
+  );
+
 function judgeMode({ history, find, post, ask, device, own, now, what }: Posting): void {
   const isDegreeSent =
     isWindow(device.kind) && isDegree(post.value) && post.address === positionAddress(device);
@@ -196,10 +203,14 @@ function judgeMode({ history, find, post, ask, device, own, now, what }: Posting
   const mode = own.findLast(
     ({ value, address }) => value === positionMode && address === modeAddress(device),
   );
+  // Where the mode would restart the device, it is left out where a fresh read showed it.
+  if (mode === undefined && ask.readings.has("mode_restarts") && wasInMode(history, ask, device, now)) return;
   if (mode === undefined || isUnderWay(history, mode, now)) {
     find.broken("S2", `a degree without mode 10100 before it: ${what}`);
     return;
   }
+  // One that can only be written counts once it was accepted.
+  if (provenBy(ask, mode).address !== mode.address && mode.outcome === "accepted") return;
   const endedAt = mode.endedAt ?? mode.begunAt;
   const proof = readsBetween(history, ask.code, mode.address, endedAt, now).find((read) =>
     mayHaveShown(read, (raw) => provesMode(device, raw)),

@@ -22,7 +22,9 @@ import {
   isNear,
   mayTell,
   modeAddress,
+  provenBy,
   provesMode,
+  readsLag,
   sameAs,
   shows,
   showsAll,
@@ -214,7 +216,7 @@ function readsFor(
 ): Pick<Case, "reads" | "isAlone"> {
   const since = last?.endedAt ?? last?.begunAt ?? ask.at;
   const until = doneAt(ask) ?? at;
-  const address = last?.address ?? target.address;
+  const { address } = provenBy(ask, last ?? target);
   return {
     reads: readsBetween(history, ask.code, address, since, until).filter(({ endedAt }) => endedAt !== null),
     isAlone: !isAnotherChecking(history, ask, since - 60_000, until),
@@ -271,10 +273,12 @@ function judgeOutcome(one: Case): void {
 }
 
 /** The newest valid read since then that shows it, or may have. */
-const proofOf = (history: History, ask: Ask, step: Step, since: number, at: number): ValidRead | undefined =>
-  readsBetween(history, ask.code, step.address, since, at).findLast((read) =>
+function proofOf(history: History, ask: Ask, sent: Step, since: number, at: number): ValidRead | undefined {
+  const step = provenBy(ask, sent);
+  return readsBetween(history, ask.code, step.address, since, at).findLast((read) =>
     mayHaveShown(read, (raw) => showsAll(ask, step, raw)),
   );
+}
 
 function judgeConfirmed(one: Case): void {
   const { history, find, ask, told, isRecovered, poster, last, target, tell } = one;
@@ -313,6 +317,8 @@ function judgeAlready(one: Case): void {
 function judgeModeShown({ history, find, ask, tell }: Case): void {
   const { settings, word } = ask;
   if (settings === null || word === null || !isDegree(word)) return;
+  if (provenBy(ask, { address: modeAddress(settings), value: word }).address !== modeAddress(settings))
+    return;
   const modes = readsBetween(history, ask.code, modeAddress(settings), ask.at);
   if (!modes.some((read) => mayHaveShown(read, (raw) => provesMode(settings, raw))))
     find.broken("S8", `${tell} although no read shows position mode`);
@@ -388,7 +394,7 @@ function judgeUnknown({ find, ask, isSent, isRecovered, isAlone, last, reads, te
   if (isRecovered) return;
   if (!isSent && ask.donor === null) find.broken("S7", `${tell}: nothing was sent`);
   // What a read showed before the newest one may have been somebody else's doing, or a lie.
-  const newest = reads.at(-1);
+  const newest = readsLag(ask.readings) && reads.length < 2 ? undefined : reads.at(-1);
   const isGood = (raw: Raw) => last === undefined || !showsSending(ask, last, raw);
   if (isAlone && newest !== undefined && hasShown(newest, isGood))
     find.broken("S7", `${tell} although the newest read after the POST showed ${String(newest.raw)}`);
@@ -410,7 +416,9 @@ function judgeSuperseded({ history, find, ask, result, isSent, isRecovered, tell
 }
 
 /** The platform truly held the value at some time, unless it told a lie that no client could see through. */
-function judgeHeld({ history, find, ask, told, target, tell }: Case, poster: Ask, proof: Read): void {
+function judgeHeld(one: Case, poster: Ask, proof: Read): void {
+  const { history, find, ask, told, tell } = one;
+  const target = provenBy(ask, one.target);
   if (proof.isLie) {
     find.saw("a lie was believed");
     return;

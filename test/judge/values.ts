@@ -133,11 +133,27 @@ export function mayTell(readings: Readings, held: string, raw: Raw): boolean {
 }
 
 /**
+ * Where and as what a read shows what was sent. A mode that can only be written is seen in the degree alone, which has an address of its
+ * own then: all open, and closed.
+ */
+export function provenBy({ readings, settings }: Pick<Ask, "readings" | "settings">, step: Step): Step {
+  const isWritten = readings.has("mode_write_only") && settings !== null && isApart(settings);
+  if (!isWritten || step.address !== modeAddress(settings)) return step;
+  const ends = { [valueOf(settings, "open") ?? ""]: "100", [valueOf(settings, "close") ?? ""]: "0" };
+  return { address: positionAddress(settings), value: ends[step.value] ?? step.value };
+}
+
+/** Whether the first fresh read may be of before what was sent: it orders the next one's. */
+export const readsLag = (readings: Readings): boolean => readings.has("flush_orders");
+
+/**
  * What such a platform never shows, so that no command for it can be confirmed: a window left to itself, or stopped, whose one address
  * says how far it is.
  */
 export function isNeverShown(readings: Readings, device: Device, word: string | null): boolean {
   const hasOneAddress = !isApart(device) && !readings.has("degrees_apart");
   const isPosition = readings.has("actual_positions") && hasOneAddress && isWindow(device.kind);
+  // Of a mode that can only be written nothing but a degree is ever shown, and that stays as it was.
+  if (readings.has("mode_write_only") && isApart(device) && !isDegree(word ?? "")) return true;
   return isPosition && (word === "auto" || word === "stop");
 }

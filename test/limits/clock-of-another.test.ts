@@ -21,7 +21,7 @@ function left(clockAheadMs: number, isOfCluster = true) {
   const entry = restore(newEntry("GH-0001", actuator({ id: "valve" })), kept, { ...at, isOfCluster });
   const isDue = (mono: number, aheadMs: number | null, isReachable = true) => {
     const context = {
-      own: { platformReachable: isReachable },
+      own: { platformAnswers: isReachable },
       now: { mono, watchedSince: 0, iso: () => "" },
       startedAt: 0,
       aheadMs,

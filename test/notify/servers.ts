@@ -100,7 +100,7 @@ interface MailServer extends Tally {
 }
 
 /** Says it as fast as it is taken, until the other side closes. */
-export function pour(socket: Socket, what: string): void {
+function pour(socket: Socket, what: string): void {
   const much = what.repeat(Math.ceil(65_536 / what.length));
   const more = (): void => {
     while (!socket.destroyed && socket.write(much));

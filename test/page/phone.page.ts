@@ -63,7 +63,7 @@ describe("an installed page", () => {
 });
 
 it("the first operator opens the page to phones with one tick, and is shown where they find it", async () => {
-  const { url, program } = await scene({ http: "  page: true" });
+  const { url, program } = await scene({ http: "  page: true", commands: "read_only: true" });
   const { page, complaints } = await visit(url);
   await page.getByText("Nobody can command here yet.").waitFor(seconds(20));
   const [, code = ""] = /first operator with the code (\S+?)["\s]/.exec(program().stderr) ?? [];
@@ -80,5 +80,8 @@ it("the first operator opens the page to phones with one tick, and is shown wher
   expect((await fetch(`${phone}api/overview`)).status).toBe(401);
   await page.getByRole("button", { name: "Go on" }).click();
   await page.getByText("anna", { exact: true }).waitFor(seconds(20));
+  // What is to hold after the next start too is written.
+  await page.getByRole("button", { name: "Take commands from now on" }).click();
+  await page.getByText("The bridge is read-only").waitFor({ state: "detached", ...seconds(30) });
   expect(complaints.filter((one) => !/40[14]|ERR_|Failed to|WebSocket/.test(one))).toEqual([]);
 });

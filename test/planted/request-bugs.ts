@@ -27,6 +27,16 @@ export const requestBugs: Readonly<Record<string, PlantedBug>> = {
     plant: "() => () => true",
     tests: requests,
   },
+  a_nats_server_may_begin_a_message_of_any_size: {
+    seam: "runtime/paced-reading#natsMessages",
+    plant: "(original) => (large) => original(large, () => undefined)",
+    tests: "test/runtime/paced-reading.test.ts",
+  },
+  services_of_messages_are_read_as_they_speak: {
+    seam: "notify/send#pacedThen",
+    plant: "() => (done) => done",
+    tests: "test/notify/floods.test.ts",
+  },
   a_deadline_waits_for_its_peer: {
     seam: "runtime/clock#within",
     plant: `() => async (clock, ms, work, stop) => {

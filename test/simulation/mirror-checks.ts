@@ -5,7 +5,7 @@ import type { Bridge } from "./bridge.js";
 import { type Ask, laneOf, type Read } from "../judge/history.js";
 import { judgeEnd } from "../judge/results.js";
 import { endWithinMs } from "../judge/timing.js";
-import { isDegree, isNeverShown, mayTell, modeAddress, sameAs, targetOf } from "../judge/values.js";
+import { isDegree, isNeverShown, mayTell, modeAddress, readsLag, sameAs, targetOf } from "../judge/values.js";
 import { Check } from "./judging.js";
 import { falseModes } from "./scenario.js";
 
@@ -79,7 +79,8 @@ export class MirrorChecks extends Check {
     const { exists } = world.scenario;
     const isLie =
       exists.includes("wrong_read_back") || (address === louvre.mode && exists.includes(falseModes));
-    if (isLie || (world.showsTravel && isDegree(raw))) return;
+    // Where a read is only ordered, what is told without an order is as old as the last one.
+    if (isLie || readsLag(world.platform.readings) || (world.showsTravel && isDegree(raw))) return;
     const proof = world.journalist
       .readsOf(code, address)
       .findLast((read) => read.boot === bridge.boot && read.fresh && read.answered && read.raw !== null);
@@ -101,6 +102,7 @@ export class MirrorChecks extends Check {
     const isCertain =
       quality === "good" || (quality === "uncertain" && world.platform.readings.has("mode_stays"));
     if (!isCertain) this.broken("L2", `${where} is ${quality}`);
+    if (readsLag(world.platform.readings)) return;
     const address = modeAddress(settings);
     const { now } = world.time;
     const held = world.heldBetween(code, address, now - 300_000, now);

@@ -11,7 +11,7 @@ import type { BootClock } from "./time.js";
  * slow or not known at all, and one family of its addresses leads nowhere.
  */
 
-export type NameFault = "silent" | "slow" | "unknown" | "dead family";
+type NameFault = "silent" | "slow" | "unknown" | "dead family";
 
 /** A time in which something is wrong with all names. */
 export interface NameTrouble {

@@ -176,7 +176,11 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
   ];
   const goneDisksPerHour = goneDisks(new Chance(seed, "gone disks"), exists);
   const nameTroubles = troublesOfNames(new Chance(seed, "troubles of names"), exists, drawn);
-  return { ...drawn, goneDisksPerHour, nameTroubles, platformFaults: [...drawn.platformFaults, ...late] };
+  const allFaults = [...drawn.platformFaults, ...late];
+  // A code that also means something else asks for no new token for an hour, which is longer than the calm at the end.
+  const isMeantOtherwise = allFaults.some(({ code }) => code === drawn.unknownRefusal);
+  const unknownRefusal = isMeantOtherwise ? 40101 : drawn.unknownRefusal;
+  return { ...drawn, unknownRefusal, goneDisksPerHour, nameTroubles, platformFaults: allFaults };
 }
 
 function goneDisks(chance: Chance, exists: string[]): number {

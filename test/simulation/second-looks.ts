@@ -1,6 +1,6 @@
 import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import { type Ask, type Post, type Result } from "../judge/history.js";
-import { showsAll, stateAddresses, targetOf, travels } from "../judge/values.js";
+import { provenBy, showsAll, stateAddresses, targetOf, travels } from "../judge/values.js";
 import type { Bridge } from "./bridge.js";
 import { Check } from "./judging.js";
 
@@ -35,7 +35,8 @@ export class SecondLookChecks extends Check {
     const at = last.endedAt + ask.settings.travelMs;
     // Its result may come later than the read began that it was confirmed by.
     const { journalist } = this.world;
-    const confirming = journalist.readsSince(ask.code, last.address, last.endedAt).at(-1);
+    const { address } = provenBy(ask, last);
+    const confirming = journalist.readsSince(ask.code, address, last.endedAt).at(-1);
     if ((confirming?.begunAt ?? time.now) > at - 1_000) return;
     const due = { ask, last, at, id: result.id };
     this.world.in(at + withinMs - time.now, () => this.#check(bridge, due));
@@ -51,16 +52,17 @@ export class SecondLookChecks extends Check {
     )
       return;
     if (world.bridge !== bridge || !bridge.clock.isAlive || bridge.isStopping) return;
+    const { address } = provenBy(ask, last);
     // A look that was not answered is repeated, for as long as the bridge goes on looking.
     const isUnanswered = world.journalist
-      .readsOf(ask.code, last.address)
+      .readsOf(ask.code, address)
       .some(({ begunAt, raw }) => begunAt >= at - 1 && raw === null);
     if (isUnanswered && world.time.now < at + looksForMs) {
       world.in(withinMs, () => this.#check(bridge, { ask, last, at, id }));
       return;
     }
     const reads = world.journalist
-      .readsSince(ask.code, last.address, at - 1)
+      .readsSince(ask.code, address, at - 1)
       .filter(({ endedAt }) => endedAt !== null);
     if (reads.length === 0) {
       if (world.calmFrom <= at - settings.travelMs)
@@ -68,7 +70,7 @@ export class SecondLookChecks extends Check {
       return;
     }
     this.saw("a confirmed value is looked at again");
-    const target = targetOf(settings, word);
+    const target = provenBy(ask, targetOf(settings, word));
     const held = reads.filter(({ raw }) => showsAll(ask, target, raw));
     if (held.length === 0 && !this.#told.has(id))
       this.broken("S16", `${ask.by} was reverted to ${String(reads[0]?.raw)}, and nobody said so`);

@@ -56,7 +56,10 @@ async function watched(story: string) {
     onEvent: (event) => events.push(event),
   });
   watch.onState((state) => states.push(state));
-  watch.onReachable((isThere) => reach.push(`${clock.monotonic() - began} ${isThere ? "there" : "gone"}`));
+  watch.onReachable((isThere, answers) => {
+    const seen = `${isThere ? "there" : "gone"}${answers === isThere ? "" : answers ? ", answers" : ", silent"}`;
+    reach.push(`${clock.monotonic() - began} ${seen}`);
+  });
   watch.onHost((host, reachable) => hosts.push(`${host} ${reachable ? "back" : "away"}`));
   watch.onDoubt((host, operation) => doubts.push(`${host} ${operation}`));
   const abort = new AbortController();
@@ -136,12 +139,21 @@ describe("the watched platform", () => {
     [
       "is gone for readings, and so for guards, at once, whatever is shown, and there again no sooner than 10 s after",
       "r up, 1s, r 2, 1s, r up, 1s, r 2, 1s, r up, 30s, r 2, 1s, r up, 5s",
-      { reach: ["0 there", "1000 gone", "11000 there", "34000 gone"] },
+      {
+        reach: ["0 there", "1000 gone", "2000 gone, answers", "3000 gone", "4000 gone, answers"].concat(
+          "11000 there",
+          "34000 gone",
+          "35000 gone, answers",
+        ),
+      },
     ],
     [
       "is gone for readings as long as it is shown as unreachable",
       "r up, 1s, r 2, 12s, r up, 20s",
-      { states: ["online", "unreachable", "online"], reach: ["0 there", "1000 gone", "20000 there"] },
+      {
+        states: ["online", "unreachable", "online"],
+        reach: ["0 there", "1000 gone", "13000 gone, answers", "20000 there"],
+      },
     ],
     [
       "is as it is once the former one has stood long enough, without anything happening",

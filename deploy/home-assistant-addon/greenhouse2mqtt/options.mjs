@@ -31,7 +31,7 @@ export function configurationOf(options, service) {
     `commands: { read_only: ${String(options.read_only)} }`,
     // From outside the container nothing but health without the Supervisor's ingress.
     // An announcement would not get out of it.
-    `http: { host: 0.0.0.0, port: 8099, mdns: false, ingress: { enabled: true, role: ${options.page_role} } }`,
+    `http: { host: 0.0.0.0, port: 8099, mdns: false, settings: false, ingress: { enabled: true, role: ${options.page_role} } }`,
     `log: { level: ${options.log_level} }`,
     "data_dir: ./data",
     ...controllerLines(options),

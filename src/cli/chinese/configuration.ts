@@ -530,8 +530,8 @@ export const configurationPairs: readonly Pair[] = [
   ["an alarm is raised when it shows on and does not run for {}", "显示开启却 {1} 没有运行时报警"],
   ["nothing is limited", "没有限制"],
   [
-    "while it is read-only, nothing is taken or sent, not even that; else",
-    "只读期间什么都不接受也不发送，下面这些也不发送；否则",
+    "while it is read-only, the bridge takes and sends nothing; otherwise",
+    "只读期间网桥不接受也不发送任何命令；否则",
   ],
   ["it rests {} after each movement", "每次动作后至少停 {1}"],
   ["it waits {} before it goes the other way", "反向之前至少等 {1}"],

@@ -86,4 +86,13 @@ export const settingsPairs: readonly Pair[] = [
     "this place of the file is written in a way that cannot be changed safely; change it in an editor",
     "文件中这一处的写法无法安全修改；请在编辑器中修改",
   ],
+  ["the bridge did not start by them{}", "网桥没有按它启动{1}"],
+  ["the page could not be opened at {}, port {}", "网页无法在 {1} 的端口 {2} 打开"],
+  ["the platform refuses the credential", "平台拒绝凭据"],
+  ["the platform is not reached any more", "不再能连接到平台"],
+  ["Settings that were saved were taken back at {}: {}.", "{1} 保存的设置已撤回：{2}。"],
+  [
+    "The former configuration is in force again. The settings on the page show what was taken back; correct it and save it again.",
+    "以前的配置重新生效。网页的“设置”显示撤回的内容；请更正后再保存。",
+  ],
 ];

@@ -362,7 +362,7 @@ export const limitSentences = (
     const what = parts.length === 0 ? tell("nothing is limited") : parts.join(joint(";", tell));
     const isReadOnly = commands.read_only || actuator.read_only;
     const first = isReadOnly
-      ? `${tell("while it is read-only, nothing is taken or sent, not even that; else")} `
+      ? `${tell("while it is read-only, the bridge takes and sends nothing; otherwise")} `
       : "";
     const always = hasStop ? `${joint(".", tell)}${tell("stop always passes.")}` : tell(".");
     return `controllers.${code}.actuators.${id}${joint(":", tell)}${first}${what}${always}`;

@@ -59,7 +59,7 @@ function withLeaseJudged(entry: Entry, context: LimitContext): Entry {
   const { lease } = entry;
   if (lease?.isUnjudged !== true) return entry;
   const { own, now, startedAt } = context;
-  const isSilent = own.platformReachable && now.mono >= startedAt + firstAnswerMs;
+  const isSilent = own.platformAnswers && now.mono >= startedAt + firstAnswerMs;
   const aheadMs = context.aheadMs ?? (isSilent ? 0 : null);
   return aheadMs === null ? entry : { ...entry, lease: leaseJudged(lease, aheadMs) };
 }
@@ -185,7 +185,7 @@ const firstReadMs = 30_000;
 const firstAnswerMs = 30_000;
 
 const isUnasked = ({ own, now, startedAt }: LimitContext): boolean =>
-  !own.platformReachable && now.mono < startedAt + firstAnswerMs;
+  !own.platformAnswers && now.mono < startedAt + firstAnswerMs;
 
 /** Why a rule's command cannot be sent now; null when it can. */
 function hindrance(
@@ -195,7 +195,7 @@ function hindrance(
 ): string | null {
   const { settings } = entry;
   if (readOnly.rules || settings.readOnly) return "The bridge is read-only, so no rule sends anything.";
-  if (!own.platformReachable) return "The platform cannot be reached.";
+  if (!own.platformAnswers) return "The platform cannot be reached.";
   if (own.availability === "offline") return "The platform says that the controller is offline.";
   const wanted = readWanted(command, settings);
   if ("reason" in wanted) return wanted.message;

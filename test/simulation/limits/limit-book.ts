@@ -171,7 +171,7 @@ export class LimitBook {
     const { bridge, scenario } = this.world;
     const controller = bridge?.store?.get(one.code);
     if (scenario.configuration.commands.read_only || one.section.read_only || one.lock !== null) return false;
-    if (controller?.platformReachable !== true || controller.availability !== "online") return false;
+    if (controller?.platformAnswers !== true || controller.availability !== "online") return false;
     return Object.values(one.limits?.guards ?? {}).every(({ allow }) => isAllowed(allow, word));
   }
 

@@ -50,7 +50,10 @@ export class LeaseChecks extends LimitCheck {
 
   /** The command of it is over, perhaps badly, and the lease before is in force again. */
   #mayHaveGone({ isUncertain, ask }: Lease): boolean {
-    return isUncertain || (ask.phases.at(-1)?.phase === "done" && ask.results.length === 0);
+    // The end of a command that nothing was accepted of is told a moment later than what follows from it begins.
+    const isVain = ask.posts.every(({ outcome }) => outcome !== "accepted");
+    const isDone = ask.phases.at(-1)?.phase === "done" || isVain;
+    return isUncertain || (isDone && ask.results.length === 0);
   }
 
   /** Of an actuator, every few seconds while the bridge runs. */
