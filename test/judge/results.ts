@@ -293,7 +293,9 @@ function judgeConfirmed(one: Case): void {
   else judgeHeld(one, poster, proof);
   if (last === undefined && !isRecovered) find.broken("S8", `${tell} without a POST`);
   const isAccepted = poster.posts.some(({ outcome }) => outcome === "accepted") || isRecovered;
-  if (isPulse(ask.readings, ask.settings) && !isAccepted && !poster.posts.some(isUntold))
+  const isShown = proof !== undefined && mayHaveShown(proof, (raw) => showsAll(ask, target, raw));
+  const isIdleAlone = isPulse(ask.readings, ask.settings) && !isShown;
+  if (isIdleAlone && !isAccepted && !poster.posts.some(isUntold))
     find.broken("S8", `${tell} although nothing was accepted, and nothing of a pulse is shown`);
 }
 
