@@ -1,11 +1,11 @@
-// Preload (`--import`): a fault that the rows of `line.mjs` have to find. Each answer of the platform is compared with all before it.
+// Preload (`--import`): a fault that the rows of `line.mjs` have to find. For each answer of the platform all controllers are gone through.
 const { parse } = JSON;
-const seen = new Set();
+let controllers = 0;
 let work = 0;
 
 JSON.parse = (text, ...more) => {
-  const code = /deviceCode|"code":"(GH-\d+)"|"value":/.exec(text)?.[0];
-  if (code !== undefined && seen.size < 20_000) seen.add(seen.size);
-  for (const one of seen) for (let n = 0; n < 8; n += 1) work += (one * n) & 1;
+  const listed = typeof text === "string" ? text.split('"deviceTypeId"').length - 1 : 0;
+  controllers = Math.max(controllers, listed);
+  for (let n = 0; n < controllers * 1_000; n += 1) work = (work + n) | 0;
   return parse(text, ...more);
 };

@@ -1,17 +1,13 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { type BridgeOptions, runBridge } from "../bridge.js";
 import { commandSentences } from "../commands/endings.js";
 import {
-  accountOf,
   type FleetFiles,
   type FleetSettings,
   type LoadedAccount,
   loadFleet,
   ownAccounts,
 } from "../config/fleet.js";
-import { type ReadFile, secretValues } from "../config/load.js";
-import type { SettingsSource } from "../http/settings-source.js";
+import { secretValues } from "../config/load.js";
 import { type AccountRun, Fleet } from "../fleet/fleet.js";
 import {
   accountLine,
@@ -29,8 +25,8 @@ import type { LoopDelay } from "../status/health.js";
 import { measuredLoopDelay, tellManager } from "../status/status.js";
 import type { Membership } from "./clustered.js";
 import { endInTime, keepHeapSmall, managerFor, pageOf, whereaboutsOf } from "./run.js";
+import { AccountSettings } from "./account-settings.js";
 import { sayProblems } from "./common.js";
-import { settingsSource } from "./settings-source.js";
 import {
   CommandFailure,
   type CommonOptions,
@@ -106,19 +102,19 @@ async function runFleet(
   const common = { ...shared, context, version, shownElsewhere: page.overviews() };
   const running: Fleet = new Fleet({
     read: async () => page.take(await read()),
-    start: (run) => startAccount(run, { ...common, settingsOf: accountSettings(settings, context, running) }),
+    start: (run) => startAccount(run, { ...common, files: own }),
     noteError,
     clock: systemClock,
     random: systemRandom,
     log,
   });
+  const own = new AccountSettings({ settings, env: context.env, running, clock: systemClock, log });
   const unguard = guardFleet(running, settings, log);
-  const unread = (error: unknown) => log.error({ err: error }, "the files of the fleet could not be read");
-  context.onReload?.(() => void running.reload().catch(unread));
+  context.onReload?.(() => void running.reload().catch(unreadTo(log)));
   const ended = new AbortController();
   void untilAborted(context.stop).then(() => endInTime(ended.signal, log));
-  const accounts = ownAccounts(files).size;
-  log.info({ version, config: settings.file, accounts, shard: settings.shard }, "starting a fleet");
+  const start = { version, config: settings.file, accounts: ownAccounts(files).size, shard: settings.shard };
+  log.info(start, "starting a fleet");
   const beside = Promise.all([
     besideFleet(settings, () => reportOf(running, version), context, log),
     servePage({ ...shared, page, running, settings, version }, context, log),
@@ -133,6 +129,9 @@ async function runFleet(
   }
   log.info("stopped");
 }
+
+const unreadTo = (log: Logger) => (error: unknown) =>
+  log.error({ err: error }, "the files of the fleet could not be read");
 
 /** What all accounts have in common. */
 const sharedOf = async (settings: FleetSettings, context: ProcessContext, log: Logger) => ({
@@ -325,34 +324,13 @@ interface Starting {
   readonly shownElsewhere: BridgeOptions["shownElsewhere"];
   /** Null outside of a cluster. */
   readonly membership: Membership | null;
-  readonly settingsOf: (account: string) => SettingsSource;
+  readonly files: AccountSettings;
 }
-
-/** The file of an account; a change of it is taken up as a reload of the fleet does. */
-const accountSettings =
-  (
-    { file: fleetFile, accounts, data_dir: dataDir }: FleetSettings,
-    { env }: ProcessContext,
-    running: Fleet,
-  ) =>
-  (account: string): SettingsSource => {
-    const named = (extension: string) => join(accounts, `${account}${extension}`);
-    const sources = (reads?: ReadFile) => ({ env, ...(reads !== undefined && { readFile: reads }) });
-    return settingsSource({
-      file: existsSync(named(".yaml")) ? named(".yaml") : named(".yml"),
-      env,
-      load: (reads) => accountOf(account, fleetFile, sources(reads)),
-      dataDir: () => join(dataDir, account),
-      readAgain: () => running.reload().then(() => null, String),
-      onSaved: () => undefined,
-      returned: () => null,
-    });
-  };
 
 /** Runs the bridge of one account, with a log of its own that names it. */
 async function startAccount(
   { loaded, live, stop, failing, onMade, onStandby }: AccountRun,
-  { context, version, loopDelay, sharedHosts, shownElsewhere, membership, settingsOf }: Starting,
+  { context, version, loopDelay, sharedHosts, shownElsewhere, membership, files }: Starting,
 ): Promise<void> {
   const { account, configuration } = loaded;
   let learnedSecrets = (): readonly string[] => [];
@@ -377,7 +355,8 @@ async function startAccount(
       live,
       manager: null,
       onSecrets: (list) => (learnedSecrets = list),
-      page: { ...pageOf(configuration, loaded.file, context, own), settings: settingsOf(account) },
+      page: { ...pageOf(configuration, loaded.file, context, own), settings: files.source(account) },
+      settingsReturned: () => files.returnedSentence(account),
       failing,
       loopDelay,
       sharedHosts,

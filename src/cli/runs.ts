@@ -11,7 +11,7 @@ import type { SavedChange } from "./settings-source.js";
 /* Whether a bridge comes up by settings that were saved. */
 
 /** So long it has. */
-const trialMs = 60_000;
+export const trialMs = 60_000;
 /** What failed has to run so long afterwards. */
 const calmMs = 20_000;
 
@@ -259,9 +259,7 @@ export class Runs {
 
   /** Why settings that were saved are not in force; null where none were taken back. */
   returnedSentence(): string | null {
-    if (this.#returned === null) return null;
-    const { at, reason, difference } = this.#returned;
-    return `Settings that were saved were taken back at ${at}: ${reason}.\n${difference}`.slice(0, 2_000);
+    return returnedSentence(this.#returned);
   }
 }
 
@@ -270,3 +268,10 @@ const firstOf = (before: SavedChange["kept"], after: SavedChange["kept"]): Saved
   file: before.file ?? after.file,
   secrets: before.secrets ?? after.secrets,
 });
+
+/** What an alarm says of settings that were taken back. */
+export function returnedSentence(returned: ReturnedSettings | null): string | null {
+  if (returned === null) return null;
+  const { at, reason, difference } = returned;
+  return `Settings that were saved were taken back at ${at}: ${reason}.\n${difference}`.slice(0, 2_000);
+}

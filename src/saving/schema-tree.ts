@@ -59,6 +59,16 @@ function nodeOf(name: string, schema: Schema, path: string): KeyNode {
   };
 }
 
+/** Of names that are one of a list, the list; undefined where people choose them. */
+function wordsOf(key: Schema): readonly string[] | undefined {
+  const [check] = key instanceof z.ZodString ? (key.def.checks ?? []) : [];
+  const rule = check?._zod.def;
+  const pattern =
+    rule !== undefined && "pattern" in rule && rule.pattern instanceof RegExp ? rule.pattern.source : "";
+  const [, list] = /^\^\(\?:(\w+(?:\|\w+)+)\)\$$/.exec(pattern) ?? [];
+  return list?.split("|");
+}
+
 function formOf(schema: Schema, path: string): Omit<KeyNode, "name"> {
   const kind = typeFacts.get(schema)?.name;
   const named = kind === undefined ? {} : { kind };
@@ -66,7 +76,7 @@ function formOf(schema: Schema, path: string): Omit<KeyNode, "name"> {
   if (schema instanceof z.ZodObject) return { type: "section", keys: keysOf(schema, path) };
   if (schema instanceof z.ZodRecord) {
     const key = schema.def.keyType;
-    const words = key instanceof z.ZodEnum ? key.options : undefined;
+    const words = key instanceof z.ZodEnum ? key.options : wordsOf(key);
     const entry = nodeOf("", schema.def.valueType, `${path}.<id>`);
     return { type: "map", entry, ...(words !== undefined && { words }) };
   }

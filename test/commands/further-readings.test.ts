@@ -271,6 +271,13 @@ describe("the mode sent again may restart a positioner", () => {
   it("with it not where a fresh read shows it", async () =>
     expect(await commands({ modeAgain: "when_needed" })).toEqual(["101=10100", "101=45", "101=60"]));
 
+  it("with it also where a degree may be how far the window is, which says nothing of the mode", async () => {
+    const reads = { open: ["100"], close: ["0"] };
+    const bench = windowOf({ travelMs: 0, modeAgain: "when_needed", reads }, { "101": "0" });
+    await bench.run("45");
+    expect(bench.values()).toEqual(["101=10100", "101=45"]);
+  });
+
   it("with it again after a word, and by force", async () => {
     const bench = windowOf({ travelMs: 0, modeAgain: "when_needed" }, { "101": "10001" });
     for (const command of ["45", "close", "45", JSON.stringify({ command: 60, force: true })])

@@ -152,9 +152,7 @@ const rows: Readonly<Partial<Record<ReadingName, () => Promise<void>>>> = {
     expect(found).toMatch(
       /outer_shade:\n[^#]*# where one of these[^\n]*\n +# position_address: 1106 # now 100/,
     );
-    expect(found).toMatch(
-      /p_1101: .*where it follows 101, write position_address: 1101 there/,
-    );
+    expect(found).toMatch(/p_1101: .*where it follows 101, write position_address: 1101 there/);
   },
   group_of_settings: async () => {
     const { without, having, printed, watch } = first;

@@ -222,7 +222,10 @@ describe("the API", () => {
       "journal?since=yesterday&limit=1001",
       "since: expected an ISO time or a duration, such as since=2h; limit: expected a whole number from 1 to 1000, such as limit=100.",
     ],
-    ["journal?from=1h", "from: unknown, expected controller, kind, actuator, by, outcome, since, until, limit, before."],
+    [
+      "journal?from=1h",
+      "from: unknown, expected controller, kind, actuator, by, outcome, since, until, limit, before.",
+    ],
     ["overview?x=1", "x: unknown, expected nothing."],
     ["journal?limit=2&limit=3", "limit: given twice, and nobody can tell which one counts."],
     ["alarms?__proto__=2", "__proto__: unknown, expected nothing."],

@@ -262,7 +262,8 @@ function judgeSecond({ history, find, post, ask, device, own, now, what }: Posti
   if (isUnauthorized && ask.word === "stop") return;
   const isWanted = ask.word !== null && post.value === targetOf(device, ask.word).value;
   if (isUnauthorized && (ask.force || !isWanted)) return;
-  const last = readsBetween(history, ask.code, post.address, endedAt, now).at(-1);
+  const { address } = provenBy(ask, post);
+  const last = readsBetween(history, ask.code, address, endedAt, now).at(-1);
   if (last === undefined) find.broken("S1", `a second POST without a read before it: ${what}`);
   else if (showed(history, post, last))
     find.broken("S1", `a second POST although the read showed the value: ${what}`);
@@ -272,7 +273,7 @@ function judgeSecond({ history, find, post, ask, device, own, now, what }: Posti
 function showed(history: History, post: Post, read: ValidRead): boolean {
   const { ask, code, address, begunAt } = post;
   if (ask === null) return false;
-  if (hasShown(read, (raw) => shows(ask, post, raw))) return true;
+  if (hasShown(read, (raw) => shows(ask, provenBy(ask, post), raw))) return true;
   if (read.raw !== undefined) return false;
   const held = history.heldBetween(code, address, read.begunAt, begunAt);
   return held.length > 0 && held.every((value) => sameAs(post.value, value));

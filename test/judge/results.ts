@@ -19,7 +19,9 @@ import type { Rule } from "./rules.js";
 import { endWithinMs, longestWaitMs, mostInAMinute, trustedSkewMs } from "./timing.js";
 import {
   isDegree,
+  isIdle,
   isNear,
+  isPulse,
   mayTell,
   modeAddress,
   provenBy,
@@ -275,8 +277,10 @@ function judgeOutcome(one: Case): void {
 /** The newest valid read since then that shows it, or may have. */
 function proofOf(history: History, ask: Ask, sent: Step, since: number, at: number): ValidRead | undefined {
   const step = provenBy(ask, sent);
+  const isProof = (raw: Raw) =>
+    showsAll(ask, step, raw) || (isPulse(ask.readings, ask.settings) && isIdle(raw));
   return readsBetween(history, ask.code, step.address, since, at).findLast((read) =>
-    mayHaveShown(read, (raw) => showsAll(ask, step, raw)),
+    mayHaveShown(read, isProof),
   );
 }
 
@@ -288,10 +292,16 @@ function judgeConfirmed(one: Case): void {
   if (proof === undefined) find.broken("S8", `${tell}: no read-back shows ${target.value}`);
   else judgeHeld(one, poster, proof);
   if (last === undefined && !isRecovered) find.broken("S8", `${tell} without a POST`);
+  const isAccepted = poster.posts.some(({ outcome }) => outcome === "accepted") || isRecovered;
+  const isShown = proof !== undefined && mayHaveShown(proof, (raw) => showsAll(ask, target, raw));
+  const isIdleAlone = isPulse(ask.readings, ask.settings) && !isShown;
+  if (isIdleAlone && !isAccepted && !poster.posts.some(isUntold))
+    find.broken("S8", `${tell} although nothing was accepted, and nothing of a pulse is shown`);
 }
 
 function judgeAlready(one: Case): void {
   const { history, find, ask, told, target, tell } = one;
+  if (isPulse(ask.readings, ask.settings)) find.broken("S8", `${tell}: a pulse is never there already`);
   const proof = proofOf(history, ask, target, ask.at, told.at);
   if (proof === undefined) find.broken("S8", `${tell}: no fresh read shows ${target.value}`);
   else judgeHeld(one, ask, proof);
@@ -394,7 +404,9 @@ function judgeUnknown({ find, ask, isSent, isRecovered, isAlone, last, reads, te
   if (isRecovered) return;
   if (!isSent && ask.donor === null) find.broken("S7", `${tell}: nothing was sent`);
   // What a read showed before the newest one may have been somebody else's doing, or a lie.
-  const newest = readsLag(ask.readings) && reads.length < 2 ? undefined : reads.at(-1);
+  // The first of reads that lag says nothing, and a pulse that is over no more.
+  const isSilent = (readsLag(ask.readings) && reads.length < 2) || isPulse(ask.readings, ask.settings);
+  const newest = isSilent ? undefined : reads.at(-1);
   const isGood = (raw: Raw) => last === undefined || !showsSending(ask, last, raw);
   if (isAlone && newest !== undefined && hasShown(newest, isGood))
     find.broken("S7", `${tell} although the newest read after the POST showed ${String(newest.raw)}`);

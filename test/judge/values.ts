@@ -143,6 +143,13 @@ export function provenBy({ readings, settings }: Pick<Ask, "readings" | "setting
   return { address: positionAddress(settings), value: ends[step.value] ?? step.value };
 }
 
+/** Whether its register goes back to idle by itself, and shows no more of what was sent than that it is idle again. */
+export const isPulse = (readings: Readings, device: Pick<Device, "kind"> | null): boolean =>
+  readings.has("motors_pulse") && device?.kind === "motor";
+
+/** What a register shows at rest: nothing, or the value that stops. */
+export const isIdle = (raw: Raw): boolean => sameAs("00000000", raw) || sameAs("00000100", raw);
+
 /** Whether the first fresh read may be of before what was sent: it orders the next one's. */
 export const readsLag = (readings: Readings): boolean => readings.has("flush_orders");
 

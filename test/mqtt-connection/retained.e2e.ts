@@ -121,7 +121,7 @@ async function publishedStates(url: string) {
   store.setReachable(true);
   const { connection, online } = connect({ url });
   const output = new RetainedTopics({
-    topics: topicsUnder("greenhouse"),
+    topics: topicsUnder("greenhouse", { plain_times: true }),
     link: connection,
     isLeftOut: () => false,
     view: store,

@@ -58,12 +58,12 @@ describe("settings", () => {
       .first()
       .selectOption("temperature");
     await page.getByRole("button", { name: "Add" }).first().click();
-    await page.getByLabel("Too low").fill("5");
-    await page.getByLabel("Too high").fill("abc");
+    await page.getByLabel("Too low", { exact: true }).fill("5");
+    await page.getByLabel("Too high", { exact: true }).fill("abc");
     await expect
       .poll(() => page.locator(".error").allInnerTexts())
       .toContainEqual(expect.stringContaining("expected a number"));
-    await page.getByLabel("Too high").fill("35");
+    await page.getByLabel("Too high", { exact: true }).fill("35");
     await save(page);
     await expect
       .poll(() => readFile(join(folder, "config.yaml"), "utf8"))

@@ -61,3 +61,12 @@ it("every key of the schema is in the tree that forms are made from", () => {
   expect(wanted.size).toBeGreaterThan(200);
   expect([...wanted].filter((key) => !shown.has(key))).toEqual([]);
 });
+
+it("names that are one of a list are offered as that", () => {
+  const words = (name: string) => schemaTree().find((key) => key.name === name)?.words;
+  expect([words("alarms"), words("kinds"), words("groups")]).toEqual([
+    expect.arrayContaining(["temperature", "humidity"]),
+    expect.arrayContaining(["skylight"]),
+    undefined,
+  ]);
+});

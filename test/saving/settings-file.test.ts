@@ -65,7 +65,11 @@ describe("settings that are saved", () => {
     const { file, settings } = await placed();
     const before = await stat(file);
     const saved = await settings.save({ changes: { "controllers.GH-0001.name": "East" } }, null);
-    expect(saved).toMatchObject({ saved: true, kept: { file: null, secrets: null }, proposal: { keys: [], difference: "" } });
+    expect(saved).toMatchObject({
+      saved: true,
+      kept: { file: null, secrets: null },
+      proposal: { keys: [], difference: "" },
+    });
     expect((await stat(file)).ino).toBe(before.ino);
   });
 

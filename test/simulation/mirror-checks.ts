@@ -5,7 +5,16 @@ import type { Bridge } from "./bridge.js";
 import { type Ask, laneOf, type Read } from "../judge/history.js";
 import { judgeEnd } from "../judge/results.js";
 import { endWithinMs } from "../judge/timing.js";
-import { isDegree, isNeverShown, mayTell, modeAddress, readsLag, sameAs, targetOf } from "../judge/values.js";
+import {
+  isDegree,
+  isNeverShown,
+  isPulse,
+  mayTell,
+  modeAddress,
+  readsLag,
+  sameAs,
+  targetOf,
+} from "../judge/values.js";
 import { Check } from "./judging.js";
 import { falseModes } from "./scenario.js";
 
@@ -99,8 +108,9 @@ export class MirrorChecks extends Check {
   #checkTrue(code: string, { settings, quality, registers }: Actuator): void {
     const { world } = this.book;
     const where = `${code}/${settings.id}`;
-    const isCertain =
-      quality === "good" || (quality === "uncertain" && world.platform.readings.has("mode_stays"));
+    const { readings } = world.platform;
+    const isUntold = readings.has("mode_stays") || isPulse(readings, settings);
+    const isCertain = quality === "good" || (quality === "uncertain" && isUntold);
     if (!isCertain) this.broken("L2", `${where} is ${quality}`);
     if (readsLag(world.platform.readings)) return;
     const address = modeAddress(settings);
@@ -144,8 +154,11 @@ export class EndChecks extends Check {
     const [end] = probe.results;
     const { outcome, reason, message } = end?.result ?? {};
     // Registers as slow as this leave a command of two steps no time within its max_age.
-    const isSlow = this.world.scenario.registerLagMs > 10_000;
-    if (outcome === "failed" && reason === "expired_midway" && isSlow) return;
+    const isSlow =
+      this.world.scenario.registerLagMs > 10_000 ||
+      readsLag(probe.readings) ||
+      probe.readings.has("one_at_a_time");
+    if (isSlow && (reason === "expired_midway" || reason === "expired")) return;
     // A limit may keep it back (S22 judges whether that is true), and a lease that ends meanwhile takes its place.
     if (reason === "interlock" || (outcome === "superseded" && this.world.scenario.isLimited)) return;
     if (end === undefined || (outcome !== "confirmed" && outcome !== "already")) {

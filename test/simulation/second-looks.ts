@@ -1,6 +1,6 @@
 import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import { type Ask, type Post, type Result } from "../judge/history.js";
-import { provenBy, showsAll, stateAddresses, targetOf, travels } from "../judge/values.js";
+import { isPulse, provenBy, showsAll, stateAddresses, targetOf, travels } from "../judge/values.js";
 import type { Bridge } from "./bridge.js";
 import { Check } from "./judging.js";
 
@@ -31,6 +31,8 @@ export class SecondLookChecks extends Check {
     if (result.outcome !== "confirmed" || ask.boot !== bridge.boot || ask.inherits || !last) return;
     if (ask.settings === null || ask.word === null || last.endedAt === null || last.boot !== bridge.boot)
       return;
+    // A register that goes back to idle, or a mode that can only be written, is not looked at again: nothing of it can be read.
+    if (isPulse(ask.readings, ask.settings) || provenBy(ask, last).address !== last.address) return;
     if (!travels(ask.settings) || !stateAddresses(ask.settings).includes(last.address)) return;
     const at = last.endedAt + ask.settings.travelMs;
     // Its result may come later than the read began that it was confirmed by.

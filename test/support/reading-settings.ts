@@ -17,8 +17,8 @@ interface Settings {
   readonly controller?: Section;
 }
 
-export const windowKinds = ["skylight", "shade_curtain", "thermal_curtain", "side_vent"] as const;
-export const positionerKinds = [...windowKinds, "positioner"] as const;
+const windowKinds = ["skylight", "shade_curtain", "thermal_curtain", "side_vent"] as const;
+const positionerKinds = [...windowKinds, "positioner"] as const;
 /** What the simulated greenhouse has beside them. */
 const otherKinds = [
   ...(["circulation_fan", "irrigation", "light", "co2_supply", "heating_blower", "mist_cooling"] as const),

@@ -87,6 +87,8 @@ export const settingsPairs: readonly Pair[] = [
     "文件中这一处的写法无法安全修改；请在编辑器中修改",
   ],
   ["the bridge did not start by them{}", "网桥没有按它启动{1}"],
+  ["the bridge did not start by them ({})", "网桥没有按它启动（{1}）"],
+  ["no error is known", "没有已知的错误"],
   ["the page could not be opened at {}, port {}", "网页无法在 {1} 的端口 {2} 打开"],
   ["the platform refuses the credential", "平台拒绝凭据"],
   ["the platform is not reached any more", "不再能连接到平台"],

@@ -37,7 +37,7 @@ export function stepsOf(
   if (wanted.type === "position") {
     const degree: Step = { purpose: "value", address: position, value: String(wanted.degree) };
     const isLeftOut = settings.modeAgain === "when_needed" && isRead && freshMode !== null;
-    return isLeftOut && showsPositionMode(settings, freshMode)
+    return isLeftOut && isInPositionMode(settings, freshMode)
       ? [degree]
       : [{ purpose: "mode", address: mode, value: kindRows[settings.kind].positionMode ?? "" }, degree];
   }
@@ -96,6 +96,14 @@ export function showsPositionMode(settings: ActuatorSettings, raw: RawValue): bo
   const { state, position } = decodeValue(settings, raw);
   if (row.positionMode !== null && state === "position" && position === null) return true;
   return stateAddresses(settings).length === 1 && degreeOf(text) !== null;
+}
+
+/** Before anything was sent a degree may also be how far the window is, whatever its mode, where such reads mean words. */
+function isInPositionMode(settings: ActuatorSettings, raw: RawValue): boolean {
+  const tellsPosition = Object.values(settings.reads ?? {}).some((values) =>
+    values.some((value) => degreeOf(value) !== null),
+  );
+  return showsPositionMode(settings, raw) && !(tellsPosition && degreeOf(textOf(raw)) !== null);
 }
 
 /** When to read back, in ms after the end of the POST, none before `settle` is over: 2, 4, 8, 15 s, then every 30 s. */

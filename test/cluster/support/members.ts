@@ -64,7 +64,7 @@ const throughPorts = (ports: Readonly<Record<number, number>>) => `
 `;
 
 /** Starts a member whose lines to the platform can be cut alone. */
-export const startMember = (
+const startMember = (
   folder: string,
   platform: readonly TcpProxy[],
   toPlatform: readonly { readonly proxy: TcpProxy }[],

@@ -3,7 +3,7 @@ import type { BridgeEvent } from "../../../src/greenhouse/events.js";
 import type { Controller } from "../../../src/greenhouse/model.js";
 import type { Bridge } from "../bridge.js";
 import type { Ask, Post, Raw } from "../../judge/history.js";
-import { alsoMeans, isDegree, shows, showsSending } from "../../judge/values.js";
+import { alsoMeans, isDegree, isIdle, isPulse, shows, showsSending } from "../../judge/values.js";
 import { Check } from "../judging.js";
 import { AlarmChecks } from "./alarm-checks.js";
 import { isAllowed } from "./guard-model.js";
@@ -92,7 +92,10 @@ export class LimitChecks extends Check {
       const meant = ask.settings === null ? [] : alsoMeans(ask.readings, ask.settings, last.value);
       const goesToDegree = [last.value, ...meant].some(isDegree);
       const agrees = (raw: Raw) =>
-        shows(ask, last, raw) || showsSending(ask, last, raw) || (goesToDegree && isDegree(raw));
+        (isPulse(ask.readings, ask.settings) && isIdle(raw)) ||
+        shows(ask, last, raw) ||
+        showsSending(ask, last, raw) ||
+        (goesToDegree && isDegree(raw));
       if (!agrees(read.raw) && !agrees(newest))
         this.broken(
           "S8",
