@@ -230,7 +230,7 @@ class World {
       log: {
         ...silentLog,
         error: (...said: unknown[]) => this.#noteOverdue(process, said.at(-1)),
-      } as typeof silentLog,
+      },
     });
     this.#fleets.set(process, fleet);
     void fleet.run(folder, stop);
