@@ -19,6 +19,8 @@ const calmMs = 20_000;
 interface Sighting {
   /** How long the run under way has been complete, ms; null where it is not. */
   readonly runsForMs: number | null;
+  /** Another member of a cluster may run the account meanwhile. */
+  readonly mayStandBy: boolean;
   /** The error of the newest run that ended by one; null where none did. */
   readonly error: string | null;
   readonly http: Configuration["http"];
@@ -37,6 +39,7 @@ const reached: ReadonlySet<PlatformState | null> = new Set<PlatformState | null>
  * a platform is one only where its settings were changed and it was reached before.
  */
 export function notComeUp(seen: Sighting): string | null {
+  if (seen.mayStandBy && seen.runsForMs === null && seen.error === null) return null;
   if (seen.runsForMs === null || (seen.error !== null && seen.runsForMs < calmMs))
     return `the bridge did not start by them${seen.error === null ? "" : ` (${seen.error})`}`;
   if (seen.http !== false && seen.wasPageOpen && !seen.isPageOpen)
@@ -75,6 +78,8 @@ interface Trial {
   readonly over: AbortController;
   readonly platformBefore: PlatformState | null;
   readonly wasPageOpen: boolean;
+  /** A new run was begun by them: without one there is nothing to come up. */
+  needsRun: boolean;
 }
 
 /** Between two tries of what does not start. */
@@ -92,6 +97,8 @@ export class Runs {
   #isPageOpen = false;
   #error: string | null = null;
   #trial: Trial | null = null;
+  /** By what the last run was complete, until the next one is. */
+  #former: Configuration | null = null;
   #returned: ReturnedSettings | null = null;
 
   constructor(configuration: Configuration, clock: Clock) {
@@ -127,9 +134,14 @@ export class Runs {
         await start(this.#runOf(until, () => renew.signal.aborted && !isStopped()));
         if (!renew.signal.aborted) return;
       } catch (error) {
-        if (!this.#isTried() || isStopped()) throw error;
+        if (isStopped() || !(this.#isTried() || this.#isBackToFormer())) throw error;
         this.#error = error instanceof Error ? error.message : String(error);
-        log.error({ err: error }, "the bridge does not start by the settings that were saved; trying again");
+        log.error(
+          { err: error },
+          this.#isTried()
+            ? "the bridge does not start by the settings that were saved; trying again"
+            : "the bridge does not start by the configuration as it was read again; it goes on with the former one until that is mended",
+        );
         await clock.wait(againMs, until).catch(() => undefined);
       } finally {
         this.#bridge = null;
@@ -144,6 +156,16 @@ export class Runs {
     return this.#trial !== null;
   }
 
+  /** What was read again has never run: the former configuration is taken, where there is one. */
+  #isBackToFormer(): boolean {
+    const former = this.#former;
+    if (former === null || this.#madeAt !== null) return false;
+    this.#former = null;
+    this.#configuration = former;
+    this.#live = this.#live.follow(former);
+    return true;
+  }
+
   #runOf(stop: AbortSignal, isRenewed: () => boolean): Run {
     return {
       configuration: this.#configuration,
@@ -152,6 +174,7 @@ export class Runs {
       isRenewed,
       onMade: (bridge) => {
         this.#bridge = bridge;
+        this.#former = null;
         this.#madeAt = this.#clock.monotonic();
       },
       onPage: () => {
@@ -163,14 +186,15 @@ export class Runs {
   /** Takes over what can change, and begins a new run for the rest. */
   take(next: Configuration): ReturnType<LiveSettings["reload"]> {
     const reloaded = this.#live.reload(next);
-    if (reloaded.needRestart.length > 0) {
-      this.#configuration = next;
+    const needsRun = reloaded.needRestart.length > 0;
+    if (needsRun) {
+      this.#former ??= this.#madeAt === null ? null : this.#configuration;
       this.#live = this.#live.follow(next);
       this.#renew.abort();
-    } else {
-      this.#configuration = next;
-      this.#endTrial();
     }
+    this.#configuration = next;
+    if (this.#trial !== null && needsRun) this.#trial.needsRun = true;
+    if (this.#trial?.needsRun === false) this.#endTrial();
     return reloaded;
   }
 
@@ -192,6 +216,7 @@ export class Runs {
       over: new AbortController(),
       platformBefore: before?.platformBefore ?? this.#bridge?.status.facts().platform ?? null,
       wasPageOpen: before?.wasPageOpen ?? this.#isPageOpen,
+      needsRun: before?.needsRun ?? false,
     };
     this.#trial = trial;
     void this.#watch(trial);
@@ -212,6 +237,7 @@ export class Runs {
     if (isOver || this.#trial !== trial || work === null) return;
     const why = notComeUp({
       runsForMs: this.#madeAt === null ? null : clock.monotonic() - this.#madeAt,
+      mayStandBy: this.#configuration.cluster !== undefined,
       error: this.#error,
       http: this.#configuration.http,
       isPageOpen: this.#isPageOpen,
@@ -233,6 +259,8 @@ export class Runs {
     await this.#goBack(trial, why, work).catch((error: unknown) =>
       work.log.error({ err: error, why }, "the settings that were saved could not be taken back"),
     );
+    // One that was saved meanwhile has a trial of its own.
+    if (this.#trial === trial) this.#endTrial();
   }
 
   async #goBack({ change, file }: Trial, why: string, { log, readAgain }: Work): Promise<void> {
@@ -254,7 +282,6 @@ export class Runs {
       difference: change.difference,
     };
     await readAgain();
-    this.#endTrial();
   }
 
   /** Why settings that were saved are not in force; null where none were taken back. */
@@ -269,9 +296,9 @@ const firstOf = (before: SavedChange["kept"], after: SavedChange["kept"]): Saved
   secrets: before.secrets ?? after.secrets,
 });
 
-/** What an alarm says of settings that were taken back. */
+/** What an alarm says of settings that were taken back; what differed, the admin's page alone shows. */
 export function returnedSentence(returned: ReturnedSettings | null): string | null {
   if (returned === null) return null;
-  const { at, reason, difference } = returned;
-  return `Settings that were saved were taken back at ${at}: ${reason}.\n${difference}`.slice(0, 2_000);
+  const { at, reason } = returned;
+  return `Settings that were saved were taken back at ${at}: ${reason}.`.slice(0, 2_000);
 }

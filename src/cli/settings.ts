@@ -118,6 +118,15 @@ async function change(
     sayWhatElse(proposal, say);
     return;
   }
+  const place = { data_dir: dataDirOf(loaded, options) };
+  const byBridge = await savedByBridge(context, settings, changes, place);
+  if (byBridge !== null) {
+    refuseErrors(byBridge);
+    if (byBridge.difference !== "") out(byBridge.difference);
+    sayWhatElse(byBridge, say);
+    if (byBridge.keys.length + byBridge.secrets.length > 0) say("saved, and taken up by the running bridge");
+    return;
+  }
   const saved = await settings.save({ changes }, null, { tell: speech.tell }).catch((error: unknown) => {
     throw failure(error);
   });
@@ -127,16 +136,41 @@ async function change(
   if (saved.proposal.difference !== "") out(saved.proposal.difference);
   sayWhatElse(saved.proposal, say);
   if (loaded.ok && saved.proposal.keys.length + saved.proposal.secrets.length > 0)
-    say(await takenUp(context, { data_dir: dataDirOf(loaded, options) }));
+    say(await takenUp(context, place));
 }
 
-function refuseErrors({ errors }: Proposal): void {
+type ToldProposal = Pick<Proposal, "errors" | "difference" | "keys" | "secrets" | "warnings" | "sentences">;
+
+/** By the bridge that runs with this file, which takes it back should it not come up by it; null where none could. */
+async function savedByBridge(
+  { speech, stop }: ProcessContext,
+  settings: SettingsFile,
+  changes: Changes,
+  place: { readonly data_dir: string },
+): Promise<ToldProposal | null> {
+  const answer = await askAtSocket(
+    place,
+    async (ask) => {
+      const { etag } = await settings.settings();
+      const { document } = await ask("/api/settings");
+      return document["etag"] === etag
+        ? ask("/api/settings", { changes, etag, language: speech.language })
+        : null;
+    },
+    stop,
+  ).catch(() => null);
+  if (answer === null || answer instanceof NotAtSocket) return null;
+  const isTold = answer.status === 200 || answer.status === 422;
+  return isTold ? (answer.document as unknown as ToldProposal) : null;
+}
+
+function refuseErrors({ errors }: Pick<Proposal, "errors">): void {
   const lines = Object.entries(errors).flatMap(([key, messages]) => messages.map((one) => `${key}: ${one}`));
   if (lines.length > 0) throw told(lines.join("\n"));
 }
 
 function sayWhatElse(
-  { keys, secrets, difference, warnings, sentences }: Proposal,
+  { keys, secrets, difference, warnings, sentences }: ToldProposal,
   say: (text: string) => void,
 ): void {
   if (keys.length === 0 && difference === "" && secrets.length === 0) say("nothing changes");

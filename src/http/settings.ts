@@ -88,9 +88,34 @@ function unreadable(error: unknown): Answer {
   return failure(503, "settings_unreadable", `The configuration cannot be read: ${error.message}`);
 }
 
+const ofOtherFiles = /^(?:\w*_file|ca|cert|key)$/;
+
+/** Whether it names a file of this computer, at any depth. */
+const namesFile = (key: string, value: unknown): boolean =>
+  ofOtherFiles.test(/[^.[\]]*$/.exec(key)?.[0] ?? "") ||
+  (typeof value === "object" &&
+    value !== null &&
+    Object.entries(value).some(([inner, below]) => namesFile(inner, below)));
+
+/**
+ * Accounts of a fleet share the file of their secrets and the computer: who sees some of them alone must not have the others' shown
+ * or sent anywhere, by a name for them or by the file they stand in.
+ */
+function foreignReach(given: WantedSettings, { visitor }: AskedOfBridge): Answer | null {
+  if (visitor.accounts === undefined) return null;
+  const isAllowed =
+    "changes" in given && !Object.entries(given.changes).some(([key, value]) => namesFile(key, value));
+  return isAllowed ? null : failure(403, "accounts", ofAllAccounts);
+}
+
+const ofAllAccounts =
+  "The file as a text, and keys that name other files, are for an admin of all accounts of the fleet.";
+
 const readSettings = route("GET", nothing, async (_, source) => json(await source.read()));
 
 const saveSettings = route("POST", toSave, async (given, source, asked) => {
+  const refusal = foreignReach(wantedOf(given), asked);
+  if (refusal !== null) return refusal;
   const wantedNow = await withMadeUsers(wantedOf(given), source, asked);
   const saved = await source.save(wantedNow, given.etag, saverOf(given, asked));
   const { proposal } = saved;
@@ -116,9 +141,13 @@ const changedMessage = "Somebody else changed the file meanwhile; this is what i
 
 export const settingsRoutes: Routes<AskedOfBridge> = {
   "/api/settings": { ...readSettings, other: saveSettings },
-  "/api/settings/check": route("POST", toCheck, async (given, source, asked) =>
-    json(await source.check(await withMadeUsers(wantedOf(given), source, asked), saverOf(given, asked))),
-  ),
+  "/api/settings/check": route("POST", toCheck, async (given, source, asked) => {
+    const refusal = foreignReach(wantedOf(given), asked);
+    if (refusal !== null) return refusal;
+    return json(
+      await source.check(await withMadeUsers(wantedOf(given), source, asked), saverOf(given, asked)),
+    );
+  }),
   // Also for the command line, which has changed the file itself.
   "/api/settings/take": route("POST", nothing, async (_, source) => {
     const wrong = await source.readAgain();

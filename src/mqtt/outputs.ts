@@ -95,6 +95,8 @@ export class Outputs implements Part {
   #controllersDue = true;
   /** When it was told last of a controller, by its code, that it went offline. */
   readonly #offlineTold = new Map<string, number>();
+  /** Of which it is to be told later, should they stay so. */
+  readonly #offlineDue = new Set<string>();
 
   constructor(parts: OutputParts) {
     this.#parts = parts;
@@ -161,14 +163,29 @@ export class Outputs implements Part {
     const now = clock.monotonic();
     const since = this.#offlineTold.get(code);
     const told = since === undefined ? null : { state: true, since };
-    if (!mayFollow(told, true, now, standings.offlineTold)) return;
+    if (!mayFollow(told, true, now, standings.offlineTold)) {
+      this.#offlineDue.add(code);
+      return;
+    }
+    this.#offlineDue.delete(code);
     this.#offlineTold.set(code, now);
     onEvent(wentOffline(controller, clock.now()));
+  }
+
+  /** Those that went offline again too soon, and stay so. */
+  #tellOfflineLate(): void {
+    if (this.#offlineDue.size === 0) return;
+    const due = new Set(this.#offlineDue);
+    this.#offlineDue.clear();
+    for (const controller of this.#parts.store.controllers())
+      if (due.has(controller.info.code) && controller.availability === "offline")
+        this.#tellOffline(controller);
   }
 
   #chores(): void {
     const { clock, connection, topics, store, retained, log } = this.#parts;
     this.#workedAt = clock.monotonic();
+    this.#tellOfflineLate();
     if (connection.state !== "online") return;
     if (this.#controllersDue) {
       retained.wanted(topics.bridge.controllers, controllersDocument(store.controllers()));

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { basename, dirname, join, resolve } from "node:path";
 import { changedKeys, reloadableKeys } from "../config/live-settings.js";
@@ -190,7 +191,13 @@ export class SettingsFile {
   }
 
   /** Puts former files back, where they still are what was saved. Whether it did. */
-  async putBack(kept: Kept, etag: string): Promise<boolean> {
+  putBack(kept: Kept, etag: string): Promise<boolean> {
+    const putting = this.#saving.then(() => this.#putBack(kept, etag));
+    this.#saving = putting.catch(() => undefined);
+    return putting;
+  }
+
+  async #putBack(kept: Kept, etag: string): Promise<boolean> {
     const { file, files = nodeFileSystem } = this.#ports;
     if (etagOf(await this.#read()) !== etag) return false;
     const back = async (from: string | null, to: string) => {
@@ -205,10 +212,10 @@ export class SettingsFile {
 
   async #read(): Promise<Texts> {
     const { bytes } = await readWholeFile(this.#ports.file, mostConfigurationBytes);
-    const whole = bytes.toString("utf8");
+    const whole = textOf(bytes, this.#ports.file);
     const hasMark = whole.startsWith(mark);
     const secrets = await readWholeFile(this.#secretsFile, mostConfigurationBytes).then(
-      (read) => read.bytes.toString("utf8"),
+      (read) => textOf(read.bytes, this.#secretsFile),
       (error: unknown) => {
         if (errorCode(error) === "ENOENT") return null;
         throw new NotWritten(`${this.#secretsFile} cannot be read: ${String(error)}`);
@@ -311,6 +318,12 @@ export class SettingsFile {
       return own === undefined ? readFile(path, limit) : { ok: true, bytes: Buffer.from(own), mode: null };
     });
   }
+}
+
+/** Of another encoding every comment would be written anew as something else. */
+function textOf(bytes: Buffer, file: string): string {
+  if (!isUtf8(bytes)) throw new NotWritten(`${file} is not UTF-8; save it as UTF-8 first`);
+  return bytes.toString("utf8");
 }
 
 /** What is told of it; the texts may hold secrets. */

@@ -103,7 +103,49 @@ describe("the runs of a bridge", () => {
       reason: "the bridge did not start by them (the port is taken)",
       difference: "-a\n+b",
     });
-    expect(runs.returnedSentence()).toContain("-a\n+b");
+    expect(runs.returnedSentence()).not.toContain("-a\n+b");
+    stop.abort();
+    await ended;
+  });
+
+  it("saved settings that do not start go back also where the file is read again meanwhile, or saved once more", async () => {
+    const { runs, clock, back, stop, ended } = played(({ mirror }) => mirror === "listed");
+    await clock.advance(10);
+    runs.onSaved(change, file(back));
+    runs.take(configuration({ mirror: "listed" }));
+    await clock.advance(10_000);
+    runs.take(configuration({ mirror: "listed" }));
+    runs.onSaved({ ...change, kept: { file: "/later.yaml", secrets: null } }, file(back));
+    runs.take(configuration({ mirror: "listed", commands: { read_only: true } }));
+    await clock.advance(65_000);
+    expect(back).toEqual(["/kept.yaml"]);
+    stop.abort();
+    await ended;
+  });
+
+  it("the trial of settings ends where they cannot go back, so that a later save is none of theirs", async () => {
+    const { runs, clock, back, stop, ended } = played(({ mirror }) => mirror === "listed");
+    const changedSince = { putBack: () => Promise.resolve(false) } as never;
+    await clock.advance(10);
+    runs.onSaved(change, changedSince);
+    runs.take(configuration({ mirror: "listed" }));
+    await clock.advance(65_000);
+    runs.take(configuration());
+    runs.onSaved({ ...change, kept: { file: "/later.yaml", secrets: null } }, file(back));
+    runs.take(configuration({ mirror: "listed" }));
+    await clock.advance(65_000);
+    expect(back).toEqual(["/later.yaml"]);
+    stop.abort();
+    await ended;
+  });
+
+  it("a configuration that was changed by hand and does not start leaves the former one at work", async () => {
+    const { runs, clock, started, stop, ended } = played(({ mirror }) => mirror === "listed");
+    await clock.advance(10);
+    runs.take(configuration({ mirror: "listed" }));
+    await clock.advance(5_000);
+    expect(started.map(({ mirror }) => mirror)).toEqual(["all", "listed", "all"]);
+    expect(runs.take(configuration({ mirror: "listed" })).needRestart).toEqual(["mirror"]);
     stop.abort();
     await ended;
   });
@@ -127,6 +169,7 @@ describe("the runs of a bridge", () => {
 });
 
 const up = {
+  mayStandBy: false,
   runsForMs: 59_000,
   error: null,
   http: false,
@@ -147,6 +190,7 @@ describe("settings come up", () => {
       { platform: "unreachable", keys: ["mirror"] },
       null,
     ],
+    ["where another member of the cluster runs the account", { runsForMs: null, mayStandBy: true }, null],
     ["where it runs calmly after an error", { error: "x", runsForMs: 30_000 }, null],
   ] as const)("%s", (_, seen, wanted) => {
     expect(notComeUp({ ...up, ...seen })).toBe(wanted);
@@ -154,6 +198,7 @@ describe("settings come up", () => {
 
   it.each([
     ["no run is complete", { runsForMs: null }, "did not start"],
+    ["a member does not start", { runsForMs: null, mayStandBy: true, error: "boom" }, "(boom)"],
     ["it ended a moment ago", { error: "boom", runsForMs: 3_000 }, "(boom)"],
     ["the page is gone", { http: page, wasPageOpen: true }, "port 80"],
     ["the new token is refused", { platform: "unauthorized" }, "refuses the credential"],

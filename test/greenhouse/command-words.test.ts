@@ -42,7 +42,9 @@ describe("a command's text", () => {
     [skylight, "out_of_range", ["101", "-5"]],
     [skylight, "bad_payload", ["-0", "050", "45.5", "1e1", "0x32", "+5"]],
     [skylight, "unknown_command", ["position", "10100", "stop", "toggle", "NaN"]],
-    [fan, "unknown_command", ["45", "0", "101", "-5", "0000", "45.5"]],
+    [fan, "unknown_command", ["45", "0"]],
+    [fan, "out_of_range", ["101", "-5"]],
+    [fan, "bad_payload", ["0000", "45.5"]],
   ])("%# is refused as %s: %j", (target, reason, texts) => {
     for (const text of texts) expect(readWanted(text, target), text).toMatchObject({ reason });
   });

@@ -73,6 +73,14 @@ describe("an alarm", () => {
     expect(passTime(book, 90_000).state.alarms.get("controller_offline.east")?.state).toBe("cleared");
   });
 
+  it("that somebody saw, and that is back before it was cleared, is seen by nobody yet", () => {
+    const on = raise(noAlarms, "command_problem", of("east"), "not sent", 0).state;
+    const seen = acknowledge(on, "command_problem.east", "anna")?.state ?? noAlarms;
+    const over = change(seen, [{ type: "command_problem", about: of("east"), message: null }], 5_000).state;
+    const back = change(over, [{ type: "command_problem", about: of("east"), message: "not sent" }], 6_000);
+    expect(back.state.alarms.get("command_problem.east")).toMatchObject({ state: "active", by: null });
+  });
+
   it("that is gone and comes back before it was cleared is still the same one", () => {
     const on = raise(noAlarms, "guard_blind", of("east"), "no wind", 0).state;
     const over = change(on, [{ type: "guard_blind", about: of("east"), message: null }], 5_000);

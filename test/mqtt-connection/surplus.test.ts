@@ -53,6 +53,16 @@ function scene(protocolVersion: 4 | 5 = 5) {
 const many = (count: number, one: Buffer): readonly Buffer[] => Array.from({ length: count }, () => one);
 
 describe.each([4, 5] as const)("of a flood that another broker hands over with MQTT %i", (version) => {
+  it("a stop that waits for its turn when the link closes is counted, as it was acknowledged", () => {
+    const { bring, bytesOf, surplus, filter } = scene(version);
+    bring(
+      ...many(known.atOnce, bytesOf("set/a", "on")),
+      ...many(urgent.atOnce + 2, bytesOf("set/a", "stop", 1)),
+    );
+    filter.close();
+    expect(surplus).toEqual(expect.arrayContaining([["set/a", 1, false]]));
+  });
+
   it("a topic brings no more than its allowance, is counted for the rest, and keeps nobody else back", async () => {
     const { bring, bytesOf, heard, surplus, clock, acknowledged } = scene(version);
     bring(

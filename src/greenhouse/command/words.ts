@@ -10,7 +10,7 @@ import { contradictionRemedy } from "../device-types.js";
 import type { Allowed } from "../limits.js";
 import { type Actuator, addressPattern, type Controller, type TargetKind } from "../model.js";
 import type { ActuatorSettings, ParameterSettings } from "../settings.js";
-import type { Refusal } from "./outcomes.js";
+import type { Refusal, RefusalReason } from "./outcomes.js";
 import { readNumberSetpoint, readRawSetpoint } from "./setpoints.js";
 
 /** What a command wants of an actuator. */
@@ -70,7 +70,7 @@ export function readWanted(text: string, target: Target): Wanted | Refusal {
   const byValue = wordOfValue(text, target);
   if (byValue !== null) return wordWanted(byValue, target);
   if (numberLike.test(text)) {
-    if (!takesDegrees(target.kind)) return noDegree(target);
+    if (!takesDegrees(target.kind)) return noDegree("bad_payload", target);
     return refusal(
       "bad_payload",
       `"${text.slice(0, 40)}" is not a plain whole number; send 0 to 100 without leading zeros, sign or fraction.`,
@@ -83,15 +83,16 @@ function readNumber(text: string, target: Target): Wanted | Refusal {
   const byValue = wordOfValue(text, target);
   if (byValue !== null) return wordWanted(byValue, target);
   const row: KindRow = kindRows[target.kind];
-  if (row.positionMode === null) return noDegree(target);
   if (text === row.positionMode) return positionWithoutDegree();
   const degree = Number(text);
-  if (degree < 0 || degree > 100) return refusal("out_of_range", `${text.slice(0, 40)} is outside 0 to 100.`);
+  const isOutside = degree < 0 || degree > 100;
+  if (row.positionMode === null) return noDegree(isOutside ? "out_of_range" : "unknown_command", target);
+  if (isOutside) return refusal("out_of_range", `${text.slice(0, 40)} is outside 0 to 100.`);
   return { type: "position", degree };
 }
 
-const noDegree = (target: Target): Refusal =>
-  refusal("unknown_command", `This actuator takes no degree; it accepts ${listAccepted(target)}.`);
+const noDegree = (reason: RefusalReason, target: Target): Refusal =>
+  refusal(reason, `This actuator takes no degree; it accepts ${listAccepted(target)}.`);
 
 // 050, 1e1, 0x32, 45.5, +5, 1,5: a number to a person, but not one spelling everybody reads alike.
 const numberLike = /^[+-]?(0x[0-9a-f]+|\d[\d.,]*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?)$/i;

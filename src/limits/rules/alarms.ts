@@ -204,9 +204,12 @@ function raiseIn(
   const { now } = draft;
   const before = heldIn(state, draft, alarmId(type, about));
   if (before !== undefined && isOn(before)) {
+    // Somebody saw the one before, and this one nobody.
+    const isUnseen = before.state === "acknowledged" && draft.over.has(before.id);
     markOver(draft, before.id, false);
-    if (before.message === message && !isCarried(before)) return;
-    putIn(state, draft, changedInPlace(before, message, severity ?? before.severity, facts));
+    if (before.message === message && !isCarried(before) && !isUnseen) return;
+    const changed = changedInPlace(before, message, severity ?? before.severity, facts);
+    putIn(state, draft, isUnseen ? { ...changed, state: "active", by: null } : changed);
     return;
   }
   const made = { ...newAlarm(type, about, message, now), facts };

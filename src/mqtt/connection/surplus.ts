@@ -149,6 +149,8 @@ export class SurplusFilter {
 
   close(): void {
     this.#takeBack?.();
+    // Acknowledged already, and there is no link any more to bring it over.
+    for (const { key } of this.#held.values()) this.#left(key, false);
     this.#held.clear();
     this.#tell(Infinity);
   }
