@@ -101,7 +101,10 @@ const namesFile = (key: string, value: unknown): boolean =>
  * Accounts of a fleet share the file of their secrets and the computer: who sees some of them alone must not have the others' shown
  * or sent anywhere, by a name for them or by the file they stand in.
  */
-function foreignReach(given: WantedSettings, { visitor }: AskedOfBridge): Answer | null {
+export function foreignReach(
+  given: WantedSettings,
+  { visitor }: { readonly visitor: Pick<AskedOfBridge["visitor"], "accounts"> },
+): Answer | null {
   if (visitor.accounts === undefined) return null;
   const isAllowed =
     "changes" in given && !Object.entries(given.changes).some(([key, value]) => namesFile(key, value));

@@ -1,4 +1,3 @@
-import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { basename, dirname, join, resolve } from "node:path";
 import { changedKeys, reloadableKeys } from "../config/live-settings.js";
@@ -322,8 +321,11 @@ export class SettingsFile {
 
 /** Of another encoding every comment would be written anew as something else. */
 function textOf(bytes: Buffer, file: string): string {
-  if (!isUtf8(bytes)) throw new NotWritten(`${file} is not UTF-8; save it as UTF-8 first`);
-  return bytes.toString("utf8");
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new NotWritten(`${file} is not UTF-8; save it as UTF-8 first`);
+  }
 }
 
 /** What is told of it; the texts may hold secrets. */

@@ -130,6 +130,14 @@ describe("settings that are saved", () => {
     expect(await read()).toBe(`\ufeff${text.replaceAll("\n", "\r\n").replace("East #", "West #")}`);
   });
 
+  it("are not written to a file of another encoding, of which every comment would change", async () => {
+    const { settings, file } = await placed();
+    const own = Buffer.concat([Buffer.from("# "), Buffer.from([0xce, 0xc2]), Buffer.from(`\n${text}`)]);
+    await writeFile(file, own);
+    await expect(settings.save(name, null)).rejects.toThrow("not UTF-8");
+    expect(await readFile(file)).toEqual(own);
+  });
+
   it("keep the ten newest former files, readable by their owner alone", async () => {
     const { folder, settings } = await placed();
     for (let at = 0; at < 13; at += 1)
