@@ -23,8 +23,12 @@ const standsMs = 10_000;
  * pauses by themselves, and read everything again at most once a minute.
  */
 export const standings = {
-  /** A refused credential is what somebody waits to see the end of. */
-  platform: { standsMs, isUrgent: (from: string) => from === "unauthorized" },
+  /** A refused credential is what somebody waits to see the end of; and a part that fails is often how a whole outage begins. */
+  platform: {
+    standsMs,
+    isUrgent: (from: string, to: string) =>
+      from === "unauthorized" || (from === "degraded" && to === "unreachable"),
+  },
   /** Whether readings count as those of a platform that is there: guards hold as soon as it is gone. What rules send waits for no such time. */
   reachable: { standsMs, isUrgent: (_: boolean, isThere: boolean) => !isThere },
   alarm: { standsMs, isUrgent: (_: boolean, isOn: boolean) => isOn },

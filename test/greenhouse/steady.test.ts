@@ -27,6 +27,11 @@ describe("a state that is shown stands before another takes its place", () => {
       ["0 online", "11 unreachable", "22 online", "33 unreachable"],
     ],
     [
+      "of the platform not where an outage of a part becomes one of the whole",
+      shownOf(["degraded", "unreachable"], standings.platform, 25),
+      ["0 degraded", "1 unreachable", "12 degraded", "13 unreachable", "24 degraded"],
+    ],
+    [
       "of a platform that refuses the credential only until it takes it again",
       shownOf(["unauthorized", "online"], standings.platform, 30),
       ["0 unauthorized", "1 online", "12 unauthorized", "13 online", "24 unauthorized", "25 online"],

@@ -80,7 +80,8 @@ export class Checks {
     const before = this.#platformStates.get(boot);
     this.#platformStates.set(boot, { state, at: time.now });
     const stoodMs = time.now - (before?.at ?? -Infinity);
-    if (before?.state !== "unauthorized" && stoodMs < 10_000 - 1)
+    const isWhole = before?.state === "degraded" && state === "unreachable";
+    if (before?.state !== "unauthorized" && !isWhole && stoodMs < 10_000 - 1)
       this.#book.broken("S25", `${state} after ${before?.state ?? ""} for ${Math.round(stoodMs)} ms`);
     if (state !== "unreachable") return;
     const { lost, answeredAt } = wire.contactOf(clock);
