@@ -8,7 +8,7 @@ import type { ReturnedSettings } from "../page/protocol.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { SettingsFile } from "../saving/settings-file.js";
-import { returnedSentence, trialMs } from "./runs.js";
+import { calmMs, returnedSentence, trialMs } from "./runs.js";
 import { type SavedChange, settingsSource } from "./settings-source.js";
 
 interface Parts {
@@ -18,9 +18,6 @@ interface Parts {
   readonly clock: Clock;
   readonly log: Logger;
 }
-
-/** After a restart by an error an account has to run so long before it counts as up. */
-const calmMs = 20_000;
 
 /** The files of a fleet's accounts, each changed and taken up as a reload of the fleet does; what does not come up goes back. */
 export class AccountSettings {

@@ -13,7 +13,7 @@ import type { SavedChange } from "./settings-source.js";
 /** So long it has. */
 export const trialMs = 60_000;
 /** What failed has to run so long afterwards. */
-const calmMs = 20_000;
+export const calmMs = 20_000;
 
 /** What is seen of a run at the end of its trial. */
 interface Sighting {
