@@ -8,6 +8,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json ./
 COPY build ./build
+COPY locales ./locales
 COPY src ./src
 RUN npm run build && npm run sbom
 

@@ -16,6 +16,11 @@ const clockRule = {
       selector: "CallExpression[callee.object.name='Math'][callee.property.name='random']",
       message: "Take randomness from the Random port (src/runtime/clock.ts).",
     },
+    {
+      selector:
+        "CallExpression[callee.property.name='catch'] > ArrowFunctionExpression[params.length=0]:matches([body.type='Identifier'][body.name='undefined'], [body.raw=/^(null|false)$/])",
+      message: "Name what is meant (src/runtime/failures.ts).",
+    },
   ],
 };
 

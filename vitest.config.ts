@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: ["test/end-to-end/**", "test/simulation/**", "test/campaign/**"],
+    setupFiles: ["test/support/sentences.ts"],
     alias: { "fast-check": fileURLToPath(new URL("test/support/seeded-fast-check.ts", import.meta.url)) },
     // A default import of a CommonJS package is what Node makes of it.
     deps: { interopDefault: false },

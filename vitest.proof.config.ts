@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /*
  * Everything that needs processes, brokers or patience; the unit tests have vitest.config.ts. `--mode e2e` is
@@ -19,6 +20,7 @@ const files: Readonly<Record<string, string>> = {
 };
 
 const patient = {
+  setupFiles: ["test/support/sentences.ts"],
   hookTimeout: 3_600_000,
   expect: { poll: { timeout: 15_000 } },
   // A default import of a CommonJS package is what Node makes of it.
@@ -37,7 +39,32 @@ const proof = (mode: string) => ({
 });
 
 // What is said about seconds is not to be disturbed by many other tests.
-const alone = ["command-line", "lifecycle", "mirror"].map((name) => `test/end-to-end/${name}.test.ts`);
+const alone = [
+  ...["command-line", "dialects", "lifecycle", "mirror"].map((name) => `test/end-to-end/${name}.test.ts`),
+  "test/bridge/silent-controllers.e2e.ts",
+];
+
+/** Minutes long each, most of it waiting. */
+const longest = [
+  "fleet/settings.e2e.ts",
+  "bridge/settings.e2e.ts",
+  "cluster/results.e2e.ts",
+  "cluster/reachability.e2e.ts",
+  "end-to-end/chinese.test.ts",
+  "end-to-end/standing-still.test.ts",
+].map((name) => `/test/${name}`);
+
+/** The longest files begin first, so that none of them is left for the end. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification) => {
+      const at = longest.findIndex((one) => moduleId.endsWith(one));
+      return at === -1 ? longest.length : at;
+    };
+    return (await super.sort(files)).sort((one, other) => place(one) - place(other));
+  }
+}
+
 const endToEnd = {
   projects: [
     {
@@ -58,11 +85,13 @@ const endToEnd = {
         include: ["test/end-to-end/**/*.test.ts", "test/**/*.e2e.ts"],
         exclude: alone,
         testTimeout: 60_000,
-        maxWorkers: 5,
+        maxWorkers: 8,
         sequence: { groupOrder: 1 },
       },
     },
   ],
 };
 
-export default defineConfig(({ mode }) => ({ test: mode === "e2e" ? endToEnd : proof(mode) }));
+export default defineConfig(({ mode }) => ({
+  test: mode === "e2e" ? { ...endToEnd, sequence: { sequencer: LongestFirst } } : proof(mode),
+}));

@@ -40,9 +40,12 @@ export function commandedControllers() {
 
 const nextSlot = (began) => wait(slotMs - ((performance.now() - began) % slotMs));
 
-/** Publishes the command of this turn below `base`; ms until its POST arrived. */
-export async function once(who, { child, platform, sender, base, code: of = code }, turn) {
-  const arrived = new Promise((resolve) => (platform.posted = resolve));
+/** Publishes the command of this turn below `base`; ms until its POST arrived. `others`: told of POSTs that something else sends meanwhile. */
+export async function once(who, { child, platform, sender, base, code: of = code, others }, turn) {
+  const isOther = ({ address }) => others !== undefined && address !== addressOf(turn);
+  const arrived = new Promise(
+    (resolve) => (platform.posted = (post) => (isOther(post) ? others(post) : resolve(post))),
+  );
   const began = performance.now();
   sender.publish(`${base}/${of.toLowerCase()}/actuator/a${addressOf(turn)}/set`, commandOf(turn), 1);
   const post = await Promise.race([arrived, wait(answerMs, null)]);

@@ -173,6 +173,8 @@ async function measure(count) {
   await wait(settleMs);
   const cpu = await cpuPercent(fleet);
   const resident = residentMb(fleet);
+  // Known also where the restart of the broker takes too long.
+  console.error(`${count} accounts before the restart: ${JSON.stringify({ ...first, cpu, resident })}`);
   const sets = process.env.BENCH_SETS === "off" ? {} : await measureSets(fleet, taking, broker);
   const beforeRestart = await linksOf(pagePort);
   fleet.cpuAtBegin = cpuSeconds(fleet);

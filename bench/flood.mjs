@@ -9,12 +9,12 @@ import { Counter } from "./wire.mjs";
 const code = "GH-00001";
 const topicOf = (actuator) => `${bases.bridge}/${code.toLowerCase()}/actuator/${actuator}`;
 /** Two stops to one motor are 2 s apart, so that many take turns. */
-const motors = Array.from({ length: 30 }, (_, n) => `m${300 + n}`);
+export const motors = Array.from({ length: 30 }, (_, n) => `m${300 + n}`);
 const slotMs = 80;
 const answerMs = 10_000;
 const [batch, everyMs] = [10, 10];
 
-const motor = (address) => ({ kind: "motor", address, values: { open: "00000001" } });
+export const motor = (address) => ({ kind: "motor", address, values: { open: "00000001" } });
 const controllers = {
   [code]: {
     actuators: {
@@ -24,7 +24,7 @@ const controllers = {
   },
 };
 
-async function reachable(port) {
+export async function reachable(port) {
   const deadline = performance.now() + 30_000;
   for (;;) {
     const counter = await Counter.open(port, ["none"]).catch(() => null);
@@ -65,7 +65,7 @@ async function flood(port, ended) {
 }
 
 /** ms from publishing a stop to its POST. */
-async function stops({ platform, child, sender }, count) {
+export async function stops({ platform, child, sender }, count) {
   const ms = [];
   for (let turn = 0; turn < count; turn += 1) {
     const id = motors[turn % motors.length];

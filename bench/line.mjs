@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node
 import { setTimeout as wait } from "node:timers/promises";
 import { codeOf, messagesPerController } from "./account.mjs";
 import { figure, spread } from "./figures.mjs";
+import { filledJournal } from "./filled-journal.mjs";
 import { growthOf, mostGrowth } from "./kept.mjs";
 import { mustLive, newFile, residentMb, start, stop } from "./processes.mjs";
 import { bases, dist, freePort, startBridge, startBroker, startPlatform } from "./setup.mjs";
@@ -205,23 +206,58 @@ async function measureSize({ controllers, rounds, say }) {
   return costs;
 }
 
-export async function measureLine({ sizes, rounds, say }) {
+/** What grows with something else than the account: {name: [{controllers, cost}]}, where the size stands in the place of controllers. */
+async function measureAlone({ checks, journals, say }) {
+  const rows = { "check of a file": [], "start by a journal, MiB": [] };
+  for (const controllers of checks) {
+    const file = newFile("config.yaml");
+    const platform = {
+      business_url: "http://127.0.0.1:1",
+      realtime_url: "http://127.0.0.1:1",
+      token: "bench",
+    };
+    writeFileSync(file, JSON.stringify({ platform, controllers: named(controllers) }));
+    const cost = await costOfCommand(["check", file]);
+    say(`check of ${controllers} controllers: ${cost.toFixed(2)} s CPU`);
+    rows["check of a file"].push({ controllers, cost });
+  }
+  for (const mib of journals) {
+    const dataDir = await filledJournal(mib);
+    const scene = await Scene.open(1);
+    scene.begin({ dataDir });
+    await scene.ear.until(1, 60_000);
+    await scene.settled();
+    const cost = (await usageOf(scene.bridge)).cpu;
+    await scene.close();
+    say(`start by a journal of ${mib} MiB: ${cost.toFixed(2)} s CPU`);
+    rows["start by a journal, MiB"].push({ controllers: mib, cost });
+  }
+  return rows;
+}
+
+const growthFigures = (name, rows, each) =>
+  growthOf(rows).map(({ from, to, times }) =>
+    figure("q", `${name}, for ${each}, ${to} by ${from}`, "times", times, {
+      target: { of: "value", atMost: mostGrowth },
+    }),
+  );
+
+export async function measureLine({ sizes, rounds, checks, journals, say }) {
   const all = [];
   for (const controllers of sizes)
     all.push({ controllers, costs: await measureSize({ controllers, rounds, say }) });
   const figures = [];
+  for (const [name, rows] of Object.entries(await measureAlone({ checks, journals, say }))) {
+    for (const { controllers, cost } of rows) figures.push(figure("q", `${name}, ${controllers}`, "s", cost));
+    figures.push(...growthFigures(name, rows, "one more"));
+  }
   for (const name of all[0].costs.keys()) {
     const rows = all.map(({ controllers, costs }) => ({ controllers, cost: costs.get(name) }));
     const isTime = !/^(?:retained|resident)/.test(name);
     const unit = name === "resident" ? "MiB" : isTime ? "s" : "topics";
     for (const { controllers, cost } of rows)
       figures.push(figure("q", `${name}, ${controllers}`, unit, cost));
-    for (const { from, to, times } of growthOf(rows))
-      figures.push(
-        figure("q", `${name}, for a controller, ${to} by ${from}`, "times", times, {
-          target: { of: "value", atMost: mostGrowth },
-        }),
-      );
+    figures.push(...growthFigures(name, rows, "a controller"));
   }
   return figures;
 }

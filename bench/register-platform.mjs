@@ -7,14 +7,15 @@ const envelope = (data) => `{"code":200,"message":"success","requestId":"r","dat
 /**
  * Starts it for these controllers. `posted` is told {code, address, value, at} as each POST arrives; `at` is performance.now(). POSTs
  * to the controller `silent` are neither done nor ever answered. `counted`, where it is set, is told of each read of an address from
- * 500 on, which shows another number each time. From `pause` to `resume` nobody listens. `hasSensors`: each has the twelve of the account.
+ * 500 on, which shows another number each time. From `pause` to `resume` nobody listens. `hasSensors`: each has the twelve of the account; from
+ * `isCold` on each shows the least of its values.
  */
 export async function startRegisterPlatform(...codes) {
   const registers = new Map();
   const devices = codes.map((code) => ({ code, name: code, deviceTypeId: "C001", online: true }));
   const list = envelope(JSON.stringify(devices));
   const platform = {
-    ...{ url: "", posts: 0, silent: null, counted: null, hasSensors: false },
+    ...{ url: "", posts: 0, silent: null, counted: null, hasSensors: false, isCold: false },
     ...{ posted: () => undefined, stop: () => undefined },
   };
   let reads = 0;
@@ -24,7 +25,14 @@ export async function startRegisterPlatform(...codes) {
     reads += 1;
     const dateTime = new Date(Date.now() + 8 * 3_600_000).toISOString().slice(0, 19).replace("T", " ");
     return sensors.map(({ name, factor, unit, ...sensor }, index) => ({
-      ...{ name, factor, unit, channel: index + 1, value: valueAt(sensor, reads), dateTime },
+      ...{
+        name,
+        factor,
+        unit,
+        channel: index + 1,
+        value: valueAt(sensor, platform.isCold ? 0 : 1 + (reads % 90)),
+        dateTime,
+      },
     }));
   };
 

@@ -6,6 +6,7 @@ import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { measureAnnounced } from "./announced.mjs";
+import { measureBands } from "./bands.mjs";
 import { measureCommands } from "./commands.mjs";
 import { measureDecisions } from "./decisions.mjs";
 import { table } from "./figures.mjs";
@@ -81,10 +82,14 @@ const full = {
   },
   decisions: { decisions: 20_000, rounds: 7, memoryCommands: 100_000 },
   judging: { judged: 50_000, rounds: 7 },
+  bands: { controllers: 500, warmUp: 3, rounds: 15, stops: 60 },
   announced: { sizes: [2_000, 10_000], sweeps: 5, samples: 3 },
   isolation: { seconds: 4, rounds: 8 },
   small: { memories: [512, 256], commands: 120, sweeps: 9, pacedSeconds: 600 },
-  line: { sizes: isLong ? [20, 500, 2_000, 10_000] : [20, 500, 2_000], rounds: 3 },
+  line: {
+    sizes: isLong ? [20, 500, 2_000, 10_000] : [20, 500, 2_000],
+    ...{ checks: [2_500, 10_000, 40_000], journals: [10, 50], rounds: 3 },
+  },
   page: { sizes: [20, 500], viewers: 5, samples: 3, settleMs: 30_000, seconds: 60, rounds: 7, commands: 240 },
 };
 const fewer = {
@@ -112,10 +117,11 @@ const fewer = {
   },
   decisions: { decisions: 5_000, rounds: 3, memoryCommands: 30_000 },
   judging: { judged: 20_000, rounds: 3 },
+  bands: { controllers: 500, warmUp: 2, rounds: 5, stops: 30 },
   announced: { sizes: [2_000], sweeps: 3, samples: 1 },
   isolation: { seconds: 3, rounds: 2 },
   small: { memories: [256], commands: 30, sweeps: 3, pacedSeconds: 120 },
-  line: { sizes: [100, 400], rounds: 1 },
+  line: { sizes: [100, 400], checks: [2_500, 10_000], journals: [5, 20], rounds: 1 },
   page: { sizes: [20], viewers: 5, samples: 1, settleMs: 2_000, seconds: 10, rounds: 2, commands: 60 },
 };
 const counts = reduced ? fewer : full;
@@ -142,6 +148,7 @@ async function measure() {
   if (wanted("m")) figures.push(...(await measureAnnounced({ ...counts.announced, say })));
   if (wanted("n")) figures.push(...(await measurePeer({ ...counts.peer, say })));
   if (wanted("pi")) figures.push(...(await measureSmall({ ...counts.small, say })));
+  if (wanted("r")) figures.push(...(await measureBands({ ...counts.bands, say })));
   if (wanted("q")) figures.push(...(await measureLine({ ...counts.line, say })));
   if (wanted("e")) figures.push(...(await measureGrowth({ ...counts.growth, say })));
   return figures.sort((one, other) => one.part.localeCompare(other.part));

@@ -43,7 +43,7 @@ export async function startBroker({ usual = false, port: given, folder } = {}) {
   writeFileSync(file, [`listener ${port} 127.0.0.1`, ...lines, "log_type error", ""].join("\n"));
   const child = start(process.env.MOSQUITTO ?? "/usr/sbin/mosquitto", ["-c", file]);
   child.on("error", () => (child.tail = "cannot be started: install mosquitto or set MOSQUITTO to its path"));
-  const deadline = performance.now() + 5_000;
+  const deadline = performance.now() + 60_000;
   for (;;) {
     await wait(10);
     if (child.pid === undefined) throw new Error(`Mosquitto ${child.tail}`);
@@ -74,7 +74,7 @@ const restingPolls = { controllers: never, sensors: never, running_status: never
 export function startBridge(platform, broker, options = {}) {
   const { resting = false, concurrency = 8, flags = [], env, measured = false } = options;
   const { controllers = {}, embedded = false, weather = {}, http = false, program = dist } = options;
-  const { sparkplug = {}, within } = options;
+  const { sparkplug = {}, alarms = {}, within } = options;
   const { dataDir = newFile("data"), file = newFile("config.yaml") } = options;
   const configuration = {
     platform: {
@@ -94,6 +94,7 @@ export function startBridge(platform, broker, options = {}) {
     ...(resting ? { polling: restingPolls } : {}),
     weather,
     sparkplug,
+    alarms,
     controllers,
   };
   writeFileSync(file, JSON.stringify(configuration));

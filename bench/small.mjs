@@ -5,10 +5,12 @@ import { setTimeout as wait } from "node:timers/promises";
 import { codeOf, messagesPerController } from "./account.mjs";
 import { actuators, commandedControllers, once, code as commanded, weather } from "./commands.mjs";
 import { figure, percentile, spread } from "./figures.mjs";
+import { filledJournal } from "./filled-journal.mjs";
 import { mustLive, stop, workFolder } from "./processes.mjs";
 import { startRegisterPlatform } from "./register-platform.mjs";
 import { allSensors, bases, freePort, startBridge, startBroker } from "./setup.mjs";
 import { Sweeper } from "./sweep.mjs";
+import { watchPage } from "./viewers.mjs";
 import { Counter } from "./wire.mjs";
 
 const controllers = 20;
@@ -18,6 +20,9 @@ const periodUs = 100_000;
 const day = 86_400;
 const cardMbADay = 50;
 const commandsADay = 200;
+const journalMib = 50;
+/** A fifth of a core needs so long for what a start leaves for later. */
+const settledMs = 20_000;
 
 /** "major:minor" of the whole disk that holds what the bridge writes. */
 function diskOf(path) {
@@ -92,6 +97,44 @@ async function pageSeconds({ port }, pages) {
   return (performance.now() - began) / 1_000;
 }
 
+/** Every other fan has a guard on the wind, and those that are on are sent off by it: what commands to the others take meanwhile. */
+async function besideFlappingWind({ sender, ...scene }, commands) {
+  const took = [];
+  let [sent, isOver] = [0, false];
+  const flap = async () => {
+    for (let flips = 0; !isOver; flips += 1) {
+      sender.publish("weather/wind", flips % 2 === 0 ? "20" : "3", 1);
+      await wait(250);
+    }
+    sender.publish("weather/wind", "3", 1);
+  };
+  const flapping = flap();
+  const others = () => (sent += 1);
+  const first = Math.ceil(commands / actuators) * actuators;
+  for (let turn = first; turn < first + Math.min(commands, actuators); turn += 2) {
+    took.push(await once("bridge", { ...scene, sender, others }, turn));
+    await wait(250);
+  }
+  isOver = true;
+  await flapping;
+  return { took, sent };
+}
+
+/** Seconds to the first value where the journal has what it may have at most. */
+async function startByFullJournal({ broker, platform, ear, folders }) {
+  const dataDir = await filledJournal(journalMib);
+  await ear.quiet(1_000);
+  const began = performance.now();
+  const first = ear.next();
+  const child = startBridge(platform, broker, {
+    ...{ concurrency: 4, controllers: commandedControllers(), weather, within: folders, dataDir },
+  });
+  const seconds = ((await first) - began) / 1_000;
+  await wait(settledMs);
+  mustLive(child);
+  return { child, seconds };
+}
+
 async function measureGroup(mib, { commands, sweeps, pacedSeconds, say }) {
   const group = makeGroup(mib);
   if (group.problem !== undefined) {
@@ -127,6 +170,7 @@ async function measureGroup(mib, { commands, sweeps, pacedSeconds, say }) {
   sender.publish("weather/wind", "3", 1);
   await wait(1_000);
   const took = [];
+  const watching = await watchPage(http, 1, [`controller/${commanded.toLowerCase()}`, "overview", "journal"]);
   const writtenBefore = writtenBy(child);
   for (let turn = 0; turn < commands; turn += 1) {
     // Every tenth begins together with a sweep.
@@ -137,15 +181,22 @@ async function measureGroup(mib, { commands, sweeps, pacedSeconds, say }) {
   // Until the last one is confirmed and its records are on the disk.
   await wait(8_000);
   const ofCommand = (writtenBy(child) - writtenBefore) / commands;
+  const shown = watching.bytes();
+  watching.close();
   const page = await pageSeconds(http, ["/", "/api/overview", `/api/controllers/${codeOf(0).toLowerCase()}`]);
   const [written, pacedAt] = [writtenBy(child), performance.now()];
   await wait(pacedSeconds * 1_000);
   mustLive(child);
   const ofPolls = ((writtenBy(child) - written) / ((performance.now() - pacedAt) / 1_000)) * day;
   const aDay = (ofPolls + ofCommand * commandsADay) / 1e6;
+  const storm = await besideFlappingWind({ child, platform, sender, base: bases.bridge }, commands);
+  say(`${mib} MiB: ${storm.sent} POSTs by guards in a flapping wind`);
+  await stop(child, 30_000);
+  const full = await startByFullJournal({ broker, platform, ear, folders: group.folders });
+  say(`${mib} MiB: first value by a journal of ${journalMib} MiB after ${full.seconds.toFixed(2)} s`);
   const [most, kills] = [group.mostMib(), group.kills()];
   for (const one of [ear, states, sender, sweeper]) one.close();
-  await Promise.all([stop(child, 30_000), broker.stop()]);
+  await Promise.all([stop(full.child, 30_000), broker.stop()]);
   platform.stop();
   group.remove();
   const name = (what) => `a fifth of a core, ${mib} MiB: ${what}`;
@@ -155,6 +206,17 @@ async function measureGroup(mib, { commands, sweeps, pacedSeconds, say }) {
     figure("pi", name("sweep of 20"), "s", spread(swept).median, { range: spread(swept) }),
     figure("pi", name("set publish to POST, p50"), "ms", percentile(took, 0.5), { range: spread(took) }),
     figure("pi", name("set publish to POST, p99"), "ms", percentile(took, 0.99), atMost(150)),
+    figure(
+      "pi",
+      name("set publish to POST beside a flapping wind, p99"),
+      "ms",
+      percentile(storm.took, 0.99),
+      {
+        range: spread(storm.took),
+      },
+    ),
+    figure("pi", name("start to first value, journal at its quota"), "s", full.seconds),
+    figure("pi", name("sent to an open page during the commands"), "kB", shown / 1e3),
     figure("pi", name("the page, its overview and a controller"), "s", page),
     figure("pi", name("memory at most, file cache included"), "MiB", most),
     figure("pi", name("killed for memory"), "times", kills, atMost(0)),

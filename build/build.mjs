@@ -3,8 +3,10 @@ import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "vite";
 import { bundle, root } from "./bundle.mjs";
+import { writeLanguages } from "./languages.mjs";
 import { noticesOf, packagesIn } from "./notices.mjs";
 
+writeLanguages(root);
 const folder = join(root, "dist");
 rmSync(folder, { recursive: true, force: true });
 const page = join(root, "src/page");

@@ -14,7 +14,12 @@ const groups = [
   { name: "program", test: /\/src\/cli\/program\.ts$/ },
   { name: "configuration", test: /\/src\/config\/load\.ts$/ },
   // What is done once needs of the bridge no more than this.
-  { name: "common", test: /\/src\/(?:runtime\/|mqtt\/connection\/settings\.ts$)/ },
+  {
+    name: "common",
+    test: /\/src\/(?:runtime\/(?!metrics\.ts$)|mqtt\/connection\/settings\.ts$|terminal\/common\.ts$)/,
+  },
+  // What asks a running bridge needs no more than the way to it.
+  { name: "beside", test: /\/src\/(?:beside\/|(?:terminal\/running-bridge|cli\/told)\.ts$)/ },
   { name: "bridge", test: /\/src\/(?:cli\/run|bridge)\.ts$/ },
 ].map((group, place) => ({ ...group, priority: 10 - place }));
 
@@ -58,6 +63,12 @@ const replaced = [
     by: /\/node_modules\/undici\//,
     text: 'module.exports = () => { throw new Error("HTTP/2 is not part of this program"); };',
   },
+  // Forms as bodies, and with them the half of fetch that makes texts of them.
+  {
+    from: /^\.\.\/web\/fetch\/body\.js$/,
+    by: /\/node_modules\/undici\//,
+    text: 'exports.extractBody = () => { throw new Error("forms are not part of this program"); };',
+  },
   // Its front door also has fetch, caches, cookies and mocks; what messages leave by are three dispatchers, their calls and their way to connect.
   {
     from: /^undici$/,
@@ -77,9 +88,49 @@ const replaced = [
     by: /\/node_modules\/nodemailer\//,
     text: 'export default class { constructor() { throw new Error("not part of this program"); } }',
   },
+  // What waits in a pool for a connection: there it begins with 2,048 places, and each account of a fleet has four pools.
+  {
+    from: /^\.\/fixed-queue(?:\.js)?$/,
+    by: /\/node_modules\/undici\//,
+    text: `module.exports = class {
+      items = [];
+      taken = 0;
+      isEmpty() { return this.taken === this.items.length; }
+      push(item) { this.items.push(item); }
+      shift() {
+        if (this.isEmpty()) return null;
+        const item = this.items[this.taken];
+        this.items[this.taken++] = undefined;
+        if (this.taken * 2 > this.items.length) {
+          this.items = this.items.slice(this.taken);
+          this.taken = 0;
+        }
+        return item;
+      }
+    };`,
+  },
+  // What packages say of each packet to whoever works on them: even where nobody listens it costs a list of arguments each time.
+  {
+    from: /^debug$/,
+    by: /\/node_modules\/mqtt(?:-packet)?\//,
+    text: "module.exports = () => () => undefined;",
+  },
   // Timers in a thread, for pages in the background.
   { from: /^worker-timers$/, by: /./, text: 'module.exports = require("node:timers");' },
 ];
+
+/** Words that the page alone says are in the page. */
+const ofPage = ["page", "words", "checks", "kinds", "setup", "settings", "keys", "key_sentences"];
+
+const words = {
+  name: "words",
+  load(id) {
+    if (!/\/locales\/\w+\.json$/.test(id)) return null;
+    const sections = Object.entries(JSON.parse(readFileSync(id, "utf8")));
+    const kept = sections.filter(([name]) => !ofPage.includes(name));
+    return { code: JSON.stringify(Object.fromEntries(kept)), moduleType: "json" };
+  },
+};
 
 const replacements = {
   name: "replacements",
@@ -156,7 +207,7 @@ function entry() {
 /** Writes the program to `folder`, where `main.js` is what is run, and returns its chunks. `plugins` see each module first. */
 export async function bundle({ folder, plugins = [] }) {
   const chunks = await write(
-    { input: { "program/start": "src/main.ts" }, plugins: [...plugins, replacements] },
+    { input: { "program/start": "src/main.ts" }, plugins: [...plugins, replacements, words] },
     {
       dir: folder,
       chunkFileNames: "program/[name].js",

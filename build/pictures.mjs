@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +17,7 @@ import { chromium } from "playwright-core";
 const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
 const folder = process.argv[2] ?? fileURLToPath(new URL("../docs/pictures", import.meta.url));
 const largestBytes = 150_000;
-const sizes = { desk: { width: 1280, height: 860 }, phone: { width: 360, height: 780 } };
+const sizes = { desk: { width: 1440, height: 900 }, phone: { width: 360, height: 780 } };
 const languages = { en: "en-GB", zh: "zh-CN" };
 
 const running = new Set();
@@ -33,8 +34,8 @@ function watched(child, name) {
   child.once("exit", () => running.delete(child));
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
-  const printed = async (pattern) => {
-    for (let tries = 0; tries < 600; tries += 1) {
+  const printed = async (pattern, seconds = 60) => {
+    for (let tries = 0; tries < seconds * 10; tries += 1) {
       const found = pattern.exec(output);
       if (found) return found;
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -106,6 +107,7 @@ const names = {
     skylights: "All skylights",
     night: "Night",
     house: "East house",
+    remark: "The houses at the river",
     window: "Left skylight",
     take: "Take commands for this run",
     confirmed: "confirmed",
@@ -114,6 +116,7 @@ const names = {
     skylights: "全部天窗",
     night: "夜间",
     house: "东棚",
+    remark: "河边的温室",
     window: "左天窗",
     take: "本次运行接受命令",
     confirmed: "已确认",
@@ -259,28 +262,73 @@ async function trend(browser, language) {
   await rm(work, { recursive: true, force: true });
 }
 
-/** A cold night, all houses on one screen, then the platform away, then the bridge too. */
+/** The frost night of the demo: all houses on one screen, what is wrong, and the message that a phone gets. */
+async function frost(browser, language) {
+  const work = await mkdtemp(join(tmpdir(), "pictures-"));
+  const messages = [];
+  const phone = createHttpServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk) => (body += chunk));
+    request.on("end", () => {
+      messages.push(JSON.parse(body));
+      response.setHeader("content-type", "application/json");
+      response.end('{"id":"1"}');
+    });
+  }).listen(0, "127.0.0.1");
+  await once(phone, "listening");
+  const ntfy = `http://127.0.0.1:${phone.address().port}/farm`;
+  const night = ["--frost", "--controllers", "12", "--ntfy", ntfy, "--language", language];
+  const demo = start(["demo", ...night, "--log-level", "error"], work);
+  const [, url] = await demo.printed(/(http:\/\/127\.0\.0\.1:\d+\/)/);
+  await demo.printed(/Below 5 °C|低于 5 °C，/, 300);
+  const login = { username: "demo", password: "demo" };
+  await visited(browser, url, language, login, async (page, take) => {
+    await take("frost");
+    await at(page, "#/wall");
+    await take("wall");
+  });
+  await messagePicture(
+    browser,
+    language,
+    messages.toSorted((one, other) => other.message.length - one.message.length)[0],
+  );
+  await end(demo);
+  phone.close();
+  await rm(work, { recursive: true, force: true });
+}
+
+/** A message as it comes, with nothing of any service's own looks. */
+async function messagePicture(browser, language, { title, message }) {
+  const context = await browser.newContext({
+    viewport: { width: 360, height: 780 },
+    locale: languages[language],
+  });
+  const page = await context.newPage();
+  await page.setContent("<main><h1></h1><p></p></main>");
+  await page.addStyleTag({
+    content:
+      "body{margin:0;background:#dfe5e2;font:15px/1.45 sans-serif;padding:16px}main{background:#fff;border-radius:16px;padding:14px 16px}h1{font-size:15px;margin:0 0 6px}p{margin:0;white-space:pre-line}",
+  });
+  await page.locator("h1").evaluate((node, text) => (node.textContent = text), title);
+  await page.locator("p").evaluate((node, text) => (node.textContent = text), message);
+  const file = join(folder, `message-frost${language === "zh" ? "-zh" : ""}.png`);
+  await page.locator("main").screenshot({ path: file });
+  console.log(`${file} ${(await stat(file)).size}`);
+  await context.close();
+}
+
+/** The platform away, then the bridge too. */
 async function outage(browser, language) {
   const work = await mkdtemp(join(tmpdir(), "pictures-"));
   const port = await freePort();
   const broker = await freePort();
-  const { simulator, written } = await simulated(work, 24, language);
+  const { simulator, written } = await simulated(work, 6, language);
   const text = [
-    written
-      .replace("platform:\n", "platform:\n  requests_per_minute: 0\n")
-      .replace(
-        "  GH-0001:\n",
-        "  GH-0001:\n    sensors: { airtemp: { from: airtemp, alarm: { low_low: 50, low: 55 } } }\n",
-      )
-      .replace(
-        "  GH-0003:\n",
-        "  GH-0003:\n    sensors: { airtemp: { from: airtemp, alarm: { low: 50 } } }\n",
-      ),
+    written.replace("platform:\n", "platform:\n  requests_per_minute: 0\n"),
     `language: ${language}`,
     `broker: { port: ${broker} }`,
     `http: { port: ${port}, users: [{ username: anna, password: operator-anna, role: operator }] }`,
     "polling: { controllers: 10s, sensors: 2s, running_status: 5s, actuators: 2s, stale_after: 20s }",
-    "alarms: { temperature: { delay: 0s } }",
     "",
   ].join("\n");
   await writeFile(join(work, "config.yaml"), text, { mode: 0o600 });
@@ -298,12 +346,6 @@ async function outage(browser, language) {
     await page.waitForSelector("a.row");
     await wait(3_000);
     pages.push([page, (name) => picture(page, name, language, size)]);
-  }
-  for (const [page, take] of pages) {
-    await take("frost");
-    await at(page, "#/wall");
-    await take("wall");
-    await at(page, "#/overview");
   }
   await end(simulator);
   await wait(45_000);
@@ -443,13 +485,64 @@ async function firstCommand(browser, language) {
   await rm(work, { recursive: true, force: true });
 }
 
+/** A name changed, connections tried, who is logged in, and what is found in the account. */
+async function settings(browser, language) {
+  const work = await mkdtemp(join(tmpdir(), "pictures-"));
+  const { simulator, url: platform } = await simulated(work, 2, language);
+  const [port, broker] = [await freePort(), await freePort()];
+  const { house, window } = names[language];
+  const text = `# ${names[language].remark}
+platform: { business_url: "${platform}", realtime_url: "${platform}", token: !secret token }
+broker: { port: ${broker} }
+language: ${language}
+http:
+  port: ${port}
+  users: [{ username: anna, password: operator-anna-1, role: admin }]
+controllers:
+  GH-0001:
+    name: ${house}
+    actuators:
+      left_skylight: { kind: skylight, address: 101, name: ${window} }
+`;
+  await writeFile(join(work, "config.yaml"), text, { mode: 0o600 });
+  await writeFile(join(work, "secrets.yaml"), "token: simulator\n", { mode: 0o600 });
+  const run = start(["run"], work);
+  await run.printed(/the page is at/);
+  await wait(3_000);
+  const login = { username: "anna", password: "operator-anna-1" };
+  const part = (page, place) => page.locator(".parts button").nth(place);
+  await visited(browser, `http://127.0.0.1:${port}/`, language, login, async (page, take) => {
+    await at(page, "#/settings");
+    await page.locator(".settings details summary", { hasText: house }).first().click();
+    await page.locator(".settings .fields input").first().fill(`${house} 2`);
+    await page.locator(".saving details summary").click();
+    await wait(1_500);
+    await take("settings-name");
+    await page.locator(".saving .bar button").first().click();
+    await part(page, 5).click();
+    await page.locator(".settings .acting button").first().click();
+    await page.locator(".findings li").nth(5).waitFor({ timeout: 60_000 });
+    await wait(2_000);
+    await take("settings-connections");
+    await part(page, 4).click();
+    await page.locator(".settings > details > summary").last().waitFor();
+    for (const summary of await page.locator(".settings > details > summary").all()) await summary.click();
+    await page.evaluate(() => scrollTo(0, 0));
+    await wait(1_000);
+    await take("settings-people");
+  });
+  await end(run);
+  await end(simulator);
+  await rm(work, { recursive: true, force: true });
+}
+
 await mkdir(folder, { recursive: true });
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
   args: ["--no-sandbox"],
 });
-const all = { calm, firstVisit, storm, outage, trend, fleet, firstCommand };
-const wanted = (process.env.ONLY ?? "calm,firstVisit,storm,outage,trend,fleet,firstCommand").split(",");
+const all = { calm, firstVisit, storm, frost, outage, trend, fleet, firstCommand, settings };
+const wanted = process.env.ONLY?.split(",") ?? Object.keys(all);
 try {
   for (const language of (process.env.LANGUAGES ?? Object.keys(languages).join(",")).split(","))
     for (const [name, make] of Object.entries(all)) if (wanted.includes(name)) await make(browser, language);

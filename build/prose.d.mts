@@ -11,3 +11,5 @@ export function wordsOf(text: string): number;
 export function sentencesOf(text: string): string[];
 export function cellsOf(text: string): string[];
 export function judge(pages: Iterable<readonly [page: string, text: string]>): Found;
+export function englishHalf(text: string): string;
+export function asSaid(template: string): string;

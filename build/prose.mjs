@@ -3,20 +3,25 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /*
- * How the documents for users read: words a page, long sentences, sentences that begin with a passive, words that say
- * nothing, and table cells that are too full. Prints the ten worst of each, and fails above the figures of today.
+ * How the documents for users, the texts beside the files to deploy, and the English sentences of the program read: words a
+ * page, long sentences, sentences that begin with a passive, words that say nothing, and table cells that are too full.
+ * Prints the ten worst of each, and fails above the figures of today.
  */
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** What may not be exceeded. Lower a figure when the documents got better; never raise one. */
+/**
+ * What may not be exceeded. Lower a figure when the texts got better; never raise one. A sentence of the program may begin
+ * with a passive: who reads "Nothing was sent" knows by whom.
+ */
 const most = {
-  words: 29_000,
-  wordsOfPage: 2_500,
-  longSentences: 5,
-  passiveStarts: 18,
-  blackWords: 0,
-  fullCells: 0,
+  documents: {
+    words: 28_000,
+    wordsOfPage: 2_500,
+    ...{ longSentences: 0, passiveStarts: 17, blackWords: 0, fullCells: 0 },
+  },
+  deploy: { wordsOfPage: 1_000, longSentences: 0, passiveStarts: 0, blackWords: 0, fullCells: 0 },
+  program: { longSentences: 0, blackWords: 0 },
 };
 
 const longSentence = 25;
@@ -44,14 +49,41 @@ const blackList = [
 const passive =
   /^(?:[A-Z][\w’'-]*|`[^`]+`)(?:\s+[\w’'`-]+){0,5}?\s+(?:is|are|was|were|be|been)\s+(?:(?:not|never|only|always|also|then)\s+)?(?:\w+ed|sent|read|kept|told|shown|given|made|taken|done|written|found|held|seen|known|put|set|lost|left|meant|run|begun|drawn|spread)(?![\w-])/;
 
-const pagesOf = (folder = root) => {
-  const below = (path) =>
-    existsSync(join(folder, path))
-      ? readdirSync(join(folder, path))
-          .filter((name) => name.endsWith(".md"))
-          .map((name) => `${path}/${name}`)
-      : [];
-  return ["README.md", ...below("docs"), ...below("docs/configuration")].sort();
+const below = (path, recursive = false) =>
+  existsSync(join(root, path))
+    ? readdirSync(join(root, path), { recursive, encoding: "utf8" })
+        .filter((name) => name.endsWith(".md"))
+        .map((name) => `${path}/${name}`)
+        .sort()
+    : [];
+const read = (path) => readFileSync(join(root, path), "utf8");
+const textsOf = (paths) => paths.map((path) => [path, read(path)]);
+
+/** The English half of a page that has a Chinese one below it. */
+export const englishHalf = (text) => text.split(/^# 中文/m)[0];
+
+/** A sentence as a person sees it: one of the numbers. What is wrong and what to do stand in one line with a semicolon between them. */
+export const asSaid = (template) =>
+  template
+    .replaceAll("; ", ". ")
+    .replace(/\{\d+, plural, one \{[^{}]*\} other \{([^{}]*)\}\}/g, "$1")
+    .replace(/'([{}])'/g, "$1")
+    .replaceAll("|", "/");
+
+/** Sentences of the program, section by section; keys and lists of words are no prose. */
+const sentencesOfProgram = () =>
+  Object.entries(JSON.parse(read("locales/en.json"))).map(([section, words]) => [
+    `locales/en.json ${section}`,
+    Object.values(words)
+      .filter((words) => !/(?:\w+, ){9,}/.test(words))
+      .map((words) => asSaid(words).replace(/\s+/g, " "))
+      .join("\n\n"),
+  ]);
+
+const textsOfGroup = {
+  documents: () => textsOf(["README.md", ...below("docs"), ...below("docs/configuration")]),
+  deploy: () => textsOf(below("deploy", true)).map(([path, text]) => [path, englishHalf(text)]),
+  program: sentencesOfProgram,
 };
 
 const isWord = (token) => /[\p{L}\p{N}]/u.test(token);
@@ -127,10 +159,11 @@ const titles = {
   fullCells: `table cells above ${fullCell} words`,
 };
 
-function report(found, shown) {
+function report(found, most, shown) {
   const problems = [];
   for (const [name, list] of Object.entries(found)) {
     const sum = name === "words" ? list.reduce((all, { count }) => all + count, 0) : list.length;
+    if (most[name] === undefined) continue;
     console.log(`\n${titles[name]}: ${sum}, at most ${most[name]}`);
     for (const { page, count, text } of list
       .toSorted((one, other) => other.count - one.count)
@@ -139,13 +172,17 @@ function report(found, shown) {
     if (sum > most[name]) problems.push(`${sum} ${titles[name]}, at most ${most[name]}`);
   }
   for (const { page, count } of found.words)
-    if (count > most.wordsOfPage) problems.push(`${page} has ${count} words, at most ${most.wordsOfPage}`);
+    if (count > (most.wordsOfPage ?? Infinity))
+      problems.push(`${page} has ${count} words, at most ${most.wordsOfPage}`);
   return problems;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const pages = pagesOf().map((page) => [page, readFileSync(join(root, page), "utf8")]);
-  const problems = report(judge(pages), process.argv.includes("--all") ? Infinity : 10);
-  for (const problem of problems) console.error(`documents: ${problem}`);
-  if (problems.length > 0) process.exitCode = 1;
+  const shown = process.argv.includes("--all") ? Infinity : 10;
+  for (const [group, texts] of Object.entries(textsOfGroup)) {
+    console.log(`\n${group}`);
+    const problems = report(judge(texts()), most[group], shown);
+    for (const problem of problems) console.error(`${group}: ${problem}`);
+    if (problems.length > 0) process.exitCode = 1;
+  }
 }

@@ -30,7 +30,13 @@ process.on("SIGHUP", hangUp);
 
 keepCompiled();
 
-const { endProcess, endUncaught, guardStreams, runProgram } = await import("./cli/program.js");
+// No configuration, and nobody that this starts, gets to see it.
+const { SUPERVISOR_TOKEN: token = "", SUPERVISOR_URL: url = "http://supervisor" } = process.env;
+delete process.env["SUPERVISOR_TOKEN"];
+const supervisor = token === "" ? null : { url, token };
+
+const { endProcess, endUncaught, guardStreams, runProgram, toBeStartedAgain } =
+  await import("./cli/program.js");
 const { out, draw, err, outputEnded, exitCode } = guardStreams(process.stdout, process.stderr);
 endUncaught(process, err);
 const ended = runProgram(process.argv, {
@@ -41,6 +47,8 @@ const ended = runProgram(process.argv, {
   isTerminal: process.stdout.isTTY,
   stop: stop.signal,
   outputEnded,
+  restart: () => stop.abort(toBeStartedAgain),
+  supervisor,
   onReload: (listener) => {
     reload = listener;
   },

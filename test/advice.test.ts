@@ -48,7 +48,7 @@ const rows: readonly Row[] = [
     kept: ["commands/further-readings.test.ts", "setup/doctor/watch.test.ts"],
   },
   {
-    advice: /set mode_reads: never/,
+    advice: /set (?:position_address and )?mode_reads: never/,
     files: ["commands/checks.ts", "setup/doctor/meaning-checks.ts"],
     alsoLooksSo: "the address of the mode is wrong",
     because:
@@ -130,7 +130,7 @@ const rows: readonly Row[] = [
   },
   {
     advice: /lead_in: never/,
-    files: ["config/rules/limit-rules.ts", "config/sections/controllers.ts"],
+    files: ["config/rules/limit-rules.ts", "settings/sections/controllers.ts"],
     alsoLooksSo: "a platform that ignores any value before on",
     because: "the value is read back all the same, and ends unconfirmed where it was ignored",
     kept: ["commands/path.test.ts"],
@@ -182,7 +182,7 @@ const sources = readdirSync("src", { recursive: true, encoding: "utf8" }).filter
   (file) =>
     /\.ts$/.test(file) &&
     // What the keys mean is no advice, and the rest says the same in Chinese, or is what the simulated platform is told.
-    !/^(?:config\/sections|cli\/chinese|simulator|cli\/storm|config\/schema|notify\/section|page)/.test(
+    !/^(?:settings\/sections|cli\/chinese|simulator|cli\/storm|config\/schema|notify\/section|page)/.test(
       file.replaceAll("\\", "/"),
     ),
 );
@@ -203,7 +203,7 @@ describe("advice by which less counts as proof", () => {
     const found = sources
       .filter((file) => advice.test(textOf(file)))
       .map((file) => file.replaceAll("\\", "/"));
-    const known = files.filter((file) => !file.startsWith("config/sections"));
+    const known = files.filter((file) => !file.startsWith("settings/sections"));
     expect(found.toSorted()).toEqual(known.toSorted());
   });
 

@@ -11,6 +11,9 @@ import { formatProblem } from "../src/settings/problem.js";
 import { referenceTable } from "./config/support/reference.js";
 import { actuatorKinds } from "../src/greenhouse/actuator-kinds.js";
 import { alarmTitles } from "../src/greenhouse/alarms.js";
+import type { AlarmType } from "../src/greenhouse/limits.js";
+import { alarmTitle } from "../src/greenhouse/wording.js";
+import { inChinese } from "./support/chinese.js";
 import { outcomes, refusalReasons } from "../src/greenhouse/command/outcomes.js";
 import { bridgeEventTypes } from "../src/greenhouse/events.js";
 import { bridgeRequests, topicsUnder } from "../src/mqtt/topics.js";
@@ -98,11 +101,24 @@ describe("links", () => {
   });
 
   it("lead from the Chinese front page to every Chinese page", () => {
-    const linked = [...read("docs/zh/README.md").matchAll(/\]\(([^)#]+)/g)].map(
-      ([, path = ""]) => `docs/zh/${path}`,
-    );
+    const linkedIn = (page: string) =>
+      [...read(page).matchAll(/\]\(([^)#]+)/g)].map(([, path = ""]) => `docs/zh/${path}`);
+    const linked = [...linkedIn("docs/zh/README.md"), ...linkedIn("docs/zh/configuration.md")];
     const unlinked = pages.filter((page) => page.startsWith("docs/zh/") && !linked.includes(page));
     expect(unlinked).toEqual(["docs/zh/README.md"]);
+  });
+
+  it("of Chinese pages lead to a Chinese page where there is one", () => {
+    const foreign = pages
+      .filter((page) => page.startsWith("docs/zh/"))
+      .flatMap((page) =>
+        [...prose(read(page)).matchAll(/\]\(([^)#:]+\.md)/g)]
+          .map(([, path = ""]) => join(dirname(page), path))
+          .filter((target) => pages.includes(target.replace(/^docs\/(?!zh\/)/, "docs/zh/")))
+          .filter((target) => /^docs\/(?!zh\/)/.test(target))
+          .map((target) => `${page}: ${target}`),
+      );
+    expect(foreign).toEqual([]);
   });
 
   const linkedFrom = (page: string) => [...read(page).matchAll(/\]\(([^)#]+)/g)].map(([, path = ""]) => path);
@@ -340,8 +356,8 @@ describe("configuration", () => {
   it("begins with an example, and each section has one", () => {
     const of = (page: string) => blocks.filter(({ name }) => name.endsWith(page)).length;
     expect(of("docs/configuration.md")).toBeGreaterThan(4);
-    const sections = filesBelow("docs/configuration", ".md").map(of);
-    expect(new Set(sections)).toEqual(new Set([1]));
+    const sections = filesBelow("docs", ".md").filter((page) => page.includes("/configuration/"));
+    expect(new Set(sections.map(of))).toEqual(new Set([1]));
   });
 });
 
@@ -383,20 +399,18 @@ describe("words", () => {
     expect([...explained()].sort()).toEqual([...words].sort()),
   );
 
-  it.each(pages.filter((page) => /^docs\/[a-z-]+\.md$/.test(page)))("of %s is a Chinese page", (page) =>
-    expect(pages).toContain(page.replace("docs/", "docs/zh/")),
-  );
-
   it.each([
-    ["phone.md", 0],
-    ["zh/phone.md", 1],
-  ] as const)("of messages are explained in docs/%s, in the language of the message", (page, language) => {
+    ["phone.md", String],
+    ["zh/phone.md", inChinese],
+  ] as const)("of messages are explained in docs/%s, in the language of the message", (page, tell) => {
     const explained = new Set(
       rows(read(`docs/${page}`)).flatMap(([first = ""]) =>
         [...first.matchAll(/\*\*([^*]+)\*\*/g)].map(([, title]) => title),
       ),
     );
-    expect(new Set(Object.values(alarmTitles).map((titles) => titles[language]))).toEqual(explained);
+    expect(new Set((Object.keys(alarmTitles) as AlarmType[]).map((type) => tell(alarmTitle(type))))).toEqual(
+      explained,
+    );
   });
 
   it("of the Chinese page on limits are the types of alarms", () =>
@@ -405,16 +419,105 @@ describe("words", () => {
     ));
 
   it("of the Chinese pages are the outcomes, refusals and kinds", () => {
-    const [, results = ""] = section("docs/zh/commands.md", "命令的结果").split("| `outcome`");
-    const [first = "", second = ""] = results.split("| `reason`");
-    expect(firstColumn(first).sort()).toEqual([...outcomes].sort());
-    expect(firstColumn(second).sort()).toEqual([...refusalReasons].sort());
-    const listed = firstColumn(section("docs/zh/commands.md", "每种类型的命令")).filter((word) =>
-      /^[a-z_0-9]+$/.test(word),
+    expect(firstColumn(section("docs/zh/commands.md", "命令的结果")).slice(1).sort()).toEqual(
+      [...outcomes].sort(),
     );
+    expect(firstColumn(section("docs/zh/commands.md", "拒绝的原因")).slice(1).sort()).toEqual(
+      [...refusalReasons].sort(),
+    );
+    expect(firstColumn(section("docs/zh/commands.md", "每种类型的命令")).sort()).toEqual(
+      [...actuatorKinds].sort(),
+    );
+  });
+});
+
+describe("the Chinese twin", () => {
+  const twins = pages
+    .filter((page) => /^docs\/(?:configuration\/)?[a-z-]+\.md$/.test(page))
+    .map((page) => [page, page.replace("docs/", "docs/zh/")] as const);
+
+  it.each(twins)("of %s is there, and %s is the twin of a page", (_, twin) => expect(pages).toContain(twin));
+
+  it("of no page is left over", () => {
+    const known = twins.map(([, twin]) => twin);
+    const own = ["docs/zh/README.md", "docs/zh/deploy.md"];
     expect(
-      listed.filter((word) => word !== "kind" && !(actuatorKinds as readonly string[]).includes(word)),
+      pages.filter((page) => page.startsWith("docs/zh/") && !known.includes(page) && !own.includes(page)),
     ).toEqual([]);
+  });
+
+  const levelsOf = (page: string) =>
+    [...prose(read(page)).matchAll(/^(#+) /gm)].map(([, level = ""]) => level.length);
+
+  it.each(twins)("of %s has headings of the same levels in the same order", (page, twin) =>
+    expect(levelsOf(twin)).toEqual(levelsOf(page)),
+  );
+
+  /** Rows of each table, with the head. */
+  const tablesOf = (page: string) =>
+    prose(read(page))
+      .split(/\n(?! *\|)/)
+      .map((block) => block.split("\n").filter((line) => /^ *\|/.test(line)).length)
+      .filter((count) => count > 0);
+
+  it.each(twins)("of %s has the same tables with as many rows", (page, twin) =>
+    expect(tablesOf(twin)).toEqual(tablesOf(page)),
+  );
+
+  it.each(twins)("of %s has as many items in the lists below each heading", (page, twin) => {
+    const itemsOf = (one: string) =>
+      prose(read(one))
+        .split(/^#+ .*$/m)
+        .map((below) => below.match(/^ *(?:[-*]|\d+\.) /gm)?.length ?? 0);
+    expect(itemsOf(twin)).toEqual(itemsOf(page));
+  });
+
+  it.each(twins)("of %s shows as many pictures", (page, twin) => {
+    const picturesOf = (one: string) => read(one).match(/<img |!\[/g)?.length ?? 0;
+    expect(picturesOf(twin)).toBe(picturesOf(page));
+  });
+
+  /** What is typed; names that people choose are in their language, and what is printed below is told in it. */
+  const isTyped =
+    /^(?:\$ )?(?:sudo|npm|node|mkdir|mv|cp|git|bash|diff|ssh|curl|gh|topic|sha256sum|export|greenhouse2mqtt|mosquitto_\w+|timedatectl|systemctl) /;
+  const typedIn = (code: string) =>
+    code
+      .split("\n")
+      .filter((line) => isTyped.test(line))
+      .map((line) =>
+        line
+          .replace(/ -- --language \w+| --language \w+/g, "")
+          .replace(/--(?:by|reason) (?:"[^"]*"|\S+)/g, "")
+          .replace(/"(?:by|reason)": "[^"]*"/g, "")
+          .replace(/(?<=\.name )"[^"]*"/, ""),
+      );
+  /** Keys of a YAML block in their order; what people call things is theirs. */
+  const keysIn = (code: string) => {
+    const keysOf = (value: unknown): readonly unknown[] =>
+      typeof value !== "object" || value === null
+        ? []
+        : Object.entries(value).flatMap(([key, inner]) => [key, ...keysOf(inner)]);
+    return keysOf(parse(code.replace(/!(?:env|secret) /g, "")));
+  };
+  const meaningOf = ({ language, code }: Fence) =>
+    language === "yaml"
+      ? { language, keys: keysIn(code) }
+      : language === ""
+        ? { language, typed: typedIn(code) }
+        : { language, lines: code.split("\n").length };
+
+  it.each(twins)("of %s has the same blocks: commands, keys of YAML, lines of other code", (page, twin) =>
+    expect(fencesOf(read(twin)).map(meaningOf)).toEqual(fencesOf(read(page)).map(meaningOf)),
+  );
+
+  it("of the add-on's page stands in the page itself, the only one that Home Assistant shows", () => {
+    const [english = "", chinese = ""] = read("deploy/home-assistant-addon/greenhouse2mqtt/DOCS.md").split(
+      /\n(?=# 中文)/,
+    );
+    const levels = (text: string) => [...prose(text).matchAll(/^#+ /gm)].map(([level]) => level);
+    expect(levels(chinese)).toEqual(levels(english));
+    expect(fencesOf(chinese).map(meaningOf)).toEqual(fencesOf(english).map(meaningOf));
+    expect(chinese.match(/^(?:-|\d\.) /gm)).toEqual(english.match(/^(?:-|\d\.) /gm));
   });
 });
 
@@ -429,25 +532,4 @@ describe("files", () =>
 describe("the front door", () => {
   it("is README with at most 120 lines", () =>
     expect(read("README.md").trimEnd().split("\n").length).toBeLessThanOrEqual(120));
-
-  it("leads to getting-started and its Chinese twin, with the same steps and the same commands", () => {
-    // What is shown below a command is in the page's own language.
-    const isCommand =
-      /^(?:\$ )?(?:sudo|npm|node|mkdir|ssh|curl|export|greenhouse2mqtt|mosquitto_\w+|timedatectl|nano)\b/;
-    const commandsOf = (page: string, end: string) =>
-      fencesOf(read(page).split(end)[0] ?? "")
-        .filter(({ language }) => language === "")
-        .map(({ code }) =>
-          code
-            .replace(/ -- --language \w+| --language \w+/g, "")
-            .replace(/--by .*/g, "--by")
-            .replace(/(?<= )(?:anna|张工) +/g, "X ")
-            .split("\n")
-            .filter((line) => isCommand.test(line)),
-        );
-    const english = commandsOf("docs/getting-started.md", "\n## Step 9");
-    const chinese = commandsOf("docs/zh/getting-started.md", "\n## Home Assistant");
-    expect(english.length).toBeGreaterThan(15);
-    expect(chinese).toEqual(english);
-  });
 });

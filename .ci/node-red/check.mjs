@@ -57,7 +57,10 @@ async function mosquitto(folder, port) {
 async function playedBridge(port) {
   const client = mqtt.connect(`mqtt://127.0.0.1:${port}`, { protocolVersion: 5 });
   endings.push(() => client.endAsync(true));
-  await client.subscribeAsync(["greenhouse/+/actuator/+/set", "greenhouse/bridge/request/+"], { qos: 1 });
+  await client.subscribeAsync(
+    ["greenhouse/+/actuator/+/set", "greenhouse/scene/+/set", "greenhouse/bridge/request/+"],
+    { qos: 1 },
+  );
   const commands = [];
   const requests = [];
   const listeners = new Set();
@@ -358,9 +361,63 @@ async function withDashboard(folder) {
   await red.stop();
 }
 
+/** Minutes of the recipe become seconds, so that it can be seen. */
+const inSeconds = (text) => {
+  const quick = text.replaceAll("5 * 60000", "1000").replaceAll("10 * 60000", "60000");
+  assert.notEqual(quick, text);
+  return quick;
+};
+
+/** The recipes, with the bridge played at Mosquitto. */
+async function withRecipes(folder) {
+  const port = await freePort();
+  await mosquitto(folder, port);
+  const bridge = await playedBridge(port);
+  const red = await startNodeRed({ brokerPort: port, file: "recipes.json", edit: inSeconds });
+  endings.push(red.stop);
+  console.log(`Node-RED ${red.version} with the recipes:`);
+  const sent = ({ topic, retain, command, by, for: lasting, at }) => {
+    assert.deepEqual([retain, Number.isNaN(Date.parse(at))], [false, false]);
+    return [topic, command, lasting, by];
+  };
+  await red.press({}, "g2m-recipes-water");
+  const valve = "greenhouse/gh-0001/actuator/valve_1/set";
+  assert.deepEqual(sent(await bridge.command(0)), [valve, "on", "20m", "schedule"]);
+  await red.press({}, "g2m-recipes-night");
+  assert.deepEqual(sent(await bridge.command(1)), [
+    "greenhouse/scene/night/set",
+    "activate",
+    undefined,
+    "schedule",
+  ]);
+  step("the schedules send water with its end, and the scene of the night");
+
+  const reads = (value, quality) =>
+    bridge.shows("gh-0001/sensor/airtemp/json", JSON.stringify({ value, quality }));
+  await reads(2, "good");
+  await reads(2, "stale");
+  const began = performance.now();
+  while (bridge.commands.length < 3) {
+    await reads(2, "good");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.ok(performance.now() - began < 20_000, "frost sends nothing");
+  }
+  assert.ok(performance.now() - began >= 1_000, "only after it was cold for so long");
+  const heating = "greenhouse/gh-0001/actuator/heating/set";
+  assert.deepEqual(sent(bridge.commands[2]), [heating, "on", "30m", "frost"]);
+  await reads(2, "good");
+  await red.press({}, "g2m-recipes-water");
+  assert.equal((await bridge.command(3)).topic, valve);
+  step(
+    "frost is heated against after good readings for long enough, for half an hour, and not with each reading",
+  );
+  await red.stop();
+}
+
 const folder = await mkdtemp(join(tmpdir(), "node-red-check-"));
 try {
   await withPlayedBridge(folder);
+  await withRecipes(folder);
   await withDashboard(folder);
   await withDemo(folder);
   console.log(`node-red: ${done.length} checks passed`);

@@ -40,10 +40,11 @@ export function until(what, find, listeners, timeoutMs = 30_000) {
   });
 }
 
-export async function startNodeRed({ brokerPort, file = "flow.json" }) {
+/** `edit`: what is another in the text of the flow, such as its times. */
+export async function startNodeRed({ brokerPort, file = "flow.json", edit = (text) => text }) {
   const folder = await mkdtemp(join(tmpdir(), "node-red-"));
   const port = await freePort();
-  const args = await nodeRedArguments(folder, { flow: await flowFor(brokerPort, file), port });
+  const args = await nodeRedArguments(folder, { flow: await flowFor(brokerPort, file, edit), port });
   const child = spawn(process.execPath, [process.env.NODE_RED, ...args], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],
@@ -98,8 +99,9 @@ export async function startNodeRed({ brokerPort, file = "flow.json" }) {
 }
 
 /** The flow as it is shipped; only the broker's address is another. */
-async function flowFor(brokerPort, file) {
-  const flow = JSON.parse(await readFile(new URL(`../../deploy/node-red/${file}`, import.meta.url), "utf8"));
+async function flowFor(brokerPort, file, edit) {
+  const text = await readFile(new URL(`../../deploy/node-red/${file}`, import.meta.url), "utf8");
+  const flow = JSON.parse(edit(text));
   return flow.map((node) =>
     node.type === "mqtt-broker" ? { ...node, broker: "127.0.0.1", port: String(brokerPort) } : node,
   );

@@ -62,9 +62,11 @@ export class Authenticator {
     const name = JSON.stringify([source, username ?? null]);
     const program = JSON.stringify([source, username ?? null, login.client]);
     const isKnown = this.#known.has(program);
-    const guessers = isKnown ? [{ key: program, share: 1 }] : [{ key: name, share: 1 }, stranger];
+    const own = { key: isKnown ? program : name, share: 1 };
+    const guessers = isKnown ? [own] : [own, stranger];
     const user = username === undefined ? undefined : this.#users.get(username);
-    const right = await this.#logins.check(guessers, given, user?.password ?? unknownUserHash);
+    const early = user && !isKnown ? { guesser: own, isRight: (checked: boolean) => checked } : null;
+    const right = await this.#logins.check(guessers, given, user?.password ?? unknownUserHash, early);
     if (right === "blocked" || right === "busy") return { kind: "refused", why: right, newlySlowed: false };
     if (!right || !user)
       return { kind: "refused", why: "wrong", newlySlowed: this.#logins.onFailure(guessers) };

@@ -3,7 +3,7 @@ import { type Gaps, noGaps } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
 import { isPasswordHash } from "../runtime/passwords.js";
 import { bridgeCredential, type Credential, type RefusedLogin } from "./authenticator.js";
-import { Arrivals } from "./arrivals.js";
+import { Arrivals } from "../runtime/arrivals.js";
 import { HeldFilters } from "./filters.js";
 import { openListeners } from "./listeners.js";
 import {

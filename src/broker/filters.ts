@@ -1,7 +1,7 @@
 import type { Client, Subscription } from "aedes";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import type { Arrivals } from "./arrivals.js";
+import type { Arrivals } from "../runtime/arrivals.js";
 import type { BrokerLimits, BrokerSettings, BrokerTally } from "./settings.js";
 
 type Limits = Pick<BrokerLimits, "filters" | "filterBytes" | "filterLevels">;

@@ -1,3 +1,4 @@
+import { msg, type Text, TextError } from "../language/text.js";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import http, { type IncomingMessage } from "node:http";
@@ -5,7 +6,7 @@ import net, { type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import tls from "node:tls";
 import type { Logger } from "../runtime/log.js";
-import { AnswersDue, PacedUpgrades } from "../runtime/paced-reading.js";
+import { AnswersDue, type PacedReading, PacedUpgrades } from "../runtime/paced-reading.js";
 import { receiving } from "../runtime/receiving.js";
 import { isLoopback, pem } from "../runtime/sockets.js";
 import { type BrokerLimits, type BrokerSettings, BrokerStartError } from "./settings.js";
@@ -26,7 +27,7 @@ async function tlsServer(
   stream: (stream: Duplex) => void,
 ): Promise<TlsServer> {
   let inUse = await readCertificate(files).catch((error: unknown) => {
-    const message = `the certificate or key cannot be used: ${reasonOf(error)}`;
+    const message = msg`the certificate or key cannot be used: ${reasonOf(error)}`;
     throw new BrokerStartError("broker.tls", message, { cause: error });
   });
   const options = { ...inUse, handshakeTimeout: handshakeTimeoutMs, noDelay: true };
@@ -60,7 +61,7 @@ async function readCertificate(files: Files): Promise<Files> {
   const certificate = parseOrExplain(names.cert, "certificate", () => new X509Certificate(cert));
   const privateKey = parseOrExplain(names.key, "usable key", () => createPrivateKey(key));
   if (!certificate.checkPrivateKey(privateKey))
-    throw new Error(`${names.key} is not the key of ${names.cert}`);
+    throw new TextError(msg`${names.key} is not the key of ${names.cert}`);
   // The rest of the chain.
   parseOrExplain(names.cert, "usable certificate", () => tls.createSecureContext({ cert, key }));
   return { cert, key };
@@ -100,14 +101,18 @@ function hostOf(url: string): string {
   }
 }
 
+/** Over a WebSocket: what asked for it, what its frames are to answer, and what reads them. */
+export interface WebSocketFacts {
+  readonly request: IncomingMessage;
+  readonly due: AnswersDue;
+  readonly frames: PacedReading;
+}
+
 interface ListenerHooks {
   /** A new TCP connection, before any TLS or WebSocket handshake. */
   readonly connection: (socket: Socket) => void;
-  /** A byte stream on which MQTT is to be spoken; over a WebSocket with what asked for it, and what its frames are to answer. */
-  readonly stream: (
-    stream: Duplex,
-    over?: { readonly request: IncomingMessage; readonly due: AnswersDue },
-  ) => void;
+  /** A byte stream on which MQTT is to be spoken. */
+  readonly stream: (stream: Duplex, over?: WebSocketFacts) => void;
   readonly clock: Clock;
 }
 
@@ -176,7 +181,7 @@ async function webServer(
     },
   );
   const readings = new PacedUpgrades(receiving.pageHttp, receiving.broker, hooks.clock);
-  server.on("connection", (socket) => readings.onOpen(socket));
+  server.on("connection", (socket) => void readings.onOpen(socket));
   const sockets = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
@@ -191,9 +196,9 @@ async function webServer(
       return;
     }
     const due = new AnswersDue();
-    readings.onUpgrade(socket, { due });
+    const frames = readings.onUpgrade(request.socket, { due });
     sockets.handleUpgrade(request, socket, head, (webSocket) =>
-      hooks.stream(createWebSocketStream(webSocket), { request, due }),
+      hooks.stream(createWebSocketStream(webSocket), { request, due, frames }),
     );
   });
   return server;
@@ -213,17 +218,17 @@ async function listen(server: Server, host: string, port: number, key: string): 
   return address.port;
 }
 
-function listenFailure(code: unknown, host: string, port: number): string {
+function listenFailure(code: unknown, host: string, port: number): Text {
   switch (code) {
     case "EADDRINUSE":
-      return `port ${port} at ${host} is taken; perhaps a broker runs already: name it in mqtt.url, or choose another port`;
+      return msg`port ${port} at ${host} is taken; perhaps a broker runs already: name it in mqtt.url, or choose another port`;
     case "EACCES":
-      return `this user may not open port ${port}; choose one above 1023`;
+      return msg`this user may not open port ${port}; choose one above 1023`;
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
-      return `this machine has no address ${host}: correct broker.host`;
+      return msg`this machine has no address ${host}: correct broker.host`;
     default:
-      return `cannot listen on ${host} port ${port}: ${String(code)}`;
+      return msg`cannot listen on ${host} port ${port}: ${String(code)}`;
   }
 }
 

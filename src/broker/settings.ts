@@ -1,4 +1,6 @@
-import type { Configuration } from "../config/schema.js";
+import type { CoreConfiguration } from "../settings/sections/core.js";
+import { type Text, row, TextError } from "../language/text.js";
+import type { BrokerSection } from "./section.js";
 
 export interface BrokerUser {
   readonly username: string;
@@ -94,13 +96,13 @@ export const emptyTally = () => ({
 export type BrokerTally = ReturnType<typeof emptyTally>;
 
 /** Why the embedded broker did not start. `key` is the configuration key to look at; `portInUse` allows another try. */
-export class BrokerStartError extends Error {
+export class BrokerStartError extends TextError {
   override name = "BrokerStartError" as const;
   readonly key: string;
   readonly portInUse: boolean;
 
-  constructor(key: string, message: string, options: { portInUse?: boolean; cause?: unknown } = {}) {
-    super(`${key}: ${message}`, { cause: options.cause });
+  constructor(key: string, message: Text, options: { portInUse?: boolean; cause?: unknown } = {}) {
+    super(row`${key}: ${message}`, { cause: options.cause });
     this.key = key;
     this.portInUse = options.portInUse ?? false;
   }
@@ -114,6 +116,13 @@ export function reachable(host: string): string {
   return bare.includes(":") ? `[${bare}]` : bare;
 }
 
+/** What the broker has to know of the configuration; of others which topics their clients need. */
+export interface BrokerConfiguration extends Pick<CoreConfiguration, "mqtt" | "weather"> {
+  readonly broker: BrokerSection;
+  readonly homeassistant: { readonly status_topic: string; readonly discovery_prefix: string };
+  readonly sparkplug: { readonly enabled: boolean } & NonNullable<BrokerSettings["topics"]["sparkplug"]>;
+}
+
 /** The configuration in this folder's words. */
 export function brokerSettings({
   broker,
@@ -121,7 +130,7 @@ export function brokerSettings({
   homeassistant,
   weather,
   sparkplug,
-}: Pick<Configuration, "broker" | "mqtt" | "homeassistant" | "weather" | "sparkplug">): BrokerSettings {
+}: BrokerConfiguration): BrokerSettings {
   const { cert, key, port: tlsPort } = broker.tls;
   return {
     host: broker.host,

@@ -1,3 +1,4 @@
+import { ignored } from "../runtime/failures.js";
 import { Readable } from "node:stream";
 import type { PublishPacket } from "aedes";
 import { nextTurn } from "../runtime/clock.js";
@@ -353,13 +354,13 @@ function boundUnfinished(store: Store): { readonly onDisconnected: (clientId: st
   store.incomingDelPacket = (client, packet) => {
     unfinished.get(client.id)?.delete(packet.messageId ?? 0);
     // Of two PUBRELs in one breath the second finds nothing, and aedes catches no error here: it would end the process.
-    return remove(client, packet).catch(() => undefined);
+    return remove(client, packet).catch(ignored);
   };
   return {
     onDisconnected: (clientId) => {
       const ids = unfinished.get(clientId) ?? [];
       unfinished.delete(clientId);
-      for (const messageId of ids) void remove({ id: clientId }, { messageId }).catch(() => undefined);
+      for (const messageId of ids) void remove({ id: clientId }, { messageId }).catch(ignored);
     },
   };
 }

@@ -1,5 +1,4 @@
 import type { EventEmitter } from "node:events";
-import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { type Duplex, PassThrough } from "node:stream";
 import type {
@@ -24,7 +23,7 @@ import type { BrokerParts } from "./filters.js";
 import { Acl, type GrantedFilters } from "./acl.js";
 import { Authenticator, type Credential, type RefusedLogin, RefusedLogins } from "./authenticator.js";
 import { type BrokerLimits, BrokerStartError } from "./settings.js";
-import { type Drainable, limitDrainWait } from "./listeners.js";
+import { type Drainable, limitDrainWait, type WebSocketFacts } from "./listeners.js";
 import { boundStore, type Sessions, type Store } from "./store.js";
 
 /*
@@ -153,12 +152,6 @@ interface Readings {
 
 const tooManyFilters = "too many filters in one packet";
 
-/** Over a WebSocket: what asked for it, and what its frames are to answer. */
-interface WebSocketFacts {
-  readonly request: IncomingMessage;
-  readonly due: AnswersDue;
-}
-
 /** Notes how many acknowledgements each message is to bring that is handed to the client. */
 function noteAnswers(client: ClientInsides, due: AnswersDue, frames: AnswersDue | undefined): void {
   const deliver = client.deliverQoS.bind(client);
@@ -184,7 +177,7 @@ function speakMqtt(
   noteAnswers(clientInsidesOf(client), due, over?.due);
   readings.set(client, reading);
   stream.once("close", () => filters.onClose(client));
-  const arrived = arrivals.follow(stream);
+  const arrived = arrivals.follow(stream, over === undefined ? [reading] : [reading, over.frames]);
   clientInsidesOf(client)._parser.prependListener("packet", (packet) => {
     arrived(packet);
     const fault = acl.isBridge(client) ? null : filterFault(packet, limits);

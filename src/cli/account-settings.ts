@@ -1,87 +1,122 @@
+import type { BridgeView } from "../bridge.js";
+import type { Text } from "../language/text.js";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { basename, extname, join } from "node:path";
 import { accountOf, type FleetSettings } from "../config/fleet.js";
-import type { ReadFile } from "../config/load.js";
-import type { AccountState, Fleet } from "../fleet/fleet.js";
-import type { SettingsSource } from "../http/settings-source.js";
-import type { ReturnedSettings } from "../page/protocol.js";
+import type { SettingsSource } from "../page/settings-source.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import type { SettingsFile } from "../saving/settings-file.js";
-import { calmMs, returnedSentence, trialMs } from "./runs.js";
-import { type SavedChange, settingsSource } from "./settings-source.js";
+import { filesOnTrial } from "../saving/trial-record.js";
+import type { Restarting } from "./restarting.js";
+import { type Backups, settingsOn } from "./settings-source.js";
+import { type SettingsTrial, type Sight, unseen } from "./trial.js";
+
+/** How a run of an account is. */
+interface AccountState {
+  readonly phase: string;
+  readonly restarts: number;
+  /** Epoch ms. */
+  readonly since: number;
+  readonly error: Text | null;
+  /** Null while it does not run. */
+  readonly bridge: BridgeView | null;
+}
 
 interface Parts {
   readonly settings: FleetSettings;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly running: Pick<Fleet, "reload" | "state">;
+  /** Ends the program, with all accounts, so that it is started again. */
+  readonly restarting: Restarting | undefined;
+  /** The fleet that runs. */
+  readonly running: { reload(): Promise<void>; state(account: string): AccountState | undefined };
   readonly clock: Clock;
-  readonly log: Logger;
+  /** That names the account in each line. */
+  readonly logOf: (account: string) => Logger;
+}
+
+interface Settings {
+  readonly source: SettingsSource;
+  readonly trial: SettingsTrial;
 }
 
 /** The files of a fleet's accounts, each changed and taken up as a reload of the fleet does; what does not come up goes back. */
 export class AccountSettings {
   readonly #parts: Parts;
-  readonly #returned = new Map<string, ReturnedSettings>();
+  readonly #accounts = new Map<string, Settings>();
+  readonly #backups: Backups = { isMaking: false };
 
   constructor(parts: Parts) {
     this.#parts = parts;
   }
 
+  /** Goes on with what an earlier process has left on trial. Whether any file is another one now. */
+  async resume(): Promise<boolean> {
+    const files = await filesOnTrial(this.#parts.settings.accounts);
+    const accounts = new Set(files.map((file) => basename(file, extname(file))));
+    const isOther = await Promise.all([...accounts].map((account) => this.#of(account).trial.resume()));
+    return isOther.includes(true);
+  }
+
+  /** Reads what an earlier process has left of settings that were taken back. */
+  recall(account: string): Promise<void> {
+    return this.#of(account).trial.recall();
+  }
+
   /** Why saved settings of an account are not in force; null where none were taken back. */
-  returnedSentence(account: string): string | null {
-    return returnedSentence(this.#returned.get(account) ?? null);
+  returnedAlarm(account: string) {
+    return this.#of(account).trial.returnedAlarm();
   }
 
   source(account: string): SettingsSource {
-    const { settings, env } = this.#parts;
+    return this.#of(account).source;
+  }
+
+  /** One for all runs of an account, so that whoever saves waits for those before. */
+  #of(account: string): Settings {
+    const known = this.#accounts.get(account) ?? this.#make(account);
+    this.#accounts.set(account, known);
+    return known;
+  }
+
+  #make(account: string): Settings {
+    const { settings, env, restarting, running, clock, logOf } = this.#parts;
     const named = (extension: string) => join(settings.accounts, `${account}${extension}`);
-    const sources = (reads?: ReadFile) => ({ env, ...(reads !== undefined && { readFile: reads }) });
-    return settingsSource({
+    const placed = (word: string) => (settings.isMoved === true ? [word, settings.data_dir] : []);
+    return settingsOn({
       file: existsSync(named(".yaml")) ? named(".yaml") : named(".yml"),
       env,
-      load: (reads) => accountOf(account, settings.file, sources(reads)),
+      restarting,
+      load: (reads, isAlone = false) =>
+        accountOf(account, settings.file, {
+          env,
+          ...(reads !== undefined && { readFile: reads }),
+          ...(isAlone && { alone: account }),
+        }),
       dataDir: () => join(settings.data_dir, account),
-      readAgain: () => this.#readAgain(),
-      onSaved: (change, file) => {
-        void this.#watch(account, change, file);
-      },
-      returned: () => this.#returned.get(account) ?? null,
+      readAgain: () => running.reload().then(() => null, String),
+      seen: () => sightOf(running.state(account), settings.cluster !== undefined, clock.now()),
+      clock,
+      log: () => logOf(account),
+      backupOf: () => [...["--config", settings.file, "--account", account], ...placed("--fleet-data-dir")],
+      backups: this.#backups,
+      backupOfFleet: ["--config", settings.file, ...placed("--data-dir")],
     });
-  }
-
-  #readAgain(): Promise<string | null> {
-    return this.#parts.running.reload().then(() => null, String);
-  }
-
-  async #watch(account: string, change: SavedChange, file: SettingsFile): Promise<void> {
-    const { clock, log, running } = this.#parts;
-    const before = running.state(account);
-    await clock.wait(trialMs);
-    const now = running.state(account);
-    if (isUp(before, now, clock.now())) {
-      this.#returned.delete(account);
-      return;
-    }
-    const reason = `the bridge did not start by them (${now?.error ?? "no error is known"})`;
-    try {
-      if (!(await file.putBack(change.kept, change.etag))) return;
-      this.#returned.set(account, {
-        at: new Date(clock.now()).toISOString(),
-        reason,
-        difference: change.difference,
-      });
-      log.error({ account, reason, keys: change.keys }, "saved settings of an account are taken back");
-      await this.#readAgain();
-    } catch (error) {
-      log.error({ account, err: error }, "the settings that were saved could not be taken back");
-    }
   }
 }
 
-/** An account that another member of the cluster runs is none of this one's trouble, as is one that was removed. */
-function isUp(before: AccountState | undefined, now: AccountState | undefined, at: number): boolean {
-  if (now === undefined || now.phase === "standby" || now.phase === "stopping") return true;
-  const isRestarted = now.restarts > (before?.restarts ?? 0);
-  return now.phase === "running" && (!isRestarted || at - now.since >= calmMs);
+/**
+ * An account that another member of the cluster runs is none of this one's trouble, as is one that was removed; nor is one that a member
+ * cannot start because the servers of its cluster do not answer.
+ */
+function sightOf(state: AccountState | undefined, isMember: boolean, now: number): Sight {
+  if (state === undefined) return { ...unseen, mayStandBy: true };
+  const { phase, since, restarts, error, bridge } = state;
+  return {
+    ...unseen,
+    runsForMs: phase === "running" ? now - since : null,
+    mayStandBy: isMember || phase === "stopping",
+    failures: restarts,
+    error: error === null ? null : String(error),
+    bridge,
+  };
 }

@@ -1,8 +1,18 @@
+import { msg, row, type Text } from "../language/text.js";
+import { ignored } from "../runtime/failures.js";
 import type { Configuration } from "../config/schema.js";
 import { systemClock } from "../runtime/clock.js";
-import { type AskSocket, NotAtSocket } from "../setup/own-socket.js";
-import { CommandFailure } from "./context.js";
-import { askAtSocket, askBridge, type Document, documentOf, isDocument, NotAsked } from "./running-bridge.js";
+import { type AskSocket, NotAtSocket } from "../beside/own-socket.js";
+import { CommandFailure } from "../runtime/ending.js";
+import { refusalText } from "./wording.js";
+import {
+  askAtSocket,
+  askBridge,
+  type Document,
+  documentOf,
+  isDocument,
+  NotAsked,
+} from "../terminal/running-bridge.js";
 
 /* A command that a running bridge is asked for, of one actuator, a group or a scene: at its socket, and where it has none over the broker. */
 
@@ -18,7 +28,7 @@ export interface AskedCommand {
   readonly target: Document;
   readonly topics: { readonly set: string; readonly result: string; readonly command?: string };
   /** Where a person finds afterwards what became of it. */
-  readonly hint: string;
+  readonly hint: Text;
   readonly onPhase: (phase: string) => void;
 }
 
@@ -32,19 +42,37 @@ export class NotReached {
     this.overBroker = overBroker;
   }
 
-  get reasons(): string {
-    return `at its socket: ${this.atSocket.reason}\n  over the broker: ${this.overBroker.reason}`;
+  get reasons(): Text {
+    return row`${msg`at its socket: ${this.atSocket.reason}`}\n  ${msg`over the broker: ${this.overBroker.reason}`}`;
   }
 }
 
+interface Told {
+  readonly message?: Text | null;
+  readonly members?: readonly Told[];
+}
+
+/** What the bridge has told in the language of the person is a sentence as it stands. */
+const asTold = <Result extends Told>(result: Result): Result => ({
+  ...result,
+  ...(typeof result.message === "string" && { message: row`${result.message}` }),
+  ...(result.members !== undefined && { members: result.members.map(asTold) }),
+});
+
 /** The result as the bridge tells it. Rejects with a CommandFailure where it was asked and its answer did not come. */
-export async function askForCommand<Result>(
+export async function askForCommand<Result extends Told>(
   configuration: Configuration,
   command: AskedCommand,
   stop: AbortSignal,
+  language: string,
 ): Promise<Result | NotReached> {
-  const own = await askAtSocket(configuration, (ask) => overSocket<Result>(ask, command, stop), stop);
-  if (!(own instanceof NotAtSocket)) return own;
+  const own = await askAtSocket(
+    configuration,
+    (ask) => overSocket<Result>(ask, command, stop),
+    stop,
+    language,
+  );
+  if (!(own instanceof NotAtSocket)) return language === "en" ? own : asTold(own);
   const answer = await overBroker<Result>(configuration, command, stop);
   return answer instanceof NotAsked ? new NotReached(own, answer) : answer;
 }
@@ -56,7 +84,7 @@ async function overSocket<Result>(
 ): Promise<Result> {
   const taken = await ask("/api/commands", { ...target, ...documentOf(payload) });
   if (taken.status === 409) return taken.document as unknown as Result;
-  if (taken.status !== 202) throw new CommandFailure(String(taken.document["message"]));
+  if (taken.status !== 202) throw new CommandFailure(refusalText(taken.document));
   const until = systemClock.monotonic() + longestMs;
   let before: unknown = null;
   while (systemClock.monotonic() < until) {
@@ -64,7 +92,7 @@ async function overSocket<Result>(
     if (isDocument(result)) return result as unknown as Result;
     if (typeof phase === "string" && phase !== before && phase !== "done") onPhase(phase);
     before = phase;
-    await systemClock.wait(lookEveryMs, stop).catch(() => undefined);
+    await systemClock.wait(lookEveryMs, stop).catch(ignored);
     if (stop.aborted) throw new CommandFailure(endingsOf(hint).stopped);
   }
   throw new CommandFailure(endingsOf(hint).late);
@@ -93,9 +121,9 @@ function overBroker<Result>(
   return askBridge(configuration, question, stop);
 }
 
-const endingsOf = (hint: string) => ({
-  notSent: "stopped; the command was not sent",
-  stopped: `stopped; the command was sent, and ${hint}`,
-  gone: `the command was sent, but the bridge has gone offline; once it runs again ${hint}`,
-  late: `the bridge did not answer; ${hint}`,
+const endingsOf = (hint: Text) => ({
+  notSent: msg`stopped; the command was not sent`,
+  stopped: msg`stopped; the command was sent, and ${hint}`,
+  gone: msg`the command was sent, but the bridge has gone offline; once it runs again ${hint}`,
+  late: msg`the bridge did not answer; ${hint}`,
 });

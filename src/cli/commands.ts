@@ -1,68 +1,29 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
-import { type ParameterGroup, parameterGroup } from "../greenhouse/device-types.js";
-import type { Language } from "../greenhouse/labels.js";
+import { type Command, Option } from "commander";
+import { joined, msg, row, type Text } from "../language/text.js";
+import type { Configuration } from "../config/schema.js";
+import type { CommandRow, Example } from "../feature/command.js";
+import type { Faces } from "../feature/feature.js";
+import { type Language, ofNames } from "../greenhouse/labels.js";
 import { readOnlyOperations } from "../platform/operations.js";
 import { logLevels } from "../runtime/log-levels.js";
-import { parseDuration, parseUntil } from "../runtime/duration.js";
 import type { FleetOptions } from "./fleet.js";
-import type { CommonOptions, ProcessContext } from "./context.js";
+import { setupCommands } from "../setup/commands.js";
+import { type CommonOptions, lazily, type ProcessContext } from "../terminal/context.js";
+import { oneOf, positive, span, term, untilText, wholeNumber } from "../terminal/usage.js";
 import type { SimulateOptions } from "./demo.js";
-
-/* What an option may be; the error names what was expected. */
-
-function wholeNumber(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const value = /^\d+$/.test(text) ? Number(text) : NaN;
-    if (value >= least && value <= most) return value;
-    throw new InvalidArgumentError(`expected a whole number from ${least} to ${most}`);
-  };
-}
-
-function positive(text: string): number {
-  const value = Number(text);
-  if (Number.isFinite(value) && value > 0) return value;
-  throw new InvalidArgumentError("expected a number above 0");
-}
-
-function oneOf(words: readonly string[]): (text: string) => string {
-  return (text) => {
-    if (words.includes(text)) return text;
-    throw new InvalidArgumentError(`expected one of ${words.join(", ")}`);
-  };
-}
-
-/** A duration, taken as it is written. */
-const durationFrom =
-  (least: number, most: number, what: string) =>
-  (text: string): string => {
-    const ms = parseDuration(text);
-    if (ms !== null && ms >= least && ms <= most) return text;
-    throw new InvalidArgumentError(`expected a duration ${what}`);
-  };
-
-/** As `for` and `hold` of a command take it. */
-const term = durationFrom(1_000, 86_400_000, "from 1s to 24h, such as 20m");
-const span = durationFrom(0, Infinity, "such as 30s");
 
 /* What `--help` says beyond the options: groups, examples, exit codes. */
 
 /** The options that every command takes, before or behind its name. */
 export const commonOptions = (): readonly Option[] => [
   new Option("-c, --config <file>", "configuration file").default("config.yaml"),
-  new Option("--account <name>", "this account of a fleet; --config is then the fleet's file, or fleet.yaml"),
+  new Option(
+    "--account <name>",
+    "one account of a fleet; --config then names the fleet's file (default: fleet.yaml)",
+  ),
   new Option("--log-level <level>", logLevels.join(", ")).argParser(oneOf(logLevels)),
   new Option("--data-dir <folder>", "where journal, token and caches are kept"),
 ];
-
-/** Each command is a file that is loaded only when it is called: start-up time is a feature on a small computer. */
-const lazily =
-  <Args extends unknown[]>(load: () => Promise<(context: ProcessContext, ...args: Args) => unknown>) =>
-  (context: ProcessContext): ((...args: Args) => Promise<void>) =>
-  async (...args) => {
-    await (
-      await load()
-    )(context, ...args);
-  };
 
 const runLazily = lazily(async () => (await import("./run.js")).run);
 
@@ -81,56 +42,98 @@ function remembering(context: ProcessContext): ProcessContext {
 
 type Action = Parameters<Command["action"]>[0];
 
+/** Those with a word of what they are for stand in columns. */
+function exampleLines(examples: readonly Example[]): readonly Text[] {
+  const width = Math.max(...examples.map((one) => (typeof one === "string" ? 0 : one[0].length)));
+  return examples.map((one) =>
+    typeof one === "string" ? `  ${one}` : row`  ${one[0].padEnd(width)}   ${one[1]}`,
+  );
+}
+
 /** Adds commands with their help. */
 const adder =
   (root: Command, context: ProcessContext) =>
   (
     name: string,
     description: string,
-    examples: readonly string[],
+    examples: readonly Example[],
     action: (context: ProcessContext) => Action,
-    more = "",
+    more: Text = "",
   ): Command =>
     root
       .command(name, { isDefault: name === "run" })
       .description(description)
-      .addHelpText("after", () =>
-        context.speech.tell(
-          [
-            more,
-            "",
-            `Example${examples.length === 1 ? "" : "s"}:`,
-            ...examples.map((line) => `  ${line}`),
-          ].join("\n"),
-        ),
-      )
+      .addHelpText("after", () => {
+        const head = examples.length === 1 ? msg`Example:` : msg`Examples:`;
+        return context.speech.tell(joined([more, "", head, ...exampleLines(examples)], "\n"));
+      })
       .action(action(context));
 
 type Add = ReturnType<typeof adder>;
 
-export const rootHelp = [
-  "",
-  "Every command takes these options too, and --help, which also shows examples.",
-  "",
-  "Exit codes:",
-  "  0  done",
-  "  1  failed at run time",
-  "  2  wrong usage or configuration",
-  "  3  `set` did not end confirmed or already there (or as the dry run that was asked for)",
-  "",
-  "Examples:",
-  "  greenhouse2mqtt demo                       a simulated greenhouse, nothing to configure",
-  "  greenhouse2mqtt init                       write a first config.yaml",
-  "  greenhouse2mqtt doctor                     does everything work?",
-  "  greenhouse2mqtt discover -o found.yaml     which controllers and actuators are there?",
-  "  greenhouse2mqtt                            run the bridge",
-].join("\n");
+function addRow(add: Add, row: CommandRow<(context: ProcessContext) => Action>): void {
+  const command = add(row.name, row.description, row.examples, row.run);
+  for (const [flags, description, parse] of row.options ?? []) {
+    const option = new Option(flags, description);
+    if (parse !== undefined) option.argParser((text, before) => parse(text, before as never));
+    command.addOption(option);
+  }
+}
 
-const getHelp = [
-  "",
-  "Operations:",
-  ...readOnlyOperations.map(({ name, host }) => `  ${name.padEnd(20)} ${host} host`),
-].join("\n");
+/** The commands of features, which stand behind those of the core. */
+export function addCommandsOf(
+  features: readonly Pick<Faces<Configuration>, "commands">[],
+  root: Command,
+  context: ProcessContext,
+): void {
+  const add = adder(root, context);
+  root.commandsGroup(askAndCommand);
+  for (const { run, ...row } of features.flatMap(({ commands = [] }) => commands))
+    addRow(add, {
+      ...row,
+      run: (process) => async (options: CommonOptions) =>
+        run((await import("./feature-call.js")).callOf(process, options)),
+    });
+}
+
+const askAndCommand = "Ask and command:";
+
+const rootExamples: readonly Example[] = [
+  ["greenhouse2mqtt demo", msg`a simulated greenhouse, nothing to configure`],
+  ["greenhouse2mqtt init", msg`write a first config.yaml`],
+  ["greenhouse2mqtt doctor", msg`does everything work?`],
+  ["greenhouse2mqtt discover -o found.yaml", msg`which controllers and actuators are there?`],
+  ["greenhouse2mqtt", msg`run the bridge`],
+];
+
+export const rootHelp = joined(
+  [
+    "",
+    msg`Every command takes these options too, and --help, which also shows examples.`,
+    "",
+    msg`Exit codes:`,
+    row`  ${msg`0  done`}`,
+    row`  ${msg`1  failed at run time`}`,
+    row`  ${msg`2  wrong usage or configuration`}`,
+    row`  ${msg`3  \`set\` did not end confirmed or already there (or as the dry run that was asked for)`}`,
+    "",
+    msg`Examples:`,
+    ...exampleLines(rootExamples),
+  ],
+  "\n",
+);
+
+const getHelp = joined(
+  [
+    "",
+    msg`Operations:`,
+    ...readOnlyOperations.map(
+      ({ name, host }) =>
+        row`  ${name.padEnd(20)} ${host === "business" ? msg`business host` : msg`realtime host`}`,
+    ),
+  ],
+  "\n",
+);
 
 /** By name only: the simulated platform is loaded by the commands that use it. */
 const profileNames: readonly NonNullable<SimulateOptions["profile"]>[] = [
@@ -166,12 +169,10 @@ export function addCommands(root: Command, context: ProcessContext): void {
   root.commandsGroup("Try it without a greenhouse:");
   addTrials(add, context.speech.language);
   root.commandsGroup("Set it up:");
-  addSetup(add);
-  addDoctor(add);
-  addDiscover(add);
+  for (const row of setupCommands) addRow(add, row);
   addSettings(add);
   addConfiguration(add);
-  root.commandsGroup("Ask and command:");
+  root.commandsGroup(askAndCommand);
   addPlatform(add);
   addHistory(add);
   addCommanding(add);
@@ -186,9 +187,9 @@ function addFleet(add: Add): void {
     "run many accounts in one process, or say how those of a running one are",
     [
       "greenhouse2mqtt fleet -c /etc/greenhouse2mqtt/fleet.yaml",
-      "greenhouse2mqtt check fleet.yaml   what is wrong in it and in the files of its accounts",
+      ["greenhouse2mqtt check fleet.yaml", msg`what is wrong in it and in the files of its accounts`],
       "greenhouse2mqtt fleet status",
-      "greenhouse2mqtt set GH-0001 roof close --account north   every command takes an account",
+      ["greenhouse2mqtt set GH-0001 roof close --account north", msg`every command takes an account`],
     ],
     (start) => (what: string | undefined, options: FleetOptions) =>
       fleetLazily(remembering(start))(what, options),
@@ -205,18 +206,17 @@ const languageOption = (before: Language) =>
     "of the names of stations, controllers and actuators; sensors keep the platform's",
   )
     .choices(["en", "zh"])
-    .default(before);
+    .default(ofNames(before));
 
 const accountOptions = (
   command: Command,
-  account: string,
   controllers: number,
-  speed = " (default: 1)",
+  { ofAccount, speed }: { readonly ofAccount: string; readonly speed: string },
 ): Command =>
   command
-    .option("--controllers <n>", `controllers of the ${account}`, wholeNumber(1, 10_000), controllers)
+    .option("--controllers <n>", ofAccount, wholeNumber(1, 10_000), controllers)
     .option("--seed <n>", "repeats a run exactly", wholeNumber(0, 2 ** 31 - 1), 1)
-    .option("--speed <factor>", `how much faster than real time the greenhouses live${speed}`, positive);
+    .option("--speed <factor>", speed, positive);
 
 function addTrials(add: Add, language: Language): void {
   const demo = add(
@@ -224,14 +224,21 @@ function addTrials(add: Add, language: Language): void {
     "simulated platform, embedded broker and bridge in one process; needs no configuration",
     [
       "greenhouse2mqtt demo --controllers 2 --speed 60 --language zh",
-      "greenhouse2mqtt demo --host 0.0.0.0   the page for other computers of your network",
+      ["greenhouse2mqtt demo --host 0.0.0.0", msg`the page for other computers of your network`],
+      "greenhouse2mqtt demo --frost --ntfy https://ntfy.sh/my-topic",
     ],
     lazily(async () => (await import("./demo.js")).demo),
   )
     .addOption(languageOption(language))
     .option("--host <address>", "where the page listens; it has a login", "127.0.0.1")
-    .option("--storm", "let a storm day happen, and tell it");
-  accountOptions(demo, "simulated account", 6, " (default: 1; 20 with --storm)");
+    .option("--storm", "let a storm day happen, and tell it")
+    .addOption(new Option("--frost", "let a frost night happen, and tell it").conflicts("storm"))
+    .option("--ntfy <url>", "send its alarms to a phone, by a topic such as https://ntfy.sh/my-topic");
+  accountOptions(demo, 6, {
+    ofAccount: "controllers of the simulated account",
+    speed:
+      "how much faster than real time the greenhouses live (default: 1; 20 with --storm, 240 with --frost)",
+  });
   const simulate = add(
     "simulate",
     "the simulated platform alone, on a port",
@@ -242,99 +249,13 @@ function addTrials(add: Add, language: Language): void {
     .option("--port <n>", "port of both hosts", wholeNumber(0, 65_535), 8090);
   const profile = new Option("--profile <name>", "dialect of everything the interface leaves open");
   const readings = new Option("--readings <names...>", "other readings of the interface's words");
-  accountOptions(simulate, "account", 20)
+  accountOptions(simulate, 20, {
+    ofAccount: "controllers of the account",
+    speed: "how much faster than real time the greenhouses live (default: 1)",
+  })
     .addOption(profile.choices(profileNames).default("default"))
     .addOption(readings.choices(readingNames))
     .option("--faults <file>", "JSON file of faults to come");
-}
-
-function addSetup(add: Add): void {
-  add(
-    "init",
-    "ask for hosts, credential and broker, try them, and write a first config.yaml",
-    [
-      "greenhouse2mqtt init",
-      "greenhouse2mqtt init --web                 the same in the browser",
-      "greenhouse2mqtt init --web --host 0.0.0.0  the same on a computer without a screen",
-      "greenhouse2mqtt init --answers site-7.yaml -c site-7/config.yaml",
-    ],
-    lazily(async () => (await import("./configuration.js")).init),
-  )
-    .option("--web", "ask in the browser of this computer, with a code that is printed here")
-    .option("--host <address>", "with --web: where the page of the questions listens; it has the code")
-    .option("--answers <file>", "YAML with the answers; with it, or any of the next, nothing is asked")
-    .option("--business-url <url>", "address of the business host")
-    .option("--realtime-url <url>", "address of the realtime host")
-    .option("--token-env <name>", "the variable of the environment that holds the token")
-    .option("--mqtt-url <url>", "address of the broker; without one the embedded broker is used")
-    .option("--no-try", "write it without trying hosts and broker");
-}
-
-function addDoctor(add: Add): void {
-  add(
-    "doctor",
-    "connect to both hosts and the broker and report what works, line by line; changes nothing",
-    [
-      "greenhouse2mqtt doctor",
-      "greenhouse2mqtt doctor --redact > report.txt   to be shown to others",
-      "greenhouse2mqtt doctor --watch GH-0001/left_skylight --command open   while you open it",
-    ],
-    lazily(async () => (await import("./doctor.js")).doctor),
-  )
-    .option("--json", "one JSON document instead of lines")
-    .option("--redact", "for a bug report: without hosts, codes, names and tokens")
-    .option("--bundle <file>", "also write what a maintainer needs, redacted, as one new JSON file")
-    .option(
-      "--watch <actuator>",
-      "instead: watch one movement that you make, and say which settings follow from it",
-    )
-    .option("--command <word>", "with --watch: what you will send, such as open, auto or 45")
-    .option("--for <duration>", "with --watch: how long to wait for the movement; default: 10m", span)
-    .option("--record <folder>", "also save scrubbed answers of the platform, as files for tests");
-}
-
-function addDiscover(add: Add): void {
-  add(
-    "discover",
-    "list controllers, sensors and addresses of the account as ready-to-use YAML; only reads",
-    [
-      "greenhouse2mqtt discover -o found.yaml",
-      "greenhouse2mqtt discover --controller GH-0001 --types 2,190-201",
-      "greenhouse2mqtt discover --merge config.yaml   what is new since then",
-      "greenhouse2mqtt discover --listen --for 30m -o found.yaml   while somebody moves things",
-    ],
-    lazily(async () => (await import("./discover.js")).discover),
-  )
-    .option("--controller <code>", "only this one, device code or topic id; may be repeated", collect)
-    .option("--types <list>", "only these control-parameter types, such as 2,190-201", typeList)
-    .option("-o, --out <file>", "write a new file, mode 600, instead of stdout; never over an existing one")
-    .option("--merge <file>", "print only what this configuration does not hold yet; it is not changed")
-    .option(
-      "--listen",
-      "then learn addresses from what the platform pushes while somebody moves things in its app",
-    )
-    .option("--for <duration>", "how long to listen, such as 30m; default: until Ctrl-C", span)
-    .option("--fresh", "start over instead of going on where an interrupted scan stopped");
-}
-
-const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
-
-const highest = 1_000_000;
-const mostTypes = 1_000;
-
-/** Type ids such as `1,2` or `2,190-201`. */
-export function typeList(text: string): readonly ParameterGroup[] {
-  const wrong = new InvalidArgumentError("expected type ids such as 2,12 or 190-201");
-  const found = new Set<number>();
-  for (const part of text.split(",")) {
-    const [, first, last = first] = /^\s*(\d{1,7})(?:-(\d{1,7}))?\s*$/.exec(part) ?? [];
-    const from = Number(first);
-    const to = Number(last);
-    if (first === undefined || from > to || to > highest || to - from >= mostTypes) throw wrong;
-    for (let id = from; id <= to; id += 1) found.add(id);
-  }
-  if (found.size > mostTypes) throw wrong;
-  return [...found].map(parameterGroup);
 }
 
 function addSettings(add: Add): void {
@@ -344,7 +265,10 @@ function addSettings(add: Add): void {
     [
       "greenhouse2mqtt config get polling.sensors",
       'greenhouse2mqtt config set controllers.GH-0001.name "East house" --diff',
-      "greenhouse2mqtt config set platform.token -   reads the value from the input, so that no other user sees it",
+      [
+        "greenhouse2mqtt config set platform.token -",
+        msg`reads the value from the input, so that no other user sees it`,
+      ],
       "greenhouse2mqtt config unset alarms.temperature.high",
     ],
     lazily(async () => (await import("./settings.js")).config),
@@ -361,8 +285,11 @@ function addConfiguration(add: Add): void {
     "read configurations and say what is wrong and where; touches no network",
     [
       "greenhouse2mqtt check",
-      "greenhouse2mqtt check north.yaml south.yaml   also clashes between them",
-      "greenhouse2mqtt check --explain GH-0001/left_skylight   what is asked, sent and read for each word",
+      ["greenhouse2mqtt check north.yaml south.yaml", msg`also clashes between them`],
+      [
+        "greenhouse2mqtt check --explain GH-0001/left_skylight",
+        msg`what is asked, sent and read for each word`,
+      ],
     ],
     lazily(async () => (await import("./configuration.js")).check),
   )
@@ -377,12 +304,28 @@ function addConfiguration(add: Add): void {
     ["greenhouse2mqtt schema > schema.json", "greenhouse2mqtt schema --example > example.yaml"],
     lazily(async () => (await import("./configuration.js")).schema),
   ).option("--example", "instead of it a configuration with every key, explained");
+  addBackups(add);
+}
+
+function addBackups(add: Add): void {
   add(
-    "passwd",
-    "make a password hash for the embedded broker; asks without showing what is typed, or reads a line of a pipe",
-    ["greenhouse2mqtt passwd"],
-    (context) => async () => (await import("./configuration.js")).passwd(context),
-  );
+    "backup",
+    "save configuration and data in one file, also while the bridge runs; secrets only with a password",
+    ["greenhouse2mqtt backup", 'echo "$PASSWORD" | greenhouse2mqtt backup bridge.tar.gz.age --password'],
+    lazily(async () => (await import("../backup/command.js")).backup),
+  )
+    .argument("[file]", "file that is not there yet; - for stdout")
+    .option("--password", "read a password from a pipe; the file is then encrypted, as age does it")
+    // By the page of a fleet, for one of its accounts.
+    .addOption(new Option("--fleet-data-dir <folder>").hideHelp());
+  add(
+    "restore",
+    "restore a bridge from a backup into an empty folder",
+    ["greenhouse2mqtt restore bridge.tar.gz.age --password < password.txt"],
+    lazily(async () => (await import("../backup/command.js")).restore),
+  )
+    .argument("<file>", "a file that `backup` or the page wrote")
+    .option("--password", "read the password of the backup from a pipe");
 }
 
 function addHistory(add: Add): void {
@@ -469,7 +412,7 @@ function addJournal(add: Add): void {
       "greenhouse2mqtt journal --controller GH-0001 --follow",
     ],
     lazily(async () => (await import("./journal.js")).journal),
-    "\nOf a cluster: `journal export DIR` writes its journal into a new data directory, `journal import` gives it the one of a single machine.",
+    row`\n${msg`Of a cluster: \`journal export DIR\` writes its journal into a new data directory, \`journal import\` gives it the one of a single machine.`}`,
   )
     .argument("[what]", "export or import, of a cluster")
     .argument("[folder]", "the new data directory of an export")
@@ -482,16 +425,10 @@ function addJournal(add: Add): void {
     .option("--follow", "go on with new ones until stopped");
 }
 
-const untilText = (text: string): string => {
-  if (parseUntil(text, 0) !== null) return text;
-  throw new InvalidArgumentError('expected a duration such as "3h", or an ISO time with its zone');
-};
-
 /** Requests to the running bridge about what limits commands. */
 function addLimits(add: Add): void {
-  const notSafety =
-    "\nThis is not a safety layer: it stops what comes through the bridge, not a wall switch, the platform's own page or the controller.";
-  const about = (name: "lock" | "unlock" | "release", description: string, examples: readonly string[]) =>
+  const notSafety = row`\n${msg`This is not a safety layer: it stops what comes through the bridge, not a wall switch, the platform's own page or the controller.`}`;
+  const about = (name: "lock" | "unlock" | "release", description: string, examples: readonly Example[]) =>
     add(
       name,
       description,
@@ -505,7 +442,7 @@ function addLimits(add: Add): void {
   const until = "a duration such as 3h, or an ISO time with its zone; default: no end";
   about("lock", "have the running bridge refuse every command but stop", [
     "greenhouse2mqtt lock GH-0001 left_skylight --reason 'glass work' --until 3h",
-    "greenhouse2mqtt lock GH-0001 --by anna   all of its actuators",
+    ["greenhouse2mqtt lock GH-0001 --by anna", msg`all of its actuators`],
   ])
     .option("--reason <text>", "shown to whoever is refused")
     .option("--until <time>", until, untilText);
@@ -539,19 +476,4 @@ function addIntegration(add: Add): void {
     .option("--controller <c>", "topic id or device code")
     .option("--csv", "for a spreadsheet, or an import of tags")
     .option("--json", "one object a line");
-  add(
-    "dashboard",
-    "a Home Assistant dashboard for your houses, as YAML to paste",
-    ["greenhouse2mqtt dashboard > dashboard.yaml"],
-    lazily(async () => (await import("./dashboard.js")).dashboard),
-  );
-  add(
-    "notify",
-    "try how alarms reach people: one message through each way of `notify`",
-    ["greenhouse2mqtt notify --test", "greenhouse2mqtt notify --daily --print"],
-    lazily(async () => (await import("./limit-requests.js")).notify),
-  )
-    .option("--test", "send it; works beside a running bridge, and without one")
-    .option("--daily", "the daily message as it is now, through the ways of `notify.daily`")
-    .option("--print", "with --daily: print it and send nothing");
 }

@@ -1,8 +1,11 @@
+import { joined, msg, row, type Text, word } from "../language/text.js";
 import { isGood, type Outcome, resultSentence, type ToldResult } from "../greenhouse/command/outcomes.js";
 import { systemClock } from "../runtime/clock.js";
 import { widthOf, pad } from "../runtime/text-table.js";
-import type { Tell } from "./speech.js";
-import type { ProcessContext } from "./context.js";
+import type { Tell } from "../language/words.js";
+import type { ProcessContext } from "../terminal/context.js";
+import { alarmText, remedyText } from "./wording.js";
+import { endedText } from "../greenhouse/wording.js";
 
 /* What the demo shows on the terminal: a line for whatever its broker hands out. */
 
@@ -23,32 +26,38 @@ export const shownController = "gh-0001";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-const textOf = (value: unknown): string =>
+const shown = (value: unknown): string =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : "";
 
 /** Readings by sensor id, as their `/json` topics show them. */
 export function readingsTable(readings: ReadonlyMap<string, Fields>, view: DemoView): string {
   const rows = [...readings].map(([id, { value, unit, quality }]) => [
     id,
-    `${textOf(value)} ${textOf(unit)}`.trim(),
-    textOf(quality),
+    `${shown(value)} ${shown(unit)}`.trim(),
+    shown(quality),
   ]);
   const width = (column: number) => Math.max(0, ...rows.map((row) => widthOf(row[column] ?? "")));
   const ids = width(0);
   const values = width(1);
   const lines = rows.map(
     ([id = "", value = "", quality = ""]) =>
-      `  ${pad(id, ids)}  ${pad(value, values)}  ${colourText(view.tell(quality), quality === "good" ? "green" : "yellow", view)}`,
+      `  ${pad(id, ids)}  ${pad(value, values)}  ${colourText(view.tell(word(quality)), quality === "good" ? "green" : "yellow", view)}`,
   );
-  const head = view.tell(`Readings of ${shownController}, as the platform shows them:`);
+  const head = view.tell(msg`Readings of ${shownController}, as the platform shows them:`);
   return `${head}\n${lines.join("\n")}\n\n`;
 }
 
 /** One line for a result. */
-export function resultLine(result: ToldResult & { readonly finished_at: string }, view: DemoView): string {
+export function resultLine(
+  result: ToldResult & { readonly finished_at: string },
+  { tell, ...view }: DemoView,
+): string {
   const paint = (outcome: Outcome) =>
-    colourText(view.tell(outcome), isGood(outcome) ? "green" : neutral.has(outcome) ? "yellow" : "red", view);
-  return `${time(result.finished_at)} ${resultSentence(result, paint, view.tell)}\n`;
+    colourText(tell(word(outcome)), isGood(outcome) ? "green" : neutral.has(outcome) ? "yellow" : "red", {
+      tell,
+      ...view,
+    });
+  return `${time(result.finished_at)} ${tell(resultSentence(result, paint, endedText(result)))}\n`;
 }
 
 const time = (at: number | string) => new Date(at).toLocaleTimeString("sv-SE");
@@ -61,30 +70,43 @@ const isFields = (value: unknown): value is Fields => typeof value === "object" 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** What stands on the topics beside results, in words. */
-const says: Readonly<Record<string, (document: Fields | null) => string>> = {
+const says: Readonly<Record<string, (document: Fields | null) => Text>> = {
   alarm: (document) => {
-    const { state, by, message, remedy } = document ?? {};
-    const who = state === "acknowledged" && by ? ` by ${textOf(by)}` : "";
-    const more = state === "active" ? `: ${textOf(message)} ${textOf(remedy)}` : "";
-    return `${textOf(state)}${who}${more}`;
+    const { state, by } = document ?? {};
+    const now = word(shown(state));
+    if (state === "acknowledged" && by) return msg`${now} by ${shown(by)}`;
+    return state === "active" ? row`${now}: ${alarmText(document ?? {})} ${remedyText(document ?? {})}` : now;
   },
-  lock: (document) =>
-    document === null
-      ? "nobody"
-      : `${textOf(document["by"])}${document["reason"] ? ` (${textOf(document["reason"])})` : ""}`,
+  lock: (document) => {
+    if (document === null) return msg`nobody`;
+    const { by, reason } = document;
+    return reason ? row`${shown(by)} (${shown(reason)})` : shown(by);
+  },
   lease: (document) =>
     document === null
-      ? "none"
-      : `${textOf(document["command"])} until ${time(textOf(document["until"]))}, then ${textOf(document["ends_with"])}`,
+      ? msg`none`
+      : msg`${shown(document["command"])} until ${time(shown(document["until"]))}, then ${shown(document["ends_with"])}`,
   allowed: (document) => {
     const { words, degrees, because } = document ?? {};
     const rules = listOf(because).filter(isFields);
-    if (rules.length === 0) return "everything";
-    const range = isFields(degrees) ? [`${textOf(degrees["min"])} to ${textOf(degrees["max"])}`] : [];
+    if (rules.length === 0) return msg`everything`;
+    const range = isFields(degrees) ? [msg`${shown(degrees["min"])} to ${shown(degrees["max"])}`] : [];
     const isBlind = ({ quality }: Fields) => typeof quality === "string" && quality !== "good";
-    const why = rules.map((rule) => `${textOf(rule["rule"])}${isBlind(rule) ? " (blind)" : ""}`);
-    return `only ${[...listOf(words).map(textOf), ...range].join(", ") || "stop"}, because of ${why.join(", ")}`;
+    const why = rules.map((rule) =>
+      isBlind(rule) ? msg`${shown(rule["rule"])} (blind)` : shown(rule["rule"]),
+    );
+    const left = [...listOf(words).map(shown), ...range];
+    const only = left.length === 0 ? "stop" : joined(left, ", ");
+    return msg`only ${only}, because of ${joined(why, ", ")}`;
   },
+};
+
+/** What each of them is called. */
+const kinds: Readonly<Record<string, Text>> = {
+  alarm: msg`alarm`,
+  lock: msg`lock`,
+  lease: msg`lease`,
+  allowed: msg`allowed`,
 };
 
 /** One line for an alarm, or for the lock, lease or limits of an actuator; null where they say what they said before. */
@@ -98,11 +120,12 @@ export function noteLine(
   const isAlarm = parts.at(-2) === "alarm";
   const kind = isAlarm ? "alarm" : (parts[3] ?? "");
   const say = says[kind];
-  const said = say?.(document) ?? "";
-  if (said === "" || said === say?.(before)) return null;
+  const said = view.tell(say?.(document) ?? "");
+  if (said === "" || said === view.tell(say?.(before) ?? "")) return null;
   const about = isAlarm ? parts.at(-1) : `${parts[0] ?? ""}/${parts[2] ?? ""}`;
-  const colour = said.startsWith("active") ? "red" : "yellow";
-  return `${time(systemClock.now())} ${about ?? ""} ${view.tell(kind)}: ${colourText(view.tell(said), colour, view)}\n`;
+  const colour = isAlarm && document?.["state"] === "active" ? "red" : "yellow";
+  const name = view.tell(kinds[kind] ?? kind);
+  return `${time(systemClock.now())} ${about ?? ""} ${name}: ${colourText(said, colour, view)}\n`;
 }
 
 const neutral: ReadonlySet<Outcome> = new Set(["dry_run", "superseded"]);

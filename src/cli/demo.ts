@@ -1,15 +1,18 @@
+import { anyOf } from "../runtime/signals.js";
+import { joined, msg, textOf } from "../language/text.js";
+import { ignored, nullIfFailed } from "../runtime/failures.js";
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, isIP } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runBridge } from "../bridge.js";
+import { features } from "../config/features.js";
 import { loadConfiguration, withTexts } from "../config/load.js";
-import { formatProblem } from "../settings/problem.js";
+import { problemText } from "../settings/problem.js";
 import type { Configuration } from "../config/schema.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
-import { addressOf, sshHint } from "../http/entrance.js";
 import { readText } from "../runtime/file-system.js";
 import { inert } from "../runtime/plain-text.js";
 import { isLoopback } from "../runtime/sockets.js";
@@ -30,20 +33,20 @@ import {
   resultLine,
   shownController,
 } from "./demo-view.js";
-import { loggerFor, overridden } from "./common.js";
+import { loggerFor, overridden } from "../terminal/common.js";
 import { doctorFor } from "./run.js";
-import { documentOf, withBroker } from "./running-bridge.js";
+import { documentOf, withBroker } from "../terminal/running-bridge.js";
+import { CommandFailure, exitCodes } from "../runtime/ending.js";
 import {
-  CommandFailure,
   type CommonOptions,
   endOfUse,
-  exitCodes,
   programVersion,
   type ProcessContext,
   screenOf,
-} from "./context.js";
-import type { Tell } from "./speech.js";
-import { Seen, stormBegins, stormSpeed, tellStorm, withLimits } from "./storm.js";
+} from "../terminal/context.js";
+import type { Tell } from "../language/words.js";
+import { frostBegins, frostSpeed, tellFrost, withFrost } from "./frost.js";
+import { Seen, type Stage, stormBegins, stormSpeed, tellStorm, withLimits } from "./storm.js";
 
 /** Who may command in the demo. */
 const demoUser = "demo";
@@ -53,43 +56,41 @@ const demoPassword = (host: string): string => (isLoopback(host) ? "demo" : rand
 
 /** The demo's page, and who looks for it. */
 interface DemoPage {
+  /** How the addresses of the page are said. */
+  readonly pageAddress: Pick<Awaited<ReturnType<typeof features.http.pageAddress>>, "addressOf" | "sshHint">;
   readonly host: string;
   readonly password: string;
   readonly env: ProcessContext["env"];
   readonly tell: Tell;
 }
 
-interface DemoPorts {
-  readonly page: number;
-  readonly broker: number;
-}
-
 export function greeting(
-  { page, broker: port }: DemoPorts,
+  { page, broker: port }: Readonly<Record<"page" | "broker", number>>,
   platformUrl: string,
   base: string,
-  { host, password, env, tell }: DemoPage,
+  { host, password, env, tell, pageAddress }: DemoPage,
 ): string {
+  const { addressOf, sshHint } = pageAddress;
   const broker = `-h 127.0.0.1 -p ${port}`;
   const url = addressOf(host, page);
   const hint = sshHint({ host }, page, env);
   const lines = [
-    `Page: ${url}  (name ${demoUser}, password ${password}, who may command)`,
-    ...(hint === null ? [] : [`To see it, ${hint}`]),
-    `Simulated platform at ${platformUrl}`,
-    `Broker: mqtt://127.0.0.1:${port}`,
+    msg`Page: ${url}  (name ${demoUser}, password ${password}, who may command)`,
+    ...(hint === null ? [] : [msg`To see it, ${hint}`]),
+    msg`Simulated platform at ${platformUrl}`,
+    msg`Broker: mqtt://127.0.0.1:${port}`,
     "",
-    "Watch it with any MQTT client, for example:",
+    msg`Watch it with any MQTT client, for example:`,
     `  mosquitto_sub ${broker} -v -t '${base}/#'`,
     `  mosquitto_sub ${broker} -v -t 'homeassistant/#'`,
-    "Move a window, switch a fan (what becomes of it is shown here):",
+    msg`Move a window, switch a fan (what becomes of it is shown here):`,
     `  mosquitto_pub ${broker} -q 1 -t ${base}/${shownController}/actuator/left_skylight/set -m 45`,
     `  mosquitto_pub ${broker} -q 1 -t ${base}/${shownController}/actuator/circulation_fan/set -m on`,
-    "Ctrl-C ends it.",
+    msg`Ctrl-C ends it.`,
     "",
     "",
   ];
-  return tell(lines.join("\n"));
+  return tell(joined(lines, "\n"));
 }
 
 /** What is drawn in colours is not made harmless where it is written. */
@@ -102,12 +103,11 @@ const inertFields = (fields: Fields | null): Fields | null =>
 async function watchDemo(
   configuration: Configuration,
   simulator: Simulator,
-  isStorm: boolean,
+  story: Story | null,
   view: DemoView,
   end: AbortSignal,
 ): Promise<void> {
-  const { homeassistant, mqtt } = configuration;
-  const base = mqtt.base_topic;
+  const base = configuration.mqtt.base_topic;
   const readings = new Map<string, Fields>();
   const seen = new Seen(base);
   await withBroker(configuration, async (client) => {
@@ -132,9 +132,8 @@ async function watchDemo(
     await settle(readings, end);
     if (readings.size > 0 && !end.aborted) view.out(readingsTable(readings, view));
     const { control, state } = simulator;
-    const { language } = homeassistant;
-    const stage = { control, publish, base, speed: state.settings.speed, seen, view, language };
-    if (isStorm) await tellStorm(stage, end);
+    const stage = { control, publish, base, speed: state.settings.speed, seen, view };
+    await story?.tell(stage, end);
     await untilAborted(end);
     await station;
   });
@@ -148,8 +147,8 @@ async function speakForStation(
 ): Promise<void> {
   const gapMs = Math.min(2_000, Math.max(250, 20_000 / state.settings.speed));
   while (!end.aborted) {
-    for (const { topic, payload } of control.weather()) publish(topic, payload).catch(() => undefined);
-    await systemClock.wait(gapMs, end).catch(() => undefined);
+    for (const { topic, payload } of control.weather()) publish(topic, payload).catch(ignored);
+    await systemClock.wait(gapMs, end).catch(ignored);
   }
 }
 
@@ -161,7 +160,7 @@ async function settle(readings: ReadonlyMap<string, Fields>, end: AbortSignal): 
   let seen = -1;
   for (let times = 0; times < mostSettles && (seen !== readings.size || seen === 0); times += 1) {
     seen = readings.size;
-    await systemClock.wait(settleMs, end).catch(() => undefined);
+    await systemClock.wait(settleMs, end).catch(ignored);
   }
 }
 
@@ -172,30 +171,52 @@ type DemoOptions = Pick<SimulateOptions, "controllers" | "seed" | "language"> & 
   readonly host: string;
   /** Lets a storm day happen. */
   readonly storm?: boolean;
+  /** Lets a frost night happen. */
+  readonly frost?: boolean;
+  /** Where alarms are sent, `https://ntfy.sh/my-topic`. */
+  readonly ntfy?: string;
 };
+
+/** A day or night in which something happens. */
+interface Story {
+  readonly begins: number;
+  readonly speed: number;
+  readonly configured: (text: string, speed: number) => string;
+  readonly tell: (stage: Stage, end: AbortSignal) => Promise<void>;
+}
+
+const stormDay: Story = { begins: stormBegins, speed: stormSpeed, configured: withLimits, tell: tellStorm };
+const frostNight: Story = { begins: frostBegins, speed: frostSpeed, configured: withFrost, tell: tellFrost };
 
 /** `greenhouse2mqtt demo`: simulated platform, embedded broker and bridge in one process, until a signal. */
 export async function demo(context: ProcessContext, options: CommonOptions & DemoOptions): Promise<void> {
-  const { controllers, seed, language, host, storm: isStorm = false } = options;
+  const { controllers, seed, language, host, storm, frost, ntfy } = options;
+  const story = storm ? stormDay : frost ? frostNight : null;
   if (isIP(host) === 0)
     throw new CommandFailure(
-      "--host: expected an IP address, such as 0.0.0.0 for every address of this computer",
+      msg`--host: expected an IP address, such as 0.0.0.0 for every address of this computer`,
       exitCodes.usage,
     );
   await context.speech.choose(language);
-  const speed = options.speed ?? (isStorm ? stormSpeed : 1);
-  const account = { controllers, seed, speed, language, ...(isStorm && { startAt: stormBegins }) };
+  const speed = options.speed ?? story?.speed ?? 1;
+  const account = { controllers, seed, speed, language, ...(story && { startAt: story.begins }) };
   const simulator = await startSimulator(account, { clock: systemClock });
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "greenhouse2mqtt-demo-")));
   try {
     const ports = { port: await freePort(1883), httpPort: await freePort(8099, host) };
-    const written = demoText(simulator.configuration(), { ...ports, host, language });
+    const written = demoText(simulator.configuration(), {
+      ...ports,
+      host,
+      language,
+      ntfy,
+      tell: context.speech.tell,
+    });
     const configuration = overridden(
-      await demoConfiguration(isStorm ? withLimits(written, speed) : withGuardAndAlarm(written)),
+      await demoConfiguration(story?.configured(written, speed) ?? withGuardAndAlarm(written)),
       // On a terminal what happens is shown as such, and only what goes wrong as a line of the log.
       { ...options, dataDir, logLevel: options.logLevel ?? (context.isTerminal ? "warn" : undefined) },
     );
-    await runShown(configuration, simulator, isStorm, context);
+    await runShown(configuration, simulator, story, context);
   } finally {
     await simulator.close();
     if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
@@ -222,24 +243,31 @@ function timeOf({ state: { timeline } }: Simulator, { platform }: Configuration)
 async function runShown(
   configuration: Configuration,
   simulator: Simulator,
-  isStorm: boolean,
+  story: Story | null,
   context: ProcessContext,
 ): Promise<void> {
   const recentLog = new RecentLog(undefined, commandSentences);
   const log = loggerFor(configuration, context, undefined, recentLog);
   const logs = adjustableLogs(log, () => configuration.log.level, isText(configuration.log, context.err));
   const over = new AbortController();
-  const end = AbortSignal.any([endOfUse(context), over.signal]);
+  const end = anyOf(endOfUse(context), over.signal);
   let watching = Promise.resolve();
+  const pageAddress = await features.http.pageAddress();
   // Not before: a reader who copies the address must find the broker there.
   const onListening = () => {
     const { broker, http, mqtt } = configuration;
     const ports = { broker: broker.port, page: http === false ? 0 : http.port };
     const { host = "", users: [user] = [] } = http === false ? {} : http;
-    const shown = { host, password: user?.password ?? "", env: context.env, tell: context.speech.tell };
+    const shown = {
+      host,
+      password: user?.password ?? "",
+      env: context.env,
+      tell: context.speech.tell,
+      pageAddress,
+    };
     context.out(greeting(ports, simulator.businessUrl, mqtt.base_topic, shown));
     watching = drawQr(configuration, context)
-      .then(() => watchDemo(configuration, simulator, isStorm, demoView(context), end))
+      .then(() => watchDemo(configuration, simulator, story, demoView(context), end))
       .catch((error: unknown) => log.warn(`what happens cannot be shown here: ${String(error)}`));
   };
   const page = { doctor: doctorFor(configuration), demo: timeOf(simulator, configuration) };
@@ -255,14 +283,15 @@ async function runShown(
 /** Where a phone can reach the page, its address for the phone's camera; on a terminal alone. */
 async function drawQr({ http }: Configuration, { out, isTerminal }: ProcessContext): Promise<void> {
   if (!isTerminal || http === false) return;
-  const { qrOf } = await import("../http/entrance.js");
+  const { qrOf } = await features.http.pageAddress();
   const picture = await qrOf(http, http.port);
   if (picture !== null) out(`${picture}\n`);
 }
 
-interface DemoPlace extends Pick<DemoOptions, "host" | "language"> {
+interface DemoPlace extends Pick<DemoOptions, "host" | "language" | "ntfy"> {
   readonly port: number;
   readonly httpPort: number;
+  readonly tell: Tell;
 }
 
 /** The simulator's own lines, polled fast enough for a person to watch values move. */
@@ -272,7 +301,8 @@ function demoText(lines: string, ports: DemoPlace): string {
     `broker: { port: ${ports.port} }`,
     `http: { host: "${ports.host}", port: ${ports.httpPort}, users: [{ username: ${demoUser}, password: "${demoPassword(ports.host)}", role: operator }] }`,
     `homeassistant: { language: ${ports.language} }`,
-    ...togetherLines(ports.language),
+    ...(ports.ntfy === undefined ? [] : [phoneLine(ports.ntfy, ports.language)]),
+    ...togetherLines(ports.tell),
     "polling: { controllers: 30s, sensors: 5s, running_status: 10s, actuators: 5s }",
     "weather:",
     "  wind: { topic: weather/wind, field: speed, unit: m/s, stale_after: 1m }",
@@ -283,9 +313,16 @@ function demoText(lines: string, ports: DemoPlace): string {
   ].join("\n");
 }
 
+/** Messages go to a phone that has subscribed to this topic. */
+function phoneLine(address: string, language: DemoOptions["language"]): string {
+  const end = address.lastIndexOf("/");
+  const [url, topic] = [address.slice(0, end), address.slice(end + 1)];
+  return `notify: ${JSON.stringify({ language, ways: { phone: { ntfy: { url, topic } } } })}`;
+}
+
 /** What is moved together in the first greenhouse. */
-function togetherLines(language: DemoOptions["language"]): readonly string[] {
-  const [skylights, night] = language === "zh" ? ["全部天窗", "夜间"] : ["All skylights", "Night"];
+function togetherLines(tell: Tell): readonly string[] {
+  const [skylights, night] = [tell(msg`All skylights`), tell(msg`Night`)];
   return [
     `groups: { skylights: { name: ${skylights}, members: [GH-0001/left_skylight, GH-0001/right_skylight] } }`,
     `scenes: { night: { name: ${night}, commands: { group/skylights: close, GH-0001/thermal_curtain: close, GH-0001/grow_light: off } } }`,
@@ -306,7 +343,7 @@ const withGuardAndAlarm = (text: string): string =>
 
 async function demoConfiguration(text: string): Promise<Configuration> {
   const result = await loadConfiguration("demo", { readFile: withTexts({ demo: text }), env: {} });
-  if (!result.ok) throw new CommandFailure(result.problems.map(formatProblem).join("\n"));
+  if (!result.ok) throw new CommandFailure(joined(result.problems.map(problemText), "\n"));
   return result.configuration;
 }
 
@@ -318,7 +355,7 @@ function freePort(wanted: number, host = "127.0.0.1"): Promise<number> {
       if (wanted !== 0) resolve(freePort(0, host));
       else
         reject(
-          new CommandFailure(`${host} is no address of this computer: ${error.message}`, exitCodes.usage),
+          new CommandFailure(msg`${host} is no address of this computer: ${error.message}`, exitCodes.usage),
         );
     });
     probe.listen(wanted, host, () => {
@@ -354,7 +391,7 @@ export async function simulate(
     if (error instanceof FaultFileError)
       throw new CommandFailure(error.message.replaceAll(/^/gm, `${faults ?? ""}: `), exitCodes.usage);
     throw new CommandFailure(
-      `port ${port} cannot be opened (${error instanceof Error ? error.message : String(error)}); choose another with --port`,
+      msg`port ${port} cannot be opened (${textOf(error)}); choose another with --port`,
     );
   });
   context.out(simulator.configuration());
@@ -363,11 +400,11 @@ export async function simulate(
 }
 
 async function parsedFile(file: string): Promise<unknown> {
-  const text = await readText(file).catch(() => null);
-  if (text === null) throw new CommandFailure(`${file}: cannot be read; check the path`, exitCodes.usage);
+  const text = await readText(file).catch(nullIfFailed);
+  if (text === null) throw new CommandFailure(msg`${file}: cannot be read; check the path`, exitCodes.usage);
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new CommandFailure(`${file}: is not JSON: ${String(error)}`, exitCodes.usage);
+    throw new CommandFailure(msg`${file}: is not JSON: ${String(error)}`, exitCodes.usage);
   }
 }

@@ -1,24 +1,19 @@
-import { randomUUID } from "node:crypto";
-import anyAscii from "any-ascii";
+import { anyOf } from "../runtime/signals.js";
+import { msg, TextError } from "../language/text.js";
+import { setMaxListeners } from "node:events";
 import { laneKey } from "../commands/book.js";
-import type { CommandOutput, CommandRequest, Phase } from "../commands/command.js";
-import { Commander } from "../commands/commander.js";
+import type { CommandRequest, Phase } from "../commands/command.js";
 import { lanesFrom } from "../commands/restore.js";
-import { LiveSettings } from "../config/live-settings.js";
 import type { BridgeOptions } from "../bridge.js";
-import { mirrorSettings } from "../sync/settings.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import type { Journal } from "../journal/journal.js";
-import { LimitEngine } from "../limits/engine.js";
-import { openJournal } from "../journal/open.js";
-import { createPlatform, type PlatformClient } from "../platform/client.js";
 import type { Clock } from "../runtime/clock.js";
-import { GreenhouseStore } from "../sync/store.js";
+import { silentLog } from "../runtime/log.js";
 
+type Core = Parameters<NonNullable<BridgeOptions["only"]>>[0];
 type DirectRequest = Pick<CommandRequest, "controllerId" | "target" | "targetId" | "payload" | "by" | "via">;
 
 /**
- * One command without a running bridge: the same path and the same journal, whose directory must be free. Rejects with
+ * One command without a running bridge: the same core and the same journal, whose directory must be free. Rejects with
  * DirectoryInUse when a bridge works there.
  */
 export async function commandDirectly(
@@ -26,93 +21,63 @@ export async function commandDirectly(
   request: DirectRequest,
   onPhase: (phase: Phase) => void,
 ): Promise<CommandResult> {
-  const { configuration, random, log } = context;
+  const { runBridge } = await import("../bridge.js");
   const over = new AbortController();
+  // Each timer listens to it.
+  setMaxListeners(0, over.signal);
   const clock = endingWith(over.signal, context.clock);
-  const ports = { clock, random, log, dataDir: configuration.data_dir };
-  const opened = await openJournal(ports);
-  const platform = createPlatform(configuration.platform, ports);
-  const { journal } = opened;
-  journal.compareClock(platform.clockSkewMs);
-  const store = configuredStore(configuration, clock);
-  try {
-    return await resultOf({ configuration, clock, log, platform, journal, store }, request, onPhase);
-  } finally {
-    over.abort();
-    await platform.close();
-    await opened.close();
-  }
-}
-
-interface Parts extends Pick<BridgeOptions, "configuration" | "clock" | "log"> {
-  readonly platform: PlatformClient;
-  readonly journal: Journal;
-  readonly store: GreenhouseStore;
+  const ended: { result?: CommandResult } = {};
+  const only = async (core: Core) => {
+    ended.result = await resultOf(core, request, onPhase).finally(() => over.abort());
+  };
+  await runBridge({ ...context, clock, mirrorLog: silentLog, only }, over.signal);
+  const { result } = ended;
+  if (result === undefined) throw new Error("the command came to no end");
+  return result;
 }
 
 /** The result of the command that is asked for, once what is owed to the disk is written. */
 function resultOf(
-  { configuration, clock, log, platform, journal, store }: Parts,
+  core: Core,
   request: DirectRequest,
   onPhase: (phase: Phase) => void,
 ): Promise<CommandResult> {
+  const { commands, mirror } = core;
+  // Nobody asks the platform whether it is there but the command itself.
+  mirror.store.setReachable(true);
   return new Promise((resolve, reject) => {
     let asked: string | null = null;
     let isTold = false;
-    const limits = limitsOf(configuration, { clock, store, journal, book: () => commander });
-    const commander: Commander = new Commander({
-      platform,
-      store,
-      journal,
-      clock,
-      log,
-      newId: randomUUID,
-      limits,
-      rules: rulesOf(configuration),
-      clockSkewMs: platform.clockSkewMs,
-      output: outputOf(onPhase, (result) => {
+    commands.listen({
+      // A command of an earlier run that is read back beside it is not what was asked for.
+      phase: (command, phase) => {
+        if (!command.isRecovered) onPhase(phase);
+      },
+      result: (result) => {
         if (asked !== null && result.id !== asked) return;
         isTold = true;
         resolve(result);
-      }),
+      },
     });
-    takeUpLanes(commander, request, limits, { journal, store, clock });
-    asked = commander.submit({ ...request, retained: false, expiryMs: null, response: null }).id;
-    untilTold(commander, { journal, clock, isTold: () => isTold }).catch(reject);
+    takeUpLanes(core, request);
+    asked = commands.commander.submit({ ...request, retained: false, expiryMs: null, response: null }).id;
+    untilTold(core, () => isTold).catch(reject);
   });
 }
 
-/** A command of an earlier run that is read back beside it is not what was asked for. */
-const outputOf = (onPhase: (phase: Phase) => void, result: CommandOutput["result"]): CommandOutput => ({
-  phase: (command, phase) => {
-    if (!command.isRecovered) onPhase(phase);
-  },
-  result,
-  event: () => undefined,
-});
-
 /**
- * What an earlier run left goes on. Commands that it left open are read back for its target alone, and left to the next start where
- * they have no end by then.
+ * What an earlier run left goes on: a lock and a hold count here too. Commands that it left open are read back for its target alone, and
+ * left to the next start where they have no end by then.
  */
-function takeUpLanes(
-  commander: Commander,
-  request: DirectRequest,
-  limits: LimitEngine,
-  {
-    journal,
-    store,
-    clock,
-  }: { readonly journal: Journal; readonly store: GreenhouseStore; readonly clock: Clock },
-): void {
+function takeUpLanes({ commands, mirror: { store }, journal, clock }: Core, request: DirectRequest): void {
   const code = store.byId(request.controllerId)?.info.code ?? request.controllerId;
   const asked = laneKey({ ...request, code });
   const history = journal.history();
-  const left = limits.limitsLeft(history, journal.newestAt).limits;
+  const left = commands.limits.engine.limitsLeft(history, journal.newestAt).limits;
   for (const lane of lanesFrom(history, left, store, clock)) {
     const key = laneKey(lane.about);
     const interrupted = key === asked ? lane.interrupted : [];
-    commander.feed({ type: "restored", key, lane: { ...lane, interrupted } });
+    commands.commander.feed({ type: "restored", key, lane: { ...lane, interrupted } });
   }
 }
 
@@ -131,49 +96,13 @@ const endingWith = (end: AbortSignal, clock: Clock): Clock => ({
       takeBack();
     };
   },
-  wait: (ms, signal) => clock.wait(ms, signal === undefined ? end : AbortSignal.any([signal, end])),
+  wait: (ms, signal) => clock.wait(ms, signal === undefined ? end : anyOf(signal, end)),
 });
-
-function configuredStore(configuration: BridgeOptions["configuration"], clock: Clock): GreenhouseStore {
-  const settings = mirrorSettings(configuration);
-  const store = new GreenhouseStore(settings, clock, anyAscii);
-  store.setReachable(true);
-  for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
-  return store;
-}
-
-interface LimitParts extends Pick<Parts, "clock" | "store" | "journal"> {
-  readonly book: () => Commander;
-}
-
-/** As an earlier run left them: a lock and a hold count here too. Nothing is measured here, so every guard holds. */
-const limitsOf = (
-  { weather, polling, commands }: BridgeOptions["configuration"],
-  parts: LimitParts,
-): LimitEngine =>
-  new LimitEngine({
-    ...parts,
-    weather,
-    staleAfterMs: polling.stale_after,
-    run: randomUUID(),
-    readOnly: () => ({ commands: commands.read_only, rules: commands.read_only }),
-    onEvent: () => undefined,
-    alarms: { set: () => undefined },
-  });
-
-const rulesOf = (configuration: BridgeOptions["configuration"]) => () =>
-  new LiveSettings(configuration).commandRules();
 
 const toldWithinMs = 5_000;
 
-interface Telling {
-  readonly journal: Journal;
-  readonly clock: Clock;
-  readonly isTold: () => boolean;
-}
-
 /** Rejects where the outcome is held back because the journal cannot take it; a next start would find out another one. */
-async function untilTold(commander: Commander, { journal, clock, isTold }: Telling): Promise<void> {
+async function untilTold({ commands: { commander }, journal, clock }: Core, isTold: () => boolean) {
   for (let heldSince = Infinity; clock.monotonic() < heldSince + toldWithinMs;) {
     await clock.wait(200);
     if (isTold()) return;
@@ -181,8 +110,8 @@ async function untilTold(commander: Commander, { journal, clock, isTold }: Telli
     const isHeld = commander.isTelling || commander.heldBack > 0;
     heldSince = isHeld ? Math.min(heldSince, clock.monotonic()) : Infinity;
   }
-  const why = journal.state().reason ?? "the disk does not answer.";
-  throw new Error(
-    `The command has ended, but its outcome is not told before the journal has it: ${why} The next start of the bridge finds out what became of the command.`,
+  const why = journal.state().reason ?? msg`the disk does not answer.`;
+  throw new TextError(
+    msg`The command has ended; its outcome is not told before the journal has it: ${why} The next start of the bridge finds out what became of the command.`,
   );
 }

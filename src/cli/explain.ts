@@ -1,3 +1,4 @@
+import { msg, row, type Text } from "../language/text.js";
 import type { Configuration } from "../config/schema.js";
 import { sendAddresses, stateAddresses, stateOfWord } from "../greenhouse/actuator-kinds.js";
 import { confirmWithinMs, type Step, stepsOf } from "../greenhouse/command/plan.js";
@@ -7,8 +8,8 @@ import type { ActuatorSettings } from "../greenhouse/settings.js";
 import { type Operation, operations, requestPath } from "../platform/operations.js";
 import { nearest } from "../runtime/similar-words.js";
 import { mirrorSettings } from "../sync/settings.js";
-import { CommandFailure, exitCodes } from "./context.js";
-import { codeOf } from "./read.js";
+import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { codeOf } from "../terminal/common.js";
 
 /*
  * What is asked, sent and read for each word of an actuator, in the order of calls, as the configuration says it: what an owner lays beside
@@ -16,7 +17,7 @@ import { codeOf } from "./read.js";
  */
 
 /** The lines about `C/A`, or about every actuator of `C`. */
-export function explained(configuration: Configuration, target: string): readonly string[] {
+export function explained(configuration: Configuration, target: string): readonly Text[] {
   const at = target.lastIndexOf("/");
   const code = codeOf(configuration, at < 1 ? target : target.slice(0, at));
   const { actuators = [] } = mirrorSettings(configuration).controllers.get(code) ?? {};
@@ -36,8 +37,8 @@ function notThere(target: string, id: string | null, actuators: readonly Actuato
   const what = JSON.stringify(target);
   const text =
     near === null
-      ? `the configuration names no actuator ${what}`
-      : `the configuration names no actuator ${what}, did you mean "${near}"?`;
+      ? msg`the configuration names no actuator ${what}`
+      : msg`the configuration names no actuator ${what}, did you mean "${near}"?`;
   return new CommandFailure(text, exitCodes.usage);
 }
 
@@ -56,7 +57,7 @@ function aboutActuator(
   settings: ActuatorSettings,
   asks: Asking,
   { commands, polling }: Configuration,
-): readonly string[] {
+): readonly Text[] {
   const { id, kind, group, readOnly } = settings;
   const { words, degrees } = vocabulary(settings);
   const polled =
@@ -65,24 +66,24 @@ function aboutActuator(
       : [asks.get(operations.values, { deviceTypeId: String(group) })];
   const isKept = readOnly || commands.read_only;
   return [
-    `${asks.code}/${id}: ${kind}, ${placesOf(settings)}`,
-    `  read every ${seconds(polling.actuators)}:`,
+    row`${asks.code}/${id}: ${msg`${kind}, ${placesOf(settings)}`}`,
+    row`  ${msg`read every ${seconds(polling.actuators)}:`}`,
     ...polled.map((line) => `    ${line}`),
-    ...(isKept ? ["  commands are refused: read_only"] : []),
+    ...(isKept ? [row`  ${msg`commands are refused: read_only`}`] : []),
     ...(isKept
       ? []
       : [...words, ...(degrees === null ? [] : ["45"])].flatMap((word) => aboutWord(word, settings, asks))),
   ];
 }
 
-function placesOf(settings: ActuatorSettings): string {
+function placesOf(settings: ActuatorSettings): Text {
   const [mode, position] = sendAddresses(settings);
   return position === undefined
-    ? `address ${mode}`
-    : `mode at address ${mode}, degree at address ${position}`;
+    ? msg`address ${mode}`
+    : msg`mode at address ${mode}, degree at address ${position}`;
 }
 
-function aboutWord(word: string, settings: ActuatorSettings, asks: Asking): readonly string[] {
+function aboutWord(word: string, settings: ActuatorSettings, asks: Asking): readonly Text[] {
   const wanted = readWanted(word, settings);
   if ("reason" in wanted) return [];
   const steps = stepsOf(settings, wanted, null);
@@ -93,60 +94,68 @@ function aboutWord(word: string, settings: ActuatorSettings, asks: Asking): read
   ];
 }
 
-const headOf = (word: string, { type }: Wanted): string =>
-  type === "position" ? `  ${word} (any degree from 0 to 100):` : `  ${word}:`;
+const headOf = (word: string, { type }: Wanted): Text =>
+  type === "position" ? row`  ${msg`${word} (any degree from 0 to 100):`}` : `  ${word}:`;
 
 /** A stop is sent at once. */
-function before(wanted: Wanted, settings: ActuatorSettings, asks: Asking): readonly string[] {
-  if (wanted.type === "stop") return ["    sent at once, without a question before it"];
+function before(wanted: Wanted, settings: ActuatorSettings, asks: Asking): readonly Text[] {
+  if (wanted.type === "stop") return [row`    ${msg`sent at once, without a question before it`}`];
   const addresses = stateAddresses(settings);
   const read = wanted.type === "position" ? addresses : addresses.slice(0, 1);
   const lag = settings.flushLagMs ?? 0;
   const isNeverThere = settings.pulse === true || isModeUnread(settings);
-  const then = isNeverThere ? "has to be answered" : "sends nothing where it shows it already";
+  const then = isNeverThere ? msg`has to be answered` : msg`sends nothing where it shows it already`;
   return [
-    `    ${asks.get(operations.connection, {})}   goes on where status is 1`,
-    ...read.map((address) => `    ${asks.get(operations.value, { address, flush: "1" })}   ${then}`),
+    row`    ${asks.get(operations.connection, {})}   ${msg`goes on where status is 1`}`,
+    ...read.map((address) => row`    ${asks.get(operations.value, { address, flush: "1" })}   ${then}`),
     ...(lag > 0 && !isNeverThere
-      ? [`    the same read once more after ${seconds(lag)}, before it counts as there already`]
+      ? [row`    ${msg`the same read once more after ${seconds(lag)}, before it counts as there already`}`]
       : []),
   ];
 }
 
-function aboutStep(step: Step, wanted: Wanted, settings: ActuatorSettings, asks: Asking): readonly string[] {
+function aboutStep(step: Step, wanted: Wanted, settings: ActuatorSettings, asks: Asking): readonly Text[] {
   const { address, value } = step;
   const body = JSON.stringify({ address, value, deviceCode: asks.code });
   const proof = proofAddress(settings, step);
-  const post = `    POST ${operations.setValue.path} ${body}${whenLeftOut(step, settings)}`;
-  if (proof === null) return [post, "      taken where the answer's code is 200: nothing can be read back"];
+  const post = row`    POST ${operations.setValue.path} ${body}${whenLeftOut(step, settings)}`;
+  if (proof === null)
+    return [post, row`      ${msg`taken where the answer's code is 200: nothing can be read back`}`];
   const read = asks.get(operations.value, { address: proof, flush: "1" });
   const within = seconds(confirmWithinMs(settings, step));
   const shown = proofText(step, wanted, settings);
-  if (shown === null) return [post, "      no degree shows whether it was done: it ends unconfirmed"];
-  return [post, `      ${read}   up to ${within}, until it shows ${shown}`];
+  if (shown === null)
+    return [post, row`      ${msg`no degree shows whether it was done: it ends unconfirmed`}`];
+  return [post, row`      ${read}   ${msg`up to ${within}, until it shows ${shown}`}`];
 }
 
-function whenLeftOut({ purpose }: Step, { modeAgain, leadIn }: ActuatorSettings): string {
-  if (purpose === "mode" && modeAgain === "when_needed") return "   left out where it shows the mode already";
-  return purpose === "lead_in" && leadIn === "when_not_on" ? "   left out where it shows on already" : "";
+function whenLeftOut({ purpose }: Step, { modeAgain, leadIn }: ActuatorSettings): Text {
+  if (purpose === "mode" && modeAgain === "when_needed")
+    return row`   ${msg`left out where it shows the mode already`}`;
+  return purpose === "lead_in" && leadIn === "when_not_on"
+    ? row`   ${msg`left out where it shows on already`}`
+    : "";
 }
 
 /** What a read-back has to show; null where nothing can. */
-function proofText(step: Step, wanted: Wanted, settings: ActuatorSettings): string | null {
+function proofText(step: Step, wanted: Wanted, settings: ActuatorSettings): Text | null {
   const { value, purpose } = step;
   const { kind, reads = {}, positionReads, tolerance, pulse } = settings;
   const isShared = sendAddresses(settings).length === 1;
-  if (purpose === "mode") return isShared ? `${value} or any degree` : value;
+  if (purpose === "mode") return isShared ? msg`${value} or any degree` : value;
   if (wanted.type === "position") {
     const near = tolerance > 0 ? `${value} ± ${tolerance}` : value;
-    return positionReads === "mode" ? `${near} or the mode` : near;
+    return positionReads === "mode" ? msg`${near} or the mode` : near;
   }
   const word = wanted.type === "word" ? wanted.word : "stop";
   if (isModeUnread(settings)) return byDegree[stateOfWord(kind, word)] ?? null;
-  const all = [...new Set([value, ...(reads[word] ?? [])])].join(" or ");
-  return pulse === true ? `${all} or idle again` : all;
+  const all = [...new Set([value, ...(reads[word] ?? [])])].reduce<Text>(
+    (one, other) => (one === "" ? other : msg`${one} or ${other}`),
+    "",
+  );
+  return pulse === true ? msg`${all} or idle again` : all;
 }
 
-const byDegree: Readonly<Record<string, string>> = { open: "the degree 100", closed: "the degree 0" };
+const byDegree: Readonly<Record<string, Text>> = { open: msg`the degree 100`, closed: msg`the degree 0` };
 
-const seconds = (ms: number): string => `${Math.round(ms / 100) / 10} s`;
+const seconds = (ms: number): Text => msg`${Math.round(ms / 100) / 10} s`;

@@ -1,3 +1,4 @@
+import { msg } from "../language/text.js";
 import { type BridgeOptions, runBridge } from "../bridge.js";
 import { commandSentences } from "../commands/endings.js";
 import {
@@ -6,7 +7,9 @@ import {
   type LoadedAccount,
   loadFleet,
   ownAccounts,
+  refusedAccounts,
 } from "../config/fleet.js";
+import { features } from "../config/features.js";
 import { secretValues } from "../config/load.js";
 import { type AccountRun, Fleet } from "../fleet/fleet.js";
 import {
@@ -18,6 +21,7 @@ import {
 } from "../fleet/status-file.js";
 import { SharedHosts } from "../platform/shared.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
+import { type Gaps, watchGaps } from "../runtime/gaps.js";
 import { adjustableLogs, createLogger, isText, type Logger, RecentLog } from "../runtime/log.js";
 import { ignoredTlsEnvironment } from "../runtime/sockets.js";
 import { guardProcess, writeLastError } from "../status/crash-loop.js";
@@ -26,15 +30,10 @@ import { measuredLoopDelay, tellManager } from "../status/status.js";
 import type { Membership } from "./clustered.js";
 import { endInTime, keepHeapSmall, managerFor, pageOf, whereaboutsOf } from "./run.js";
 import { AccountSettings } from "./account-settings.js";
-import { sayProblems } from "./common.js";
-import {
-  CommandFailure,
-  type CommonOptions,
-  exitCodes,
-  programVersion,
-  type ProcessContext,
-  screenOf,
-} from "./context.js";
+import { restartingOf } from "./restarting.js";
+import { sayProblems } from "../terminal/common.js";
+import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { type CommonOptions, programVersion, type ProcessContext, screenOf } from "../terminal/context.js";
 
 export interface FleetOptions extends CommonOptions {
   readonly json?: boolean;
@@ -49,10 +48,10 @@ export async function fleet(
   const read = () => readFiles(options.config, options, context);
   const files = await read();
   if (files.fleet === null) throw new CommandFailure("", exitCodes.usage);
-  if (what === "status") return tellStatus(files.fleet, context, options);
+  if (what === "status") return tellStatus(files, files.fleet, context, options);
   if (ownAccounts(files).size === 0)
-    throw new CommandFailure("there is no account to run; what is wrong stands above", exitCodes.usage);
-  keepHeapSmall(100);
+    throw new CommandFailure(msg`there is no account to run; what is wrong stands above`, exitCodes.usage);
+  keepHeapSmall(60);
   await runFleet(files, files.fleet, read, context);
 }
 
@@ -70,6 +69,7 @@ async function readFiles(
 }
 
 async function tellStatus(
+  files: FleetFiles,
   settings: FleetSettings,
   { out, isTerminal, speech }: ProcessContext,
   { json = !isTerminal }: FleetOptions,
@@ -77,16 +77,18 @@ async function tellStatus(
   const report = await readStatus(settings.data_dir, systemClock.now());
   if (report === null)
     throw new CommandFailure(
-      `no fleet runs with ${settings.file}: nothing was written to ${settings.data_dir} within half a minute`,
+      msg`no fleet runs with ${settings.file}: nothing was written to ${settings.data_dir} within half a minute`,
     );
   if (json) {
     out(`${JSON.stringify(report, null, 2)}\n`);
     return;
   }
   const names = Object.keys(report.accounts);
+  // The report is for programs, in English.
+  const mistakes = refusedAccounts(files);
   const width = Math.max(...names.map((name) => name.length));
   for (const [name, account] of Object.entries(report.accounts))
-    out(`${name.padEnd(width)}  ${speech.tell(accountLine(account))}\n`);
+    out(`${name.padEnd(width)}  ${speech.tell(accountLine(account, mistakes.get(name)))}\n`);
 }
 
 async function runFleet(
@@ -99,7 +101,9 @@ async function runFleet(
   const log = fleetLog(settings, context);
   const page = new PageSettings(settings, log);
   const shared = await sharedOf(settings, context, log);
-  const common = { ...shared, context, version, shownElsewhere: page.overviews() };
+  const ended = new AbortController();
+  const gaps = watchGaps(systemClock, ended.signal);
+  const common = { ...shared, gaps, context, version, shownElsewhere: page.overviews() };
   const running: Fleet = new Fleet({
     read: async () => page.take(await read()),
     start: (run) => startAccount(run, { ...common, files: own }),
@@ -108,19 +112,17 @@ async function runFleet(
     random: systemRandom,
     log,
   });
-  const own = new AccountSettings({ settings, env: context.env, running, clock: systemClock, log });
+  const own = settingsOf(settings, context, running, log);
   const unguard = guardFleet(running, settings, log);
   context.onReload?.(() => void running.reload().catch(unreadTo(log)));
-  const ended = new AbortController();
-  void untilAborted(context.stop).then(() => endInTime(ended.signal, log));
-  const start = { version, config: settings.file, accounts: ownAccounts(files).size, shard: settings.shard };
-  log.info(start, "starting a fleet");
+  void untilAborted(context.stop).then(() => endInTime(ended.signal, log, context.stop));
+  log.info(startOf(files, settings, version), "starting a fleet");
   const beside = Promise.all([
     besideFleet(settings, () => reportOf(running, version), context, log),
     servePage({ ...shared, page, running, settings, version }, context, log),
   ]);
   try {
-    await running.run(files, context.stop);
+    await running.run((await own.resume()) ? await read() : files, context.stop);
     await beside;
   } finally {
     await shared.membership?.leave();
@@ -129,6 +131,28 @@ async function runFleet(
   }
   log.info("stopped");
 }
+
+const startOf = (files: FleetFiles, { file, shard }: FleetSettings, version: string) => ({
+  version,
+  config: file,
+  accounts: ownAccounts(files).size,
+  shard,
+});
+
+const settingsOf = (
+  settings: FleetSettings,
+  context: ProcessContext,
+  running: Fleet,
+  log: ReturnType<typeof fleetLog>,
+): AccountSettings =>
+  new AccountSettings({
+    settings,
+    env: context.env,
+    restarting: restartingOf(context, () => log),
+    running,
+    clock: systemClock,
+    logOf: (account) => log.child({ account }),
+  });
 
 const unreadTo = (log: Logger) => (error: unknown) =>
   log.error({ err: error }, "the files of the fleet could not be read");
@@ -147,7 +171,8 @@ async function membershipOf(
   log: Logger,
 ): Promise<Membership | null> {
   if (cluster === undefined) return null;
-  const { joinCluster, StandbyProbes } = await import("./clustered.js");
+  const { StandbyProbes } = await import("./clustered.js");
+  const { joinCluster } = await features.cluster.membership();
   const probes = new StandbyProbes(http, {
     clock: systemClock,
     log,
@@ -253,7 +278,7 @@ const reportOf = (running: Fleet, version: string): FleetReport => ({
   accounts: Object.fromEntries([...running.states()].map(([name, state]) => [name, accountReport(state)])),
 });
 
-const fleetLog = (settings: FleetSettings, context: ProcessContext): Logger => {
+const fleetLog = (settings: FleetSettings, context: ProcessContext) => {
   // What is secret in the files of the accounts is kept out of their lines by logs of their own.
   const log = createLogger(
     { ...settings.log, secrets: () => settings.secrets, sentences: commandSentences },
@@ -320,6 +345,7 @@ interface Starting {
   readonly context: ProcessContext;
   readonly version: string;
   readonly loopDelay: LoopDelay;
+  readonly gaps: Gaps;
   readonly sharedHosts: SharedHosts;
   readonly shownElsewhere: BridgeOptions["shownElsewhere"];
   /** Null outside of a cluster. */
@@ -330,20 +356,18 @@ interface Starting {
 /** Runs the bridge of one account, with a log of its own that names it. */
 async function startAccount(
   { loaded, live, stop, failing, onMade, onStandby }: AccountRun,
-  { context, version, loopDelay, sharedHosts, shownElsewhere, membership, files }: Starting,
+  { context, version, loopDelay, gaps, sharedHosts, shownElsewhere, membership, files }: Starting,
 ): Promise<void> {
   const { account, configuration } = loaded;
   let learnedSecrets = (): readonly string[] => [];
   const secrets = () => [...live.secrets, ...learnedSecrets()];
   const recentLog = new RecentLog(linesOfAccount, commandSentences);
-  const own = createLogger(
-    { ...configuration.log, secrets, sentences: commandSentences },
-    screenOf(context),
-    recentLog,
-  ).child({ account });
+  const logging = { ...configuration.log, secrets, sentences: commandSentences };
+  const own = createLogger(logging, screenOf(context), recentLog).child({ account });
   const logs = adjustableLogs(own, () => live.current.log.level, isText(configuration.log, context.err));
   own.info({ config: loaded.file }, "starting an account");
-  const runs = membership?.runs(account, onStandby) ?? runBridge;
+  await files.recall(account);
+  const runs = await runsOf(membership, account, onStandby);
   await runs(
     {
       configuration,
@@ -356,9 +380,10 @@ async function startAccount(
       manager: null,
       onSecrets: (list) => (learnedSecrets = list),
       page: { ...pageOf(configuration, loaded.file, context, own), settings: files.source(account) },
-      settingsReturned: () => files.returnedSentence(account),
+      settingsReturned: () => files.returnedAlarm(account),
       failing,
       loopDelay,
+      gaps,
       sharedHosts,
       shownElsewhere,
       onMade,
@@ -366,4 +391,14 @@ async function startAccount(
     stop,
   );
   own.info("the account has stopped");
+}
+
+/** In a cluster it runs whenever this member owns the account. */
+async function runsOf(
+  membership: Membership | null,
+  account: string,
+  onStandby: (owner: string | null) => void,
+): Promise<typeof runBridge> {
+  if (membership === null) return runBridge;
+  return (await import("./clustered.js")).ownBridge({ membership, account, onStandby });
 }

@@ -1,15 +1,19 @@
+import { msg, row, textOf } from "../language/text.js";
 import { type HistoryPoint, PlatformError } from "../greenhouse/ports.js";
 import type { PlatformClient } from "../platform/client.js";
 import { historyIn } from "../platform/decode/history.js";
-import { timeReader, zoneOffset } from "../platform/time.js";
+import { timeReader } from "../platform/time.js";
+import { zoneOffset } from "../runtime/zone.js";
 import { systemClock } from "../runtime/clock.js";
 import { csvText } from "../runtime/csv.js";
 import { parseSince } from "../runtime/duration.js";
 import { widthOf, pad } from "../runtime/text-table.js";
-import { commentText } from "../setup/yaml-text.js";
-import { readConfiguration, withPlatform } from "./common.js";
-import { codeOf, keyAndValue } from "./read.js";
-import { CommandFailure, type CommonOptions, exitCodes, type ProcessContext } from "./context.js";
+import { commentText } from "../saving/yaml-text.js";
+import { readConfiguration, withPlatform } from "../terminal/common.js";
+import { codeOf } from "../terminal/common.js";
+import { keyAndValue } from "./read.js";
+import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import type { CommonOptions, ProcessContext } from "../terminal/context.js";
 
 interface HistoryOptions extends CommonOptions {
   readonly since?: string;
@@ -29,7 +33,7 @@ export async function history(
   const now = systemClock.now();
   const since = options.since === undefined ? null : parseSince(options.since, now);
   if (options.since !== undefined && since === null)
-    throw new CommandFailure('--since must be an ISO time or a duration such as "24h"', exitCodes.usage);
+    throw new CommandFailure(msg`--since must be an ISO time or a duration such as "24h"`, exitCodes.usage);
   const configuration = await readConfiguration(options, context);
   const code = codeOf(configuration, controller);
   const answer = await withPlatform(configuration, context, (platform) =>
@@ -40,15 +44,15 @@ export async function history(
   const wanted = points.filter(({ at }) => since === null || at >= since);
   if (truncated)
     context.err.write(
-      `${context.speech.tell("the answer holds more than can be shown; ask for a shorter time")}\n`,
+      `${context.speech.tell(msg`the answer holds more than can be shown; ask for a shorter time`)}\n`,
     );
   if (points.length === 0)
     throw new CommandFailure(
-      `${operation} gives no past readings of ${commentText(code)} that could be read; \`greenhouse2mqtt get ${operation} deviceCode=${commentText(code)}\` shows the answer as it came`,
+      msg`${operation} gives no past readings of ${commentText(code)} that could be read; \`greenhouse2mqtt get ${operation} deviceCode=${commentText(code)}\` shows the answer as it came`,
     );
   if (wanted.length === 0)
     throw new CommandFailure(
-      `nothing since then; the newest reading is of ${isoTime(points.at(-1)?.at ?? 0)}`,
+      msg`nothing since then; the newest reading is of ${isoTime(points.at(-1)?.at ?? 0)}`,
     );
   const { header, rows } = tableOf(wanted);
   if (options.csv === true) context.out(csvText([header, ...rows]));
@@ -69,10 +73,10 @@ async function ask(
     return await platform.get(operation, { deviceCode: code, ...query }, stop);
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;
-    if (error.facts.kind === "invalid_request") throw new CommandFailure(error.message, exitCodes.usage);
+    if (error.facts.kind === "invalid_request") throw new CommandFailure(textOf(error), exitCodes.usage);
     if (!error.message.includes("larger than")) throw error;
     throw new CommandFailure(
-      `${error.message}\nask for less: \`greenhouse2mqtt history ${commentText(code)} startTime=2026-01-01 endTime=2026-01-02\`, with the platform's own names for the time, or pageSize=500`,
+      row`${textOf(error)}\n${msg`ask for less: \`greenhouse2mqtt history ${commentText(code)} startTime=2026-01-01 endTime=2026-01-02\`, with the platform's own names for the time, or pageSize=500`}`,
     );
   }
 }

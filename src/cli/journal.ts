@@ -1,3 +1,5 @@
+import { msg, type Text } from "../language/text.js";
+import { ignored } from "../runtime/failures.js";
 import { journalDirectory } from "../journal/open.js";
 import { followRecords, newestEntries, readHistory } from "../journal/reader.js";
 import { listingProblem } from "../journal/segments.js";
@@ -11,9 +13,11 @@ import {
 } from "../journal/timeline.js";
 import { systemClock } from "../runtime/clock.js";
 import { parseSince } from "../runtime/duration.js";
-import { codeOf } from "./read.js";
-import { readConfiguration } from "./common.js";
-import { CommandFailure, type CommonOptions, endOfUse, exitCodes, type ProcessContext } from "./context.js";
+import { codeOf } from "../terminal/common.js";
+import { features } from "../config/features.js";
+import { loggerFor, readConfiguration } from "../terminal/common.js";
+import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { type CommonOptions, endOfUse, type ProcessContext } from "../terminal/context.js";
 
 interface JournalOptions extends CommonOptions {
   readonly controller?: string;
@@ -36,13 +40,16 @@ function kindsOf(given = "command,rule"): ReadonlySet<TimelineKind> {
   const kinds = given.split(",").map((word) => timelineKinds.find((kind) => kind === word.trim()));
   if (kinds.every((kind) => kind !== undefined)) return new Set(kinds);
   throw new CommandFailure(
-    `--kind must be "all", or some of ${timelineKinds.join(", ")} with commas between them`,
+    msg`--kind must be "all", or some of ${timelineKinds.join(", ")} with commas between them`,
     exitCodes.usage,
   );
 }
 
-const nothingIn = (directory: string, kind: string | undefined, isFiltered: boolean): string =>
-  `${kind === undefined ? "no commands" : "nothing"}${isFiltered ? " that match" : " yet"} in ${directory}`;
+function nothingIn(directory: string, kind: string | undefined, isFiltered: boolean): Text {
+  if (kind === undefined)
+    return isFiltered ? msg`no commands that match in ${directory}` : msg`no commands yet in ${directory}`;
+  return isFiltered ? msg`nothing that match in ${directory}` : msg`nothing yet in ${directory}`;
+}
 
 /** Between files and the stream of a cluster. */
 async function move(
@@ -51,10 +58,22 @@ async function move(
   folder: string | undefined,
   options: CommonOptions,
 ): Promise<void> {
-  const { exportJournal, importJournal } = await import("./journal-moves.js");
-  if (what === "import" && folder === undefined) return importJournal(context, options);
-  if (what === "export" && folder !== undefined) return exportJournal(context, options, folder);
-  throw new CommandFailure("expected `journal export DIR`, `journal import`, or neither", exitCodes.usage);
+  const isMeant = what === "import" ? folder === undefined : what === "export" && folder !== undefined;
+  if (!isMeant)
+    throw new CommandFailure(
+      msg`expected \`journal export DIR\`, \`journal import\`, or neither`,
+      exitCodes.usage,
+    );
+  const { exportJournal, importJournal } = await features.cluster.journalMoves();
+  const configuration = await readConfiguration(options, context);
+  const moving = {
+    configuration,
+    account: options.account,
+    log: loggerFor(configuration, context),
+    stop: endOfUse(context),
+    say: (text: Text) => context.out(`${context.speech.tell(text)}\n`),
+  };
+  await (folder === undefined ? importJournal(moving) : exportJournal(moving, folder));
 }
 
 /** `greenhouse2mqtt journal`: past commands, and with `--kind` what else happened, as a table or as JSON lines; `--follow` goes on with new ones. */
@@ -73,7 +92,7 @@ async function show(context: ProcessContext, options: JournalOptions): Promise<v
   const directory = journalDirectory(configuration.data_dir);
   const sinceMs = options.since === undefined ? undefined : parseSince(options.since, systemClock.now());
   if (sinceMs === null) {
-    throw new CommandFailure('--since must be an ISO time or a duration such as "2h"', exitCodes.usage);
+    throw new CommandFailure(msg`--since must be an ISO time or a duration such as "2h"`, exitCodes.usage);
   }
   const { controller } = options;
   const controllers =
@@ -101,7 +120,7 @@ async function show(context: ProcessContext, options: JournalOptions): Promise<v
   if (text !== "") context.out(`${text}\n`);
   const end = endOfUse(context);
   const after = past.at(-1)?.seq ?? 0;
-  const timeline = new Timeline(await readHistory(directory).catch(() => undefined));
+  const timeline = new Timeline(await readHistory(directory).catch(ignored));
   for await (const record of followRecords(directory, { clock: systemClock, after }, end))
     for (const entry of timeline.entries(record))
       if (isWanted(entry, filter)) context.out(`${line(entry)}\n`);

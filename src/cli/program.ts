@@ -1,18 +1,21 @@
+import { msg, textOf, word } from "../language/text.js";
 import { cwd } from "node:process";
-import { Command, CommanderError } from "commander";
-import { addCommands, commonOptions, rootHelp } from "./commands.js";
-import { languageOf, Speech } from "./speech.js";
+import { type Command, CommanderError } from "commander";
+import { addCommands, addCommandsOf, commonOptions, rootHelp } from "./commands.js";
+import { languageOf, Speech } from "../terminal/speech.js";
+import { CommandFailure, exitCodes } from "../runtime/ending.js";
 import {
-  CommandFailure,
-  exitCodes,
+  exitCodeAfter,
   type ProgramProcess,
   programVersion,
   type ProcessContext,
-} from "./context.js";
+} from "../terminal/context.js";
+export { toBeStartedAgain } from "../terminal/context.js";
 export { endProcess } from "../runtime/ending.js";
 import { inert } from "../runtime/plain-text.js";
 import { stackText } from "../runtime/stack-trace.js";
 import { widthOf } from "../runtime/text-table.js";
+import { describedAs, OurCommand, usageFailure } from "../terminal/usage.js";
 
 /** Runs one command line and returns the exit code. Never rejects. */
 export async function runProgram(argv: readonly string[], process: ProgramProcess): Promise<number> {
@@ -22,16 +25,27 @@ export async function runProgram(argv: readonly string[], process: ProgramProces
     await speech.choose(languageOf(process.env));
     const root = program(context);
     const words = argv.slice(2);
-    await refuseUnknown(root.parseOptions([...words]).operands[0], root.commands);
+    const { operands, unknown } = root.parseOptions([...words]);
+    const [word] = operands;
+    if (word === undefined ? unknown.length > 0 : !root.commands.some((one) => one.name() === word))
+      await addFeatures(root, context);
+    await refuseUnknown(word, root.commands);
     await root.parseAsync(words, { from: "user" });
-    return exitCodes.done;
+    return exitCodeAfter(process.stop);
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-    const code = codeOf(error);
-    const text = code === null ? stackText(error) : (error as Error).message;
-    if (text !== "") context.err.write(`${speech.tell(text)}\n`);
+    if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.done;
+    const failure = error instanceof CommanderError ? usageFailure(error) : error;
+    const code = codeOf(failure);
+    const text = code === null ? stackText(failure) : speech.tell(textOf(failure));
+    if (text !== "") context.err.write(`${text}\n`);
     return code ?? exitCodes.failed;
   }
+}
+
+/** What configurations are read by is loaded only where a command of a feature, or all that there are, may be meant. */
+async function addFeatures(root: Command, context: ProcessContext): Promise<void> {
+  const { allFeatures } = await import("../config/schema.js");
+  addCommandsOf(allFeatures, root, context);
 }
 
 /** `run` is what happens without a command, so a misspelt one would be taken for its argument. */
@@ -39,8 +53,8 @@ async function refuseUnknown(word: string | undefined, commands: readonly Comman
   const names = [...commands.map((command) => command.name()), "help"];
   if (word === undefined || names.includes(word)) return;
   const near = (await import("../runtime/similar-words.js")).nearest(word, names);
-  const hint = near === null ? "greenhouse2mqtt --help lists the commands" : `did you mean "${near}"?`;
-  throw new CommandFailure(`there is no command "${word.slice(0, 40)}"; ${hint}`, exitCodes.usage);
+  const hint = near === null ? msg`greenhouse2mqtt --help lists the commands` : msg`did you mean "${near}"?`;
+  throw new CommandFailure(msg`there is no command "${word.slice(0, 40)}"; ${hint}`, exitCodes.usage);
 }
 
 /** Errors whose message is already the sentence a person needs; by name, as what throws them is loaded only when it is called. */
@@ -66,22 +80,27 @@ function codeOf(error: unknown): number | null {
   return error instanceof Error ? (endings[error.name] ?? null) : null;
 }
 
-function program(context: ProcessContext): Command {
+export function program(context: ProcessContext): Command {
   const { tell } = context.speech;
-  const root = new Command("greenhouse2mqtt")
+  const inWords = (text: string) => tell(word(text));
+  const root = new OurCommand("greenhouse2mqtt")
     .description(
       "Bridge between a greenhouse platform and MQTT: mirrors what the platform shows, confirms every command.",
     )
     .version(programVersion())
     .exitOverride()
-    .configureOutput({ writeOut: context.out, writeErr: (text) => context.err.write(tell(text)) })
+    .configureOutput({ writeOut: context.out, outputError: () => undefined })
     .configureHelp({
       showGlobalOptions: true,
-      styleTitle: tell,
-      styleDescriptionText: tell,
+      styleTitle: inWords,
+      commandDescription: (command) => inWords(command.description()),
+      subcommandDescription: (command) => inWords(command.description()),
+      argumentDescription: ({ description, argChoices, defaultValue }) =>
+        tell(describedAs(description, { choices: argChoices, usual: defaultValue })),
+      optionDescription: ({ description, argChoices, defaultValue }) =>
+        tell(describedAs(description, { choices: argChoices, usual: defaultValue })),
       displayWidth: widthOf,
     })
-    .showHelpAfterError("(greenhouse2mqtt --help lists the commands)")
     .addHelpText("after", () => tell(rootHelp));
   for (const option of commonOptions()) root.addOption(option);
   root.hook("preAction", (_, command) => {
@@ -102,7 +121,7 @@ function requireWorkingDirectory(): void {
     cwd();
   } catch {
     throw new CommandFailure(
-      "the folder that this was started in has gone, or another disk is mounted over it; change into one that is there (cd) and try again",
+      msg`the folder that this was started in has gone, or another disk is mounted over it; change into one that is there (cd) and try again`,
       exitCodes.usage,
     );
   }

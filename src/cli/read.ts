@@ -1,11 +1,14 @@
+import { msg, row, type Text, textOf as sentenceOf } from "../language/text.js";
 import { nearest } from "../runtime/similar-words.js";
-import { type Configuration, controllerTopicId } from "../config/schema.js";
+import type { Configuration } from "../config/schema.js";
+import { controllerTopicId } from "../settings/controllers.js";
 import { textOf } from "../greenhouse/actuator-kinds.js";
 import { PlatformError } from "../greenhouse/ports.js";
 import type { PlatformClient } from "../platform/client.js";
-import { commentText } from "../setup/yaml-text.js";
-import { readConfiguration, shortList, withPlatform } from "./common.js";
-import { CommandFailure, type CommonOptions, exitCodes, type ProcessContext } from "./context.js";
+import { commentText } from "../saving/yaml-text.js";
+import { codeOf, readConfiguration, shortList, withPlatform } from "../terminal/common.js";
+import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import type { CommonOptions, ProcessContext } from "../terminal/context.js";
 
 /** `greenhouse2mqtt read CONTROLLER ADDRESS`: the value the device itself gives now. */
 export async function read(
@@ -30,19 +33,9 @@ export async function read(
   });
   context.out(
     context.isTerminal
-      ? `${context.speech.tell(`${code} address ${address}: ${textOf(value)}`)}\n`
+      ? `${context.speech.tell(msg`${code} address ${address}: ${textOf(value)}`)}\n`
       : `${JSON.stringify({ controller: code, address, value: textOf(value) })}\n`,
   );
-}
-
-/** A controller is named by its device code or by its topic id. */
-export function codeOf(configuration: Configuration, controller: string): string {
-  for (const [code, { id }] of Object.entries(configuration.controllers)) {
-    if (code === controller || id === controller) return code;
-  }
-  const isCalled = (code: string) =>
-    controllerTopicId(code) === controller || code.toLowerCase() === controller;
-  return Object.keys(configuration.controllers).find(isCalled) ?? controller;
 }
 
 /** A name that is the topic id of a listed controller stands for its code; without the list it is taken as it is. */
@@ -55,7 +48,7 @@ async function listedCode(platform: PlatformClient, name: string, signal: AbortS
 
 const noValue = (code: string, address: string): CommandFailure =>
   new CommandFailure(
-    `the platform shows no value for address ${address} of ${code}; check the address, and whether the controller is online`,
+    msg`the platform shows no value for address ${address} of ${code}; check the address, and whether the controller is online`,
   );
 
 /** The codes of all that the account lists; empty where a list cannot be read. */
@@ -76,13 +69,13 @@ function unknownController(
 ): CommandFailure {
   const idOf = (code: string) => (Object.hasOwn(controllers, code) ? controllers[code]?.id : undefined);
   const near = nearest(name, [...known, ...known.map((code) => idOf(code) ?? controllerTopicId(code))]);
-  const hint = near === null ? "it has" : `did you mean "${commentText(near)}"? It has`;
-  const named = known.map((code) => {
+  const hint = near === null ? msg`it has` : msg`did you mean "${commentText(near)}"? It has`;
+  const named = known.map((code): Text => {
     const id = idOf(code);
-    return id === undefined ? commentText(code) : `${commentText(code)} (${id})`;
+    return id === undefined ? commentText(code) : row`${commentText(code)} (${id})`;
   });
   return new CommandFailure(
-    `the account has no controller "${commentText(name)}"; ${hint} ${shortList(named)}`,
+    msg`the account has no controller "${commentText(name)}"; ${hint} ${shortList(named)}`,
   );
 }
 
@@ -98,7 +91,7 @@ export async function get(
   const answer = await withPlatform(configuration, context, (platform) =>
     platform.get(operation, query, context.stop).catch((error: unknown) => {
       if (error instanceof PlatformError && error.facts.kind === "invalid_request") {
-        throw new CommandFailure(error.message, exitCodes.usage);
+        throw new CommandFailure(sentenceOf(error), exitCodes.usage);
       }
       throw error;
     }),
@@ -108,6 +101,6 @@ export async function get(
 
 export function keyAndValue(text: string): readonly [string, string] {
   const equals = text.indexOf("=");
-  if (equals < 1) throw new CommandFailure(`expected key=value, got "${text}"`, exitCodes.usage);
+  if (equals < 1) throw new CommandFailure(msg`expected key=value, got "${text}"`, exitCodes.usage);
   return [text.slice(0, equals), text.slice(equals + 1)];
 }

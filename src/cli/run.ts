@@ -1,44 +1,54 @@
+import { msg, textOf } from "../language/text.js";
 import { openSync, writeSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { type BridgeOptions, runBridge } from "../bridge.js";
+import { features } from "../config/features.js";
 import { guardProcess } from "../status/crash-loop.js";
 import type { StepRecording } from "../commands/recording.js";
 import type { Configuration } from "../config/schema.js";
-import { zoneProblem } from "../settings/values.js";
 import type { Language } from "../greenhouse/labels.js";
-import type { Port } from "../http/port.js";
-import type { SettingsSource } from "../http/settings-source.js";
+import { zoneProblem } from "../settings/values.js";
+import type { SettingsSource } from "../page/settings-source.js";
 import { commandSentences } from "../commands/endings.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
-import { endProcess } from "../runtime/ending.js";
-import { adjustableLogs, isText, type Logger, RecentLog, silentLog } from "../runtime/log.js";
+import { CommandFailure, endProcess, exitCodes } from "../runtime/ending.js";
+import { lazy } from "../runtime/lazy.js";
+import { adjustableLogs, createLogger, isText, type Logger, RecentLog } from "../runtime/log.js";
 import { oneAtATime } from "../runtime/schedule.js";
 import { type ServiceManager, serviceManager } from "../runtime/systemd.js";
-import { loadedFile, loggerFor, readConfiguration } from "./common.js";
+import { loadedFile, loggerFor, readConfiguration } from "../terminal/common.js";
+import { NewerVersion } from "./newer-version.js";
 import { type Run, Runs } from "./runs.js";
-import { settingsSource } from "./settings-source.js";
-import { tellIn } from "./speech.js";
+import { restartingOf } from "./restarting.js";
+import { settingsOn } from "./settings-source.js";
+import { type SettingsTrial, unseen } from "./trial.js";
 import {
-  CommandFailure,
   type CommonOptions,
-  exitCodes,
+  exitCodeAfter,
   programVersion,
   type ProcessContext,
-} from "./context.js";
+  screenOf,
+} from "../terminal/context.js";
 
 /** `greenhouse2mqtt run`: until a signal. */
 export async function run(context: ProcessContext, options: CommonOptions): Promise<void> {
   keepHeapSmall();
-  const configuration = await readConfiguration(options, context);
+  const early = createLogger({ level: "info", format: "auto", secrets: () => [] }, screenOf(context));
+  const now: Now = { runs: null, log: early };
+  const { source: settings, trial } = settingsOf(options, context, now, () => reloadOnce());
+  const configuration = await startingConfiguration(options, context, trial);
   const noZones = zoneProblem();
   if (noZones !== null) throw new CommandFailure(noZones, exitCodes.usage);
-  const runs = new Runs(configuration, systemClock);
+  const runs: Runs = new Runs(configuration, systemClock);
+  now.runs = runs;
+  await trial.recall();
   const learned: Learned = { secrets: () => [] };
   const secrets = () => [...runs.live.secrets, ...learned.secrets()];
   const recentLog = new RecentLog(undefined, commandSentences);
   const log = loggerFor(configuration, context, secrets, recentLog);
+  now.log = log;
   // Two at once could leave the older file in force.
-  const reloadOnce = oneAtATime(() => reload(options, context, runs, log));
+  const reloadOnce = oneAtATime(() => reload(options, context, { runs, trial, log }));
   const unguard = guardProcess({
     process,
     dataDir: configuration.data_dir,
@@ -49,18 +59,20 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
   context.onReload?.(() => void reloadOnce());
   const ended = new AbortController();
   // The signal may have come before any of this was loaded.
-  void untilAborted(context.stop).then(() => endInTime(ended.signal, log));
+  void untilAborted(context.stop).then(() => endInTime(ended.signal, log, context.stop));
   log.info({ version: programVersion(), config: options.config }, "starting");
   try {
     const recording = await recordingTo(context, log);
-    const start = oneRun({ options, context, runs, learned, log, recentLog, recording, reloadOnce });
-    await runs.run({ start, readAgain: reloadOnce, log }, context.stop);
+    const start = oneRun({ options, context, runs, learned, log, recentLog, recording, settings, trial });
+    await runs.run({ start, trial, log }, context.stop);
   } finally {
     unguard();
     ended.abort();
   }
   log.info("stopped");
 }
+
+type OnListening = NonNullable<BridgeOptions["page"]>["onListening"];
 
 /** Tokens that the run under way has learned. */
 interface Learned {
@@ -75,19 +87,38 @@ interface Running {
   readonly log: ReturnType<typeof loggerFor>;
   readonly recentLog: RecentLog;
   readonly recording: StepRecording | undefined;
-  readonly reloadOnce: () => Promise<string | null>;
+  readonly settings: SettingsSource;
+  readonly trial: SettingsTrial;
+}
+
+/** What there is of it so far. */
+interface Now {
+  runs: Runs | null;
+  log: Logger;
+}
+
+/** By the file as it is, or as it was before settings of an earlier process by which nothing can be started. */
+async function startingConfiguration(
+  options: CommonOptions,
+  context: ProcessContext,
+  trial: SettingsTrial,
+): Promise<Configuration> {
+  await trial.resume();
+  return readConfiguration(options, context).catch(async (error: unknown) => {
+    if (!(error instanceof CommandFailure) || !(await trial.refuse(textOf(error)))) throw error;
+    return readConfiguration(options, context);
+  });
 }
 
 /** One run of the bridge, by the configuration that it is given. */
 function oneRun(running: Running): (given: Run) => Promise<void> {
-  const { options, context, runs, learned, log, recentLog, recording, reloadOnce } = running;
+  const { options, context, runs, learned, log, recentLog, recording, settings, trial } = running;
   const isReadable = isText(runs.configuration.log, context.err);
   const logs = adjustableLogs(log, () => runs.live.current.log.level, isReadable);
   const manager = managerFor(context, log);
-  const settings = settingsOf(options, context, runs, reloadOnce);
   return ({ configuration, live, stop, isRenewed, onMade, onPage }) => {
     const page = pageOf(configuration, options.config, context, log);
-    const onListening: Port["onListening"] = (...of) => {
+    const onListening: OnListening = (...of) => {
       onPage();
       page.onListening?.(...of);
     };
@@ -97,7 +128,7 @@ function oneRun(running: Running): (given: Run) => Promise<void> {
         ...{ ...logs, recentLog, recording, version: programVersion() },
         page: { ...page, settings, onListening },
         manager: manager && unlessRenewed(manager, isRenewed),
-        settingsReturned: () => runs.returnedSentence(),
+        settingsReturned: () => trial.returnedAlarm(),
         onSecrets: (list) => (learned.secrets = list),
       },
       stop,
@@ -117,18 +148,29 @@ const unlessRenewed = (manager: ServiceManager, isRenewed: () => boolean): Servi
 const settingsOf = (
   options: CommonOptions,
   context: ProcessContext,
-  runs: Runs,
+  now: Now,
   readAgain: () => Promise<string | null>,
-): SettingsSource =>
-  settingsSource({
+) =>
+  settingsOn({
     file: options.config,
     env: context.env,
     load: (reads) => loadedFile(options, context.env, reads),
-    dataDir: () => runs.configuration.data_dir,
+    dataDir: () => now.runs?.configuration.data_dir ?? "",
     readAgain,
-    onSaved: (change, file) => runs.onSaved(change, file),
-    returned: () => runs.returned,
+    seen: () => now.runs?.sight() ?? unseen,
+    clock: systemClock,
+    log: () => now.log,
+    restarting: restartingOf(context, () => now.log),
+    backupOf: (file) => [
+      ...["--config", file],
+      ...(options.dataDir === undefined ? [] : ["--data-dir", options.dataDir]),
+      ...(options.account === undefined ? [] : ["--account", options.account]),
+    ],
+    newer: newerFor(() => now.runs?.configuration.updates ?? false),
   });
+
+const newerFor = (isWanted: () => boolean) =>
+  new NewerVersion({ clock: systemClock, fetch, version: programVersion(), isWanted });
 
 /** Of a member of a cluster: while it owns the account. */
 async function runHere(bridge: BridgeOptions, stop: AbortSignal): Promise<void> {
@@ -137,10 +179,20 @@ async function runHere(bridge: BridgeOptions, stop: AbortSignal): Promise<void> 
   return runByItself(bridge.configuration.cluster, bridge, stop);
 }
 
+const pageSetup = lazy(() => import("./page-setup.js"));
+
+/** What `doctor` finds, for the page. */
+export const doctorFor = (configuration: Configuration) =>
+  async function* (...of: [AbortSignal, Language]): AsyncGenerator {
+    yield* (await pageSetup()).pageFindings(configuration, ...of);
+  };
+
 /** What the page of a bridge does beyond it. */
 export const pageOf = (configuration: Configuration, file: string, context: ProcessContext, log: Logger) => ({
   doctor: doctorFor(configuration),
-  discover: discoverFor(configuration, file, context),
+  discover: async function* (...of: [AbortSignal, Language]): AsyncGenerator {
+    yield* (await pageSetup()).discovered(configuration, file, context, of);
+  },
   onListening: whereaboutsOf(context, log, () => loggerFor(configuration, context)),
 });
 
@@ -149,10 +201,10 @@ export const pageOf = (configuration: Configuration, file: string, context: Proc
  * computer; the code that makes the first operator is for who sees the terminal or the service's log.
  */
 export const whereaboutsOf =
-  (context: ProcessContext, log: Logger, unseenLog: () => Logger): Port["onListening"] =>
+  (context: ProcessContext, log: Logger, unseenLog: () => Logger): OnListening =>
   (port, listener, code) => {
-    void import("../http/entrance.js").then(async ({ entranceLines, firstOperatorLine, qrOf }) => {
-      for (const line of entranceLines(listener, port, context.env)) log.info(line);
+    void features.http.pageAddress().then(async ({ pageAddressLines, firstOperatorLine, qrOf }) => {
+      for (const line of pageAddressLines(listener, port, context.env)) log.info(line);
       const picture = context.err.isTTY === true ? await qrOf(listener, port) : null;
       if (picture !== null) context.err.write(`${picture}\n`);
       if (code !== null) unseenLog().warn(firstOperatorLine(listener, port, code));
@@ -168,33 +220,12 @@ export const whereaboutsOf =
  * go, are no faster. Where little goes on V8 makes it smaller, and then it stays so, which a burst pays with a third more of processor
  * time. What may be set once V8 has begun is only by how much it grows at a time.
  *
- * `growingPercent`: of many accounts each collection holds up commands for tenths of a second, so that there are to be fewer.
+ * `growingPercent`: of many accounts each collection holds up commands for tenths of a second, so that there are to be some fewer.
  */
 export function keepHeapSmall(growingPercent = 40): void {
   setFlagsFromString(`--heap-growing-percent=${growingPercent}`);
   setFlagsFromString("--semi-space-growth-factor=1");
 }
-
-/** What `doctor` finds, for the page; its code is loaded only when the page asks. */
-export const doctorFor = (configuration: Configuration) =>
-  async function* (signal: AbortSignal, language: Language): AsyncGenerator {
-    const { diagnose, openContext } = await import("../setup/doctor/doctor.js");
-    const tell = await tellIn(language);
-    const scene = openContext(configuration, { clock: systemClock, random: systemRandom, log: silentLog });
-    for await (const { check, status, summary, remedy } of diagnose(scene, signal))
-      yield { check, status, summary: tell(summary), remedy: remedy && tell(remedy) };
-  };
-
-/** What `discover --merge` finds, for the page. */
-const discoverFor = (configuration: Configuration, file: string, context: ProcessContext) =>
-  async function* (signal: AbortSignal, language: Language): AsyncGenerator {
-    const { discoverSteps } = await import("./discover.js");
-    const tell = await tellIn(language);
-    for await (const step of discoverSteps(configuration, file, context, signal)) {
-      if ("notes" in step) yield { ...step, notes: step.notes.map(tell) };
-      else yield "problem" in step ? { problem: tell(step.problem) } : step;
-    }
-  };
 
 /** For a maintainer: every step of the book of commands goes to a new file, which `npm run replay` plays once more. */
 async function recordingTo({ env }: ProcessContext, log: Logger): Promise<StepRecording | undefined> {
@@ -207,21 +238,21 @@ async function recordingTo({ env }: ProcessContext, log: Logger): Promise<StepRe
     return new StepRecording((bytes) => writeSync(descriptor, bytes));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new CommandFailure(`GREENHOUSE2MQTT_RECORD names no new file: ${why}`, exitCodes.usage);
+    throw new CommandFailure(msg`GREENHOUSE2MQTT_RECORD names no new file: ${why}`, exitCodes.usage);
   }
 }
 
 const longestEndMs = 9_000;
 
 /** A service manager is promised an end within ten seconds, whatever still holds it up: by then outcomes are on disk. */
-export async function endInTime(ended: AbortSignal, log: Logger): Promise<void> {
+export async function endInTime(ended: AbortSignal, log: Logger, stop: AbortSignal): Promise<void> {
   const isOver = await systemClock.wait(longestEndMs, ended).then(
     () => false,
     () => true,
   );
   if (isOver || ended.aborted) return;
   log.warn("the end was held up, so it is cut short; open commands are in the journal for the next start");
-  await endProcess(process, 0);
+  await endProcess(process, exitCodeAfter(stop));
 }
 
 /**
@@ -231,11 +262,11 @@ export async function endInTime(ended: AbortSignal, log: Logger): Promise<void> 
 async function reload(
   options: CommonOptions,
   context: ProcessContext,
-  runs: Runs,
-  log: Logger,
+  { runs, trial, log }: Pick<Running, "runs" | "trial" | "log">,
 ): Promise<string | null> {
   try {
     const { applied, needRestart } = runs.take(await readConfiguration(options, context));
+    void trial.tookUp();
     if (applied.length + needRestart.length === 0) log.info("configuration read again: nothing has changed");
     if (applied.length > 0)
       log.info({ keys: applied }, `configuration read again; in force now: ${applied.join(", ")}`);
@@ -246,7 +277,7 @@ async function reload(
       );
     return null;
   } catch (error) {
-    if (error instanceof CommandFailure) context.err.write(`${error.message}\n`);
+    if (error instanceof CommandFailure) context.err.write(`${context.speech.tell(error.text)}\n`);
     const reason = error instanceof CommandFailure ? undefined : String(error);
     log.error(
       { reason },

@@ -1,25 +1,23 @@
+import { msg, row, type Text, textOf, word } from "../language/text.js";
 import { randomUUID } from "node:crypto";
 import type { BridgeOptions } from "../bridge.js";
 import { commandDirectly } from "./direct-command.js";
 import { nearest } from "../runtime/similar-words.js";
-import { type Configuration, controllerTopicId } from "../config/schema.js";
+import type { Configuration } from "../config/schema.js";
+import { controllerTopicId } from "../settings/controllers.js";
 import { type CommandResult, isGood, resultSentence } from "../greenhouse/command/outcomes.js";
 import { addressPattern, type TargetKind, targetKinds } from "../greenhouse/model.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { DirectoryInUse } from "../journal/lock.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
-import { codeOf } from "./read.js";
-import { inOptions, loggerFor, readConfiguration, shortList, userName } from "./common.js";
+import { codeOf } from "../terminal/common.js";
+import { endedText } from "../greenhouse/wording.js";
+import { inOptions, loggerFor, readConfiguration, shortList, userName } from "../terminal/common.js";
 import { type AskedCommand, askForCommand, NotReached } from "./ask-command.js";
 import { isGroupOrScene, setGroupOrScene } from "./set-group.js";
-import {
-  CommandFailure,
-  type CommonOptions,
-  exitCodes,
-  programVersion,
-  type ProcessContext,
-} from "./context.js";
+import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { type CommonOptions, programVersion, type ProcessContext } from "../terminal/context.js";
 
 interface SetOptions extends CommonOptions {
   readonly dryRun?: boolean;
@@ -62,13 +60,15 @@ export async function set(
   const controllerId = isId ? code : (configuration.controllers[code]?.id ?? controllerTopicId(code));
   const request: SetRequest = { controllerId, ...targetNamed(configuration, code, actuator), id, payload };
   const progress = (phase: string) => {
-    if (context.isTerminal) context.err.write(`${context.speech.tell(`${phase}…`)}\n`);
+    if (context.isTerminal) context.err.write(`${context.speech.tell(word(`${phase}…`))}\n`);
   };
   const log = loggerFor(configuration, context);
   const asked = await askForCommand<CommandResult>(
     configuration,
     asCommand(configuration, request, progress),
     context.stop,
+    // Programs read English.
+    context.isTerminal ? context.speech.language : "en",
   );
   const result =
     asked instanceof NotReached
@@ -87,20 +87,22 @@ function report(
   context: ProcessContext,
   result: CommandResult,
   command: string,
-  meantBy: (result: CommandResult) => string,
+  meantBy: (result: CommandResult) => Text,
 ): void {
   const { tell } = context.speech;
-  const told = inOptions(resultSentence({ ...result, command: result.command ?? command }, tell, tell));
-  context.out(context.isTerminal ? `${told}${tell(meantBy(result))}\n` : `${JSON.stringify(result)}\n`);
+  const told = resultSentence({ ...result, command: result.command ?? command }, word, endedText(result));
+  context.out(
+    context.isTerminal ? `${inOptions(tell(told))}${tell(meantBy(result))}\n` : `${JSON.stringify(result)}\n`,
+  );
 }
 
 const idRule = {
   pattern: topicIdPattern,
-  what: 'id of an actuator or parameter; expected 1 to 64 of a-z, 0-9, "_" and "-", see the configuration',
+  what: msg`id of an actuator or parameter; expected 1 to 64 of a-z, 0-9, "_" and "-", see the configuration`,
 };
 const addressRule = {
   pattern: addressPattern,
-  what: 'address; expected 1 to 64 letters, digits, ".", "_" and "-"',
+  what: msg`address; expected 1 to 64 letters, digits, ".", "_" and "-"`,
 };
 
 /**
@@ -116,14 +118,17 @@ function targetNamed(
   const targetId = named === undefined ? name : name.slice(named.length + 1);
   const { pattern, what } = named === "address" ? addressRule : idRule;
   if (!pattern.test(targetId))
-    throw new CommandFailure(`${JSON.stringify(targetId.slice(0, 80))} can be no ${what}`, exitCodes.usage);
+    throw new CommandFailure(
+      msg`${JSON.stringify(targetId.slice(0, 80))} can be no ${what}`,
+      exitCodes.usage,
+    );
   if (named !== undefined) return { target: named, targetId };
   const known = Object.hasOwn(controllers, code) ? controllers[code] : undefined;
   const isParameter = known?.actuators[name] === undefined && known?.parameters[name] !== undefined;
   return { target: isParameter ? "parameter" : "actuator", targetId };
 }
 
-const hint = "`greenhouse2mqtt journal` shows what became of it";
+const hint = msg`\`greenhouse2mqtt journal\` shows what became of it`;
 
 function asCommand(
   { mqtt }: Configuration,
@@ -152,13 +157,13 @@ async function withoutBridge(
 ): Promise<CommandResult> {
   if (context.configuration.cluster !== undefined)
     throw new CommandFailure(
-      `the member of the cluster that runs the account was not reached, so the command was not sent.\n  ${reasons}`,
+      row`${msg`the member of the cluster that runs the account was not reached, so the command was not sent.`}\n  ${reasons}`,
     );
   if (atSocket.holder === null && request.lasts !== undefined) throw nothingEndsIt(request.lasts);
   return directly(request, request.by, progress, context, stop).catch((error: unknown) => {
     if (!(error instanceof DirectoryInUse)) throw error;
     throw new CommandFailure(
-      `${error.message} It was not reached, so the command was not sent.\n  ${reasons}`,
+      row`${msg`${textOf(error)} It was not reached, so the command was not sent.`}\n  ${reasons}`,
     );
   });
 }
@@ -183,19 +188,19 @@ const unlessStopped = <Answer>(work: Promise<Answer>, stop: AbortSignal): Promis
     work,
     untilAborted(stop).then(() => {
       throw new CommandFailure(
-        "stopped; the command may have been sent, and `greenhouse2mqtt journal` shows what became of it once the bridge has run again",
+        msg`stopped; the command may have been sent, and \`greenhouse2mqtt journal\` shows what became of it once the bridge has run again`,
       );
     }),
   ]);
 
 const nothingEndsIt = (lasts: string): CommandFailure =>
   new CommandFailure(
-    `the command was not sent: only a running bridge could end it after ${lasts}, and none is running; start it first`,
+    msg`the command was not sent: only a running bridge could end it after ${lasts}, and none is running; start it first`,
   );
 
 const meantBy =
   (...about: Parameters<typeof findTarget>) =>
-  ({ reason }: CommandResult): string =>
+  ({ reason }: CommandResult): Text =>
     reason === "unknown_actuator" ? findTarget(...about) : "";
 
 /** What a person probably meant by a name that nothing has; empty where nothing is near. */
@@ -204,13 +209,13 @@ function findTarget(
   typed: string,
   code: string,
   { target, targetId }: SetRequest,
-): string {
+): Text {
   const own = Object.hasOwn(controllers, code) ? controllers[code] : undefined;
   const ids = Object.entries(controllers).map(([one, { id }]) => id ?? controllerTopicId(one));
   const near =
     own === undefined
       ? nearest(typed, [...Object.keys(controllers), ...ids])
       : nearest(targetId, Object.keys(target === "parameter" ? own.parameters : own.actuators));
-  if (near !== null) return ` Did you mean "${near}"?`;
-  return own === undefined && ids.length > 0 ? ` The configuration has ${shortList(ids)}.` : "";
+  if (near !== null) return row` ${msg`Did you mean "${near}"?`}`;
+  return own === undefined && ids.length > 0 ? row` ${msg`The configuration has ${shortList(ids)}.`}` : "";
 }

@@ -1,74 +1,183 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { once } from "node:events";
+import { backupName } from "../backup/backup-name.js";
+import { ignored } from "../runtime/failures.js";
 import type { ConfigurationResult, ReadFile } from "../config/load.js";
-import type { SettingsSource } from "../http/settings-source.js";
-import type { ReturnedSettings, SettingsDocument, SettingsProposal } from "../page/protocol.js";
-import { systemClock } from "../runtime/clock.js";
-import { type Kept, type Proposal, type Saved, SettingsFile } from "../saving/settings-file.js";
+import type { Saver, SettingsSource } from "../page/settings-source.js";
+import type { ProgramFacts, ReturnedSettings, SettingsDocument } from "../page/protocol.js";
+import type { Clock } from "../runtime/clock.js";
+import type { FileSystem } from "../runtime/file-system.js";
+import type { Logger } from "../runtime/log.js";
+import { SettingsFile } from "../saving/settings-file.js";
 import { formatProblem } from "../settings/problem.js";
 import { schemaTree } from "../saving/schema-tree.js";
-import { tellIn } from "./speech.js";
+import { programVersion } from "../terminal/context.js";
+import type { Restarting } from "./restarting.js";
+import { tellIn } from "../language/languages.js";
+import { type Sight, SettingsTrial } from "./trial.js";
 
 /* The settings of the page: the file of the configuration, and what becomes of the run by it. */
 
-/** A change that was saved, until it is known whether the bridge comes up by it. */
-export interface SavedChange {
-  readonly kept: Kept;
-  readonly etag: string;
-  readonly keys: readonly string[];
-  readonly difference: string;
-}
-
-interface SettingsSourceParts {
+export interface SettingsSourceParts {
   readonly file: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly load: (reads?: ReadFile) => Promise<ConfigurationResult>;
+  readonly load: (reads?: ReadFile, isAlone?: boolean) => Promise<ConfigurationResult>;
   readonly dataDir: () => string;
   /** Takes the file up as a reload does; what was wrong with it, or null. */
   readonly readAgain: () => Promise<string | null>;
-  /** Told of each change that was saved and is about to be taken up. */
-  readonly onSaved: (change: SavedChange, file: SettingsFile) => void;
-  readonly returned: () => ReturnedSettings | null;
+  readonly seen: () => Sight;
+  readonly clock: Clock;
+  readonly log: () => Logger;
+  readonly files?: FileSystem;
+  /** The words with which `backup` names this bridge; of an account also its whole fleet. */
+  readonly backupOf?: (file: string) => readonly string[];
+  readonly backupOfFleet?: readonly string[];
+  /** Of all sources of this process: each backup may take 64 MiB. */
+  readonly backups?: Backups;
+  /** Ends the program, so that it is started again. */
+  readonly restarting?: Restarting | undefined;
+  readonly newer?: { readonly found: string | null };
+}
+
+/** Whoever refuses does so at once; where it is done the answer may take a minute, or never come. */
+const refusalMs = 4_000;
+
+/** One is made at a time. */
+export interface Backups {
+  isMaking: boolean;
 }
 
 /** The answer leaves before the run that gives it ends. */
 const answerMs = 250;
 
-export function settingsSource(parts: SettingsSourceParts): SettingsSource {
-  const { file, env, load, dataDir } = parts;
-  const settings = new SettingsFile({ file, env, load, dataDir, now: () => systemClock.now() });
-  const held: { change: SavedChange | null } = { change: null };
-  const soon = (work: () => unknown) => void systemClock.wait(answerMs).then(work);
+/** The settings of one file, with the trial of what is saved there. */
+export function settingsOn(parts: SettingsSourceParts): {
+  readonly source: SettingsSource;
+  readonly trial: SettingsTrial;
+} {
+  const { file, env, load, dataDir, readAgain, seen, clock, log, files } = parts;
+  const settings: SettingsFile = new SettingsFile({
+    ...{ file, env, load, dataDir },
+    now: () => clock.now(),
+    onWriting: (change) => trial.prepare(change),
+    needed: () => trial.needed,
+    ...(files !== undefined && { files }),
+  });
+  const trial: SettingsTrial = new SettingsTrial({
+    ...{ file: settings, clock, log, dataDir, seen, readAgain, files },
+  });
+  return { source: sourceOn(settings, trial, parts), trial };
+}
+
+function sourceOn(settings: SettingsFile, trial: SettingsTrial, parts: SettingsSourceParts): SettingsSource {
+  const { load, readAgain, restarting, clock, newer, backupOfFleet } = parts;
+  const soon = (work: () => unknown) => void clock.wait(answerMs).then(work);
+  const canRestart = async () => (await restarting?.canRestart()) === true;
+  const facts = async () => ({
+    can_restart: await canRestart(),
+    newer: newer?.found ?? null,
+    of_fleet: backupOfFleet !== undefined,
+  });
   return {
-    read: () => readDocument(settings, parts.returned()),
-    check: async (wanted, { language, admin }) => {
-      const tell = await tellIn(language);
-      return shownProposal(await settings.propose(wanted, { tell, admin }));
-    },
-    save: async (wanted, etag, { language, admin }) => {
-      const saved = await settings.save(wanted, etag, { tell: await tellIn(language), admin });
-      if (saved.saved) held.change = changeOf(saved);
-      return { ...saved, proposal: shownProposal(saved.proposal) };
-    },
-    takeUp: () => {
-      const { change } = held;
-      held.change = null;
-      if (change === null) return;
+    read: async () => readDocument(settings, trial.returned, await facts()),
+    check: async (wanted, by) => settings.propose(wanted, await saverOf(by)),
+    save: async (wanted, etag, by) => settings.save(wanted, etag, await saverOf(by)),
+    takeUp: () =>
       soon(() => {
-        parts.onSaved(change, settings);
-        return parts.readAgain();
-      });
+        trial.start();
+        return readAgain();
+      }),
+    attempt: attemptsOf(settings, clock),
+    backup: backupsOf(settings, parts),
+    restart: async () => {
+      if (restarting === undefined || !(await canRestart())) return false;
+      if (restarting.endsAtOnce) soon(() => restarting.restart());
+      else return Promise.race([restarting.restart(), clock.wait(refusalMs)]).then((why) => why ?? true);
+      return true;
     },
+    isOnTrial: () => trial.isUnderWay,
     readAgain: async () => {
       const result = await load();
       if (!result.ok) return result.problems.map(formatProblem).join("\n");
-      soon(parts.readAgain);
+      soon(readAgain);
       return null;
     },
   };
 }
 
+const saverOf = async ({ language, admin }: Saver) => ({ tell: await tellIn(language), admin });
+
+const attemptsOf = (settings: SettingsFile, clock: Clock): SettingsSource["attempt"] =>
+  async function* (wanted, language, signal) {
+    const { attemptAt } = await import("./page-setup.js");
+    yield* attemptAt(settings, wanted, language, { clock, signal });
+  };
+
+function backupsOf(
+  settings: SettingsFile,
+  {
+    load,
+    dataDir,
+    clock,
+    backupOf = ofFile,
+    backupOfFleet,
+    backups = { isMaking: false },
+  }: SettingsSourceParts,
+): SettingsSource["backup"] {
+  return async ({ password, fleet, language }, signal) => {
+    const remarks = await remarksTo(language, load, (own) => fleet || [own, dataDir()].some(existsSync));
+    if (backups.isMaking) return null;
+    backups.isMaking = true;
+    const words = (fleet ? backupOfFleet : null) ?? backupOf(settings.file);
+    const bytes = async function* () {
+      try {
+        yield* backupBy(words, password, signal);
+      } finally {
+        backups.isMaking = false;
+      }
+    };
+    return { name: backupName(clock.now(), password !== null), bytes: bytes(), remarks };
+  };
+}
+
+/** What is wrong with a configuration the backup says itself. */
+async function remarksTo(
+  language: Saver["language"],
+  load: SettingsSourceParts["load"],
+  isThere: (dataDir: string) => boolean,
+): Promise<readonly string[]> {
+  const loaded = await load();
+  if (!loaded.ok) return [];
+  const { remarksOn } = await import("../backup/command.js");
+  return remarksOn(loaded.configuration, isThere(loaded.configuration.data_dir)).map(await tellIn(language));
+}
+
+const ofFile = (file: string): readonly string[] => ["--config", file];
+
+/** By a process of its own: a password takes a second and 64 MiB, which no command waits for. */
+async function* backupBy(
+  words: readonly string[],
+  password: string | null,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const given = ["backup", "-", ...words, ...(password === null ? [] : ["--password"])];
+  const child = spawn(process.execPath, [process.argv[1] ?? "", ...given], { signal });
+  const ended = once(child, "close") as Promise<[number | null]>;
+  ended.catch(ignored);
+  let said = "";
+  child.stderr.on("data", (text: Buffer) => (said = `${said}${text.toString("utf8")}`.slice(-2_000)));
+  child.stdin.on("error", ignored);
+  child.stdin.end(`${password ?? ""}\n`);
+  for await (const piece of child.stdout) yield piece as Uint8Array;
+  const [code] = await ended;
+  if (code !== 0) throw new Error(said.trim() || `the backup ended with ${String(code)}`);
+}
+
 async function readDocument(
   settings: SettingsFile,
   returned: ReturnedSettings | null,
+  facts: Pick<ProgramFacts, "can_restart" | "newer" | "of_fleet">,
 ): Promise<SettingsDocument> {
   const { notWritable, given, ...rest } = await settings.settings();
   const shown = Object.entries(given).map(([key, { value, from, name, line, isSecret }]) => [
@@ -86,17 +195,6 @@ async function readDocument(
     not_writable: notWritable,
     keys: schemaTree(),
     returned,
+    program: { version: programVersion(), node: process.versions.node, ...facts },
   };
 }
-
-const changeOf = ({ kept, proposal }: Extract<Saved, { saved: true }>): SavedChange => ({
-  kept,
-  etag: proposal.etag,
-  keys: proposal.keys,
-  difference: proposal.difference,
-});
-
-const shownProposal = ({ needRun, ...proposal }: Proposal): SettingsProposal => ({
-  ...proposal,
-  need_run: needRun,
-});

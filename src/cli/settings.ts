@@ -1,17 +1,21 @@
+import { joined, msg, row, type Text, textOf } from "../language/text.js";
+import { nullIfFailed } from "../runtime/failures.js";
 import { dirname, join, resolve } from "node:path";
 import type { ConfigurationResult } from "../config/load.js";
 import { systemClock } from "../runtime/clock.js";
-import { meant, noKey, pathOf } from "../saving/key.js";
+import type { SettingNode, SettingsProposal } from "../page/protocol.js";
+import { meant, noKey, pathOf } from "../settings/key.js";
 import { isTextAt, schemaAt } from "../saving/schema-at.js";
-import { type Changes, type Proposal, SettingsFile } from "../saving/settings-file.js";
-import { type KeyNode, schemaTree } from "../saving/schema-tree.js";
+import { type Changes, SettingsFile } from "../saving/settings-file.js";
+import { schemaTree } from "../saving/schema-tree.js";
 import { valueTyped } from "../saving/value-text.js";
 import type { Path } from "../settings/problem.js";
-import { NotAtSocket } from "../setup/own-socket.js";
-import { loadedFile, overridden } from "./common.js";
-import { firstLine } from "./configuration.js";
-import { askAtSocket } from "./running-bridge.js";
-import { CommandFailure, type CommonOptions, exitCodes, type ProcessContext } from "./context.js";
+import { NotAtSocket } from "../beside/own-socket.js";
+import { firstLine, loadedFile, overridden } from "../terminal/common.js";
+import { askAtSocket } from "../terminal/running-bridge.js";
+import { refusalText } from "./wording.js";
+import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import type { CommonOptions, ProcessContext } from "../terminal/context.js";
 
 /* `config`: one key of the configuration, by the same path as the settings of the page. */
 
@@ -19,7 +23,7 @@ interface ConfigOptions extends CommonOptions {
   readonly diff?: boolean;
 }
 
-const told = (sentence: string) => new CommandFailure(sentence, exitCodes.usage);
+const told = (sentence: Text) => new CommandFailure(sentence, exitCodes.usage);
 
 /** Where nothing else is known of a file with mistakes, its data are where they are by default. */
 const dataDirOf = (result: ConfigurationResult, options: CommonOptions): string =>
@@ -45,8 +49,8 @@ export async function config(
     now: () => systemClock.now(),
   });
   if (action === "get") return get(context, settings, key, path);
-  if (action === "set" && value === undefined) throw told("config set needs a value behind the key");
-  if (action === "unset" && value !== undefined) throw told("config unset takes a key alone");
+  if (action === "set" && value === undefined) throw told(msg`config set needs a value behind the key`);
+  if (action === "unset" && value !== undefined) throw told(msg`config unset takes a key alone`);
   const typed = value === "-" ? await firstLine(process.stdin, context.stop) : value;
   const wanted = action === "unset" ? null : valueTyped(typed ?? "", isTextAt(path));
   await change(context, settings, { [key]: wanted }, { loaded, options });
@@ -54,7 +58,7 @@ export async function config(
 
 async function get(context: ProcessContext, settings: SettingsFile, key: string, path: Path): Promise<void> {
   const { given } = await settings.settings().catch((error: unknown) => {
-    throw told(`${settings.file} cannot be read: ${String(error)}`);
+    throw told(msg`${settings.file} cannot be read: ${textOf(error)}`);
   });
   const below = Object.entries(given).filter(
     ([name]) => name === key || name.startsWith(`${key}.`) || name.startsWith(`${key}[`),
@@ -67,29 +71,29 @@ async function get(context: ProcessContext, settings: SettingsFile, key: string,
     context.out(name === key ? `${shown}\n` : `${name}: ${shown}\n`);
   }
   if (below.length > 0) return;
-  if (schemaAt(path) === null) throw told(`${key} is no key of the configuration${nearKey(path)}`);
+  if (schemaAt(path) === null) throw told(msg`${key} is no key of the configuration${nearKey(path)}`);
   const node = nodeAt(path);
   if (node?.default === undefined) {
-    context.err.write(`${context.speech.tell(`${key} is not set`)}\n`);
+    context.err.write(`${context.speech.tell(msg`${key} is not set`)}\n`);
     return;
   }
   const { default: usual } = node;
   context.out(`${typeof usual === "string" ? usual : JSON.stringify(usual)}\n`);
-  context.err.write(`${context.speech.tell("(the default; the file says nothing of it)")}\n`);
+  context.err.write(`${context.speech.tell(msg`(the default; the file says nothing of it)`)}\n`);
 }
 
-function nodeAt(path: Path): KeyNode | undefined {
-  let keys: readonly KeyNode[] = schemaTree();
-  let node: KeyNode | undefined;
+function nodeAt(path: Path): SettingNode | undefined {
+  let keys: readonly SettingNode[] = schemaTree();
+  let node: SettingNode | undefined;
   for (const part of path) {
-    const entry: KeyNode | undefined = node?.entry;
+    const entry: SettingNode | undefined = node?.entry;
     node = entry ?? keys.find(({ name }) => name === part);
     keys = node?.keys ?? [];
   }
   return node;
 }
 
-function nearKey(path: Path): string {
+function nearKey(path: Path): Text {
   const last = path.at(-1);
   const keys = path.length === 1 ? schemaTree() : (nodeAt(path.slice(0, -1))?.keys ?? []);
   return typeof last === "string"
@@ -107,8 +111,8 @@ async function change(
   { loaded, options }: { readonly loaded: ConfigurationResult; readonly options: ConfigOptions },
 ): Promise<void> {
   const { out, speech } = context;
-  const say = (text: string) => out(`${speech.tell(text)}\n`);
-  const failure = (error: unknown) => told(error instanceof Error ? error.message : String(error));
+  const say = (text: Text) => out(`${speech.tell(text)}\n`);
+  const failure = (error: unknown) => told(textOf(error));
   if (options.diff === true) {
     const proposal = await settings.propose({ changes }, { tell: speech.tell }).catch((error: unknown) => {
       throw failure(error);
@@ -124,7 +128,8 @@ async function change(
     refuseErrors(byBridge);
     if (byBridge.difference !== "") out(byBridge.difference);
     sayWhatElse(byBridge, say);
-    if (byBridge.keys.length + byBridge.secrets.length > 0) say("saved, and taken up by the running bridge");
+    if (byBridge.keys.length + byBridge.secrets.length > 0)
+      say(msg`saved, and taken up by the running bridge`);
     return;
   }
   const saved = await settings.save({ changes }, null, { tell: speech.tell }).catch((error: unknown) => {
@@ -132,14 +137,17 @@ async function change(
   });
   if (!saved.saved && saved.why === "not_writable") throw new CommandFailure(saved.message);
   refuseErrors(saved.proposal);
-  if (!saved.saved) throw told(`${settings.file} was changed by somebody else meanwhile; try again`);
+  if (!saved.saved) throw told(msg`${settings.file} was changed by somebody else meanwhile; try again`);
   if (saved.proposal.difference !== "") out(saved.proposal.difference);
   sayWhatElse(saved.proposal, say);
   if (loaded.ok && saved.proposal.keys.length + saved.proposal.secrets.length > 0)
     say(await takenUp(context, place));
 }
 
-type ToldProposal = Pick<Proposal, "errors" | "difference" | "keys" | "secrets" | "warnings" | "sentences">;
+type ToldProposal = Pick<
+  SettingsProposal,
+  "errors" | "difference" | "keys" | "secrets" | "warnings" | "sentences"
+>;
 
 /** By the bridge that runs with this file, which takes it back should it not come up by it; null where none could. */
 async function savedByBridge(
@@ -158,36 +166,38 @@ async function savedByBridge(
         : null;
     },
     stop,
-  ).catch(() => null);
+  ).catch(nullIfFailed);
   if (answer === null || answer instanceof NotAtSocket) return null;
   const isTold = answer.status === 200 || answer.status === 422;
   return isTold ? (answer.document as unknown as ToldProposal) : null;
 }
 
-function refuseErrors({ errors }: Pick<Proposal, "errors">): void {
-  const lines = Object.entries(errors).flatMap(([key, messages]) => messages.map((one) => `${key}: ${one}`));
-  if (lines.length > 0) throw told(lines.join("\n"));
+function refuseErrors({ errors }: Pick<SettingsProposal, "errors">): void {
+  const lines = Object.entries(errors).flatMap(([key, messages]) =>
+    messages.map((one) => row`${key}: ${one}`),
+  );
+  if (lines.length > 0) throw told(joined(lines, "\n"));
 }
 
 function sayWhatElse(
   { keys, secrets, difference, warnings, sentences }: ToldProposal,
-  say: (text: string) => void,
+  say: (text: Text) => void,
 ): void {
-  if (keys.length === 0 && difference === "" && secrets.length === 0) say("nothing changes");
-  if (secrets.length > 0) say(`in secrets.yaml: ${secrets.join(", ")}`);
+  if (keys.length === 0 && difference === "" && secrets.length === 0) say(msg`nothing changes`);
+  if (secrets.length > 0) say(msg`in secrets.yaml: ${secrets.join(", ")}`);
   for (const warning of warnings) say(warning);
   for (const sentence of sentences) say(sentence);
 }
 
 /** A bridge that runs is told at its own socket. */
-async function takenUp(context: ProcessContext, place: { readonly data_dir: string }): Promise<string> {
+async function takenUp(context: ProcessContext, place: { readonly data_dir: string }): Promise<Text> {
   const answer = await askAtSocket(place, (ask) => ask("/api/settings/take", {}), context.stop).catch(
-    () => null,
+    nullIfFailed,
   );
-  if (answer instanceof NotAtSocket && answer.holder === null) return "saved; no bridge is running";
+  if (answer instanceof NotAtSocket && answer.holder === null) return msg`saved; no bridge is running`;
   if (answer === null || answer instanceof NotAtSocket)
-    return "saved; the running bridge was not reached: send it a SIGHUP, or restart it";
+    return msg`saved; the running bridge was not reached: send it a SIGHUP, or restart it`;
   return answer.status < 300
-    ? "saved, and taken up by the running bridge"
-    : `saved, but the running bridge did not take it up: ${String(answer.document["message"])}`;
+    ? msg`saved, and taken up by the running bridge`
+    : msg`saved, but the running bridge did not take it up: ${refusalText(answer.document)}`;
 }

@@ -1,3 +1,6 @@
+import { anyOf } from "../runtime/signals.js";
+import { msg, type Text } from "../language/text.js";
+import { ignored } from "../runtime/failures.js";
 import { systemClock } from "../runtime/clock.js";
 import type { Simulator } from "../simulator/simulator.js";
 import { type DemoView, type Fields, shownController, toldLine } from "./demo-view.js";
@@ -13,7 +16,7 @@ export const stormBegins = Date.UTC(2026, 4, 10, 1, 40);
 export const stormSpeed = 20;
 
 const realMs = (simulatedS: number, speed: number): number => Math.max(1_000, (simulatedS * 1000) / speed);
-const durationOf = (simulatedS: number, speed: number): string =>
+export const durationOf = (simulatedS: number, speed: number): string =>
   `${Math.round(realMs(simulatedS, speed))}ms`;
 
 /** The demo's configuration with limits for the first greenhouse. */
@@ -30,14 +33,13 @@ export function withLimits(text: string, speed: number): string {
     .replaceAll("stale_after: 1m", `stale_after: ${durationOf(180, speed)}`);
 }
 
-interface Stage {
+export interface Stage {
   readonly control: Simulator["control"];
   readonly publish: (topic: string, payload: string) => Promise<unknown>;
   readonly base: string;
   readonly speed: number;
   readonly seen: Seen;
   readonly view: DemoView;
-  readonly language: "en" | "zh";
 }
 
 /** What was seen at the broker: what stands on each topic, and the results since the step of the story began. */
@@ -96,20 +98,20 @@ const send =
   (topic: string, fields: Fields): Action =>
   ({ publish, base }) =>
     publish(`${base}/${topic}`, JSON.stringify(fields));
-const command = (actuator: string, wanted: string | number) =>
-  send(topicOf(actuator, "set"), { command: wanted, by: "anna" });
+export const command = (actuator: string, wanted: string | number, more: Fields = {}) =>
+  send(topicOf(actuator, "set"), { command: wanted, by: "anna", ...more });
 const acknowledge = (type: string, actuator: string) =>
   send("bridge/request/acknowledge", { alarm: alarmOf(type, actuator), by: "anna" });
 const ben = (name: string, fields: Fields) =>
   send(`bridge/request/${name}`, { controller: shownController, actuator: right, by: "ben", ...fields });
 
-const result =
+export const result =
   (wanted: string, end: string, sender = /^anna$/): Condition =>
   ({ results }) =>
     results.some(
       ({ actuator, outcome, by }) => actuator === wanted && outcome === end && sender.test(String(by)),
     );
-const shows =
+export const shows =
   (topic: string, isSo: (fields: Fields | null) => boolean): Condition =>
   (seen) =>
     isSo(seen.at(topic));
@@ -122,46 +124,38 @@ const isLeased = (actuator: string, isSo: boolean) =>
 const allows = (actuator: string, word: string) =>
   shows(topicOf(actuator, "allowed"), (allowed) => [allowed?.["words"]].flat().includes(word));
 
-interface Step {
-  readonly tells: string;
-  /** The same in Chinese. */
-  readonly zh: string;
+export interface Step {
+  readonly tells: Text;
   readonly actions: readonly Action[];
   readonly until: readonly Condition[];
 }
 
 const story: readonly Step[] = [
   {
-    tells: "A calm morning. Until the wind has been low for five minutes the guards hold.",
-    zh: "平静的早晨。风速低满五分钟之前，限制一直有效。",
+    tells: msg`A calm morning. Until the wind has been low for five minutes the guards hold.`,
     actions: [],
     until: [allows(left, "open")],
   },
   {
-    tells: "Anna opens the left skylight to 60 % and waters bed 1. The valve will close by itself.",
-    zh: "安娜把左天窗开到 60 %，并给 1 号畦浇水。阀门会自动关闭。",
+    tells: msg`Anna opens the left skylight to 60 % and waters bed 1. The valve will close by itself.`,
     actions: [command(left, 60), command(valve, "on")],
     until: [result(left, "confirmed"), isLeased(valve, true)],
   },
   {
-    tells: "Ben goes in to mend the right skylight. He locks it, and opens it by the switch on the wall.",
-    zh: "本进温室修右天窗。他先锁定它，再用墙上的开关打开。",
+    tells: msg`Ben goes in to mend the right skylight. He locks it, and opens it by the switch on the wall.`,
     actions: [
-      (stage) => ben("lock", { reason: stage.language === "zh" ? "修齿轮" : "mending the gear" })(stage),
+      (stage) => ben("lock", { reason: stage.view.tell(msg`mending the gear`) })(stage),
       ({ control }) => control.moveByHand(stormCode, "103", "60"),
     ],
     until: [lockedBy(right, "ben")],
   },
   {
-    tells: "Anna does not see him and wants it closed. The lock keeps her out.",
-    zh: "安娜没看见他，想关上右天窗。锁定不让她操作。",
+    tells: msg`Anna does not see him and wants it closed. The lock keeps her out.`,
     actions: [command(right, "close")],
     until: [result(right, "refused")],
   },
   {
-    tells:
-      "A storm: gusts of 18 m/s, and showers. The guard closes the left skylight; of the right one, which is locked, somebody has to know.",
-    zh: "暴风雨：阵风 18 m/s，还有阵雨。限制关上左天窗；右天窗被锁定，必须有人知道。",
+    tells: msg`A storm: gusts of 18 m/s, and showers. The guard closes the left skylight; of the right one, which is locked, somebody has to know.`,
     actions: [
       ({ control }) => control.fault({ fault: "gusts", value: 18, for: 3_600_000 }),
       ({ control }) => control.fault({ fault: "showers", for: 3_600_000 }),
@@ -169,21 +163,17 @@ const story: readonly Step[] = [
     until: [result(left, "confirmed", /^rule wind$/), alarm("guard_unmet", right, "active")],
   },
   {
-    tells: "Anna sees the alarm, and says so. That clears nothing.",
-    zh: "安娜看到报警并确认。确认并不解除报警。",
+    tells: msg`Anna sees the alarm, and says so. That clears nothing.`,
     actions: [acknowledge("guard_unmet", right)],
     until: [alarm("guard_unmet", right, "acknowledged")],
   },
   {
-    tells: "It is warm, so she tries 60 % on the left. Refused, with the wind's speed; 10 % is allowed.",
-    zh: "天热，她想把左天窗开到 60 %。被拒绝，并说明风速；允许 10 %。",
+    tells: msg`It is warm, so she tries 60 % on the left. Refused, with the wind's speed; 10 % is allowed.`,
     actions: [command(left, 60)],
     until: [result(left, "refused")],
   },
   {
-    tells:
-      "Ben has come out and unlocks. What the guard had to keep back goes out now, and the alarm clears.",
-    zh: "本出来解锁。限制刚才不能发的命令现在发出，报警解除。",
+    tells: msg`Ben has come out and unlocks. What the guard had to keep back goes out now, and the alarm clears.`,
     actions: [ben("unlock", {})],
     until: [
       lockedBy(right, null),
@@ -192,55 +182,53 @@ const story: readonly Step[] = [
     ],
   },
   {
-    tells: "In the middle of the storm the wind sensor dies. A sensor that says nothing is no calm weather.",
-    zh: "暴风雨中风速传感器坏了。没有数值不等于没有风。",
+    tells: msg`In the middle of the storm the wind sensor dies. A sensor that says nothing is no calm weather.`,
     actions: [({ control }) => control.fault({ fault: "station_silent", sensor: "wind", for: 3_600_000 })],
     until: [alarm("guard_blind", left, "active")],
   },
   {
-    tells: "The guard goes on holding, so 60 % is refused still. Anna acknowledges this alarm, too.",
-    zh: "限制继续有效，60 % 仍被拒绝。安娜也确认这条报警。",
+    tells: msg`The guard goes on holding, so 60 % is refused still. Anna acknowledges this alarm, too.`,
     actions: [command(left, 60), acknowledge("guard_blind", left)],
     until: [result(left, "refused"), alarm("guard_blind", left, "acknowledged")],
   },
   {
-    tells: "Bed 1 has had its quarter of an hour: the lease ends the watering, whatever the weather.",
-    zh: "1 号畦浇满一刻钟：不管天气如何，限时结束浇水。",
+    tells: msg`Bed 1 has had its quarter of an hour: the lease ends the watering, whatever the weather.`,
     actions: [],
     until: [isLeased(valve, false)],
   },
   {
-    tells:
-      "The storm is over and the sensor is mended. The guards let go once the wind has been low for five minutes.",
-    zh: "暴风雨过去，传感器修好。风速低满五分钟后限制解除。",
+    tells: msg`The storm is over and the sensor is mended. The guards let go once the wind has been low for five minutes.`,
     actions: [({ control }) => control.storm(false), ({ control }) => control.clearFaults()],
     until: [alarm("guard_blind", left, "cleared"), allows(left, "open")],
   },
   {
-    tells: "Nothing opens by itself. Anna does.",
-    zh: "什么也不会自己打开。安娜来开。",
+    tells: msg`Nothing opens by itself. Anna does.`,
     actions: [command(left, 60)],
     until: [result(left, "confirmed")],
   },
 ];
 
-/** Tells the story; what is not seen in time is said, and the story goes on. */
-export async function tellStorm(stage: Stage, end: AbortSignal): Promise<void> {
-  const { seen, view, speed, language } = stage;
-  const tell = (en: string, zh: string) => view.out(toldLine(language === "zh" ? zh : en, view));
-  for (const { tells, zh, actions, until } of story) {
-    tell(tells, zh);
+export const tellStorm = (stage: Stage, end: AbortSignal): Promise<void> =>
+  tellStory(story, stage, end, msg`The storm day is over. The greenhouse lives on; Ctrl-C ends it.`);
+
+/** Tells a story; what is not seen in time is said, and the story goes on. */
+export async function tellStory(
+  steps: readonly Step[],
+  stage: Stage,
+  end: AbortSignal,
+  last: Text,
+): Promise<void> {
+  const { seen, view, speed } = stage;
+  const tell = (text: Text) => view.out(toldLine(view.tell(text), view));
+  for (const { tells, actions, until } of steps) {
+    tell(tells);
     seen.results = [];
     for (const action of actions) await action(stage);
-    const late = AbortSignal.any([end, AbortSignal.timeout(60_000 + realMs(1_800, speed))]);
+    const late = anyOf(end, AbortSignal.timeout(60_000 + realMs(1_800, speed)));
     await seen.until(until, late);
     if (end.aborted) return;
-    if (late.aborted)
-      tell("That was not seen in time; the story goes on without it.", "没有及时看到，故事继续。");
-    await systemClock.wait(realMs(60, speed), end).catch(() => undefined);
+    if (late.aborted) tell(msg`That was not seen in time; the story goes on without it.`);
+    await systemClock.wait(realMs(60, speed), end).catch(ignored);
   }
-  tell(
-    "The storm day is over. The greenhouse lives on; Ctrl-C ends it.",
-    "暴风雨的一天结束了，温室照常运行；按 Ctrl-C 结束。",
-  );
+  tell(last);
 }

@@ -1,12 +1,14 @@
-import { type Configuration, controllerTopicId } from "../config/schema.js";
+import type { Configuration } from "../config/schema.js";
+import { msg } from "../language/text.js";
+import { controllerTopicId } from "../settings/controllers.js";
 import type { Tag } from "../mqtt/tags.js";
 import { topicsUnder } from "../mqtt/topics.js";
 import { csvText } from "../runtime/csv.js";
 import { textTable } from "../runtime/text-table.js";
-import { readConfiguration } from "./common.js";
-import { codeOf } from "./read.js";
-import { NotAsked, retainedTexts } from "./running-bridge.js";
-import { CommandFailure, type CommonOptions, type ProcessContext } from "./context.js";
+import { codeOf } from "../terminal/common.js";
+import { callOf } from "./feature-call.js";
+import { CommandFailure } from "../runtime/ending.js";
+import type { CommonOptions, ProcessContext } from "../terminal/context.js";
 
 /* `tags`: what the running bridge has on `<c>/tags` of each controller, with its own topics before it. */
 
@@ -50,14 +52,14 @@ const rowOf = ({ words, ...tag }: Tag): Row => ({
 });
 
 const shown = [
-  { field: "topic", title: "TOPIC", usual: 40, most: 90 },
-  { field: "type", title: "TYPE", usual: 7, most: 8 },
-  { field: "name", title: "NAME", usual: 20, most: 40 },
-  { field: "kind", title: "KIND", usual: 12, most: 20 },
-  { field: "unit", title: "UNIT", usual: 6, most: 12 },
-  { field: "min", title: "MIN", usual: 5, most: 10 },
-  { field: "max", title: "MAX", usual: 5, most: 10 },
-  { field: "words", title: "WORDS", usual: 10, most: 120 },
+  { field: "topic", title: msg`TOPIC`, usual: 40, most: 90 },
+  { field: "type", title: msg`TYPE`, usual: 7, most: 8 },
+  { field: "name", title: msg`NAME`, usual: 20, most: 40 },
+  { field: "kind", title: msg`KIND`, usual: 12, most: 20 },
+  { field: "unit", title: msg`UNIT`, usual: 6, most: 12 },
+  { field: "min", title: msg`MIN`, usual: 5, most: 10 },
+  { field: "max", title: msg`MAX`, usual: 5, most: 10 },
+  { field: "words", title: msg`WORDS`, usual: 10, most: 120 },
 ] as const;
 
 /** What is there is what the bridge wrote; anything else is passed over. */
@@ -81,12 +83,11 @@ function filterOf(configuration: Configuration, controller: string | undefined):
 export async function tags(context: ProcessContext, options: TagsOptions): Promise<void> {
   const { controller, csv, json } = options;
   const { tell } = context.speech;
-  const configuration = await readConfiguration(options, context);
-  const texts = await retainedTexts(configuration, filterOf(configuration, controller));
-  if (texts instanceof NotAsked)
-    throw new CommandFailure(`the running bridge could not be asked: ${texts.reason}`);
+  const { read, retained } = callOf(context, options);
+  const configuration = await read();
+  const texts = await retained(filterOf(configuration, controller));
   if (controller !== undefined && texts.size === 0)
-    throw new CommandFailure(`the bridge shows no controller "${controller}"`);
+    throw new CommandFailure(msg`the bridge shows no controller "${controller}"`);
   const sorted = [...texts].toSorted(([one], [other]) => (one < other ? -1 : 1));
   const own = controller === undefined ? ownTags(configuration) : [];
   const all = [...own, ...sorted.flatMap(([, text]) => tagsIn(text))];

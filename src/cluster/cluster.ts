@@ -1,22 +1,26 @@
+import { joinSignals } from "../runtime/signals.js";
+import { TextError } from "../language/text.js";
+import { ignored, nullIfFailed } from "../runtime/failures.js";
 import { randomBytes } from "node:crypto";
-import type { Configuration } from "../config/schema.js";
+import type { CoreConfiguration } from "../settings/sections/core.js";
 import { journalDirectory, openJournal } from "../journal/open.js";
 import { untilAborted, type Clock } from "../runtime/clock.js";
 import type { FileSystem, KeepElsewhere } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
 import type { Registry } from "../runtime/metrics.js";
 import { Semaphore } from "../runtime/schedule.js";
-import { lossOf, lossRefusal, readCopy } from "./copy.js";
-import { ClusterFigures } from "./figures.js";
+import { lossOf, lossRefusal, readCopy } from "./replica-position.js";
+import { ClusterMetrics } from "./metrics.js";
 import { leaseOf, type Instant, type Lease, type LeaseTimes, renewEveryMs } from "./lease.js";
 import type { Reach } from "./membership.js";
 import type { AccountStream, Bucket } from "./ports.js";
-import { Reaches } from "./reach.js";
-import { keepNotes, notes } from "./notes.js";
+import { Reachability } from "./reachability.js";
+import { keepStateFiles, stateFiles } from "./state-files.js";
 import { importOf, importSubject } from "./stream-content.js";
 import { StreamStore } from "./stream-store.js";
-import { type Ownership, Tenure } from "./tenure.js";
-import { ClusterView, memberKey, memberText, ownerKey, ownerText } from "./view.js";
+import { type LeaseChange, LeaseHolder } from "./lease-holder.js";
+import type { Ownership } from "../feature/core.js";
+import { MembershipView, memberKey, memberText, ownerKey, ownerText } from "./membership-view.js";
 
 /** How long a lease holds. Two of them, and what a POST may take, are less than the minute in which commands are taken again. */
 export const leaseMs = 9_000;
@@ -57,7 +61,7 @@ export interface OwnedAccount {
 
 /** What the cluster has to know of an account. A configuration by itself goes by what it is called at the broker. */
 export function namedAccount(
-  { platform, mqtt, data_dir: dataDir }: Configuration,
+  { platform, mqtt, data_dir: dataDir }: Pick<CoreConfiguration, "platform" | "mqtt" | "data_dir">,
   account = mqtt.client_id.replace(/[^A-Za-z0-9_-]+/g, "-"),
 ): Omit<OwnedAccount, "log" | "onStandby"> {
   const identity = JSON.stringify([platform.business_url, platform.realtime_url, mqtt.base_topic]);
@@ -80,7 +84,7 @@ export interface OwnedRun {
 }
 
 /** It would go wrong with every try: the sentence says what to do. */
-export class ClusterRefusal extends Error {
+export class ClusterRefusal extends TextError {
   override name = "ClusterRefusal" as const;
 }
 
@@ -94,16 +98,16 @@ const unfitForMs = 900_000;
 /** One process as a member of a cluster: it runs the accounts that it owns. */
 export class Cluster {
   readonly #parts: ClusterParts;
-  readonly #view: ClusterView;
+  readonly #view: MembershipView;
   readonly #run = randomBytes(8).toString("hex");
   /** When an account failed here last, by the monotonic clock. */
   readonly #failedAt = new Map<string, number>();
-  readonly #figures = new Map<string, ClusterFigures>();
-  readonly #reach: Reaches;
+  readonly #metricsByAccount = new Map<string, ClusterMetrics>();
+  readonly #reach: Reachability;
   /** What this member would run, or runs. */
   readonly #owned = new Map<string, OwnedAccount>();
   /** Of the accounts that are run here. */
-  readonly #held = new Map<string, Tenure>();
+  readonly #held = new Map<string, LeaseHolder>();
   readonly #reading = new Semaphore(readAtOnce);
   /** Since when the stream of an account has less than the copy here, by the monotonic clock. */
   readonly #lessSince = new Map<string, number>();
@@ -111,7 +115,7 @@ export class Cluster {
   readonly #claiming = new Map<string, AbortController>();
   /** Accounts whose import is waited for. */
   readonly #awaited = new Set<string>();
-  #tenures = 0;
+  #claims = 0;
   #hasSeen = false;
   /** When the bucket took something of this member last, by the monotonic clock. */
   #heardAt = -Infinity;
@@ -121,8 +125,8 @@ export class Cluster {
 
   constructor(parts: ClusterParts) {
     this.#parts = parts;
-    this.#view = new ClusterView({ self: parts.id, leaseMs: parts.leaseMs, hash: parts.hash });
-    this.#reach = new Reaches({ clock: parts.clock, reaches: this.#reaches });
+    this.#view = new MembershipView({ self: parts.id, leaseMs: parts.leaseMs, hash: parts.hash });
+    this.#reach = new Reachability({ clock: parts.clock, reaches: this.#reaches });
   }
 
   readonly #reaches = async (account: string, what: Reach): Promise<boolean> => {
@@ -150,18 +154,18 @@ export class Cluster {
   }
 
   metrics(account: string): Registry {
-    const tenure = this.#held.get(account);
-    return this.#figuresOf(account).metrics({
-      isOwner: tenure !== undefined && !tenure.isLost,
-      leaseAgeMs: tenure?.ownership.leaseAgeMs() ?? null,
+    const leaseHolder = this.#held.get(account);
+    return this.#metricsOf(account).metrics({
+      isOwner: leaseHolder !== undefined && !leaseHolder.isLost,
+      leaseAgeMs: leaseHolder?.ownership.leaseAgeMs() ?? null,
       members: this.#view.count(this.#parts.clock.monotonic()),
     });
   }
 
-  #figuresOf(account: string): ClusterFigures {
-    const figures = this.#figures.get(account) ?? new ClusterFigures();
-    this.#figures.set(account, figures);
-    return figures;
+  #metricsOf(account: string): ClusterMetrics {
+    const metrics = this.#metricsByAccount.get(account) ?? new ClusterMetrics();
+    this.#metricsByAccount.set(account, metrics);
+    return metrics;
   }
 
   /** Shows the others that this member is there, and sees what they do, until the signal aborts. */
@@ -182,11 +186,11 @@ export class Cluster {
         () => revision,
       );
       if (this.#unshown > mostUnshown) this.#watching.abort();
-      await clock.wait(renewEveryMs(this.#times(0)), signal).catch(() => undefined);
+      await clock.wait(renewEveryMs(this.#times(0)), signal).catch(ignored);
     }
     this.#watching.abort();
     await watching;
-    await bucket.release(memberKey(id), revision).catch(() => undefined);
+    await bucket.release(memberKey(id), revision).catch(ignored);
   }
 
   /** Begun anew where it shows nothing any more: the server that it hangs on may be gone. */
@@ -200,14 +204,16 @@ export class Cluster {
     while (!signal.aborted) {
       this.#watching = new AbortController();
       const over = this.#watching.signal;
-      const isWatched = await bucket.watch(listener, over).then(
+      const watched = bucket.watch(listener, over).then(
         () => true,
         () => false,
       );
+      // One that is never answered is left as one that shows nothing.
+      const isWatched = await Promise.race([watched, untilAborted(over).then(() => false)]);
       if (!this.#hasSeen) this.#view.begin(clock.monotonic());
       this.#hasSeen ||= isWatched;
       this.#unshown = 0;
-      await (isWatched ? untilAborted(over) : clock.wait(againMs, signal).catch(() => undefined));
+      await (isWatched ? untilAborted(over) : clock.wait(againMs, signal).catch(ignored));
     }
   }
 
@@ -246,7 +252,7 @@ export class Cluster {
             "the NATS servers do not give the journal of the account; trying again",
           );
         isTold = true;
-        await clock.wait(againMs, stop).catch(() => undefined);
+        await clock.wait(againMs, stop).catch(ignored);
       }
     return null;
   }
@@ -263,8 +269,9 @@ export class Cluster {
         if (lease !== null) return lease;
       }
       const changed = this.#onceHeldOtherwise(owned.account);
-      const signal = AbortSignal.any([stop, changed]);
-      await clock.wait(inMs > 0 ? Math.min(inMs, againMs) : againMs, signal).catch(() => undefined);
+      const { signal, release } = joinSignals(stop, changed);
+      await clock.wait(inMs > 0 ? Math.min(inMs, againMs) : againMs, signal).catch(ignored);
+      release();
     }
     return null;
   }
@@ -282,7 +289,7 @@ export class Cluster {
     const isMark = held?.holder === null;
     for (const over of this.#view.claimsOver(account, clock.monotonic())) {
       const sentAt = this.#instant();
-      const revision = await bucket.claim(ownerKey(account), this.#value(), over).catch(() => null);
+      const revision = await bucket.claim(ownerKey(account), this.#value(), over).catch(nullIfFailed);
       const answeredAt = clock.monotonic();
       if (revision !== null)
         return leaseOf(
@@ -329,7 +336,7 @@ export class Cluster {
     const { bucket, clock } = this.#parts;
     const { account, controlMs, log } = owned;
     const ownedSince = clock.monotonic();
-    const tenure = new Tenure(lease, {
+    const leaseHolder = new LeaseHolder(lease, {
       bucket,
       member: this.#parts.id,
       key: ownerKey(account),
@@ -344,12 +351,12 @@ export class Cluster {
       metrics: () => this.metrics(account),
       onChange: (what) => log.warn(changes[what]),
     });
-    this.#held.set(account, tenure);
-    this.#figuresOf(account).tookOver();
-    const store = this.#store(owned, stream, tenure);
+    this.#held.set(account, leaseHolder);
+    this.#metricsOf(account).tookOver();
+    const store = this.#store(owned, stream, leaseHolder);
     log.info({ owner: this.#parts.id }, "this member has claimed the account");
     try {
-      await tenure.hold((stopped) => run(this.#runOf(owned, tenure, store, stopped)), stop);
+      await leaseHolder.hold((stopped) => run(this.#runOf(owned, leaseHolder, store, stopped)), stop);
     } catch (error) {
       this.#failedAt.set(account, clock.monotonic());
       throw error;
@@ -370,26 +377,26 @@ export class Cluster {
     return "reaching less";
   }
 
-  #store(owned: OwnedAccount, stream: AccountStream, tenure: Tenure): StreamStore {
+  #store(owned: OwnedAccount, stream: AccountStream, leaseHolder: LeaseHolder): StreamStore {
     const { account, dataDir, isToImport = false } = owned;
     const { clock, files, id } = this.#parts;
-    this.#tenures += 1;
-    const run = `${this.#run}-${this.#tenures}`;
+    this.#claims += 1;
+    const run = `${this.#run}-${this.#claims}`;
     return new StreamStore({
       stream,
       files,
       directory: journalDirectory(dataDir),
       dataDir,
-      notes,
+      notes: stateFiles,
       run,
       about: () => JSON.stringify({ member: id, at: new Date(clock.now()).toISOString() }),
       wait: (ms) => clock.wait(ms),
-      inTurn: (work) => this.#inTurn(work, tenure.stop),
+      inTurn: (work) => this.#inTurn(work, leaseHolder.stop),
       isToImport,
       monotonic: () => clock.monotonic(),
-      figures: this.#figuresOf(account),
-      isConfirmed: () => tenure.isConfirmed,
-      onLost: tenure.onLost,
+      metrics: this.#metricsOf(account),
+      isConfirmed: () => leaseHolder.isConfirmed,
+      onLost: leaseHolder.onLost,
     });
   }
 
@@ -402,7 +409,12 @@ export class Cluster {
     }
   }
 
-  #runOf({ dataDir }: OwnedAccount, { ownership }: Tenure, store: StreamStore, stop: AbortSignal): OwnedRun {
+  #runOf(
+    { dataDir }: OwnedAccount,
+    { ownership }: LeaseHolder,
+    store: StreamStore,
+    stop: AbortSignal,
+  ): OwnedRun {
     const { files, clock } = this.#parts;
     const original = { files: store.files, admit: () => store.admit() };
     return {
@@ -410,12 +422,12 @@ export class Cluster {
       stop,
       store,
       keepFile: async (name) => {
-        if (notes.includes(name)) await store.keepNoteFile(name);
+        if (stateFiles.includes(name)) await store.keepNoteFile(name);
       },
       openJournal: async (given) => {
         const opened = await openJournal({ ...given, original });
         const noted = new AbortController();
-        const keeping = keepNotes({ files, clock, dataDir, store }, noted.signal);
+        const keeping = keepStateFiles({ files, clock, dataDir, store }, noted.signal);
         const close = async () => {
           await opened.close();
           noted.abort();
@@ -468,4 +480,6 @@ const changes = {
   unconfirmed:
     "the NATS servers do not confirm that this member runs the account: nothing is sent until they do",
   confirmed: "the NATS servers confirm again that this member runs the account",
-} as const;
+  "not fenced":
+    "this member has claimed the account and cannot run it: the journal at the NATS servers takes no entry; look whether the stream or its disk is full, and run `greenhouse2mqtt doctor`",
+} as const satisfies Record<LeaseChange, string>;

@@ -1,19 +1,13 @@
+import { msg, type Text } from "../language/text.js";
+import { nullIfFailed } from "../runtime/failures.js";
 import { JetStreamApiCodes, JetStreamApiError, jetstreamManager, type StreamInfo } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { systemClock } from "../runtime/clock.js";
-import type { OwnedAccount } from "./cluster.js";
-import {
-  answerMs,
-  entryOf,
-  type ClusterSettings,
-  notJournal,
-  optionsOf,
-  refusalOf,
-  streamOf,
-  tooOld,
-} from "./nats.js";
-import { ownerKey, ownerOf } from "./view.js";
+import { ClusterRefusal, type OwnedAccount } from "./cluster.js";
+import { answerMs, entryOf, notJournal, optionsOf, refusalOf, streamOf, tooOld } from "./nats.js";
+import type { ClusterSettings } from "./section.js";
+import { ownerKey, ownerOf } from "./membership-view.js";
 
 /* What stands at the NATS servers, for whoever looks without being a member. Nothing is written there. */
 
@@ -22,14 +16,14 @@ export interface ServerFacts {
   /** Null where it does not answer. */
   readonly version: string | null;
   /** Why it cannot be used; null where it can. */
-  readonly problem: string | null;
+  readonly problem: Text | null;
 }
 
 /** The journal of an account, as far as its servers tell. */
 export interface JournalFacts {
   readonly stream: string;
   /** Why it is none of this account; null where it is. */
-  readonly problem: string | null;
+  readonly problem: Text | null;
   readonly records: number;
   readonly bytes: number;
   /** On so many servers it is to be. */
@@ -103,11 +97,11 @@ async function serverFacts(settings: ClusterSettings, server: string): Promise<S
     return {
       server,
       version,
-      problem: tooOld(version) ?? (jetstream ? null : "jetstream is not enabled there"),
+      problem: tooOld(version) ?? (jetstream ? null : msg`jetstream is not enabled there`),
     };
   } catch (error) {
     const reason = refusalOf(error, settings);
-    return { server, version: null, problem: typeof reason === "string" ? reason : reason.message };
+    return { server, version: null, problem: reason instanceof ClusterRefusal ? reason.text : reason };
   }
 }
 
@@ -159,7 +153,7 @@ async function ownerFacts(
   const manager = await jetstreamManager(link, { timeout: answerMs });
   const info: (StreamInfo & { readonly ts?: string }) | null = await manager.streams
     .info(`KV_${name}`)
-    .catch(() => null);
+    .catch(nullIfFailed);
   if (info === null) return null;
   const kv = await new Kvm(link).open(name, { timeout: answerMs });
   const entry = await kv.get(ownerKey(account));

@@ -1,3 +1,4 @@
+import { msg } from "../language/text.js";
 import { PlatformError, type PlatformWriter } from "../greenhouse/ports.js";
 
 /*
@@ -190,7 +191,7 @@ export function withLease<Platform extends PlatformWriter>(
       const why =
         ownership.commandsProblem(manner.lane) ??
         "the account was not confirmed to be this member's at that moment.";
-      throw new PlatformError(`not sent: ${why}`, error.facts, { cause: error });
+      throw new PlatformError(msg`not sent: ${why}`, error.facts, { cause: error });
     }
   };
   return { ...platform, write };

@@ -1,3 +1,5 @@
+import { msg, type Text, TextError } from "../language/text.js";
+import { ignored } from "../runtime/failures.js";
 import { createHash } from "node:crypto";
 import {
   AckPolicy,
@@ -26,20 +28,18 @@ import {
   tokenAuthenticator,
   usernamePasswordAuthenticator,
 } from "@nats-io/transport-node";
-import type { Configuration } from "../config/schema.js";
 import type { Clock } from "../runtime/clock.js";
 import { Names } from "../runtime/names.js";
 import type { Logger } from "../runtime/log.js";
 import { natsMessages, PacedReading, ReadingTurns } from "../runtime/paced-reading.js";
 import { receiving } from "../runtime/receiving.js";
-import { Answers } from "./answers.js";
+import { ServerWatchdog } from "./server-watchdog.js";
 import { ClusterRefusal, type OwnedAccount } from "./cluster.js";
 import { bucketLimits } from "./lease.js";
 import type { AccountStream, Bucket, StreamEntry } from "./ports.js";
+import type { ClusterSettings } from "./section.js";
 
 /** NATS JetStream behind the ports of this folder. */
-
-export type ClusterSettings = NonNullable<Configuration["cluster"]>;
 
 export interface NatsLink {
   readonly bucket: Bucket;
@@ -102,12 +102,13 @@ export async function joinNats(
       return await linkOver(link, settings, ports);
     } catch (error) {
       await link?.close();
-      const reason = refusalOf(error, settings);
-      if (reason instanceof ClusterRefusal) throw reason;
+      const refusal = refusalOf(error, settings);
+      if (refusal instanceof ClusterRefusal) throw refusal;
+      const reason = String(refusal);
       if (told !== reason)
         log.warn({ servers: settings.nats, reason }, "no link to the NATS servers; trying again");
       told = reason;
-      await clock.wait(connectAgainMs, signal).catch(() => undefined);
+      await clock.wait(connectAgainMs, signal).catch(ignored);
     }
   }
   return null;
@@ -135,7 +136,7 @@ class PacedTransport extends NodeTransport {
   }
 
   #paced<Socket extends NodeTransport["socket"]>(socket: Socket): Socket {
-    const tooLarge = new Error("the server began a message larger than any of the program");
+    const tooLarge = new TextError(msg`the server began a message larger than any of the program`);
     // The library takes its listeners off in between.
     const end = () => socket.destroy(socket.listenerCount("error") > 0 ? tooLarge : undefined);
     new PacedReading(socket, this.#turns, natsMessages(receiving.nats, end));
@@ -147,18 +148,18 @@ class PacedTransport extends NodeTransport {
 const oldest = [2, 9] as const;
 
 /** Why a server of this version is none for the program; null where it is. */
-export function tooOld(version: string): string | null {
+export function tooOld(version: string): Text | null {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const isOld = major < oldest[0] || (major === oldest[0] && minor < oldest[1]);
   return isOld
-    ? `it is nats-server ${version}, and ${oldest.join(".")} is the oldest that can be used`
+    ? msg`it is nats-server ${version}, and ${oldest.join(".")} is the oldest that can be used`
     : null;
 }
 
 function checkVersion({ info }: NatsConnection): void {
   const problem = info === undefined ? null : tooOld(info.version);
   if (problem !== null)
-    throw new ClusterRefusal(`A NATS server of the cluster cannot be used: ${problem}. Update it.`);
+    throw new ClusterRefusal(msg`A NATS server of the cluster cannot be used: ${problem}. Update it.`);
 }
 
 export function optionsOf(
@@ -189,19 +190,19 @@ function authenticatorOf(credentials: string) {
     : usernamePasswordAuthenticator(credentials.slice(0, colon), credentials.slice(colon + 1));
 }
 
-export function refusalOf(error: unknown, { nats, replicas }: ClusterSettings): ClusterRefusal | string {
+export function refusalOf(error: unknown, { nats, replicas }: ClusterSettings): ClusterRefusal | Text {
   if (error instanceof ClusterRefusal) return error;
   if (error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError)
     return new ClusterRefusal(
-      `The NATS servers (${nats.join(", ")}) refuse the credentials: correct cluster.credentials.`,
+      msg`The NATS servers (${nats.join(", ")}) refuse the credentials: correct cluster.credentials.`,
     );
   if (error instanceof JetStreamApiError && error.code === tooFewServers)
     return new ClusterRefusal(
-      `cluster.replicas is ${replicas}, and the NATS servers are not a cluster of so many: start them as one, or set replicas: 1, which survives the loss of no server.`,
+      msg`cluster.replicas is ${replicas}, and the NATS servers are not a cluster of so many. Start them as one, or set replicas: 1, which survives the loss of no server.`,
     );
   if (!(error instanceof Error)) return String(error);
   return error.name === "JetStreamNotEnabled"
-    ? "JetStream is not ready there; the servers have to be started with jetstream enabled"
+    ? msg`JetStream is not ready there; the servers have to be started with jetstream enabled`
     : error.message;
 }
 
@@ -221,21 +222,21 @@ async function linkOver(
   const places = await jetstreamManager(link, { timeout: placeMs, checkAPI: false });
   const streams: JetStream = { client, manager, places, clock };
   const kv = await openBucket(client, settings, leaseMs);
-  const answers = new Answers({
+  const watchdog = new ServerWatchdog({
     clock,
     onMute: () => {
       log.warn({ server: link.getServer() }, "the NATS server answers nothing; going to another one");
-      void link.reconnect().catch(() => undefined);
+      void link.reconnect().catch(ignored);
     },
   });
   const streamFor = async (account: NamedStream, isMade: boolean) =>
-    answers.stream(await answers.of(openStream(streams, settings, account, isMade)));
+    watchdog.stream(await watchdog.of(openStream(streams, settings, account, isMade)));
   return {
-    bucket: answers.bucket(bucketOver(kv, clock)),
+    bucket: watchdog.bucket(bucketOver(kv, clock)),
     openStream: (account) => streamFor(account, true),
     findStream: (account) => streamFor(account, false),
     close: () => {
-      answers.close();
+      watchdog.close();
       return link.close();
     },
   };
@@ -260,11 +261,11 @@ async function openBucket(
   const { description = "", max_age: maxAge } = streamInfo.config;
   if (description !== bucketMark)
     throw new ClusterRefusal(
-      `The NATS bucket "${name}" is none of the program's (it says: "${description.slice(0, 80)}"): give cluster.name another name.`,
+      msg`The NATS bucket "${name}" is none of the program's (it says: "${description.slice(0, 80)}"): give cluster.name another name.`,
     );
   if (maxAge !== nanos(limits.ttl))
     throw new ClusterRefusal(
-      `The NATS bucket "${name}" is that of another version of the program: run the same version on all members, or stop them all and delete it; it holds leases and no journal.`,
+      msg`The NATS bucket "${name}" is that of another version of the program. Run the same version on all members, or stop them all and delete it; it holds leases and no journal.`,
     );
   return kv;
 }
@@ -363,7 +364,7 @@ interface JetStream {
 export const streamOf = ({ name }: ClusterSettings, account: string): string => `${name}_${account}`;
 
 /** Why a stream with this description is not the journal of the account; null where it is. */
-export const notJournal = (stream: string, description: string, identity: string): string | null =>
+export const notJournal = (stream: string, description: string, identity: string): Text | null =>
   description === markOf(identity) ? null : notOurs(stream, description);
 
 async function openStream(
@@ -382,7 +383,7 @@ async function openStream(
         throw error;
       if (!isMade)
         throw new ClusterRefusal(
-          `The cluster "${name}" has no journal of the account ${account}; nothing was made.`,
+          msg`The cluster "${name}" has no journal of the account ${account}; nothing was made.`,
         );
       return manager.streams.add({
         name: stream,
@@ -404,13 +405,13 @@ async function openStream(
   return streamOver(streams, stream, root);
 }
 
-function notOurs(stream: string, description: string): string {
+function notOurs(stream: string, description: string): Text {
   const [, version] = /^greenhouse2mqtt journal, format (\d+), /.exec(description) ?? [];
   if (version !== undefined && Number(version) > format)
-    return `The NATS stream "${stream}" was written by a newer version of the program (format ${version}; this one knows up to ${format}): run that version on all members.`;
+    return msg`The NATS stream "${stream}" was written by a newer version of the program (format ${version}; this one knows up to ${format}): run that version on all members.`;
   return version === undefined
-    ? `The NATS stream "${stream}" is none of the program's (it says: "${description.slice(0, 80)}"): give cluster.name another name.`
-    : `The NATS stream "${stream}" is the journal of another account (of another platform or base topic): give cluster.name, or the account, another name.`;
+    ? msg`The NATS stream "${stream}" is none of the program's (it says: "${description.slice(0, 80)}"): give cluster.name another name.`
+    : msg`The NATS stream "${stream}" is the journal of another account (of another platform or base topic): give cluster.name, or the account, another name.`;
 }
 
 function streamOver(streams: JetStream, stream: string, root: string): AccountStream {
@@ -580,6 +581,6 @@ async function* deliveriesOf(
       if (left === before) throw new NotWhole("the stream of the journal is not given whole");
     }
   } finally {
-    await manager.consumers.delete(stream, name).catch(() => undefined);
+    await manager.consumers.delete(stream, name).catch(ignored);
   }
 }

@@ -1,3 +1,4 @@
+import { nullIfFailed } from "../runtime/failures.js";
 import { type Clock, systemClock } from "../runtime/clock.js";
 import { type Connection, endpointOf, openSocket, secured } from "../runtime/connecting.js";
 import { Names } from "../runtime/names.js";
@@ -24,7 +25,7 @@ const isAnswer = (error: NodeJS.ErrnoException, isBroker: boolean): boolean =>
 export async function reachesHost(url: string, clock: Pick<Clock, "wait"> = systemClock): Promise<boolean> {
   const end = endpointOf(url);
   const way = { host: end.host, port: end.port, names: new Names(), connectMs: reachMs };
-  const socket = await openSocket(way).catch(() => null);
+  const socket = await openSocket(way).catch(nullIfFailed);
   if (socket === null) return false;
   const answered = new AbortController();
   const late = clock.wait(reachMs, answered.signal).then(

@@ -1,3 +1,4 @@
+import { nullIfFailed } from "../runtime/failures.js";
 import { join } from "node:path";
 import { isSegmentName, segmentMode } from "../journal/segments.js";
 import { errorCode, type FileSystem, replaceFile } from "../runtime/file-system.js";
@@ -142,7 +143,7 @@ export async function goOnWith(
     const path = join(directory, name);
     const length = lengths.get(name);
     const more = came.get(name) ?? [];
-    const there = await files.facts(path).catch(() => null);
+    const there = await files.facts(path).catch(nullIfFailed);
     if ((there?.bytes ?? 0) < (length ?? 0)) return false;
     if (length === undefined && more.length === 0) await files.remove(path);
     else if (there?.bytes !== length || more.length > 0) {

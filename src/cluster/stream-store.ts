@@ -1,9 +1,10 @@
+import { ignored } from "../runtime/failures.js";
 import { basename, join } from "node:path";
 import type { FileSystem } from "../runtime/file-system.js";
 import { isSegmentName } from "../journal/segments.js";
-import { writeCopy } from "./copy.js";
+import { writeCopy } from "./replica-position.js";
 import type { AccountStream, StreamEntry } from "./ports.js";
-import type { ClusterFigures } from "./figures.js";
+import type { ClusterMetrics } from "./metrics.js";
 import { replicate } from "./replicated-files.js";
 import {
   chunkBytes,
@@ -68,7 +69,7 @@ interface StorePorts {
   /** It is there to import a journal, and may find a part of one. */
   readonly isToImport: boolean;
   readonly monotonic: () => number;
-  readonly figures: Pick<ClusterFigures, "onAppend" | "onNotAppended">;
+  readonly metrics: Pick<ClusterMetrics, "onAppend" | "onNotAppended">;
   /** Whether the account is this member's at this moment. */
   readonly isConfirmed: () => boolean;
   /** Called when somebody else has written, or what stands there is but a part of a journal. */
@@ -355,7 +356,7 @@ export class StreamStore {
       const note = notes.get(name);
       const path = join(dataDir, name);
       if (note !== undefined) await replaceIfOther(files, path, note, 0o600);
-      else await files.remove(path).catch(() => undefined);
+      else await files.remove(path).catch(ignored);
     }
   }
 
@@ -380,7 +381,7 @@ export class StreamStore {
   }
 
   async #sendOne({ subject, operation, data, waiting }: ReturnType<typeof nextOf>): Promise<void> {
-    const { stream, run, monotonic, figures } = this.#ports;
+    const { stream, run, monotonic, metrics } = this.#ports;
     const generation = this.#generation;
     const from = monotonic();
     try {
@@ -389,11 +390,11 @@ export class StreamStore {
       if (number === null || generation !== this.#generation) throw new StreamTrouble("NATS");
       this.#known = number;
       this.#onAcknowledged({ subject, operation, data });
-      figures.onAppend(monotonic() - from);
+      metrics.onAppend(monotonic() - from);
       for (const { resolve } of waiting) resolve(number);
     } catch (error) {
       const trouble = error instanceof StreamTrouble ? error : new StreamTrouble("NATS", { cause: error });
-      figures.onNotAppended();
+      metrics.onNotAppended();
       for (const { reject } of waiting) reject(trouble);
       if (generation === this.#generation) this.#break(trouble);
     }

@@ -18,6 +18,7 @@ import { canonical } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import { type Actuator, type Register, targetKinds } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
+import { proofAddress } from "../greenhouse/readings.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import { at, having } from "../runtime/table.js";
 import {
@@ -61,7 +62,7 @@ export function alertFor(result: CommandResult, at: number): BridgeEvent | null 
   if (!isBad(result.outcome)) return null;
   const type = events[result.outcome];
   const { controller, actuator, command, id, reason, request_id, read_back } = result;
-  const message = `${controller}/${actuator} ${command ?? ""}: ${result.message ?? result.outcome}`;
+  const message = `${controller}/${actuator} ${command ?? ""}: ${String(result.message ?? result.outcome)}`;
   return {
     type,
     severity: "error",
@@ -85,7 +86,7 @@ const reasonOf = ({ command, outcome, reason, message }: CommandResult) => ({
   command,
   outcome,
   reason,
-  message,
+  message: message === null ? null : String(message),
 });
 
 export function raiseProblem(turn: Turn, about: Target, why: ProblemReason): void {
@@ -220,9 +221,31 @@ export function unconfirmedAfter(
   if (!isLeft) return unconfirmed;
   const word = canonical(wanted);
   const to = wanted.type === "position" ? word : stateOfWord(settings.kind, word);
-  const ofLate = unconfirmed.filter(({ endedAt }) => mono - endedAt <= lateMs);
+  const ofLate = unconfirmed.filter((one) => agoMs(one, mono) <= lateMs);
   return [...ofLate, { id, to, outcome, endedAt: mono }].slice(-mostLate);
 }
+
+/** When nothing of it is of late any more by this run's own time: until then a clock may be set that was wrong at the start. */
+export const lateUntil = (unconfirmed: Lane["unconfirmed"]): number =>
+  Math.max(...unconfirmed.map(({ endedAt, keptSince = endedAt }) => keptSince + lateMs));
+
+/** What is older is not carried out any more, or not known to be. */
+export function dropTooLate({ lane, now }: Turn): void {
+  const ofLate = lane.unconfirmed.filter((one) => lateUntil([one]) >= now.mono);
+  if (ofLate.length < lane.unconfirmed.length) lane.unconfirmed = ofLate;
+}
+
+const agoMs = ({ endedAt, keptSince = Infinity }: Unconfirmed, mono: number): number =>
+  mono - Math.min(endedAt, keptSince);
+
+/** The clock was set by so much, positive is forward: when those of an earlier run ended is known by the clock alone. */
+export const unconfirmedAfterClockSet = (
+  unconfirmed: Lane["unconfirmed"],
+  byMs: number,
+): Lane["unconfirmed"] =>
+  unconfirmed.length === 0
+    ? unconfirmed
+    : unconfirmed.map((one) => (one.keptSince === undefined ? one : { ...one, endedAt: one.endedAt - byMs }));
 
 /** Until when the value counts as ours after this end. */
 function oursUntil(outcome: Outcome, { settings }: SentCommand, endedAt: number): number {
@@ -238,11 +261,13 @@ export function onRead(turn: Turn, about: Addressed, target: Actuator | Register
     if (awaited && shows(awaited.command.settings, awaited.step, target.raw)) cameLate(turn, awaited);
     return;
   }
-  const register = awaited && target.registers[awaited.step.address];
+  const register = awaited && target.registers[proofAddress(target.settings, awaited.step) ?? ""];
   if (awaited && register && shows(target.settings, awaited.step, register.raw)) {
     const { state, position } = observationOf(target);
+    const before = lane.resting;
     lane.resting = { state: state ?? "unknown", position, passing: null };
     cameLate(turn, awaited);
+    if (before !== null) showsAllTheSame(turn, about, target, nameOf(before), nameOf(lane.resting), awaited);
   }
   // Whether one of ours may be moving the actuator. What waits or is being checked has done nothing yet.
   const { running, confirming, secondLook, posts } = lane;
@@ -272,16 +297,32 @@ function cameLate(turn: Turn, { command, word, step, isTold }: Awaited): void {
   });
 }
 
+/** What was said to have failed is there: whoever was told so has to hear of it. Its movement counted with its POST. */
+function showsAllTheSame(
+  turn: Turn,
+  { code, controllerId }: Addressed,
+  { settings }: Actuator,
+  from: string,
+  to: string,
+  { command }: Awaited,
+): void {
+  const late = turn.lane.unconfirmed.find(
+    (one) =>
+      one.id === command.id && one.to === to && (one.outcome === "rejected" || one.outcome === "failed"),
+  );
+  if (late !== undefined && from !== to)
+    executedLate(turn, { code, controllerId, actuator: settings.id, from, to }, late);
+}
+
 function movedElsewhere(
   turn: Turn,
   { code, controllerId }: Addressed,
   { settings, value }: Actuator,
   { from, to }: { readonly from: string; readonly to: string },
 ): void {
-  const late = turn.lane.unconfirmed.findLast(
-    (one) => one.to === to && turn.now.mono - one.endedAt <= lateMs,
-  );
+  const late = turn.lane.unconfirmed.findLast((one) => one.to === to && agoMs(one, turn.now.mono) <= lateMs);
   if (late !== undefined) {
+    limitsAfterForeignMove(turn, from, to, late);
     executedLate(turn, { code, controllerId, actuator: settings.id, from, to }, late);
     return;
   }
@@ -317,11 +358,10 @@ function executedLate(
   { code, controllerId, actuator, from, to }: Moved,
   late: Unconfirmed,
 ): void {
-  const { id, outcome, endedAt } = late;
+  const { id, outcome } = late;
   turn.lane.unconfirmed = turn.lane.unconfirmed.filter((one) => one !== late);
   note(turn, { type: "late_execution", controller: code, actuator, id, from, to }, { quiet: true });
-  limitsAfterForeignMove(turn, from, to);
-  const minutes = Math.round((turn.now.mono - endedAt) / 60_000);
+  const minutes = Math.round(agoMs(late, turn.now.mono) / 60_000);
   raiseEvent(turn, {
     type: "late_execution",
     severity: "warning",
@@ -340,16 +380,20 @@ const againMs = 30_000;
 const giveUpMs = 600_000;
 
 /** A stop with an address of its own says nothing of the state. */
-function isLookedAtTwice(settings: ActuatorSettings, { address }: Pick<Step, "address">): boolean {
+function isLookedAtTwice(settings: ActuatorSettings, step: Step): boolean {
   const row: KindRow = kindRows[settings.kind];
   const travels = row.positionMode !== null || settings.kind === "motor";
   // An idle pulse shows neither that it is there nor that it was set back.
-  return travels && settings.pulse !== true && stateAddresses(settings).includes(address);
+  return travels && settings.pulse !== true && stateAddresses(settings).includes(lookedAt(settings, step));
 }
+
+/** Where a value shows that was confirmed: where it was proven. */
+const lookedAt = (settings: ActuatorSettings, step: Step): string =>
+  proofAddress(settings, step) ?? step.address;
 
 type Look = Pick<SecondLook, "command" | "step" | "endedAt">;
 
-/** A command has ended: where the read that confirmed it began before its travel time was over, its address is read once more then. */
+/** A command has ended: where the read that confirmed it began before its travel time was over, it is read once more then. */
 export function planSecondLook(turn: Turn, run: Run, { outcome }: Ending): void {
   const { posts } = turn.lane;
   const step = run.steps.at(-1);
@@ -388,7 +432,7 @@ export function beginSecondLook(turn: Turn): void {
   const { secondLook } = turn.lane;
   if (secondLook === null || secondLook.token !== null || turn.now.mono < secondLook.at) return;
   const { command, step } = secondLook;
-  const token = ask(turn, { type: "read", command, address: step.address });
+  const token = ask(turn, { type: "read", command, address: lookedAt(command.settings, step) });
   turn.lane.secondLook = { ...secondLook, token };
 }
 
@@ -405,7 +449,10 @@ export function onSecondLookRead(turn: Turn, secondLook: SecondLook, read: Read 
   const isThere = shows(command.settings, step, raw) || showsModeOfDegree(command.settings, step, raw);
   if (!isThere) onReverted(turn, command, step, raw);
   // So that a restart does not look again.
-  else note(turn, { type: "read_back", ...recordOf(command), address: step.address, value: String(raw) });
+  else {
+    const address = lookedAt(command.settings, step);
+    note(turn, { type: "read_back", ...recordOf(command), address, value: String(raw) });
+  }
 }
 
 /** Confirmed, and set back before its travel time was over. */

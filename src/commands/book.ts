@@ -1,3 +1,4 @@
+import type { Text } from "../language/text.js";
 import type { CommandResult, StepReport } from "../greenhouse/command/outcomes.js";
 import type { Step } from "../greenhouse/command/plan.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
@@ -19,7 +20,7 @@ import type { Confirming, Read, ReadBack } from "./confirm.js";
 import type { Abandoned, Answer, Ending, Evidence, StepEnd } from "./endings.js";
 import type { Entry, LimitInput } from "../limits/rules/entry.js";
 import type { WeatherReading } from "../limits/rules/guards.js";
-import type { RestoredLimits } from "../limits/left.js";
+import type { RestoredLimits } from "../limits/restored-limits.js";
 import type { RuleCommand } from "../limits/ports.js";
 import { emptyTable, type Table } from "../runtime/table.js";
 import type { LimitSettings } from "../limits/rules/settings.js";
@@ -53,23 +54,28 @@ export interface Book {
 }
 
 /** A command that was taken, by which a repeated one is recognised. */
-export interface Taken {
+export interface TakenOnce<Result> {
   readonly id: string;
   readonly canonical: string;
   readonly payloadKey: string;
   /** Once it was told; null while it is open. */
-  readonly result: CommandResult | null;
+  readonly result: Result | null;
   readonly endedMono: number | null;
+}
+
+export interface Taken extends TakenOnce<CommandResult> {
   /** The pause that a newer command keeps from it. */
   readonly quietMs: number;
 }
 
 /** By lane and the sender's id. What was taken of late is young; when that is much, the old ones are forgotten. */
-export interface Ids {
-  readonly young: Table<Taken>;
-  readonly old: Table<Taken>;
+export interface Ids<One = Taken> {
+  readonly young: Table<One>;
+  readonly old: Table<One>;
   readonly since: number;
 }
+
+export const noIds: Ids<never> = { young: emptyTable, old: emptyTable, since: 0 };
 
 /** When the newest commands of each target were taken, oldest first. Stops have an allowance of their own. */
 export interface Allowances {
@@ -154,8 +160,10 @@ export interface Unconfirmed {
   /** The state or degree that it leads to. */
   readonly to: string;
   readonly outcome: string;
-  /** Monotonic ms. */
+  /** Monotonic ms; of one of an earlier run as the clock has it now. */
   readonly endedAt: number;
+  /** Of one of an earlier run: when this one began with it. By a clock that was set back it may seem to end later. */
+  readonly keptSince?: number;
 }
 
 /** A result, from its command's end until everybody was told and the journal has it. */
@@ -175,6 +183,7 @@ export interface PendingResult {
 
 /** A lane as an earlier run left it. */
 export interface Restored extends Pick<Lane, "awaited"> {
+  readonly unconfirmed?: Lane["unconfirmed"];
   readonly about: Target;
   /** Not every POST was read back. */
   readonly unread: boolean;
@@ -280,15 +289,15 @@ export interface First {
    * was taken, so that whatever shows or moves is not its doing. Null where it may have been taken all the same.
    */
   readonly end: StepEnd | null;
-  /** A read was made whose answer may be the value before; the next one decides. */
-  readonly isOrdered?: true;
+  /** What a read gave that may be the value before; the next one decides. */
+  readonly ordered?: RawValue;
 }
 
 export type Connection =
   | { readonly type: "online" }
   | { readonly type: "offline" }
   | { readonly type: "unknown" }
-  | { readonly type: "unanswered"; readonly reason: string; readonly facts: PlatformErrorFacts | null };
+  | { readonly type: "unanswered"; readonly reason: Text; readonly facts: PlatformErrorFacts | null };
 
 /** A question to the world outside, of a lane; the answer brings the number back. */
 interface Asking {
@@ -385,6 +394,8 @@ export type Input =
           id: string;
           reason: "overloaded" | "before_sending";
           count: number;
+          /** Those of the first that came with one. */
+          ids: readonly string[];
         }
       | { type: "woke" }
       | { type: "closing" }
@@ -409,7 +420,13 @@ export type Effect =
       | { type: "ended"; result: CommandResult }
       | { type: "counted"; count: Counted }
       /** `sequence` is the journal's number of the result; null when it could not be journaled or was only counted. */
-      | { type: "result"; result: CommandResult; about: ResultAddressee; sequence: number | null }
+      | {
+          type: "result";
+          result: CommandResult;
+          about: ResultAddressee;
+          sequence: number | null;
+          isRefusal: boolean;
+        }
       | { type: "problem"; code: string; open: readonly CommandProblem[] }
       | { type: "event"; event: BridgeEvent }
       /** What limits the lane has changed, or time alone has, so that people may see something else of it. */
@@ -432,7 +449,7 @@ export interface Environment extends Now {
   /** Since when the process has run without standing still, monotonic ms; -Infinity for always. */
   readonly awakeSince: number;
   /** What is in force by now, whatever was when a command was taken. */
-  readonly rules: Pick<CommandRules, "read_only" | "readOnlyForRules" | "dry_run">;
+  readonly rules: Pick<CommandRules, "read_only" | "readOnlyForRules" | "readOnlyBecause" | "dry_run">;
   /** What the mirror shows of a controller, by its topic id or its code. */
   readonly controller: (idOrCode: string) => Controller | undefined;
   /** How far the platform's clock is ahead, ms; null while that is not known. */
@@ -522,7 +539,7 @@ export const notSent = {
 export const emptyBook: Book = {
   lanes: emptyTable,
   busy: emptyTable,
-  ids: { young: emptyTable, old: emptyTable, since: 0 },
+  ids: noIds,
   allowances: { configured: emptyTable, addresses: emptyTable, stops: emptyTable },
   refusals: { minute: 0, targets: emptyTable },
   outcomes: emptyTable,

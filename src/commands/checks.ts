@@ -1,3 +1,4 @@
+import { msg } from "../language/text.js";
 import {
   degreeOf,
   type KindRow,
@@ -78,17 +79,17 @@ function connectionRefusal(connection: Exclude<Connection, { readonly type: "onl
     case "offline":
       return refused(
         "controller_offline",
-        "The platform says the controller is offline (or does not exist). Nothing was sent; check its power and network.",
+        msg`The platform says the controller is offline (or does not exist). Nothing was sent; check its power and network.`,
       );
     case "unknown":
       return refused(
         "platform_unavailable",
-        "The platform's answer about the controller could not be read, so nothing was sent. `greenhouse2mqtt doctor` says what to set.",
+        msg`The platform's answer about the controller could not be read, so nothing was sent. \`greenhouse2mqtt doctor\` says what to set.`,
       );
     case "unanswered":
       return refused(
         "platform_unavailable",
-        `Nothing was sent: ${connection.reason}`,
+        msg`Nothing was sent: ${connection.reason}`,
         connection.facts?.requestId,
       );
   }
@@ -100,14 +101,20 @@ function readRefusal(
   read: Exclude<Read, { readonly type: "value" }>,
 ): Ending | null {
   if (read.type === "unanswered") {
-    const message = `Address ${address} could not be read before sending: ${read.reason}`;
+    const message = msg`Address ${address} could not be read before sending: ${read.reason}`;
     return refused("platform_unavailable", message, read.facts?.requestId);
   }
-  const isMode = settings.positionAddress !== undefined && address === sendAddresses(settings)[0];
-  const message = isMode
-    ? `The platform shows no value for address ${address}, so nothing sent there could be confirmed. Check the address; where it is right and the degree has an address of its own, set mode_reads: never, or send with "force": true.`
-    : `The platform shows no value for address ${address}, so nothing sent there could be confirmed. Check the address, or send with "force": true.`;
-  return force ? null : refused("no_read_back", message);
+  return force ? null : refused("no_read_back", noValue(settings, address));
+}
+
+/** An address that gives no value may be a wrong one, or that of a mode which can only be written. */
+function noValue(settings: Command["settings"], address: string): string {
+  const isMode = hasDegrees(settings.kind) && address === sendAddresses(settings)[0];
+  if (!isMode)
+    return `The platform shows no value for address ${address}, so nothing sent there could be confirmed. Check the address, or send with "force": true.`;
+  return settings.positionAddress === undefined
+    ? `The platform shows no value for address ${address}, so nothing sent there could be confirmed. Check the address; where it is right and can only be written, the degree has an address of its own: set position_address and mode_reads: never, or send with "force": true.`
+    : `The platform shows no value for address ${address}, so nothing sent there could be confirmed. Check the address; where it is right and the degree has an address of its own, set mode_reads: never, or send with "force": true.`;
 }
 
 type Fresh = Readonly<Record<string, RawValue>>;
@@ -130,7 +137,7 @@ function onChecked(turn: Turn, run: AtChecks, fresh: Fresh): void {
   else if (isThere && !isDenied) {
     finish(turn, run, { outcome: "already", reason: null, message: null, readBack });
   } else if (dryRun) {
-    const message = "Everything was checked; nothing was sent because it is a dry run.";
+    const message = msg`Everything was checked; nothing was sent because it is a dry run.`;
     finish(turn, run, { outcome: "dry_run", reason: null, message, readBack });
   } else if (isTooOld(turn, command)) finish(turn, run, refusedExpired());
   else journalSending(turn, { ...run, steps }, command.rule === null ? null : turn.now.mono + urgentWaitsMs);
@@ -151,7 +158,7 @@ function unheard({ wakeAt }: At<"journal">, now: number): string {
 function onJournaled(turn: Turn, run: At<"journal">, problem: string | null): void {
   const { command } = run;
   if (problem !== null && run.wakeAt === null) {
-    const message = `Nothing was sent because the journal cannot be written: ${problem}`;
+    const message = msg`Nothing was sent because the journal cannot be written: ${problem}`;
     finish(turn, run, refused("journal_unavailable", message));
   } else if (isTooOld(turn, command)) finish(turn, run, refusedExpired());
   else {
@@ -185,9 +192,12 @@ function isAlready(
 }
 
 /** A degree that means a word says how far it is open, but not who set it so: left to itself it may go on. */
-function isDegreeOf({ kind }: Command["settings"], raw: RawValue): boolean {
+const isDegreeOf = ({ kind }: Command["settings"], raw: RawValue): boolean =>
+  hasDegrees(kind) && degreeOf(textOf(raw)) !== null;
+
+function hasDegrees(kind: Command["settings"]["kind"]): boolean {
   const row: KindRow = kindRows[kind];
-  return row.positionMode !== null && degreeOf(textOf(raw)) !== null;
+  return row.positionMode !== null;
 }
 
 /** What the journal has to know of a command, so that the next start can find out what became of it. */

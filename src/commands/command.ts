@@ -1,5 +1,6 @@
+import type { Text } from "../language/text.js";
 import type { TargetKind } from "../greenhouse/model.js";
-import type { Configuration } from "../config/schema.js";
+import type { CoreConfiguration } from "../settings/sections/core.js";
 import type { CommandResult, Refusal, StepReport, Via } from "../greenhouse/command/outcomes.js";
 import type { Step } from "../greenhouse/command/plan.js";
 import type { Wanted } from "../greenhouse/command/words.js";
@@ -35,9 +36,16 @@ export interface Addressed extends Target {
   readonly controllerId: string;
 }
 
+/** Commands for a controller of which nobody has looked for which of its actuators they were. */
+export const forAnyActuator = (code: string, controllerId: string): Addressed => ({
+  ...{ code, controllerId, target: "actuator", targetId: "*" },
+});
+
 /** A command as it arrives, before anything is known of it. */
 export interface CommandRequest extends CommandSource, Omit<Addressed, "code"> {
   readonly payload: Uint8Array;
+  /** That it goes by where its payload has none; a new one where absent. */
+  readonly givenId?: string;
   readonly retained: boolean;
   readonly expiryMs: number | null;
   /** How old it may be already, ms, where the process stood still before it was read. */
@@ -105,7 +113,7 @@ export interface Resting {
 
 interface CommandJournal {
   append(record: RecordBody, options: { readonly durable: Durable }): Promise<number>;
-  state(): { readonly available: boolean; readonly reason: string | null };
+  state(): { readonly available: boolean; readonly reason: Text | null };
   /** Whether the journal holds the command without a result, so that a next start would end it. */
   isOpen(about: About, id: string): boolean;
   /** Whether it also has a record that it began to be checked, by which the next start tells whether the machine ended since. */
@@ -123,7 +131,13 @@ export type ResultAddressee = Addressed & Pick<CommandRequest, "response">;
 export interface CommandOutput {
   phase(command: Command, phase: Phase): void;
   /** `sequence` is the journal's number of the result; null when it could not be journaled or was only counted. */
-  result(result: CommandResult, about: ResultAddressee, sequence: number | null): void;
+  result(
+    result: CommandResult,
+    about: ResultAddressee,
+    sequence: number | null,
+    /** Of a message that was not taken. */
+    isRefusal: boolean,
+  ): void;
   event(event: BridgeEvent): void;
 }
 
@@ -160,9 +174,11 @@ interface CommandLimits {
   onLimitsChange(key: string): void;
 }
 
-export type CommandRules = Configuration["commands"] & {
+export type CommandRules = CoreConfiguration["commands"] & {
   /** `read_only` as it is configured: what the program gave itself keeps back no lease's end and nothing that a guard sends. */
   readonly readOnlyForRules: boolean;
+  /** Why it is read-only, where that is not configured. */
+  readonly readOnlyBecause?: string | null;
   /** Another bridge works for the same account, so that nothing but a stop is taken. */
   readonly otherBridge: boolean;
 };

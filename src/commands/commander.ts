@@ -1,3 +1,4 @@
+import { ignored } from "../runtime/failures.js";
 import { targetOf } from "../greenhouse/command/words.js";
 import type { Actuator, CommandProblem, Controller, Register } from "../greenhouse/model.js";
 import type { RuleCommand } from "../limits/ports.js";
@@ -129,7 +130,7 @@ export class Commander implements ReadBacks {
     const { store, journal, clockSkewMs, newId } = this.#ports;
     const controller = store.byId(request.controllerId);
     const rules = this.#ports.rules();
-    const id = newId();
+    const id = request.givenId ?? newId();
     const code = controller?.info.code ?? request.controllerId;
     const answer = this.feed({
       type: "asked",
@@ -273,7 +274,7 @@ export class Commander implements ReadBacks {
       const { code, target, targetId: id } = effect.command;
       store.dispatch(code, { type, target, id, degree: effect.degree, word: effect.word });
     } else if (type === "problem") this.#showProblems(effect);
-    else if (type === "result") output.result(effect.result, effect.about, effect.sequence);
+    else if (type === "result") output.result(effect.result, effect.about, effect.sequence, effect.isRefusal);
     else if (type === "event") output.event(effect.event);
     else if (type === "pushed") this.#onPushed(effect.command.code, effect.address, effect.raw);
     else if (type === "warn") log.error({ reason: effect.reason }, effect.message);
@@ -354,30 +355,27 @@ export class Commander implements ReadBacks {
     const { platform, store } = this.#ports;
     const { code, targetId, wanted } = command;
     let before: RawValue | null = null;
-    // The connection stands: whether the POST may leave. What then becomes of its command the book has said by now.
-    const mayPost = () => {
-      before = store.get(code)?.actuators.get(targetId)?.registers[step.address]?.raw ?? null;
-      return this.feed({ type: "begins", key, token })?.type === "may_leave";
-    };
     // What a connection that stands at once asks the book is not asked within the input that asked for it.
     await Promise.resolve();
     const intervalMs = this.#ports.rules().controller_interval;
     const isStop = wanted.type === "stop";
     let sinceOtherMs: number | undefined;
-    const begins = () => {
-      const mayLeave = mayPost();
+    // The connection stands: whether the POST may leave. What then becomes of its command the book has said by now.
+    const mayPost = () => {
+      before = store.get(code)?.actuators.get(targetId)?.registers[step.address]?.raw ?? null;
+      const mayLeave = this.feed({ type: "begins", key, token })?.type === "may_leave";
       if (mayLeave) sinceOtherMs = this.#posting.begin(code);
       return mayLeave;
     };
     await this.#posting.turn(code, { intervalMs, isFirst: isStop, signal: given.signal });
     try {
       const lane = aboutKey(aboutOf(command));
-      const manner = { pace: paceOf(command), isStop, lane, mayPost: begins };
+      const manner = { pace: paceOf(command), isStop, lane, mayPost };
       const answer = await platform.write(code, step.address, step.value, given.signal, manner);
       return { type: "answered", answer: { type: "accepted", answer }, before } as const;
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
-      const { message, facts } = error;
+      const { text: message, facts } = error;
       const answer = { type: "error", message, facts } as const;
       return {
         type: "answered",
@@ -426,7 +424,7 @@ async function answerTo(
   const reading = question.addresses.map((address) => freshRead(command, address, ports, given.signal));
   const reads = Promise.all(reading);
   // A defect that ends them before the status is there is thrown below, and until then it is no unhandled rejection.
-  reads.catch(() => undefined);
+  reads.catch(ignored);
   const connection = await status;
   if (connection.type === "online") return { type: "checked", connection, reads: await reads } as const;
   given.abort();
@@ -469,7 +467,7 @@ async function freshRead(
 
 function unansweredBy(error: unknown) {
   if (!(error instanceof PlatformError)) throw error;
-  return { type: "unanswered", reason: error.message, facts: error.facts } as const;
+  return { type: "unanswered", reason: error.text, facts: error.facts } as const;
 }
 
 /** No unanswered request of others holds up a stop, nor what a rule sends. */

@@ -1,3 +1,4 @@
+import type { Text } from "../language/text.js";
 import {
   confirmWithinMs,
   readBackDelaysMs,
@@ -32,6 +33,8 @@ export interface ReadBack {
   readonly from: number;
   readonly settleMs: number;
   readonly lastAt: number;
+  /** So long before the last read another one is made, which orders what that shows; 0 where each shows the value of now. */
+  readonly lagMs: number;
   /** A command of an earlier run has no time of sending: it is read at once, every 10 s, until `lastAt`. */
   readonly recovered: boolean;
   readonly dueAt: number;
@@ -58,7 +61,7 @@ export type Read =
   | { readonly type: "value"; readonly raw: RawValue; readonly startedMono: number }
   /** Answered, but without this address. */
   | { readonly type: "absent" }
-  | { readonly type: "unanswered"; readonly reason: string; readonly facts: PlatformErrorFacts | null };
+  | { readonly type: "unanswered"; readonly reason: Text; readonly facts: PlatformErrorFacts | null };
 
 const idle = {
   readAt: -Infinity,
@@ -76,16 +79,16 @@ export function readBackFrom(
   from: number,
   now: number,
 ): ReadBack | null {
-  const { settleMs } = settings;
+  const { settleMs, flushLagMs: lagMs = 0 } = settings;
   const lastAt = from + Math.max(confirmWithinMs(settings, step), settleMs);
-  const plan = { from, settleMs, lastAt };
+  const plan = { from, settleMs, lastAt, lagMs };
   const dueAt = nextDue(plan, -Infinity, now);
   if (dueAt === null) return null;
   return { step, address: proofAddress(settings, step), ...plan, recovered: false, dueAt, ...idle };
 }
 
 export function recoveredReadBack(step: Step, settings: ActuatorSettings, now: number): ReadBack {
-  const times = { from: -Infinity, settleMs: 0, lastAt: now + recoveredGiveUpMs, dueAt: now };
+  const times = { from: -Infinity, settleMs: 0, lastAt: now + recoveredGiveUpMs, lagMs: 0, dueAt: now };
   return { step, address: proofAddress(settings, step), ...times, recovered: true, ...idle };
 }
 
@@ -94,19 +97,21 @@ export function recoveredReadBack(step: Step, settings: ActuatorSettings, now: n
  * nor carry them past the end.
  */
 function nextDue(
-  { from, settleMs, lastAt }: Pick<ReadBack, "from" | "settleMs" | "lastAt">,
+  { from, settleMs, lastAt, lagMs }: Pick<ReadBack, "from" | "settleMs" | "lastAt" | "lagMs">,
   after: number,
   now: number,
 ): number | null {
   if (now > lastAt) return null;
   const first = from + settleMs;
   if (first > after && first >= now) return first;
+  const isNext = (at: number) => at > first && at > after && at >= now && at < lastAt;
+  const orderedAt = lagMs > 0 && isNext(lastAt - lagMs) ? lastAt - lagMs : Infinity;
   for (let place = 0; ; place++) {
     const at = from + readBackDelaysMs(place);
     if (at >= lastAt) break;
-    if (at > first && at > after && at >= now) return at;
+    if (isNext(at)) return Math.min(at, orderedAt);
   }
-  return lastAt > after ? lastAt : null;
+  return lastAt > after ? Math.min(lastAt, orderedAt) : null;
 }
 
 /** When the next read begins. */

@@ -7,16 +7,13 @@ export type PhaseTarget = Pick<Command, "controllerId" | "target" | "targetId">;
 /** What the topic tells of a command besides its phase. */
 export type CommandFacts = Pick<CommandResult, "id" | "command" | "value" | "by" | "via" | "received_at">;
 
-interface EarlierPhasesPorts {
-  /** The base topic. */
-  readonly base: string;
-  readonly phases: {
-    topicOf(about: PhaseTarget): string;
-    endedBefore(about: PhaseTarget, command: CommandFacts): void;
-  };
-  /** Told what is shown on its way, in this phase, and no record is of; it is only shown to have ended where absent. */
-  readonly onUnrecorded?: ((about: PhaseTarget, command: CommandFacts, phase: unknown) => void) | undefined;
+/** Shows phases on the topics of commands. */
+interface ShownPhases {
+  topicOf(about: PhaseTarget): string;
+  endedBefore(about: PhaseTarget, command: CommandFacts): void;
 }
+
+type OnUnrecorded = (about: PhaseTarget, command: CommandFacts, phase: unknown) => void;
 
 interface Ends {
   readonly about: PhaseTarget;
@@ -30,13 +27,18 @@ interface Ends {
  * record was made, and one that nothing is known of is not on its way any more either.
  */
 export class EarlierPhases {
-  readonly #ports: EarlierPhasesPorts;
+  readonly #base: string;
+  readonly #phases: ShownPhases;
+  readonly #onUnrecorded: OnUnrecorded | undefined;
   readonly #ends = new Map<string, Ends>();
   /** What the broker shows, by topic, until that was looked at; null from then on. */
   #shown: Map<string, string> | null = new Map();
 
-  constructor(ports: EarlierPhasesPorts) {
-    this.#ports = ports;
+  /** `onUnrecorded` is told what is shown on its way, in this phase, and no record is of; it is only shown to have ended where absent. */
+  constructor(base: string, phases: ShownPhases, onUnrecorded?: OnUnrecorded) {
+    this.#base = base;
+    this.#phases = phases;
+    this.#onUnrecorded = onUnrecorded;
   }
 
   /** Whether what the broker shows was not looked at yet. */
@@ -45,7 +47,7 @@ export class EarlierPhases {
   }
 
   onEnd(about: PhaseTarget, command: CommandFacts): void {
-    const topic = this.#ports.phases.topicOf(about);
+    const topic = this.#phases.topicOf(about);
     this.#ends.set(topic, { about, told: [...(this.#ends.get(topic)?.told ?? []), command] });
   }
 
@@ -59,14 +61,13 @@ export class EarlierPhases {
     const shown = this.#shown;
     if (shown === null) return;
     this.#shown = null;
-    const { base, phases, onUnrecorded } = this.#ports;
     for (const topic of new Set([...this.#ends.keys(), ...shown.keys()])) {
-      const { about, told } = this.#ends.get(topic) ?? { about: targetOfTopic(topic, base), told: [] };
+      const { about, told } = this.#ends.get(topic) ?? { about: targetOfTopic(topic, this.#base), told: [] };
       const seen = read(shown.get(topic));
       const news = newsFor(told, seen);
       if (news === null || about === null) continue;
-      phases.endedBefore(about, news);
-      if (seen !== null && isUnrecorded(told, seen)) onUnrecorded?.(about, news, seen.phase);
+      this.#phases.endedBefore(about, news);
+      if (seen !== null && isUnrecorded(told, seen)) this.#onUnrecorded?.(about, news, seen.phase);
     }
     this.#ends.clear();
   }

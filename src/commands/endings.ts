@@ -1,3 +1,4 @@
+import { msg, row, type Text, word } from "../language/text.js";
 import { decodeValue, mayMean, sameValue, stateAddresses, textOf } from "../greenhouse/actuator-kinds.js";
 import {
   type CommandResult,
@@ -9,7 +10,8 @@ import {
 } from "../greenhouse/command/outcomes.js";
 import { expired, shows, showsModeOfDegree, showsModeOnly, type Step } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
-import { type DegreePlaces, freeText } from "../greenhouse/group-listing.js";
+import { endedText } from "../greenhouse/wording.js";
+import { degreePlaces, freeText, type GroupListing } from "../greenhouse/group-listing.js";
 import type { Interlock } from "../greenhouse/limits.js";
 import type { PlatformErrorFacts, RawValue, WriteAccepted } from "../greenhouse/ports.js";
 import { isIdlePulse, maybePulse, pulseAdvice } from "../greenhouse/readings.js";
@@ -21,7 +23,7 @@ import type { Command } from "./command.js";
 export interface Ending {
   readonly outcome: Outcome;
   readonly reason: string | null;
-  readonly message: string | null;
+  readonly message: Text | null;
   readonly requestId?: string | null;
   readonly steps?: readonly StepReport[];
   readonly readBack?: RawValue | null;
@@ -36,7 +38,7 @@ export interface Ending {
 }
 
 /** `requestId`: the platform's, where it is the platform that stands in the way. */
-export const refused = (reason: RefusalReason, message: string, requestId: string | null = null): Ending => ({
+export const refused = (reason: RefusalReason, message: Text, requestId: string | null = null): Ending => ({
   outcome: "refused",
   reason,
   message,
@@ -44,27 +46,33 @@ export const refused = (reason: RefusalReason, message: string, requestId: strin
 });
 
 /** Kept back by the limits before anything was sent. */
-export const interlocked = (rule: { readonly message: string; readonly interlock: Interlock }): Ending => ({
+export const interlocked = (rule: { readonly message: Text; readonly interlock: Interlock }): Ending => ({
   ...refused("interlock", rule.message),
   interlock: rule.interlock,
 });
 
-export const bridgeReadOnly = {
-  reason: "read_only",
-  message:
-    "The bridge is read-only: commands.read_only is set, or it crashed again and again; bridge/info tells which. Nothing was sent.",
-} as const;
+const readOnlyCauses: Readonly<Record<string, Text>> = {
+  crash_loop: msg`its last runs crashed, and this one has not worked for 15 minutes yet`,
+  journal_unread: msg`what earlier runs left in its journal cannot be read`,
+  operator: msg`an operator has it take no commands in this run`,
+};
+
+/** `because`: why it is, where that is not configured. */
+export function bridgeReadOnly(because: string | null = null): Refusal {
+  const cause = because === null ? msg`commands.read_only is set` : (readOnlyCauses[because] ?? because);
+  return { reason: "read_only", message: msg`The bridge is read-only: ${cause}. Nothing was sent.` };
+}
 
 /** The configuration was made to send nothing while it waited. */
 export const dryByNow: Ending = {
   outcome: "dry_run",
   reason: null,
-  message: "commands.dry_run was switched on before its turn came. Nothing was sent.",
+  message: msg`Somebody switched commands.dry_run on before its turn came. Nothing was sent.`,
 };
 
 export const closing: Refusal = {
   reason: "shutting_down",
-  message: "The bridge is shutting down; send the command again when it is back.",
+  message: msg`The bridge is shutting down; send the command again when it is back.`,
 };
 
 export const shuttingDown = (): Ending => refused(closing.reason, closing.message);
@@ -76,19 +84,31 @@ export function unrecorded(phase: unknown, word: string | null): Ending {
     ? {
         outcome: "unknown",
         reason: null,
-        message:
-          "The member of the cluster that took the command was gone before the journal could tell whether it was sent. Check the actuator.",
+        message: msg`The member of the cluster that took the command was gone before the journal could tell whether it was sent. Check the actuator.`,
       }
     : refused(
         "journal_unavailable",
-        "The member of the cluster that took the command was gone before the journal had it. Nothing was sent; send it again if it is still wanted.",
+        msg`The member of the cluster that took the command was gone before the journal had it. Nothing was sent; send it again if it is still wanted.`,
       );
 }
+
+/** Of a command of which the journal has nothing that was sent. A stop is also sent when it cannot be written, so that this proves nothing. */
+export const unsentEnding = (isStop: boolean): Ending =>
+  isStop
+    ? {
+        outcome: "unknown",
+        reason: null,
+        message: msg`The bridge stopped before its journal had it whether this stop was sent. Check the actuator.`,
+      }
+    : refused(
+        "shutting_down",
+        msg`The bridge stopped before it sent anything of this command. Send it again if it is still wanted.`,
+      );
 
 export const dryStop = (): Ending => ({
   outcome: "dry_run",
   reason: null,
-  message: "A dry run sends nothing, not even a stop.",
+  message: msg`A dry run sends nothing, not even a stop.`,
 });
 
 export const superseded = (when: "before_sending" | "after_sending"): Ending => ({
@@ -96,14 +116,14 @@ export const superseded = (when: "before_sending" | "after_sending"): Ending => 
   reason: when,
   message:
     when === "before_sending"
-      ? "A newer command took its place before anything was sent."
-      : "A newer command took its place after its value had been sent.",
+      ? msg`A newer command took its place before anything was sent.`
+      : msg`A newer command took its place after its value had been sent.`,
 });
 
 /** The end of a lease that nobody has to end any more. */
 export const leaseOver: Ending = refused(
   "expired",
-  "It was changed elsewhere, which has ended the lease. Nothing was sent.",
+  msg`A change elsewhere has ended the lease. Nothing was sent.`,
 );
 
 /** What a command was cut off with that had sent some of its steps. */
@@ -120,8 +140,7 @@ export const refusedExpired = (): Ending => refused(expired().reason, expired().
 export const expiredMidway: Ending = {
   outcome: "failed",
   reason: "expired_midway",
-  message:
-    "The command grew older than its max_age half way; the steps told here were done, the rest was not sent.",
+  message: msg`The command grew older than its max_age half way. The bridge did the steps told here and sent no more.`,
 };
 
 /**
@@ -142,7 +161,7 @@ export function spell(
 /** Without a known POST it is one of an earlier run, which may have ended before or after this step was sent. */
 function supersededAt({ value }: Step, { attempts }: StepEnd): Ending {
   const ending = superseded("after_sending");
-  const message = `A newer command took its place after a restart; whether ${value} had been sent is not known.`;
+  const message = msg`A newer command took its place after a restart. Nobody knows whether the bridge had sent ${value}.`;
   return attempts === 0 ? { ...ending, message } : ending;
 }
 
@@ -220,23 +239,28 @@ export function endedLine(result: CommandResult) {
 /** The messages of these lines. */
 export const commandLines = { taken: "command taken", ended: "command ended" } as const;
 
-const bySender = (by: unknown): string => (typeof by === "string" ? ` (by ${by})` : "");
+function bySender(by: unknown): Text {
+  if (typeof by !== "string") return "";
+  const [, kind, name = ""] = /^(rule|lease) (.+)$/s.exec(by) ?? [];
+  if (kind === "rule") return msg` (by rule ${name})`;
+  return kind === "lease" ? msg` (by lease ${name})` : msg` (by ${by})`;
+}
 
-/** How a person reads them on a terminal. */
+/** How a person reads them. */
 export const commandSentences: Sentences = {
   [commandLines.taken]: (facts) => {
     const { controller, actuator, command, by } = facts as ReturnType<typeof takenLine>;
-    return `${controller}/${actuator} ${command}: taken${bySender(by)}`;
+    return msg`${controller}/${actuator} ${command}: taken${bySender(by)}`;
   },
   [commandLines.ended]: (facts) => {
     const line = facts as ReturnType<typeof endedLine>;
-    return `${resultSentence(line)}${bySender(line.by)}`;
+    return row`${resultSentence(line, word, endedText(line))}${bySender(line.by)}`;
   },
 };
 
 export type Answer =
   | { readonly type: "accepted"; readonly answer: WriteAccepted }
-  | { readonly type: "error"; readonly message: string; readonly facts: PlatformErrorFacts };
+  | { readonly type: "error"; readonly message: Text; readonly facts: PlatformErrorFacts };
 
 /** How one step ended. */
 export type StepEnd = Evidence &
@@ -246,8 +270,8 @@ export type StepEnd = Evidence &
     | { type: "unknown" }
     /** Ambiguous, and a valid later read differs. */
     | { type: "failed" }
-    | { type: "rejected"; unauthorized: boolean; message: string }
-    | { type: "not_sent"; message: string }
+    | { type: "rejected"; unauthorized: boolean; message: Text }
+    | { type: "not_sent"; message: Text }
   >;
 
 export interface Evidence {
@@ -260,7 +284,7 @@ export interface Evidence {
 }
 
 interface Refused {
-  readonly message: string;
+  readonly message: Text;
   readonly facts: PlatformErrorFacts;
 }
 
@@ -282,7 +306,7 @@ function rejected(
   const unauthorized = kind === "unauthorized";
   const isBusy = !unauthorized && sinceOtherMs !== null && sinceOtherMs <= busyWithinMs;
   const why = isBusy
-    ? `${message} Another value was sent to this controller ${(sinceOtherMs / 1_000).toFixed(1)} s before: if it takes one at a time, set commands.controller_interval.`
+    ? msg`${message} Another value was sent to this controller ${(sinceOtherMs / 1_000).toFixed(1)} s before: if it takes one at a time, set commands.controller_interval.`
     : message;
   return { type: "rejected", unauthorized, message: why, ...facts };
 }
@@ -308,63 +332,70 @@ const halfWay = {
   stop: null,
 } as const;
 
-const pulsed =
-  "The platform accepted it, and its register is idle again, as configured: nothing shows that it moved, so its state is uncertain.";
+const pulsed = msg`The platform accepted it, and its register is idle again, as configured. Nothing shows that it moved, so its state is uncertain.`;
 
-const degreeUnread =
-  "The platform accepted the degree, and the address goes on showing the position mode, as configured: the degree itself cannot be read, so it is shown as uncertain.";
+const degreeUnread = msg`The platform accepted the degree, and the address goes on showing the position mode, as configured. The degree itself cannot be read, so it is shown as uncertain.`;
 
-const notShown = (step: Step, end: StepEnd, settings: ActuatorSettings, places: DegreePlaces): string =>
+const notShown = (
+  step: Step,
+  end: StepEnd,
+  settings: ActuatorSettings,
+  listing: GroupListing | undefined,
+): Text =>
   showsModeOnly(settings, step, end.readBack)
-    ? `The platform accepted ${step.value} for address ${step.address}, which shows the position mode and no degree: nothing says that it moved. Nothing is sent again: look at the actuator. ${otherPlace(settings, places)}`
-    : `The platform accepted ${step.value} for address ${step.address} but shows ${shownBy(end)}. Nothing is sent again: check the actuator, its local switch and the address.${otherReading(step, end, settings)}`;
+    ? msg`The platform accepted ${step.value} for address ${step.address}, which shows the position mode and no degree: nothing says that it moved. Nothing is sent again: look at the actuator. ${otherPlace(settings, listing)}`
+    : msg`The platform accepted ${step.value} for address ${step.address} but shows ${shownBy(end)}. Nothing is sent again: check the actuator, its local switch and the address.${otherReading(step, end, settings)}`;
 
 /**
  * A degree that has an address of its own looks like one that is never shown, and `position_reads: mode` would confirm it although
  * nothing moves: it is named last, and never while another address may hold the degree.
  */
-function otherPlace(settings: ActuatorSettings, places: DegreePlaces): string {
+function otherPlace(settings: ActuatorSettings, listing: GroupListing | undefined): Text {
   if (stateAddresses(settings).length > 1)
-    return "An address that holds a degree shows no mode: check position_address.";
+    return msg`An address that holds a degree shows no mode: check position_address.`;
+  const places = degreePlaces(settings, listing);
   if (places === "unknown")
-    return "Its degree may have an address of its own: `greenhouse2mqtt discover` shows what its type lists; set position_address.";
+    return msg`Its degree may have an address of its own: \`greenhouse2mqtt discover\` shows what its type lists; set position_address.`;
   return places.length > 0
-    ? `Its degree may have an address of its own: its type also lists ${freeText(places)}, which belongs to nothing here. Set position_address to the one that follows the actuator.`
-    : "If it stands still, its degree has another address: set position_address. Only if you saw it go there, set position_reads: mode.";
+    ? msg`Its degree may have an address of its own: its type also lists ${freeText(places)}, which belongs to nothing here. Set position_address to the one that follows the actuator.`
+    : msg`If it stands still, its degree has another address: set position_address. Only if you saw it go there, set position_reads: mode.`;
 }
 
 /**
  * What to set where the value that was read may be how this controller shows what was asked: it can be a control value, or the end that
  * the word leads to, and was not there before. Anything else may as well be another thing's, or on its way.
  */
-function otherReading({ purpose, value }: Step, end: StepEnd, settings: ActuatorSettings): string {
+function otherReading({ purpose, value }: Step, end: StepEnd, settings: ActuatorSettings): Text {
   const { readBack, before = null } = end;
-  if (readBack === null || purpose !== "value" || settings.accepts !== undefined) return "";
+  const isWord = purpose === "value" || purpose === "stop";
+  if (readBack === null || !isWord || settings.accepts !== undefined) return "";
+  if (maybePulse(settings, readBack, before)) return row` ${pulseAdvice}`;
+  if (purpose === "stop") return "";
   const { state } = decodeValue(settings, value);
   const { value: read } = decodeValue(settings, readBack);
-  if (maybePulse(settings, readBack, before)) return ` ${pulseAdvice}`;
   if (!mayMean(settings, state, read)) return "";
   if (before !== null && sameValue(textOf(before), read))
-    return ` It showed ${read} before it was sent, too: nothing says that it did anything.`;
-  return ` Only if you saw it do what was asked, and its controller shows "${state}" so, add reads: { ${state}: ["${read}"] } to the actuator.`;
+    return msg` It showed ${read} before it was sent, too: nothing says that it did anything.`;
+  return msg` Only if you saw it do what was asked, and its controller shows "${state}" so, add reads: { ${state}: ["${read}"] } to the actuator.`;
 }
 
-const shownBy = ({ readBack }: StepEnd): string => (readBack === null ? "nothing" : `"${String(readBack)}"`);
+const shownBy = ({ readBack }: StepEnd): Text =>
+  readBack === null ? msg`no value` : `"${String(readBack)}"`;
 
-function notTaken(step: Step, end: StepEnd, settings: ActuatorSettings): string {
+function notTaken(step: Step, end: StepEnd, settings: ActuatorSettings): Text {
   const { value, address } = step;
   if (end.attempts === 0)
-    return `The bridge was stopped before ${value} was sent to address ${address}, and the platform shows ${shownBy(end)}: it did not happen. Send it again if it is still wanted.`;
+    return msg`The bridge stopped before it sent ${value} to address ${address}, and the platform shows ${shownBy(end)}: it did not happen. Send it again if it is still wanted.`;
   return showsModeOnly(settings, step, end.readBack)
-    ? `Sending ${value} to address ${address} ended without an answer that settles it, and the address goes on showing the position mode and no degree. Check the actuator before sending again.`
-    : `Sending ${value} to address ${address} ended without an answer that settles it, and the platform shows ${shownBy(end)}: it did not happen. Send it again if it is still wanted.`;
+    ? msg`The platform gave no clear answer to ${value} for address ${address}, which still shows the position mode and no degree. Check the actuator before sending again.`
+    : msg`The platform gave no clear answer to ${value} for address ${address} and shows ${shownBy(end)}: it did not happen. Send it again if it is still wanted.`;
 }
 
-const untoldPulse = ({ address, value }: Step): string =>
-  `Whether ${value} was taken is not known: its sending ended without an answer that settles it, and the register of address ${address} is idle, as configured. Check the actuator before sending again.`;
+const untoldPulse = ({ address, value }: Step): Text =>
+  msg`The platform gave no clear answer to ${value}, and the register of address ${address} is idle, as configured: nobody knows whether it took it. Check the actuator before sending again.`;
 
-const untold = ({ address, value }: Step): string =>
-  `Whether ${value} was taken is not known: its sending ended without an answer that settles it, and address ${address} goes on showing the position mode, as configured. Check the actuator before sending again.`;
+const untold = ({ address, value }: Step): Text =>
+  msg`The platform gave no clear answer to ${value}, and address ${address} still shows the position mode, as configured: nobody knows whether it took it. Check the actuator before sending again.`;
 
 /** What proves it where the register does not show the value. */
 function proofOf(
@@ -377,15 +408,20 @@ function proofOf(
   return { message: showsModeOnly(settings, step, readBack) ? degreeUnread : null };
 }
 
-/** The command's end where a step did not lead on to the next, or was the last one. */
-export function endingAt(step: Step, end: StepEnd, settings: ActuatorSettings, places: DegreePlaces): Ending {
+/** The command's end where a step did not lead on to the next, or was the last one; `listing` is what its type listed last. */
+export function endingAt(
+  step: Step,
+  end: StepEnd,
+  settings: ActuatorSettings,
+  listing: GroupListing | undefined,
+): Ending {
   const reason = halfWay[step.purpose];
-  const unseen = `${step.value} was sent to address ${step.address} but no value could be read since. Check the actuator before sending again.`;
+  const unseen = msg`${step.value} was sent to address ${step.address} but no value could be read since. Check the actuator before sending again.`;
   switch (end.type) {
     case "confirmed":
       return { outcome: "confirmed", reason: null, ...proofOf(step, end, settings) };
     case "unconfirmed":
-      return { outcome: "unconfirmed", reason, message: notShown(step, end, settings, places) };
+      return { outcome: "unconfirmed", reason, message: notShown(step, end, settings, listing) };
     case "unknown":
       return { outcome: "unknown", reason, message: unseen };
     case "rejected":

@@ -1,3 +1,4 @@
+import { msg } from "../language/text.js";
 import type { CommandResult, Refusal } from "../greenhouse/command/outcomes.js";
 import { ageAllowance, type AgeFacts } from "../greenhouse/command/plan.js";
 import { canonical, readWanted, type Wanted } from "../greenhouse/command/words.js";
@@ -14,19 +15,12 @@ import {
   type Now,
   type Refusals,
   type Taken,
+  type TakenOnce,
   type Turn,
 } from "./book.js";
 import type { Addressed, Arrived, Command, CommandRequest, CommandRules, Target } from "./command.js";
 import { claimedId, type CommandPayload, readPayload } from "./payload.js";
-import {
-  type Asked,
-  bridgeReadOnly,
-  closing,
-  type Ending,
-  refused,
-  resultOf,
-  superseded,
-} from "./endings.js";
+import { type Asked, bridgeReadOnly, closing, refused, resultOf, superseded } from "./endings.js";
 
 interface Understood {
   readonly payload: CommandPayload;
@@ -106,8 +100,7 @@ const ageFacts = (
 
 const overloaded: Refusal = {
   reason: "overloaded",
-  message:
-    "More than 60 commands a minute come for this target; slow the sender down. A stop is always taken.",
+  message: msg`More than 60 commands a minute come for this target; slow the sender down. A stop is always taken.`,
 };
 
 /** A sender that the embedded broker, the page or the command line knows has said who it is; a DCMD of no user has not. */
@@ -119,14 +112,12 @@ function hasSender({ by }: CommandPayload, { by: property, via }: CommandRequest
 
 const noSender: Refusal = {
   reason: "no_sender",
-  message:
-    'This bridge takes only commands that say who asks: send "by" in JSON, or as an MQTT 5 user property.',
+  message: msg`This bridge takes only commands that say who asks: send "by" in JSON, or as an MQTT 5 user property.`,
 };
 
 export const retainedRefusal: Refusal = {
   reason: "retained",
-  message:
-    "The command was retained by the broker, so nobody knows how old it is. Send commands without the retain flag, and clear the topic with an empty retained message.",
+  message: msg`The broker retained this command, so nobody knows how old it is. Send commands without the retain flag, and clear the topic with an empty retained message.`,
 };
 
 /** `rule`: of what a guard or the end of a lease sends. */
@@ -140,14 +131,13 @@ function standingRefusal(
   target: ActuatorSettings,
   isStop: boolean,
 ): Refusal | null {
-  if (isReadOnlyFor(request.rule, rules)) return bridgeReadOnly;
+  if (isReadOnlyFor(request.rule, rules)) return bridgeReadOnly(rules.readOnlyBecause);
   if (target.readOnly)
-    return { reason: "read_only", message: "This actuator is read-only in the configuration." };
+    return { reason: "read_only", message: msg`This actuator is read-only in the configuration.` };
   if (rules.otherBridge && !isStop) {
     return {
       reason: "other_bridge",
-      message:
-        "Another bridge is connected for the same account, so nothing but a stop is sent; stop one of the two.",
+      message: msg`Another bridge is connected for the same account, so nothing but a stop is sent; stop one of the two.`,
     };
   }
   return null;
@@ -160,12 +150,12 @@ export function journalRefusal(
 ): Refusal | null {
   if (wanted.type === "stop" || request.rule !== undefined) return null;
   if (notTaking !== null)
-    return { reason: "journal_unavailable", message: `No command is taken: ${notTaking}` };
+    return { reason: "journal_unavailable", message: msg`No command is taken: ${notTaking}` };
   if (journal.available) return null;
   const why = journal.reason ?? "unknown reason";
   return {
     reason: "journal_unavailable",
-    message: `The journal cannot be written, so no command is taken: ${why}`,
+    message: msg`The journal cannot be written, so no command is taken: ${why}`,
   };
 }
 
@@ -184,8 +174,8 @@ const mostYoung = 20_000;
 export const samePayloadMs = 2_000;
 
 /** An earlier command that this one repeats, or whose id it uses for another command. */
-export interface Duplicate {
-  readonly first: Taken;
+export interface Duplicate<One = Taken> {
+  readonly first: One;
   readonly isSame: boolean;
 }
 
@@ -193,7 +183,11 @@ export interface Duplicate {
  * Whether it was taken before: by the sender's id within 12 h, and without one as the newest of its target while that is
  * open or within 2 s of its end. `before` is what is known by the id, or without one the newest; null for a command of its own.
  */
-export function duplicateOf(own: Own, before: Taken | null, now: number): Duplicate | null {
+export function duplicateOf<One extends TakenOnce<unknown>>(
+  own: Own,
+  before: One | null,
+  now: number,
+): Duplicate<One> | null {
   if (before === null) return null;
   const endedMs = before.endedMono === null ? 0 : now - before.endedMono;
   if (own.id !== null)
@@ -205,11 +199,17 @@ export function duplicateOf(own: Own, before: Taken | null, now: number): Duplic
 }
 
 /** By its lane and its id, as a sender may use one id for several actuators: a scene does. */
-export const knownId = ({ young, old }: Ids, key: string, id: string): Taken | null =>
+export const knownId = <One>({ young, old }: Ids<One>, key: string, id: string): One | null =>
   at(young, `${key} ${id}`) ?? at(old, `${key} ${id}`) ?? null;
 
-export function withId(ids: Ids, key: string, taken: Taken, now: number): Ids {
-  const isFull = ids.young.size >= mostYoung || now - ids.since > generationMs;
+export function withId<One extends TakenOnce<unknown>>(
+  ids: Ids<One>,
+  key: string,
+  taken: One,
+  now: number,
+  most = mostYoung,
+): Ids<One> {
+  const isFull = ids.young.size >= most || now - ids.since > generationMs;
   const kept = isFull ? { young: emptyTable, old: ids.young, since: now } : ids;
   return { ...kept, young: having(kept.young, `${key} ${taken.id}`, taken) };
 }
@@ -290,20 +290,15 @@ export function countsOver(
   return { refusals: { minute, targets: emptyTable }, over };
 }
 
-export function duplicateRefusal({
-  first: { id, result },
-  isSame,
-}: {
-  /** `result`: null while it is open. */
-  readonly first: { readonly id: string; readonly result: unknown };
-  readonly isSame: boolean;
-}): Refusal {
+export function duplicateRefusal({ first: { id, result }, isSame }: Duplicate<TakenOnce<unknown>>): Refusal {
   if (!isSame) {
-    const message = `The id "${id}" was used for another command; give each command an id of its own.`;
+    const message = msg`The id "${id}" was used for another command; give each command an id of its own.`;
     return { reason: "bad_payload", message };
   }
-  const what = result === null ? "is still open" : "has ended; its result is under original";
-  const message = `The same command was taken before under the id "${id}", which ${what}. This one does nothing.`;
+  const message =
+    result === null
+      ? msg`The same command was taken before under the id "${id}", which is still open. This one does nothing.`
+      : msg`The same command was taken before under the id "${id}", which has ended; its result is under original. This one does nothing.`;
   return { reason: "duplicate", message };
 }
 
@@ -360,22 +355,30 @@ export function refusalResult(
   return original === undefined ? result : { ...result, original };
 }
 
+/** How many commands of a flood end of which nobody has looked at any. */
+export const surplusEnding = (reason: "overloaded" | "before_sending", count: number) =>
+  reason === "overloaded"
+    ? refused(reason, msg`${count} commands more came in a flood, and none of them was looked at.`)
+    : {
+        ...superseded(reason),
+        message: msg`${count} stops more came in a flood; newer ones took their place.`,
+      };
+
 /** The one result of many commands of a flood of which nobody has looked at any. */
 export function surplusResult(
   { controllerId: controller, targetId: actuator }: Addressed,
-  { id, reason, count }: Pick<Extract<Input, { readonly type: "surplus" }>, "id" | "reason" | "count">,
+  {
+    id,
+    reason,
+    count,
+    ids,
+  }: Pick<Extract<Input, { readonly type: "surplus" }>, "id" | "reason" | "count" | "ids">,
   { at }: Now,
 ): CommandResult {
   const asked: Asked = {
     ...{ id, controller, actuator, command: null, value: null, by: null, via: null },
     received_at: new Date(at).toISOString(),
   };
-  const ending: Ending =
-    reason === "overloaded"
-      ? refused(reason, `${count} commands more came in a flood, and none of them was looked at.`)
-      : {
-          ...superseded(reason),
-          message: `${count} stops more came in a flood; newer ones took their place.`,
-        };
-  return { ...resultOf(asked, ending, null, { at, tookMs: 0 }), count };
+  const ending = surplusEnding(reason, count);
+  return { ...resultOf(asked, ending, null, { at, tookMs: 0 }), count, ids };
 }

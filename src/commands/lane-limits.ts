@@ -22,11 +22,19 @@ import {
   type GivenTerm,
   termOf,
 } from "../limits/rules/lease.js";
-import type { RestoredLimits } from "../limits/left.js";
+import type { RestoredLimits } from "../limits/restored-limits.js";
 import { movedMeanwhileEvent, unlockedEvent } from "../limits/events.js";
 import { clockAgrees } from "../runtime/clock.js";
 import { at } from "../runtime/table.js";
-import { type Environment, type Lane, laneKey, note, openCommands, type Turn } from "./book.js";
+import {
+  type Environment,
+  type Lane,
+  laneKey,
+  note,
+  openCommands,
+  type Turn,
+  type Unconfirmed,
+} from "./book.js";
 import type { LimitSettings } from "../limits/rules/settings.js";
 import type { Command, CommandRules } from "./command.js";
 
@@ -170,10 +178,15 @@ export function limitsAfterRefusal(turn: Turn, result: Ended): void {
   if (entry !== null) put(turn, entry, afterRuleSend(entry, result, turn.now.mono));
 }
 
-/** It was moved elsewhere. */
-export function limitsAfterForeignMove(turn: Turn, from: string, to: string): void {
+/** It was moved elsewhere, or late by one of ours. */
+export function limitsAfterForeignMove(
+  turn: Turn,
+  from: string,
+  to: string,
+  late: Unconfirmed | null = null,
+): void {
   const entry = turn.limits.watched.has(turn.key) ? limitsFollowed(turn) : limitsOf(turn);
-  if (entry !== null) put(turn, entry, afterForeignMove(entry, from, to, turn.now.mono));
+  if (entry !== null) put(turn, entry, afterForeignMove(entry, from, to, turn.now.mono, late));
 }
 
 /** It is locked or held by a request, or no longer. Who asks brings to the disk what is planned. */

@@ -1,3 +1,4 @@
+import { msg } from "../language/text.js";
 import { shows, stepsOf } from "../greenhouse/command/plan.js";
 import { canonical } from "../greenhouse/command/words.js";
 import type { Actuator, Register } from "../greenhouse/model.js";
@@ -51,6 +52,8 @@ import { at } from "../runtime/table.js";
 import { confirm, endIfCut, isTooOld, ruledOut, stepEnded, stepOf } from "./sending.js";
 import {
   beginSecondLook,
+  dropTooLate,
+  lateUntil,
   leaveSecondLook,
   onRead,
   onSecondLookRead,
@@ -64,6 +67,7 @@ import {
  */
 export function advanceLane(turn: Turn): void {
   beginSecondLook(turn);
+  dropTooLate(turn);
   for (const one of [turn.lane.running, turn.lane.confirming])
     if (one !== null && one.wakeAt !== null && turn.now.mono >= one.wakeAt)
       advance(turn, one, { type: "due" });
@@ -283,8 +287,7 @@ function takesOver(turn: Turn, command: Command, passedOver: readonly Command[])
 
 /** What to say of a command that could not be carried out to its end. */
 function defect(run: Run): Ending {
-  const message =
-    "A defect of the bridge ended the command; what was sent may have taken effect. Check the actuator.";
+  const message = msg`A defect of the bridge ended the command; what was sent may have taken effect. Check the actuator.`;
   return isSent(run)
     ? { outcome: "unknown", reason: null, message }
     : refused("platform_unavailable", message);
@@ -317,7 +320,8 @@ export function forgottenAt(lane: Lane): number | null {
   if (secondLook || awaited || resting || posts.unread || limits || limitsDueAt !== null) return null;
   if (newest?.result === null) return null;
   const since = Math.max(newest?.endedMono ?? 0, posts.firstAt ?? 0, posts.stopAt ?? 0, posts.endedAt ?? 0);
-  return since + Math.max(samePayloadMs, stopIntervalMs, newest?.quietMs ?? 0);
+  const quiet = since + Math.max(samePayloadMs, stopIntervalMs, newest?.quietMs ?? 0);
+  return Math.max(quiet, lateUntil(lane.unconfirmed));
 }
 
 /** Begins with what an earlier run left. */
@@ -327,6 +331,7 @@ function restore(turn: Turn, { limits, ...lane }: Restored): void {
   if (problem !== null) raiseProblem(turn, about, problem);
   if (unread) turn.lane.posts = { ...turn.lane.posts, unread, endedAt: turn.now.mono };
   turn.lane.awaited = awaited;
+  if (lane.unconfirmed !== undefined && lane.unconfirmed.length > 0) turn.lane.unconfirmed = lane.unconfirmed;
   if (secondLook !== null) takeUpSecondLook(turn, secondLook);
   for (const one of interrupted) adopt(turn, one);
 }

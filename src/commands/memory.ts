@@ -10,8 +10,9 @@ import type {
   RecordBody,
   RememberedLane,
   SentMemory,
+  UnconfirmedMemory,
 } from "../journal/records.js";
-import type { RestoredLimits } from "../limits/left.js";
+import type { RestoredLimits } from "../limits/restored-limits.js";
 import { keptNow } from "../limits/rules/lease.js";
 import { at, entries } from "../runtime/table.js";
 import { recordedKey } from "./payload.js";
@@ -29,6 +30,7 @@ import {
   type SecondLook,
   targetOfLane,
   type Turn,
+  type Unconfirmed,
 } from "./book.js";
 import type { Addressed, Command, Interrupted, Target } from "./command.js";
 import { type Evidence, stepReport } from "./endings.js";
@@ -72,7 +74,9 @@ export function rememberedIn(book: Remembering, now: Now): readonly (readonly [s
   const keys = new Set([...[...entries(book.lanes)].map(([key]) => key), ...problems]);
   return [...keys].flatMap((key) => {
     const limits = keptNow(at(book.lanes, key)?.limits, now);
-    const memory = { ...memoryOf(book, key), ...(limits && { limits }) };
+    const late = unconfirmedIn(book, key);
+    const unconfirmed = late.length > 0 ? unconfirmedOf(late, now) : {};
+    const memory = { ...memoryOf(book, key), ...(limits && { limits }), ...unconfirmed };
     return Object.keys(memory).length === 0 ? [] : [[key, memory] as const];
   });
 }
@@ -122,6 +126,17 @@ const lookOf = ({
   step,
   ended_at: new Date(endedAt).toISOString(),
 });
+
+/** Of each value the newest, and that first: where the record is too long the oldest are left out. */
+function unconfirmedOf(unconfirmed: Lane["unconfirmed"], { at: wall, mono }: Now): LaneMemory {
+  const newest = unconfirmed.toReversed();
+  const kept = newest.filter(({ to }, place) => newest.findIndex((one) => one.to === to) === place);
+  return {
+    unconfirmed: kept.map(({ id, to, outcome, endedAt }) => {
+      return { id, to, outcome, ended_at: new Date(wall - (mono - endedAt)).toISOString() };
+    }),
+  };
+}
 
 const awaitedOf = (awaited: Awaited): AwaitedMemory => ({
   ...lookOf(awaited),
@@ -175,7 +190,8 @@ export function recordMemories(turn: Turn, before: Book, isFromJournal: boolean)
     const isWhole = record.type === "lane" || (limited.has(key) && short.has(record.type));
     if (isWhole) limited.delete(key);
     recorded.add(key);
-    const memory = isWhole ? wholeMemory(book, key, now) : memoryOf(book, key);
+    const unconfirmed = unconfirmedSince(record.type === "lane" ? null : before, book, key, now);
+    const memory = { ...(isWhole ? wholeMemory(book, key, now) : memoryOf(book, key)), ...unconfirmed };
     effects[place] = { ...effect, record: { ...record, memory } };
   }
   for (const key of touched) {
@@ -195,8 +211,24 @@ function isLimitedOtherwise({ book, onDisk, now }: Turn, before: Book, key: stri
   return JSON.stringify(keptNow(then, now)) !== JSON.stringify(keptNow(limits, now));
 }
 
+const unconfirmedIn = ({ lanes }: Remembering, key: string): Lane["unconfirmed"] =>
+  (at(lanes, key) ?? emptyLane).unconfirmed;
+
+/** Where it is not as before; of an actuator alone there is any. */
+const unconfirmedSince = (
+  before: Remembering | null,
+  after: Remembering,
+  key: string,
+  now: Now,
+): LaneMemory =>
+  targetOfLane(key).target !== "actuator" ||
+  (before !== null && unconfirmedIn(before, key) === unconfirmedIn(after, key))
+    ? {}
+    : unconfirmedOf(unconfirmedIn(after, key), now);
+
 /** What is sent has records of its own. */
 function isOtherwise(before: Remembering, after: Remembering, key: string): boolean {
+  if (unconfirmedIn(before, key) !== unconfirmedIn(after, key)) return true;
   const text = (book: Remembering) => JSON.stringify({ ...memoryOf(book, key), sent: undefined });
   return text(before) !== text(after);
 }
@@ -211,7 +243,7 @@ const wholeMemory = (book: Remembering, key: string, now: Now): LaneMemory => ({
 export const laneRecord = (book: Remembering, key: string, now: Now): RecordBody => ({
   type: "lane",
   ...aboutOf(targetOfLane(key)),
-  memory: wholeMemory(book, key, now),
+  memory: { ...wholeMemory(book, key, now), ...unconfirmedSince(null, book, key, now) },
 });
 
 const laneNote = ({ book, now }: Turn, key: string): Effect => ({
@@ -229,6 +261,7 @@ export const isRememberedOtherwise = (before: Lane, after: Lane): boolean =>
   before.posts.unread !== after.posts.unread ||
   before.awaited !== after.awaited ||
   before.secondLook !== after.secondLook ||
+  before.unconfirmed !== after.unconfirmed ||
   before.limits !== after.limits;
 
 const lookedForMs = 24 * 3_600_000;
@@ -257,10 +290,17 @@ export function laneFrom(
     problem: problem === undefined ? null : { ...problem, at: Date.parse(problem.at) },
     awaited: awaited && known && isLookedFor(awaited) ? awaitedFrom(awaited, known, now) : null,
     secondLook: look && known && isLookedFor(look) ? lookFrom(look, known) : null,
+    unconfirmed: unconfirmedFrom(memory.unconfirmed ?? [], now),
     interrupted: known === null ? [] : open.flatMap((one) => interruptedFrom(one, known, now) ?? []),
     limits,
   };
 }
+
+/** Whether it is of late is asked when its value comes: until then a clock may be set that is wrong at the start. */
+const unconfirmedFrom = (kept: readonly UnconfirmedMemory[], { at: now, mono }: Now) =>
+  kept.toReversed().map(({ id, to, outcome, ended_at: endedAt }): Unconfirmed => {
+    return { id, to, outcome, endedAt: mono - (now - Date.parse(endedAt)), keptSince: mono };
+  });
 
 const lookFrom = ({ id, step, ended_at: endedAt }: LookMemory, known: Known) => ({
   command: { id, ...known },

@@ -4,6 +4,8 @@ import { nearest } from "../runtime/similar-words.js";
 import { instantOf, parseDuration } from "../runtime/duration.js";
 import { isOneLine } from "../runtime/plain-text.js";
 import type { Refusal } from "../greenhouse/command/outcomes.js";
+import { readWanted } from "../greenhouse/command/words.js";
+import type { ActuatorSettings } from "../greenhouse/settings.js";
 
 /** A payload as it was written, before the target says what its command means. */
 export interface CommandPayload {
@@ -234,3 +236,9 @@ export function payloadKey(payload: Uint8Array): string {
 /** The same of what the journal holds, where earlier versions kept the text itself. */
 export const recordedKey = (recorded: string): string =>
   /^sha256:[0-9a-f]{64}$/.test(recorded) ? recorded : payloadKey(new TextEncoder().encode(recorded));
+
+export function isStop(payload: Uint8Array, target: ActuatorSettings): boolean {
+  const read = readPayload(payload);
+  const wanted = "reason" in read ? read : readWanted(read.command, target);
+  return "type" in wanted && wanted.type === "stop";
+}

@@ -14,8 +14,8 @@ interface OfController {
   open: number;
   waiting: readonly Waiting[];
   takeBack: (() => void) | null;
-  /** Looks whose turn it is. */
-  wake: () => void;
+  /** Looks whose turn it is; null where none ever waited. */
+  wake: (() => void) | null;
 }
 
 /** So long it is remembered when a controller was sent something. */
@@ -76,14 +76,14 @@ export class Posting {
     const one = this.#of(code);
     one.open -= 1;
     if (one.begunAt > one.endedAt) one.endedAt = this.#clock.monotonic();
-    one.wake();
+    one.wake?.();
   }
 
   #of(code: string): OfController {
     const known = this.#controllers.get(code);
     if (known !== undefined) return known;
     const idle = { begunAt: -Infinity, endedAt: -Infinity, open: 0, waiting: [], takeBack: null };
-    const one: OfController = { ...idle, wake: () => undefined };
+    const one: OfController = { ...idle, wake: null };
     this.#controllers.set(code, one);
     return one;
   }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { deserialize, serialize } from "node:v8";
 import type { Controller } from "../greenhouse/model.js";
+import { Sentence } from "../language/text.js";
 import { type LimitSettings, nothingLimited } from "../limits/rules/settings.js";
 import { type Book, type Effect, emptyBook, type Environment, type Input, type StepAnswer } from "./book.js";
 import { step, type Stepped } from "./step.js";
@@ -50,7 +51,7 @@ export class StepRecording {
       limits: this.#isBegun ? null : limits,
     };
     this.#isBegun = true;
-    const frame = serialize(recorded);
+    const frame = serialize(plain(recorded));
     const length = Buffer.alloc(lengthBytes);
     length.writeUInt32BE(frame.byteLength);
     this.#write(length);
@@ -73,6 +74,16 @@ export class StepRecording {
     }
     return changed;
   }
+}
+
+/** With each sentence as its English text, as no file keeps what a class can do. */
+function plain(value: unknown): unknown {
+  if (value instanceof Sentence) return value.toString();
+  if (Array.isArray(value)) return value.map(plain);
+  if (value instanceof Map) return new Map([...value].map(([key, one]) => [key, plain(one)] as const));
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype)
+    return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plain(one)]));
 }
 
 /** What a call returned, and what it returns now, where the two differ. */
@@ -112,7 +123,7 @@ export function replay(recording: Uint8Array): {
     ({ book } = stepped);
     const then = { effects, answer };
     const now = { effects: stepped.effects, answer: stepped.answer };
-    if (!isDeepStrictEqual(now, then)) differences.push({ place: steps, input, then, now });
+    if (!isDeepStrictEqual(plain(now), then)) differences.push({ place: steps, input, then, now });
   }
   return { steps, book, differences };
 }

@@ -1,12 +1,13 @@
+import { msg, type Text } from "../language/text.js";
 import type { Command, Interrupted, Target } from "./command.js";
 import { laneKey, type Restored } from "./book.js";
 import type { Commander } from "./commander.js";
-import { type Abandoned, type Ending, refused } from "./endings.js";
+import { type Abandoned, type Ending, refused, unsentEnding } from "./endings.js";
 import { type Known, laneFrom, targetIn } from "./memory.js";
-import { controllerTopicId } from "../config/schema.js";
+import { controllerTopicId } from "../settings/controllers.js";
 import { targetSent } from "../greenhouse/command/words.js";
 import type { Journal } from "../journal/journal.js";
-import { type LimitsLeft, noLimits } from "../limits/left.js";
+import { type LimitsLeft, noLimits } from "../limits/restored-limits.js";
 import { newestRecords, readRecentCommands } from "../journal/reader.js";
 import { type RecentCommand, undeliveredResults } from "../journal/recent.js";
 import {
@@ -18,7 +19,7 @@ import {
   wholeAbout,
 } from "../journal/records.js";
 import { JournalUnreadable } from "../journal/segments.js";
-import { lanesUnderWay, overMs } from "../journal/under-way.js";
+import { lanesUnderWay, newestUntil, overMs } from "../journal/under-way.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { GreenhouseStore } from "../sync/store.js";
@@ -96,29 +97,23 @@ export function abandonedFrom(open: OpenCommand, store: GreenhouseStore): Abando
 
 function endingOf({ taken, sent }: OpenCommand): Ending {
   const { dry_run: isDryRun, max_age_ms: maxAgeMs, steps } = taken;
-  const endUnsent = (message: string) => refused("shutting_down", message);
-  const unknown = (message: string): Ending => ({ outcome: "unknown", reason: null, message });
+  const endUnsent = (message: Text) => refused("shutting_down", message);
+  const unknown = (message: Text): Ending => ({ outcome: "unknown", reason: null, message });
   if (isDryRun === true)
     return endUnsent(
-      "The bridge was stopped while it checked this dry run. Nothing was sent; send it again if the answer is still wanted.",
+      msg`The bridge stopped while it checked this dry run. It sent nothing; send it again if the answer is still wanted.`,
     );
   if (sent !== null)
     return unknown(
-      "The bridge was stopped during the command, and the configuration no longer has what it was for, so it cannot be read back. Check the actuator.",
+      msg`The bridge stopped during the command, and the configuration no longer has its target. So it cannot read anything back. Check the actuator.`,
     );
-  // A stop is also sent when the journal cannot be written, so that nothing there proves that it was not.
-  if (steps.at(-1)?.purpose === "stop")
-    return unknown(
-      "The bridge was stopped before its journal could tell whether this stop was sent. Check the actuator.",
-    );
+  const isStop = steps.at(-1)?.purpose === "stop";
   // What a rule sends goes without the journal too, but a disk that fails just then is rare, and the rule sends it again.
-  return maxAgeMs === 0
+  return maxAgeMs === 0 && !isStop
     ? endUnsent(
-        "The bridge was stopped, and its journal says of nothing that was sent of this command. The rule sends it again where it is still called for.",
+        msg`The bridge was stopped, and its journal says of nothing that was sent of this command. The rule sends it again where it is still called for.`,
       )
-    : endUnsent(
-        "The bridge was stopped before it sent anything of this command. Send it again if it is still wanted.",
-      );
+    : unsentEnding(isStop);
 }
 
 const ownIdsMs = 12 * 3_600_000;
@@ -184,8 +179,9 @@ async function readPast({ journal, clock, onUnreadable, onUnderWay }: Past): Pro
   const tellable = { types, sinceMs: now - undeliveredMs, limit: 2 * mostUndelivered };
   try {
     if (onUnderWay !== undefined) {
-      const posts = { types: postRecords, sinceMs: journal.newestAt - overMs, limit: mostPostRecords };
-      onUnderWay(lanesUnderWay(await newestRecords(directory, posts, files)));
+      const sinceMs = newestUntil(journal.newestAt, now) - overMs;
+      const posts = { types: postRecords, sinceMs, limit: mostPostRecords };
+      onUnderWay(lanesUnderWay(await newestRecords(directory, posts, files), now));
     }
     return {
       recent: await readRecentCommands(directory, now - ownIdsMs, files),

@@ -59,8 +59,8 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
   const { running, confirming } = turn.lane;
   const { command } = run;
   if (run.at === "confirming" && run.readBack.pushed !== null) {
-    const { pushed: raw, step } = run.readBack;
-    turn.effects.push({ type: "pushed", command, address: step.address, raw });
+    const { pushed: raw, step, address } = run.readBack;
+    turn.effects.push({ type: "pushed", command, address: address ?? step.address, raw });
   }
   const wasRunning = running?.command === run.command;
   if (wasRunning) turn.lane.running = null;
@@ -108,7 +108,7 @@ function endUncounted(turn: Turn, command: Command, result: CommandResult): void
   remember(turn, command, result);
   isOnlyCounted(turn, aboutOf(command), result, true);
   turn.effects.push({ type: "phase", command, phase: "done", result });
-  turn.effects.push({ type: "result", result, about: command, sequence: null });
+  turn.effects.push({ type: "result", result, about: command, sequence: null, isRefusal: false });
 }
 
 /** Ends a command of an earlier run that cannot be read back. */
@@ -216,7 +216,7 @@ function publishResult(
   if (!isRefusal) remember(turn, about, result);
   // Nobody is shown that it is done before what it came to.
   if (command !== null) turn.effects.push({ type: "phase", command, phase: "done", result });
-  turn.effects.push({ type: "result", result, about, sequence });
+  turn.effects.push({ type: "result", result, about, sequence, isRefusal });
   const alert = alertFor(result, turn.now.at);
   if (alert) turn.effects.push({ type: "event", event: alert });
 }
@@ -281,7 +281,8 @@ export function countSurplus(turn: Turn, input: Extract<Input, { readonly type: 
   turn.book.refusals = countRefusal(refusals, counted, one, true, count).refusals;
   if (about === null) return;
   const result = surplusResult(about, input, turn.now);
-  turn.effects.push({ type: "result", result, about: { ...about, response: null }, sequence: null });
+  const told = { result, about: { ...about, response: null }, sequence: null, isRefusal: true };
+  turn.effects.push({ type: "result", ...told });
 }
 
 /** Names of targets come from the senders, and sentences repeat them; no id of ours is longer. */
@@ -291,7 +292,8 @@ const mostOfMessage = 500;
 function refusalRecord(about: About, result: CommandResult): RecordBody {
   const controller = short(about.controller);
   const actuator = short(about.actuator);
-  const message = result.message === null ? null : short(result.message, mostOfMessage);
+  const isLong = String(result.message).length > mostOfMessage;
+  const message = isLong ? short(String(result.message), mostOfMessage) : result.message;
   return {
     type: "refusal",
     ...about,

@@ -1,6 +1,6 @@
+import type { Text } from "../language/text.js";
 import { stateAddresses } from "../greenhouse/actuator-kinds.js";
 import { shows, type Step, travels } from "../greenhouse/command/plan.js";
-import { type DegreePlaces, degreePlaces } from "../greenhouse/group-listing.js";
 import type { PlatformErrorKind, RawValue } from "../greenhouse/ports.js";
 import { isIdlePulse, proofAddress } from "../greenhouse/readings.js";
 import type { Interlock } from "../greenhouse/limits.js";
@@ -94,7 +94,10 @@ export function ruledOut({ now, lane }: Turn, { id, dryRun, rule }: Command): En
   // The lease that it was to end has ended otherwise: somebody moved the actuator meanwhile.
   if (rule === "lease" && lane.limits?.lease?.end.id !== id) return leaseOver;
   const { rules } = now;
-  if (isReadOnlyFor(rule, rules)) return refused(bridgeReadOnly.reason, bridgeReadOnly.message);
+  if (isReadOnlyFor(rule, rules)) {
+    const { reason, message } = bridgeReadOnly(rules.readOnlyBecause);
+    return refused(reason, message);
+  }
   return rules.dry_run && !dryRun ? dryByNow : null;
 }
 
@@ -102,7 +105,7 @@ export function ruledOut({ now, lane }: Turn, { id, dryRun, rule }: Command): En
 type Against =
   | { readonly type: "expired" }
   | { readonly type: "ruled_out"; readonly ending: Ending }
-  | { readonly type: "limits"; readonly rule: { readonly message: string; readonly interlock: Interlock } };
+  | { readonly type: "limits"; readonly rule: { readonly message: Text; readonly interlock: Interlock } };
 
 /**
  * Why the POST that the command stands before may not leave at this moment; null where it may. Judged when a connection is asked
@@ -132,7 +135,7 @@ function keptBack(
   turn: Turn,
   run: Run,
   first: First | null,
-  rule: { readonly message: string; readonly interlock: Interlock },
+  rule: { readonly message: Text; readonly interlock: Interlock },
 ): void {
   const { command, reports, place } = run;
   const step = run.steps[place];
@@ -257,7 +260,7 @@ function onAnswer(turn: Turn, run: At<"posting">, input: PostAnswer): void {
     attempt: facts.attempts,
     code: facts.code,
     request_id: facts.requestId,
-    error: answer.type === "accepted" ? null : answer.message,
+    error: answer.type === "accepted" ? null : String(answer.message),
     sent: true,
   } as const;
   // What was written before the POST comes to the disk with it, without being waited for.
@@ -321,8 +324,11 @@ function lastLook(turn: Turn, run: Run, end: StepEnd): void {
   goTo(turn, run, { at: "last_look", end }, { token });
 }
 
-/** The step has been sent and is read back; behind the last one the actuator is free for a newer command. */
-function settle(turn: Turn, run: Run, after: Confirming, from: number): void {
+/**
+ * The step has been sent and is read back; behind the last one the actuator is free for a newer command. `newest` is what a read since has
+ * shown that proves nothing.
+ */
+function settle(turn: Turn, run: Run, after: Confirming, from: number, newest: RawValue | null = null): void {
   const step = stepOf(run);
   if (isLast(run)) {
     turn.effects.push({ type: "phase", command: run.command, phase: "confirming" });
@@ -341,7 +347,7 @@ function settle(turn: Turn, run: Run, after: Confirming, from: number): void {
       endOfConfirming("cut", after, null),
     );
   } else if (readBack === null) stepEnded(turn, run, endOfConfirming("over", after, null));
-  else confirm(turn, run, readBack, after);
+  else confirm(turn, run, { ...readBack, newest }, after);
 }
 
 /** Waits for the read under way, or for the time of the next one. */
@@ -442,13 +448,9 @@ function onReadBeforeSecond(turn: Turn, run: At<"before_second">, readBack: RawV
   const facts = { ...first.facts, readBack };
   const what = secondPost(command, stepOf(run), first, readBack);
   const lagMs = command.settings.flushLagMs ?? 0;
-  if (what === "again" && lagMs > 0 && readBack !== null && first.isOrdered !== true) {
-    goTo(
-      turn,
-      run,
-      { at: "before_second", first: { ...first, isOrdered: true } },
-      { wakeAt: turn.now.mono + lagMs },
-    );
+  if (what === "again" && lagMs > 0 && readBack !== null && first.ordered === undefined) {
+    const wakeAt = turn.now.mono + lagMs;
+    goTo(turn, run, { at: "before_second", first: { ...first, ordered: readBack } }, { wakeAt });
     return;
   }
   if (what === "confirmed") stepEnded(turn, run, { type: "confirmed", ...facts });
@@ -457,10 +459,14 @@ function onReadBeforeSecond(turn: Turn, run: At<"before_second">, readBack: RawV
 }
 
 /** There is no second POST: the step is what the first came to, and what was read since. */
-function endWithFirst(turn: Turn, run: Run, { facts, end, endedAt }: First): void {
+function endWithFirst(turn: Turn, run: Run, { facts, end, endedAt, ordered }: First): void {
   const { readBack } = facts;
   if (end !== null) stepEnded(turn, run, { ...end, readBack });
-  else settle(turn, run, { facts, otherwise: "failed", earlierRead: readBack }, endedAt);
+  else {
+    // The one that only ordered what the next shows is older than that.
+    const newest = readBack === null ? (ordered ?? null) : null;
+    settle(turn, run, { facts, otherwise: "failed", earlierRead: readBack }, endedAt, newest);
+  }
 }
 
 /** How the step that was sent ends where it is cut off; null where none waits for its end. */
@@ -488,9 +494,11 @@ export function stepEnded(turn: Turn, run: Run, end: StepEnd): void {
     return;
   }
   const { requestId, readBack } = end;
+  const { group } = command.settings;
+  const listing = group === undefined ? undefined : turn.now.controller(command.code)?.groups?.get(group);
   const sentAt = end.type === "not_sent" && place === 0 ? null : run.sentAt;
   const ending = {
-    ...endingAt(step, end, command.settings, placesOf(turn, command)),
+    ...endingAt(step, end, command.settings, listing),
     requestId,
     readBack,
     steps: reports,
@@ -499,12 +507,6 @@ export function stepEnded(turn: Turn, run: Run, end: StepEnd): void {
   if (end.type === "confirmed" && step.purpose === "stop" && !cut)
     readStopped(turn, { ...run, reports }, stateBeside(run), ending);
   else finish(turn, run, ending);
-}
-
-/** Where its degree may be beside the address that it is sent to, by what its type listed last. */
-function placesOf({ now }: Turn, { code, settings }: Command): DegreePlaces {
-  const { group } = settings;
-  return group === undefined ? "unknown" : degreePlaces(settings, now.controller(code)?.groups?.get(group));
 }
 
 /** A stop with an address of its own says nothing of the state, which is another one now. */

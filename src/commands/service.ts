@@ -1,19 +1,20 @@
+import { ignored } from "../runtime/failures.js";
 import { randomUUID } from "node:crypto";
-import type { Configuration } from "../config/schema.js";
+import type { CoreConfiguration } from "../settings/sections/core.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import { readWanted, targetOf, targetSent } from "../greenhouse/command/words.js";
-import type { ActuatorSettings } from "../greenhouse/settings.js";
+import { targetOf, targetSent } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/recent.js";
-import type { CommandTaken } from "../journal/records.js";
+import type { CommandTaken, RecordBody } from "../journal/records.js";
 import { sendable } from "../mqtt/connection/publish.js";
 import { LimitService, type OverdueNow } from "../limits/service.js";
-import type { FloodListener, IncomingMessage, PublishOptions } from "../mqtt/connection/settings.js";
+import type { FloodListener, IncomingMessage, PublishOptions, Surplus } from "../mqtt/connection/settings.js";
 import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
 import { type Incoming, incomingOn, type Topics } from "../mqtt/topics.js";
-import type { Clock } from "../runtime/clock.js";
+import { type Clock, every } from "../runtime/clock.js";
 import type {
+  Addressed,
   Command,
   CommandOutput,
   CommanderPorts,
@@ -26,7 +27,7 @@ import { laneKey } from "./book.js";
 import { Commander, type Recorded } from "./commander.js";
 import { askedBy, unrecorded } from "./endings.js";
 import { readOnlyBy } from "./lane-limits.js";
-import { readPayload } from "./payload.js";
+import { claimedId, isStop } from "./payload.js";
 import { type CommandFacts, EarlierPhases, type PhaseTarget } from "./earlier-phases.js";
 
 /** The allowance of targets that do not exist. */
@@ -51,11 +52,13 @@ export interface CommandServiceParts extends Omit<CommanderPorts, "output" | "ne
     showAgain(about: Target): void;
   };
   readonly onEvent: (event: BridgeEvent) => void;
-  readonly configuration: Pick<Configuration, "weather" | "polling">;
+  readonly configuration: Pick<CoreConfiguration, "weather" | "polling">;
   /** Whether another bridge works for the same account; null while that cannot be known. */
   readonly otherBridge: () => boolean | null;
   /** What is read too late. */
   readonly overdue: OverdueNow;
+  /** When the newest answer about a controller's readings came, monotonic ms; null before the first. */
+  readonly readingsAnsweredAt?: (code: string) => number | null;
   /** The journal is a cluster's, so that its records may be by the clock of another computer. */
   readonly isOfCluster?: boolean;
   /** What is to be told of a crash loop; null for none. */
@@ -68,7 +71,8 @@ export interface CommandServiceParts extends Omit<CommanderPorts, "output" | "ne
 export interface CommandListener {
   /** `isNewest`: it is the one that is shown for its target. */
   phase(command: Command, phase: Phase, isNewest: boolean): void;
-  result(result: CommandResult, about: ResultAddressee): void;
+  /** `isRefusal`: of a message that was not taken, though a command under the same id may be under way. */
+  result(result: CommandResult, about: ResultAddressee, isRefusal: boolean): void;
 }
 
 /** Where commands come in from the broker and results go out to it. */
@@ -83,13 +87,15 @@ export class CommandService {
   readonly incoming: { onMessage(message: IncomingMessage): boolean; readonly flood: FloodListener };
   readonly #parts: CommandServiceParts;
   readonly #listeners: CommandListener[] = [];
-  readonly #receipts = new Receipts();
+  readonly receipts = new Receipts();
   /** Commands of which the journal knows, until the broker has shown what it held. */
   readonly #recorded = new Set<string>();
   readonly #marks = new DeliveryMarks();
   /** Topics whose retained command was answered on this connection. */
   readonly #retainedAnswered = new Set<string>();
   readonly #unanswerableTopics = new Set<string>();
+  /** Results of others that the journal is taking. */
+  #keeping = 0;
   #markedThrough = 0;
   #leavesMarks = false;
 
@@ -104,11 +110,8 @@ export class CommandService {
       store,
       clock,
     });
-    this.earlier = new EarlierPhases({
-      base: topics.base,
-      phases: this.phases,
-      onUnrecorded: parts.isOfCluster === true ? this.#onUnrecorded : undefined,
-    });
+    const onUnrecorded = parts.isOfCluster === true ? this.#onUnrecorded : undefined;
+    this.earlier = new EarlierPhases(topics.base, this.phases, onUnrecorded);
     this.limits = new LimitService({
       ...parts,
       run: randomUUID(),
@@ -141,7 +144,7 @@ export class CommandService {
   /** Not when connected: the next link's retained commands come before that is known. */
   onDisconnected(): void {
     this.#retainedAnswered.clear();
-    this.#receipts.clear();
+    this.receipts.clear();
     this.outbox.onDisconnected();
   }
 
@@ -157,13 +160,19 @@ export class CommandService {
     const command = incomingCommand(message, asked, { topics, responseTopics });
     const { responseTopic } = message.properties;
     if (responseTopic !== undefined && command.response === null) this.#unanswerable(responseTopic);
-    this.#submit(command, message.acknowledge);
+    const { acknowledge } = message;
+    if (acknowledge === undefined) this.commander.submit(command);
+    else
+      this.receipts.whenTaken(acknowledge, () => {
+        const { id, isKnown = false } = this.commander.submit(command);
+        return { key: receiptKey(command, id), isOpen: !isKnown };
+      });
     return true;
   };
 
   /** Each target has its own allowance, and all that do not exist share one. */
   #flood(): FloodListener {
-    const { topics, store, log, rules } = this.#parts;
+    const { topics, store, rules } = this.#parts;
     const targetOn = (topic: string) => {
       const asked = incomingOn(topics, topic);
       if (asked?.type !== "command") return null;
@@ -178,35 +187,29 @@ export class CommandService {
         const settings = targetOn(topic)?.settings;
         if (settings === undefined) return null;
         if ("reason" in settings) return { key: unknownTargets, isUrgent: null };
-        return { key: topic, isUrgent: (payload) => isStop(payload, settings) };
+        return { key: topic, isUrgent: (payload) => isStop(payload, settings), idOf: claimedId };
       },
-      onSurplus: (key, count, isUrgent) => {
+      onSurplus: ({ key, ...surplus }) => {
         const about = targetOn(key)?.about ?? null;
-        if (about === null && key !== unknownTargets) return;
-        const reason = isUrgent ? "before_sending" : "overloaded";
-        this.commander.feed({ type: "surplus", about, id: randomUUID(), reason, count });
-        log.warn(
-          { topic: about === null ? undefined : key, count, reason },
-          "commands of a flood were only counted: slow the sender down, or take the right to send from it",
-        );
+        if (about !== null || key === unknownTargets) this.onSurplus(about, surplus);
       },
     };
   }
 
-  #submit(command: CommandRequest, acknowledge: IncomingMessage["acknowledge"]): void {
-    if (acknowledge === undefined) {
-      this.commander.submit(command);
-      return;
-    }
-    this.#receipts.whenTaken(acknowledge, () => {
-      const { id, isKnown = false } = this.commander.submit(command);
-      return { key: receiptKey(command, id), isOpen: !isKnown };
-    });
+  /** Commands of a flood of which nobody looked at any; `about`: null where it is not known for what they were. */
+  onSurplus(about: Addressed | null, { count, isUrgent, ids }: Omit<Surplus, "key">): void {
+    const reason = isUrgent ? "before_sending" : "overloaded";
+    this.commander.feed({ type: "surplus", about, id: randomUUID(), reason, count, ids });
+    const facts = { controller: about?.controllerId, target: about?.targetId, count, reason };
+    this.#parts.log.warn(
+      facts,
+      "commands of a flood were only counted: slow the sender down, or take the right to send from it",
+    );
   }
 
   readonly #onRecorded = ({ controller, target = "actuator", actuator, id }: CommandTaken): void => {
     const controllerId = this.#parts.store.get(controller)?.info.id ?? controller;
-    this.#receipts.settle(receiptKey({ controllerId, target, targetId: actuator }, id));
+    this.receipts.settle(receiptKey({ controllerId, target, targetId: actuator }, id));
   };
 
   /** An earlier owner of the account showed it on its way, and it never came into the journal, or not whole. */
@@ -261,14 +264,34 @@ export class CommandService {
     this.#leavesMarks = true;
   }
 
+  /**
+   * Has the journal keep a result that another part tells; what it resolves with is called once that was delivered. It counts as told
+   * with those of commands.
+   */
+  async keepResult(record: RecordBody, durable: boolean): Promise<() => void> {
+    this.#keeping += 1;
+    try {
+      return this.deliveryOf(await this.#parts.journal.append(record, { durable }));
+    } finally {
+      this.#keeping -= 1;
+    }
+  }
+
+  /** A result of this number in the journal goes out; what comes back is called once it was delivered. */
+  deliveryOf(sequence: number): () => void {
+    return this.#marks.onSent(sequence);
+  }
+
+  get #isTelling(): boolean {
+    return this.commander.isTelling || this.#keeping > 0;
+  }
+
   /** Notes now and then in the journal which results have arrived. */
   async run(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      await this.#parts.clock.wait(marksEveryMs, signal).catch(() => undefined);
-      if (signal.aborted) break;
+    await every(marksEveryMs, this.#parts.clock, signal, () => {
       this.commander.journalAgain();
       this.#noteDelivered();
-    }
+    });
     // Before anything that waits for a disk: what was told to end sends nothing more.
     this.commander.close();
     this.commander.journalAgain();
@@ -282,17 +305,17 @@ export class CommandService {
     const until = clock.monotonic() + 5_000;
     while (this.commander.isBusy && clock.monotonic() < until) await clock.wait(50);
     // A slow disk may still hold outcomes back when the last POST was given up.
-    while (this.commander.isTelling && clock.monotonic() < until + 2_000) await clock.wait(50);
+    while (this.#isTelling && clock.monotonic() < until + 2_000) await clock.wait(50);
   }
 
   #noteDelivered(): void {
     this.outbox.tick();
     // An outcome that the disk is still taking may have a lower number than one that arrived already.
-    if (this.commander.isTelling) return;
+    if (this.#isTelling) return;
     const { through } = this.#marks;
     if (this.#leavesMarks || through <= this.#markedThrough) return;
     this.#markedThrough = through;
-    this.#parts.journal.append({ type: "delivered", through }, { durable: false }).catch(() => undefined);
+    this.#parts.journal.append({ type: "delivered", through }, { durable: false }).catch(ignored);
   }
 
   #output(): CommandOutput {
@@ -301,12 +324,14 @@ export class CommandService {
         const isNewest = this.phases.show(command, phase);
         for (const listener of this.#listeners) listener.phase(command, phase, isNewest);
       },
-      result: (result, about, sequence) => {
+      result: (result, about, sequence, isRefusal) => {
         this.phases.publish();
         this.#parts.retained.hasten(about.code, about);
-        for (const listener of this.#listeners) listener.result(result, about);
-        this.#receipts.settle(receiptKey(about, result.id));
-        this.isRecorded(about, result.id);
+        for (const listener of this.#listeners) listener.result(result, about, isRefusal);
+        if (this.#parts.isOfCluster === true) {
+          this.receipts.settle(receiptKey(about, result.id));
+          this.isRecorded(about, result.id);
+        }
         const delivered = this.#marks.onSent(sequence);
         this.outbox.send(resultDelivery(this.#parts.topics, result, about, delivered));
         // A screen that showed the state that was asked for has to see the true one again.
@@ -477,12 +502,6 @@ class DeliveryMarks {
   get through(): number {
     return this.#open.size === 0 ? this.#last : Math.min(...this.#open) - 1;
   }
-}
-
-function isStop(payload: Buffer, target: ActuatorSettings): boolean {
-  const read = readPayload(payload);
-  const wanted = "reason" in read ? read : readWanted(read.command, target);
-  return "type" in wanted && wanted.type === "stop";
 }
 
 /** Where answers may go that a command asks for. */

@@ -31,7 +31,7 @@ import { isSeenOtherwise, limitsAfterRefusal, settleLimits, takeWithLimits } fro
 import { afterClockSet, type LimitInput } from "../limits/rules/entry.js";
 import { keptNow } from "../limits/rules/lease.js";
 import { nothingLimited, watchersOf } from "../limits/rules/settings.js";
-import { acknowledge, showProblem } from "./after-end.js";
+import { acknowledge, showProblem, unconfirmedAfterClockSet } from "./after-end.js";
 import { isRememberedOtherwise, recordLane, recordMemories, rememberedIn } from "./memory.js";
 import { abandon, countSurplus, endedBefore, flush, refuse, tick } from "./results.js";
 import { jumpMs } from "../runtime/clock.js";
@@ -102,18 +102,20 @@ function onGuardInputs(turn: Turn, keys: readonly string[], weather: Seen["weath
 /** The clock was set by so much, positive is forward. No lane is judged before the times of all are those of the new clock. */
 function onClockSet(turn: Turn, byMs: number): void {
   const { startedAt } = turn.limits;
-  const limited: string[] = [];
+  const timed: string[] = [];
   for (const [key, lane] of entries(turn.book.lanes)) {
-    if (lane.limits === null) continue;
-    const limits = afterClockSet(lane.limits, byMs, startedAt);
-    turn.book.lanes = having(turn.book.lanes, key, { ...lane, limits });
-    limited.push(key);
+    if (lane.limits === null && lane.unconfirmed.length === 0) continue;
+    const limits = lane.limits && afterClockSet(lane.limits, byMs, startedAt);
+    const unconfirmed = unconfirmedAfterClockSet(lane.unconfirmed, byMs);
+    turn.book.lanes = having(turn.book.lanes, key, { ...lane, limits, unconfirmed });
+    timed.push(key);
   }
-  for (const key of limited) {
-    turn.effects.push({ type: "limits", lane: key });
+  for (const key of timed) {
+    if (at(turn.book.lanes, key)?.limits) turn.effects.push({ type: "limits", lane: key });
     inLane(turn, key);
     // Times that go on as they were are others by the clock.
-    if (keptNow(at(turn.book.lanes, key)?.limits, turn.now) !== null) recordLane(turn, key);
+    const { limits, unconfirmed } = at(turn.book.lanes, key) ?? emptyLane;
+    if (keptNow(limits, turn.now) !== null || unconfirmed.length > 0) recordLane(turn, key);
   }
 }
 
@@ -211,14 +213,16 @@ function onRequest(turn: Turn, arrived: Arrived): void {
 }
 
 /** The id of a command that the broker gave to an earlier run as well; null for one of which nothing is known. */
-function givenBefore({ book }: Turn, { request, code }: Arrived): string | null {
+function givenBefore({ book, now }: Turn, { request, code }: Arrived): string | null {
   const key = laneKey({ ...request, code });
   const id = claimedId(request.payload);
   if (id !== null) return knownId(book.ids, key, id) === null ? null : id;
   const lane = at(book.lanes, key) ?? emptyLane;
   const hash = payloadKey(request.payload);
   const [same] = openCommands(lane).filter((one) => one.payloadKey === hash);
-  return same?.id ?? (lane.newest?.payloadKey === hash ? lane.newest.id : null);
+  const { newest } = lane;
+  const own = { id: null, canonical: newest?.canonical ?? "", payloadKey: hash };
+  return same?.id ?? duplicateOf(own, newest, now.mono)?.first.id ?? null;
 }
 
 /** It is answered with a refusal; what a rule asked for is kept back by it. */

@@ -1,3 +1,4 @@
+import { msg, type Text } from "../language/text.js";
 import { resolve } from "node:path";
 import { isLoopback } from "../runtime/sockets.js";
 import type { LoadedConfiguration } from "./load.js";
@@ -5,14 +6,14 @@ import {
   atKey,
   atValue,
   type Finding,
-  formatProblem,
   inOrder,
   type Path,
+  placeOf,
   type Problem,
   repeats,
 } from "../settings/problem.js";
 import { listeners } from "./rules/rules.js";
-import type { Configuration } from "./schema.js";
+import { allFeatures, type Configuration } from "./schema.js";
 import { urlOf } from "../settings/values.js";
 
 /**
@@ -25,7 +26,7 @@ export const clashes = (loaded: readonly LoadedConfiguration[]): Problem[] => cl
 export const sharedControllers = (loaded: readonly LoadedConfiguration[]): Problem[] =>
   claimedTwice(loaded, ({ controllers, platform }) =>
     mirroredNames(controllers).map((code) =>
-      claim(atKey(["controllers", code], "the same controller"), code, platformOf(platform)),
+      claim(atKey(["controllers", code], msg`the same controller`), code, platformOf(platform)),
     ),
   );
 
@@ -43,8 +44,7 @@ const loginOf = ({
  * that was announced last.
  */
 export function sharedAnnouncements(loaded: readonly LoadedConfiguration[]): Problem[] {
-  const what =
-    "Home Assistant shows only one of two devices of one code, unless discovery_prefix differs: the same";
+  const what = msg`Home Assistant shows only one of two devices of one code, unless discovery_prefix differs: the same`;
   const shared = new Set(sharedControllers(loaded).map(({ file, path }) => `${file} ${path}`));
   return claimedTwice(loaded, (configuration) => {
     const { controllers, homeassistant } = configuration;
@@ -69,17 +69,14 @@ function claimedTwice(
   return inOrder(
     found.map(([{ file, finding }, first]) => {
       const place = file.problemAt(finding);
-      return { ...place, message: `${place.message} as ${placeOf(first.file.problemAt(first.finding))}` };
+      return { ...place, message: msg`${place.message} as ${placeOf(first.file.problemAt(first.finding))}` };
     }),
   );
 }
 
-/** `east.yaml:3:5 mqtt.client_id` */
-const placeOf = (problem: Problem) => formatProblem({ ...problem, message: "" }).replace(/: $/, "");
-
 const claim = (finding: Finding, ...key: readonly (string | number)[]): Claim => ({
   finding,
-  key: [finding.message, ...key].join("\u0000"),
+  key: [String(finding.message), ...key].join("\u0000"),
 });
 
 const mirroredNames = (controllers: Configuration["controllers"]): readonly string[] =>
@@ -90,27 +87,19 @@ const platformOf = ({ business_url: url }: Configuration["platform"]): string =>
 
 /** What only one running bridge can have. */
 function claimsOf(configuration: Configuration): readonly Claim[] {
-  const { mqtt, sparkplug } = configuration;
+  const { mqtt } = configuration;
   const broker = brokerOf(configuration);
-  const value = (what: string, path: Path, ...key: readonly (string | number)[]) =>
+  const value = (what: Text, path: Path, ...key: readonly (string | number)[]) =>
     claim(atValue(path, what), ...key);
   return [
-    value("the same client_id at the same broker", ["mqtt", "client_id"], broker, mqtt.client_id),
-    value("the same base_topic at the same broker", ["mqtt", "base_topic"], broker, mqtt.base_topic),
-    ...(sparkplug.enabled
-      ? [
-          value(
-            "the same Sparkplug node at the same broker",
-            ["sparkplug", "node"],
-            broker,
-            sparkplug.group,
-            sparkplug.node,
-          ),
-        ]
-      : []),
-    value("the same data_dir", ["data_dir"], resolve(configuration.data_dir)),
+    value(msg`the same client_id at the same broker`, ["mqtt", "client_id"], broker, mqtt.client_id),
+    value(msg`the same base_topic at the same broker`, ["mqtt", "base_topic"], broker, mqtt.base_topic),
+    ...allFeatures.flatMap(({ claims }) =>
+      (claims?.(configuration, broker) ?? []).map(({ what, path, key }) => value(what, path, ...key)),
+    ),
+    value(msg`the same data_dir`, ["data_dir"], resolve(configuration.data_dir)),
     // The address does not matter: two bridges on one port are a mistake.
-    ...listeners(configuration).map(({ path, port }) => value("the same port", path, port)),
+    ...listeners(configuration).map(({ path, port }) => value(msg`the same port`, path, port)),
   ];
 }
 

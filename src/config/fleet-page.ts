@@ -1,39 +1,39 @@
+import { msg } from "../language/text.js";
 import { z } from "zod";
 import { isPasswordHash } from "../runtime/passwords.js";
 import { atKey, type Finding, when } from "../settings/problem.js";
 import { suggestion } from "../runtime/similar-words.js";
-import { fleetListener } from "./sections/bridge.js";
-import { plainPassword } from "./warnings.js";
+import { features } from "./features.js";
 import { expecting } from "../settings/values.js";
-import { type Draft, itemsOf, sectionOf, sectionsAt } from "../settings/draft.js";
-import { isOpen, soundUsers } from "./rules/rules.js";
+import { type Draft, sectionOf, sectionsAt } from "../settings/draft.js";
+import { hasUsers, isOpen, plainPassword, soundUsers } from "../settings/users.js";
 
 /* The page of all accounts of a fleet: who sees what. */
 
 /** `false`, or where it is served. */
-export const fleetHttpSection = z.union([z.literal(false), fleetListener], {
-  error: expecting("false or a section of keys with values"),
+export const fleetHttpSection = z.union([z.literal(false), features.http.ofFleet], {
+  error: expecting(msg`false or a section of keys with values`),
 });
 
 export type FleetHttp = z.output<typeof fleetHttpSection>;
 
 export function soundFleetPage(root: Draft): Finding[] {
   const http = sectionOf(root, "http");
-  const hasSomebody = itemsOf(http, "users").length > 0 || typeof http.users === "symbol" || "token" in http;
+  const hasSomebody = hasUsers(http) || "token" in http;
   const nobody = sectionsAt(root, "http.users.*").flatMap(({ path, section }) =>
     when(
       Array.isArray(section.accounts) && section.accounts.length === 0,
       [...path, "accounts"],
-      "such a user sees nothing: name an account, or leave the key out for all of them",
+      msg`such a user sees nothing: name an account, or leave the key out for all of them`,
     ),
   );
   return [
-    ...soundUsers({ http }),
+    ...soundUsers({ http }, "http"),
     ...nobody,
     ...when(
       isOpen(http) && !hasSomebody,
       ["http", "host"],
-      "other machines can reach this address, so http.users must name who may see the accounts; or listen at 127.0.0.1",
+      msg`other machines can reach this address, so http.users must name who may see the accounts; or listen at 127.0.0.1`,
     ),
   ];
 }
@@ -47,7 +47,7 @@ export function fleetPageDoubts(http: FleetHttp, accounts: readonly string[]): F
       when(
         !accounts.includes(name),
         ["http", "users", at, "accounts", place],
-        `there is no account "${name}"${suggestion(name, accounts)}`,
+        msg`there is no account "${name}"${suggestion(name, accounts)}`,
       ),
     ),
   ]);
@@ -59,7 +59,7 @@ export const portOfFleet = (http: FleetHttp, own: Draft | false): Finding[] =>
     ? [
         atKey(
           ["http"],
-          `the page of the fleet listens at port ${http.port} already; give this account another`,
+          msg`the page of the fleet listens at port ${http.port} already; give this account another`,
         ),
       ]
     : [];

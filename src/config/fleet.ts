@@ -1,5 +1,8 @@
+import { hashOf } from "../runtime/spread.js";
+import { msg, row, type Text } from "../language/text.js";
 import { readdir } from "node:fs/promises";
 import { basename, dirname, extname, isAbsolute, join, resolve } from "node:path";
+import { isMap, isScalar } from "yaml";
 import type { z } from "zod";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { clashes, sharedAnnouncements, sharedControllers } from "./clashes.js";
@@ -23,27 +26,27 @@ import {
   fileProblem,
   type Finding,
   formatPath,
-  formatProblem,
   inBrief,
   inOrder,
   type Problem,
+  problemText,
 } from "../settings/problem.js";
 import { suggestion } from "../runtime/similar-words.js";
 import { fleetHttpSection, fleetPageDoubts, portOfFleet, soundFleetPage } from "./fleet-page.js";
 import { asDraft, sectionOf, textOf } from "../settings/draft.js";
 import { configurationSchema } from "./schema.js";
-import { logSection } from "./sections/bridge.js";
-import { clusterSection } from "./sections/cluster.js";
+import { features } from "./features.js";
+import { logSection } from "../settings/sections/core.js";
 import { optional, section, text, whole, withDefault } from "../settings/values.js";
 import { readDocument, type Reading } from "./yaml/read-document.js";
 import type { Environment } from "./yaml/references.js";
-import { pathKey, type Source, withCulprit } from "./yaml/source.js";
+import { parseSource, pathKey, type Source, withCulprit } from "./yaml/source.js";
 
 /** Where keys of the accounts stand that are the same for many. */
 const defaultsKey = "defaults";
 
 const shardText = () =>
-  text("i/n, such as 1/4: this process runs the first of four parts", /^[1-9]\d{0,2}\/[1-9]\d{0,2}$/);
+  text(msg`i/n, such as 1/4: this process runs the first of four parts`, /^[1-9]\d{0,2}\/[1-9]\d{0,2}$/);
 
 const fleetKeys = {
   accounts: withDefault(
@@ -66,7 +69,7 @@ const fleetKeys = {
   http: withDefault(fleetHttpSection, false, "One page for all accounts, with health and metrics."),
   shard: optional(shardText(), "Which part of the accounts this process runs, of how many.", "1/4"),
   cluster: optional(
-    clusterSection,
+    features.cluster.section,
     "Several processes with these files, of which one runs each account at a time (docs/cluster.md).",
     { off: true },
   ),
@@ -85,6 +88,8 @@ type Parsed = z.output<typeof fleetSchema>;
 /** Paths in it can be opened as they are. */
 export interface FleetSettings extends Omit<Parsed, "shard"> {
   readonly file: string;
+  /** The command line says where the data are, and not the file. */
+  readonly isMoved?: boolean;
   /** What its file calls secret. */
   readonly secrets: readonly string[];
   readonly shard: { readonly part: number; readonly of: number } | null;
@@ -110,20 +115,22 @@ interface FleetSources {
   readonly readFile?: ReadFile;
   /** In the place of the one in the file. */
   readonly dataDir?: string | undefined;
+  /** Reads this account alone: what it has in common with others is not judged. */
+  readonly alone?: string | undefined;
 }
 
 /** Reads and checks the file of a fleet and those of all its accounts. Never rejects and never writes. */
 export async function loadFleet(
   file: string,
-  { env, readFile: reads = readFile, dataDir }: FleetSources,
+  { env, readFile: reads = readFile, dataDir, alone }: FleetSources,
 ): Promise<FleetFiles> {
   const read = await readFleetFile(file, env, reads);
   if ("problems" in read) return { ...nothing, problems: inBrief(read.problems) };
-  const { defaults } = read;
-  const fleet = dataDir === undefined ? read.fleet : { ...read.fleet, data_dir: resolve(dataDir) };
+  const fleet = movedTo(dataDir, read.fleet);
   const found = await accountFiles(fleet.accounts);
-  const results = await inTurn(found.files, async ({ account, path }) => {
-    const under = defaultsOf(account, fleet, defaults);
+  const wanted = found.files.filter(({ account }) => alone === undefined || account === alone);
+  const results = await inTurn(wanted, async ({ account, path }) => {
+    const under = defaultsOf(account, fleet, read.defaults);
     const result = await loadConfiguration(path, { env, readFile: reads, under });
     return { account, result };
   });
@@ -154,6 +161,9 @@ export async function loadFleet(
   };
 }
 
+const movedTo = (dataDir: string | undefined, fleet: FleetSettings): FleetSettings =>
+  dataDir === undefined ? fleet : { ...fleet, data_dir: resolve(dataDir), isMoved: true };
+
 /** What an account does by itself has to know that others may run it. */
 const inCluster = (loaded: LoadedAccount, { cluster }: FleetSettings): LoadedAccount =>
   cluster === undefined ? loaded : { ...loaded, configuration: { ...loaded.configuration, cluster } };
@@ -168,24 +178,32 @@ export async function accountOf(
   const account = accounts.get(name);
   if (account !== undefined) return account;
   const names = [...accounts.keys(), ...refused];
-  const hint = suggestion(name, names) || `; ${expectingNames(names)}`;
-  const unknown = fileProblem(file, `there is no account "${name.slice(0, 80)}"${hint}`);
+  const hint = suggestion(name, names) || msg`; ${expectingNames(names)}`;
+  const unknown = fileProblem(file, msg`there is no account "${name.slice(0, 80)}"${hint}`);
   const isThere = refused.includes(name) || names.length === 0;
   const own = problems.filter((problem) => basename(problem.file, extname(problem.file)) === name);
   const said = own.length > 0 ? own : problems;
   return { ok: false, file, problems: isThere ? said : [unknown], warnings: [] };
 }
 
-const expectingNames = (names: readonly string[]): string =>
-  names.length <= 9 ? `there are ${names.join(", ")}` : `there are ${names.length} others`;
+const expectingNames = (names: readonly string[]): Text =>
+  names.length <= 9 ? msg`there are ${names.join(", ")}` : msg`there are ${names.length} others`;
 
 const nothing: FleetFiles = { fleet: null, accounts: new Map(), refused: [], problems: [], warnings: [] };
 
 /** Whether this is the file of a fleet and not of one account. */
 export async function isFleetFile(file: string, reads: ReadFile = readFile): Promise<boolean> {
   const content = await reads(file, mostConfigurationBytes);
-  return content.ok && /^(?:accounts|defaults|shard)\s*:/m.test(Buffer.from(content.bytes).toString("utf8"));
+  if (!content.ok) return false;
+  const text = Buffer.from(content.bytes).toString("utf8");
+  const parsed = parseSource(text);
+  const root = parsed.ok ? parsed.source.root : null;
+  // Of a text with mistakes its lines tell.
+  if (!isMap(root)) return /^(?:accounts|defaults|shard)\s*:/m.test(text);
+  return root.items.some(({ key }) => isScalar(key) && ofFleetAlone.has(String(key.value)));
 }
+
+const ofFleetAlone: ReadonlySet<string> = new Set(["accounts", defaultsKey, "shard"]);
 
 /** The part of the accounts that this process runs. */
 export function ownAccounts({ fleet, accounts }: FleetFiles): ReadonlyMap<string, LoadedAccount> {
@@ -203,32 +221,23 @@ export function partOf(account: string, parts: number): number {
   return best.part;
 }
 
-/** FNV-1a, with its bits mixed once more (as murmur3 does); the same on every machine. */
-export function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
-}
-
 /** Those of this process's part that are not run, and why. */
-export function refusedAccounts({ fleet, refused, problems }: FleetFiles): ReadonlyMap<string, string> {
+export function refusedAccounts({ fleet, refused, problems }: FleetFiles): ReadonlyMap<string, Text> {
   const shard = fleet?.shard ?? null;
   const own = refused.filter((name) => shard === null || partOf(name, shard.of) === shard.part);
   return new Map(
     own.map((name) => {
       const found = problems.filter(
         ({ file, message }) =>
-          basename(file, extname(file)) === name || message.endsWith(`(account ${name})`),
+          basename(file, extname(file)) === name || String(message).endsWith(`(account ${name})`),
       );
       const [first] = found;
-      const others = found.length > 1 ? `; and ${found.length - 1} more` : "";
+      const others = found.length > 1 ? msg`; and ${found.length - 1} more` : "";
       return [
         name,
         first === undefined
-          ? "its file has mistakes"
-          : `${formatProblem({ ...first, file: basename(first.file) })}${others}`,
+          ? msg`its file has mistakes`
+          : row`${problemText({ ...first, file: basename(first.file) })}${others}`,
       ];
     }),
   );
@@ -249,7 +258,7 @@ async function readFleetFile(
   if (!read.ok) return { problems: read.faults.map((fault) => fileProblem(file, fault.message, fault)) };
   const { source } = read;
   if (source.root === null)
-    return { problems: [fileProblem(file, "the file is empty; docs/fleet.md shows what stands in it")] };
+    return { problems: [fileProblem(file, msg`the file is empty; docs/fleet.md shows what stands in it`)] };
   const { secrets, problems } = await readSecrets(file, source.text, reads);
   const reading = readDocument(source, withDefaults, { env, secrets }, []);
   const value = asDraft(reading.value);
@@ -309,7 +318,9 @@ function settingsOf(file: string, { shard, ...rest }: Parsed): FleetSettings {
 
 function shardFindings({ shard }: Readonly<Record<string, unknown>>): Finding[] {
   const [part = 0, of = 0] = typeof shard === "string" ? shard.split("/").map(Number) : [];
-  return part > of ? [atValue(["shard"], `there are ${of} parts, so the first number is at most ${of}`)] : [];
+  return part > of
+    ? [atValue(["shard"], msg`there are ${of} parts, so the first number is at most ${of}`)]
+    : [];
 }
 
 /** Paths of files in the defaults mean the folder where they stand, not that of the account. */
@@ -348,7 +359,7 @@ function defaultsOf(account: string, fleet: FleetSettings, defaults: Defaults): 
     value: valueOver({ log: fleet.log, http: false }, valueOver(value, ofAccount)),
     problemAt: (finding) => {
       const found = defaults.problemAt(finding);
-      return found && { ...found, message: `${found.message} (account ${account})` };
+      return found && { ...found, message: msg`${found.message} (account ${account})` };
     },
   };
 }
@@ -359,6 +370,10 @@ interface AccountFile {
   readonly account: string;
   readonly path: string;
 }
+
+/** Where the configurations of a folder of accounts are, also those with mistakes. */
+export const configurationsIn = async (folder: string): Promise<readonly string[]> =>
+  (await accountFiles(folder)).files.map(({ path }) => path);
 
 async function accountFiles(
   folder: string,
@@ -372,7 +387,7 @@ async function accountFiles(
       problems: [
         fileProblem(
           folder,
-          "there is no such folder, or this user may not read it; it holds one configuration an account",
+          msg`there is no such folder, or this user may not read it; it holds one configuration an account`,
         ),
       ],
     };
@@ -384,7 +399,7 @@ async function accountFiles(
   if (files.length === 0)
     return {
       files,
-      problems: [fileProblem(folder, "holds no configuration; each account is a file such as north.yaml")],
+      problems: [fileProblem(folder, msg`holds no configuration; each account is a file such as north.yaml`)],
     };
   return namedFiles(files);
 }
@@ -393,8 +408,8 @@ function namedFiles(files: readonly AccountFile[]) {
   const wrong = files.filter(({ account }) => !topicIdPattern.test(account));
   const twice = files.filter(({ account }, at) => files[at - 1]?.account === account);
   const badName = (account: string) =>
-    `"${account}" cannot be an account, as it becomes a level of topics: name the file with a-z, 0-9, "_" and "-" (at most 64)`;
-  const again = (account: string) => `another file is the account "${account}" already; keep one of them`;
+    msg`"${account}" cannot be an account, as it becomes a level of topics: name the file with a-z, 0-9, "_" and "-" (at most 64)`;
+  const again = (account: string) => msg`another file is the account "${account}" already; keep one of them`;
   return {
     files: files.filter((one) => !wrong.includes(one) && !twice.includes(one)),
     problems: [
@@ -411,7 +426,7 @@ const withoutBroker = (loaded: readonly LoadedAccount[]): Problem[] =>
       problemAt(
         atKey(
           ["mqtt"],
-          "missing url: the accounts of a fleet use a broker that runs by itself; name it under defaults",
+          msg`missing url: the accounts of a fleet use a broker that runs by itself; name it under defaults`,
         ),
       ),
     );
@@ -420,7 +435,9 @@ const withClusters = (loaded: readonly LoadedAccount[]): Problem[] =>
   loaded
     .filter(({ configuration }) => configuration.cluster !== undefined)
     .map(({ problemAt }) =>
-      problemAt(atKey(["cluster"], "belongs into the file of the fleet, as its members share all accounts")),
+      problemAt(
+        atKey(["cluster"], msg`belongs into the file of the fleet, as its members share all accounts`),
+      ),
     );
 
 /** Of one login the platform may keep one session: each sign-in would end that of the other account. */
@@ -434,7 +451,7 @@ function sharedLogins(loaded: readonly LoadedAccount[]): Problem[] {
       firsts.set(key, one);
       return [];
     }
-    const message = `the same platform login as account ${first.account}: each sign-in of one may end the session of the other, and both ask for the same controllers; give each its own login`;
+    const message = msg`the same platform login as account ${first.account}: each sign-in of one may end the session of the other, and both ask for the same controllers; give each its own login`;
     return [one.problemAt(atKey(["platform"], message))];
   });
 }
@@ -449,7 +466,7 @@ const findShared = (loaded: readonly LoadedAccount[]): Problem[] => [
 /** Each account has a login that the platform lets command it, so both are run. */
 const inTwoAccounts = (problem: Problem): Problem => ({
   ...problem,
-  message: `two accounts command one actuator without knowing of each other, unless one has ignore: true: ${problem.message}`,
+  message: msg`two accounts command one actuator without knowing of each other, unless one has ignore: true: ${problem.message}`,
 });
 
 /** A thousand files are not opened at once. */

@@ -16,6 +16,7 @@ export const reloadableKeys: ReadonlySet<string> = new Set([
   "http.users",
   "http.settings",
   "http.overview",
+  "updates",
 ]);
 
 /** A program that rotates a token every minute must not make every line of the log cost more and more. */
@@ -36,6 +37,10 @@ export class LiveSettings {
   readonly #switchListeners = new Set<() => void>();
   /** What an operator chose for this run, in the place of `commands.read_only`; null where nobody did. */
   #chosen: { readonly readOnly: boolean; readonly by: string | null } | null = null;
+  /** The place of the newest choice that was asked for. */
+  #asked = 0;
+  /** The place of what counts: of a choice, or of the file that was read again after all before it. */
+  #counting = 0;
   readonly #forced: { readonly because: string; readonly holds: () => boolean }[] = [];
   #otherBridge = false;
 
@@ -62,11 +67,14 @@ export class LiveSettings {
    */
   readonly commandRules = (): Configuration["commands"] & {
     readonly readOnlyForRules: boolean;
+    readonly readOnlyBecause: string | null;
     readonly otherBridge: boolean;
   } => {
     const readOnlyForRules = this.#chosen?.readOnly ?? this.#current.commands.read_only;
     const read_only = this.forcedBecause !== null || readOnlyForRules;
-    return { ...this.#current.commands, read_only, readOnlyForRules, otherBridge: this.#otherBridge };
+    const { readOnlyBecause } = this;
+    const standing = { readOnlyForRules, readOnlyBecause, otherBridge: this.#otherBridge };
+    return { ...this.#current.commands, read_only, ...standing };
   };
 
   /** Why the bridge is read-only although that is not configured; null where it is not. */
@@ -82,10 +90,22 @@ export class LiveSettings {
     return null;
   }
 
-  /** For this run, whatever the file says; a file that is changed afterwards and read again counts again. */
-  chooseReadOnly(readOnly: boolean, by: string | null): void {
+  /** The place of a choice among all: one that comes after another counts after it, however long the disk takes with either. */
+  placeOfChoice(): number {
+    this.#asked += 1;
+    return this.#asked;
+  }
+
+  /**
+   * For this run, whatever the file says; a file that is changed afterwards and read again counts again. False where something newer
+   * counts already.
+   */
+  chooseReadOnly(readOnly: boolean, by: string | null, place = this.placeOfChoice()): boolean {
+    if (place < this.#counting) return false;
+    this.#counting = place;
     this.#chosen = { readOnly, by };
     for (const listener of this.#switchListeners) listener();
+    return true;
   }
 
   onReadOnlyChosen(listener: () => void): void {
@@ -117,12 +137,13 @@ export class LiveSettings {
     this.#otherBridge = false;
   }
 
-  /** Of the next run in this process, by another configuration: what an operator chose and what must not be shown stay. */
+  /** Of the next run in this process, by another configuration: what an operator chose and what must not be shown stay, what waits for the disk does not. */
   follow(next: Configuration): LiveSettings {
     const live = new LiveSettings(next);
     const known = new Set([...live.#ofStart, ...this.#secrets]);
     live.#secrets = [...known].slice(0, live.#ofStart.length + mostSecrets);
     live.#chosen = this.#chosen;
+    this.#counting = this.placeOfChoice();
     return live;
   }
 
@@ -135,7 +156,10 @@ export class LiveSettings {
       reloadableKeys.has(key) && (key !== "http.users" || hasSamePage(this.#current, next));
     const applied = changed.filter(isNow);
     const needRestart = changed.filter((key) => !isNow(key));
-    if (applied.includes("commands.read_only")) this.#chosen = null;
+    if (applied.includes("commands.read_only")) {
+      this.#chosen = null;
+      this.#counting = this.placeOfChoice();
+    }
     this.#current = withApplied(this.#current, next);
     const reloaded = { applied, needRestart };
     for (const listener of this.#listeners) listener(reloaded);
@@ -148,6 +172,7 @@ function withApplied(before: Configuration, next: Configuration): Configuration 
   const { http } = before;
   return {
     ...before,
+    updates: next.updates,
     log: { ...before.log, level: next.log.level },
     commands: { ...before.commands, read_only, dry_run, max_age, require_age, require_by },
     http:
@@ -174,9 +199,21 @@ const hasSamePage = ({ http: before }: Configuration, { http: next }: Configurat
 export function changedKeys(before: unknown, next: unknown, path: Path = []): readonly string[] {
   if (isSection(before) && isSection(next)) {
     const names = new Set([...Object.keys(before), ...Object.keys(next)]);
-    return [...names].sort().flatMap((name) => changedKeys(before[name], next[name], [...path, name]));
+    const inner = [...names].sort().flatMap((name) => changedKeys(before[name], next[name], [...path, name]));
+    return isShownInOrder(path) && isMoved(before, next) ? [formatPath(path), ...inner] : inner;
   }
   return JSON.stringify(before) === JSON.stringify(next) ? [] : [formatPath(path)];
+}
+
+/** What the page shows as the file has it. */
+const isShownInOrder = (path: Path): boolean =>
+  path[0] === "controllers" && (path.length === 1 || (path.length === 3 && path[2] === "actuators"));
+
+/** Whether what both have comes in another order. */
+function isMoved(before: object, next: object): boolean {
+  const common = (one: object, other: object) =>
+    Object.keys(one).filter((name) => Object.hasOwn(other, name));
+  return common(before, next).join("\n") !== common(next, before).join("\n");
 }
 
 const isSection = (value: unknown): value is Readonly<Record<string, unknown>> =>

@@ -1,9 +1,12 @@
+import { statements } from "../language/lists.js";
+import { msg, type Text } from "../language/text.js";
+import { nullIfFailed } from "../runtime/failures.js";
 import { isUtf8 } from "node:buffer";
 import type { Stats } from "node:fs";
 import { platform } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { z } from "zod";
-import type { Language } from "../greenhouse/labels.js";
+import { isLanguage, type Language } from "../greenhouse/labels.js";
 import { errorCode, readWholeFile } from "../runtime/file-system.js";
 import { forGroup, forOwner, privateModeIn, readingRemedy } from "../runtime/permissions.js";
 import { secretParts, textsIn } from "../runtime/redaction.js";
@@ -20,6 +23,7 @@ import {
 } from "../settings/problem.js";
 import { oldNameWarning, type Rename } from "./renames.js";
 import { isDraft } from "../settings/draft.js";
+import { messageOf } from "../settings/issues.js";
 import { brokenRules } from "./rules/rules.js";
 import { type Configuration, configurationSchema } from "./schema.js";
 import { fieldFacts } from "../settings/values.js";
@@ -36,18 +40,18 @@ type Issue = z.core.$ZodIssue;
 export function findingsOf(issues: readonly Issue[], above: Path = []): Finding[] {
   return issues.flatMap((issue) => {
     const path = [...above, ...issue.path.map((part) => (typeof part === "symbol" ? String(part) : part))];
-    if (issue.code === "invalid_key") return atKey(path, issue.issues[0]?.message ?? issue.message);
+    if (issue.code === "invalid_key") return atKey(path, messageOf(issue.issues[0] ?? issue));
     if (issue.code === "invalid_union") return fromUnion(issue, path);
     if (issue.code === "unrecognized_keys")
-      return issue.keys.map((key) => atKey([...path, key], "unknown key"));
-    return atValue(path, issue.message);
+      return issue.keys.map((key) => atKey([...path, key], msg`unknown key`));
+    return atValue(path, messageOf(issue));
   });
 }
 
 /** Of the alternatives, the one whose overall form was right (a section for a section); else the union's sentence. */
 function fromUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path): Finding[] {
   const close = issue.errors.find((issues) => issues.every((inner) => inner.path.length > 0));
-  return close === undefined ? [atValue(path, issue.message)] : findingsOf(close, path);
+  return close === undefined ? [atValue(path, messageOf(issue))] : findingsOf(close, path);
 }
 
 /** Room for 2,000 controllers with everything on them; reading that much takes seconds and half a gigabyte. */
@@ -66,17 +70,17 @@ type TextFile =
 
 /** Why there is no content. */
 const sentences = {
-  missing: "there is no such file",
-  directory: "this is a folder; name the file in it",
-  no_file: "this is a pipe, a socket or a device, from which nothing is read; name a file",
-  forbidden: "this user may not read the file; check its owner and mode, and those of the folders above it",
-  too_large: "larger than 4 MiB; this cannot be a configuration",
-  unreadable: "the file cannot be read",
+  missing: msg`there is no such file`,
+  directory: msg`this is a folder; name the file in it`,
+  no_file: msg`this is a pipe, a socket or a device, from which nothing is read; name a file`,
+  forbidden: msg`this user may not read the file; check its owner and mode, and those of the folders above it`,
+  too_large: msg`larger than 4 MiB; this cannot be a configuration`,
+  unreadable: msg`the file cannot be read`,
 };
 
 /** A YAML file as nodes, or every reason why not. */
 export async function readYaml(path: string, readFile: ReadFile): Promise<TextFile> {
-  const refuse = (message: string, missing = false): TextFile => ({
+  const refuse = (message: Text, missing = false): TextFile => ({
     ok: false,
     missing,
     faults: [{ message }],
@@ -84,7 +88,7 @@ export async function readYaml(path: string, readFile: ReadFile): Promise<TextFi
   const content = await readFile(path, mostConfigurationBytes);
   if (!content.ok) return refuse(content.message ?? sentences[content.reason], content.reason === "missing");
   if (content.bytes.length > mostConfigurationBytes) return refuse(sentences.too_large);
-  if (!isUtf8(content.bytes)) return refuse("not UTF-8 text; save the file with that encoding");
+  if (!isUtf8(content.bytes)) return refuse(msg`not UTF-8 text; save the file with that encoding`);
   const text = new TextDecoder().decode(content.bytes);
   const parsed = parseSource(text);
   return parsed.ok
@@ -93,8 +97,10 @@ export async function readYaml(path: string, readFile: ReadFile): Promise<TextFi
 }
 
 /** What a file says, whatever else is wrong with it. */
-const languageIn = (text: string): Language | undefined =>
-  /^language: *["']?(en|zh)["']? *(?:#.*)?$/m.exec(text)?.[1] as Language | undefined;
+const languageIn = (text: string): Language | undefined => {
+  const [, language] = /^language: *["']?([a-z-]+)["']? *(?:#.*)?$/m.exec(text) ?? [];
+  return isLanguage(language) ? language : undefined;
+};
 
 /**
  * Paths in a configuration mean its own folder, wherever the program is started. Afterwards they are absolute: the working directory
@@ -132,15 +138,15 @@ export async function readSecrets(
   readFile: ReadFile,
 ): Promise<SecretsFile> {
   const file = join(dirname(configurationFile), "secrets.yaml");
-  const none = (message: string | null, problems: readonly Problem[] = []): SecretsFile => ({
+  const none = (message: Text | null, problems: readonly Problem[] = []): SecretsFile => ({
     secrets: { ok: false, message },
     problems,
     warnings: [],
   });
-  if (!text.includes("!secret")) return none("no secrets were read");
+  if (!text.includes("!secret")) return none(msg`no secrets were read`);
   const read = await readYaml(file, readFile);
   if (!read.ok) {
-    if (read.missing) return none(`${file} is missing; it holds the secrets, one "name: value" a line`);
+    if (read.missing) return none(msg`${file} is missing; it holds the secrets, one "name: value" a line`);
     return none(
       null,
       read.faults.map((fault) => fileProblem(file, fault.message, fault)),
@@ -148,7 +154,7 @@ export async function readSecrets(
   }
   const open = fileProblem(
     file,
-    `other users of this computer can read it: chmod ${privateMode(read.access)} ${file}`,
+    msg`other users of this computer can read it: chmod ${privateMode(read.access)} ${file}`,
   );
   const warnings = openToOthers(read.access) ? [open] : [];
   return { secrets: namedSecrets(read.source, file), problems: [], warnings };
@@ -203,7 +209,7 @@ export async function loadConfiguration(
   const read = await readYaml(file, reads);
   if (!read.ok) return refuse(file, problemsOf(file, read), read.language);
   const { source } = read;
-  if (source.root === null) return refuse(file, [fileProblem(file, `the file is empty; ${startHint}`)]);
+  if (source.root === null) return refuse(file, [fileProblem(file, msg`the file is empty; ${startHint}`)]);
   const { secrets, ...fromSecrets } = await readSecrets(file, source.text, reads);
   const own = readDocument(source, configurationSchema, { env, secrets }, renames);
   const reading = { ...own, value: whole(own.value, under) };
@@ -232,7 +238,9 @@ export async function loadConfiguration(
 }
 
 const problemsOf = (file: string, { missing, faults }: Extract<TextFile, { ok: false }>) =>
-  faults.map((fault) => fileProblem(file, fault.message + (missing ? `; ${startHint}` : ""), fault));
+  faults.map((fault) =>
+    fileProblem(file, missing ? statements([fault.message, startHint]) : fault.message, fault),
+  );
 
 const problemsIn =
   (file: string, source: Source) =>
@@ -261,11 +269,11 @@ export function valueOver(lower: unknown, upper: unknown): unknown {
 function whole(own: unknown, under: Defaults | undefined): unknown {
   const value = under === undefined ? own : valueOver(under.value, own);
   const language = isDraft(value) ? value["language"] : undefined;
-  if (language !== "en" && language !== "zh") return value;
+  if (!isLanguage(language)) return value;
   return valueOver({ homeassistant: { language }, notify: { language } }, value);
 }
 
-const startHint = "`greenhouse2mqtt init` writes one, and `greenhouse2mqtt schema --example` shows every key";
+const startHint = msg`\`greenhouse2mqtt init\` writes one, and \`greenhouse2mqtt schema --example\` shows every key`;
 
 const refuse = (file: string, problems: readonly Problem[], language?: Language): RefusedConfiguration => ({
   ok: false,
@@ -302,7 +310,7 @@ const doubtsOfFile = (file: string, reading: Reading, access: Access): Finding[]
 function modeDoubts(file: string, reading: Reading, access: Access): Finding[] {
   const [first] = reading.literalSecrets;
   if (first === undefined || !openToOthers(access)) return [];
-  const message = `other users of this computer can read the file and this secret in it: chmod ${privateMode(access)} ${file}`;
+  const message = msg`other users of this computer can read the file and this secret in it: chmod ${privateMode(access)} ${file}`;
   return [atValue(first, message)];
 }
 
@@ -314,13 +322,6 @@ export function secretValues(configuration: Configuration): readonly string[] {
   secretsOf.set(configuration, known);
   return known;
 }
-
-/** What messages about alarms are sent by. */
-export const notifierSettings = (configuration: Configuration) => ({
-  notify: configuration.notify,
-  timeZone: configuration.platform.time_zone,
-  secrets: secretValues(configuration),
-});
 
 /** What a section calls secret. */
 export const secretsUnder = (schema: z.ZodType, value: unknown): readonly string[] => [
@@ -358,7 +359,7 @@ export type FileContent =
       readonly ok: false;
       readonly reason: keyof typeof sentences;
       /** In the place of the usual sentence. */
-      readonly message?: string;
+      readonly message?: Text;
     };
 
 /** Reads a file of at most `limit` bytes; never rejects. */
@@ -384,9 +385,9 @@ export const readFile: ReadFile = async (path, limit) => {
     return { ok: true, bytes, mode: modeOf(stats, isForGroup), isForGroup };
   } catch (error) {
     const reason = reasons[errorCode(error)] ?? "unreadable";
-    const remedy = reason === "forbidden" ? await readingRemedy(path).catch(() => null) : null;
+    const remedy = reason === "forbidden" ? await readingRemedy(path).catch(nullIfFailed) : null;
     if (remedy === null) return { ok: false, reason };
-    const message = `this user may not read the file; this lets ${remedy.who} read it: ${remedy.how}`;
+    const message = msg`this user may not read the file; this lets ${remedy.who} read it: ${remedy.how}`;
     return { ok: false, reason, message };
   }
 };

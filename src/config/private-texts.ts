@@ -1,51 +1,33 @@
 import type { DeviceRecord } from "../greenhouse/ports.js";
-import { type PrivateText, secretSpellings } from "../runtime/redaction.js";
-import { notifyPrivate } from "../notify/check.js";
+import {
+  privateAs as as,
+  privateHost,
+  privateOwnNames,
+  privatePath,
+  type PrivateText,
+  secretSpellings,
+} from "../runtime/redaction.js";
 import { secretValues } from "./load.js";
-import { type Configuration, controllerTopicId } from "./schema.js";
+import { allFeatures, type Configuration } from "./schema.js";
+import { controllerTopicId } from "../settings/controllers.js";
 
 /** What a configuration holds that says where it is, whose it is or how to get in. */
 export function privateTexts(configuration: Configuration): readonly PrivateText[] {
-  const { platform, mqtt, broker, http, notify, sparkplug } = configuration;
-  const nats = configuration.cluster?.nats ?? [];
-  const brokers = mqtt.url === undefined ? nats : [mqtt.url, ...nats];
-  const urls = [platform.business_url, platform.realtime_url, ...brokers];
-  const pageUsers = http === false ? [] : http.users;
-  const users = [mqtt.username, ...[...broker.users, ...pageUsers].map(({ username }) => username)];
+  const { platform, mqtt } = configuration;
+  const urls = [platform.business_url, platform.realtime_url, ...(mqtt.url === undefined ? [] : [mqtt.url])];
   const { ca, cert, key } = mqtt.tls;
-  const files = [configuration.data_dir, platform.token_file, ca, cert, key, broker.tls.cert, broker.tls.key];
-  const pageHosts = http === false ? [] : [http.host, ...http.allowed_hosts, http.ingress.address];
-  const { group, node, primary_host: primaryHost } = sparkplug;
-  const own = [mqtt.client_id, mqtt.base_topic, group, node, primaryHost].filter(
-    (text) => !ownDefaults.has(text ?? ""),
-  );
+  const files = [configuration.data_dir, platform.token_file, ca, cert, key];
   return [
     ...as("secret", secretSpellings(secretValues(configuration))),
-    ...as("host", [...urls.flatMap(spellings), broker.host, ...pageHosts]),
-    ...as("user", users),
-    ...files.flatMap(pathTexts),
-    ...as("name", own),
-    ...notifyTexts(notify),
+    ...urls.flatMap(privateHost),
+    ...as("user", [mqtt.username]),
+    ...files.flatMap(privatePath),
+    ...privateOwnNames([mqtt.client_id, mqtt.base_topic]),
+    ...allFeatures.flatMap((feature) => feature.privateTexts?.(configuration) ?? []),
     ...as("topic", topicsOf(configuration)),
     ...Object.entries(configuration.controllers).flatMap(([code, section]) => controllerTexts(code, section)),
   ];
 }
-
-function notifyTexts(notify: Configuration["notify"]): readonly PrivateText[] {
-  const { names, urls, hosts, users } = notifyPrivate(notify);
-  return [...as("name", names), ...as("host", [...urls.flatMap(spellings), ...hosts]), ...as("user", users)];
-}
-
-/** What everybody calls it who says nothing. */
-const ownDefaults: ReadonlySet<string> = new Set(["greenhouse2mqtt", "greenhouse", "greenhouses"]);
-
-const as = (kind: string, texts: readonly (string | null | undefined)[]): readonly PrivateText[] =>
-  texts.flatMap((text): readonly PrivateText[] =>
-    text === null || text === undefined || text === "" ? [] : [[kind, text]],
-  );
-
-/** `data` alone tells nothing, and stands in many a sentence. */
-const pathTexts = (path: string | undefined) => (path?.includes("/") === true ? as("path", [path]) : []);
 
 /** Below these, names and codes are hidden as such; nothing else there says whose it is. */
 const commonTopic = /^(?:weather\/[^/]*|(?:greenhouse|homeassistant|\$SYS)\/.*)$/;
@@ -67,14 +49,6 @@ const shortestTopic = 6;
 function beforeWildcards(filter: string): string {
   const [levels = ""] = filter.split(/\/?[+#]/, 1);
   return levels.includes("/") ? levels : filter;
-}
-
-/** `https://a.example:8443` as messages may write it. */
-function spellings(address: string): readonly string[] {
-  const { host, hostname, origin, protocol } = new URL(address);
-  return [
-    ...new Set([address, origin, `${protocol}//${host}`, host, hostname.replace(/^\[|\]$/g, "")]),
-  ].filter((text) => text !== "null");
 }
 
 function controllerTexts(
@@ -108,7 +82,7 @@ const ofPeople: ReadonlySet<string> = new Set(["by", "user", "username"]);
 export function privateIn(value: unknown, key = ""): readonly PrivateText[] {
   if (typeof value === "string") {
     if (ofPeople.has(key) && !ofRules.test(value)) return as("user", [value]);
-    if (key === "config") return pathTexts(value);
+    if (key === "config") return privatePath(value);
     // As `page:anna`.
     return key === "via" ? as("user", [/:(.*)$/s.exec(value)?.[1]]) : [];
   }

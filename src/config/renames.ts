@@ -1,3 +1,4 @@
+import { msg } from "../language/text.js";
 import { atKey, type Finding, formatPath, type Path } from "../settings/problem.js";
 
 /**
@@ -46,4 +47,4 @@ function chosenNames(path: Path, pattern: readonly string[]): readonly string[] 
 }
 
 export const oldNameWarning = ({ from, to, since }: Renamed): Finding =>
-  atKey(from, `is called ${formatPath(to)} since ${since}; the old name still works, please change it`);
+  atKey(from, msg`is called ${formatPath(to)} since ${since}; the old name still works, please change it`);

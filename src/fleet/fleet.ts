@@ -1,11 +1,9 @@
+import { joinSignals } from "../runtime/signals.js";
+import { type Text, textOf } from "../language/text.js";
+import { ignored } from "../runtime/failures.js";
 import { AsyncLocalStorage } from "node:async_hooks";
-import {
-  type FleetFiles,
-  hashOf,
-  type LoadedAccount,
-  ownAccounts,
-  refusedAccounts,
-} from "../config/fleet.js";
+import { hashOf } from "../runtime/spread.js";
+import { type FleetFiles, type LoadedAccount, ownAccounts, refusedAccounts } from "../config/fleet.js";
 import { exclude } from "../config/clashes.js";
 import { LiveSettings } from "../config/live-settings.js";
 import type { BridgeView } from "../bridge.js";
@@ -33,7 +31,7 @@ export interface AccountState {
   readonly since: number;
   readonly restarts: number;
   /** Why it ended last, or was not started; null where it never did. */
-  readonly error: string | null;
+  readonly error: Text | null;
   /** Epoch ms of the next start; null where none is due. */
   readonly again: number | null;
   /** The member of the cluster that was seen to run it, while this one stands by. */
@@ -71,7 +69,7 @@ interface FleetParts {
 const startApartMs = 60;
 const longestStartMs = 60_000;
 const restarts = { firstMs: 2_000, maxMs: 300_000 };
-/** So long a run waits for another one that ends and may not run beside it. */
+/** So long a run waits for another one to end until that is told. */
 const longestEndMs = 60_000;
 /** A run this long was good: what ends it is not the trouble of those before. */
 const goodRunMs = 900_000;
@@ -186,13 +184,13 @@ export class Fleet {
         owner: null,
         bridge: null,
       } as const;
-      return [name, before?.error === error ? before : now];
+      return [name, before !== undefined && String(before.error) === String(error) ? before : now];
     });
     this.#refused = new Map(states);
   }
 
   #add(loaded: LoadedAccount, delayMs: number): void {
-    const account: Account = new Account(loaded, this.#parts, () => this.#untilFree(account));
+    const account: Account = new Account(loaded, this.#parts, (stop) => this.#untilFree(account, stop));
     this.#accounts.set(account.name, account);
     account.ended = this.#within.run(account, () => account.run(delayMs));
   }
@@ -205,18 +203,30 @@ export class Fleet {
     void account.stop().finally(() => this.#ending.delete(account));
   }
 
-  /** Waits for runs that end and have what this account is about to use. */
-  async #untilFree(account: Account): Promise<void> {
+  /**
+   * Waits for runs that end and have what this account is about to use, until `stop` aborts. However long that takes: of two that run side
+   * by side one commands what no list shows, and a process that was frozen for a minute has had no time to end anything.
+   */
+  async #untilFree(account: Account, stop: AbortSignal): Promise<void> {
+    for (;;) {
+      // Another one may have been told to end meanwhile.
+      const before = this.#all().filter((other) => other !== account && other.isInTheWayOf(account));
+      if (before.length === 0 || stop.aborted) return;
+      await this.#haveEnded(account, before, stop);
+    }
+  }
+
+  /** Until the runs under way are over or `stop` aborts. */
+  async #haveEnded(account: Account, before: readonly Account[], stop: AbortSignal): Promise<void> {
     const { clock, log } = this.#parts;
-    const before = this.#all().filter((other) => other !== account && other.isInTheWayOf(account));
-    if (before.length === 0) return;
-    const over = Promise.all(before.map((other) => other.underWay));
+    const over = Promise.race([Promise.all(before.map((other) => other.underWay)), untilAborted(stop)]);
     if (await cameWithin(clock, longestEndMs, over)) return;
     const waitedFor = before.map(({ name }) => name);
     log.error(
       { account: account.name, waitedFor },
-      "an account starts although another one has not ended in a minute",
+      "an account does not start: another one that is to end first has not ended in a minute; if it stays so, start the program again",
     );
+    await over;
   }
 }
 
@@ -225,7 +235,7 @@ class Account {
   ended: Promise<void> = Promise.resolve();
   readonly name: string;
   readonly #parts: FleetParts;
-  readonly #untilFree: () => Promise<void>;
+  readonly #untilFree: (stop: AbortSignal) => Promise<void>;
   readonly #stop = new AbortController();
   #loaded: LoadedAccount;
   /** By what the run under way was started; null where there is none. */
@@ -237,7 +247,7 @@ class Account {
   #failing = new AbortController();
   #restart = new AbortController();
 
-  constructor(loaded: LoadedAccount, parts: FleetParts, untilFree: () => Promise<void>) {
+  constructor(loaded: LoadedAccount, parts: FleetParts, untilFree: (stop: AbortSignal) => Promise<void>) {
     this.name = loaded.account;
     this.#parts = parts;
     this.#untilFree = untilFree;
@@ -278,11 +288,11 @@ class Account {
   async run(delayMs: number): Promise<void> {
     const { clock, random } = this.#parts;
     this.#enter("starting", { again: clock.now() + delayMs });
-    await clock.wait(delayMs, this.#stop.signal).catch(() => undefined);
+    await clock.wait(delayMs, this.#stop.signal).catch(ignored);
     let failures = 0;
     while (!this.#isStopped()) {
       const startedAt = clock.monotonic();
-      await this.#untilFree();
+      await this.#untilFree(this.#stop.signal);
       if (this.#isStopped()) break;
       const run = this.#once();
       this.#underWay = run;
@@ -291,9 +301,9 @@ class Account {
       failures = clock.monotonic() - startedAt >= goodRunMs ? 0 : failures + 1;
       const pauseMs = restarts.firstMs + fullJitter(failures, restarts, random());
       this.#onFailure(error, pauseMs);
-      await clock
-        .wait(pauseMs, AbortSignal.any([this.#stop.signal, this.#restart.signal]))
-        .catch(() => undefined);
+      const { signal, release } = joinSignals(this.#stop.signal, this.#restart.signal);
+      await clock.wait(pauseMs, signal).catch(ignored);
+      release();
     }
   }
 
@@ -325,11 +335,12 @@ class Account {
     this.#restart = new AbortController();
     this.#enter("starting", { again: null });
     this.#running = this.#loaded;
+    const { signal: stop, release } = joinSignals(this.#stop.signal, this.#restart.signal);
     try {
       await this.#parts.start({
         loaded: this.#loaded,
         live: this.#live,
-        stop: AbortSignal.any([this.#stop.signal, this.#restart.signal]),
+        stop,
         failing: this.#failing.signal,
         onMade: (bridge) => this.#enter("running", { bridge }),
         onStandby: (owner) => this.#enter("standby", { bridge: null, owner }),
@@ -338,6 +349,7 @@ class Account {
     } catch (error) {
       return error;
     } finally {
+      release();
       this.#running = null;
       this.#state = { ...this.#state, bridge: null };
     }
@@ -346,14 +358,13 @@ class Account {
   #onFailure(error: unknown, pauseMs: number): void {
     const { log, clock, noteError } = this.#parts;
     const { account } = this.#loaded;
-    const message = error instanceof Error ? error.message : String(error);
     noteError(this.#loaded, error);
     log.error(
       { account, err: error, again_in_s: Math.round(pauseMs / 1_000) },
       "an account ended by an error and starts again; the others go on",
     );
     const { restarts: before } = this.#state;
-    this.#enter("waiting", { error: message, restarts: before + 1, again: clock.now() + pauseMs });
+    this.#enter("waiting", { error: textOf(error), restarts: before + 1, again: clock.now() + pauseMs });
   }
 
   #enter(phase: AccountPhase, change: Partial<AccountState>): void {

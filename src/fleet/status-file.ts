@@ -1,9 +1,12 @@
+import { statements } from "../language/lists.js";
+import { counted, msg, type Text, word } from "../language/text.js";
+import { ignored } from "../runtime/failures.js";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isoOrNull } from "../greenhouse/documents.js";
 import { summaryOf } from "../greenhouse/summary.js";
 import type { Clock } from "../runtime/clock.js";
-import { textFile } from "../runtime/file-system.js";
+import { type Files, textFile } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
 import type { AccountReport } from "../page/protocol.js";
 import type { AccountState } from "./fleet.js";
@@ -46,31 +49,36 @@ export function accountReport({
 }
 
 const fileName = "fleet-status.json";
-const writeEveryMs = 5_000;
-/** A report this old was written by a fleet that does not run any more. */
-const oldMs = 30_000;
+const lookEveryMs = 5_000;
+/** What is as it was is written so often: of a thousand accounts it has half a megabyte. */
+const atLeastEveryMs = 20_000;
+/** A report this old was written by a fleet that does not run any more: one that is late, or could not write once, has another chance. */
+const oldMs = 60_000;
 
 /** Keeps `fleet status` told, which asks nobody and needs no login: the file is the user's own. */
 export async function keepStatus(
   dataDir: string,
   report: () => FleetReport,
-  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+  { clock, log, files }: { readonly clock: Clock; readonly log: Logger; readonly files?: Files },
   signal: AbortSignal,
 ): Promise<void> {
-  const file = textFile(dataDir, fileName);
+  const file = textFile(dataDir, fileName, files);
   let isTold = false;
+  const told = (error: unknown) => {
+    if (!isTold)
+      log.warn({ reason: String(error) }, "`fleet status` cannot be told: the data directory takes no file");
+    isTold = true;
+  };
+  let written = { accounts: "", at: -Infinity };
   while (!signal.aborted) {
-    await file.write(JSON.stringify(report())).catch((error: unknown) => {
-      if (!isTold)
-        log.warn(
-          { reason: String(error) },
-          "`fleet status` cannot be told: the data directory takes no file",
-        );
-      isTold = true;
-    });
-    await clock.wait(writeEveryMs, signal).catch(() => undefined);
+    const newest = report();
+    const now = { accounts: JSON.stringify(newest.accounts), at: clock.monotonic() };
+    if (now.accounts !== written.accounts || now.at - written.at >= atLeastEveryMs) {
+      await file.write(JSON.stringify(newest)).then(() => (written = now), told);
+    }
+    await clock.wait(lookEveryMs, signal).catch(ignored);
   }
-  await rm(join(dataDir, fileName), { force: true }).catch(() => undefined);
+  await rm(join(dataDir, fileName), { force: true }).catch(ignored);
 }
 
 /** What the running fleet wrote last; null where none runs. */
@@ -85,28 +93,23 @@ export async function readStatus(dataDir: string, now: number): Promise<FleetRep
   }
 }
 
-/** A line of `fleet status`: what a person has to know of an account. */
-export function accountLine({
-  state,
-  error,
-  platform,
-  broker,
-  online,
-  offline,
-  alarms,
-  worst,
-  read_only,
-  owner,
-}: AccountReport) {
-  if (state === "refused") return `not started, as its file has mistakes: ${error ?? "unknown"}`;
-  if (state === "waiting") return `ended by an error and starts again: ${error ?? "unknown"}`;
-  if (state === "standby") return `stands by; ${owner ?? "another member"} may run it`;
-  if (state !== "running") return state;
+/** A line of `fleet status`: what a person has to know of an account; `mistake` is what is wrong with its file now. */
+export function accountLine(
+  { state, error, platform, broker, online, offline, alarms, worst, read_only, owner }: AccountReport,
+  mistake: Text | null = null,
+): Text {
+  if (state === "refused")
+    return msg`not started, as its file has mistakes: ${mistake ?? error ?? word("unknown")}`;
+  if (state === "waiting") return msg`ended by an error and starts again: ${error ?? word("unknown")}`;
+  if (state === "standby") return msg`stands by; ${owner ?? msg`another member`} may run it`;
+  if (state !== "running") return word(state);
   const parts = [
-    `platform ${platform ?? "not asked yet"}`,
-    `broker ${broker ?? "not asked yet"}`,
-    `${online} of ${online + offline} controllers online`,
-    alarms === 0 ? "no alarms" : `${alarms} alarms, the worst: ${worst ?? "info"}`,
+    msg`platform ${platform === null ? msg`not asked yet` : word(platform)}`,
+    msg`broker ${broker === null ? msg`not asked yet` : word(broker)}`,
+    msg`${online} of ${online + offline} controllers online`,
+    alarms === 0
+      ? msg`no alarms`
+      : msg`${counted(alarms, "alarm", "alarms")}, the worst: ${word(worst ?? "info")}`,
   ];
-  return [...parts, ...(read_only ? ["read-only"] : [])].join("; ");
+  return statements([...parts, ...(read_only ? [msg`read-only`] : [])]);
 }

@@ -6,8 +6,8 @@ export type ActuatorFamily = "vents" | "curtains" | "fans" | "climate" | "water"
 
 /** Everything about a kind but how Home Assistant shows it (`src/homeassistant/actuator-components.ts`). */
 export interface KindRow {
-  /** As the page calls it. */
-  readonly names: { readonly en: string; readonly zh: string };
+  /** As the page calls it; other languages have it under `kinds` in `locales`. */
+  readonly name: string;
   readonly family: ActuatorFamily;
   /** Command word → value sent. */
   readonly values: ValueTable;
@@ -17,7 +17,7 @@ export interface KindRow {
   readonly positionMode: string | null;
   /** Its words are the configuration's own, beside those of `values`. */
   readonly configured: boolean;
-  /** What people read for its command and state words. */
+  /** What people read for its command and state words; other languages have it under `states` in `locales`. */
   readonly words: Readonly<Record<string, WordRow>>;
   /** Words that end something; the local controller ends what it does itself. */
   readonly ends: readonly string[];
@@ -30,11 +30,11 @@ export interface KindRow {
 }
 
 /** `code`: its number as a state (docs/scada.md), which never changes its meaning. */
-type WordRow = readonly [en: string, zh: string, code?: number];
+type WordRow = readonly [label: string, code?: number];
 
-const onOff = { on: ["On", "开启", 1], off: ["Off", "关闭", 0] } as const;
-const auto = { auto: ["Automatic", "自动", 2] } as const;
-const stop = { stop: ["Stop", "停止", 11] } as const;
+const onOff = { on: ["On", 1], off: ["Off", 0] } as const;
+const auto = { auto: ["Automatic", 2] } as const;
+const stop = { stop: ["Stop", 11] } as const;
 
 /** What most kinds have in common. */
 const usual = {
@@ -52,11 +52,11 @@ const positioner = {
   states: { close: "closed" },
   positionMode: "10100",
   words: {
-    open: ["Open", "打开", 4],
-    close: ["Close", "关闭"],
-    closed: ["Closed", "关闭", 3],
+    open: ["Open", 4],
+    close: ["Close"],
+    closed: ["Closed", 3],
     ...auto,
-    position: ["Position", "指定开度", 5],
+    position: ["Position", 5],
   },
 } as const;
 
@@ -74,73 +74,73 @@ const configured = { ...usual, family: "others", configured: true, leaseEnds: []
  * values of its own a kind is one row here, and one in Home Assistant's table, which the compiler asks for.
  */
 export const kindRows = {
-  skylight: { ...positioner, names: { en: "skylight", zh: "天窗" }, family: "vents" },
-  shade_curtain: { ...positioner, names: { en: "shade curtain", zh: "遮阳帘" }, family: "curtains" },
-  thermal_curtain: { ...positioner, names: { en: "thermal curtain", zh: "保温帘" }, family: "curtains" },
-  side_vent: { ...positioner, names: { en: "side vent", zh: "侧窗" }, family: "vents" },
-  positioner: { ...positioner, names: { en: "positioner", zh: "开度设备" }, family: "others" },
-  circulation_fan: { ...machine, names: { en: "circulation fan", zh: "循环风机" }, family: "fans" },
-  uv_disinfection: { ...machine, names: { en: "UV disinfection", zh: "紫外消毒" }, family: "climate" },
-  mist_humidifier: { ...machine, names: { en: "mist humidifier", zh: "加湿" }, family: "climate" },
-  co2_supply: { ...machine, names: { en: "CO2 supply", zh: "二氧化碳补气" }, family: "climate" },
-  humidity_control: { ...machine, names: { en: "humidity control", zh: "湿度控制" }, family: "climate" },
-  hot_air_blower: { ...machine, names: { en: "hot air blower", zh: "热风机" }, family: "climate" },
-  heating_blower: { ...machine, names: { en: "heating blower", zh: "加热风机" }, family: "climate" },
-  mist_cooling: { ...machine, names: { en: "mist cooling", zh: "喷雾降温" }, family: "climate" },
-  machine: { ...machine, names: { en: "machine", zh: "开关设备" }, family: "others" },
+  skylight: { ...positioner, name: "skylight", family: "vents" },
+  shade_curtain: { ...positioner, name: "shade curtain", family: "curtains" },
+  thermal_curtain: { ...positioner, name: "thermal curtain", family: "curtains" },
+  side_vent: { ...positioner, name: "side vent", family: "vents" },
+  positioner: { ...positioner, name: "positioner", family: "others" },
+  circulation_fan: { ...machine, name: "circulation fan", family: "fans" },
+  uv_disinfection: { ...machine, name: "UV disinfection", family: "climate" },
+  mist_humidifier: { ...machine, name: "mist humidifier", family: "climate" },
+  co2_supply: { ...machine, name: "CO2 supply", family: "climate" },
+  humidity_control: { ...machine, name: "humidity control", family: "climate" },
+  hot_air_blower: { ...machine, name: "hot air blower", family: "climate" },
+  heating_blower: { ...machine, name: "heating blower", family: "climate" },
+  mist_cooling: { ...machine, name: "mist cooling", family: "climate" },
+  machine: { ...machine, name: "machine", family: "others" },
   fan_wet_curtain: {
     ...usual,
-    names: { en: "fan wet curtain", zh: "风机湿帘" },
+    name: "fan wet curtain",
     family: "fans",
     values: { all_on: "11110", fans_1_2_3: "11100", fans_1_2: "11000", fan_1: "10000", off: "00000" },
     words: {
-      all_on: ["All on", "全部开启", 6],
-      fans_1_2_3: ["Fans 1, 2 and 3", "一二三级风机", 7],
-      fans_1_2: ["Fans 1 and 2", "一二级风机", 8],
-      fan_1: ["Fan 1", "一级风机", 9],
+      all_on: ["All on", 6],
+      fans_1_2_3: ["Fans 1, 2 and 3", 7],
+      fans_1_2: ["Fans 1 and 2", 8],
+      fan_1: ["Fan 1", 9],
       off: onOff.off,
     },
   },
   irrigation: {
     ...machine,
-    names: { en: "irrigation", zh: "灌溉" },
+    name: "irrigation",
     family: "water",
     values: { ...machine.values, rotation: "11111111" },
-    words: { ...machine.words, rotation: ["Rotation", "轮灌", 10] },
+    words: { ...machine.words, rotation: ["Rotation", 10] },
     goesItself: { from: ["on", "rotation"], to: ["off", "auto"] },
   },
-  light: { ...machine, names: { en: "light", zh: "补光灯" }, family: "light" },
+  light: { ...machine, name: "light", family: "light" },
   motor: {
     ...configured,
-    names: { en: "motor", zh: "电机" },
+    name: "motor",
     values: { stop: "00000100" },
     words: stop,
   },
-  custom: { ...configured, names: { en: "custom", zh: "其他" }, values: {}, words: {} },
+  custom: { ...configured, name: "custom", values: {}, words: {} },
 } as const satisfies Readonly<Record<string, KindRow>>;
 
 export type ActuatorKind = keyof typeof kindRows;
 
 export const actuatorKinds = Object.keys(kindRows) as unknown as readonly [ActuatorKind, ...ActuatorKind[]];
 
-const rowOf = (kind: ActuatorKind): KindRow => kindRows[kind];
+const rows: Readonly<Record<ActuatorKind, KindRow>> = kindRows;
 
-export const takesDegrees = (kind: ActuatorKind): boolean => rowOf(kind).positionMode !== null;
+export const takesDegrees = (kind: ActuatorKind): boolean => rows[kind].positionMode !== null;
 
 /** Command and state words of all kinds. */
 export const kindWords: ReadonlyMap<string, WordRow> = new Map(
-  actuatorKinds.flatMap((kind) => Object.entries(rowOf(kind).words)),
+  actuatorKinds.flatMap((kind) => Object.entries(rows[kind].words)),
 );
 
 /** Whether a command word or a state ends something. */
-export const isEnding = (kind: ActuatorKind, word: string): boolean => rowOf(kind).ends.includes(word);
+export const isEnding = (kind: ActuatorKind, word: string): boolean => rows[kind].ends.includes(word);
 
-export const isStart = (kind: ActuatorKind, word: string): boolean => !rowOf(kind).noStarts.includes(word);
+export const isStart = (kind: ActuatorKind, word: string): boolean => !rows[kind].noStarts.includes(word);
 
 /** Kinds that take the same values as this one, or some more of them; what the configuration gives its own values is like no other. */
 export const alikeKinds = (kind: ActuatorKind): readonly ActuatorKind[] => {
-  const row = rowOf(kind);
-  return row.configured ? [kind] : actuatorKinds.filter((one) => areAlike(row, rowOf(one)));
+  const row = rows[kind];
+  return row.configured ? [kind] : actuatorKinds.filter((one) => areAlike(row, rows[one]));
 };
 
 function areAlike(one: KindRow, other: KindRow): boolean {
@@ -183,12 +183,11 @@ export function valueTable({ kind, values }: Pick<KindWithValues, "kind" | "valu
 
 /** The state word a command word leads to (`close` → `closed`). */
 export function stateOfWord(kind: ActuatorKind, word: string): string {
-  const row: KindRow = kindRows[kind];
-  return row.states[word] ?? word;
+  return rows[kind].states[word] ?? word;
 }
 
 export function decodeValue(settings: KindWithValues, raw: string | number | boolean): DecodedValue {
-  const row: KindRow = kindRows[settings.kind];
+  const row = rows[settings.kind];
   const text = textOf(raw);
   const degree = row.positionMode === null ? null : degreeOf(text);
   const [word, value] = meaningOf(settings, text) ?? [];
@@ -214,11 +213,11 @@ function meaningOf(settings: KindWithValues, text: string): readonly [word: stri
 
 /** The word that `limits.ends_with` stands for where it is left out; null where it has to be named. */
 export const defaultEndsWith = (kind: ActuatorKind, words: readonly string[]): string | null =>
-  rowOf(kind).leaseEnds.find((word) => words.includes(word)) ?? null;
+  rows[kind].leaseEnds.find((word) => words.includes(word)) ?? null;
 
 /** Whether a kind goes from this state to that one of its own accord. */
 export function endsByItself(kind: ActuatorKind, from: string, to: string): boolean {
-  const { goesItself } = rowOf(kind);
+  const { goesItself } = rows[kind];
   return goesItself !== undefined && goesItself.from.includes(from) && goesItself.to.includes(to);
 }
 
@@ -249,7 +248,7 @@ export function mayMean(settings: KindWithValues, state: string, text: string): 
 /** Kinds in whose table of the interface a value stands. */
 export const kindsWith = (text: string): readonly ActuatorKind[] =>
   actuatorKinds.filter((kind) => {
-    const row: KindRow = kindRows[kind];
+    const row = rows[kind];
     return [...Object.values(row.values), ...(row.positionMode === null ? [] : [row.positionMode])].includes(
       text,
     );

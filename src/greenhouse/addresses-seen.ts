@@ -1,3 +1,5 @@
+import { eitherOf } from "../language/lists.js";
+import { msg, type Text } from "../language/text.js";
 import { type ActuatorKind, decodeValue, type KindRow, kindRows, textOf } from "./actuator-kinds.js";
 import type { RawValue } from "./ports.js";
 
@@ -38,16 +40,16 @@ export function seeAddress(
 export interface Likeness {
   readonly kind: ActuatorKind | null;
   /** Behind "looks like". */
-  readonly text: string;
+  readonly text: Text;
 }
 
 /** The first of those that look alike; `machine` stands for all that go on, off and automatic. */
 const candidates = [
-  { kind: "positioner", text: "a positioner (a window or a curtain)", digits: 5 },
-  { kind: "fan_wet_curtain", text: "a fan and wet curtain", digits: 5 },
-  { kind: "machine", text: "a machine (on, off, automatic)", digits: 4 },
-  { kind: "irrigation", text: "an irrigation plan", digits: 4 },
-] as const satisfies readonly { kind: ActuatorKind; text: string; digits: number }[];
+  { kind: "positioner", text: msg`a positioner (a window or a curtain)`, digits: 5 },
+  { kind: "fan_wet_curtain", text: msg`a fan and wet curtain`, digits: 5 },
+  { kind: "machine", text: msg`a machine (on, off, automatic)`, digits: 4 },
+  { kind: "irrigation", text: msg`an irrigation plan`, digits: 4 },
+] as const satisfies readonly { kind: ActuatorKind; text: Text; digits: number }[];
 
 const isBits = (text: string, digits: number): boolean =>
   text.length === digits && /^[01]+$/.test(text) && Number(text) !== 0;
@@ -56,7 +58,7 @@ const isBits = (text: string, digits: number): boolean =>
 export function likenessOf(values: readonly string[]): Likeness {
   const all = [...new Set(values)];
   const rotation = kindRows.irrigation.values.rotation;
-  if (all.some((text) => text !== rotation && isBits(text, 8))) return { kind: "motor", text: "a motor" };
+  if (all.some((text) => text !== rotation && isBits(text, 8))) return { kind: "motor", text: msg`a motor` };
   const scored = candidates
     .map((candidate) => ({ candidate, score: scoreOf(candidate.kind, candidate.digits, all) }))
     .filter(({ score }) => score > 0);
@@ -66,15 +68,15 @@ export function likenessOf(values: readonly string[]): Likeness {
   // A plan is told from a machine by its rotation alone.
   const isClear = second === undefined || (first?.kind === "machine" && second.kind === "irrigation");
   if (first !== undefined && isClear) return { kind: first.kind, text: first.text };
-  if (first !== undefined) return { kind: null, text: winners.map(({ text }) => text).join(", or ") };
+  if (first !== undefined) return { kind: null, text: eitherOf(winners.map(({ text }) => text)) };
   if (all.every((text) => /^\d{1,3}$/.test(text) && Number(text) <= 100))
     return {
       kind: null,
-      text: "a number from 0 to 100: the position_address of a positioner, or a parameter",
+      text: msg`a number from 0 to 100: the position_address of a positioner, or a parameter`,
     };
   if (all.every((text) => /^[+-]?\d+(\.\d+)?$/.test(text) && !/^[01]{4,}$/.test(text)))
-    return { kind: null, text: "a parameter" };
-  return { kind: null, text: "nothing that is known: kind: custom with its values, perhaps" };
+    return { kind: null, text: msg`a parameter` };
+  return { kind: null, text: msg`nothing that is known: kind: custom with its values, perhaps` };
 }
 
 /** How many of the values are control values of the kind; none where one of them cannot be any. */
@@ -124,7 +126,8 @@ export function seenYaml(seen: readonly SeenAddress[]): string {
     const doubtful = own
       .filter((one) => suggestedActuator(one) === null)
       .map(
-        (one) => `    # address ${one.address}: ${remark(one)}, looks like ${likenessOf(one.values).text}`,
+        (one) =>
+          `    # address ${one.address}: ${remark(one)}, looks like ${String(likenessOf(one.values).text)}`,
       );
     return [
       `  ${scalar(code)}:`,

@@ -15,6 +15,9 @@ export const asAverage = (item: SensorItem): SensorItem => ({
   average: true,
 });
 
+/** Whether `from` of a configured sensor, a name or code perhaps with a channel, is that of an average. */
+export const isFromAverage = (from: string): boolean => from.includes(suffix) || from.startsWith(prefix);
+
 /** Name and code of the quantity that it is the average of. */
 export const ofWhat = ({ name, factor }: Pick<SensorItem, "name" | "factor">) => ({
   name: name.endsWith(suffix) ? name.slice(0, -suffix.length) : name,

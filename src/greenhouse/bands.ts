@@ -44,47 +44,42 @@ export const suggestedBands = {
   Record<SensorKind, Readonly<Partial<Record<BandLimit, number>>> & { readonly delay: string }>
 >;
 
-/** In the default unit of the kind. */
-const deadbands: Readonly<Record<SensorKind, number>> = {
-  temperature: 0.5,
-  humidity: 2,
-  co2: 50,
-  illuminance: 1000,
-  par: 20,
-  irradiance: 20,
-  soil_temperature: 0.5,
-  soil_moisture: 1,
-  ec: 0.1,
-  ph: 0.1,
-  pressure: 2,
-  wind_speed: 1,
-  wind_direction: 5,
-  rain: 0.2,
-  rain_rate: 0.5,
-  flow: 1,
-  dew_point: 0.5,
-  vpd: 0.05,
-  battery: 2,
-  voltage: 0.2,
-  other: 0,
-};
-
 /** As many units as the default one has: 0.5 °C are 0.9 °F. */
 function defaultDeadband(kind: SensorKind, unit: string | null): number {
-  const { limits, min, max } = quantities[kind];
+  const { limits, min, max, deadband } = quantities[kind];
   const [least, most] = limits[unit ?? ""] ?? [min, max];
   const isScaled = Number.isFinite(max - min) && max > min;
-  return isScaled ? Number(((deadbands[kind] * (most - least)) / (max - min)).toPrecision(3)) : 0;
+  return isScaled ? Number(((deadband * (most - least)) / (max - min)).toPrecision(3)) : 0;
+}
+
+/** What is no more than noise is drawn no higher than a tenth. */
+export const leastSpan = (kind: SensorKind, unit: string | null): number => 10 * defaultDeadband(kind, unit);
+
+/** What the crop feels: of the air outside of a greenhouse the same number means nothing. */
+const ofTheCrop: ReadonlySet<SensorKind> = new Set<SensorKind>([
+  ...(["temperature", "humidity", "co2", "dew_point", "vpd"] as const),
+  ...(["soil_temperature", "soil_moisture"] as const),
+]);
+
+/** Who asks for one by name means it. */
+const isJudgedByKind = ({ kind, average, outdoors }: JudgedSensor): boolean =>
+  // What a day was like on average is no reading of now.
+  average !== true && !(outdoors === true && ofTheCrop.has(kind));
+
+interface JudgedSensor {
+  readonly kind: SensorKind;
+  readonly unit: string | null;
+  readonly average?: boolean;
+  readonly outdoors?: boolean;
 }
 
 /** What holds for a sensor: its own keys before those of its kind; null where nothing does. */
 export function bandsOf(
-  sensor: { readonly kind: SensorKind; readonly unit: string | null; readonly average?: boolean },
+  sensor: JudgedSensor,
   own: BandSettings | undefined,
   byKind: BandsByKind | undefined,
 ): Bands | null {
-  // What a day was like on average is no reading of now; who asks for it by name means it.
-  const further = sensor.average === true ? undefined : byKind?.[sensor.kind];
+  const further = isJudgedByKind(sensor) ? byKind?.[sensor.kind] : undefined;
   if (own === false || (own === undefined && further === undefined)) return null;
   const { deadband, delay = defaultDelayMs, ...given } = { ...(further === false ? {} : further), ...own };
   const limits = Object.fromEntries(

@@ -1,3 +1,4 @@
+import { byCode, msg, row as plain, type Text } from "../language/text.js";
 import { type ActuatorKind, takesDegrees } from "./actuator-kinds.js";
 
 /*
@@ -18,13 +19,13 @@ export const parameterGroup = (id: number): ParameterGroup => id as ParameterGro
 export const statusNumber = (value: number): StatusNumber => value as StatusNumber;
 
 /** Types seen in one account; others exist. */
-export const deviceTypes: ReadonlyMap<DeviceType, string> = new Map([
-  [deviceType("C001"), "sunlight greenhouse controller"],
-  [deviceType("C003"), "fertilizer machine"],
-  [deviceType("W001"), "data collector"],
-  [deviceType("V003"), "pest monitoring"],
-  [deviceType("V008"), "national-standard video device"],
-  [deviceType("V009"), "cloud-linked video device"],
+export const deviceTypes: ReadonlyMap<DeviceType, Text> = new Map([
+  [deviceType("C001"), msg`sunlight greenhouse controller`],
+  [deviceType("C003"), msg`fertilizer machine`],
+  [deviceType("W001"), msg`data collector`],
+  [deviceType("V003"), msg`pest monitoring`],
+  [deviceType("V008"), msg`national-standard video device`],
+  [deviceType("V009"), msg`cloud-linked video device`],
 ]);
 
 /** Numbers observed; others occur. */
@@ -54,6 +55,8 @@ export const isCamera = (type: DeviceType | null): boolean => type?.startsWith("
 /** Weather stations and cameras: a list may show them online although they have no MQTT client. */
 export const isWithoutClient = (type: DeviceType | null): boolean => /^[VW]/.test(type ?? "");
 
+export const isWeatherStation = (type: DeviceType | null): boolean => type?.startsWith("W") ?? false;
+
 /** What stands outside of greenhouses, or looks: cameras, weather stations and fertilizer machines. */
 export const isDevice = (type: DeviceType | null): boolean => /^(?:[VW]|C003$)/.test(type ?? "");
 
@@ -82,7 +85,7 @@ export interface ActuatorRow extends Words {
   readonly role: "actuator";
   readonly kind: ActuatorKind;
   /** What the interface does not say about this type and is assumed. */
-  readonly assumption?: string;
+  readonly assumption?: Text;
 }
 
 export interface ParameterRow extends Words {
@@ -96,7 +99,7 @@ type Entry = readonly [ParameterGroup, TypeRow];
 
 /** The interface gives no control values for these. */
 const assumed: ReadonlySet<ActuatorKind> = new Set(["side_vent", "thermal_curtain"]);
-const assumption = "assumed to take the values of a positioner";
+const assumption = msg`assumed to take the values of a positioner`;
 
 const moved = (id: number, kind: ActuatorKind, word: string, en: string, zh: string, meaning = en): Entry => [
   parameterGroup(id),
@@ -163,9 +166,11 @@ export const typeRows: ReadonlyMap<ParameterGroup, TypeRow> = new Map([
 export const scannedTypes: readonly ParameterGroup[] = [...typeRows.keys()];
 
 /** `type 2 (left skylight)`; the number alone where the table does not hold it. */
-export function typeName(group: ParameterGroup): string {
+export function typeName(group: ParameterGroup): Text {
   const row = typeRows.get(group);
-  return row === undefined ? `type ${group}` : `type ${group} (${row.meaning})`;
+  if (row === undefined) return msg`type ${group}`;
+  const { meaning, zh } = row;
+  return msg`type ${group} (${byCode("name", meaning, { en: meaning, zh })})`;
 }
 
 /**
@@ -183,23 +188,22 @@ export function contradiction(
     readonly acceptType?: boolean;
   },
   device: DeviceType | null,
-): string | null {
+): Text | null {
   if (acceptType === true) return null;
   if (!takesCommands(device)) {
     const meaning = device === null ? undefined : deviceTypes.get(device);
-    const type = meaning === undefined ? device : `${device ?? ""} (${meaning})`;
-    return `the platform lists its controller as ${type ?? "something else"}, which has no actuators`;
+    const type = meaning === undefined ? device : plain`${device ?? ""} (${meaning})`;
+    return msg`the platform lists its controller as ${type ?? msg`something else`}, which has no actuators`;
   }
   const row = group === undefined ? undefined : typeRows.get(group);
   if (group === undefined || row === undefined || kind === "custom" || kind === "motor") return null;
   if (row.role === "parameter")
-    return isGeneral(kind) ? null : `type_id says ${typeName(group)}, which is no actuator at all`;
+    return isGeneral(kind) ? null : msg`type_id says ${typeName(group)}, which is no actuator at all`;
   if (isGeneral(kind) ? takesDegrees(kind) === takesDegrees(row.kind) : kind === row.kind) return null;
-  return `type_id says ${typeName(group)}, which is the kind ${row.kind}, not ${kind}`;
+  return msg`type_id says ${typeName(group)}, which is the kind ${row.kind}, not ${kind}`;
 }
 
 const isGeneral = (kind: ActuatorKind): boolean => kind === "positioner" || kind === "machine";
 
 /** What to do about it. */
-export const contradictionRemedy =
-  "correct kind or type_id, or say accept_type: true where it is meant; until then its commands are refused";
+export const contradictionRemedy = msg`correct kind or type_id, or say accept_type: true where it is meant; until then its commands are refused`;

@@ -110,6 +110,8 @@ export const bridgeEventTypes = [
   "locked",
   "unlocked",
   "lease_overrun",
+  "guard_tripped",
+  "guard_cleared",
 ] as const;
 
 type BridgeEventType = (typeof bridgeEventTypes)[number];

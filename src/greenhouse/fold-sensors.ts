@@ -20,6 +20,7 @@ export function defineSensor(
   identity: { readonly key: string; readonly id: string },
   settings: SensorSettings | undefined,
   bandsByKind?: BandsByKind,
+  isOutdoors = false,
 ): SensorDefinition {
   const platformUnit = normaliseUnit(item.unit);
   const recognised = recogniseSensor({ ...(item.average ? ofWhat(item) : item), unit: platformUnit });
@@ -27,7 +28,8 @@ export function defineSensor(
   const unit = settings?.unit === undefined ? platformUnit : normaliseUnit(settings.unit);
   const range = plausibleRange(kind, unit);
   const isAverage = item.average === true;
-  const bands = bandsOf({ kind, unit, average: isAverage }, settings?.alarm, bandsByKind);
+  const outdoors = isOutdoors || recognised.word?.startsWith("outdoor_") === true;
+  const bands = bandsOf({ kind, unit, average: isAverage, outdoors }, settings?.alarm, bandsByKind);
   return {
     id: identity.id,
     key: identity.key,

@@ -1,3 +1,4 @@
+import type { Text } from "../language/text.js";
 import { type ActuatorKind, kindRows, type KindRow } from "./actuator-kinds.js";
 import { canStop, type Target, vocabulary } from "./command/words.js";
 import type { Interlock } from "./limits.js";
@@ -104,7 +105,7 @@ export interface MemberResult {
   readonly id: string;
   readonly outcome: Outcome;
   readonly reason: string | null;
-  readonly message: string | null;
+  readonly message: Text | null;
   /** As in its own result. */
   readonly interlock: Interlock | null;
 }
@@ -119,7 +120,7 @@ export interface GroupResult {
   /** That of the member that came off worst. */
   readonly outcome: Outcome;
   readonly reason: string | null;
-  readonly message: string | null;
+  readonly message: Text | null;
   readonly by: string | null;
   readonly via: Via;
   readonly members: readonly MemberResult[];
@@ -129,6 +130,9 @@ export interface GroupResult {
   readonly finished_at: string;
   readonly duration_ms: number;
   readonly repeated: boolean;
+  /** Of commands of a flood that nobody looked at: how many ended with this one result, and the ids of the first of them. */
+  readonly count?: number;
+  readonly ids?: readonly string[];
   /** Of a duplicate: what became of the first. */
   readonly original?: GroupResult;
 }
@@ -157,4 +161,4 @@ export function summaryOf(
 }
 
 const endText = ({ outcome, reason, message }: MemberResult): string =>
-  `${outcome}${reason === null ? "" : ` (${reason})`}${message === null ? "" : `: ${message}`}`;
+  `${outcome}${reason === null ? "" : ` (${reason})`}${message === null ? "" : `: ${String(message)}`}`;

@@ -1,3 +1,4 @@
+import type { Text } from "../language/text.js";
 /*
  * What narrows the commands of an actuator: as the configuration says it, and as it is shown. The rules themselves are in
  * `src/limits`. They are not a safety layer: they need this computer, the internet and the platform.
@@ -143,6 +144,8 @@ export interface ReadingFact {
   readonly unit: string | null;
   /** Of the newest reading; only of a good one is known whether it is so still. */
   readonly quality: "good" | "uncertain" | "stale" | "bad";
+  /** Answers have not listed its sensor for a day, which ended the alarm. */
+  readonly gone?: true;
 }
 
 /** What an alarm's message names, for who tells it in another language. */
@@ -154,6 +157,8 @@ export interface AlarmFacts {
     readonly quality: Interlock["quality"];
     readonly sends: string | null;
   }[];
+  /** Whose lock keeps back what a guard sends. */
+  readonly locked_by?: string;
   /** A command that ended as it should not, or whose time is over. */
   readonly command?: string | null;
   readonly outcome?: string;
@@ -161,6 +166,8 @@ export interface AlarmFacts {
   /** Reads, and topics below the controller's. */
   readonly late?: readonly string[];
   readonly reading?: ReadingFact;
+  /** Why settings were taken back. */
+  readonly why?: Text;
   /** An earlier run raised it, and this one has not judged yet whether it is so still. */
   readonly carried?: boolean;
 }
@@ -188,3 +195,6 @@ export interface Alarm {
 
 /** Stands for an actuator's id where a lock is one of the whole controller. */
 export const wholeController = "";
+
+/** What an alarm is about that no controller has. */
+export const bridgeItself = { controller: null, actuator: null } as const;

@@ -1,3 +1,4 @@
+import { type Text, TextError } from "../language/text.js";
 import type { DeviceType, ParameterGroup, StatusNumber } from "./device-types.js";
 
 export type PlatformHost = "business" | "realtime";
@@ -64,15 +65,19 @@ export interface PlatformErrorFacts {
 }
 
 /** Every failed call of the platform. The message says what happened and what to do next; it never holds a secret. */
-export class PlatformError extends Error {
+export class PlatformError extends TextError {
   override name = "PlatformError" as const;
   readonly facts: PlatformErrorFacts;
 
-  constructor(message: string, facts: PlatformErrorFacts, options?: { cause?: unknown }) {
+  constructor(message: Text, facts: PlatformErrorFacts, options?: { cause?: unknown }) {
     super(message, options);
     this.facts = facts;
   }
 }
+
+/** Whether a refusal says that the device code is what it misses. */
+export const missesDeviceCode = (error: unknown): boolean =>
+  error instanceof PlatformError && /device[ _-]?code/i.test(error.facts.platformMessage ?? "");
 
 /*
  * What the core needs from a platform, in the core's words. Every read rejects with a PlatformError. Instants are epoch
@@ -172,6 +177,16 @@ export interface PlatformStation {
   readonly device: string | null;
 }
 
+/** An address as the answer about its group lists it, in the platform's own words. */
+export interface ListedAddress {
+  readonly address: string;
+  readonly value: RawValue | null;
+  readonly name: string | null;
+  readonly unit: string | null;
+  /** Why the value is null though something stands there: several that differ, or what is no value. */
+  readonly unclear?: "doubtful" | "strange";
+}
+
 export interface PlatformReader {
   /** All controllers with their online flag (`GET /api/control/mqtt`); empty when the account shows none. */
   controllers(signal: AbortSignal): Promise<DeviceList>;
@@ -202,6 +217,8 @@ export interface PlatformReader {
   ): Promise<RawValue | null>;
   /** All addresses of one parameter group; whether they are read from the device is not known. */
   values(code: string, group: ParameterGroup, signal: AbortSignal): Promise<ReadonlyMap<string, RawValue>>;
+  /** The same answer with all that it lists, without a value too. */
+  listing(code: string, group: ParameterGroup, signal: AbortSignal): Promise<readonly ListedAddress[]>;
   /** Any read-only operation the interface names (`weather-data/list`); the parsed answer as it came. */
   get(operation: string, query: Query, signal: AbortSignal): Promise<unknown>;
 }
@@ -266,7 +283,7 @@ export interface PushListener {
   /** An open channel ended; it is opened again by itself. */
   onLost(): void;
   /** It did not open, or did not stay open, and why; it is tried again by itself. */
-  onClosed?(why: string): void;
+  onClosed?(why: Text): void;
 }
 
 export interface PlatformPush {

@@ -1,3 +1,4 @@
+import { msg } from "../language/text.js";
 import {
   decodeValue,
   degreeOfState,
@@ -13,7 +14,7 @@ import type { RawValue } from "./ports.js";
 
 /*
  * How an actuator is to be read where the words of the interface document can be meant in two ways: what each setting does. Absent is the
- * usual reading. The keys stand in config/sections/readings.ts, the simulated platform that is so in simulator/readings.ts.
+ * usual reading. The keys stand in settings/sections/readings.ts, the simulated platform that is so in simulator/readings.ts.
  */
 export interface ActuatorReadings {
   /** Further values that mean a word when they are read; absent where nothing is configured. */
@@ -60,8 +61,7 @@ export function maybePulse(settings: Pulsing, raw: RawValue, before: RawValue | 
   return isIdle(settings, raw) && (before === null || sameValue(textOf(before), textOf(raw)));
 }
 
-export const pulseAdvice =
-  "Only if you saw it do what was asked, its register is a pulse that goes back to idle by itself: set pulse: true.";
+export const pulseAdvice = msg`Only if you saw it do what was asked, its register is a pulse that goes back to idle by itself: set pulse: true.`;
 
 /*
  * `mode_reads`: the mode's address may only be written. The degree, which has an address of its own then, is the proof: of a degree itself,

@@ -1,7 +1,7 @@
 import type { BandsByKind } from "./bands.js";
 import { decodeValue, type ReadTable, sameValue, stateAddresses, textOf } from "./actuator-kinds.js";
 import { ownerOf } from "./command/words.js";
-import { contradiction, type DeviceType, isWithoutClient } from "./device-types.js";
+import { contradiction, type DeviceType, isWeatherStation, isWithoutClient } from "./device-types.js";
 import type { ControllerEvent } from "./events.js";
 import { hasPositioner, listingOf, sameListing } from "./group-listing.js";
 import { foldPushedReadings, foldReadings } from "./fold-sensors.js";
@@ -97,9 +97,13 @@ interface FoldContext {
   readonly bands?: BandsByKind;
 }
 
+/** States are compared, and a program reads them. */
+const contradictionIn = (settings: ActuatorSettings, type: DeviceType | null): string | null =>
+  contradiction(settings, type)?.toString() ?? null;
+
 export const unreadActuator = (settings: ActuatorSettings): Actuator => ({
   settings,
-  contradiction: contradiction(settings, null),
+  contradiction: contradictionIn(settings, null),
   registers: {},
   postedAt: null,
   between: null,
@@ -322,6 +326,8 @@ function foldConnection(controller: Controller, status: ClientStatus): Controlle
   return withChange(controller, { ...foldStatus(controller, state), info });
 }
 
+const noLayout: Controller["layout"] = [];
+
 function foldRecord(controller: Controller, record: DeviceRecord, flag: Availability): Controller {
   const sameRecord =
     controller.info.record !== null && JSON.stringify(controller.info.record) === JSON.stringify(record);
@@ -332,12 +338,15 @@ function foldRecord(controller: Controller, record: DeviceRecord, flag: Availabi
       ? controller.actuators
       : mapChanged(controller.actuators, judgedByType, info.type);
   const flagged = foldFlag(controller, flag, info.type);
-  return withChange(controller, { info, actuators, ...flagged, absentSince: null });
+  // What its sensors are is judged anew by the next answer: other limits hold outdoors.
+  const isMoved = isWeatherStation(info.type) !== isWeatherStation(controller.info.type);
+  const layout = isMoved ? noLayout : controller.layout;
+  return withChange(controller, { info, actuators, layout, ...flagged, absentSince: null });
 }
 
 /** What a list calls the controller may leave no room for the actuator. */
 function judgedByType(actuator: Actuator, type: DeviceType | null): Actuator {
-  const why = contradiction(actuator.settings, type);
+  const why = contradictionIn(actuator.settings, type);
   return why === actuator.contradiction ? actuator : { ...actuator, contradiction: why };
 }
 

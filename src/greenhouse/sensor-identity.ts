@@ -1,4 +1,5 @@
 import type { BandsByKind } from "./bands.js";
+import { isWeatherStation } from "./device-types.js";
 import { becomesText, defineSensor } from "./fold-sensors.js";
 import type { Controller, LayoutSlot, Sensor, SensorDefinition } from "./model.js";
 import type { SensorItem } from "./ports.js";
@@ -22,7 +23,7 @@ export function layoutFor(
     return layout;
   const isFirst = layout.length + (sensors?.size ?? 0) + (settings?.sensors.length ?? 0) === 0;
   if (!isFirst) return newLayout(items, controller, transliterate, bands);
-  const key = JSON.stringify(items.map(whatDecides));
+  const key = JSON.stringify([isWeatherStation(controller.info?.type ?? null), items.map(whatDecides)]);
   const known = firstLayouts.get(key) ?? newLayout(items, controller, transliterate, bands);
   if (firstLayouts.size >= mostFirstLayouts) firstLayouts.clear();
   firstLayouts.set(key, known);
@@ -66,7 +67,7 @@ function mayBecomeText({ definition }: LayoutSlot, item: SensorItem, sensors: Kn
   return held !== undefined && becomesText(held, { ...held.definition, numeric: false }, item);
 }
 
-type Known = Pick<Controller, "layout" | "settings"> & Partial<Pick<Controller, "sensors">>;
+type Known = Pick<Controller, "layout" | "settings"> & Partial<Pick<Controller, "sensors" | "info">>;
 
 function newLayout(
   items: readonly SensorItem[],
@@ -84,6 +85,7 @@ function newLayout(
   ]);
   const taken = new Set([...configured, ...known.values()].map(({ id }) => id));
   const used = new Set<string>();
+  const isOutdoors = isWeatherStation(controller.info?.type ?? null);
   return items.map((item, place): LayoutSlot => {
     const identity = identities[place] ?? null;
     const own = settings.get(place);
@@ -95,7 +97,8 @@ function newLayout(
     const held = id === null ? undefined : controller.sensors?.get(id);
     const key = twin ?? old?.key ?? identity?.key ?? "";
     const before = twin === null ? old : undefined;
-    const definition = isLeftOut ? null : define(item, { key, id }, { own, old: before, held, bands });
+    const by = { own, old: before, held, bands, isOutdoors };
+    const definition = isLeftOut ? null : define(item, { key, id }, by);
     if (definition) used.add(definition.id);
     if (definition) taken.add(definition.id);
     const provisional = item.value === null && definition?.kind === "other" && definition.unit === null;
@@ -242,15 +245,16 @@ interface DefinedBy {
   readonly old: SensorDefinition | undefined;
   readonly held: Sensor | undefined;
   readonly bands: BandsByKind | undefined;
+  readonly isOutdoors: boolean;
 }
 
 /** The old definition where nothing about it changed. A sensor that showed numbers becomes a text only by a row of words. */
 function define(
   item: SensorItem,
   identity: { readonly key: string; readonly id: string },
-  { own, old, held, bands }: DefinedBy,
+  { own, old, held, bands, isOutdoors }: DefinedBy,
 ): SensorDefinition {
-  const made = defineSensor(item, identity, own, bands);
+  const made = defineSensor(item, identity, own, bands, isOutdoors);
   const isText = held !== undefined && becomesText(held, made, item);
   const stays = old !== undefined && !isText && (old.numeric || item.value === null);
   const definition = stays ? { ...made, numeric: old.numeric } : made;

@@ -1,3 +1,4 @@
+import type { Language } from "./labels.js";
 import { compact, digits, type Kinds, kindWithUnit, readable } from "./sensor-name-spelling.js";
 import {
   catalogue,
@@ -233,8 +234,6 @@ export function recogniseSensor(item: {
 /** The frozen word a name stands for in ids; null for a name the catalogue does not know. */
 export const catalogueWord = (name: string): string | null => knownName(name)?.word ?? null;
 
-export type NameLanguage = "en" | "zh";
-
 /** Written another way than as a plain word. */
 const spellings: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -268,15 +267,15 @@ export function englishName(word: string): string {
 }
 
 /** A sensor's name in a language; null where the catalogue does not know it or it is in that language already. */
-export function translatedSensorName(name: string, language: NameLanguage): string | null {
+export function translatedSensorName(name: string, language: Language): string | null {
   if (isChinese(name) === (language === "zh")) return null;
   const known = knownName(name);
   if (known === null) return null;
-  return language === "en" ? englishName(known.word) : known.chinese;
+  return language === "zh" ? known.chinese : englishName(known.word);
 }
 
 /** As above, of a running status. */
-export function translatedStatusName(name: string, language: NameLanguage): string | null {
-  const word = language === "en" ? statusWord(name) : null;
+export function translatedStatusName(name: string, language: Language): string | null {
+  const word = language === "zh" ? null : statusWord(name);
   return word === null ? null : englishName(word);
 }

@@ -1,30 +1,3 @@
-/** Every quantity a sensor can be recognised as; `other` is mirrored without a class. */
-export const sensorKinds = [
-  "temperature",
-  "humidity",
-  "co2",
-  "illuminance",
-  "par",
-  "irradiance",
-  "soil_temperature",
-  "soil_moisture",
-  "ec",
-  "ph",
-  "pressure",
-  "wind_speed",
-  "wind_direction",
-  "rain",
-  "rain_rate",
-  "flow",
-  "dew_point",
-  "vpd",
-  "battery",
-  "voltage",
-  "other",
-] as const;
-
-export type SensorKind = (typeof sensorKinds)[number];
-
 export interface Range {
   readonly min: number;
   readonly max: number;
@@ -37,37 +10,39 @@ export interface Quantity extends Range {
   readonly units: readonly string[];
   /** Digits worth showing in the default unit. */
   readonly decimals: number;
+  /** In the default unit: what an alarm on its readings wants before it clears, unless the configuration says it. */
+  readonly deadband: number;
   /** By unit. */
   readonly limits: Limits;
 }
 
 type Limits = Readonly<Record<string, readonly [min: number, max: number]>>;
 
-function quantity(decimals: number, limits: Limits): Quantity {
+function quantity(decimals: number, deadband: number, limits: Limits): Quantity {
   const units = Object.keys(limits);
   const [unit = null] = units;
   const [min, max] = Object.values(limits)[0] ?? [-Infinity, Infinity];
-  return { unit, units, decimals, min, max, limits };
+  return { unit, units, decimals, deadband, min, max, limits };
 }
 
 /**
- * What is known about each kind of sensor: decimals, and by unit what is plausible; `min` and `max` are in the default unit. Plausible
+ * What is known about each kind of sensor: decimals, deadband, and by unit what is plausible; `min` and `max` are in the default unit. Plausible
  * means "a working sensor could say so": wide enough for every site and season, narrow enough to catch the numbers a broken probe
  * gives (-99, 999, 6553.5). A barometer and a pipe share `pressure`, so the units mostly used for pipes reach down to 0.
  */
-export const quantities: Readonly<Record<SensorKind, Quantity>> = {
-  temperature: quantity(1, { "°C": [-60, 120], "°F": [-76, 248], K: [213, 394] }),
-  humidity: quantity(1, { "%": [0, 105] }),
-  co2: quantity(0, { ppm: [0, 10_000] }),
-  illuminance: quantity(0, { lx: [0, 250_000], klx: [0, 250] }),
-  par: quantity(0, { "μmol/m²/s": [0, 4000], "W/m²": [0, 1000] }),
-  irradiance: quantity(0, { "W/m²": [-30, 2000], "kW/m²": [-0.03, 2] }),
-  soil_temperature: quantity(1, { "°C": [-40, 80], "°F": [-40, 176], K: [233, 354] }),
-  soil_moisture: quantity(1, { "%": [0, 105], "m³/m³": [0, 1.05] }),
-  ec: quantity(2, { "mS/cm": [0, 50], "μS/cm": [0, 50_000], "dS/m": [0, 50], "mS/m": [0, 5000] }),
+const rows = {
+  temperature: quantity(1, 0.5, { "°C": [-60, 120], "°F": [-76, 248], K: [213, 394] }),
+  humidity: quantity(1, 2, { "%": [0, 105] }),
+  co2: quantity(0, 50, { ppm: [0, 10_000] }),
+  illuminance: quantity(0, 1000, { lx: [0, 250_000], klx: [0, 250] }),
+  par: quantity(0, 20, { "μmol/m²/s": [0, 4000], "W/m²": [0, 1000] }),
+  irradiance: quantity(0, 20, { "W/m²": [-30, 2000], "kW/m²": [-0.03, 2] }),
+  soil_temperature: quantity(1, 0.5, { "°C": [-40, 80], "°F": [-40, 176], K: [233, 354] }),
+  soil_moisture: quantity(1, 1, { "%": [0, 105], "m³/m³": [0, 1.05] }),
+  ec: quantity(2, 0.1, { "mS/cm": [0, 50], "μS/cm": [0, 50_000], "dS/m": [0, 50], "mS/m": [0, 5000] }),
   // Written by some platforms as if it were a unit; it is none.
-  ph: { ...quantity(2, { pH: [0, 14] }), unit: null },
-  pressure: quantity(1, {
+  ph: { ...quantity(2, 0.1, { pH: [0, 14] }), unit: null },
+  pressure: quantity(1, 2, {
     hPa: [300, 1200],
     kPa: [0, 2000],
     Pa: [0, 2_000_000],
@@ -77,17 +52,17 @@ export const quantities: Readonly<Record<SensorKind, Quantity>> = {
     mmHg: [200, 900],
     psi: [0, 600],
   }),
-  wind_speed: quantity(1, {
+  wind_speed: quantity(1, 1, {
     "m/s": [0, 80],
     "km/h": [0, 290],
     mph: [0, 180],
     kn: [0, 156],
     "ft/s": [0, 263],
   }),
-  wind_direction: quantity(0, { "°": [0, 360] }),
-  rain: quantity(1, { mm: [0, 20_000], cm: [0, 2000], in: [0, 800] }),
-  rain_rate: quantity(1, { "mm/h": [0, 1000], "mm/min": [0, 20], "mm/d": [0, 2000], "in/h": [0, 40] }),
-  flow: quantity(1, {
+  wind_direction: quantity(0, 5, { "°": [0, 360] }),
+  rain: quantity(1, 0.2, { mm: [0, 20_000], cm: [0, 2000], in: [0, 800] }),
+  rain_rate: quantity(1, 0.5, { "mm/h": [0, 1000], "mm/min": [0, 20], "mm/d": [0, 2000], "in/h": [0, 40] }),
+  flow: quantity(1, 1, {
     "L/min": [0, 50_000],
     "m³/h": [0, 3000],
     "L/h": [0, 3_000_000],
@@ -96,12 +71,18 @@ export const quantities: Readonly<Record<SensorKind, Quantity>> = {
     "m³/min": [0, 50],
     "m³/s": [0, 0.84],
   }),
-  dew_point: quantity(1, { "°C": [-80, 60], "°F": [-112, 140], K: [193, 334] }),
-  vpd: quantity(2, { kPa: [0, 15], hPa: [0, 150], Pa: [0, 15_000], mbar: [0, 150] }),
-  battery: quantity(0, { "%": [0, 100] }),
-  voltage: quantity(2, { V: [0, 1000], mV: [0, 1_000_000] }),
-  other: quantity(2, {}),
-};
+  dew_point: quantity(1, 0.5, { "°C": [-80, 60], "°F": [-112, 140], K: [193, 334] }),
+  vpd: quantity(2, 0.05, { kPa: [0, 15], hPa: [0, 150], Pa: [0, 15_000], mbar: [0, 150] }),
+  battery: quantity(0, 2, { "%": [0, 100] }),
+  voltage: quantity(2, 0.2, { V: [0, 1000], mV: [0, 1_000_000] }),
+  other: quantity(2, 0, {}),
+} satisfies Readonly<Record<string, Quantity>>;
+
+export type SensorKind = keyof typeof rows;
+export const quantities: Readonly<Record<SensorKind, Quantity>> = rows;
+
+/** Every quantity a sensor can be recognised as; `other` is mirrored without a class. */
+export const sensorKinds = Object.keys(rows) as unknown as readonly [SensorKind, ...SensorKind[]];
 
 /**
  * What a working sensor of this kind can show in this unit. Without a unit (null) anything plausible in one of the

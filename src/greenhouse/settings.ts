@@ -80,6 +80,8 @@ export interface ParameterSettings {
 
 export interface ControllerSettings {
   readonly code: string;
+  /** Among those of the file, which are shown in its order. */
+  readonly place?: number;
   readonly id?: string;
   readonly name?: string;
   readonly area?: string;
@@ -90,6 +92,8 @@ export interface ControllerSettings {
   readonly stream?: boolean;
   readonly sensors: readonly SensorSettings[];
   readonly actuators: readonly ActuatorSettings[];
+  /** Neither mirrored nor commanded, but nobody else's addresses either. */
+  readonly ignored?: readonly ActuatorSettings[];
   readonly parameters: readonly ParameterSettings[];
 }
 

@@ -19,8 +19,8 @@ const standsMs = 10_000;
 
 /**
  * The one table of what stands. What is not in it needs no damping: the availability of a controller is the platform's own word, and so
- * often as it is read; a guard and a lease of a cluster are judged at the moment and shown as they are; links and channels grow their
- * pauses by themselves, and read everything again at most once a minute.
+ * often as it is read; a guard and a lease of a cluster are judged at the moment and shown as they are, and only the events of a guard
+ * are damped; links and channels grow their pauses by themselves, and read everything again at most once a minute.
  */
 export const standings = {
   /** A refused credential is what somebody waits to see the end of; and a part that fails is often how a whole outage begins. */
@@ -36,6 +36,8 @@ export const standings = {
   otherBridge: { standsMs, isUrgent: (_: boolean, isThere: boolean) => isThere },
   /** What is told of a controller that goes offline and comes back, again and again. */
   offlineTold: { standsMs: 60_000, isUrgent: () => false },
+  /** What is told of a guard: that it has tripped at once, that it is clear once it has stood. */
+  guardTold: { standsMs: 60_000, isUrgent: (_: boolean, isTripped: boolean) => isTripped },
 } as const satisfies Readonly<Record<string, Standing<never>>>;
 
 /** When it may give way to the other; an instant ahead of now is of a clock that was set back since. */

@@ -1,10 +1,21 @@
+import { msg } from "../language/text.js";
 import { createHash } from "node:crypto";
-import { duplicateRefusal, retainedRefusal } from "../commands/intake.js";
+import { type Ids, noIds, type TakenOnce } from "../commands/book.js";
+import {
+  type Duplicate,
+  duplicateOf,
+  duplicateRefusal,
+  knownId,
+  retainedRefusal,
+  surplusEnding,
+  withId,
+} from "../commands/intake.js";
 import { claimedId, payloadKey, readPayload } from "../commands/payload.js";
 import type { CommandRequest, ResultAddressee } from "../commands/command.js";
-import { type CommandListener, incomingCommand, isAnswered } from "../commands/service.js";
+import { type CommandListener, incomingCommand, isAnswered, type Receipts } from "../commands/service.js";
 import { suggestion } from "../runtime/similar-words.js";
-import type { CommandResult, Refusal, Via } from "../greenhouse/command/outcomes.js";
+import type { CommandResult, Refusal } from "../greenhouse/command/outcomes.js";
+import { canonical, readWanted } from "../greenhouse/command/words.js";
 import {
   type Group,
   type GroupResult,
@@ -19,12 +30,15 @@ import {
 } from "../greenhouse/groups.js";
 import type { Actuator, Controller } from "../greenhouse/model.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
-import type { FloodListener, IncomingMessage } from "../mqtt/connection/settings.js";
-import type { Outbox } from "../mqtt/outbox.js";
+import type { FloodListener, IncomingMessage, Surplus } from "../mqtt/connection/settings.js";
+import { destinationsOf, type Outbox } from "../mqtt/outbox.js";
 import { incomingOn, type Topics } from "../mqtt/topics.js";
-import { forgetOldest } from "../runtime/table.js";
 import type { Clock } from "../runtime/clock.js";
+import { controllerTopicId } from "../settings/controllers.js";
 import type { GreenhouseStore } from "../sync/store.js";
+import { GroupKeeper, type KeeperPorts, WholeResults } from "./keeper.js";
+import { type GroupsPast, takenUp } from "./restore.js";
+import { placeOf, placeOfAll, type Running } from "./running.js";
 
 /** The allowance of those that do not exist. */
 const unknownGroups = "commands to groups that do not exist";
@@ -37,50 +51,36 @@ function isStop(payload: Buffer): boolean {
 /** A command to a group or scene, as it arrives. */
 export interface GroupRequest extends Pick<
   CommandRequest,
-  "payload" | "retained" | "expiryMs" | "ageMs" | "by" | "via" | "response"
+  "payload" | "retained" | "expiryMs" | "ageMs" | "isKept" | "by" | "via" | "response"
 > {
   readonly kind: GroupOrScene;
   readonly id: string;
 }
 
-/** A command to several that has been handed to each, until each has ended. */
-export interface Running {
-  readonly kind: GroupOrScene;
-  readonly about: string;
-  readonly id: string;
-  readonly command: string | null;
-  readonly by: string | null;
-  readonly via: Via;
-  readonly receivedAt: number;
-  /** Of the payload: another one under the same id is another command. */
-  readonly key: string;
-  readonly response: GroupRequest["response"];
-  /** By the place and id of each member's own command. */
-  readonly open: Map<string, Member>;
-  readonly ended: MemberResult[];
-}
-
-interface GroupPorts {
+interface GroupPorts extends KeeperPorts {
   readonly groupsAndScenes: GroupsAndScenes;
   readonly topics: Topics;
   readonly store: Pick<GreenhouseStore, "get" | "onChange">;
+  /** So many of a flood that were for none that there is. */
+  readonly onSurplus: (surplus: Omit<Surplus, "key">) => void;
   readonly submit: (request: CommandRequest) => { readonly id: string; readonly isTaken: boolean };
-  readonly outbox: Pick<Outbox, "send">;
+  readonly outbox: Pick<Outbox, "send" | "restore">;
   /** The keeper of retained topics. */
   readonly retained: { wanted(topic: string, payload: string): void };
   /** `commands.response_topics`. */
   readonly responseTopics: () => readonly string[];
-  readonly clock: Pick<Clock, "now">;
+  /** A result of this number in the journal goes out; what comes back is called once it was delivered. */
+  readonly deliveryOf: (sequence: number) => () => void;
+  /** What a broker is owed for what it gives. */
+  readonly receipts: Pick<Receipts, "whenTaken" | "settle">;
+  readonly clock: KeeperPorts["clock"] & Pick<Clock, "now">;
   readonly newId: () => string;
 }
 
-/** Results that the page and the API can ask for afterwards. */
-const mostKept = 200;
+/** Far more than are sent in 12 h; beyond it the oldest are forgotten first, and their members tell a repeated id. */
+const mostKept = 1_000;
 /** What sets off a scene; the second is what Home Assistant sends. */
 const sceneWords: ReadonlySet<string> = new Set(["activate", "on"]);
-
-const placeOf = (controllerId: string, actuator: string, id: string): string =>
-  `${controllerId} ${actuator} ${id}`;
 
 /**
  * Hands a command for several to each of them, by the way that every command takes, and tells in one result how each went. It decides
@@ -90,27 +90,69 @@ export class GroupService implements CommandListener {
   readonly groupsAndScenes: GroupsAndScenes;
   /** Without any nobody has to tell it of commands. */
   readonly hasSome: boolean;
+  readonly #places: readonly string[];
   readonly #ports: GroupPorts;
+  readonly #keeper: GroupKeeper;
   readonly #running = new Set<Running>();
-  readonly #results = new Map<string, { readonly result: GroupResult; readonly key: string }>();
+  /** The newest taken of each group and scene. */
+  readonly #newest = new Map<string, TakenOnce<unknown>>();
+  /** What was taken, by group or scene and id; of its result all but the members. */
+  #ids: Ids<TakenOnce<GroupResult>> = noIds;
+  readonly #whole = new WholeResults();
   /** The newest of each group and scene. */
   readonly #last = new Map<string, GroupResult>();
   readonly #shown = new Map<string, GroupState>();
+  #refusals = 0;
   /** Topics whose retained command was answered on this connection. */
   readonly #retainedAnswered = new Set<string>();
 
   constructor(ports: GroupPorts) {
     this.#ports = ports;
+    this.#keeper = new GroupKeeper(ports);
     this.groupsAndScenes = ports.groupsAndScenes;
     const ofCode = groupsByCode(ports.groupsAndScenes);
     const { groups, scenes } = ports.groupsAndScenes;
-    this.hasSome = groups.size + scenes.size > 0;
+    this.#places = [
+      ...[...groups.keys()].map((id) => `group/${id}`),
+      ...[...scenes.keys()].map((id) => `scene/${id}`),
+    ];
+    this.hasSome = this.#places.length > 0;
     if (!this.hasSome) return;
     ports.store.onChange((before, after) => {
       const code = (after ?? before)?.info.code ?? "";
       for (const group of ofCode.get(code) ?? []) this.#show(group, before, after);
     });
     for (const group of groups.values()) this.#show(group);
+  }
+
+  /** Takes up what earlier runs left: results that may not have arrived, ids, and what is still to end. */
+  restore({ open, isOpen, ended }: GroupsPast): void {
+    const { store, clock, outbox, topics, deliveryOf } = this.#ports;
+    const mono = clock.monotonic();
+    for (const { group, agoMs, undelivered } of ended) {
+      const { kind, name: about, canonical: word, payload_hash: key, told } = group;
+      const place = placeOfAll({ kind, about });
+      if (told.reason !== "duplicate") this.#last.set(place, told);
+      if (agoMs !== null) {
+        const result = this.#withoutMembers({ kind, about }, told);
+        const once = { id: told.id, canonical: word, payloadKey: key, result, endedMono: mono - agoMs };
+        this.#ids = withId(this.#ids, place, once, mono, mostKept);
+        this.#newest.set(place, once);
+      }
+      if (undelivered === null) continue;
+      const destinations = destinationsOf([topics[kind](about).result], null);
+      outbox.restore({
+        ...{ controllerId: null, destinations, document: told },
+        onDelivered: deliveryOf(undelivered),
+      });
+    }
+    const idOf = (code: string) => store.get(code)?.info.id ?? controllerTopicId(code);
+    for (const taken of open) {
+      const running = takenUp(taken, isOpen, idOf);
+      this.#running.add(running);
+      this.#note(running, null);
+      if (running.open.size === 0) void this.#end(running);
+    }
   }
 
   onDisconnected(): void {
@@ -129,55 +171,113 @@ export class GroupService implements CommandListener {
       retained.wanted(topic, "");
   }
 
-  /** Takes the messages on the topics of groups and scenes. */
-  /** What exceeds it gets no answer: each member would be overloaded. */
+  /** What exceeds it is told as one result for each: each member would be overloaded. */
   readonly flood: FloodListener = {
     allowanceOf: (topic) => {
       const asked = incomingOn(this.#ports.topics, topic);
       if (asked?.type !== "group") return null;
       const { groups, scenes } = this.groupsAndScenes;
       const isKnown = (asked.kind === "group" ? groups : scenes).has(asked.id);
-      return isKnown ? { key: topic, isUrgent: isStop } : { key: unknownGroups, isUrgent: null };
+      return isKnown
+        ? { key: topic, isUrgent: isStop, idOf: claimedId }
+        : { key: unknownGroups, isUrgent: null };
     },
-    onSurplus: () => undefined,
+    onSurplus: (surplus) => {
+      const asked = incomingOn(this.#ports.topics, surplus.key);
+      if (asked?.type === "group") this.#tellSurplus(asked.kind, asked.id, surplus);
+      else if (surplus.key === unknownGroups) this.#ports.onSurplus(surplus);
+    },
   };
 
+  #tellSurplus(kind: GroupOrScene, about: string, { count, isUrgent, ids }: Surplus): void {
+    const now = this.#ports.clock.now();
+    const ending = surplusEnding(isUrgent ? "before_sending" : "overloaded", count);
+    const asked = { kind, about, id: this.#ports.newId(), command: null, by: null, via: null };
+    const times = { receivedAt: now, finishedAt: now };
+    this.#tell({ ...resultOf(asked, ending, [], times), count, ids }, kind, about, null);
+  }
+
+  /** Takes the messages on the topics of groups and scenes. */
   onMessage(message: IncomingMessage): boolean {
     const { topics, responseTopics } = this.#ports;
     const asked = incomingOn(topics, message.topic);
     if (asked?.type !== "group") return false;
     const { kind, id } = asked;
-    if (!topicIdPattern.test(id) || isAnswered(message, this.#retainedAnswered)) return true;
+    if (!topicIdPattern.test(id) || isAnswered(message, this.#retainedAnswered)) {
+      message.acknowledge?.();
+      return true;
+    }
     const place = { type: "command", controllerId: kind, target: "actuator", id } as const;
     const rules = { topics, responseTopics: responseTopics() };
-    this.submit({ ...incomingCommand(message, place, rules), kind, id });
+    const request = { ...incomingCommand(message, place, rules), kind, id };
+    const { acknowledge } = message;
+    if (acknowledge === undefined) this.submit(request);
+    else
+      this.#ports.receipts.whenTaken(acknowledge, () => {
+        const { id: own, isOpen, receipt = receiptKey({ kind, about: id }, own) } = this.#submit(request);
+        return { key: receipt, isOpen };
+      });
     return true;
   }
 
   /** Hands it to the members; tells the id it goes by, and the result where it was refused as a whole. */
   submit(request: GroupRequest): { readonly id: string; readonly refused: GroupResult | null } {
+    const { id, refused } = this.#submit(request);
+    return { id, refused };
+  }
+
+  /** `isOpen`: something is still to come of it. */
+  #submit(request: GroupRequest): Submitted {
     const { clock, newId } = this.#ports;
     const { kind, id: about, by, via, response } = request;
     const read = readPayload(request.payload);
     const isRead = "command" in read;
+    const command = isRead ? read.command : null;
     const running: Running = {
       kind,
       about,
       via,
       response,
       open: new Map(),
+      notTaken: new Set(),
       ended: [],
+      order: [],
+      isKept: null,
       receivedAt: clock.now(),
       id: (isRead ? read.id : claimedId(request.payload)) ?? newId(),
-      command: isRead ? read.command : null,
+      command,
       by: (isRead ? read.by : null) ?? by,
-      key: payloadKey(request.payload),
+      canonical: this.#canonical(request, command),
+      payloadKey: payloadKey(request.payload),
     };
+    const given = request.isKept === true ? this.#givenBefore(running, isRead ? read.id : null) : null;
+    if (given !== null) return { id: given, refused: null, isOpen: false };
     const commands = this.#commandsOf(request);
-    const refusal = "reason" in commands ? commands : isRead ? this.#refusal(request, running) : read;
-    if (refusal !== null) return { id: running.id, refused: this.#end(running, refusal) };
+    const before = knownId(this.#ids, placeOfAll(running), running.id);
+    const duplicate = duplicateOf(running, before, clock.monotonic());
+    const refusal = "reason" in commands ? commands : isRead ? refusalOf(request, running, duplicate) : read;
+    if (refusal !== null) {
+      // What it repeats may have the same id, and be dealt with sooner or later.
+      const receipt = `${receiptKey(running, running.id)} refused ${++this.#refusals}`;
+      const onTold = () => this.#ports.receipts.settle(receipt);
+      const refused = this.#refuse(running, refusal, duplicate, onTold);
+      return { id: running.id, refused, isOpen: true, receipt };
+    }
     if (!("reason" in commands) && isRead) this.#handOut(running, commands, request, read.id);
-    return { id: running.id, refused: null };
+    return { id: running.id, refused: null, isOpen: running.isKept !== null };
+  }
+
+  /** The id of one that the broker gave to an earlier run as well; null for one of which nothing is known. */
+  #givenBefore(running: Running, ownId: string | null): string | null {
+    const place = placeOfAll(running);
+    const { payloadKey: key, canonical: word } = running;
+    const own = { id: ownId, canonical: word, payloadKey: key };
+    const before = ownId === null ? (this.#newest.get(place) ?? null) : knownId(this.#ids, place, ownId);
+    const given = duplicateOf(own, before, this.#ports.clock.monotonic());
+    if (given !== null || ownId !== null) return given?.isSame === true ? given.first.id : null;
+    // Who presses stop again wants another one.
+    const isIt = (one: Running) => placeOfAll(one) === place && one.payloadKey === key && word !== "stop";
+    return [...this.#running].find(isIt)?.id ?? null;
   }
 
   /** What each member is sent; null for what the request says. */
@@ -189,25 +289,20 @@ export class GroupService implements CommandListener {
         : scenes.get(id)?.commands;
     if (found !== undefined) return found;
     const names = [...(kind === "group" ? groups : scenes).keys()];
-    const message = `There is no ${kind} "${id}" in the configuration${suggestion(id, names) || "."}`;
+    const hint = suggestion(id, names);
+    const message =
+      kind === "group"
+        ? msg`There is no group "${id}" in the configuration${hint}`
+        : msg`There is no scene "${id}" in the configuration${hint}`;
     return { reason: "unknown_actuator", message };
   }
 
-  /** Why none of the members is asked. */
-  #refusal({ kind, retained }: GroupRequest, { id, about, command, key }: Running): Refusal | null {
-    if (retained) return retainedRefusal;
-    if (kind === "scene" && !sceneWords.has(command?.toLowerCase() ?? ""))
-      return { reason: "unknown_command", message: "A scene has commands of its own; send it activate." };
-    const before = this.#earlier({ kind, about, id });
-    return before === null ? null : duplicateRefusal({ first: before, isSame: before.key === key });
-  }
-
-  /** The command that has this id already: under way, or ended in this run. */
-  #earlier({ kind, about, id }: Pick<Running, "kind" | "about" | "id">) {
-    const open = [...this.#running].find((one) => one.kind === kind && one.about === about && one.id === id);
-    if (open !== undefined) return { id, key: open.key, result: null };
-    const ended = this.#results.get(id);
-    return ended?.result[kind] === about ? { id, ...ended } : null;
+  /** What it asks for, however it is spelt. */
+  #canonical({ kind, id }: GroupRequest, command: string | null): string {
+    if (kind === "scene" || command === null) return "";
+    const target = this.groupsAndScenes.groups.get(id)?.target;
+    const wanted = target && readWanted(command, { ...target, address: "" });
+    return wanted === undefined || "reason" in wanted ? command.toLowerCase() : canonical(wanted);
   }
 
   #handOut(
@@ -217,21 +312,32 @@ export class GroupService implements CommandListener {
     ownId: string | null,
   ): void {
     this.#running.add(running);
-    for (const { member, command } of commands) {
-      const { controllerId, actuator: targetId } = member;
-      const { id } = this.#ports.submit({
+    this.#note(running, null);
+    running.order = commands.map(({ member }) => memberName(member));
+    const asked = commands.map(({ member, command }) => {
+      const id = fittingId(`${running.id}/${memberName(member)}`);
+      running.open.set(placeOf(member.controllerId, member.actuator, id), member);
+      return { ...member, id, own: command };
+    });
+    const members = asked.map(({ code: controller, actuator, id, own }) => {
+      return { controller, actuator, id, command: own ?? running.command };
+    });
+    running.isKept = this.#keeper.taken(running, members, () => this.#settle(running));
+    for (const { controllerId, actuator: targetId, id: givenId, own } of asked) {
+      const { isTaken } = this.#ports.submit({
         controllerId,
         target: "actuator",
         targetId,
+        givenId,
         expiryMs,
         ageMs,
         by,
         via,
         retained: false,
         response: null,
-        payload: memberPayload(payload, command, ownId === null ? null : `${ownId}/${memberName(member)}`),
+        payload: memberPayload(payload, own, ownId === null ? null : givenId),
       });
-      running.open.set(placeOf(controllerId, targetId, id), member);
+      if (!isTaken) running.notTaken.add(placeOf(controllerId, targetId, givenId));
     }
   }
 
@@ -241,76 +347,106 @@ export class GroupService implements CommandListener {
   }
 
   /** A command has ended, perhaps one of ours. A refusal may come before its sender knows the id, so it is looked for later. */
-  result(result: CommandResult, { controllerId, target, targetId }: ResultAddressee): void {
-    if (target !== "actuator" || this.groupsAndScenes.groups.size + this.groupsAndScenes.scenes.size === 0)
-      return;
+  result(
+    result: CommandResult,
+    { controllerId, target, targetId }: ResultAddressee,
+    isRefusal: boolean,
+  ): void {
+    if (target !== "actuator" || this.#running.size === 0) return;
     queueMicrotask(() => {
       const place = placeOf(controllerId, targetId, result.id);
       const { id, command, outcome, reason, message, interlock } = result;
       const told = { id, command, outcome, reason, message, interlock };
       for (const running of this.#running) {
+        // The answer to another message under the same id is not the end of what was taken.
+        if (isRefusal !== running.notTaken.has(place)) continue;
         if (!running.open.delete(place)) continue;
         running.ended.push({ controller: controllerId, actuator: targetId, ...told });
-        if (running.open.size === 0) this.#end(running, null);
+        if (running.open.size === 0) void this.#end(running);
       }
     });
   }
 
-  #end(running: Running, refusal: Refusal | null): GroupResult {
-    const { kind, about, id, command, by, via, receivedAt, response } = running;
-    const ended = this.#inOrder(running);
-    const now = this.#ports.clock.now();
-    const original = refusal?.reason === "duplicate" ? this.#earlier(running)?.result : null;
-    const result: GroupResult = {
-      id,
-      group: kind === "group" ? about : null,
-      scene: kind === "scene" ? about : null,
-      command,
-      ...(refusal === null ? summaryOf(ended) : { outcome: "refused", ...refusal, missed: [] }),
-      by,
-      via,
-      members: ended,
-      received_at: new Date(receivedAt).toISOString(),
-      finished_at: new Date(now).toISOString(),
-      duration_ms: Math.max(0, now - receivedAt),
-      repeated: false,
+  /** Each of the members has ended; that is told once the journal has it. */
+  async #end(running: Running): Promise<void> {
+    const members = inOrder(running);
+    const result = this.#result(running, members.length === 0 ? unknownMembers : summaryOf(members), members);
+    const onDelivered = await this.#keeper.ended(running, result);
+    if (onDelivered === null) return;
+    this.#running.delete(running);
+    this.#note(running, result);
+    this.#conclude(running, result, onDelivered);
+    this.#settle(running);
+  }
+
+  /** The broker need not give it to anybody again. */
+  #settle(running: Running): void {
+    this.#ports.receipts.settle(receiptKey(running, running.id));
+  }
+
+  /** None of the members is asked. Names may be invented without end, and a repeated message is news for its sender alone. */
+  #refuse(
+    running: Running,
+    { reason, message }: Refusal,
+    duplicate: Duplicate<TakenOnce<GroupResult>> | null,
+    onTold: () => void,
+  ): GroupResult {
+    const first = reason === "duplicate" ? (duplicate?.first.result ?? null) : null;
+    const original = first && (this.#whole.get(receiptKey(running, first.id)) ?? first);
+    const result = {
+      ...this.#result(running, { outcome: "refused", reason, message: String(message) }, []),
       ...(original ? { original } : {}),
     };
-    this.#running.delete(running);
-    this.#keep(result, running, refusal);
-    this.#tell(result, kind, about, response);
+    const { kind, about, response } = running;
+    if (reason === "unknown_actuator") {
+      this.#tell(result, kind, about, response);
+      onTold();
+    } else
+      void this.#keeper.refused(running, result).then((onDelivered) => {
+        if (reason === "duplicate") this.#tell(result, kind, about, response, onDelivered);
+        else this.#conclude(running, result, onDelivered);
+        onTold();
+      });
     return result;
   }
 
-  /** The members as they are configured, in whatever order they ended. */
-  #inOrder({ kind, about, ended }: Running): readonly MemberResult[] {
-    const { groups, scenes } = this.groupsAndScenes;
-    const commanded = scenes.get(about)?.commands.map(({ member }) => member);
-    const members = kind === "group" ? groups.get(about)?.members : commanded;
-    const places = new Map(members?.map((member, at) => [memberName(member), at]));
-    const placeOf = (one: MemberResult) => places.get(`${one.controller}/${one.actuator}`) ?? 0;
-    return ended.toSorted((one, other) => placeOf(one) - placeOf(other));
+  #result(running: Running, ending: GroupEnding, members: readonly MemberResult[]): GroupResult {
+    const finishedAt = this.#ports.clock.now();
+    return resultOf(running, ending, members, { receivedAt: running.receivedAt, finishedAt });
   }
 
-  /** Names may be invented without end, and a repeated message is news for its sender alone. */
-  #keep(result: GroupResult, { kind, about, key }: Running, refusal: Refusal | null): void {
-    if (refusal?.reason === "unknown_actuator" || refusal?.reason === "duplicate") return;
+  #conclude({ kind, about, response }: Running, result: GroupResult, onDelivered: () => void): void {
     this.#last.set(`${kind}/${about}`, result);
-    // The id of another command stays that one's.
-    if (this.#results.has(result.id)) return;
-    this.#results.set(result.id, { result, key });
-    forgetOldest(this.#results, mostKept);
+    this.#tell(result, kind, about, response, onDelivered);
   }
 
-  #tell(result: GroupResult, kind: GroupOrScene, about: string, response: GroupRequest["response"]): void {
+  /** From now on one under the same id is recognised as a repetition. */
+  #note(running: Running, result: GroupResult | null): void {
+    const { id, canonical: word, payloadKey: key } = running;
+    const now = this.#ports.clock.monotonic();
+    const kept = result && this.#withoutMembers(running, result);
+    const taken = { id, canonical: word, payloadKey: key, result: kept, endedMono: result && now };
+    const place = placeOfAll(running);
+    this.#ids = withId(this.#ids, place, taken, now, mostKept);
+    if (result === null || this.#newest.get(place)?.id === id) this.#newest.set(place, taken);
+  }
+
+  #withoutMembers(of: Pick<Running, "kind" | "about">, result: GroupResult): GroupResult {
+    this.#whole.add(receiptKey(of, result.id), result);
+    return { ...result, members: [] };
+  }
+
+  #tell(
+    result: GroupResult,
+    kind: GroupOrScene,
+    about: string,
+    response: GroupRequest["response"],
+    onDelivered?: () => void,
+  ): void {
     if (!topicIdPattern.test(about)) return;
     const { topics, outbox } = this.#ports;
-    const answers = response === null ? [] : [answerTo(response)];
-    outbox.send({
-      controllerId: null,
-      destinations: [{ topic: topics[kind](about).result, options: {}, isOwn: true }, ...answers],
-      document: result,
-    });
+    const destinations = destinationsOf([topics[kind](about).result], response);
+    outbox.send({ controllerId: null, destinations, document: result, ...(onDelivered && { onDelivered }) });
   }
 
   #show(group: Group, before?: Controller, after?: Controller): void {
@@ -360,7 +496,13 @@ export class GroupService implements CommandListener {
 
   /** What became of a command, by its id; null for none of ours. */
   find(id: string): Running | GroupResult | null {
-    return [...this.#running].findLast((one) => one.id === id) ?? this.#results.get(id)?.result ?? null;
+    const open = [...this.#running].findLast((one) => one.id === id);
+    if (open !== undefined) return open;
+    const ended = this.#places.flatMap((place) => {
+      const result = knownId(this.#ids, place, id)?.result ?? [];
+      return this.#whole.get(`${place} ${id}`) ?? result;
+    });
+    return ended[0] ?? [...this.#last.values()].find((one) => one.id === id) ?? null;
   }
 }
 
@@ -375,10 +517,62 @@ const shownState = (actuator: Actuator | undefined): string | null =>
     ? String(actuator.position)
     : (actuator?.state ?? null);
 
-function answerTo({ topic, correlationData }: NonNullable<GroupRequest["response"]>) {
-  const responseProperties = correlationData && { correlationData: Buffer.from(correlationData) };
-  const options = responseProperties ? { responseProperties } : {};
-  return { topic, options, isOwn: false };
+/** The members as they are configured, in whatever order they ended. */
+const inOrder = ({ order, ended }: Running): readonly MemberResult[] => {
+  const placeOf = ({ controller, actuator }: MemberResult) => order.indexOf(`${controller}/${actuator}`);
+  return ended.toSorted((one, other) => placeOf(one) - placeOf(other));
+};
+
+/** The same id may be used for several. */
+const receiptKey = (of: Pick<Running, "kind" | "about">, id: string): string => `${placeOfAll(of)} ${id}`;
+
+interface Submitted {
+  readonly id: string;
+  readonly refused: GroupResult | null;
+  /** The broker is to be told later that it is dealt with. */
+  readonly isOpen: boolean;
+  /** By which that is then known, where it is not by the id alone. */
+  readonly receipt?: string;
+}
+
+/** Why none of the members is asked; null where all are. Without an id each member tells a repeated one by itself. */
+function refusalOf(
+  { kind, retained }: GroupRequest,
+  { command }: Running,
+  duplicate: Duplicate<TakenOnce<unknown>> | null,
+): Refusal | null {
+  if (retained) return retainedRefusal;
+  if (kind === "scene" && !sceneWords.has(command?.toLowerCase() ?? ""))
+    return { reason: "unknown_command", message: msg`A scene has commands of its own; send it activate.` };
+  return duplicate && duplicateRefusal(duplicate);
+}
+
+/** More was open than the journal carries on. */
+const unknownMembers: GroupEnding = {
+  outcome: "unknown",
+  reason: null,
+  message: msg`The bridge stopped, and its journal says of this command only that it was taken. Look at the results of its members.`,
+};
+
+type GroupEnding = Pick<GroupResult, "outcome" | "reason" | "message"> & Partial<Pick<GroupResult, "missed">>;
+
+function resultOf(
+  { kind, about, id, command, by, via }: Pick<Running, "kind" | "about" | "id" | "command" | "by" | "via">,
+  { outcome, reason, message, missed = [] }: GroupEnding,
+  members: readonly MemberResult[],
+  { receivedAt, finishedAt }: { readonly receivedAt: number; readonly finishedAt: number },
+): GroupResult {
+  return {
+    id,
+    group: kind === "group" ? about : null,
+    scene: kind === "scene" ? about : null,
+    command,
+    ...{ outcome, reason, message, missed, by, via, members },
+    received_at: new Date(receivedAt).toISOString(),
+    finished_at: new Date(finishedAt).toISOString(),
+    duration_ms: Math.max(0, finishedAt - receivedAt),
+    repeated: false,
+  };
 }
 
 function groupsByCode({ groups }: GroupsAndScenes): ReadonlyMap<string, ReadonlySet<Group>> {

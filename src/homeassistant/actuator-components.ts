@@ -8,7 +8,7 @@ import {
 import type { Group, Scene } from "../greenhouse/groups.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
-import type { Language } from "../greenhouse/labels.js";
+import type { Tell } from "../language/words.js";
 import type { Topics } from "../mqtt/topics.js";
 import {
   attributes,
@@ -70,14 +70,14 @@ const canStop = (settings: ActuatorSettings): boolean =>
 /** One actuator with everything its entities are made from. */
 interface Subject {
   readonly actuator: ActuatorSettings;
-  readonly language: Language;
+  readonly tell: Tell;
   readonly topic: Readonly<Record<"json" | "set" | "allowed" | "lock" | "run_time", string>>;
 }
 
 export function actuatorEntities({ info, actuators }: Controller, settings: DocumentSettings): Entity[] {
-  const { language, topics } = settings;
+  const { tell, topics } = settings;
   return [...actuators.values()].flatMap(({ settings: actuator }) => {
-    const subject = { actuator, language, topic: topics.actuator(info.id, actuator.id) };
+    const subject = { actuator, tell, topic: topics.actuator(info.id, actuator.id) };
     const view = viewOf(actuator);
     if (view === "none") return [];
     if (actuator.readOnly) return [...readings(subject), ...running(subject), ...runTime(subject)];
@@ -94,7 +94,7 @@ export function actuatorEntities({ info, actuators }: Controller, settings: Docu
 
 /** `label` stands behind the actuator's name, whose main entity is called as it is; `word` tells entities of one platform apart. */
 function entity(
-  { actuator, language }: Subject,
+  { actuator, tell }: Subject,
   platform: Platform,
   fields: Fields,
   label?: Label,
@@ -107,7 +107,7 @@ function entity(
     platform,
     key: `${word}:${address}`,
     slug: label === undefined ? id : `${id}_${label}`,
-    name: label === undefined ? name : suffix(language, name, label),
+    name: label === undefined ? name : suffix(tell, name, label),
     fields: {
       icon: usableIcon(homeAssistant.icon) ?? (hasOwnIcon ? undefined : views[kind][1]),
       ...fields,
@@ -256,8 +256,8 @@ const viewFields = {
   }),
 };
 
-function selectFields({ actuator, language, topic }: Subject): Fields {
-  const labels = optionLabels(language, shownWords(actuator));
+function selectFields({ actuator, tell, topic }: Subject): Fields {
+  const labels = optionLabels(tell, shownWords(actuator));
   return {
     state_topic: topic.json,
     value_template: labelOfWord("value_json.state", labels, "None"),
@@ -269,9 +269,9 @@ function selectFields({ actuator, language, topic }: Subject): Fields {
 
 /** A read-only actuator: its state as text and, where it has degrees, its position. */
 function readings(subject: Subject): Entity[] {
-  const { actuator, language, topic } = subject;
+  const { actuator, tell, topic } = subject;
   // A sensor of text would show `None` as a word.
-  const text = labelOfWord("value_json.state", optionLabels(language, shownWords(actuator)), "unknown");
+  const text = labelOfWord("value_json.state", optionLabels(tell, shownWords(actuator)), "unknown");
   const state = { state_topic: topic.json, value_template: text };
   const degree: Fields = {
     state_topic: topic.json,
@@ -312,17 +312,15 @@ const usableIcon = (icon: string | undefined): string | undefined =>
 export function groupAndSceneEntities({
   groupsAndScenes,
   topics,
-  language,
+  tell,
 }: DocumentSettings): readonly Entity[] {
   if (groupsAndScenes === undefined) return [];
-  const groups = [...groupsAndScenes.groups.values()].flatMap((group) =>
-    groupEntities(group, topics, language),
-  );
+  const groups = [...groupsAndScenes.groups.values()].flatMap((group) => groupEntities(group, topics, tell));
   return [...groups, ...[...groupsAndScenes.scenes.values()].map((scene) => sceneEntity(scene, topics))];
 }
 
 /** As an actuator that takes what all members take; it shows a state where all of them show the same. */
-function groupEntities({ id, name, target }: Group, topics: Topics, language: Language): readonly Entity[] {
+function groupEntities({ id, name, target }: Group, topics: Topics, tell: Tell): readonly Entity[] {
   const { kind, values, stop } = target;
   const { json, set } = topics.group(id);
   const actuator: ActuatorSettings = {
@@ -345,7 +343,7 @@ function groupEntities({ id, name, target }: Group, topics: Topics, language: La
   if (view === "none") return [];
   // What each member shows.
   const members = attributes(json);
-  const subject = { actuator, language, topic: { json, set, allowed: json, lock: json, run_time: json } };
+  const subject = { actuator, tell, topic: { json, set, allowed: json, lock: json, run_time: json } };
   return controls(subject, view, members).map((entity) => ({
     ...entity,
     fields: { ...entity.fields, ...available(topics) },

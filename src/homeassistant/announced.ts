@@ -9,6 +9,7 @@ import {
   documentOf,
   type DocumentSettings,
   fittingDocument,
+  maxDocumentBytes,
   originName,
 } from "./documents.js";
 import {
@@ -34,9 +35,6 @@ export const discoveryTopic = (prefix: string, code: string): string =>
 
 export const bridgeDiscoveryTopic = (prefix: string, clientId: string): string =>
   `${prefix}/device/${bridgeIdentifier(clientId)}/config`;
-
-/** Every device announcement on the broker, ours or not; many bridges would each read those of all others. */
-export const discoveryFilter = (prefix: string): string => `${prefix}/device/+/config`;
 
 /**
  * The announcement that goes with what a bridge left on a topic of its own: of a controller its `info`, of the bridge itself
@@ -76,13 +74,36 @@ export const nothing: Announced = new Map();
 export interface Held {
   /** Of the text; null where there is none. */
   readonly hash: string | null;
-  /** What Home Assistant has from messages on this topic, which is more than the text where something was left out of it. */
-  readonly components: Announced;
+  /**
+   * What Home Assistant has from messages on this topic, which is more than the text where something was left out of it. Where all of it
+   * is of this run it is one text, for `heldComponents` to read: as a map it takes three times the room.
+   */
+  readonly components: Announced | string;
   /** This run has announced it. */
   readonly isOwn: boolean;
 }
 
 export const nothingHeld: Held = { hash: null, components: nothing, isOwn: false };
+
+function packed(components: Announced): Held["components"] {
+  const rows: unknown[] = [];
+  for (const [key, { platform, unique_id: id, digest: text, by }] of components) {
+    if (by !== "this run") return components;
+    rows.push([key, platforms.indexOf(platform), id, text]);
+  }
+  return JSON.stringify(rows);
+}
+
+export function heldComponents({ components }: Pick<Held, "components">): Announced {
+  if (typeof components !== "string") return components;
+  const rows = JSON.parse(components) as [string, number, string, string][];
+  return new Map(
+    rows.map(([key, place, id, text]) => [
+      key,
+      { platform: platforms[place] ?? "sensor", unique_id: id, digest: text, by: "this run" },
+    ]),
+  );
+}
 
 /** What is known about one discovery topic. */
 export interface Known {
@@ -110,7 +131,7 @@ export type Wanter = Controller | "bridge" | "nobody";
 /** What is to be done about a topic now; null for nothing. */
 export function nextStep(known: Known, wanter: Wanter, patience: Patience, settings: DocumentSettings) {
   const { code, held, isForced } = known;
-  const isBlank = !isForced && held.hash === null && held.components.size === 0;
+  const isBlank = !isForced && held.hash === null && heldComponents(held).size === 0;
   if (wanter === "nobody" && !held.isOwn && !isBlank && !patience.mayForget(code)) return null;
   const mayGo = removable(wanter, patience.platformHadTime());
   const step = reconcile(known, wantedDocument(wanter, settings), mayGo, settings);
@@ -125,7 +146,9 @@ function wantedDocument(wanter: Wanter, settings: DocumentSettings): DeviceDocum
 
 /** Something on the topic was announced by an earlier run, and not by this one. */
 export const hasLeftovers = ({ held }: Known): boolean =>
-  (!held.isOwn && held.hash !== null) || [...held.components.values()].some(({ by }) => by === "earlier run");
+  (!held.isOwn && held.hash !== null) ||
+  (typeof held.components !== "string" &&
+    [...held.components.values()].some(({ by }) => by === "earlier run"));
 
 /** Something of that may be removed now. */
 export function isOverdue(known: Known, wanter: Wanter, patience: Patience): boolean {
@@ -133,7 +156,7 @@ export function isOverdue(known: Known, wanter: Wanter, patience: Patience): boo
   if (!hasLeftovers(known)) return false;
   if (wanter === "nobody") return held.isOwn || patience.mayForget(code);
   const mayGo = removable(wanter, patience.platformHadTime());
-  return [...held.components].some(([key, { by }]) => by === "earlier run" && mayGo(key));
+  return [...heldComponents(held)].some(([key, { by }]) => by === "earlier run" && mayGo(key));
 }
 
 /** A message that leads from what is held to what is wanted. */
@@ -154,7 +177,7 @@ export interface Step {
 }
 
 /** An empty message, which takes the device away. */
-const withdrawal = (gone: Held["components"]): Step => ({
+const withdrawal = (gone: Announced): Step => ({
   text: "",
   hash: null,
   news: "changed",
@@ -174,27 +197,19 @@ export function reconcile(
   mayGo: (key: string) => boolean,
   settings: DocumentSettings,
 ): Step {
-  const stubs = [...withdrawn].filter(([key]) => !held.components.has(key) && !wanted?.components[key]);
-  if (wanted === null && stubs.length === 0) return withdrawal(held.components);
-  const { document, leftOut } = fittingDocument(wanted ?? bareDocument(topic, code, settings));
-  const gone = [...(wanted === null ? [] : held.components)].filter(
-    ([key, { platform, by }]) =>
-      document.components[key]?.platform !== platform && (by !== "earlier run" || mayGo(key)),
-  );
-  const text = JSON.stringify({
-    ...document,
-    components: {
-      ...Object.fromEntries(stubs.map(([key, entity]) => [key, stub(entity, settings.topics)])),
-      ...document.components,
-      ...Object.fromEntries(gone.map(([key, { platform }]) => [key, { platform }])),
-    },
-  });
+  const before = heldComponents(held);
+  const stubs = [...withdrawn].filter(([key]) => !before.has(key) && !wanted?.components[key]);
+  if (wanted === null && stubs.length === 0) return withdrawal(before);
+  const whole = wanted ?? bareDocument(topic, code, settings);
+  const around = { stubs, before: wanted === null ? nothing : before, mayGo, topics: settings.topics };
+  const all = messageOf(whole, around);
+  const isTooLong = Buffer.byteLength(all.text) > maxDocumentBytes;
+  const { document, leftOut } = isTooLong ? fittingDocument(whole) : { document: whole, leftOut: 0 };
+  const { gone, text } = isTooLong ? messageOf(document, around) : all;
   const hash = digest(text);
   const announced = new Map([...announcedIn(document.components, "this run")]);
   for (const [key] of gone) announced.delete(key);
-  const isChanged = [...announced].some(
-    ([key, one]) => (held.components.get(key) ?? one).digest !== one.digest,
-  );
+  const isChanged = [...announced].some(([key, one]) => (before.get(key) ?? one).digest !== one.digest);
   for (const [key, one] of stubs) announced.set(key, { ...one, by: "stub" });
   return {
     text,
@@ -207,11 +222,35 @@ export function reconcile(
   };
 }
 
+interface Around {
+  readonly stubs: readonly (readonly [string, AnnouncedEntity])[];
+  /** Components that the message may remove. */
+  readonly before: Announced;
+  readonly mayGo: (key: string) => boolean;
+  readonly topics: Topics;
+}
+
+/** The document with the stubs that it announces, and without what it removes. */
+function messageOf(document: DeviceDocument, { stubs, before, mayGo, topics }: Around) {
+  const gone = [...before].filter(
+    ([key, { platform, by }]) =>
+      document.components[key]?.platform !== platform && (by !== "earlier run" || mayGo(key)),
+  );
+  const components = {
+    ...Object.fromEntries(stubs.map(([key, entity]) => [key, stub(entity, topics)])),
+    ...document.components,
+    ...Object.fromEntries(gone.map(([key, { platform }]) => [key, { platform }])),
+  };
+  return { gone, text: JSON.stringify({ ...document, components }) };
+}
+
 /** What is held once the broker has acknowledged a message; others may have been found meanwhile. */
-export const heldAfter = ({ components: before }: Held, { text, hash, gone, components }: Step): Held => ({
+export const heldAfter = (held: Held, { text, hash, gone, components }: Step): Held => ({
   hash,
   isOwn: text !== "",
-  components: new Map([...[...before].filter(([key]) => !gone.has(key)), ...components]),
+  components: packed(
+    new Map([...[...heldComponents(held)].filter(([key]) => !gone.has(key)), ...components]),
+  ),
 });
 
 const tells: ReadonlySet<Platform> = new Set(["binary_sensor", "sensor", "event"]);

@@ -1,4 +1,5 @@
-import type { Language } from "../greenhouse/labels.js";
+import { word } from "../language/text.js";
+import type { Tell } from "../language/words.js";
 
 /*
  * A dashboard for Home Assistant out of what was announced there: a view with all houses, then one a house, in sections with tiles. The
@@ -55,17 +56,17 @@ const tile = ({ id, name, platform }: Entity): Fields => ({
   ...(features[platform] && { features: features[platform] }),
 });
 
-const headings = {
-  houses: ["Greenhouses", "温室"],
-  readings: ["Readings", "读数"],
-  windows: ["Windows", "天窗和侧窗"],
-  curtains: ["Curtains", "幕帘"],
-  water: ["Water", "灌溉"],
-  light: ["Light", "补光"],
-  machines: ["Machines", "设备"],
-  settings: ["Settings", "参数"],
-  states: ["What runs", "运行状态"],
-  locks: ["Locks", "锁定"],
+export const headings = {
+  houses: "Greenhouses",
+  readings: "Readings",
+  windows: "Windows",
+  curtains: "Curtains",
+  water: "Water",
+  light: "Light",
+  machines: "Machines",
+  settings: "Settings",
+  states: "What runs",
+  locks: "Locks",
 } as const;
 
 type Heading = keyof typeof headings;
@@ -93,11 +94,17 @@ const ofPlatform: Readonly<Record<string, Heading>> = {
   lock: "locks",
 };
 
+/** What an actuator shows that nobody may move is no reading of the crop. */
+function sensorHeading(key: string): Heading {
+  if (key.startsWith("sensor_parameter_")) return "settings";
+  return /^sensor_(?:state|position)_/.test(key) ? "machines" : "readings";
+}
+
 /** A select stands with the view of the same address: a window's mode below the window. */
 function headingOf(entity: Entity, all: readonly Entity[]): Heading {
   const { key, platform, deviceClass } = entity;
   if (platform === "cover") return deviceClass === "window" || deviceClass === "" ? "windows" : "curtains";
-  if (platform === "sensor") return key.startsWith("sensor_parameter_") ? "settings" : "readings";
+  if (platform === "sensor") return sensorHeading(key);
   if (platform !== "select") return ofPlatform[platform] ?? "machines";
   const place = key.slice("select_".length);
   const beside = all.find((one) => one.platform !== "select" && one.key === `${one.platform}_${place}`);
@@ -158,8 +165,8 @@ const pathOf = (code: string, at: number): string =>
     .replace(/^-+|-+$/g, "") || `house-${at + 1}`;
 
 /** What the raw configuration editor of a dashboard takes. Words of the houses are as they were announced. */
-export function dashboardOf(houses: readonly AnnouncedHouse[], language: Language): Fields {
-  const told: Told = (heading) => headings[heading][language === "zh" ? 1 : 0];
+export function dashboardOf(houses: readonly AnnouncedHouse[], tell: Tell): Fields {
+  const told: Told = (heading) => tell(word(headings[heading], `heading.${heading}`));
   const paths = houses.map(({ code }, at) => pathOf(code, at));
   const overview = {
     title: told("houses"),

@@ -1,7 +1,7 @@
 import { outcomes } from "../greenhouse/command/outcomes.js";
 import { isWithoutClient, takesCommands } from "../greenhouse/device-types.js";
 import { bridgeEventTypes } from "../greenhouse/events.js";
-import type { Language } from "../greenhouse/labels.js";
+import type { Tell } from "../language/words.js";
 import { type Controller, type ControllerInfo, platformStates } from "../greenhouse/model.js";
 import type { Topics } from "../mqtt/topics.js";
 import { actuatorEntities, groupAndSceneEntities } from "./actuator-components.js";
@@ -67,12 +67,12 @@ const streamPage = (stream: string | null): string | undefined =>
 type Row = readonly [platform: Platform, label: Label, fields: Fields, slug?: string];
 
 /** `all` are fields of each. */
-const entitiesOf = (language: Language, rows: readonly Row[], all: (label: Label) => Fields): Entity[] =>
+const entitiesOf = (tell: Tell, rows: readonly Row[], all: (label: Label) => Fields): Entity[] =>
   rows.map(([platform, label, fields, slug = label]) => ({
     platform,
     key: label.replaceAll("_", "-"),
     slug,
-    name: labelOf(language, label),
+    name: labelOf(tell, label),
     fields: { ...fields, ...all(label) },
   }));
 
@@ -98,7 +98,7 @@ function withCommandable(controller: Controller): Controller {
 }
 
 /** What needs the bridge alone, so that it stays readable while the controller or the platform is gone. */
-function ownEntities(controller: Controller, { topics, language }: DocumentSettings): Entity[] {
+function ownEntities(controller: Controller, { topics, tell }: DocumentSettings): Entity[] {
   const { info } = controller;
   const topic = topics.controller(info.id);
   const connectivity = flag(topic.availability, "connectivity", { value_template: templates.connectivity });
@@ -123,8 +123,8 @@ function ownEntities(controller: Controller, { topics, language }: DocumentSetti
   ];
   const own = [...(isCommanded || hasConnection ? connection : []), ...(isCommanded ? commanded : [])];
   return [
-    ...entitiesOf(language, own, () => ({ ...diagnostic, ...available(topics) })),
-    ...entitiesOf(language, readingRows(controller, topic.reading_alarms), () => available(topics)),
+    ...entitiesOf(tell, own, () => ({ ...diagnostic, ...available(topics) })),
+    ...entitiesOf(tell, readingRows(controller, topic.reading_alarms), () => available(topics)),
   ];
 }
 
@@ -142,7 +142,7 @@ const readingRows = ({ sensors }: Controller, topic: string): readonly Row[] =>
 
 /** The discovery message of the bridge itself, which every controller points to. */
 export function bridgeDocument(settings: DocumentSettings): DeviceDocument {
-  const { version, clientId, language, topics, pageUrl, hasBudget } = settings;
+  const { version, clientId, tell, topics, pageUrl, hasBudget } = settings;
   const device = {
     identifiers: [bridgeIdentifier(clientId)],
     name: clientId === originName ? originName : `${originName} ${clientId}`,
@@ -153,13 +153,13 @@ export function bridgeDocument(settings: DocumentSettings): DeviceDocument {
   };
   const rows = bridgeRows(settings).filter(([, label]) => label !== "requests_left" || hasBudget);
   // A dead bridge shows as disconnected, not as unavailable.
-  const own = entitiesOf(language, rows, (label) => (label === "connectivity" ? {} : available(topics)));
+  const own = entitiesOf(tell, rows, (label) => (label === "connectivity" ? {} : available(topics)));
   const entities = [...own, ...groupAndSceneEntities(settings)];
   return documentOf(device, bridgeOwner(clientId), entities, settings);
 }
 
 /** How the bridge is, what it tells, what is wrong anywhere until it is over, and what can be asked of it. */
-function bridgeRows({ topics, language }: DocumentSettings): readonly Row[] {
+function bridgeRows({ topics, tell }: DocumentSettings): readonly Row[] {
   const { bridge } = topics;
   const health = (name: string, fields: Fields): Fields => ({
     state_topic: bridge.health,
@@ -171,7 +171,7 @@ function bridgeRows({ topics, language }: DocumentSettings): readonly Row[] {
   const instant = { device_class: "timestamp", enabled_by_default: false };
   const left = { state_class: "measurement", suggested_display_precision: 0, icon: "mdi:counter" };
   // Without options: where their labels change, Home Assistant takes the state it holds for an error.
-  const stateLabel = labelOfWord("value", optionLabels(language, platformStates), "None");
+  const stateLabel = labelOfWord("value", optionLabels(tell, platformStates), "None");
   const state = { state_topic: bridge.platform, icon: "mdi:cloud-check-outline" };
   const version = { state_topic: bridge.info, value_template: field("version") };
   const seen = { alarm: "all", by: "home-assistant" };

@@ -5,6 +5,7 @@ import { Schedule } from "../runtime/schedule.js";
 import {
   announcementBeside,
   bridgeDiscoveryTopic,
+  heldComponents,
   discoveryTopic,
   foundDocument,
   hasLeftovers,
@@ -254,7 +255,7 @@ export class DiscoveryOutput {
     const isScanned = this.#scanned.has(topic);
     this.#scanned.add(topic);
     if (isScanned) return;
-    const components = new Map([...found.components, ...held.components]);
+    const components = new Map([...found.components, ...heldComponents(held)]);
     device.held = { ...held, hash: held.isOwn ? held.hash : hash, components };
     this.#removeLeftovers([device]);
     this.#later(this.#leftovers, leftoversEveryMs);

@@ -1,5 +1,6 @@
 import type { GroupsAndScenes } from "../greenhouse/groups.js";
 import type { Language } from "../greenhouse/labels.js";
+import type { Tell } from "../language/words.js";
 import type { Topics } from "../mqtt/topics.js";
 import {
   componentKey,
@@ -33,6 +34,8 @@ export interface DeviceDocument {
 export interface DocumentSettings {
   readonly topics: Topics;
   readonly language: Language;
+  /** Says the bridge's own names in that language. */
+  readonly tell: Tell;
   /** `homeassistant.sensor_names`. */
   readonly sensorNames: "translated" | "platform";
   /** Whether polling has a budget of requests, of which something can be left. */

@@ -27,7 +27,7 @@ export type RawKey = string;
 
 /** Short stand-in for a text. UTF-16, because UTF-8 makes every lone surrogate the same character. */
 export const digest = (text: string): string =>
-  createHash("sha256").update(Buffer.from(text, "utf16le")).digest("hex").slice(0, 16);
+  createHash("sha256").update(text, "utf16le").digest("hex").slice(0, 16);
 
 const safeCode = /^(?!bridge)(?!.*__)[A-Za-z0-9_-]{1,64}$/;
 const safeClientId = /^(?!.*__)[A-Za-z0-9_-]{1,64}$/;
@@ -100,3 +100,6 @@ export function displayName(text: string, fallback: string): string {
     .trim();
   return Buffer.from(Array.from(line).slice(0, 120).join(""), "utf8").toString("utf8").trim() || fallback;
 }
+
+/** Every device announcement on the broker, ours or not; many bridges would each read those of all others. */
+export const discoveryFilter = (prefix: string): string => `${prefix}/device/+/config`;

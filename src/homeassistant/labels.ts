@@ -1,54 +1,56 @@
-import { type Language, wordLabel } from "../greenhouse/labels.js";
+import { wordLabel } from "../greenhouse/labels.js";
+import { word } from "../language/text.js";
+import type { Tell } from "../language/words.js";
 
 /*
- * What people read of our own entities, per language, and the templates by which Home Assistant reads our topics; topic words
+ * What people read of our own entities, in English here and in other languages in `locales`, and the templates by which Home Assistant reads our topics; topic words
  * never change.
  */
 
-const labels = {
-  connectivity: { en: "Connectivity", zh: "连接" },
-  problem: { en: "Command problem", zh: "命令异常" },
-  result: { en: "Command result", zh: "命令结果" },
-  reading_alarm: { en: "Readings beyond limits", zh: "读数超限" },
-  acknowledge: { en: "Acknowledge problem", zh: "确认异常" },
-  mode: { en: "mode", zh: "模式" },
-  stop: { en: "stop", zh: "停止" },
-  lock: { en: "lock", zh: "锁定" },
-  position: { en: "position", zh: "开度" },
-  position_quality: { en: "position quality", zh: "开度质量" },
-  raw: { en: "value", zh: "原始值" },
-  run_time: { en: "run time", zh: "运行时间" },
-  running: { en: "running", zh: "运行" },
-  platform: { en: "Platform", zh: "平台" },
-  last_online: { en: "Last online", zh: "最近在线" },
-  last_contact_business: { en: "Last contact, business host", zh: "业务服务器最近联系" },
-  last_contact_realtime: { en: "Last contact, real-time host", zh: "实时服务器最近联系" },
-  oldest_reading: { en: "Oldest reading", zh: "最旧读数" },
-  requests_left: { en: "Requests left", zh: "剩余请求数" },
-  version: { en: "Version", zh: "版本" },
-  refresh: { en: "Refresh", zh: "刷新" },
-  alert: { en: "Alert", zh: "提醒" },
-  alarm: { en: "Alarm", zh: "报警" },
-  acknowledge_alarms: { en: "Acknowledge alarms", zh: "确认报警" },
-} satisfies Record<string, Record<Language, string>>;
+export const labels = {
+  connectivity: "Connectivity",
+  problem: "Command problem",
+  result: "Command result",
+  reading_alarm: "Readings beyond limits",
+  acknowledge: "Acknowledge problem",
+  mode: "mode",
+  stop: "stop",
+  lock: "lock",
+  position: "position",
+  position_quality: "position quality",
+  raw: "value",
+  run_time: "run time",
+  running: "running",
+  platform: "Platform",
+  last_online: "Last online",
+  last_contact_business: "Last contact, business host",
+  last_contact_realtime: "Last contact, real-time host",
+  oldest_reading: "Oldest reading",
+  requests_left: "Requests left",
+  version: "Version",
+  refresh: "Refresh",
+  alert: "Alert",
+  alarm: "Alarm",
+  acknowledge_alarms: "Acknowledge alarms",
+} as const;
 
 export type Label = keyof typeof labels;
 
-export const labelOf = (language: Language, label: Label): string => labels[label][language];
+export const labelOf = (tell: Tell, label: Label): string => tell(word(labels[label], `entity.${label}`));
 
-/** `Left skylight` + `mode` → `Left skylight mode`, `左天窗` + `模式` → `左天窗模式`, `左天窗` + `mode` → `左天窗 mode`. */
-export function suffix(language: Language, name: string, label: Label): string {
-  const suffix = labelOf(language, label);
+/** `Left skylight` and `mode` become `Left skylight mode`; Chinese has no blank between them, unless one of them is Latin. */
+export function suffix(tell: Tell, name: string, label: Label): string {
+  const suffix = labelOf(tell, label);
   return /[\x20-\x7e]$/.test(name) || /^[\x20-\x7e]/.test(suffix) ? `${name} ${suffix}` : `${name}${suffix}`;
 }
 
 /** The label of each word, all different. `none` is no label in any language: Home Assistant reads it as "unknown". */
-export function optionLabels(language: Language, words: readonly string[]): ReadonlyMap<string, string> {
+export function optionLabels(tell: Tell, words: readonly string[]): ReadonlyMap<string, string> {
   const taken = new Set(words);
   const labelled = new Map<string, string>();
   for (const word of words) {
     const own = /^none$/i.test(word) ? `${word} (0)` : word;
-    const wanted = wordLabel(language, word);
+    const wanted = tell(wordLabel(word));
     const usable = /^\s*none\s*$/i.test(wanted) || (wanted !== word && taken.has(wanted)) ? own : wanted;
     labelled.set(word, usable);
     taken.add(usable);

@@ -78,7 +78,7 @@ export function statusEntities(controller: Controller, settings: DocumentSetting
     });
     const running = fieldsOf({ value_template: templates.onOff, ...onOff }, isSwitch);
     const raw = fieldsOf({ value_template: templates.text, entity_category: "diagnostic" }, !isSwitch);
-    const ofText = { slug: `${slug}_value`, name: suffix(settings.language, name, "raw") };
+    const ofText = { slug: `${slug}_value`, name: suffix(settings.tell, name, "raw") };
     return [
       { platform: "binary_sensor", key: `status:${key}`, slug, name, fields: running },
       { platform: "sensor", key: `text:${key}`, ...ofText, fields: raw },
@@ -94,7 +94,7 @@ function statusNames(
   status: RunningStatus,
   all: readonly RunningStatus[],
   { actuators }: Controller,
-  { language, sensorNames: which }: DocumentSettings,
+  { language, tell, sensorNames: which }: DocumentSettings,
 ) {
   const isAlone = all.every((other) => other === status || other.number !== status.number);
   const number = isAlone ? status.number : null;
@@ -112,7 +112,7 @@ function statusNames(
     name:
       tied === undefined
         ? displayName(translated ?? status.name, status.id)
-        : suffix(language, displayName(tied.settings.name ?? "", humanise(tied.settings.id)), "running"),
+        : suffix(tell, displayName(tied.settings.name ?? "", humanise(tied.settings.id)), "running"),
   };
 }
 

@@ -5,10 +5,10 @@ import {
   announcedIn,
   announcementBeside,
   bridgeDiscoveryTopic,
-  discoveryFilter,
   foundDocument,
   record,
 } from "./announced.js";
+import { discoveryFilter } from "./identity.js";
 import type { DocumentSettings } from "./documents.js";
 
 /** A file of the data directory. */

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import { isIPv6, type Socket } from "node:net";
-import type { Configuration } from "../config/schema.js";
 import { sourceOf } from "../runtime/logins.js";
 import { sameSecret } from "../runtime/passwords.js";
 import { isLoopback } from "../runtime/sockets.js";
 import type { Role } from "../page/protocol.js";
 import { type Answer, failure } from "./answer.js";
+import type { HttpSection } from "./section.js";
 
-type OfOneBridge = Exclude<Configuration["http"], false>;
+type OfOneBridge = Exclude<HttpSection, false>;
 
 /** `accounts`: of a fleet, those that a user sees; all of them where they are not named. */
 export interface Listener extends Omit<OfOneBridge, "users"> {

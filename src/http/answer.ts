@@ -1,4 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { tellIn, wordFiles } from "../language/languages.js";
+import { documentText } from "../language/text.js";
+import { systemClock } from "../runtime/clock.js";
 import { repeatedKey } from "../commands/payload.js";
 
 /* What is answered to a request, and what is read of it; the one place where either meets the socket. */
@@ -6,15 +9,25 @@ import { repeatedKey } from "../commands/payload.js";
 export interface Answer {
   readonly status: number;
   /** All at once, or a piece at a time. */
-  readonly body?: string | Buffer | AsyncIterable<string>;
+  readonly body?: string | Buffer | AsyncIterable<string | Uint8Array>;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** What the body says, for who asks in another language. */
+  readonly document?: unknown;
 }
 
 export const json = (value: unknown, status = 200, headers: Answer["headers"] = {}): Answer => ({
   status,
   headers,
   body: `${JSON.stringify(value)}\n`,
+  document: value,
 });
+
+/** With its sentences in the language that was asked for; programs ask for none. */
+export async function toldTo({ headers }: IncomingMessage, answer: Answer): Promise<Answer> {
+  const [language = ""] = (headers["accept-language"] ?? "").split(/[-,;]/);
+  if (answer.document === undefined || !Object.hasOwn(wordFiles, language)) return answer;
+  return { ...answer, body: `${documentText(answer.document, await tellIn(language))}\n` };
+}
 
 export const failure = (
   status: number,
@@ -58,16 +71,51 @@ export async function send(response: ServerResponse, { status, body = "", header
   if (typeof body === "object" && Symbol.asyncIterator in body) {
     for await (const piece of body) {
       if (response.destroyed) break;
-      response.write(piece);
+      if (!response.write(piece)) await drained(response);
     }
     response.end();
   } else response.end(body);
 }
 
+/** A reader that takes nothing for so long is given up. */
+const mostStallMs = 60_000;
+
+/** What was written has left, or the reader is gone: so a slow one costs no more memory than a piece. */
+function drained(response: ServerResponse): Promise<void> {
+  if (response.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const giveUp = systemClock.after(mostStallMs, () => void response.destroy());
+    const done = () => {
+      giveUp();
+      response.off("drain", done).off("close", done);
+      resolve();
+    };
+    response.once("drain", done).once("close", done);
+  });
+}
+
 const mostBodyBytes = 64 * 1024;
+/** From an admin: the text of a configuration, in which JSON may write a character as six. */
+export const mostBytesOfAdmin = 8 * 1024 * 1024;
+
+/** The bytes that a request brings, or the refusal of more. */
+export async function bodyOf(request: IncomingMessage, mostBytes: number): Promise<Buffer | Answer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > mostBytes)
+      return failure(413, "too_large", `At most ${mostBytes} bytes are read.`, { connection: "close" });
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
 
 /** What a request says, in the query of a GET or the JSON object of a POST, or why that cannot be read. */
-export async function inputOf(request: IncomingMessage): Promise<{ readonly given: object } | Answer> {
+export async function inputOf(
+  request: IncomingMessage,
+  mostBytes = mostBodyBytes,
+): Promise<{ readonly given: object } | Answer> {
   const [, query = ""] = request.url?.split(/\?(.*)/s) ?? [];
   const parameters = new URLSearchParams(query);
   const twice = [...parameters.keys()].find((name) => parameters.getAll(name).length > 1);
@@ -76,17 +124,11 @@ export async function inputOf(request: IncomingMessage): Promise<{ readonly give
   if (query !== "") return badRequest("A POST takes no query.");
   if (!/^application\/json\s*(?:;|$)/i.test(request.headers["content-type"] ?? ""))
     return failure(415, "media_type", "Send JSON, with the content type application/json.");
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > mostBodyBytes)
-      return failure(413, "too_large", `At most ${mostBodyBytes} bytes are read.`, { connection: "close" });
-    chunks.push(chunk);
-  }
+  const body = await bodyOf(request, mostBytes);
+  if (!Buffer.isBuffer(body)) return body;
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
-    const given: unknown = bytes === 0 ? {} : JSON.parse(text);
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
+    const given: unknown = body.length === 0 ? {} : JSON.parse(text);
     // What nests too deeply for that is not handed on.
     JSON.stringify(given);
     if (typeof given !== "object" || given === null || Array.isArray(given))

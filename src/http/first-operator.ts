@@ -1,3 +1,5 @@
+import { msg } from "../language/text.js";
+import { nullIfFailed } from "../runtime/failures.js";
 import { randomInt } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
@@ -52,6 +54,8 @@ interface FirstOperatorPorts {
   /** A file that only the bridge's user reads. */
   readonly file: { read(): Promise<string | null>; write(text: string): Promise<void> };
   readonly log: Pick<Logger, "info" | "warn" | "error">;
+  /** Whether the users that the configuration names may be taken out of it again in a moment. */
+  readonly isOnTrial?: (() => boolean) | undefined;
 }
 
 const spent = failure(429, "code_spent", "Too many wrong codes. Restart the bridge: it prints another code.");
@@ -82,7 +86,7 @@ export class FirstOperator {
       this.#users = usersIn(await file.read());
     } catch (error) {
       this.#isUnreadable = true;
-      if (listener.users.length === 0) log.error({ reason: String(error) }, unreadableUsers);
+      if (listener.users.length === 0) log.error({ reason: String(error) }, String(unreadableUsers));
     }
     const isFree = servesPage(listener) && !listener.ingress.enabled && isOpen(this.complete(listener));
     this.#code = isFree && isLoopback(listener.host) ? new OneTimeCode() : null;
@@ -118,7 +122,7 @@ export class FirstOperator {
   }
 
   complete(listener: Listener): Listener {
-    if (listener.users.length > 0) this.#retire();
+    if (listener.users.length > 0 && this.#ports.isOnTrial?.() !== true) this.#retire();
     return listener.users.length > 0
       ? listener
       : withUsers(listener, this.#isUnreadable ? null : this.#users);
@@ -141,7 +145,8 @@ export class FirstOperator {
     const username = given.username.trim();
     if (!/^[^\p{C}]{1,64}$/u.test(username)) return badRequest("username: expected a name of one line.");
     const weakness = passwordWeakness(given.password);
-    if (weakness !== null) return failure(400, "weak_password", `This password will not do: ${weakness}.`);
+    if (weakness !== null)
+      return failure(400, "weak_password", `This password will not do: ${String(weakness)}.`);
     this.#isMaking = true;
     try {
       const password = await hashPassword(given.password);
@@ -160,8 +165,7 @@ export class FirstOperator {
 }
 
 /** Why nobody gets in, and what to do. */
-export const unreadableUsers =
-  "page-users.json in the data directory cannot be read, so nobody gets in to the page: put it back from a copy; or remove it and restart, and make the first operator anew with the code that is then printed";
+export const unreadableUsers = msg`page-users.json in the data directory cannot be read, so nobody gets in to the page: put it back from a copy; or remove it and restart, and make the first operator anew with the code that is then printed`;
 
 /** Throws where they cannot be read, which is not the same as none. */
 function usersIn(text: string | null): Listener["users"] {
@@ -179,8 +183,6 @@ export async function withStoredUsers(
   read: () => Promise<string | null>,
 ): Promise<Listener> {
   if (listener.users.length > 0) return listener;
-  const users = await read()
-    .then(usersIn)
-    .catch(() => null);
+  const users = await read().then(usersIn).catch(nullIfFailed);
   return withUsers(listener, users);
 }

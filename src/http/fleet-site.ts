@@ -242,7 +242,7 @@ const sessionIn = (account: AccountReport): Route =>
   routeTo("GET", null, nothing, (_, asked: Asked) => json({ ...sessionOf(asked), fleet: true, account }));
 
 function away(name: string, { state, error }: AccountReport): Answer {
-  const why = error === null ? "" : `: ${error}`;
+  const why = error === null ? "" : `: ${String(error)}`;
   return failure(503, "account_away", `The account ${name} does not run (${state})${why}`, {
     "retry-after": "5",
   });

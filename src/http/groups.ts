@@ -1,6 +1,14 @@
 import { vocabulary } from "../greenhouse/command/words.js";
-import type { GroupResult, Member, MemberResult } from "../greenhouse/groups.js";
-import type { GroupService, Running } from "../groups/service.js";
+import type { CommandRequest } from "../commands/command.js";
+import type {
+  Group,
+  GroupOrScene,
+  GroupResult,
+  GroupsAndScenes,
+  GroupState,
+  Member,
+  MemberResult,
+} from "../greenhouse/groups.js";
 import type { GroupView, MemberView, GroupsAndScenesView } from "../page/protocol.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import { isoOrNull, nameOf } from "../greenhouse/documents.js";
@@ -8,7 +16,39 @@ import { isoOrNull, nameOf } from "../greenhouse/documents.js";
 /* What the page shows of groups and scenes. */
 
 type Store = Pick<GreenhouseStore, "get">;
-export type ShownGroups = Pick<GroupService, "groupsAndScenes" | "stateOf" | "runningOf" | "lastOf">;
+
+/** A command to several that is under way. */
+interface Running {
+  readonly kind: GroupOrScene;
+  readonly about: string;
+  readonly id: string;
+  readonly command: string | null;
+  readonly by: string | null;
+  readonly open: ReadonlyMap<string, Member>;
+  readonly ended: readonly MemberResult[];
+}
+
+/** What is commanded together, as the page asks for it. */
+export interface ShownGroups {
+  readonly groupsAndScenes: GroupsAndScenes;
+  stateOf(group: Group): GroupState;
+  runningOf(kind: GroupOrScene, id: string): Running | null;
+  lastOf(kind: GroupOrScene, id: string): GroupResult | null;
+}
+
+/** The same, and how it is commanded. */
+export interface CommandedGroups extends ShownGroups {
+  submit(request: GroupRequest): { readonly id: string; readonly refused: GroupResult | null };
+  find(id: string): Running | GroupResult | null;
+}
+
+interface GroupRequest extends Pick<
+  CommandRequest,
+  "payload" | "retained" | "expiryMs" | "ageMs" | "by" | "via" | "response"
+> {
+  readonly kind: GroupOrScene;
+  readonly id: string;
+}
 
 function memberView(member: Member, command: string | null, store: Store): MemberView {
   const { code, controllerId, actuator } = member;

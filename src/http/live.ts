@@ -1,7 +1,12 @@
+import { languages } from "../language/known.js";
+import { ignored } from "../runtime/failures.js";
 import { isDeepStrictEqual } from "node:util";
 import type { WebSocket } from "ws";
 import { z } from "zod";
 import { isoOrNull } from "../greenhouse/documents.js";
+import { inEnglish, tellIn } from "../language/languages.js";
+import { documentText, Sentence } from "../language/text.js";
+import type { Tell } from "../language/words.js";
 import { type Clock, Rest } from "../runtime/clock.js";
 import type { Faults } from "./faults.js";
 import type { LiveMessage, Role } from "../page/protocol.js";
@@ -19,6 +24,8 @@ interface Viewer {
   readonly isWelcome: () => boolean;
   /** The views looked at; false where a snapshot is owed. */
   readonly views: Map<string, boolean>;
+  /** In which sentences are told. */
+  language: string;
   /** For how many ticks it has taken nothing. */
   stalledTicks: number;
   /** A subscription was answered at once since the last tick. */
@@ -42,7 +49,11 @@ const pushedOut = 4409;
 /** Items in the snapshot of a list. */
 const mostItems = 100;
 
-const subscription = z.strictObject({ subscribe: z.array(z.string()).max(20) });
+const subscription = z.strictObject({
+  subscribe: z.array(z.string()).max(20),
+  /** Of sentences; English when absent. */
+  language: z.enum(languages).default("en"),
+});
 const wrong = { error: "bad_request", message: 'Send {"subscribe": [...]} with at most 20 views.' };
 
 /**
@@ -61,6 +72,7 @@ export class LiveViews {
   readonly #viewers = new Set<Viewer>();
   /** What all viewers of a view that are owed nothing were told last, so that one patch fits all. */
   readonly #shown = new Map<string, object | null>();
+  readonly #tells = new Map<string, Tell>([["en", inEnglish]]);
   #ticks = 0;
 
   /**
@@ -84,7 +96,7 @@ export class LiveViews {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       if (this.#viewers.size === 0) await this.#someone.for(Infinity, signal);
-      await this.#clock.wait(tickMs, signal).catch(() => undefined);
+      await this.#clock.wait(tickMs, signal).catch(ignored);
       this.#faults.attempt(() => this.#tick());
     }
     for (const { socket } of this.#viewers) socket.close(1001);
@@ -115,7 +127,7 @@ export class LiveViews {
       oldest.socket.close(pushedOut, "a newer page of the same user took this one's place");
     }
     const views = new Map<string, boolean>();
-    const viewer = { socket, of, isWelcome, views, stalledTicks: 0, isAnswered: false };
+    const viewer = { socket, of, isWelcome, views, language: "en", stalledTicks: 0, isAnswered: false };
     this.#viewers.add(viewer);
     this.#someone.wake();
     socket.on("message", (data, isBinary) => {
@@ -170,9 +182,19 @@ export class LiveViews {
     }
     views.clear();
     for (const name of wanted.data.subscribe) views.set(name, false);
+    viewer.language = wanted.data.language;
+    this.#learn(viewer.language);
     // A viewer that asks again and again is answered with the next tick, and no more often than others are told what is new.
     if (!viewer.isAnswered) this.#pay(viewer);
     viewer.isAnswered = true;
+  }
+
+  /** What is owed in a language waits until its words are there. */
+  #learn(language: string): void {
+    if (!this.#tells.has(language))
+      tellIn(language)
+        .then((tell) => this.#tells.set(language, tell))
+        .catch((error: unknown) => this.#faults.note(error));
   }
 
   #isDue(name: string): boolean {
@@ -189,23 +211,33 @@ export class LiveViews {
     this.#shown.set(name, after);
     const news = before === undefined ? null : newsOf(name, before, after);
     if (news === null) return;
-    const text = JSON.stringify(news);
-    for (const { socket, views } of this.#viewers) {
+    const texts = new Map<string, string>();
+    for (const { socket, views, language } of this.#viewers) {
       if (views.get(name) !== true) continue;
-      if (isBehind(socket)) views.set(name, false);
+      const text = texts.get(language) ?? this.#textOf(news, language);
+      if (text !== null) texts.set(language, text);
+      if (text === null || isBehind(socket)) views.set(name, false);
       else socket.send(text);
     }
   }
 
   /** The snapshots that are owed, as far as they are taken. */
-  #pay({ socket, views }: Viewer): void {
+  #pay({ socket, views, language }: Viewer): void {
+    if (!this.#tells.has(language)) return;
     for (const [name, isPaid] of views) {
       if (isPaid || isBehind(socket)) continue;
       const shown = this.#shown.get(name) ?? this.#view(name);
       this.#shown.set(name, shown);
       views.set(name, true);
-      socket.send(JSON.stringify(allOf(name, shown)));
+      socket.send(this.#textOf(allOf(name, shown), language) ?? "");
     }
+  }
+
+  /** Null while the words of the language are not there. */
+  #textOf(message: LiveMessage, language: string): string | null {
+    const tell = this.#tells.get(language);
+    if (tell === undefined) return null;
+    return tell === inEnglish ? JSON.stringify(message) : documentText(message, tell);
   }
 }
 
@@ -243,7 +275,7 @@ const isList = (shown: object): shown is readonly { readonly at: string; readonl
   Array.isArray(shown);
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+  typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Sentence);
 
 /** What takes `before` to `after` as an RFC 7396 merge patch, in which null and absent are one; undefined for nothing. */
 export function mergePatch(before: unknown, after: unknown): unknown {

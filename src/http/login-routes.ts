@@ -1,7 +1,7 @@
 import type { z } from "zod";
-import type { Entrance, Session } from "../page/protocol.js";
+import type { PageAddress, Session } from "../page/protocol.js";
 import { type Answer, failure, json, notFound } from "./answer.js";
-import { entranceTo, qrPictureOf } from "./entrance.js";
+import { pageAddressFor, qrPictureOf } from "./page-address.js";
 import { unreadableUsers } from "./first-operator.js";
 import { may } from "./roles.js";
 import { type Asked, fields, nothing, type Routes, routeTo, text } from "./route.js";
@@ -39,7 +39,7 @@ async function makeFirstOperator(
   return answer;
 }
 
-const closed = failure(503, "users_unreadable", `Nobody can log in: ${unreadableUsers}.`);
+const closed = failure(503, "users_unreadable", `Nobody can log in: ${String(unreadableUsers)}.`);
 
 async function logIn(
   given: { readonly username: string; readonly password: string },
@@ -65,17 +65,17 @@ async function logIn(
 }
 
 /** Where the page is for other computers, at the port that was asked. */
-async function entranceOf({ port, request }: Asked): Promise<Answer> {
+async function pageAddressOf({ port, request }: Asked): Promise<Answer> {
   const listener = port.listener();
   const at = request.socket.localPort ?? listener.port;
-  const found = entranceTo(listener, at);
+  const found = pageAddressFor(listener, at);
   return found === null
     ? notFound("page here")
-    : json({ page: found.url, qr: await qrPictureOf(listener, at) } satisfies Entrance);
+    : json({ page: found.url, qr: await qrPictureOf(listener, at) } satisfies PageAddress);
 }
 
 export const loginRoutes: Routes = {
-  "/api/entrance": routeTo("GET", "viewer", nothing, (_, asked) => entranceOf(asked)),
+  "/api/entrance": routeTo("GET", "viewer", nothing, (_, asked) => pageAddressOf(asked)),
   "/api/session": routeTo("GET", null, nothing, (_, asked) => json(sessionOf(asked))),
   "/api/first_operator": routeTo("POST", null, newOperator, makeFirstOperator),
   "/api/login": routeTo("POST", null, fields({ username: text, password: text }), logIn),

@@ -1,3 +1,4 @@
+import { ignored } from "../runtime/failures.js";
 import { plausibleValue } from "../greenhouse/fold-sensors.js";
 import type { Controller, Sensor } from "../greenhouse/model.js";
 import { type History, type HistoryPoint, PlatformError } from "../greenhouse/ports.js";
@@ -52,12 +53,12 @@ export async function fillTrends(given: PastParts, signal: AbortSignal): Promise
   while (!signal.aborted) {
     const next = [...given.controllers()].find((one) => !asked.has(one.info.code) && hasReadings(one));
     const waitMs = next === undefined ? lookMs : pauseMs();
-    if (waitMs > 0) await clock.wait(waitMs, signal).catch(() => undefined);
+    if (waitMs > 0) await clock.wait(waitMs, signal).catch(ignored);
     if (next === undefined || waitMs > 0) continue;
     asked.add(next.info.code);
     if (!(await hasGaps(next, given.trends))) continue;
     if (!(await fillOne(next, course, given, signal))) return;
-    await clock.wait(gapMs, signal).catch(() => undefined);
+    await clock.wait(gapMs, signal).catch(ignored);
   }
 }
 

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { expecting } from "../settings/values.js";
 import type { Role } from "../page/protocol.js";
 import type { Visitor } from "./access.js";
-import { type Answer, badRequest, inputOf, loginRequired } from "./answer.js";
+import { type Answer, badRequest, inputOf, loginRequired, mostBytesOfAdmin } from "./answer.js";
 import type { LiveViews } from "./live.js";
 import type { Port } from "./port.js";
 import type { Sessions } from "./sessions.js";
@@ -58,7 +58,7 @@ export function routeTo<About extends Asked, Given>(
   run: (given: Given, asked: About) => Answer | Promise<Answer>,
 ): Route<About> {
   const answer = async (asked: About) => {
-    const input = await inputOf(asked.request);
+    const input = await inputOf(asked.request, role === "admin" ? mostBytesOfAdmin : undefined);
     if (!("given" in input)) return input;
     const read = schema.safeParse(input.given);
     if (read.success) return run(read.data, asked);

@@ -1,9 +1,10 @@
+import { languages } from "../language/known.js";
 import { z } from "zod";
 import { readPayload } from "../commands/payload.js";
 import { expecting, expectingOneOf } from "../settings/values.js";
 import { outcomes } from "../greenhouse/command/outcomes.js";
 import type { GroupOrScene } from "../greenhouse/groups.js";
-import { commandOutcomes } from "../journal/records.js";
+import { commandOutcomes, type RecordType } from "../journal/records.js";
 import { timelineCsv } from "../journal/table.js";
 import { type TimelineKind, timelineKinds } from "../journal/timeline.js";
 import { csvText } from "../runtime/csv.js";
@@ -177,7 +178,7 @@ const submit = route("POST", "operator", command, async (given, asked) => {
   if (scene !== undefined) return submitToGroup("scene", scene, { command: "activate", ...rest }, asked);
   const payload = bytesOf(rest);
   const read = readPayload(payload);
-  if ("reason" in read && read.reason === "bad_payload") return badRequest(read.message);
+  if ("reason" in read && read.reason === "bad_payload") return badRequest(String(read.message));
   const { id, isTaken } = service.sources.submit({
     controllerId: service.controllerOf(controller)?.info.id ?? controller,
     target: address !== undefined ? "address" : actuator === undefined ? "parameter" : "actuator",
@@ -205,7 +206,7 @@ function submitToGroup(kind: GroupOrScene, name: string, payload: object, asked:
     response: null,
   });
   if (refused === null) return json({ id }, 202);
-  return refused.reason === "bad_payload" ? badRequest(refused.message ?? "") : json(refused, 409);
+  return refused.reason === "bad_payload" ? badRequest(String(refused.message ?? "")) : json(refused, 409);
 }
 
 async function* lines(items: AsyncIterable<unknown>): AsyncGenerator<string> {
@@ -213,7 +214,7 @@ async function* lines(items: AsyncIterable<unknown>): AsyncGenerator<string> {
 }
 
 /** In which language whoever asks reads. */
-const ofReader = fields({ language: z.enum(["en", "zh"], { error: expecting("en or zh") }).optional() });
+const ofReader = fields({ language: z.enum(languages, { error: expectingOneOf(languages) }).optional() });
 
 /** Lines of JSON as they come, for as long as the client waits for them. */
 const examine = (name: "doctor" | "discover") =>
@@ -246,6 +247,9 @@ const response = z.looseObject({ status: z.string() });
 const often = { error: expecting("a number from 1 to 10000") };
 const pace = fields({ speed: z.number(often).min(1, often).max(10_000, often) });
 
+/** Of one actuator, or of several. */
+const ended: ReadonlySet<RecordType> = new Set([...commandOutcomes, "group_ended"]);
+
 /** What the page asks, and programs as well. */
 export const apiRoutes: Routes<AskedOfBridge> = {
   "/api/overview": shows("overview"),
@@ -274,7 +278,8 @@ export const apiRoutes: Routes<AskedOfBridge> = {
       const { controller, actuator } = command;
       return json({ id, controller, actuator, phase, result });
     }
-    const [record] = await sources.past({ types: commandOutcomes, id, limit: 1 });
+    const [record] = await sources.past({ types: ended, id, limit: 1 });
+    if (record?.type === "group_ended") return json(groupCommandView(record.group.told));
     if (record === undefined || !("result" in record)) return notFound("command", id);
     const { controller, actuator } = record.result;
     return json({ id, controller, actuator, phase: "done", result: record.result });

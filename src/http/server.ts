@@ -1,3 +1,4 @@
+import { ignored } from "../runtime/failures.js";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, ServerResponse } from "node:http";
@@ -6,12 +7,13 @@ import { extname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { type WebSocket, WebSocketServer } from "ws";
+import { Arrivals } from "../runtime/arrivals.js";
 import { PacedUpgrades } from "../runtime/paced-reading.js";
 import { receiving } from "../runtime/receiving.js";
 import { SilentSockets } from "../runtime/sockets.js";
 import { judge, placeOf, servesPage, type Visitor } from "./access.js";
-import { type Answer, busy, failure, loginRequired, send, tooManyRequests } from "./answer.js";
-import { announce } from "./nearby.js";
+import { type Answer, busy, failure, loginRequired, send, toldTo, tooManyRequests } from "./answer.js";
+import { announce } from "./mdns-announcement.js";
 import { Pace, payersOf } from "./pace.js";
 import { Pipelines } from "./pipelines.js";
 import { loginRoutes } from "./login-routes.js";
@@ -62,25 +64,16 @@ async function serveOpen(
   const { firstOperator, faults } = at;
   await firstOperator.load(at.listener());
   const http = at.listener();
-  const sockets = new SilentSockets(maxSockets, () => undefined);
-  const pipelines = new Pipelines(at.clock);
-  const readings = new PacedUpgrades(receiving.pageHttp, receiving.pageLive, at.clock);
-  const server = serverFor((socket) =>
-    faults.attempt(() => {
-      sockets.add(socket);
-      readings.onOpen(socket);
-      pipelines.onOpen(socket);
-    }),
-  );
+  const { server, sockets, reading } = pacedServer(at);
   // Before anybody is let in: who comes first may have logged in before the restart.
   const read = at.sessions.read();
-  read.catch(() => undefined);
-  await read.catch(() => undefined);
+  read.catch(ignored);
+  await read.catch(ignored);
   const address = opened.handle.address();
   const port = typeof address === "string" ? 0 : (address?.port ?? 0);
   const sessions = await earlierSessions(at, port, read);
   const served = serve();
-  listen(server, new Site(at, served, sessions, { pipelines, readings }), { sockets, pipelines, faults });
+  listen(server, new Site(at, served, sessions, reading), { ...reading, sockets, faults });
   await takeOver(server, opened);
   at.onListening?.(port, http, firstOperator.code);
   const page = served.run(signal).catch((error: unknown) => faults.note(error));
@@ -91,6 +84,22 @@ async function serveOpen(
   await once(server.close(), "close");
   opened.handle.close();
   await Promise.all([page, named]);
+}
+
+/** A server whose sockets are read at a pace. */
+function pacedServer({ clock, faults }: Port) {
+  const sockets = new SilentSockets(maxSockets, () => undefined);
+  const pipelines = new Pipelines(clock);
+  const readings = new PacedUpgrades(receiving.pageHttp, receiving.pageLive, clock);
+  const arrivals = new Arrivals(clock);
+  const server = serverFor((socket) =>
+    faults.attempt(() => {
+      sockets.add(socket);
+      if (!arrivals.isFollowed(socket)) arrivals.follow(socket, [readings.onOpen(socket)]);
+      pipelines.onOpen(socket);
+    }),
+  );
+  return { server, sockets, reading: { pipelines, readings, arrivals } };
 }
 
 function serverFor(onSocket: (socket: Socket) => void): Server {
@@ -196,6 +205,13 @@ const upgradeOptions = {
   closeTimeout: goodbyeMs,
 };
 
+/** How the sockets of a port are read. */
+interface Reading {
+  readonly pipelines: Pipelines;
+  readonly readings: PacedUpgrades;
+  readonly arrivals: Arrivals;
+}
+
 /** Everything behind one port. */
 class Site {
   readonly #port: Port;
@@ -203,22 +219,19 @@ class Site {
   readonly #sessions: Sessions;
   readonly #pipelines: Pipelines;
   readonly #readings: PacedUpgrades;
+  readonly #arrivals: Arrivals;
   readonly #pace: Pace;
   /** Whose they are. */
   readonly #lives = new Map<WebSocket, string>();
   readonly #upgrades = new WebSocketServer(upgradeOptions);
 
-  constructor(
-    port: Port,
-    served: Served,
-    sessions: Sessions,
-    { pipelines, readings }: { readonly pipelines: Pipelines; readonly readings: PacedUpgrades },
-  ) {
+  constructor(port: Port, served: Served, sessions: Sessions, { pipelines, readings, arrivals }: Reading) {
     this.#port = port;
     this.#served = served;
     this.#sessions = sessions;
     this.#pipelines = pipelines;
     this.#readings = readings;
+    this.#arrivals = arrivals;
     this.#pace = new Pace(port.clock);
   }
 
@@ -226,15 +239,13 @@ class Site {
     const gone = new AbortController();
     response.once("close", () => gone.abort());
     response.on("error", () => response.destroy());
-    const readAt = this.#port.clock.monotonic();
+    const readAt = this.#arrivals.since(request.socket);
     try {
       const visitor = this.#judge(request);
       const admitted = this.#tooFast(request, visitor) ?? visitor;
       const isRefused = "status" in admitted;
-      await send(
-        response,
-        isRefused ? admitted : await this.#answer({ request, readAt }, admitted, gone.signal),
-      );
+      const answer = isRefused ? admitted : await this.#answer({ request, readAt }, admitted, gone.signal);
+      await send(response, await toldTo(request, answer));
     } catch (error) {
       // A client that hangs up in the middle of a request has not found a defect.
       if (!request.destroyed || request.complete) this.#port.faults.note(error);

@@ -6,7 +6,6 @@ import { controllerItem, isoOrNull, nameOf } from "../greenhouse/documents.js";
 import type { Language } from "../greenhouse/labels.js";
 import type { Alarm } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
-import type { GroupService } from "../groups/service.js";
 import {
   commandOutcomes,
   type Checkpoint,
@@ -21,14 +20,14 @@ import type { Logger, LogLine, RecentLog } from "../runtime/log.js";
 import type { Alarms, BridgeFacts, Overview, SeenAddresses, Trends, Weather } from "../page/protocol.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { Listener } from "./access.js";
-import type { SettingsSource } from "./settings-source.js";
+import type { SettingsSource } from "../page/settings-source.js";
 import { CommandBoard } from "./board.js";
 import { Faults } from "./faults.js";
 import { LiveViews } from "./live.js";
-import { type ShownGroups, groupsAndScenesView } from "./groups.js";
+import { type CommandedGroups, groupsAndScenesView } from "./groups.js";
 import { fillTrends, type PastSources } from "./past-readings.js";
 import { nightsOf, type Range, TrendKeeper } from "./trends.js";
-import { controllerView, overviewRow } from "./views.js";
+import { alarmsOn, controllerView, noneOn, overviewRow } from "./views.js";
 
 /** What the page shows and does, each asked of the part that has it. */
 export interface PageSources {
@@ -50,7 +49,7 @@ export interface PageSources {
     isClockRight(): boolean | null;
   };
   readonly submit: (request: CommandRequest) => { readonly id: string; readonly isTaken: boolean };
-  readonly groups: ShownGroups & Pick<GroupService, "submit" | "find">;
+  readonly groups: CommandedGroups;
   /** Answers as `bridge/response/<name>` does; null where too many wait for an answer. */
   readonly ask: (name: string, payload: Uint8Array, via: Via, ageMs: number) => Promise<string | null>;
   /** When something was sent at the earliest that was read at that instant, monotonic ms; just then where absent. */
@@ -92,12 +91,14 @@ export interface PageSources {
   readonly pastReadings?: PastSources | null;
   /** Where the trends are kept. */
   readonly dataDir: string;
+  /** Rejects where another folder shows in its place. */
+  readonly inPlace?: () => Promise<void>;
   readonly files?: FileSystem | undefined;
 }
 
 /** What takes a while and reports as it goes, in the language of who asks. */
 type Examine = (signal: AbortSignal, language: Language) => AsyncIterable<unknown>;
-type Examination = "doctor" | "discover";
+type Examination = "doctor" | "discover" | "attempt";
 
 /** Twice a minute, as a pause of a whole one would leave a minute out now and then. */
 const sampleMs = 30_000;
@@ -157,7 +158,7 @@ export class PageService {
   }
 
   #createTrends(): TrendKeeper {
-    const { clock, log, store, demo, dataDir, files = nodeFileSystem, status } = this.sources;
+    const { clock, log, store, demo, dataDir, inPlace, files = nodeFileSystem, status } = this.sources;
     return new TrendKeeper({
       clock,
       timeOf: (realMs) => demo?.timeAt(realMs) ?? realMs,
@@ -165,6 +166,7 @@ export class PageService {
       controllers: () => store.controllers(),
       directory: join(dataDir, "trends"),
       files,
+      inPlace,
       isSending: () => this.board.isSending(),
       // The simulated day is not that of any clock.
       isClockRight: () => (demo === undefined ? status.isClockRight() : null),
@@ -244,15 +246,20 @@ export class PageService {
 
   /** What `doctor` or `discover` finds, as it comes; null while another one runs, undefined where there is none. */
   examine(
-    name: Examination,
+    name: "doctor" | "discover",
     gone: AbortSignal,
     language: Language,
   ): AsyncIterable<unknown> | null | undefined {
     const run = this.sources[name];
     if (run === undefined) return undefined;
+    return this.once(name, run(gone, language));
+  }
+
+  /** One of a name at a time; null while another one runs. */
+  once(name: Examination, found: AsyncIterable<unknown>): AsyncIterable<unknown> | null {
     if (this.#examinations.has(name)) return null;
     this.#examinations.add(name);
-    return this.#findings(name, run(gone, language));
+    return this.#findings(name, found);
   }
 
   async *#findings(name: Examination, found: AsyncIterable<unknown>): AsyncGenerator {
@@ -313,13 +320,11 @@ export class PageService {
     this.#overviewOf = this.board.changes;
     const { clock, store, alarms, weather } = this.sources;
     const kinds = this.sources.kinds();
-    const counts = new Map<string | null, number>();
-    for (const { controller, state } of alarms())
-      if (state !== "cleared") counts.set(controller, (counts.get(controller) ?? 0) + 1);
+    const on = alarmsOn(alarms());
     const running = this.board.running();
     const rows = [...store.controllers()].map((controller) => {
       const { id } = controller.info;
-      return [id, overviewRow(controller, running.get(id) ?? null, counts.get(id) ?? 0, kinds)] as const;
+      return [id, overviewRow(controller, running.get(id) ?? null, on.get(id) ?? noneOn, kinds)] as const;
     });
     return {
       at: isoOrNull(clock.now()) ?? "",

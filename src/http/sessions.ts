@@ -72,6 +72,14 @@ const keptSessions = z.array(
 
 type User = Listener["users"][number];
 
+/** A session as others may know it. Times are epoch ms. */
+interface Login {
+  readonly who: string;
+  readonly user: string;
+  readonly beganAt: number;
+  readonly usedAt: number;
+}
+
 /** How somebody comes who wants to log in. */
 interface Coming {
   readonly remote: string;
@@ -148,21 +156,27 @@ export class Sessions {
     const source = sourceOf(remote);
     const known = this.knownAs(cookie);
     const isKnown = known !== null && this.#known.get(known)?.username === username;
-    const guessers = isKnown
-      ? [{ key: JSON.stringify(["known", known]), share: 1 }]
-      : [
-          { key: JSON.stringify([source, username]), share: 1 },
-          { key: source, share: sourceShare },
-        ];
+    const own = { key: JSON.stringify(isKnown ? ["known", known] : [source, username]), share: 1 };
+    const guessers = isKnown ? [own] : [own, { key: source, share: sourceShare }];
     const logins = isKnown ? this.#knownLogins : this.#logins;
     const user = this.#users().find((one) => one.username === username);
     // A plain password is compared in no time, so the time of a hash is spent on it too.
     const isPlain = user !== undefined && !isPasswordHash(user.password);
     const stored = user === undefined || isPlain ? unknownUserHash : user.password;
-    const checked = await logins.check(guessers, password, stored);
-    if (checked === "blocked") await this.#ports.clock.wait(blockedAfterMs);
+    const isRight = (checked: boolean): boolean =>
+      user !== undefined && (isPlain ? sameSecret(password, user.password) : checked);
+    const { clock } = this.#ports;
+    const cameAt = clock.monotonic();
+    const checked = await logins.check(
+      guessers,
+      password,
+      stored,
+      user === undefined || isKnown ? null : { guesser: own, isRight },
+    );
+    // Whether there is such a name took its time, which nobody is to measure.
+    if (checked === "blocked") await clock.wait(Math.max(0, cameAt + blockedAfterMs - clock.monotonic()));
     if (checked === "blocked" || checked === "busy") return refusals[checked];
-    if (user === undefined || !(isPlain ? sameSecret(password, user.password) : checked)) {
+    if (user === undefined || !isRight(checked)) {
       logins.onFailure(guessers);
       return refusals.wrong;
     }
@@ -222,8 +236,9 @@ export class Sessions {
   /** Null where the session is over. */
   #userOf({ username, beganAt, usedAt, proof }: Session, secret: string, now: number): User | null {
     const user = this.#users().find((one) => one.username === username);
-    const isInTime = now - usedAt <= longestUnusedMs && now - beganAt <= longestMs;
-    return isInTime && user !== undefined && proofOf(secret, user) === proof ? user : null;
+    return isInTime({ beganAt, usedAt }, now) && user !== undefined && proofOf(secret, user) === proof
+      ? user
+      : null;
   }
 
   /** Ends a session; the answer takes the cookie away, once the disk has it. */
@@ -231,6 +246,29 @@ export class Sessions {
     this.#sessions.delete(who);
     const headers = { "set-cookie": this.#cookie("", "", 0, false) };
     return (await this.#keep()) ? { status: 204, headers } : notKept(headers);
+  }
+
+  /** Who is logged in now, newest use first. */
+  list(): readonly Login[] {
+    const { clock } = this.#ports;
+    const now = clock.monotonic();
+    const wall = clock.now() - now;
+    const named = new Set(this.#users().map(({ username }) => username));
+    return [...this.#sessions]
+      .filter(([, session]) => isInTime(session, now) && named.has(session.username))
+      .map(([who, { username, beganAt, usedAt }]) => ({
+        who,
+        user: username,
+        beganAt: wall + beganAt,
+        usedAt: wall + usedAt,
+      }))
+      .toSorted((one, other) => other.usedAt - one.usedAt);
+  }
+
+  /** Ends those sessions. Whether the disk has it. */
+  end(whos: readonly string[]): Promise<boolean> {
+    for (const who of whos) this.#sessions.delete(who);
+    return this.#keep();
   }
 
   /** Resolves once what is known is on disk. */
@@ -305,6 +343,9 @@ export class Sessions {
     return `${name}=${value}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
   }
 }
+
+const isInTime = ({ beganAt, usedAt }: Pick<Session, "beganAt" | "usedAt">, now: number): boolean =>
+  now - usedAt <= longestUnusedMs && now - beganAt <= longestMs;
 
 const knownSuffix = "_known";
 

@@ -1,24 +1,32 @@
+import { languages } from "../language/known.js";
 import { z } from "zod";
 import type { Language } from "../greenhouse/labels.js";
-import type { SettingsProposal } from "../page/protocol.js";
+import type { SettingsLogin, SettingsProposal } from "../page/protocol.js";
 import { errorCode } from "../runtime/file-system.js";
-import { expecting } from "../settings/values.js";
+import { keyText, pathOf } from "../settings/key.js";
+import { expecting, expectingOneOf } from "../settings/values.js";
+import type { Listener } from "./access.js";
 import { type Answer, failure, json, notFound } from "./answer.js";
 import { fields, nothing, type Route, type Routes, routeTo } from "./route.js";
 import type { AskedOfBridge } from "./asked.js";
-import type { Saver, SettingsSource, WantedSettings } from "./settings-source.js";
+import type { Saver, SettingsSource, WantedSettings } from "../page/settings-source.js";
 
 /* Settings: the configuration as an admin sees it, checks a change of it, and saves it. */
 
-const language = z.enum(["en", "zh"], { error: expecting("en or zh") }).default("en");
+const language = z.enum(languages, { error: expectingOneOf(languages) }).default("en");
 const changes = z.record(z.string(), z.unknown(), {
   error: expecting('an object of keys and values, such as {"polling.sensors": "30s"}'),
 });
 const text = z.string({ error: expecting("the text of the file") }).max(4 * 1_048_576);
-const wanted = { changes: changes.optional(), text: text.optional(), language };
-const onlyOne = (given: { readonly changes?: unknown; readonly text?: unknown }) =>
-  (given.changes === undefined) !== (given.text === undefined);
-const oneOfThem = "changes: send either changes or text";
+const order = z.record(z.string(), z.array(z.string()), {
+  error: expecting(
+    'an object of keys and their names in order, such as {"controllers": ["GH-0002", "GH-0001"]}',
+  ),
+});
+const wanted = { changes: changes.optional(), order: order.optional(), text: text.optional(), language };
+const onlyOne = (given: { readonly changes?: unknown; readonly order?: unknown; readonly text?: unknown }) =>
+  (given.changes === undefined && given.order === undefined) !== (given.text === undefined);
+const oneOfThem = "changes: send either changes and order, or text";
 
 const toCheck = fields(wanted).refine(onlyOne, oneOfThem);
 const etag = z.string({ error: expecting("the etag that api/settings gave") });
@@ -32,37 +40,50 @@ const saverOf = (
   admin: visitor.via?.startsWith("page:") === true ? visitor.user : null,
 });
 
+/** Of a user in the list: his place, and what follows it; null for every other key. However it is written. */
+function placeOfUser(key: string) {
+  const [section, list, at, ...rest] = pathOf(key) ?? [];
+  return section === "http" && list === "users" && typeof at === "number" ? { at, rest } : null;
+}
+
+// Where others reach the page, its users stand in the file.
+const isHost = (key: string): boolean => {
+  const path = pathOf(key);
+  return path !== null && keyText(path) === "http.host";
+};
+
 /**
  * Once the file names users, those who were made at the page are none any more: so they are put into it first, and whoever
  * is added comes behind them.
  */
-async function withMadeUsers(
+export async function withMadeUsers(
   given: WantedSettings,
-  source: SettingsSource,
-  { port }: AskedOfBridge,
+  source: Pick<SettingsSource, "read">,
+  { port }: { readonly port: { readonly listener: () => Pick<Listener, "users"> } },
 ): Promise<WantedSettings> {
   if (!("changes" in given)) return given;
   const { users } = port.listener();
-  // Where others reach the page, its users stand in the file.
-  const isAboutUsers = Object.keys(given.changes).some(
-    (key) => key.startsWith("http.users[") || key === "http.host",
-  );
+  const isAboutUsers = Object.keys(given.changes).some((key) => isHost(key) || placeOfUser(key) !== null);
   if (!isAboutUsers || users.length === 0) return given;
   const { given: inFile } = await source.read();
-  if (Object.keys(inFile).some((key) => key.startsWith("http.users["))) return given;
-  const moved = Object.entries(given.changes).map(([key, value]): readonly [string, unknown] => [
-    key.replace(/^http\.users\[(\d+)\]/, (_, at: string) => `http.users[${Number(at) + users.length}]`),
-    value,
-  ]);
+  if (Object.keys(inFile).some((key) => placeOfUser(key) !== null)) return given;
+  const moved = Object.entries(given.changes).map(([key, value]): readonly [string, unknown] => {
+    const place = placeOfUser(key);
+    return [place === null ? key : keyText(["http", "users", place.at + users.length, ...place.rest]), value];
+  });
   const made = users.map(({ username, password, role }, at): readonly [string, unknown] => [
     `http.users[${at}]`,
     { username, password, role },
   ]);
-  return { changes: Object.fromEntries<unknown>([...made, ...moved]) };
+  return { ...given, changes: Object.fromEntries<unknown>([...made, ...moved]) };
 }
 
-const wantedOf = ({ changes: values, text: whole }: z.output<typeof toCheck>): WantedSettings =>
-  whole === undefined ? { changes: values ?? {} } : { text: whole };
+const wantedOf = ({
+  changes: values,
+  order: orders,
+  text: whole,
+}: z.output<typeof toCheck>): WantedSettings =>
+  whole === undefined ? { changes: values ?? {}, order: orders } : { text: whole };
 
 type Run<Given> = (given: Given, source: SettingsSource, asked: AskedOfBridge) => Promise<Answer>;
 
@@ -88,14 +109,20 @@ function unreadable(error: unknown): Answer {
   return failure(503, "settings_unreadable", `The configuration cannot be read: ${error.message}`);
 }
 
-const ofOtherFiles = /^(?:\w*_file|ca|cert|key)$/;
+const ofOtherFiles = /^(?:\w*_file|data_dir|ca|cert|key)$/;
 
-/** Whether it names a file of this computer, at any depth. */
-const namesFile = (key: string, value: unknown): boolean =>
-  ofOtherFiles.test(/[^.[\]]*$/.exec(key)?.[0] ?? "") ||
+/** Whether a value under this name is a file or folder of this computer, or holds one at any depth. */
+const isOfFile = (name: string | number | undefined, value: unknown): boolean =>
+  ofOtherFiles.test(String(name)) ||
   (typeof value === "object" &&
     value !== null &&
-    Object.entries(value).some(([inner, below]) => namesFile(inner, below)));
+    Object.entries(value).some(([inner, below]) => isOfFile(inner, below)));
+
+/** A key may be written in several ways, so its path is judged; what is none is refused too. */
+function namesFile(key: string, value: unknown): boolean {
+  const path = pathOf(key);
+  return path === null || isOfFile(path.at(-1), value);
+}
 
 /**
  * Accounts of a fleet share the file of their secrets and the computer: who sees some of them alone must not have the others' shown
@@ -112,9 +139,13 @@ export function foreignReach(
 }
 
 const ofAllAccounts =
-  "The file as a text, and keys that name other files, are for an admin of all accounts of the fleet.";
+  "The file as a text, and keys that name other files or folders, are for an admin of all accounts of the fleet.";
 
-const readSettings = route("GET", nothing, async (_, source) => json(await source.read()));
+const readSettings = route("GET", nothing, async (_, source, { visitor }) => {
+  const { program, ...rest } = await source.read();
+  const of_fleet = program.of_fleet && visitor.accounts === undefined;
+  return json({ ...rest, program: { ...program, of_fleet } });
+});
 
 const saveSettings = route("POST", toSave, async (given, source, asked) => {
   const refusal = foreignReach(wantedOf(given), asked);
@@ -142,7 +173,111 @@ const differenceOf = ({ difference }: SettingsProposal) => ({ difference });
 const wrongMessage = "This cannot be saved; the keys say why.";
 const changedMessage = "Somebody else changed the file meanwhile; this is what it says now.";
 
+async function* linesOf(items: AsyncIterable<unknown>): AsyncGenerator<string> {
+  for await (const item of items) yield `${JSON.stringify(item)}\n`;
+}
+
+/** Whether the platform, the broker and Home Assistant are reached by settings that are not saved yet. */
+const trySettings = route("POST", toCheck, async (given, source, asked) => {
+  const refusal = foreignReach(wantedOf(given), asked);
+  if (refusal !== null) return refusal;
+  const wantedNow = await withMadeUsers(wantedOf(given), source, asked);
+  const found = source.attempt(wantedNow, given.language, asked.gone);
+  const body = asked.service.once("attempt", found);
+  if (body === null) return tooManyTries;
+  return { status: 200, body: linesOf(body), headers: { "content-type": "application/x-ndjson" } };
+});
+
+const tooManyTries = failure(
+  429,
+  "attempt_runs",
+  "Connections are being tried already, and only one at a time are; try again when that has ended.",
+  { "retry-after": "10" },
+);
+
+/** A login is known to others by a part of what is kept of it. */
+const shortOf = (who: string): string => who.slice(0, 12);
+
+/** Whoever sees some accounts of a fleet alone sees his own logins alone. */
+const loginsSeen = ({ sessions, visitor }: AskedOfBridge) =>
+  sessions.list().filter(({ user }) => visitor.accounts === undefined || user === visitor.user);
+
+const logins = (asked: AskedOfBridge): readonly SettingsLogin[] =>
+  loginsSeen(asked).map(({ who, user, beganAt, usedAt }) => ({
+    id: shortOf(who),
+    user,
+    since: new Date(beganAt).toISOString(),
+    used: new Date(usedAt).toISOString(),
+    own: who === asked.visitor.who,
+  }));
+
+const logOut = route("POST", fields({ ids: z.array(text).max(1_000) }), async ({ ids }, _, asked) => {
+  const whos = loginsSeen(asked).filter(({ who }) => ids.includes(shortOf(who)));
+  const isKept = await asked.sessions.end(whos.map(({ who }) => who));
+  asked.review();
+  return isKept ? { status: 204 } : failure(503, "not_kept", notKeptElsewhere);
+});
+
+const notKeptElsewhere =
+  "They are logged out now, but the disk of the bridge did not take it: should it be restarted before it does, these logins would count again.";
+
+const toBackUp = fields({
+  password: text.max(1_000).optional(),
+  fleet: z.boolean().default(false),
+  language,
+});
+
+/** All that the bridge has, as one file; of a fleet one account, or all of it for who sees all. */
+const backUp = route("POST", toBackUp, async ({ password = "", fleet, language: spoken }, source, asked) => {
+  if (fleet && asked.visitor.accounts !== undefined) return failure(403, "accounts", fleetForAll);
+  const wantedBackup = { password: password === "" ? null : password, fleet, language: spoken };
+  const made = await source.backup(wantedBackup, asked.gone);
+  if (made === null) return backupRuns;
+  // Whether it can be made is known with its first piece.
+  const pieces = made.bytes[Symbol.asyncIterator]();
+  const first = await pieces.next().catch((error: unknown) => failure(500, "no_backup", String(error)));
+  if ("status" in first) return first;
+  const body = async function* () {
+    try {
+      if (first.done !== true) yield first.value;
+      for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) yield next.value;
+    } finally {
+      // A download that is given up makes room for the next one.
+      await pieces.return?.();
+    }
+  };
+  const headers = {
+    "content-type": "application/octet-stream",
+    "content-disposition": `attachment; filename="${made.name}"`,
+    // No header takes every letter.
+    ...(made.remarks.length > 0 && { "x-remarks": encodeURIComponent(made.remarks.join(" ")) }),
+  };
+  return { status: 200, body: body(), headers };
+});
+
+const fleetForAll = "The backup of the whole fleet is for an admin of all its accounts.";
+const backupRuns = failure(429, "backup_runs", "A backup is being made already.", { "retry-after": "10" });
+
+const restart = route("POST", nothing, async (_, source, { visitor }) => {
+  // Of a fleet all accounts end with it.
+  const isBegun = visitor.accounts === undefined && (await source.restart());
+  if (typeof isBegun === "string") return failure(502, "restart_refused", refusedRestart(isBegun));
+  return isBegun ? { status: 202 } : failure(409, "not_restarted", notRestarted);
+});
+
+const refusedRestart = (why: string) => `Home Assistant did not restart the app (${why}); restart it there.`;
+
+const notRestarted =
+  "Nothing would start the bridge again here: it runs neither as an app of Home Assistant nor under systemd with Restart=always. Restart it where it was started.";
+
 export const settingsRoutes: Routes<AskedOfBridge> = {
+  "/api/settings/try": trySettings,
+  "/api/settings/logins": {
+    ...route("GET", nothing, (_, __, asked) => Promise.resolve(json(logins(asked)))),
+    other: logOut,
+  },
+  "/api/settings/restart": restart,
+  "/api/settings/backup": backUp,
   "/api/settings": { ...readSettings, other: saveSettings },
   "/api/settings/check": route("POST", toCheck, async (given, source, asked) => {
     const refusal = foreignReach(wantedOf(given), asked);

@@ -2,10 +2,12 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { z } from "zod";
-import type { Faults } from "./faults.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import { Faults } from "./faults.js";
 import { isOfThisComputer, judge, type Listener } from "./access.js";
-import { type Answer, badRequest, failure, inputOf, json, notFound, send } from "./answer.js";
-import type { OneTimeCode } from "./first-operator.js";
+import { type Answer, badRequest, bodyOf, failure, inputOf, json, notFound, send } from "./answer.js";
+import { OneTimeCode } from "./first-operator.js";
 import { pageFiles } from "./server.js";
 import { isLoopback } from "../runtime/sockets.js";
 
@@ -21,6 +23,8 @@ interface SetupSite {
   readonly code: OneTimeCode;
   /** By name; each is given what was answered so far. One that cannot be done rejects with a sentence for the person. */
   readonly steps: Readonly<Record<string, Step>>;
+  /** Makes a bridge from the bytes of a backup; rejects with a sentence for the person. */
+  readonly restore: (bytes: Uint8Array, password: string | null, language: string) => Promise<unknown>;
   readonly faults: Pick<Faults, "note">;
   readonly onListening: (port: number) => void;
 }
@@ -34,6 +38,12 @@ const spent = failure(
 const elsewhere = failure(403, "not_here", "This is served to browsers of its own computer alone.");
 const nobody = { find: () => null };
 const asked = z.looseObject({ code: z.string() });
+
+/** What opens the page, and what takes up its defects. */
+export const setupOf = (log: Logger, clock: Clock) => ({
+  code: new OneTimeCode(),
+  faults: new Faults(log, clock),
+});
 
 /** Serves the steps until `signal` aborts, at the port or where that is taken at any other. */
 export async function serveSetup(port: number, site: SetupSite, signal: AbortSignal): Promise<void> {
@@ -49,7 +59,7 @@ export async function serveSetup(port: number, site: SetupSite, signal: AbortSig
     ingress: { enabled: false, role: "viewer", address: "" },
   };
   const files = pageFiles();
-  const server = createServer({ headersTimeout: 5_000, requestTimeout: 10_000 });
+  const server = createServer({ headersTimeout: 5_000, requestTimeout: 600_000 });
   server.on("request", (request, response) => {
     void answerTo(request, listener, files, site)
       .catch((error: unknown) => {
@@ -73,11 +83,46 @@ export async function serveSetup(port: number, site: SetupSite, signal: AbortSig
   await once(server.close(), "close");
 }
 
+/** So much is read of a backup. */
+const mostBackupBytes = 512 * 1024 * 1024;
+
+/** The bytes of a file as they are; what else there is to say stands in headers, each as JSON in the letters of ASCII. */
+async function restored(
+  request: IncomingMessage,
+  code: OneTimeCode,
+  restore: SetupSite["restore"],
+): Promise<Answer> {
+  const said = headersSaid.safeParse(saidIn(request.headers["x-setup"]));
+  if (!said.success || code.isSpent() || !code.fits(said.data.code))
+    return code.isSpent() ? spent : wrongCode;
+  const body = await bodyOf(request, mostBackupBytes);
+  if (!Buffer.isBuffer(body)) return body;
+  const { password, language } = said.data;
+  return restore(body, password === "" ? null : password, language).then(
+    (done) => json(done ?? {}),
+    (error: unknown) => badRequest(error instanceof Error ? error.message : String(error)),
+  );
+}
+
+const headersSaid = z.object({
+  code: z.string(),
+  password: z.string().max(1_000).default(""),
+  language: z.string().default("en"),
+});
+
+function saidIn(header: string | readonly string[] | undefined): unknown {
+  try {
+    return typeof header === "string" ? JSON.parse(decodeURIComponent(header)) : null;
+  } catch {
+    return null;
+  }
+}
+
 async function answerTo(
   request: IncomingMessage,
   listener: Listener,
   files: ReturnType<typeof pageFiles>,
-  { code, steps }: SetupSite,
+  { code, steps, restore }: SetupSite,
 ): Promise<Answer> {
   const visitor = judge(request, listener, nobody);
   if ("status" in visitor) return visitor;
@@ -90,6 +135,7 @@ async function answerTo(
     const file = Object.hasOwn(files, path) ? files[path] : undefined;
     return file?.({ request, visitor }) ?? notFound("page here");
   }
+  if (path === "/api/setup/restore" && method === "POST") return restored(request, code, restore);
   const [, name = ""] = /^\/api\/setup\/(\w+)$/.exec(path) ?? [];
   const step = Object.hasOwn(steps, name) ? steps[name] : undefined;
   if (method !== "POST" || step === undefined) return notFound("step", name);

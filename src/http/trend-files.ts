@@ -1,3 +1,4 @@
+import { nullIfFailed } from "../runtime/failures.js";
 import { join } from "node:path";
 import { errorCode, type FileSystem, replaceFile } from "../runtime/file-system.js";
 import { type Block, pack, unpack } from "./trend-block.js";
@@ -34,10 +35,13 @@ const namePattern = /^(hour|day)-(\d+)\.trend$/;
 export class TrendFiles {
   readonly #directory: string;
   readonly #files: FileSystem;
+  readonly #inPlace: () => Promise<void>;
 
-  constructor(directory: string, files: FileSystem) {
+  /** `inPlace` rejects where another folder shows in the place of the one above. */
+  constructor(directory: string, files: FileSystem, inPlace: () => Promise<void> = () => Promise.resolve()) {
     this.#directory = directory;
     this.#files = files;
+    this.#inPlace = inPlace;
   }
 
   #path({ kind, start }: Span): string {
@@ -56,7 +60,7 @@ export class TrendFiles {
     });
     return Promise.all(
       found.map(async (span) => {
-        const facts = await this.#files.facts(this.#path(span)).catch(() => null);
+        const facts = await this.#files.facts(this.#path(span)).catch(nullIfFailed);
         return { ...span, bytes: facts?.bytes ?? 0 };
       }),
     );
@@ -73,6 +77,7 @@ export class TrendFiles {
       parts.push(part);
     }
     const head = Buffer.from(`${JSON.stringify({ version, places })}\n`);
+    await this.#inPlace();
     await this.#files.makeDirectory(this.#directory, 0o700);
     await replaceFile(this.#path(span), Buffer.concat([head, ...parts]), { files: this.#files });
   }

@@ -1,3 +1,4 @@
+import { ignored, nullIfFailed } from "../runtime/failures.js";
 import type { Controller, Sensor } from "../greenhouse/model.js";
 import type { Clock } from "../runtime/clock.js";
 import type { FileSystem } from "../runtime/file-system.js";
@@ -27,6 +28,8 @@ export interface TrendParts {
   readonly controllers: () => Iterable<Controller>;
   readonly directory: string;
   readonly files: FileSystem;
+  /** Rejects where another folder shows in the place of the data directory. */
+  readonly inPlace?: (() => Promise<void>) | undefined;
   /** Whether a command waits for its POST: nothing is written meanwhile. */
   readonly isSending: () => boolean;
   /** Null where nobody can tell. */
@@ -62,22 +65,34 @@ export class TrendKeeper {
   /** Hours whose rows changed since they were written. */
   readonly #unwritten = new Set<number>();
   #problem = "";
+  #isAtDisk = false;
 
   constructor(parts: TrendParts) {
     this.#parts = parts;
-    this.#files = new TrendFiles(parts.directory, parts.files);
+    this.#files = new TrendFiles(parts.directory, parts.files, parts.inPlace);
   }
 
   /** Until the signal aborts; what was not written yet is written then. */
   async run(signal: AbortSignal, faults: Pick<Faults, "attempt">): Promise<void> {
-    await this.#attempt(() => this.#resume());
     const { clock, everyMs } = this.#parts;
+    // A disk that hangs makes no gap: what is seen meanwhile is held in memory, for as long as what cannot be written.
+    let disk = this.#inBackground(async () => {
+      await this.#attempt(() => this.#resume());
+      if (this.#isWriteDue()) await this.write(signal);
+    });
     while (!signal.aborted) {
       faults.attempt(() => this.sample());
-      if (this.#isWriteDue()) await this.#attempt(() => this.write(signal));
-      await clock.wait(everyMs, signal).catch(() => undefined);
+      if (!this.#isAtDisk && this.#isWriteDue()) disk = this.#inBackground(() => this.write(signal));
+      await clock.wait(everyMs, signal).catch(ignored);
     }
+    await disk;
     await this.#attempt(() => this.#writeHours(null));
+  }
+
+  async #inBackground(work: () => Promise<void>): Promise<void> {
+    this.#isAtDisk = true;
+    await this.#attempt(work);
+    this.#isAtDisk = false;
   }
 
   /** The hour that an earlier run began goes on. */
@@ -89,7 +104,7 @@ export class TrendKeeper {
       const block = await this.#files.read({ kind: "hour", start }, controller);
       for (const [sensor, points] of block ?? [])
         for (const [at, point] of points.entries())
-          if (point !== null) this.#set(start + at, this.#place(controller, sensor), point);
+          if (point !== null) this.#setUnlessKnown(start + at, this.#place(controller, sensor), point);
     }
   }
 
@@ -208,7 +223,7 @@ export class TrendKeeper {
     const { clock, isSending } = this.#parts;
     const end = clock.monotonic() + patienceMs;
     while (signal && !signal.aborted && isSending() && clock.monotonic() < end)
-      await clock.wait(250, signal).catch(() => undefined);
+      await clock.wait(250, signal).catch(ignored);
   }
 
   async #writeHours(signal: AbortSignal | null): Promise<void> {
@@ -216,12 +231,20 @@ export class TrendKeeper {
       await this.#untilQuiet(signal);
       this.#unwritten.delete(start);
       try {
-        await this.#files.write({ kind: "hour", start }, this.#blocksOf(start));
+        await this.#writeHour(start);
       } catch (error) {
         this.#unwritten.add(start);
         throw error;
       }
     }
+  }
+
+  /** Of an hour whose beginning is held no longer the disk has that, and is not robbed of it. */
+  async #writeHour(start: number): Promise<void> {
+    const span = { kind: "hour", start } as const;
+    if (start > this.#now() - heldMinutes) return this.#files.write(span, this.#blocksOf(start));
+    const kept = await this.#blocksIn(span).catch(nullIfFailed);
+    if (kept !== null) await this.#files.write(span, join(this.#blocksOf(start), kept));
   }
 
   /** Into the gaps of the hours that are on the disk. An hour that cannot be read stays as it is. */
@@ -245,7 +268,7 @@ export class TrendKeeper {
 
   async #fillHour(start: number, past: Blocks): Promise<void> {
     const span = { kind: "hour", start } as const;
-    const kept = await this.#blocksIn(span).catch(() => null);
+    const kept = await this.#blocksIn(span).catch(nullIfFailed);
     if (kept !== null) await this.#files.write(span, join(kept, past));
   }
 
@@ -385,7 +408,7 @@ export class TrendKeeper {
   /** What memory knows of an hour is newer than what the disk does. */
   async #blockOf(span: Span, controller: string): Promise<Block> {
     const isHeld = span.kind === "hour" && this.#rows.has(this.#lastOf(span.start));
-    const kept = isHeld ? null : await this.#files.read(span, controller).catch(() => null);
+    const kept = isHeld ? null : await this.#files.read(span, controller).catch(nullIfFailed);
     return (
       kept ?? (span.kind === "hour" ? this.#blockInMemory(controller, span.start) : new Map<string, Points>())
     );

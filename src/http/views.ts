@@ -8,7 +8,7 @@ import {
   statusDocument,
 } from "../greenhouse/documents.js";
 import { type ActuatorFamily, kindRows } from "../greenhouse/actuator-kinds.js";
-import { type BandLimit, beyondOf } from "../greenhouse/bands.js";
+import { type BandLimit, beyondOf, leastSpan } from "../greenhouse/bands.js";
 import { type DeviceType, isCamera, isDevice } from "../greenhouse/device-types.js";
 import type { Language } from "../greenhouse/labels.js";
 import { type Guard, type Interlock, isGuard } from "../greenhouse/limits.js";
@@ -17,6 +17,7 @@ import type { SensorKind } from "../greenhouse/sensors.js";
 import { translatedStatusName } from "../greenhouse/sensor-names.js";
 import type {
   ActuatorView,
+  Alarm,
   ControllerView,
   GuardView,
   KeyReading,
@@ -33,15 +34,34 @@ const worst: readonly Quality[] = ["bad", "stale", "uncertain", "good"];
 /** A controller that changes becomes another object, so that hundreds which do not cost little. */
 const rows = new WeakMap<Controller, OverviewRow>();
 
-/** `command` is the newest under way, `alarms` how many are on, `kinds` of which readings there is one each. */
+export type AlarmsOn = Pick<OverviewRow, "alarms" | "worst">;
+export const noneOn: AlarmsOn = { alarms: 0, worst: null };
+
+const severities = ["error", "warning", "info"] as const;
+
+/** By controller; null stands for the bridge itself. */
+export function alarmsOn(
+  all: readonly Pick<Alarm, "controller" | "state" | "severity">[],
+): ReadonlyMap<string | null, AlarmsOn> {
+  const on = new Map<string | null, AlarmsOn>();
+  for (const { controller, state, severity } of all) {
+    if (state === "cleared") continue;
+    const { alarms, worst: worstYet } = on.get(controller) ?? noneOn;
+    const worst = severities.find((one) => one === severity || one === worstYet) ?? null;
+    on.set(controller, { alarms: alarms + 1, worst });
+  }
+  return on;
+}
+
+/** `command` is the newest under way, `kinds` of which readings there is one each. */
 export function overviewRow(
   controller: Controller,
   command: OverviewRow["command"],
-  alarms: number,
+  { alarms, worst: worstAlarm }: AlarmsOn,
   kinds: readonly SensorKind[],
 ): OverviewRow {
   const held = rows.get(controller);
-  if (held?.command === command && held.alarms === alarms) return held;
+  if (held?.command === command && held.alarms === alarms && held.worst === worstAlarm) return held;
   const { info, availability, problem, actuators } = controller;
   const sensors = [...controller.sensors.values()].filter(({ definition }) => !definition.average);
   const qualities = new Set(sensors.map(({ quality }) => quality));
@@ -50,6 +70,7 @@ export function overviewRow(
     name: info.name,
     kind: rowKind(info.type, controller),
     station: info.record?.stationName ?? null,
+    place: controller.settings?.place ?? null,
     order: orderOf(info.record?.extra["sortOrder"]),
     availability,
     readings: keyReadings(sensors, kinds),
@@ -61,6 +82,7 @@ export function overviewRow(
     problem,
     command,
     alarms,
+    worst: worstAlarm,
   };
   rows.set(controller, row);
   return row;
@@ -176,6 +198,7 @@ export function controllerView(
       label: sensorLabel(sensor),
       beyond: beyond(sensor),
       limits: sensor.definition.bands?.limits ?? null,
+      least_span: leastSpan(sensor.definition.kind, sensor.definition.unit),
     })),
     actuators: each(actuators, (actuator, key) => ({
       ...actuatorView(actuator),

@@ -1,3 +1,5 @@
+import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import type { MemberResult } from "../greenhouse/groups.js";
 import type { Alarm } from "../greenhouse/limits.js";
 import {
   type About,
@@ -5,6 +7,8 @@ import {
   commandKey,
   type CommandTaken,
   type Checkpoint,
+  type GroupMemberTaken,
+  type GroupTaken,
   type JournalRecord,
   type LaneMemory,
   type OpenCommand,
@@ -23,6 +27,10 @@ const mostLanes = 5_000;
 const mostAlarms = 5_000;
 const mostStarts = 20;
 const mostVersion = 60;
+/** Of commands to groups and scenes that are open, all together: a checkpoint is one line. */
+const mostMembers = 2_000;
+const mostGroups = 1_000;
+const mostOfMessage = 300;
 
 /**
  * What a restarted bridge must know: of each target what its newest record says that must be remembered, and which commands were taken
@@ -34,6 +42,7 @@ export class History {
   /** Of them those that something limits: as many as there are, for what is in force must not be forgotten over a restart. */
   readonly #limited = new Map<string, RememberedLane>();
   readonly #alarms = new Map<string, Alarm>();
+  readonly #groups = new Map<string, GroupTaken>();
   #starts: readonly RecordedStart[] = [];
   /** Epoch ms of the newest record, by the clock that wrote it. */
   newestAt = 0;
@@ -45,6 +54,7 @@ export class History {
       starts: this.#starts,
       lanes: this.#allLanes(),
       alarms: [...this.#alarms.values()],
+      groups: [...this.#groups.values()],
     };
   }
 
@@ -79,7 +89,41 @@ export class History {
     else if (type === "alarm_kept" && record.alarm === null) this.#alarms.delete(record.name);
     else if (type === "alarm_kept" && record.alarm !== null)
       setBounded(this.#alarms, record.name, record.alarm, mostAlarms);
+    else this.#addOfGroup(record);
+    if (type === "result" || type === "refusal") this.#addMember(record, record.result, type);
     if ("memory" in record && record.memory !== undefined) this.#remember(record, record.memory);
+  }
+
+  #addOfGroup(record: JournalRecord): void {
+    if (record.type === "group_ended" && record.group.is_taken)
+      this.#groups.delete(groupKey({ ...record.group, id: record.group.told.id }));
+    if (record.type !== "group_taken") return;
+    setBounded(this.#groups, groupKey(record.group), record.group, mostGroups);
+    let members = 0;
+    for (const { members: own } of this.#groups.values()) members += own.length;
+    // Without its members it still has an end at the next start.
+    for (const [key, group] of this.#groups) {
+      if (members <= mostMembers || group === record.group) break;
+      this.#groups.set(key, { ...group, members: [] });
+      members -= group.members.length;
+    }
+  }
+
+  /** A refusal may be the answer to another message under the same id, whose command goes on. */
+  #addMember(about: About, result: CommandResult, type: "result" | "refusal"): void {
+    const key = commandKey(about, result.id);
+    const isMeant = (one: GroupMemberTaken) =>
+      one.id === result.id && one.ended === undefined && commandKey(one, one.id) === key;
+    for (const [place, group] of this.#groups) {
+      if (!group.members.some(isMeant)) continue;
+      const end = memberEnd(result);
+      const members = group.members.map((one) => {
+        if (!isMeant(one)) return one;
+        const { refused = end, ...taken } = one;
+        return type === "result" ? { ...taken, ended: end } : { ...taken, refused };
+      });
+      this.#groups.set(place, { ...group, members });
+    }
   }
 
   #addChecked(record: PhaseEntered): void {
@@ -95,9 +139,12 @@ export class History {
       if (command !== undefined) this.#open.set(commandKey(about, one.id), { ...command, sent: one });
     }
     const key = aboutKey(about);
-    // What limits it is not in every record.
+    // What limits it is not in every record, nor what was not confirmed of late.
+    const before = (this.#limited.get(key) ?? this.#lanes.get(key))?.memory;
     const limits = this.#limited.get(key)?.memory.limits;
-    this.#put({ ...wholeAbout(about), memory: { ...(limits && { limits }), ...memory } });
+    const { unconfirmed = before?.unconfirmed ?? [], ...now } = memory;
+    const kept = { ...(limits && { limits }), ...(unconfirmed.length > 0 && { unconfirmed }) };
+    this.#put({ ...wholeAbout(about), memory: { ...kept, ...now } });
   }
 
   #put(lane: RememberedLane): void {
@@ -115,8 +162,9 @@ export class History {
     if (record.result.reason === "journal_unavailable" && !isSent) this.#open.delete(key);
   }
 
-  #restore({ open, starts, lanes, alarms = [] }: Checkpoint): void {
-    for (const map of [this.#open, this.#lanes, this.#limited, this.#alarms]) map.clear();
+  #restore({ open, starts, lanes, alarms = [], groups = [] }: Checkpoint): void {
+    for (const map of [this.#open, this.#lanes, this.#limited, this.#alarms, this.#groups]) map.clear();
+    for (const group of groups) this.#groups.set(groupKey(group), group);
     for (const { sent = null, ...one } of open)
       this.#open.set(commandKey(one.taken, one.taken.id), { ...one, sent });
     for (const lane of lanes) this.#put(lane);
@@ -135,6 +183,16 @@ export const openAtStart = (open: readonly OpenCommand[], kernel: string | null)
     if (sent !== null || then === undefined || then === kernel) return one;
     return { ...one, sent: { id: taken.id, steps: [], is_accepted: false, request_id: null, sent_at: null } };
   });
+
+const groupKey = ({ kind, name, id }: Pick<GroupTaken, "kind" | "name" | "id">): string =>
+  JSON.stringify([kind, name, id]);
+
+function memberEnd(result: CommandResult): MemberResult {
+  const { controller, actuator, command, id, outcome, reason, message, interlock } = result;
+  const isLong = String(message).length > mostOfMessage;
+  const said = isLong ? `${String(message).slice(0, mostOfMessage)}…` : message;
+  return { controller, actuator, command, id, outcome, reason, message: said, interlock };
+}
 
 function isNothing(memory: object): boolean {
   const values: readonly unknown[] = Object.values(memory);

@@ -1,3 +1,4 @@
+import { msg, type Text, TextError } from "../language/text.js";
 import { randomBytes } from "node:crypto";
 import { type Clock, clockAgrees } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
@@ -10,38 +11,38 @@ import { JournalUnreadable } from "./segments.js";
 import { type Draft, JournalWriter, type Written } from "./writer.js";
 
 /** What to do when the data directory cannot be written, by Node's code or our own. */
-export const diskRemedies: Readonly<Record<string, string>> = {
-  ENOSPC: "the disk is full; free some space on it",
-  EDQUOT: "the disk quota is used up; free some space or raise the quota",
-  EROFS: "the disk is mounted read-only; a worn SD card does this too, check it and mount it read-write",
-  EACCES: "the bridge may not write there; give its user write permission to the directory",
-  EPERM: "the bridge may not write there; give its user write permission to the directory",
-  EIO: "the disk reports input/output errors; replace the disk or SD card",
-  ENOENT: "the directory has gone; check that its disk is mounted, or put the directory back",
-  BENEATH:
-    "the disk that it lies on is not mounted; mount it, or restart the bridge to begin anew in the folder that shows in its place",
-  ENOTDIR: "a part of the path is a file, not a directory; move that file away or change data_dir",
-  EEXIST: "a file is where the directory should be; move that file away or change data_dir",
-  EMFILE: "too many files are open; raise the open-files limit of the bridge",
-  ENFILE: "too many files are open on this machine",
-  ESTALE: "the network disk has gone; check that it is mounted",
-  IN_USE: "another bridge works in the data directory; stop that one, then restart this one",
-  STALLED: "the disk has not answered for a while; check the disk or SD card",
-  NATS: "the NATS servers of the cluster do not acknowledge it; check them and the network",
-  NOT_OWNER: "another member of the cluster runs this account now",
-  CLOSED: "the bridge is shutting down",
+export const diskRemedies: Readonly<Record<string, Text>> = {
+  ENOSPC: msg`the disk is full; free some space on it`,
+  EDQUOT: msg`the disk quota is used up; free some space or raise the quota`,
+  EROFS: msg`the disk is mounted read-only; a worn SD card does this too, check it and mount it read-write`,
+  EACCES: msg`the bridge may not write there; give its user write permission to the directory`,
+  EPERM: msg`the bridge may not write there; give its user write permission to the directory`,
+  EIO: msg`the disk reports input/output errors; replace the disk or SD card`,
+  ENOENT: msg`the directory has gone; check that its disk is mounted, or put the directory back`,
+  BENEATH: msg`the disk that it lies on is not mounted; mount it, or restart the bridge to begin anew in the folder that shows in its place`,
+  ENOTDIR: msg`a part of the path is a file, not a directory; move that file away or change data_dir`,
+  EEXIST: msg`a file is where the directory should be; move that file away or change data_dir`,
+  EMFILE: msg`too many files are open; raise the open-files limit of the bridge`,
+  ENFILE: msg`too many files are open on this machine`,
+  ESTALE: msg`the network disk has gone; check that it is mounted`,
+  IN_USE: msg`another bridge works in the data directory; stop that one, then restart this one`,
+  STALLED: msg`the disk has not answered for a while; check the disk or SD card`,
+  NATS: msg`the NATS servers of the cluster do not acknowledge it; check them and the network`,
+  NOT_OWNER: msg`another member of the cluster runs this account now`,
+  CLOSED: msg`the bridge is shutting down`,
 };
 
 /** Nothing was promised to be on disk. `message` is a sentence with the remedy, `code` Node's word or IN_USE, STALLED, CLOSED. */
-export class JournalUnavailable extends Error {
+export class JournalUnavailable extends TextError {
   override name = "JournalUnavailable" as const;
   readonly code: string;
 
   constructor(directory: string, code: string, options?: { cause?: unknown }) {
     // What cannot even be read is told with the remedy for reading.
-    const unread = options?.cause instanceof JournalUnreadable ? options.cause.message : null;
+    const unread = options?.cause instanceof JournalUnreadable ? options.cause.text : null;
     super(
-      unread ?? `The journal in ${directory} cannot be written: ${diskRemedies[code] ?? `error ${code}`}.`,
+      unread ??
+        msg`The journal in ${directory} cannot be written: ${diskRemedies[code] ?? msg`error ${code}`}.`,
       options,
     );
     this.code = code;
@@ -214,14 +215,11 @@ export class Journal {
   }
 
   state(): JournalState {
-    const reason = (this.#hindrance() ?? this.#lateness())?.message ?? null;
-    return { available: reason === null, reason };
-  }
-
-  #lateness(): JournalUnavailable | null {
     const [oldest] = this.#waiting;
     const waitedMs = oldest === undefined ? 0 : this.#options.clock.monotonic() - oldest.stamp.mono;
-    return waitedMs > this.#limits.lateMs ? this.#stalled() : null;
+    const isLate = waitedMs > this.#limits.lateMs;
+    const reason = (this.#hindrance() ?? (isLate ? this.#stalled() : null))?.text ?? null;
+    return { available: reason === null, reason };
   }
 
   readonly #stalled = (): JournalUnavailable =>
@@ -282,18 +280,15 @@ export class Journal {
    */
   #hindrance(before?: "append"): JournalUnavailable | null {
     const { clock, isCopy = false } = this.#options;
-    const isOverloaded = this.#isStalled() || this.#waiting.size >= this.#limits.waiting;
+    const [oldest] = this.#waiting;
+    const isStalled = oldest !== undefined && this.#late === oldest;
+    const isOverloaded = isStalled || this.#waiting.size >= this.#limits.waiting;
     if (this.#closed.signal.aborted) return new JournalUnavailable(this.directory, "CLOSED");
     if (this.#outage === null) return isOverloaded ? this.#stalled() : null;
     const { error, triedAt } = this.#outage;
     const isTried =
       before === "append" && !isCopy && !isOverloaded && clock.monotonic() - triedAt >= tryAgainMs;
     return isTried ? null : error;
-  }
-
-  #isStalled(): boolean {
-    const [oldest] = this.#waiting;
-    return oldest !== undefined && this.#late === oldest;
   }
 
   /** A process that was busy or stood still for so long listens to the disk once more before it says that it does not answer. */
@@ -445,7 +440,7 @@ export interface JournalOptions {
 interface JournalState {
   readonly available: boolean;
   /** A sentence with the remedy, null while available. */
-  readonly reason: string | null;
+  readonly reason: Text | null;
 }
 
 interface JournalFacts extends JournalState {

@@ -1,3 +1,5 @@
+import { msg, TextError } from "../language/text.js";
+import { falseIfFailed, ignored, nullIfFailed } from "../runtime/failures.js";
 import { createHash } from "node:crypto";
 import { readlink, rename, unlink } from "node:fs/promises";
 import { connect, createServer } from "node:net";
@@ -5,7 +7,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Logger } from "../runtime/log.js";
-import { createFile, errorCode, readText } from "../runtime/file-system.js";
+import { createFile, errorCode, readText, restoringName } from "../runtime/file-system.js";
 import { socketPath } from "../runtime/socket-file.js";
 import { DataPlace } from "./place.js";
 
@@ -32,7 +34,7 @@ const lockHolder = z.object({
 });
 
 export type LockHolder = Readonly<z.infer<typeof lockHolder>>;
-type ProcessIdentity = Pick<LockHolder, "pid" | "started" | "namespace" | "kernel" | "host">;
+export type ProcessIdentity = Pick<LockHolder, "pid" | "started" | "namespace" | "kernel" | "host">;
 
 export const holderText = (holder: LockHolder): string => `${JSON.stringify(holder)}\n`;
 
@@ -48,7 +50,7 @@ export function parseHolder(text: string): LockHolder | null {
 export async function identityOf(pid: number): Promise<ProcessIdentity> {
   const [started, namespace, kernel] = await Promise.all([
     startTime(pid),
-    readlink("/proc/self/ns/pid").catch(() => null),
+    readlink("/proc/self/ns/pid").catch(nullIfFailed),
     readText("/proc/sys/kernel/random/boot_id").then(
       (text) => text.trim(),
       () => null,
@@ -64,6 +66,10 @@ async function isRunning(other: ProcessIdentity, self: ProcessIdentity): Promise
   if (self.started === null || other.started === null) return answersSignals(other.pid) ? "yes" : "no";
   return (await startTime(other.pid)) === other.started ? "yes" : "no";
 }
+
+/** Whether another process of this kind certainly still runs; across containers that cannot be told. */
+export const isOtherRunning = async (other: ProcessIdentity): Promise<boolean> =>
+  other.pid !== process.pid && (await isRunning(other, await identityOf(process.pid))) === "yes";
 
 /**
  * Field 22 of /proc/<pid>/stat; the name before it may hold spaces and brackets. Null without such a process or /proc, and for
@@ -97,7 +103,7 @@ function answersSignals(pid: number): boolean {
  * the length of the path forbids it.
  */
 export async function showLife(directory: string, name: string): Promise<(() => Promise<void>) | null> {
-  const place = await socketPath(directory, name).catch(() => null);
+  const place = await socketPath(directory, name).catch(nullIfFailed);
   if (place === null) return null;
   const server = createServer((connection) => connection.destroy());
   server.unref();
@@ -105,7 +111,7 @@ export async function showLife(directory: string, name: string): Promise<(() => 
     new Promise<void>((resolve) => {
       server.close(() => {
         void unlink(place.path)
-          .catch(() => undefined)
+          .catch(ignored)
           .then(() => place.release())
           .then(resolve);
       });
@@ -122,7 +128,7 @@ export async function showLife(directory: string, name: string): Promise<(() => 
 
 /** Whether a live process listens there. */
 async function showsLife(directory: string, name: string): Promise<boolean> {
-  const place = await socketPath(directory, name).catch(() => null);
+  const place = await socketPath(directory, name).catch(nullIfFailed);
   if (place === null) return false;
   return new Promise((resolve) => {
     const done = (isAlive: boolean) => void place.release().then(() => resolve(isAlive));
@@ -152,7 +158,7 @@ async function livingHolder(
 
 /** The bridge that works in this data directory now. Only looks, so that a stale lock stays for the next start. */
 export async function holderOf(directory: string): Promise<LockHolder | null> {
-  const text = await readLock(join(directory, lockName)).catch(() => null);
+  const text = await readLock(join(directory, lockName)).catch(nullIfFailed);
   return text === null ? null : livingHolder(directory, text, await identityOf(process.pid));
 }
 
@@ -177,6 +183,8 @@ interface LockOptions {
   readonly at: string;
   readonly pid: number;
   readonly log: Logger;
+  /** Where the directory lies, for whoever else asks; its own where absent. */
+  readonly place?: DataPlace;
 }
 
 const lockName = "bridge.lock";
@@ -197,7 +205,7 @@ export class DirectoryLock {
     this.#directory = directory;
     this.#path = join(directory, lockName);
     this.#options = options;
-    this.#place = new DataPlace(directory);
+    this.#place = options.place ?? new DataPlace(directory);
   }
 
   /**
@@ -218,9 +226,11 @@ export class DirectoryLock {
       for (let tries = 0; tries < mostTries; tries += 1)
         if (await this.#takeFree(self)) {
           await this.#place.settle();
+          // From now on the data are a bridge's own, and no restore's to write once more.
+          await unlink(join(this.#directory, restoringName)).catch(ignored);
           return;
         }
-      throw new Error(`the lock ${this.#path} keeps changing hands; try again`);
+      throw new TextError(msg`the lock ${this.#path} keeps changing hands; try again`);
     } catch (error) {
       await this.release();
       throw error;
@@ -229,7 +239,7 @@ export class DirectoryLock {
 
   /** Gives the directory free; does nothing to a lock that has become another's. */
   async release(): Promise<void> {
-    if (await this.#isHeld().catch(() => false)) await unlink(this.#path).catch(() => undefined);
+    if (await this.#isHeld().catch(falseIfFailed)) await unlink(this.#path).catch(ignored);
     this.#held = null;
     await this.#endLife?.();
     this.#endLife = null;
@@ -269,7 +279,7 @@ export class DirectoryLock {
       return false;
     }
     await rename(successor, this.#path);
-    for (const path of dead) await unlink(path).catch(() => undefined);
+    for (const path of dead) await unlink(path).catch(ignored);
     const pid = parseHolder(root)?.pid ?? null;
     this.#options.log.warn({ pid }, "taking over the data directory from a bridge that did not end well");
     return true;
@@ -280,7 +290,7 @@ export class DirectoryLock {
     const living = await livingHolder(this.#directory, text, self);
     if (living !== null) throw new DirectoryInUse(this.#directory, living);
     const socket = parseHolder(text)?.socket ?? null;
-    if (socket !== null) await unlink(join(this.#directory, socket)).catch(() => undefined);
+    if (socket !== null) await unlink(join(this.#directory, socket)).catch(ignored);
     return `${this.#path}.after-${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;
   }
 }

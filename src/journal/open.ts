@@ -6,9 +6,12 @@ import type { Logger } from "../runtime/log.js";
 import { Journal } from "./journal.js";
 import { DirectoryInUse, DirectoryLock, identityOf } from "./lock.js";
 import { checkOrigin, NotItsJournal } from "./origin.js";
+import { DataPlace } from "./place.js";
 
 export interface OpenJournal {
   readonly journal: Journal;
+  /** Rejects where the data directory has gone, or another folder shows in its place: nothing is to be written there. */
+  readonly inPlace: () => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -18,7 +21,7 @@ export const journalDirectory = (dataDir: string): string => join(dataDir, "jour
  * Of everything in the data directory together. Raised when a version before would misread what is written from then on,
  * and for that alone: a field more is passed over by older versions, a directory stays as it is.
  */
-const dataFormat = 3;
+export const dataFormat = 3;
 
 const formatName = "format";
 
@@ -111,7 +114,8 @@ const originalLateMs = 2_000;
 export async function openJournal({ dataDir, clock, log, original }: Opening): Promise<OpenJournal> {
   const boot = randomBytes(8).toString("hex");
   const at = new Date(clock.now()).toISOString();
-  const lock = new DirectoryLock(dataDir, { boot, at, pid: process.pid, log });
+  const place = new DataPlace(dataDir);
+  const lock = new DirectoryLock(dataDir, { boot, at, pid: process.pid, log, place });
   const own = original ?? {
     files: nodeFileSystem,
     admit: () => claim(dataDir, lock),
@@ -121,6 +125,7 @@ export async function openJournal({ dataDir, clock, log, original }: Opening): P
   await own.admit().catch((error: unknown) => {
     if (isFinal(error) || error instanceof DirectoryInUse) throw error;
   });
+  if (original !== undefined) await place.settle();
   const journal = await Journal.open(journalDirectory(dataDir), {
     clock,
     log,
@@ -132,6 +137,7 @@ export async function openJournal({ dataDir, clock, log, original }: Opening): P
   });
   return {
     journal,
+    inPlace: () => place.claim(),
     close: async () => {
       await journal.close();
       await lock.release();

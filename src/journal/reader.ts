@@ -1,3 +1,4 @@
+import { ignored } from "../runtime/failures.js";
 import type { Clock } from "../runtime/clock.js";
 import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import { type RecentCommand, RecentCommands } from "./recent.js";
@@ -164,6 +165,6 @@ export async function* followRecords(
         offset = isWhole ? endAt : startAt;
       }
     }
-    await clock.wait(pollMs, signal).catch(() => undefined);
+    await clock.wait(pollMs, signal).catch(ignored);
   } while (!signal.aborted);
 }

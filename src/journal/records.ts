@@ -1,6 +1,7 @@
 import type { TargetKind } from "../greenhouse/model.js";
 import { z } from "zod";
 import type { CommandResult, Outcome, StepPurpose, StepReport, Via } from "../greenhouse/command/outcomes.js";
+import type { GroupOrScene, GroupResult, MemberResult } from "../greenhouse/groups.js";
 import type { Alarm } from "../greenhouse/limits.js";
 
 /*
@@ -97,7 +98,10 @@ const schema = {
     error: anything<string | null>(),
     sent: flag,
   },
-  /** A valid read begun after the last POST: with null it accounts for the POSTs, with an `id` it is the second look at that confirmed command, or shows the value of one that had ended badly. */
+  /**
+   * A valid read begun after the last POST. With null it accounts for the POSTs. With an `id` it is the second look at that confirmed
+   * command, or shows the value of one that had ended badly.
+   */
   read_back: { ...ofLane, id: textOrNull, address: text, value: text },
   /** The one outcome of a command. */
   result: { ...ofLane, result: commandResult },
@@ -112,6 +116,16 @@ const schema = {
     count: number,
     reasons: z.record(text, number),
     since: anything<string>(),
+  },
+  /** A command to a group or scene, before its members are asked; its members' commands have records of their own. */
+  group_taken: {
+    group: as<GroupTaken>(z.object({ kind: text, name: text, id: text, members: z.array(z.unknown()) })),
+  },
+  /** The one outcome of such a command. */
+  group_ended: {
+    group: as<GroupEnded>(
+      z.object({ kind: text, name: text, told: z.object({ id: text, outcome: text, finished_at: text }) }),
+    ),
   },
   confirmed_late: { ...ofCommand, value: text },
   /** Confirmed, and showing another value when its travel time was over. */
@@ -179,8 +193,9 @@ const schema = {
     /** Newest last, at most 20. */
     starts: list<RecordedStart>(),
     lanes: list<RememberedLane>(),
-    /** Absent in files of earlier versions. */
+    /** Absent in files of earlier versions, as the next. */
     alarms: anything<readonly Alarm[]>().optional(),
+    groups: anything<readonly GroupTaken[]>().optional(),
   },
 };
 
@@ -215,6 +230,41 @@ export interface OpenCommand {
   readonly checked_under?: string;
 }
 
+/** A command to a group or scene that was taken and has no result. */
+export interface GroupTaken {
+  readonly kind: GroupOrScene;
+  /** By which the configuration knows it. */
+  readonly name: string;
+  readonly id: string;
+  readonly command: string | null;
+  /** By these two one that comes again is recognised. */
+  readonly canonical: string;
+  readonly payload_hash: string;
+  readonly by: string | null;
+  readonly via: Via;
+  readonly received_at: string;
+  readonly members: readonly GroupMemberTaken[];
+}
+
+export interface GroupMemberTaken {
+  /** The device code. */
+  readonly controller: string;
+  readonly actuator: string;
+  /** Of its own command. */
+  readonly id: string;
+  readonly command: string | null;
+  /** Since it has ended. */
+  readonly ended?: MemberResult;
+  /** The first refusal under its id: its own, unless its command was taken. */
+  readonly refused?: MemberResult;
+}
+
+export interface GroupEnded extends Pick<GroupTaken, "kind" | "name" | "canonical" | "payload_hash"> {
+  /** False where it was refused and no member was asked. */
+  readonly is_taken: boolean;
+  readonly told: GroupResult;
+}
+
 /** What a target must remember over a restart: its newest record is the restart. What is nothing is left out. */
 export interface LaneMemory {
   /** Its commands that may have been sent by then. One that is missing in a later record stays as it was until its result. */
@@ -226,6 +276,11 @@ export interface LaneMemory {
   readonly awaited?: AwaitedMemory;
   /** Confirmed, and to be read once more. */
   readonly second_look?: LookMemory;
+  /**
+   * What was sent of late and not confirmed, newest first; empty for nothing any more. In records where it has changed: one without it
+   * leaves it as it was.
+   */
+  readonly unconfirmed?: readonly UnconfirmedMemory[];
   /**
    * What limits an actuator, null for nothing. Too long for every record: one without it leaves it as the newest record has it that
    * says it.
@@ -254,6 +309,14 @@ export interface ProblemMemory {
   /** As people were told, cut to 300 characters. */
   readonly message: string | null;
   readonly at: string;
+}
+
+export interface UnconfirmedMemory {
+  readonly id: string;
+  /** The state or degree that it leads to. */
+  readonly to: string;
+  readonly outcome: string;
+  readonly ended_at: string;
 }
 
 export interface LookMemory {
@@ -289,6 +352,8 @@ export interface KeptLimits {
         /** Of the command under way. */
         readonly id: string | null;
         readonly tries: number;
+        /** The condition began on a good input, and the guard was not clear since. */
+        readonly tripped?: true;
       }
     >
   >;
@@ -411,10 +476,16 @@ export const commandOutcomes: ReadonlySet<RecordType> = new Set([
   "reverted",
 ]);
 
+/** Of the command whose end a record tells. */
+function endedId(record: JournalRecord): string | null {
+  if (record.type === "group_ended") return record.group.told.id;
+  return "result" in record ? record.result.id : null;
+}
+
 export function matches(record: JournalRecord, filter: RecordFilter): boolean {
   const { controllers, types, sinceMs, outcome, before, id } = filter;
   if (before !== undefined && record.seq >= before) return false;
-  if (id !== undefined && !("result" in record && record.result.id === id)) return false;
+  if (id !== undefined && endedId(record) !== id) return false;
   if (outcome !== undefined && !("result" in record && record.result.outcome === outcome)) return false;
   if (types !== undefined && !types.has(record.type)) return false;
   if (sinceMs !== undefined && !(Date.parse(record.at) >= sinceMs)) return false;

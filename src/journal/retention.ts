@@ -193,7 +193,11 @@ export function segmentsToDelete(
 
 const neverSent: ReadonlySet<string> = new Set(["refused", "dry_run", "superseded"]);
 
-const neverKept: ReadonlySet<string> = new Set(["refusal", "refusals_counted", "carried"]);
+const neverKept: ReadonlySet<string> = new Set([
+  ...["refusal", "refusals_counted", "carried"],
+  // The records of the members say it too.
+  ...["group_taken", "group_ended"],
+]);
 
 /** The command a record is about; null where it is about none. */
 function keyOf(record: JournalRecord): string | null {

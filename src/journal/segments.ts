@@ -1,3 +1,4 @@
+import { keptOf, msg, Sentence, sentenceOf, type Text, TextError } from "../language/text.js";
 import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import { basename, dirname, join } from "node:path";
 import { crc32 } from "node:zlib";
@@ -17,11 +18,24 @@ const closingBytes = mark.length + 8 + 2;
 export const longestLineBytes = 4 * 1024 * 1024;
 /** Senders of commands fill the journal, and what is in it pushes older records out. Checkpoints hold what they must. */
 const longestRecordBytes = 2_048;
+/** Each member of a group has records of its own, beside which that of all may have so much for it. */
+const memberBytes = 512;
 /** Texts are cut to so many characters, and lists to an eighth of that, until the record is short enough. */
 const textLimits = [512, 256, 128, 64, 32, 16, 8] as const;
 /** By these a later record finds the one it belongs to, or the platform the address; and starts that are not counted allow more. */
 const neverCut: ReadonlySet<string> = new Set([
-  ...["id", "name", "took_over", "payload_hash", "controller", "actuator", "steps", "starts"],
+  ...[
+    "id",
+    "name",
+    "took_over",
+    "payload_hash",
+    "controller",
+    "actuator",
+    "steps",
+    "starts",
+    "members",
+    "missed",
+  ],
 ]);
 
 /** Less than that is left of these alone: other texts are times, words, values, and who may unlock. */
@@ -45,17 +59,39 @@ interface DecodedLine {
  * read again is replaced by an event that says so.
  */
 export function encodeLine(record: JournalRecord): Buffer {
-  const whole = encode(record);
-  if (whole.length <= longestRecordBytes) return whole;
+  const most = mostBytesOf(record);
+  const told = encode(withSentence(record));
+  const whole = told.length <= most ? told : encode(record);
+  if (whole.length <= most) return whole;
   const line = record.type === "carried" ? whole : fitting(record);
   return line.length > longestLineBytes ? encode(tooLong(record)) : line;
 }
 
+/** The sentence of a result stands beside its English, so that it can be told in every language. */
+const withSentence = (record: JournalRecord): JournalRecord =>
+  "result" in record && record.result.message instanceof Sentence
+    ? { ...record, ...{ said: keptOf(record.result.message) } }
+    : record;
+
+function withoutSaid(read: JournalRecord & { readonly said?: unknown }): JournalRecord {
+  const { said, ...record } = read;
+  const sentence = said === undefined ? null : sentenceOf(said);
+  if (!("result" in record) || sentence === null) return record;
+  return { ...record, result: { ...record.result, message: sentence } };
+}
+
+function mostBytesOf(record: JournalRecord): number {
+  if (record.type === "group_taken") return longestRecordBytes + memberBytes * record.group.members.length;
+  if (record.type !== "group_ended") return longestRecordBytes;
+  return longestRecordBytes + memberBytes * record.group.told.members.length;
+}
+
 function fitting(record: JournalRecord): Buffer {
   const short = withShortMemory(record);
+  const most = mostBytesOf(record);
   let line = encode({ ...short, cut: true });
   for (const limit of textLimits) {
-    if (line.length <= longestRecordBytes) break;
+    if (line.length <= most) break;
     line = encode({ ...short, cut: true }, cutTo(limit));
   }
   return line;
@@ -128,7 +164,7 @@ function decodeExactly(bytes: Buffer): JournalRecord | "foreign" | null {
   if (bytes.toString("latin1", body.length) !== closing(body)) return null;
   try {
     const parsed: unknown = JSON.parse(`${body.toString("utf8")}}`);
-    return isRecord(parsed) ? parsed : "foreign";
+    return isRecord(parsed) ? withoutSaid(parsed) : "foreign";
   } catch {
     return null;
   }
@@ -244,25 +280,25 @@ function lineOf(bytes: Buffer, at: number, startAt: number, isWhole: boolean): L
   return { records, foreign, goodEndAt, unreadable: unreadable || startAt < at, isWhole, startAt, endAt };
 }
 
-const remedies: Readonly<Record<string, string>> = {
-  ENOTDIR: "a part of the path is a file, not a directory; name the data directory of the bridge",
-  EACCES: "it may not be read; do this as the bridge's user, or give permission to read the directory",
-  EPERM: "it may not be read; do this as the bridge's user, or give permission to read the directory",
-  ELOOP: "a symbolic link in the path leads to itself; correct that link",
-  EISDIR: "a directory is where a file of the journal should be; move it away",
-  EIO: "the disk reports input/output errors; replace the disk or SD card",
-  ESTALE: "the network disk has gone; check that it is mounted",
+const remedies: Readonly<Record<string, Text>> = {
+  ENOTDIR: msg`a part of the path is a file, not a directory; name the data directory of the bridge`,
+  EACCES: msg`it may not be read; do this as the bridge's user, or give permission to read the directory`,
+  EPERM: msg`it may not be read; do this as the bridge's user, or give permission to read the directory`,
+  ELOOP: msg`a symbolic link in the path leads to itself; correct that link`,
+  EISDIR: msg`a directory is where a file of the journal should be; move it away`,
+  EIO: msg`the disk reports input/output errors; replace the disk or SD card`,
+  ESTALE: msg`the network disk has gone; check that it is mounted`,
 };
 
 /** Records are there that cannot be read. `message` is a sentence with the remedy, `code` Node's word. */
-export class JournalUnreadable extends Error {
+export class JournalUnreadable extends TextError {
   override name = "JournalUnreadable" as const;
   readonly code: string;
 
   constructor(directory: string, cause: unknown, file?: string) {
     const code = errorCode(cause) || "UNKNOWN";
     const which = file === undefined ? "" : ` (${file})`;
-    super(`The journal in ${directory} cannot be read${which}: ${remedies[code] ?? `error ${code}`}.`, {
+    super(msg`The journal in ${directory} cannot be read${which}: ${remedies[code] ?? msg`error ${code}`}.`, {
       cause,
     });
     this.code = code;

@@ -1,5 +1,9 @@
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
-import { type Column, longestMessage, localTime, type Table, textTable } from "../runtime/text-table.js";
+import type { AlarmType } from "../greenhouse/limits.js";
+import { endedText, factText } from "../greenhouse/wording.js";
+import { byCode, joined, msg, row, type Text, word } from "../language/text.js";
+import type { Tell } from "../language/words.js";
+import { longestMessage, localTime, type Table, textTable } from "../runtime/text-table.js";
 import { csvText } from "../runtime/csv.js";
 import type { JournalRecord } from "./records.js";
 import type { Happened, TimelineEntry } from "./timeline.js";
@@ -7,35 +11,37 @@ import type { Happened, TimelineEntry } from "./timeline.js";
 type Entry = JournalRecord | Happened;
 
 const columns = [
-  { field: "time", title: "TIME", usual: 19, most: 24 },
-  { field: "controller", title: "CONTROLLER", usual: 12, most: 24 },
-  { field: "actuator", title: "ACTUATOR", usual: 16, most: 28 },
-  { field: "command", title: "COMMAND", usual: 12, most: 20 },
-  { field: "outcome", title: "OUTCOME", usual: 14, most: 20 },
-  { field: "reason", title: "REASON", usual: 21, most: 40 },
-  { field: "by", title: "BY", usual: 24, most: 32 },
-  { field: "duration", title: "DURATION", usual: 11, most: 12 },
+  { field: "time", title: msg`TIME`, usual: 19, most: 24 },
+  { field: "controller", title: msg`CONTROLLER`, usual: 12, most: 24 },
+  { field: "actuator", title: msg`ACTUATOR`, usual: 16, most: 28 },
+  { field: "command", title: msg`COMMAND`, usual: 12, most: 20 },
+  { field: "outcome", title: msg`OUTCOME`, usual: 14, most: 20 },
+  { field: "reason", title: msg`REASON`, usual: 21, most: 40 },
+  { field: "by", title: msg`BY`, usual: 24, most: 32 },
+  { field: "duration", title: msg`DURATION`, usual: 11, most: 12 },
   // The sentence of the result; for a refused command it quotes what was sent.
-  { field: "message", title: "MESSAGE", usual: 7, most: longestMessage },
-] as const satisfies readonly Column<string>[];
+  { field: "message", title: msg`MESSAGE`, usual: 7, most: longestMessage },
+] as const;
 
-/** One line of the table of past commands, as text. */
-type Row = Readonly<Record<(typeof columns)[number]["field"], string>>;
+/** One line of the table of past commands. */
+type Row = Readonly<Record<(typeof columns)[number]["field"], Text>>;
 
 /** Any entry as a row; what is not about a command shows its type as outcome. `timeZone` is the machine's own when absent. */
 function rowOf(record: Entry, timeZone: string | undefined): Row {
   const controller = "controller" in record ? (record.controller ?? "") : "";
   const actuator = "actuator" in record ? (record.actuator ?? "") : "";
   const bare = { time: localTime(record.at, timeZone), controller, actuator };
-  const empty = { command: "", outcome: record.type, reason: "", by: "", duration: "", message: "" };
-  return { ...bare, ...empty, ...telling(record) };
+  // A word of the journal alone: "stop" is a command in other sentences.
+  const outcome = word(record.type, `journal ${record.type}`);
+  const empty = { command: "", outcome, reason: "", by: "", duration: "", message: "" };
+  return { ...bare, ...empty, ...telling(record, timeZone) };
 }
 
 /** What a record has to say beyond its type. */
-function telling(record: Entry): Partial<Row> {
-  if ("result" in record) return resultCells(record.result);
+function telling(record: Entry, timeZone: string | undefined): Partial<Row> {
+  if ("result" in record) return resultCells(record.result, timeZone);
   if (record.type === "refusals_counted")
-    return { outcome: "refused", command: `${record.count} more`, reason: counts(record.reasons) };
+    return { outcome: word("refused"), command: msg`${record.count} more`, reason: counts(record.reasons) };
   if (record.type === "command_taken") return { command: record.command, by: sender(record.by, record.via) };
   if ("value" in record) return { command: record.value };
   if ("what" in record && record.type !== "freed") return happenedCells(record);
@@ -44,28 +50,36 @@ function telling(record: Entry): Partial<Row> {
   if ("from" in record) return { message: `${record.from ?? "?"} → ${record.to ?? "?"}` };
   if (record.type === "configuration_changed")
     return { by: record.by ?? "", message: record.changes.join(", ") };
-  return "reason" in record ? { reason: record.reason } : {};
+  return "reason" in record ? { reason: record.type === "stop" ? word(record.reason) : record.reason } : {};
 }
 
-function happenedCells({ kind, by, what, until, alarm }: Happened): Partial<Row> {
-  const end = until === null ? "" : `until ${until}`;
-  if (kind === "alarm") return { by: by ?? "", reason: alarm ?? "", message: what ?? "" };
+function happenedCells({ kind, by, what, until, alarm, facts }: Happened): Partial<Row> {
+  if (kind === "alarm")
+    return { by: by ?? "", reason: alarm ?? "", message: alarmOf(alarm ?? "", what ?? "", facts) };
+  const end = until === null ? [] : [msg`until ${until}`];
+  const why = kind === "lock" ? (what ?? []) : [];
   const isCommand = kind === "lease";
   return {
     by: by ?? "",
     command: isCommand ? (what ?? "") : "",
     reason: kind === "guard" ? (what ?? "") : "",
-    message: [kind === "lock" ? what : null, end].filter(Boolean).join(", "),
+    message: joined([why, end].flat(), ", "),
   };
 }
 
-const resultCells = (result: CommandResult) => ({
+/** Its id begins with its type. What it names says more than what it is called. */
+function alarmOf(id: string, message: string, facts: Happened["facts"]): Text {
+  const type = (id.split(".", 1)[0] ?? "") as AlarmType;
+  return factText({ type, message, facts }) ?? byCode(`alarm.${type}`, message);
+}
+
+const resultCells = (result: CommandResult, timeZone: string | undefined) => ({
   command: result.command ?? "",
-  outcome: result.outcome,
+  outcome: word(result.outcome),
   reason: result.reason ?? "",
   by: sender(result.by, result.via),
   duration: durationText(result.duration_ms),
-  message: result.message ?? "",
+  message: result.message === null ? "" : endedText(result, timeZone)(result.message),
 });
 
 const counts = (reasons: Readonly<Record<string, number>>): string =>
@@ -73,14 +87,18 @@ const counts = (reasons: Readonly<Record<string, number>>): string =>
     .map(([reason, count]) => `${reason} ${count}`)
     .join(", ");
 
-function sender(by: string | null, via: Via): string {
+function sender(by: string | null, via: Via): Text {
   const known =
-    typeof via === "string"
-      ? via
-      : Object.values(via ?? {})
-          .filter(Boolean)
-          .join("/");
-  return [by, known === "" ? null : `(${known})`].filter(Boolean).join(" ");
+    via === "command line"
+      ? msg`command line`
+      : typeof via === "string"
+        ? via
+        : Object.values(via ?? {})
+            .filter(Boolean)
+            .join("/");
+  const named = by ?? "";
+  if (known === "") return named;
+  return named === "" ? row`(${known})` : row`${named} (${known})`;
 }
 
 /** `850 ms`, `4.2 s`, `2 min 5 s`. */
@@ -90,37 +108,26 @@ function durationText(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.floor((ms % 60_000) / 1_000)} s`;
 }
 
-/** A word of the journal alone: "stop" is a command in other sentences. */
-function typeTold(type: string, tell: (english: string) => string): string {
-  const told = tell(`journal ${type}`);
-  return told === `journal ${type}` ? type : told;
-}
-
 /** Past commands; of a table that grows, each column is at least as wide as its cells usually are. */
 export function journalTable(
   records: readonly Entry[],
   {
     timeZone,
     grows = false,
-    tell = (english) => english,
+    tell = String,
   }: {
     readonly timeZone?: string;
     readonly grows?: boolean;
     /** Says heads, outcomes and sentences in another language. */
-    readonly tell?: (english: string) => string;
+    readonly tell?: Tell;
   } = {},
 ): Table<Entry> {
   const shown = columns.map((column) => ({ ...column, title: tell(column.title) }));
-  const row = (record: Entry): Row => {
-    const { outcome, message, reason, command, ...others } = rowOf(record, timeZone);
-    const isCounted = record.type === "refusals_counted";
-    return {
-      ...others,
-      outcome: "result" in record || isCounted ? tell(outcome) : typeTold(outcome, tell),
-      message: tell(message),
-      command: isCounted ? tell(command) : command,
-      reason: record.type === "stop" ? tell(reason) : reason,
-    };
+  const row = (record: Entry) => {
+    const cells = Object.entries(rowOf(record, timeZone)).map(
+      ([field, text]) => [field, tell(text)] as const,
+    );
+    return Object.fromEntries(cells) as Readonly<Record<keyof Row, string>>;
   };
   return textTable(shown, records, row, grows);
 }

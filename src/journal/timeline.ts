@@ -56,7 +56,8 @@ export interface Happened extends Pick<Stamp, "seq" | "at"> {
   readonly by: string | null;
   /** Of a lock why, of a lease its command, of a guard its name, of an alarm its sentence. */
   readonly what: string | null;
-  /** Of an alarm. */
+  /** Of an alarm: what its sentence names, for who reads it in another language. */
+  readonly facts?: Alarm["facts"];
   readonly alarm: Alarm["type"] | null;
   readonly severity: Alarm["severity"] | null;
   /** ISO time. */
@@ -157,7 +158,8 @@ export class Timeline {
     if (alarm === null) this.#alarms.delete(id);
     else this.#alarms.set(id, alarm);
     if (alarm === null) return [];
-    const isSame = before?.state === alarm.state && before.since === alarm.since;
+    const isWorse = alarm.severity === "error" && before?.severity !== "error";
+    const isSame = before?.state === alarm.state && before.since === alarm.since && !isWorse;
     const isStill = alarm.state === "cleared" && before === undefined;
     if (isSame || isStill) return [];
     const types = {
@@ -174,6 +176,7 @@ export class Timeline {
         what: alarm.message,
         alarm: alarm.type,
         severity: alarm.severity,
+        ...(alarm.facts !== undefined && { facts: alarm.facts }),
       }),
     ];
   }

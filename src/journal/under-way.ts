@@ -5,7 +5,7 @@ import { type About, aboutKey, commandKey, type JournalRecord, type RecordBody }
  * acknowledged, but for a stop and what a rule sends.
  */
 
-/** What is recorded longer before the newest record is over, whatever the clocks of two members differ by. */
+/** What is recorded longer before the newest record is over, by more than the clocks of two members differ that have a time server. */
 export const overMs = 600_000;
 
 interface Sending {
@@ -17,8 +17,11 @@ interface Sending {
   readonly isOpen: boolean;
 }
 
+/** The newest record, epoch ms; a clock that was ahead for a while may have written it later than it is now. */
+export const newestUntil = (newestAt: number, now: number): number => Math.min(newestAt, now);
+
 /** The targets, as `aboutKey` names them, to which a POST may be under way. */
-export function lanesUnderWay(records: Iterable<JournalRecord>): ReadonlySet<string> {
+export function lanesUnderWay(records: Iterable<JournalRecord>, now: number): ReadonlySet<string> {
   const sendings = new Map<string, Sending>();
   let newest = 0;
   for (const record of records) {
@@ -32,7 +35,8 @@ export function lanesUnderWay(records: Iterable<JournalRecord>): ReadonlySet<str
     if (after === null) sendings.delete(key);
     else sendings.set(key, after);
   }
-  const left = [...sendings.values()].filter(({ at }) => newest - at < overMs);
+  const until = newestUntil(newest, now);
+  const left = [...sendings.values()].filter(({ at }) => until - at < overMs);
   return new Set(left.map(({ lane }) => lane));
 }
 

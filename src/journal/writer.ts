@@ -1,3 +1,5 @@
+import { msg, TextError } from "../language/text.js";
+import { ignored, nullIfFailed } from "../runtime/failures.js";
 import { errorCode, type FileFacts, type FileSystem, type OpenFile } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
 import { History } from "./history.js";
@@ -40,7 +42,7 @@ class AppendFile {
 
   static async open(files: FileSystem, name: SegmentName): Promise<AppendFile> {
     const file = await files.open(name.path, "a", segmentMode);
-    const named = await files.facts(name.path).catch(() => null);
+    const named = await files.facts(name.path).catch(nullIfFailed);
     return new AppendFile(files, name, file, named);
   }
 
@@ -54,12 +56,12 @@ class AppendFile {
     this.#check();
     const isInPlace = this.#isInPlace();
     // It is looked at below.
-    isInPlace.catch(() => undefined);
+    isInPlace.catch(ignored);
     try {
       await this.#file.write(lines);
       await isInPlace;
     } catch (cause) {
-      await this.#takeBack(lines.length).catch(() => undefined);
+      await this.#takeBack(lines.length).catch(ignored);
       throw this.#fail(cause, false);
     }
     this.#check();
@@ -86,7 +88,7 @@ class AppendFile {
   }
 
   async #syncAfter(running: Promise<void> | null): Promise<void> {
-    await running?.catch(() => undefined);
+    await running?.catch(ignored);
     this.#running = this.#next;
     this.#next = null;
     this.#check();
@@ -99,7 +101,8 @@ class AppendFile {
   }
 
   #fail(error: unknown, doubtful: boolean): Error {
-    const cause = error instanceof Error ? error : new Error("the file cannot be written", { cause: error });
+    const cause =
+      error instanceof Error ? error : new TextError(msg`the file cannot be written`, { cause: error });
     this.#failure ??= { cause, doubtful };
     return cause;
   }
@@ -111,7 +114,7 @@ class AppendFile {
   /** Waits for fsyncs under way; never rejects, the file is done with either way. */
   async close(): Promise<void> {
     await Promise.allSettled([this.#running, this.#next]);
-    await this.#file.close().catch(() => undefined);
+    await this.#file.close().catch(ignored);
   }
 }
 
@@ -382,7 +385,7 @@ export class JournalWriter {
 
   async close(): Promise<void> {
     await this.retention.close();
-    await this.#current?.sync().catch(() => undefined);
+    await this.#current?.sync().catch(ignored);
     this.#letGo();
     await this.#closing;
   }

@@ -1,5 +1,6 @@
+import { ignored } from "../runtime/failures.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
-import type { Alarm, AlarmFacts, AlarmType } from "../greenhouse/limits.js";
+import { type Alarm, type AlarmFacts, type AlarmType, bridgeItself } from "../greenhouse/limits.js";
 import type { Controller, PlatformState } from "../greenhouse/model.js";
 import type { RecordBody } from "../journal/records.js";
 import { type Clock, every } from "../runtime/clock.js";
@@ -56,15 +57,21 @@ interface AlarmPorts {
 
 const lookMs = 5_000;
 const overdueEveryLooks = 12;
+/** So many change at once, also of thousands; then whoever sends something has a turn. */
+const mostATurn = 30;
 /** Of what is late so much is named to who tells it in another language. */
 const mostLate = 10;
-export const bridgeItself = { controller: null, actuator: null } as const;
+const mostInMessage = 100;
 
-/** Keeps the alarms: raised by the part that finds something wrong, kept over restarts, shown on a topic each. */
+/**
+ * Keeps the alarms: raised by the part that finds something wrong, kept over restarts, shown on a topic each. It takes none before it has
+ * those of earlier runs.
+ */
 export class AlarmStore {
   readonly #ports: AlarmPorts;
   readonly #listeners: (() => void)[] = [];
   #state = noAlarms;
+  #hasBegun = false;
   #looks = 0;
   readonly #notRunning = new NotRunning();
   /** Alarms that the disk did not take as they are. */
@@ -95,8 +102,8 @@ export class AlarmStore {
     return [...this.#state.alarms.values()].map((alarm) => ({ ...shownAlarm(alarm), facts: alarm.facts }));
   }
 
-  get #shown(): ReturnType<typeof shownAlarm>[] {
-    return [...this.#state.alarms.values()].map(shownAlarm);
+  has(id: string): boolean {
+    return this.#state.alarms.has(id);
   }
 
   /** Raises one, or with null clears it. */
@@ -111,25 +118,43 @@ export class AlarmStore {
 
   /** Several in one. */
   setAll(changes: Iterable<AlarmChange>): void {
-    void this.#take(change(this.#state, changes, this.#ports.clock.now()));
+    if (this.#hasBegun) void this.#take(change(this.#state, changes, this.#ports.clock.now()));
   }
 
   /**
-   * Which were acknowledged: the one of this id, or of `all` those that were not acknowledged yet; and when the disk has it, which
-   * rejects where it does not take it.
+   * Which were acknowledged, so far: the one of this id, or of `all` those that were not acknowledged yet; and when all are and the disk
+   * has it, which rejects where it does not take it.
    */
   acknowledge(
     id: string,
     by: string | null,
   ): { readonly ids: readonly string[]; readonly written: () => Promise<unknown> } {
-    const asked = id === "all" ? this.list.flatMap((one) => (one.state === "active" ? [one.id] : [])) : [id];
+    const seen = [...this.#state.alarms.values()].filter((alarm) =>
+      id === "all" ? alarm.state === "active" : alarm.id === id && alarm.state !== "cleared",
+    );
+    const ids: string[] = [];
+    const written = this.#acknowledgeSome(seen, by, ids);
+    written.catch(ignored);
+    return { ids, written: () => written };
+  }
+
+  async #acknowledgeSome(seen: readonly Alarm[], by: string | null, done: string[]): Promise<unknown> {
     const kept: Promise<unknown>[] = [];
-    const ids = asked.filter((one) => {
-      const news = acknowledge(this.#state, one, by);
+    for (let at = 0; at < seen.length; at += mostATurn) {
+      if (at > 0) await new Promise<void>((turn) => this.#ports.clock.soon(turn));
+      const same = seen.slice(at, at + mostATurn).filter((alarm) => this.#isStillSo(alarm));
+      const ids = same.map(({ id }) => id);
+      const news = acknowledge(this.#state, ids, by);
+      done.push(...ids);
       if (news !== null) kept.push(...this.#take(news, true));
-      return news !== null;
-    });
-    return { ids, written: () => Promise.all(kept) };
+    }
+    return Promise.all(kept);
+  }
+
+  /** Nobody has seen one that is worse since, or on anew. */
+  #isStillSo({ id, since, severity }: Alarm): boolean {
+    const now = this.#state.alarms.get(id);
+    return now?.since === since && now.severity === severity && now.state !== "cleared";
   }
 
   onPlatformState(state: PlatformState): void {
@@ -147,11 +172,11 @@ export class AlarmStore {
   /** What commands sent to it newest ended badly. */
   #onProblems({ info: { id: controller } }: Controller, after: Controller | undefined): void {
     const open = new Set(after?.problems.map(({ actuator }) => actuator));
-    const told = this.list.flatMap(({ type, controller: of, actuator, state }) =>
-      type === "command_problem" && of === controller && state !== "cleared" ? [actuator] : [],
-    );
-    for (const actuator of told)
-      if (!open.has(actuator ?? "")) this.set("command_problem", { controller, actuator }, null);
+    // Of thousands none is made anew for a look at them.
+    for (const { type, controller: of, actuator, state } of this.#state.alarms.values()) {
+      const isTold = type === "command_problem" && of === controller && state !== "cleared";
+      if (isTold && !open.has(actuator ?? "")) this.set("command_problem", { controller, actuator }, null);
+    }
     for (const { actuator, command, outcome, message } of after?.problems ?? []) {
       const what = `${controller}/${actuator} ${command ?? ""}`.trim();
       const facts = { command, outcome };
@@ -161,8 +186,10 @@ export class AlarmStore {
 
   /** As an earlier run left them. */
   restore(alarms: readonly Alarm[]): void {
+    this.#hasBegun = true;
     this.#state = { ...noAlarms, alarms: new Map(alarms.map((alarm) => [alarm.id, carriedOver(alarm)])) };
-    for (const alarm of this.#shown) this.#ports.publish(alarm.id, JSON.stringify(alarm));
+    for (const alarm of [...this.#state.alarms.values()].map(shownAlarm))
+      this.#ports.publish(alarm.id, JSON.stringify(alarm));
     this.#publishAll();
   }
 
@@ -171,8 +198,8 @@ export class AlarmStore {
   }
 
   #look(): void {
-    const { clock, watchedFacts, store } = this.#ports;
-    const { journalProblem, otherBridge, crashLoop, overdue, isGone } = watchedFacts();
+    const { watchedFacts, store } = this.#ports;
+    const { journalProblem, otherBridge, crashLoop, overdue } = watchedFacts();
     this.set("crash_loop", bridgeItself, crashLoop);
     this.set("journal_unavailable", bridgeItself, journalProblem);
     const other = otherBridge ? "Another bridge is connected for the same account." : null;
@@ -182,11 +209,32 @@ export class AlarmStore {
     if (journalProblem === null) for (const name of this.#unwritten) void this.#keep(name);
     if (this.#looks++ % overdueEveryLooks === 0) this.#onOverdue(overdue());
     if (this.#state.alarms.size === 0) return;
-    for (const { type, controller, actuator } of this.list)
-      if (controller !== null && (isGone(controller) || this.#isSolved(type, controller, actuator)))
-        this.set(type, { controller, actuator }, null);
-    void this.#take(passTime(this.#state, clock.now()));
+    this.#endWithTheirs();
+    this.#passTime();
   }
+
+  /** Of controllers that are gone, and of what is no trouble any more. */
+  readonly #endWithTheirs = (): void => {
+    const { clock, watchedFacts } = this.#ports;
+    const { isGone } = watchedFacts();
+    const changes: AlarmChange[] = [];
+    for (const { id, type, controller, actuator, sensor, state } of this.#state.alarms.values()) {
+      if (changes.length >= mostATurn) break;
+      if (controller === null || state === "cleared" || this.#state.over.has(id)) continue;
+      if (!isGone(controller) && !this.#isSolved(type, controller, actuator)) continue;
+      const about = { controller, actuator, ...(sensor !== undefined && { sensor }) };
+      changes.push({ type, about, message: null });
+    }
+    if (changes.length > 0) this.setAll(changes);
+    if (changes.length >= mostATurn) clock.soon(this.#endWithTheirs);
+  };
+
+  readonly #passTime = (): void => {
+    const { clock } = this.#ports;
+    const news = passTime(this.#state, clock.now(), mostATurn);
+    void this.#take(news);
+    if (news.isMore) clock.soon(this.#passTime);
+  };
 
   /**
    * The problem that an alarm of an earlier run tells of may have moved with the id of its controller, and nobody may be asked any more
@@ -206,19 +254,34 @@ export class AlarmStore {
 
   #onOverdue({ late, upToDate }: ReturnType<WatchedFacts["overdue"]>): void {
     const byController = new Map<string | null, string[]>();
-    for (const { controller, what } of late)
-      byController.set(controller, [...(byController.get(controller) ?? []), what]);
+    for (const { controller, what } of late) {
+      const items = byController.get(controller);
+      if (items === undefined) byController.set(controller, [what]);
+      // More has no room in the message.
+      else if (items.length < mostInMessage) items.push(what);
+    }
+    const changes: AlarmChange[] = [];
     const tell = (controller: string | null, message: string | null, facts?: AlarmFacts) =>
-      this.set("readings_overdue", { controller, actuator: null }, message, facts);
-    for (const { type, controller, state } of this.list)
+      changes.push({ type: "readings_overdue", about: { controller, actuator: null }, message, facts });
+    for (const { type, controller, state } of this.#state.alarms.values())
       if (type === "readings_overdue" && state !== "cleared" && upToDate.has(controller))
         tell(controller, null);
     for (const [controller, items] of byController)
       tell(controller, `Late: ${items.join(", ").slice(0, 300)}.`, { late: items.slice(0, mostLate) });
+    this.#setInTurns(changes);
+  }
+
+  #setInTurns(changes: readonly AlarmChange[]): void {
+    if (changes.length > 0) this.setAll(changes.slice(0, mostATurn));
+    const left = changes.slice(mostATurn);
+    if (left.length > 0) this.#ports.clock.soon(() => this.#setInTurns(left));
   }
 
   #publishAll(): void {
-    this.#ports.publishAll(JSON.stringify(alarmSummary(this.#shown)));
+    const { alarms, ...counts } = alarmSummary(this.#state.alarms.values());
+    const shown = alarms.map(shownAlarm);
+    const { message, remedy } = shown[0] ?? counts;
+    this.#ports.publishAll(JSON.stringify({ ...counts, message, remedy, alarms: shown }));
   }
 
   /** What it returns is never unhandled. */

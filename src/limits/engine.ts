@@ -2,7 +2,8 @@ import type { Restrictions } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { Checkpoint } from "../journal/records.js";
 import { onDisk, Rest } from "../runtime/clock.js";
-import { entriesOf, type LimitsLeft, limitsLeft, startAt } from "./left.js";
+import { GuardWatch } from "./guard-watch.js";
+import { entriesOf, type LimitsLeft, limitsLeft, lostNow, startAt } from "./restored-limits.js";
 import type { EnginePorts } from "./ports.js";
 import { isRuleDue, problemsOf } from "./rules/due.js";
 import { asPlanned, type Entry, isEmpty, keyOf, type LimitInput, type LockAndHold } from "./rules/entry.js";
@@ -44,10 +45,12 @@ export class LimitEngine {
   /** Actuators of which other numbers are shown after a while, and when. */
   readonly #late = new Map<string, number>();
   readonly #rest: Rest;
+  readonly #guardWatch = new GuardWatch();
   /** Changed since they were settled. */
   readonly #dirty = new Set<string>();
   readonly settings: LimitSettings;
-  #isRunning = false;
+  /** Whether the bridge has begun to send what rules ask for. */
+  mayRulesSend = false;
   /** Of locks and holds, as they are numbered. */
   #requests = 0;
   /** Changes of controllers are listened to once something is limited, and those of actuators where one looks at them. */
@@ -100,11 +103,6 @@ export class LimitEngine {
       this.#isListeningToActuators = true;
     }
     this.#limited.set(entry.code, (this.#limited.get(entry.code) ?? new Set()).add(key));
-  }
-
-  /** Whether the bridge has begun to send what rules ask for. */
-  get mayRulesSend(): boolean {
-    return this.#isRunning;
   }
 
   /** A live message on a weather topic. */
@@ -194,24 +192,29 @@ export class LimitEngine {
     const { clock, store } = this.#ports;
     const at = startAt(clock.now(), newestAt, isOfCluster);
     const start = { at, mono: clock.monotonic(), newestAt, isOfCluster };
-    return limitsLeft(history, start, this.#atFirst, store);
+    const left = limitsLeft(history, start, this.#atFirst, store);
+    for (const [key, { now }] of left.limits) this.#guardWatch.restore(key, now?.guards ?? []);
+    return left;
+  }
+
+  /** What an earlier run left that is not in force and that nobody has ended yet. */
+  lost(): LimitsLeft["lost"] {
+    const { clock, store, book } = this.#ports;
+    const now = { at: clock.now(), mono: clock.monotonic() };
+    return lostNow(book().limited, now, this.#atFirst, store);
   }
 
   /** Wakes by itself for what is shown late; for all else the book does. */
   async run(signal: AbortSignal): Promise<void> {
-    this.#isRunning = true;
+    this.mayRulesSend = true;
     this.readOnlyChanged();
     this.#settleLimited();
     while (!signal.aborted) {
       const now = this.#ports.clock.monotonic();
-      for (const [key, at] of this.#late) {
-        if (at > now) continue;
-        this.#late.delete(key);
-        this.#settle(key);
-      }
+      this.#settleAll([...this.#late].flatMap(([key, at]) => (at > now ? [] : [key])));
       await this.#rest.for(Math.min(...this.#late.values()) - now, signal);
     }
-    this.#isRunning = false;
+    this.mayRulesSend = false;
   }
 
   /** Whether the bridge may command at all may have changed. */
@@ -236,7 +239,7 @@ export class LimitEngine {
       this.#ports.clock.soon(() => {
         const keys = [...this.#dirty];
         this.#dirty.clear();
-        for (const one of keys) this.#settle(one);
+        this.#settleAll(keys);
       });
     this.#dirty.add(key);
   }
@@ -248,11 +251,17 @@ export class LimitEngine {
       ...limited,
     ]);
     this.#ports.book().feedSoon({ type: "seen", keys: [...keys], weather: null });
+    this.#settleAll(keys);
+  }
+
+  #settleAll(keys: Iterable<string>): void {
     for (const key of keys) this.#settle(key);
+    for (const event of this.#guardWatch.take(this.#ports.clock.now())) this.#ports.onEvent(event);
   }
 
   /** Shows and alarms what limits an actuator. */
   #settle(key: string): void {
+    this.#late.delete(key);
     const entry = this.#ports.book().limitsOf(key);
     const context = entry && this.#ports.book().context(entry.code);
     if (entry === null || context === null) return;
@@ -260,11 +269,17 @@ export class LimitEngine {
     const about = { controller: context.own.info.id, actuator: entry.id };
     for (const [type, problem] of problemsOf(entry, context))
       this.#ports.alarms.set(type, about, problem?.message ?? null, problem?.facts);
+    this.#lookAgain(key, this.#guardWatch.note(key, entry, about, context.now.mono));
+  }
+
+  #lookAgain(key: string, at: number): void {
+    if (at === Infinity) return;
+    this.#late.set(key, Math.min(at, this.#late.get(key) ?? Infinity));
+    this.#rest.wake();
   }
 
   /** Shows everybody what is in force; where only numbers are others, now and then. */
   #show(key: string, entry: Entry, { own, readOnly, now }: LimitContext): void {
-    this.#late.delete(key);
     const actuator = own.actuators.get(entry.id);
     if (actuator === undefined) return;
     const isReadOnly = readOnly.commands;
@@ -274,8 +289,7 @@ export class LimitEngine {
     if (JSON.stringify(shown) === JSON.stringify(restrictions)) return;
     const isSmall = shown && restrictions && differsInNumbersOnly(shown, restrictions);
     if (isSmall && now.mono < at + numbersEveryMs) {
-      this.#late.set(key, at + numbersEveryMs);
-      this.#rest.wake();
+      this.#lookAgain(key, at + numbersEveryMs);
       return;
     }
     this.#shown.set(key, { restrictions, at: now.mono });

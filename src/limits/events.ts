@@ -30,7 +30,7 @@ export function unlockedEvent(
   at: number,
 ): BridgeEvent {
   const message = `The lock of ${by} on ${about.controller}/${about.actuator} has run out.`;
-  return { type: "unlocked", severity: "info", message, at, facts: { ...about, by } };
+  return { type: "unlocked", severity: "info", message, at, facts: { ...about, by, ran_out: true } };
 }
 
 /** A lease has ended unsent: somebody set another value while the bridge was down, or what it was for ended by itself. */

@@ -1,4 +1,4 @@
-import type { Configuration } from "../config/schema.js";
+import type { CoreConfiguration } from "../settings/sections/core.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { AlarmFacts, AlarmType } from "../greenhouse/limits.js";
 import type { RecordBody } from "../journal/records.js";
@@ -34,13 +34,12 @@ export interface EnginePorts {
   readonly journal: {
     append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
   };
-  readonly weather: Configuration["weather"];
+  readonly weather: CoreConfiguration["weather"];
   /** How old a reading of the platform may be, ms. */
   readonly staleAfterMs: number;
   readonly readOnly: () => LimitContext["readOnly"];
   /** An id of this run, with which those of what rules send begin. */
   readonly run: string;
-  readonly onEvent: (event: BridgeEvent) => void;
   readonly alarms: {
     /** Raises an alarm about an actuator, or with null takes it back. */
     set(
@@ -51,4 +50,5 @@ export interface EnginePorts {
     ): void;
   };
   readonly book: () => LimitBook;
+  readonly onEvent: (event: BridgeEvent) => void;
 }

@@ -1,18 +1,20 @@
-import type { Configuration } from "../config/schema.js";
+import type { Text } from "../language/text.js";
+import type { CoreConfiguration } from "../settings/sections/core.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
-import type { WeatherShown } from "../greenhouse/limits.js";
+import { bridgeItself, type WeatherShown } from "../greenhouse/limits.js";
 import type { Checkpoint } from "../journal/records.js";
-import { AlarmStore, bridgeItself, type WatchedFacts } from "./alarm-store.js";
+import { AlarmStore, type WatchedFacts } from "./alarm-store.js";
 import { LimitEngine, type ReceivedWeather } from "./engine.js";
-import type { LimitsLeft } from "./left.js";
+import type { LimitsLeft } from "./restored-limits.js";
 import type { EnginePorts } from "./ports.js";
 import { ReadingAlarms } from "./readings/watch.js";
+import { every } from "../runtime/clock.js";
 import { isEmpty, keyOf } from "./rules/entry.js";
 
 interface LimitPorts extends Pick<EnginePorts, "clock" | "store" | "readOnly" | "run" | "book"> {
-  readonly configuration: Pick<Configuration, "weather" | "polling">;
+  readonly configuration: Pick<CoreConfiguration, "weather" | "polling">;
   readonly journal: EnginePorts["journal"] & {
-    state(): { readonly reason: string | null };
+    state(): { readonly reason: Text | null };
     facts(): { readonly unreadable: number };
     history(): Checkpoint;
     readonly readProblem: Error | null;
@@ -31,6 +33,8 @@ interface LimitPorts extends Pick<EnginePorts, "clock" | "store" | "readOnly" | 
   readonly otherBridge: () => WatchedFacts["otherBridge"];
   readonly crashLoop?: () => WatchedFacts["crashLoop"];
   readonly overdue: OverdueNow;
+  /** When the newest answer about a controller's readings came, monotonic ms; null before the first. */
+  readonly readingsAnsweredAt?: (code: string) => number | null;
   /** The journal is a cluster's. */
   readonly isOfCluster?: boolean;
 }
@@ -38,7 +42,7 @@ interface LimitPorts extends Pick<EnginePorts, "clock" | "store" | "readOnly" | 
 export type OverdueNow = WatchedFacts["overdue"];
 
 /** Where the bridge listens for measured values. */
-export const weatherTopics = (weather: Configuration["weather"]): readonly string[] => [
+export const weatherTopics = (weather: CoreConfiguration["weather"]): readonly string[] => [
   ...new Set(Object.values(weather).map(({ topic }) => topic)),
 ];
 
@@ -49,6 +53,9 @@ interface Measured {
   readonly retain: boolean;
   readonly ageMs?: number;
 }
+
+/** A lock of what is configured no more may be lifted, or end. */
+const lostEveryMs = 60_000;
 
 /** What is read sooner after it was sent is live. */
 const liveMs = 1_000;
@@ -74,10 +81,12 @@ export class LimitService {
   #left: Set<string> | null = new Set();
   /** The journal knows of no earlier start. */
   #isFirst = false;
+  /** Why this run does not know all that an earlier one left; null where it does. */
+  #unknown: string | null = null;
 
   constructor(ports: LimitPorts) {
     const { configuration, journal, store, retained, topics, otherBridge, overdue, isAccountKnown } = ports;
-    const { crashLoop = () => null } = ports;
+    const { crashLoop = () => null, readingsAnsweredAt: answeredAt = () => null } = ports;
     const { weather, polling } = configuration;
     this.#ports = ports;
     this.#newestAt = journal.newestAt;
@@ -87,14 +96,14 @@ export class LimitService {
       publish: (id, payload) => retained.wanted(topics.alarm(id), payload),
       publishAll: (payload) => retained.wanted(topics.bridge.alarms, payload),
       watchedFacts: () => ({
-        journalProblem: journal.state().reason,
+        journalProblem: journal.state().reason?.toString() ?? null,
         otherBridge: otherBridge(),
         overdue,
         crashLoop: crashLoop(),
         isGone: (controller) => isAccountKnown() && store.byId(controller) === undefined,
       }),
     });
-    this.#readings = new ReadingAlarms({ ...ports, alarms: this.alarms });
+    this.#readings = new ReadingAlarms({ ...ports, alarms: this.alarms, answeredAt });
     this.engine = new LimitEngine({
       ...ports,
       weather,
@@ -115,11 +124,16 @@ export class LimitService {
       if (ofLimits.has(type) && controller !== null && !this.#isLimited(limits, controller, actuator))
         this.alarms.set(type, { controller, actuator }, null);
     for (const event of events) onEvent(event);
-    this.alarms.set("lease_overrun", bridgeItself, lost.lease_overrun);
     const { unreadable } = journal.facts();
     const unread = unreadable > 0 ? `${unreadable} lines of the journal cannot be read.` : null;
-    this.alarms.set("state_lost", bridgeItself, journal.readProblem?.message ?? unread ?? lost.state_lost);
+    this.#unknown = journal.readProblem?.message ?? unread;
+    this.#tellLost(lost);
     return limits;
+  }
+
+  #tellLost(lost: LimitsLeft["lost"]): void {
+    this.alarms.set("lease_overrun", bridgeItself, lost.lease_overrun);
+    this.alarms.set("state_lost", bridgeItself, this.#unknown ?? lost.state_lost);
   }
 
   /** The broker holds this, from before. An alarm that this run does not know is over. */
@@ -137,13 +151,14 @@ export class LimitService {
     if (!this.#isFirst || left === null || left.size === 0) return;
     const some = [...left].slice(0, 5).join(", ");
     const message = `The data directory holds nothing of an earlier run, and the broker still shows ${some}: what was in force then is not any more.`;
+    this.#unknown = message;
     this.alarms.set("state_lost", bridgeItself, message);
   }
 
   /** Whether this run has nothing to show there; other topics are not looked at. */
   #isLeft(topic: string): boolean {
     const { topics, store } = this.#ports;
-    if (isAlarm(topics, topic)) return !this.alarms.list.some(({ id }) => topics.alarm(id) === topic);
+    if (isAlarm(topics, topic)) return !this.alarms.has(topic.slice(topics.alarms.length - 1));
     const [controller = "", , actuator = "", leaf] = topic.split("/").slice(-4);
     const restrictions = store.byId(controller)?.actuators.get(actuator)?.restrictions;
     return (leaf === "lock" || leaf === "lease") && (restrictions?.[leaf] ?? null) === null;
@@ -177,13 +192,14 @@ export class LimitService {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.engine.run(signal), this.alarms.run(signal)]);
+    const lost = every(lostEveryMs, this.#ports.clock, signal, () => this.#tellLost(this.engine.lost()));
+    await Promise.all([this.engine.run(signal), this.alarms.run(signal), this.#readings.run(signal), lost]);
   }
 }
 
 /** What the `weather` topics brought last. */
 function weatherShown(
-  weather: Configuration["weather"],
+  weather: CoreConfiguration["weather"],
   received: ReadonlyMap<string, ReceivedWeather>,
   mono: number,
 ): Readonly<Record<string, WeatherShown>> {

@@ -19,7 +19,7 @@ export const qualityCodes: Readonly<Record<Quality, number>> = {
 export const unknownCode = 255;
 
 const stateCodes: ReadonlyMap<string, number> = new Map([
-  ...[...kindWords].flatMap(([word, [, , code]]) => (code === undefined ? [] : [[word, code] as const])),
+  ...[...kindWords].flatMap(([word, [, code]]) => (code === undefined ? [] : [[word, code] as const])),
   ["unknown", unknownCode] as const,
 ]);
 

@@ -1,3 +1,6 @@
+import { joinSignals } from "../runtime/signals.js";
+import { type Text } from "../language/text.js";
+import { ignored } from "../runtime/failures.js";
 import type { Logger } from "../runtime/log.js";
 import { fullJitter } from "../runtime/clock.js";
 import { Names } from "../runtime/names.js";
@@ -10,6 +13,7 @@ import {
   versionName,
   versionReason,
 } from "./connection/link.js";
+import type { TooLarge } from "./connection/surplus.js";
 import { PublishError, PublishQueue, sendable } from "./connection/publish.js";
 import { type RetainedFound, Session } from "./connection/session.js";
 import {
@@ -30,12 +34,14 @@ import {
 const suspiciousCloses = 3;
 const shortLifeMs = 60_000;
 const longestGreetingMs = 5_000;
+/** Of topics with a message that is too large, on one connection. */
+const mostTold = 100;
 
 /** Logs the ups and downs of the link: each new reason once as a warning, repetitions only at debug level. */
 class LinkReport {
   readonly #log: Logger;
   readonly #broker: string;
-  #reason: string | null = null;
+  #reason: Text | null = null;
   #failures = 0;
   #hasFallenBack = false;
   #closes = 0;
@@ -46,7 +52,7 @@ class LinkReport {
   }
 
   /** Why the newest link ended or did not come about; null before the first. */
-  get reason(): string | null {
+  get reason(): Text | null {
     return this.#reason;
   }
 
@@ -66,12 +72,13 @@ class LinkReport {
       this.#log.info(`disconnected from ${this.#broker}`);
       return;
     }
-    const known = !end.connected && this.#reason === end.reason;
+    const known = !end.connected && String(this.#reason) === String(end.reason);
     this.#reason = end.reason;
     if (!end.connected) this.#failures += 1;
     const text = end.connected ? "lost the link to the broker" : "no link to the broker";
-    if (known) this.#log.debug({ failedAttempts: this.#failures }, `${text}: ${end.reason}`);
-    else this.#log.warn(lost > 0 ? { lostPublishes: lost } : {}, `${text}: ${end.reason}; trying again`);
+    if (known) this.#log.debug({ failedAttempts: this.#failures }, `${text}: ${String(end.reason)}`);
+    else
+      this.#log.warn(lost > 0 ? { lostPublishes: lost } : {}, `${text}: ${String(end.reason)}; trying again`);
     this.#suspect(end.wordless === true && lifeMs < shortLifeMs);
   }
 
@@ -154,12 +161,12 @@ export class BrokerConnection {
   }
 
   /** Why the current link speaks its version of MQTT; null while there is none. */
-  get versionReason(): string | null {
+  get versionReason(): Text | null {
     return this.#facts && versionReason(this.#settings.protocolVersion, this.#facts.protocolVersion);
   }
 
   /** Why the newest link ended or did not come about; null before the first and while connected. */
-  get lastFailure(): string | null {
+  get lastFailure(): Text | null {
     return this.#facts === null ? this.#report.reason : null;
   }
 
@@ -194,7 +201,7 @@ export class BrokerConnection {
       const delayMs = fullJitter(settled ? 0 : attempt, this.#limits.backoff, random());
       attempt = settled ? 1 : attempt + 1;
       this.#state = "waiting";
-      await clock.wait(delayMs, signal).catch(() => undefined);
+      await clock.wait(delayMs, signal).catch(ignored);
     }
     this.#state = "ended";
   }
@@ -259,13 +266,21 @@ export class BrokerConnection {
     this.#early = [];
     const settings = this.#settings;
     const { will } = settings;
-    const { clock } = this.#ports;
+    const { clock, log } = this.#ports;
+    const tooLarge = new Set<string>();
+    // Once a topic: whoever sends one may send many.
+    const onTooLarge = (message: TooLarge) => {
+      if (tooLarge.has(message.topic) || tooLarge.size >= mostTold) return;
+      tooLarge.add(message.topic);
+      log.warn(message, "a message was left out that is larger than any of greenhouses is");
+    };
     const link = await openLink({
       settings,
       will: typeof will === "function" ? await will(this.#lastEnd) : will,
       limits: this.#limits,
       version: this.#version,
       clock,
+      onTooLarge,
       message: this.#receive,
       openStream: streamFrom(settings, this.#limits.connectTimeoutMs, { names: this.#names, signal, clock }),
     });
@@ -301,9 +316,10 @@ export class BrokerConnection {
     });
     this.#restart = new AbortController();
     await this.#enterGreeting(link, signal);
-    const running = this.#session.run(AbortSignal.any([signal, this.#restart.signal]));
+    const end = joinSignals(signal, this.#restart.signal);
+    const running = this.#session.run(end.signal);
     for (const message of this.#early.splice(0)) this.#receive(message);
-    const ended = await running;
+    const ended = await running.finally(end.release);
     this.#leaveGreeting();
     this.#tally.disconnects += 1;
     this.#session = null;
@@ -321,10 +337,13 @@ export class BrokerConnection {
     if (greetings === undefined) return;
     const over = new AbortController();
     void link.closed.then(() => over.abort());
+    const end = joinSignals(signal, over.signal);
     try {
-      if (!greetings.take()) await greetings.wait(AbortSignal.any([signal, over.signal]));
+      if (!greetings.take()) await greetings.wait(end.signal);
     } catch {
       return;
+    } finally {
+      end.release();
     }
     let isLeft = false;
     const leave = () => {
@@ -432,8 +451,8 @@ export const floodListener = (parts: readonly Part[]): FloodListener => ({
     }
     return null;
   },
-  onSurplus: (...surplus) => {
-    for (const { flood } of parts) flood?.onSurplus(...surplus);
+  onSurplus: (surplus) => {
+    for (const { flood } of parts) flood?.onSurplus(surplus);
   },
 });
 

@@ -1,3 +1,4 @@
+import { ignored } from "../runtime/failures.js";
 import type { TargetKind } from "../greenhouse/model.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { Clock } from "../runtime/clock.js";
@@ -108,7 +109,7 @@ export class Outbox {
     for (const { destinations, document } of late)
       for (const { topic, options, isOwn } of destinations)
         // It was told already, so a link that goes just now owes it no more.
-        if (isOwn) link.publish(topic, textOf(document, repeat), options).catch(() => undefined);
+        if (isOwn) link.publish(topic, textOf(document, repeat), options).catch(ignored);
   }
 
   /** Call it now and then: on a link that stays up for days nothing else ends the wait of what a broker did not take. */
@@ -194,18 +195,24 @@ export function resultDelivery(
   const root = `${base}/${controllerId}`;
   const answer = `${root}/${target}/${targetId}/result`;
   // What came twice is answered to its sender; on the controller's topic it would raise an alarm for a double click.
-  const destinations: Destination[] = [{ topic: answer, options: {}, isOwn: true }];
-  if (result.reason !== "duplicate") destinations.push({ topic: `${root}/result`, options: {}, isOwn: true });
-  if (response !== null) {
-    const { topic, correlationData } = response;
-    const responseProperties = correlationData && { correlationData: Buffer.from(correlationData) };
-    destinations.push({
-      topic,
-      options: responseProperties ? { responseProperties } : {},
-      isOwn: false,
-    });
-  }
+  const own = result.reason === "duplicate" ? [answer] : [answer, `${root}/result`];
+  const destinations = destinationsOf(own, response);
   return { controllerId: result.controller, destinations, document: result, onDelivered };
+}
+
+/** Topics of our own, and the one that a sender named for its answer. */
+export function destinationsOf(
+  own: readonly string[],
+  response: ResultAddress["response"],
+): readonly Destination[] {
+  const destinations = own.map((topic) => ({ topic, options: {}, isOwn: true }));
+  if (response === null) return destinations;
+  const { topic, correlationData } = response;
+  const responseProperties = correlationData && { correlationData: Buffer.from(correlationData) };
+  return [
+    ...destinations,
+    { topic, options: responseProperties ? { responseProperties } : {}, isOwn: false },
+  ];
 }
 
 /** Topics the log is told of, at most. */

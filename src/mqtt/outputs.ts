@@ -1,3 +1,4 @@
+import { ignored } from "../runtime/failures.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Controller } from "../greenhouse/model.js";
 import { type Clock, Rest } from "../runtime/clock.js";
@@ -72,8 +73,6 @@ interface OutputParts {
     controllers(): Iterable<Controller>;
     onChange(listener: (before: Controller | undefined, after: Controller | undefined) => void): () => void;
   };
-  /** Null where nothing is announced. */
-  readonly announcer: Announcer | null;
   /** Whether a successful list that was not empty has been seen since start. */
   readonly isAccountKnown: () => boolean;
   /** Whether the platform has had the time since then to show everything again. */
@@ -97,6 +96,8 @@ export class Outputs implements Part {
   readonly #offlineTold = new Map<string, number>();
   /** Of which it is to be told later, should they stay so. */
   readonly #offlineDue = new Set<string>();
+  /** Null where nothing is announced. */
+  #announcer: Announcer | null = null;
 
   constructor(parts: OutputParts) {
     this.#parts = parts;
@@ -104,6 +105,11 @@ export class Outputs implements Part {
     this.#rest = new Rest(clock);
     store.onChange(this.#onChange);
     retained.onFound([], { onLooked: () => this.#rest.wake() });
+  }
+
+  /** From now on others are told which states there are before these are shown; to be called before the first link. */
+  announceBy(announcer: Announcer): void {
+    this.#announcer = announcer;
   }
 
   /** When the chores were last done, monotonic ms; every ten seconds or so while all is well. */
@@ -115,7 +121,7 @@ export class Outputs implements Part {
     const { clock, retained } = this.#parts;
     for (;;) {
       if (!this.#controllersDue && !retained.hasLeftovers) await this.#rest.for(choresEveryMs, signal);
-      await clock.wait(choresMs, signal).catch(() => undefined);
+      await clock.wait(choresMs, signal).catch(ignored);
       if (signal.aborted) return;
       this.#chores();
     }
@@ -146,11 +152,11 @@ export class Outputs implements Part {
   }
 
   readonly #onChange = (before: Controller | undefined, after: Controller | undefined): void => {
-    const { announcer, retained } = this.#parts;
+    const { retained } = this.#parts;
     if (before?.availability === "online" && after?.availability === "offline") this.#tellOffline(after);
     if (before !== undefined && after === undefined) this.#offlineTold.delete(before.info.code);
     // First, as it decides what of the change may be published before it is announced.
-    announcer?.controllerChanged(before, after);
+    this.#announcer?.controllerChanged(before, after);
     retained.onChange(before, after);
     if (before?.info === after?.info) return;
     this.#controllersDue = true;
@@ -198,8 +204,8 @@ export class Outputs implements Part {
   }
 
   #mayBeEmptied(): Extent {
-    const { isAccountKnown, platformHadTime, announcer } = this.#parts;
-    if (!isAccountKnown() || announcer?.mayClearLeftovers() === false) return "ended";
+    const { isAccountKnown, platformHadTime } = this.#parts;
+    if (!isAccountKnown() || this.#announcer?.mayClearLeftovers() === false) return "ended";
     return platformHadTime() ? "all" : "settled";
   }
 }

@@ -92,15 +92,16 @@ interface Sort<Item> {
   readonly leaves: (item: Item, topics: Topics) => readonly Leaf[];
 }
 
+type Things<Item> = ReadonlyMap<string, Item>;
+
 /** The same for all things of a sort. */
 function addChangesOfAll<Item>(
   messages: Message[],
   topics: Topics,
   controllerId: string,
-  { before, after }: { before: ReadonlyMap<string, Item> | undefined; after: ReadonlyMap<string, Item> },
+  { before, after }: { before: Things<Item> | undefined; after: Things<Item> },
   { leaves, group }: Sort<Item>,
 ): void {
-  if (before === after) return;
   for (const [id, item] of after) {
     const old = before?.get(id);
     if (old === item) continue;
@@ -272,15 +273,16 @@ export function controllerMessages(
       ownLeaves(topics, after, withTags),
       () => topics.controller(id),
     );
-  const add = <Item>(sort: Sort<Item>, of: (controller: Controller) => ReadonlyMap<string, Item>) =>
-    addChangesOfAll(messages, topics, id, { before: before && of(before), after: of(after) }, sort);
-  add(sensors, (one) => one.sensors);
-  add(statuses, (one) => one.statuses);
+  const add = <Item>(sort: Sort<Item>, old: Things<Item> | undefined, all: Things<Item>) => {
+    if (old !== all) addChangesOfAll(messages, topics, id, { before: old, after: all }, sort);
+  };
+  add(sensors, before?.sensors, after.sensors);
+  add(statuses, before?.statuses, after.statuses);
   messages.push(...gone);
-  add(actuators, (one) => one.actuators);
-  add(restrictions, (one) => one.actuators);
-  add(parameters, (one) => one.parameters);
-  add(addresses, (one) => one.addresses);
+  add(actuators, before?.actuators, after.actuators);
+  add(restrictions, before?.actuators, after.actuators);
+  add(parameters, before?.parameters, after.parameters);
+  add(addresses, before?.addresses, after.addresses);
   return messages;
 }
 

@@ -1,3 +1,7 @@
+import { isLanguage } from "../greenhouse/labels.js";
+import { joinSignals } from "../runtime/signals.js";
+import { tellIn } from "../language/languages.js";
+import { documentText, msg, type Text, TextError, textOf } from "../language/text.js";
 import type { Via } from "../greenhouse/command/outcomes.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { type Clock, every, within } from "../runtime/clock.js";
@@ -13,8 +17,10 @@ const unknownRequests = "requests that do not exist";
 /** A request as it arrives on `<base>/bridge/request/<name>`; an empty or non-JSON payload counts as `{}`. */
 export interface BridgeRequestBody {
   /** Why nothing can be made of the payload. */
-  readonly problem?: string;
+  readonly problem?: Text;
   readonly transaction: unknown;
+  /** In which why it is refused is told; English without it. */
+  readonly language?: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
@@ -22,26 +28,28 @@ export interface BridgeRequestBody {
 export type RequestHandler = (fields: BridgeRequestBody["fields"], signal: AbortSignal, via: Via) => unknown;
 
 /** Why a request cannot be served, in a sentence for its sender. */
-export class RequestError extends Error {
+export class RequestError extends TextError {
   override name = "RequestError" as const;
 }
 
-const notAnObject = "The payload is JSON but no object; send an object of fields, or nothing.";
-const inexact = 'The "transaction" has more digits than a number keeps; write it in quotes.';
+const notAnObject = msg`The payload is JSON but no object; send an object of fields, or nothing.`;
+const inexact = msg`The "transaction" has more digits than a number keeps; write it in quotes.`;
 /** Far more than any request needs; many of them may be waiting at once. */
 const mostBytes = 16 * 1024;
 
 export function parseRequest(payload: Uint8Array): BridgeRequestBody {
-  const refused = (problem: string): BridgeRequestBody => ({ problem, transaction: undefined, fields: {} });
+  const refused = (problem: Text): BridgeRequestBody => ({ problem, transaction: undefined, fields: {} });
   if (payload.length > mostBytes)
-    return refused(`The request has ${payload.length} bytes; at most ${mostBytes} are read.`);
+    return refused(msg`The request has ${payload.length} bytes; at most ${mostBytes} are read.`);
   const parsed = parseJson(new TextDecoder().decode(payload));
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) return refused(notAnObject);
-  const fields = Object.fromEntries(Object.entries(parsed).filter(([key]) => key !== "transaction"));
+  const around: ReadonlySet<string> = new Set(["transaction", "language"]);
+  const fields = Object.fromEntries(Object.entries(parsed).filter(([key]) => !around.has(key)));
+  const language = "language" in parsed && isLanguage(parsed.language) ? parsed.language : "en";
   const transaction = "transaction" in parsed ? parsed.transaction : undefined;
   // The sender would wait for ever for the number it wrote.
   const isOther = typeof transaction === "number" && Math.abs(transaction) > Number.MAX_SAFE_INTEGER;
-  return isOther ? refused(inexact) : { transaction, fields };
+  return isOther ? refused(inexact) : { transaction, fields, language };
 }
 
 function parseJson(text: string): unknown {
@@ -60,21 +68,20 @@ export async function answerRequest(
   signal: AbortSignal,
   via: Via = null,
 ): Promise<string> {
-  const { transaction, problem } = body;
-  if (problem !== undefined) return errorAnswer(transaction, problem);
+  const { transaction, problem, language = "en" } = body;
+  const tell = await tellIn(language);
+  const refused = (why: Text) => errorAnswer(transaction, tell(why));
+  if (problem !== undefined) return refused(problem);
   const handler = handlers.get(name);
   if (!handler) {
     const known = [...handlers.keys()].join(", ");
-    return errorAnswer(transaction, `There is no request "${name}". Known are: ${known}.`);
+    return refused(msg`There is no request "${name}". Known are: ${known}.`);
   }
   try {
-    return JSON.stringify({
-      status: "ok",
-      transaction,
-      data: (await handler(body.fields, signal, via)) ?? {},
-    });
+    const data = (await handler(body.fields, signal, via)) ?? {};
+    return documentText({ status: "ok", transaction, data }, tell);
   } catch (error) {
-    return errorAnswer(transaction, error instanceof Error ? error.message : String(error));
+    return refused(textOf(error));
   }
 }
 
@@ -91,7 +98,7 @@ export function textField(fields: BridgeRequestBody["fields"], key: string): str
   const value = fields[key];
   if (typeof value === "string" && value !== "") return value;
   if (typeof value === "number") return String(value);
-  throw new RequestError(`The field "${key}" is missing; give it as text.`);
+  throw new RequestError(msg`The field "${key}" is missing; give it as text.`);
 }
 
 export function optionalTextField(fields: BridgeRequestBody["fields"], key: string): string | null {
@@ -101,7 +108,7 @@ export function optionalTextField(fields: BridgeRequestBody["fields"], key: stri
 /** What stands for the field where it is left out is `usual`. */
 export function flagField(fields: BridgeRequestBody["fields"], key: string, usual: boolean): boolean {
   const flag = fields[key] ?? usual;
-  if (typeof flag !== "boolean") throw new RequestError(`"${key}" must be true or false.`);
+  if (typeof flag !== "boolean") throw new RequestError(msg`"${key}" must be true or false.`);
   return flag;
 }
 
@@ -252,7 +259,7 @@ export class RequestServer {
       if (asked?.type !== "request") return null;
       return { key: known.has(asked.name) ? topic : unknownRequests, isUrgent: null };
     },
-    onSurplus: (key, count) => {
+    onSurplus: ({ key, count }) => {
       if (key !== unknownRequests && this.flood.allowanceOf(key) === null) return;
       this.#refused += count;
       this.#unanswered += count;
@@ -323,8 +330,10 @@ export class RequestServer {
       return errorAnswer(transaction, tooOld(ageMs));
     const { longestMs } = this.#lineOf(name, body).size;
     // What runs when the bridge stops still says itself what became of it.
-    const work = (late: AbortSignal) =>
-      answerRequest(name, body, handlers, AbortSignal.any([stop, late]), via);
+    const work = (late: AbortSignal) => {
+      const ended = joinSignals(stop, late);
+      return answerRequest(name, body, handlers, ended.signal, via).finally(ended.release);
+    };
     return within(clock, longestMs, work).catch(() => {
       const seconds = longestMs / secondMs;
       return errorAnswer(

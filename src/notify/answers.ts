@@ -1,3 +1,4 @@
+import { joined, msg, row, type Text } from "../language/text.js";
 import type { Sent } from "./plan.js";
 import type { HttpMessenger } from "./service.js";
 
@@ -30,7 +31,7 @@ export function fieldsOf(body: string): Fields | null {
 
 export const noAnswer: Sent = {
   ok: false,
-  problem: "it answers what the service does not answer; a portal or proxy may be in between",
+  problem: msg`it answers what the service does not answer; a portal or proxy may be in between`,
   isRefused: true,
 };
 
@@ -41,7 +42,7 @@ export const judgeRobot =
     const { errcode, errmsg } = fieldsOf(body) ?? {};
     if (typeof errcode !== "number") return noAnswer;
     if (errcode === 0) return sent;
-    const problem = `the robot refuses it (${errcode}: ${typeof errmsg === "string" ? quote(errmsg) : "no reason given"})`;
+    const problem = msg`the robot refuses it (${errcode}: ${typeof errmsg === "string" ? quote(errmsg) : msg`no reason given`})`;
     return { ok: false, problem, isRefused: !busy.has(errcode), retryAfterMs: askedMs(body) ?? 0 };
   };
 
@@ -73,33 +74,33 @@ const passing: ReadonlySet<number> = new Set([408, 425, 429]);
 export function judgeReply({ judge }: Pick<HttpMessenger, "judge">, reply: HttpReply, now: number): Judged {
   const { status, body } = reply;
   if (status === 207)
-    return { ok: false, problem: `only some have it (HTTP 207${wordsOf(body)})`, isRefused: true };
+    return { ok: false, problem: msg`only some have it (HTTP 207${wordsOf(body)})`, isRefused: true };
   if (status >= 200 && status < 300) return judge(body);
   if (status >= 300 && status < 400) {
     const place = placeOf(reply.location ?? null);
-    const where = place === null ? "" : `: ${place}; where that is right, write it as url`;
-    const problem = `it points to another address (HTTP ${status}), which is not followed${where}`;
+    const where = place === null ? "" : msg`: ${place}; where that is right, write it as url`;
+    const problem = msg`it points to another address (HTTP ${status}), which is not followed${where}`;
     return { ok: false, problem, isRefused: true };
   }
   const { movedTo, waitMs } = parametersIn(body);
   return {
     ok: false,
-    problem: `it refuses the message (HTTP ${status}${wordsOf(body)})`,
+    problem: msg`it refuses the message (HTTP ${status}${wordsOf(body)})`,
     isRefused: status < 500 && !passing.has(status),
-    retryAfterMs: waitMs ?? retryAfterMs(reply.retryAfter, now) ?? askedMs(wordsOf(body)),
+    retryAfterMs: waitMs ?? retryAfterMs(reply.retryAfter, now) ?? askedMs(String(wordsOf(body))),
     ...(movedTo === null ? {} : { movedTo }),
   };
 }
 
 /** In the service's own words, with the page that says more. */
-function wordsOf(body: string): string {
+function wordsOf(body: string): Text {
   const fields = fieldsOf(body);
   const plain = fields === null && !/^\s*[<{[]/.test(body) ? quote(body).slice(0, 200) : "";
   const reason = fields === null ? plain : (reasonIn(fields) ?? "");
   const link = fields?.["link"];
-  const more = typeof link === "string" && /^https?:/.test(link) ? [`see ${quote(link)}`] : [];
-  const words = [...(reason === "" ? [] : [reason]), ...more].join("; ");
-  return words === "" ? "" : `: ${words}`;
+  const more = typeof link === "string" && /^https?:/.test(link) ? [msg`see ${quote(link)}`] : [];
+  const words = [...(reason === "" ? [] : [reason]), ...more];
+  return words.length === 0 ? "" : row`: ${joined(words, "; ")}`;
 }
 
 /** Without a query, which may hold a secret. */

@@ -1,3 +1,4 @@
+import { msg, type Text } from "../language/text.js";
 import { isLoopback } from "../runtime/sockets.js";
 import { suggestion } from "../runtime/similar-words.js";
 import { type Draft, isGiven, itemsOf, sectionOf, sectionsAt } from "../settings/draft.js";
@@ -26,7 +27,7 @@ function dailyErrors(notify: Draft): Finding[] {
       ? [
           atValue(
             ["notify", "daily", "ways", at],
-            `there is no "${way}" under notify.ways${suggestion(way, ways)}`,
+            msg`there is no "${way}" under notify.ways${suggestion(way, ways)}`,
           ),
         ]
       : [],
@@ -38,14 +39,18 @@ function wayErrors(way: Draft, path: Path): Finding[] {
   const [first, ...others] = serviceNames.filter((name) => isGiven(way, name));
   const { from, to } = sectionOf(way, "quiet_hours");
   return [
-    ...(first === undefined ? [atKey(path, `expected one of ${serviceNames.join(", ")}`)] : []),
-    ...others.map((name) =>
-      atKey([...path, name], `only one service a way, and "${first}" is there already; add another way`),
-    ),
+    ...(first === undefined
+      ? [atKey(path, msg`expected one of ${serviceNames.join(", ")}`)]
+      : others.map((name) =>
+          atKey(
+            [...path, name],
+            msg`only one service a way, and "${first}" is there already; add another way`,
+          ),
+        )),
     ...when(
       typeof from === "string" && from === to,
       [...path, "quiet_hours", "to"],
-      "the same as from, so that it is never quiet; expected another time of day",
+      msg`the same as from, so that it is never quiet; expected another time of day`,
     ),
     ...serviceNames.flatMap((name) => {
       const { errors }: Service = services[name];
@@ -60,13 +65,13 @@ export const notifyDoubts = ({ ways }: NotifySettings): Finding[] =>
     doubtsOf(way).map(([path, sentence]) => atValue(["notify", "ways", name, ...path], sentence)),
   );
 
-const doubtsOf = (way: WaySettings): readonly (readonly [path: Path, sentence: string])[] =>
+const doubtsOf = (way: WaySettings): readonly (readonly [path: Path, sentence: Text])[] =>
   messengersOf(way).flatMap(([name, messenger]) => {
     if ("mail" in messenger)
       return messenger.doubts.map(([key, sentence]) => [[name, key], sentence] as const);
     const { protocol, hostname } = new URL(messenger.url);
     if (protocol !== "http:" || isLoopback(hostname)) return [];
-    return [[[name, "url"], "messages travel unencrypted, with the secret that lets them in"] as const];
+    return [[[name, "url"], msg`messages travel unencrypted, with the secret that lets them in`] as const];
   });
 
 /** Who gets alarms, and through which addresses and hosts of one's own. */
@@ -80,3 +85,11 @@ export function notifyPrivate({ name, proxy, ways }: NotifySettings) {
     users: [proxy?.username, ...texts.flatMap(({ users = [] }) => users)],
   };
 }
+
+/** Where messages lead; where there is a proxy, it looks the services up. */
+export const messengerAddresses = ({ proxy, ways }: NotifySettings): readonly string[] =>
+  proxy === undefined
+    ? Object.values(ways)
+        .flatMap(messengersOf)
+        .map(([, messenger]) => ("mail" in messenger ? messenger.mail.host : messenger.url))
+    : [proxy.url];

@@ -1,9 +1,10 @@
+import { ignored } from "../runtime/failures.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { SensorKind } from "../greenhouse/sensors.js";
 import { type Clock, every, within } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import { type DayBook, dailyMessage, isDailyDue, moved, newDay, seen } from "./day.js";
+import { bookIn, type DayBook, dailyMessage, dayDue, moved, newDay, seen } from "./day.js";
 import type { Message, Wording } from "./message.js";
 import { minuteIn, minutesOf } from "./notify.js";
 import type { ShownAlarm } from "./plan.js";
@@ -18,17 +19,16 @@ interface DailyPorts {
   readonly wording: Wording;
   readonly kinds: readonly SensorKind[];
   readonly controllers: () => Iterable<Controller>;
+  readonly controller: (idOrCode: string) => Controller | undefined;
   readonly alarms: () => readonly ShownAlarm[];
-  readonly say: (message: Message) => void;
+  /** Resolves to whether the disk has it: then it is told once, whatever comes. */
+  readonly say: (message: Message, day: string) => Promise<boolean>;
   readonly memory: { read(): Promise<string | null>; write(text: string): Promise<void> };
 }
 
 const lookMs = 10_000;
 const writeEveryLooks = 6;
-const longestReadMs = 5_000;
-
-const isBook = (value: unknown): value is DayBook =>
-  typeof value === "object" && value !== null && "since" in value && "readings" in value && "toldOn" in value;
+const longestDiskMs = 5_000;
 
 export class DailyReport {
   readonly #ports: DailyPorts;
@@ -36,6 +36,7 @@ export class DailyReport {
   #book: DayBook;
   #written: DayBook | null = null;
   #looks = 0;
+  #isTelling = false;
 
   constructor(ports: DailyPorts) {
     this.#ports = ports;
@@ -51,18 +52,20 @@ export class DailyReport {
     const { clock, log, memory } = this.#ports;
     try {
       const kept: unknown = JSON.parse(
-        (await within(clock, longestReadMs, () => memory.read(), signal)) ?? "null",
+        (await within(clock, longestDiskMs, () => memory.read(), signal)) ?? "null",
       );
-      if (isBook(kept)) this.#book = { ...newDay(kept.since), ...kept };
+      this.#book = bookIn(kept) ?? this.#book;
     } catch (problem) {
       log.warn({ problem }, "what the day was like before the start is not known");
     }
     await every(lookMs, clock, signal, () => void this.#look());
-    await this.#write();
+    await within(clock, longestDiskMs, () => this.#write()).catch(ignored);
   }
 
-  onResult({ outcome, by, sent_at: sentAt }: CommandResult): void {
-    if (outcome === "confirmed" && sentAt !== null) this.#book = moved(this.#book, by);
+  onResult({ outcome, controller, actuator, by, via, sent_at: sentAt }: CommandResult): void {
+    if (outcome !== "confirmed" || sentAt === null) return;
+    const id = this.#ports.controller(controller)?.info.id ?? controller;
+    this.#book = moved(this.#book, { what: `${id}/${actuator}`, by, via });
   }
 
   /** As it is by now. */
@@ -79,21 +82,32 @@ export class DailyReport {
 
   /** Never rejects. */
   async #look(): Promise<void> {
-    const { clock, log, at, wording, say } = this.#ports;
+    const { clock, log, at, wording } = this.#ports;
+    if (this.#isTelling) return;
+    this.#isTelling = true;
     try {
       this.#see();
       const now = clock.now();
-      const day = this.#dayFormat.format(now);
-      if (at !== null && isDailyDue(this.#book, minutesOf(at), minuteIn(wording.timeZone, now), day)) {
-        const message = this.message();
-        // First to the disk: a restart in between must not tell it twice.
-        this.#book = newDay(now, day);
-        await this.#write();
-        say(message);
-      } else if (this.#looks++ % writeEveryLooks === 0) await this.#write();
+      const dayOf = (instant: number) => this.#dayFormat.format(instant);
+      const when = { now, minute: minuteIn(wording.timeZone, now), dayOf };
+      const due = at === null ? null : dayDue(this.#book, minutesOf(at), when);
+      // Where only people ask for it, it is about the day so far.
+      const isNewDay = at === null && dayOf(this.#book.since) !== dayOf(now);
+      if (due !== null) await this.#tell(now, due);
+      else if (isNewDay) this.#book = newDay(now);
+      else if (this.#looks++ % writeEveryLooks === 0) await this.#write();
     } catch (problem) {
       log.error({ problem }, "the daily message could not be made");
+    } finally {
+      this.#isTelling = false;
     }
+  }
+
+  /** The day goes on until the disk has its message: one that a restart could repeat is not told. */
+  async #tell(now: number, day: string): Promise<void> {
+    if (!(await this.#ports.say(this.message(), day))) return;
+    this.#book = newDay(now, day);
+    await this.#write();
   }
 
   async #write(): Promise<void> {

@@ -1,9 +1,12 @@
+import { clauses, statements } from "../language/lists.js";
 import type { Language } from "../greenhouse/labels.js";
+import { msg, row, type Text } from "../language/text.js";
 import { sensorName } from "../greenhouse/documents.js";
 import type { Controller, Sensor } from "../greenhouse/model.js";
 import type { SensorKind } from "../greenhouse/sensors.js";
-import { inert } from "../runtime/plain-text.js";
-import { type Message, titleOf, type Wording } from "./message.js";
+import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
+import { type Message, timeIn, titleOf, told as toldAs, type Wording } from "./message.js";
+import type { Tell } from "../language/words.js";
 import type { ShownAlarm } from "./plan.js";
 
 /* What a day was like, for a message short enough for a phone. Pure; instants are epoch ms. */
@@ -17,26 +20,82 @@ export interface DayBook {
   readonly readings: Readonly<Record<string, readonly [lowest: number, highest: number]>>;
   /** Seconds on by then, by `<controller>/<actuator>`. */
   readonly onBefore: Readonly<Record<string, number>>;
-  /** How often each guard moved something, and each person or program. */
-  readonly guards: Readonly<Record<string, number>>;
-  readonly movers: Readonly<Record<string, number>>;
+  /** Guards, people and programs that moved something. */
+  readonly moves: readonly Moves[];
 }
 
+/** What somebody moved. */
+interface Moves {
+  readonly isGuard: boolean;
+  /** Null for all that came after so many others. */
+  readonly name: string | null;
+  /** In all. */
+  readonly count: number;
+  /** How often each, by `<controller>/<actuator>`; of many the first. */
+  readonly of: Readonly<Record<string, number>>;
+}
+
+/** Who sends is a free text of everybody who may command: neither memory nor disk grow by it. */
+const mostMovers = 12;
+const mostMoved = 12;
+const longestName = 40;
+
 export const newDay = (since: number, toldOn: string | null = null): DayBook => ({
-  ...{ since, toldOn, readings: {}, onBefore: {}, guards: {}, movers: {} },
+  ...{ since, toldOn, readings: {}, onBefore: {}, moves: [] },
 });
+
+type Fields = Readonly<Record<string, unknown>>;
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isMoves = (value: unknown): value is Moves =>
+  isFields(value) && typeof value["count"] === "number" && isFields(value["of"]);
+
+/** What an earlier run kept; null where that is none. */
+export function bookIn(kept: unknown): DayBook | null {
+  if (!isFields(kept)) return null;
+  const { since, toldOn, readings, onBefore, moves } = kept;
+  if (typeof since !== "number" || !isFields(readings) || !isFields(onBefore)) return null;
+  const day = { ...newDay(since, typeof toldOn === "string" ? toldOn : null), ...{ readings, onBefore } };
+  return { ...day, moves: Array.isArray(moves) ? moves.filter(isMoves) : [] } as DayBook;
+}
 
 const counted = (counts: Readonly<Record<string, number>>, name: string) => ({
   ...counts,
   [name]: (counts[name] ?? 0) + 1,
 });
 
+/** `what`: `<controller>/<actuator>`. */
+interface Move extends Pick<CommandResult, "by" | "via"> {
+  readonly what: string;
+}
+
 /** Something was moved: by a guard, the end of a lease, or whoever sent it. */
-export function moved(book: DayBook, by: string | null): DayBook {
-  const [kind, ...name] = (by ?? "").split(" ");
-  if (kind === "rule" && name.length > 0) return { ...book, guards: counted(book.guards, name.join(" ")) };
+export function moved(book: DayBook, { what, by, via }: Move): DayBook {
+  const [kind, ...rest] = (by ?? "").split(" ");
   if (kind === "lease") return book;
-  return { ...book, movers: counted(book.movers, by ?? "?") };
+  const isGuard = kind === "rule" && rest.length > 0;
+  const name = cut(isGuard ? rest.join(" ") : (by ?? senderIn(via)));
+  const alike = book.moves.filter((one) => one.isGuard === isGuard && one.name !== null);
+  const isOwn = alike.length < mostMovers || alike.some((one) => one.name === name);
+  const mover = { isGuard, name: isOwn ? name : null };
+  const isSame = (one: Moves) => one.isGuard === mover.isGuard && one.name === mover.name;
+  const { count, of }: Pick<Moves, "count" | "of"> = book.moves.find(isSame) ?? { count: 0, of: {} };
+  const isKnown = of[what] !== undefined || Object.keys(of).length < mostMoved;
+  const after = { ...mover, count: count + 1, of: isKnown ? counted(of, what) : of };
+  return { ...book, moves: [...book.moves.filter((one) => !isSame(one)), after] };
+}
+
+const cut = (name: string): string =>
+  Array.from(name.slice(0, 4 * longestName))
+    .slice(0, longestName)
+    .join("");
+
+/** Who it was, as far as the bridge knows. */
+function senderIn(via: Via): string {
+  if (typeof via === "string") return via;
+  const { user, client, ...others } = via ?? {};
+  return [user, client, ...Object.values(others)].find((one) => typeof one === "string") ?? "?";
 }
 
 /** The readings that a house is known by: of each kind its first sensor. */
@@ -59,6 +118,7 @@ export function seen(book: DayBook, house: Controller, kinds: readonly SensorKin
       readings = { ...readings, [key]: [Math.min(lowest, value), Math.max(highest, value)] };
   }
   for (const { settings, runTime } of house.actuators.values()) {
+    if (settings.kind !== "irrigation") continue;
     const key = `${house.info.id}/${settings.id}`;
     if (runTime !== undefined && onBefore[key] === undefined) onBefore = { ...onBefore, [key]: runTime.on_s };
   }
@@ -66,26 +126,12 @@ export function seen(book: DayBook, house: Controller, kinds: readonly SensorKin
   return isSame ? book : { ...book, readings, onBefore };
 }
 
-const texts = {
-  title: ["Daily report", "每日报告"],
-  now: ["now {value}", "现在 {value}"],
-  water: ["Water", "灌溉"],
-  minutes: ["{n} min", "{n} 分钟"],
-  guards: ["Guards", "限制动作"],
-  movers: ["Moved by", "操作人"],
-  wrong: ["Wrong now", "当前异常"],
-  well: ["Nothing is wrong.", "目前没有异常。"],
-  more: ["and {n} more houses", "另有 {n} 个温室"],
-} as const;
-
-const say = (key: keyof typeof texts, language: Language, values: Readonly<Record<string, string>> = {}) =>
-  Object.entries(values).reduce<string>(
-    (said, [name, value]) => said.replace(`{${name}}`, () => value),
-    texts[key][language === "zh" ? 1 : 0],
-  );
-
 const mostHouses = 12;
+/** Services cut what is longer than 2,000 bytes with its title; houses are left out, not what guards and people did. */
+const mostBytes = 1_800;
 const mostWrong = 5;
+const mostValves = 6;
+const mostTold = 3;
 const round = (value: number): string => String(Number(value.toFixed(1)));
 
 function readingText(
@@ -93,18 +139,18 @@ function readingText(
   house: string,
   { definition, value, quality }: Sensor,
   language: Language,
-): string {
+): Text {
   const { id, unit } = definition;
   const range = book.readings[`${house}/${id}`];
   const amount = unit === null ? "" : unit === "%" ? "%" : ` ${unit}`;
   const isGood = quality === "good" && typeof value === "number";
-  const now = say("now", language, { value: isGood ? `${round(value)}${amount}` : "–" });
+  const now = msg`now ${isGood ? `${round(value)}${amount}` : "–"}`;
   const [least, most] = range?.map(round) ?? [];
   // What did not change is said once.
   if (isGood && least === most && most === round(value))
     return `${sensorName(definition, language)} ${round(value)}${amount}`;
   const from = least === undefined || most === undefined ? "–" : `${least}…${most}${amount}`;
-  return `${sensorName(definition, language)} ${from}, ${now}`;
+  return msg`${row`${sensorName(definition, language)} ${from}`}, ${now}`;
 }
 
 function houseLines(
@@ -112,7 +158,7 @@ function houseLines(
   house: Controller,
   kinds: readonly SensorKind[],
   language: Language,
-): string[] {
+): readonly Text[] {
   const { id, name } = house.info;
   const readings = keySensors(house, kinds).map((sensor) => readingText(book, id, sensor, language));
   const water = [...house.actuators.values()].flatMap(({ settings, runTime }) => {
@@ -120,21 +166,40 @@ function houseLines(
     const before = book.onBefore[`${id}/${settings.id}`] ?? runTime.on_s;
     const minutes = Math.round((runTime.on_s - before) / 60);
     return minutes > 0
-      ? [`${settings.name ?? settings.id} ${say("minutes", language, { n: String(minutes) })}`]
+      ? [{ minutes, said: row`${settings.name ?? settings.id} ${msg`${minutes} min`}` }]
       : [];
   });
+  const most = water.toSorted((one, other) => other.minutes - one.minutes).map(({ said }) => said);
+  const valves =
+    most.length > mostValves ? [...most.slice(0, mostValves), `+${most.length - mostValves}`] : most;
   if (readings.length + water.length === 0) return [];
   return [
-    `${name}: ${readings.join("; ")}`,
-    ...(water.length > 0 ? [`  ${say("water", language)}: ${water.join(", ")}`] : []),
+    msg`${name}: ${statements(readings)}`,
+    ...(valves.length > 0 ? [row`  ${msg`${msg`Water`}: ${clauses(valves)}`}`] : []),
   ];
 }
 
-const countText = (counts: Readonly<Record<string, number>>): string =>
-  Object.entries(counts)
-    .toSorted(([, one], [, other]) => other - one)
-    .map(([name, count]) => `${name} ${count}×`)
-    .join(", ");
+const times = (count: number): string => (count === 1 ? "" : ` ${count}×`);
+
+/** `wind (East / Roof 2×, West / Roof)` */
+function movesText({ name, count, of }: Moves, { nameOf }: Wording): Text {
+  const all = Object.entries(of).toSorted(([, one], [, other]) => other - one);
+  const shown = all.slice(0, mostTold);
+  const rest = count - shown.reduce((sum, [, each]) => sum + each, 0);
+  const texts = shown.map(([what, each]) => {
+    const [controller = "", actuator = ""] = what.split("/");
+    return `${cut(nameOf(controller, actuator))}${times(each)}`;
+  });
+  return row`${name ?? msg`others`} (${clauses([...texts, ...(rest > 0 ? [`+${rest}`] : [])])})`;
+}
+
+/** The most active ones. */
+function moversLine(title: Text, moves: readonly Moves[], wording: Wording): readonly Text[] {
+  const sorted = moves.toSorted((one, other) => other.count - one.count);
+  const texts = sorted.slice(0, mostTold).map((one) => movesText(one, wording));
+  const rest = sorted.length > mostTold ? [`+${sorted.length - mostTold}`] : [];
+  return moves.length === 0 ? [] : [msg`${title}: ${statements([...texts, ...rest])}`];
+}
 
 /** What the message of a day is made from. */
 interface DayFacts {
@@ -144,42 +209,61 @@ interface DayFacts {
   readonly alarms: readonly ShownAlarm[];
 }
 
+/** What is wrong is read first. As many as fit into so many bytes. */
+function linesOfHouses(
+  { book, houses, kinds, alarms }: DayFacts,
+  { language, tell }: Pick<Wording, "language" | "tell">,
+  room: number,
+): readonly Text[] {
+  const inTrouble = new Set(alarms.map(({ controller }) => controller));
+  const sorted = houses.toSorted(
+    (one, other) => Number(inTrouble.has(other.info.id)) - Number(inTrouble.has(one.info.id)),
+  );
+  const all = sorted
+    .map((house) => houseLines(book, house, kinds, language))
+    .filter(({ length }) => length > 0);
+  const told = all.slice(0, mostHouses);
+  let left = room;
+  // One is always told.
+  const end = told.findIndex((lines, at) => (left -= bytesOf(lines, tell)) < 0 && at > 0);
+  const shown = end < 0 ? told : told.slice(0, end);
+  const more = all.length - shown.length;
+  return [...shown.flat(), ...(more > 0 ? [msg`and ${more} more houses`] : [])];
+}
+
+const bytesOf = (lines: readonly Text[], tell: Tell): number =>
+  lines.reduce((sum, line) => sum + Buffer.byteLength(tell(line)) + 1, 0);
+
+function wrongLine(alarms: readonly ShownAlarm[], wording: Wording): Text {
+  const worst = alarms.toSorted(
+    (one, other) => Number(other.severity === "error") - Number(one.severity === "error"),
+  );
+  const wrong = worst.slice(0, mostWrong).map((one) => titleOf(one, wording));
+  const rest = worst.length > mostWrong ? [`+${worst.length - mostWrong}`] : [];
+  return worst.length === 0
+    ? msg`Nothing is wrong.`
+    : msg`${msg`Wrong now`}: ${statements([...wrong, ...rest])}`;
+}
+
 export function dailyMessage(
   { book, houses, kinds, alarms }: DayFacts,
   at: number,
   wording: Wording,
 ): Message {
-  const { language, name } = wording;
   const on = alarms.filter(({ state, type }) => state !== "cleared" && type !== "flood");
-  const worst = on.toSorted(
-    (one, other) => Number(other.severity === "error") - Number(one.severity === "error"),
-  );
-  const inTrouble = new Set(on.map(({ controller }) => controller));
-  // What is wrong is read first, also where not all houses fit.
-  const sorted = houses.toSorted(
-    (one, other) => Number(inTrouble.has(other.info.id)) - Number(inTrouble.has(one.info.id)),
-  );
-  const told = sorted
-    .map((house) => houseLines(book, house, kinds, language))
-    .filter(({ length }) => length > 0);
-  const counts = (key: "guards" | "movers") =>
-    Object.keys(book[key]).length === 0 ? [] : [`${say(key, language)}: ${countText(book[key])}`];
-  const wrong = worst.slice(0, mostWrong).map((one) => titleOf(one, wording));
-  const rest = on.length > mostWrong ? [`+${on.length - mostWrong}`] : [];
-  const lines = [
-    ...(on.length === 0
-      ? [say("well", language)]
-      : [`${say("wrong", language)}: ${[...wrong, ...rest].join("; ")}`]),
-    ...told.slice(0, mostHouses).flat(),
-    ...(told.length > mostHouses ? [say("more", language, { n: String(told.length - mostHouses) })] : []),
-    ...counts("guards"),
-    ...counts("movers"),
+  const time = (instant: number) => timeIn(new Date(instant).toISOString(), wording.timeZone);
+  const isOf = (isGuard: boolean) => book.moves.filter((one) => one.isGuard === isGuard);
+  const first = wrongLine(on, wording);
+  const last = [
+    ...moversLine(msg`Guards`, isOf(true), wording),
+    ...moversLine(msg`Moved by`, isOf(false), wording),
+    msg`From ${time(book.since)} to ${time(at)}.`,
   ];
-  const title = say("title", language);
+  const room = mostBytes - bytesOf([first, ...last], wording.tell);
+  const lines = [first, ...linesOfHouses({ book, houses, kinds, alarms: on }, wording, room), ...last];
   return {
     ...{ kind: "daily", severity: "info" },
-    title: inert(name === null ? title : `${name}: ${title}`),
-    text: inert(lines.join("\n")),
+    ...toldAs(msg`Daily report`, lines, wording),
     ...{ alarms: [], over: [], missed: [], at: new Date(at).toISOString() },
   };
 }
@@ -187,6 +271,21 @@ export function dailyMessage(
 /** So late it is sent still, where nothing ran at its time. */
 const latestMinutes = 180;
 
-/** Whether the message of this day is due. */
-export const isDailyDue = (book: DayBook, at: number, minute: number, day: string): boolean =>
-  book.toldOn !== day && minute >= at && minute - at < latestMinutes;
+interface When {
+  readonly now: number;
+  /** Of the day, where the greenhouse is. */
+  readonly minute: number;
+  /** Where the greenhouse is, too. */
+  readonly dayOf: (instant: number) => string;
+}
+
+/** The day whose message is due now, at the minute `at` of it; null for none. */
+export function dayDue(book: DayBook, at: number, { now, minute, dayOf }: When): string | null {
+  const late = (minute - at + 1440) % 1440;
+  if (late >= latestMinutes) return null;
+  const dueAt = (Math.floor(now / 60_000) - late) * 60_000;
+  const day = dayOf(dueAt);
+  // What began later has nothing to tell yet; what begins ahead of now is of a clock that was set back.
+  const isEmpty = book.since > dueAt && book.since <= now;
+  return book.toldOn === day || isEmpty ? null : day;
+}

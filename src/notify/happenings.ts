@@ -1,7 +1,6 @@
+import { counted, msg, row, type Text } from "../language/text.js";
 import type { ActuatorKind } from "../greenhouse/actuator-kinds.js";
-import type { Language } from "../greenhouse/labels.js";
-import { inert } from "../runtime/plain-text.js";
-import type { Message, Wording } from "./message.js";
+import { type Message, told, type Wording } from "./message.js";
 
 /*
  * What a way asks for beside alarms: that a guard moved something, that a command ended badly, what people locked and set. Collected, so
@@ -10,7 +9,7 @@ import type { Message, Wording } from "./message.js";
 
 export type HappeningKind = "guards" | "commands" | "people";
 
-interface About {
+export interface About {
   readonly at: number;
   readonly controller: string;
   readonly actuator: string;
@@ -30,98 +29,84 @@ export type Happening =
       readonly of: "commands";
       readonly command: string;
       readonly outcome: BadOutcome;
-      readonly message: string;
+      readonly message: Text;
     })
   | (About & {
       readonly of: "people";
-      readonly what: "locked" | "unlocked";
+      readonly what: "locked" | "unlocked" | "ran_out";
+      /** Of a lock that has run out: whose it was. */
       readonly by: string;
       readonly reason: string | null;
     })
-  | { readonly of: "people"; readonly at: number; readonly what: "told"; readonly message: string };
+  | { readonly of: "people"; readonly at: number; readonly what: "told"; readonly message: Text };
 
 export const badOutcomes = ["rejected", "unconfirmed", "failed", "unknown"] as const;
 type BadOutcome = (typeof badOutcomes)[number];
+
+/** As the next run can read it. */
+export function isHappening(value: unknown): value is Happening {
+  if (typeof value !== "object" || value === null) return false;
+  const { of, at, what, ...about } = value as Readonly<Record<string, unknown>>;
+  const texts = (...keys: readonly string[]) => keys.every((key) => typeof about[key] === "string");
+  if (typeof at !== "number") return false;
+  if (of === "people") return what === "told" ? texts("message") : texts("controller", "actuator", "by");
+  return (of === "guards" && texts("rule")) || (of === "commands" && texts("command", "outcome"))
+    ? texts("controller", "actuator")
+    : false;
+}
+
+/** In words, which another run can say as well. */
+export const keptWith = (one: Happening, { tell }: Pick<Wording, "tell">): Happening =>
+  "message" in one ? { ...one, message: tell(one.message) } : one;
 
 /** What comes within this time is one message. */
 const collectMs = 30_000;
 const mostLines = 8;
 
-type Text = readonly [english: string, chinese: string];
-
 const outcomeTexts: Readonly<Record<BadOutcome, Text>> = {
-  rejected: ["was refused by the platform", "被平台拒绝"],
-  unconfirmed: ["was not confirmed", "未确认"],
-  failed: ["was not carried out", "没有执行"],
-  unknown: ["may have been carried out or not", "无法判断是否执行"],
+  rejected: msg`was refused by the platform`,
+  unconfirmed: msg`was not confirmed`,
+  failed: msg`was not carried out`,
+  unknown: msg`may have been carried out or not`,
 };
 
 const doneTexts: Readonly<Record<string, Text>> = {
-  close: ["closed", "已关闭"],
-  closed: ["closed", "已关闭"],
-  open: ["opened", "已打开"],
-  on: ["switched on", "已开启"],
-  off: ["switched off", "已关闭"],
-  stop: ["stopped", "已停止"],
+  close: msg`closed`,
+  closed: msg`closed`,
+  open: msg`opened`,
+  on: msg`switched on`,
+  off: msg`switched off`,
+  stop: msg`stopped`,
 };
 
-const texts = {
-  windows: ["{n} windows", "{n} 扇窗"],
-  curtains: ["{n} curtains", "{n} 幅幕帘"],
-  actuators: ["{n} actuators", "{n} 个执行机构"],
-  ofHouses: ["{what} of {h} houses", "{h} 个温室的 {what}"],
-  setTo: ["set to {command}", "已设为 {command}"],
-  moved: ["{why}: {what} {done}", "{why}：{what}{done}"],
-  over: ["{why} over: {what} free again", "{why}已解除：{what}恢复正常"],
-  ended: ["{what}: “{command}” {outcome}", "{what}：“{command}”{outcome}"],
-  locked: ["{what} locked by {by}", "{what} 已被 {by} 锁定"],
-  unlocked: ["{what} unlocked by {by}", "{what} 已由 {by} 解锁"],
-  more: ["and {n} more", "另有 {n} 条"],
-  several: ["{n} events", "{n} 件事"],
-} as const satisfies Readonly<Record<string, Text>>;
-
-const pick = ([english, chinese]: Text, language: Language): string =>
-  language === "zh" ? chinese : english;
-
-const say = (
-  key: keyof typeof texts,
-  language: Language,
-  values: Readonly<Record<string, string | number>>,
-) =>
-  Object.entries(values).reduce<string>(
-    (said, [name, value]) => said.replace(`{${name}}`, () => String(value)),
-    pick(texts[key], language),
-  );
-
-function nounOf(kinds: ReadonlySet<ActuatorKind>): "windows" | "curtains" | "actuators" {
+function numberOf(count: number, kinds: ReadonlySet<ActuatorKind>): Text {
   const all = [...kinds];
-  if (all.every((kind) => kind === "skylight" || kind === "side_vent")) return "windows";
+  if (all.every((kind) => kind === "skylight" || kind === "side_vent"))
+    return counted(count, "window", "windows");
   return all.every((kind) => kind === "shade_curtain" || kind === "thermal_curtain")
-    ? "curtains"
-    : "actuators";
+    ? counted(count, "curtain", "curtains")
+    : counted(count, "actuator", "actuators");
 }
 
 type OfActuator = Extract<Happening, About>;
 
 /** One actuator by its name, the house first; of several how many. */
-function whatOf(group: readonly OfActuator[], { language, nameOf }: Wording): string {
+function whatOf(group: readonly OfActuator[], { nameOf }: Wording): Text {
   const [first] = group;
   if (first === undefined) return "";
   const targets = new Set(group.map(({ controller, actuator }) => `${controller}/${actuator}`));
   if (targets.size === 1) return nameOf(first.controller, first.actuator);
   const houses = new Set(group.map(({ controller }) => controller));
-  const what = say(nounOf(new Set(group.map(({ kind }) => kind))), language, { n: targets.size });
-  if (houses.size === 1) return `${nameOf(first.controller, null)}${language === "zh" ? "：" : ": "}${what}`;
-  return say("ofHouses", language, { what, h: houses.size });
+  const what = numberOf(targets.size, new Set(group.map(({ kind }) => kind)));
+  return houses.size === 1
+    ? msg`${nameOf(first.controller, null)}: ${what}`
+    : msg`${what} of ${houses.size} houses`;
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-function doneOf(command: string, language: Language): string {
-  const known = doneTexts[command];
-  if (known !== undefined) return pick(known, language);
-  return say("setTo", language, { command: /^\d+$/.test(command) ? `${command} %` : command });
-}
+const doneOf = (command: string): Text =>
+  doneTexts[command] ?? msg`set to ${/^\d+$/.test(command) ? `${command} %` : command}`;
 
 /** What is told together. */
 function keyOf(one: Happening): string {
@@ -135,24 +120,29 @@ function keyOf(one: Happening): string {
   }
 }
 
-function lineOf(group: readonly Happening[], wording: Wording): string {
+function lineOf(group: readonly Happening[], wording: Wording): Text {
   const first = group.at(-1);
-  const { language } = wording;
   if (first === undefined) return "";
   if (first.of === "people" && first.what === "told") return first.message;
   const what = whatOf(
     group.filter((one): one is OfActuator => "actuator" in one),
     wording,
   );
-  if (first.of === "commands")
-    return say("ended", language, {
-      ...{ what, command: first.command },
-      outcome: pick(outcomeTexts[first.outcome], language),
-    });
-  if (first.of === "people") return say(first.what, language, { what, by: first.by });
-  if (first.command === null) return say("over", language, { why: capital(first.rule), what });
-  const why = capital(first.measure ?? first.rule);
-  return say("moved", language, { why, what, done: doneOf(first.command, language) });
+  if (first.of === "commands") return msg`${what}: “${first.command}” ${outcomeTexts[first.outcome]}`;
+  if (first.of === "people") return lockText(what, first);
+  if (first.command === null) return msg`${capital(first.rule)} over: ${what} free again`;
+  return msg`${capital(first.measure ?? first.rule)}: ${what} ${doneOf(first.command)}`;
+}
+
+function lockText(locked: Text, { what, by }: Extract<OfActuator, { of: "people" }>): Text {
+  switch (what) {
+    case "locked":
+      return msg`${locked} locked by ${by}`;
+    case "unlocked":
+      return msg`${locked} unlocked by ${by}`;
+    case "ran_out":
+      return msg`${locked}: the lock of ${by} has run out`;
+  }
 }
 
 /** Whether what was collected is told now. */
@@ -166,14 +156,13 @@ export function happenedMessage(happened: readonly Happening[], at: number, word
   const lines = [...groups.values()].map((group) => lineOf(group, wording));
   const isBad = happened.some(({ of }) => of === "commands");
   const more = lines.length - mostLines;
-  const shown = lines.slice(0, mostLines).map((line) => (lines.length > 1 ? `• ${line}` : line));
+  const shown = lines.slice(0, mostLines).map((line) => (lines.length > 1 ? row`• ${line}` : line));
   const [only = ""] = lines;
-  const title = lines.length === 1 ? only : say("several", wording.language, { n: lines.length });
-  const text = [...shown, ...(more > 0 ? [say("more", wording.language, { n: more })] : [])].join("\n");
+  const title = lines.length === 1 ? only : counted(lines.length, "event", "events");
+  const rest = more > 0 ? [msg`and ${more} more`] : [];
   return {
     ...{ kind: "happened", severity: isBad ? "warning" : "info" },
-    title: inert(wording.name === null ? title : `${wording.name}: ${title}`),
-    text: inert(text),
+    ...told(title, [...shown, ...rest], wording),
     ...{ alarms: [], over: [], missed: [], at: new Date(at).toISOString() },
   };
 }

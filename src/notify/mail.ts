@@ -1,3 +1,4 @@
+import { joined, msg, type Text } from "../language/text.js";
 import type { Socket } from "node:net";
 import { createTransport } from "nodemailer";
 import { type Connection, openSocket } from "../runtime/connecting.js";
@@ -8,8 +9,8 @@ import { receiving } from "../runtime/receiving.js";
 import type { Message } from "./message.js";
 import type { Sent } from "./plan.js";
 import { askedMs, quote } from "./answers.js";
-import type { NotifySettings } from "./section.js";
 import type { MailSettings } from "./service.js";
+import { type Proxy, tunnelTo } from "./tunnel.js";
 
 /* Mail. The one part that needs nodemailer, and loaded only where a way is one. */
 
@@ -24,25 +25,8 @@ function isRefusal(error: object): boolean {
   return code === null ? "code" in error && refusals.has(error.code) : code >= 500;
 }
 
-/** A proxy's login stands in its address. Where its certificate is not for its name, the name is looked up here. */
-async function proxyAddress(proxy: Proxy, names: Names): Promise<string | undefined> {
-  if (proxy === undefined) return undefined;
-  const url = new URL(proxy.url);
-  if (url.protocol === "http:") url.hostname = bracketed((await names.addresses(url.hostname))[0]);
-  url.username = encodeURIComponent(proxy.username ?? "");
-  url.password = encodeURIComponent(proxy.password ?? "");
-  return url.href;
-}
-
-const bracketed = (address = ""): string => (address.includes(":") ? `[${address}]` : address);
-
-type Proxy = NotifySettings["proxy"];
-
-/** Either over a connection that stands, or through a proxy. */
-function transportFor(
-  settings: MailSettings,
-  way: { readonly connection: Socket } | { readonly proxy: string },
-) {
+/** Over a connection that stands. */
+function transportFor(settings: MailSettings, connection: Socket) {
   const { host, port, encryption, username, password } = settings;
   return createTransport({
     host,
@@ -55,19 +39,20 @@ function transportFor(
     connectionTimeout: patienceMs,
     greetingTimeout: patienceMs,
     socketTimeout: patienceMs,
-    ...way,
+    connection,
     // What a message holds is text: nothing in it may name a file or an address to be fetched.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
 }
 
-/** A server that says more than any mail server is not listened to for long: all of it would be kept until a line ends. */
+/** Of whoever says more than any mail server: all of it would be kept until a line ends. */
+const tooMuch = "it says more than a mail server does";
+
 function paced(below: Connection): Socket {
   const connection = new OwnReading(below);
   const turns = new ReadingTurns(receiving.mail, systemClock);
-  const tooMuch = new Error("it says more than a mail server does");
-  new PacedReading(connection, turns, lines(), () => connection.destroy(tooMuch));
+  new PacedReading(connection, turns, lines(), () => connection.destroy(new Error(tooMuch)));
   // Of a socket nodemailer needs no more than this.
   return connection as unknown as Socket;
 }
@@ -80,17 +65,17 @@ interface Mail {
 
 export async function sendMail(
   settings: MailSettings,
-  { proxy: given, names }: { readonly proxy: Proxy; readonly names: Names },
+  { proxy, names }: { readonly proxy: Proxy | undefined; readonly names: Names },
   { message, only }: Mail,
   signal: AbortSignal,
 ): Promise<Sent> {
   const { from, to, host, port } = settings;
-  const proxy = await proxyAddress(given, names);
-  const way =
+  const way = { names, connectMs: patienceMs, signal };
+  const connection =
     proxy === undefined
-      ? { connection: paced(await openSocket({ host, port, names, connectMs: patienceMs, signal })) }
-      : { proxy };
-  const transport = transportFor(settings, way);
+      ? paced(await openSocket({ host, port, ...way }))
+      : await tunnelTo({ host, port }, proxy, { ...way, receiving: receiving.mail, tooMuch });
+  const transport = transportFor(settings, connection);
   try {
     const { rejected, rejectedErrors = [] } = await transport.sendMail({
       from,
@@ -106,7 +91,8 @@ export async function sendMail(
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     const remedy = remedyFor(error.message, settings);
-    const problem = `the mail server: ${quote(error.message)}${remedy}`;
+    const said = msg`the mail server: ${quote(error.message)}`;
+    const problem = remedy === null ? said : msg`${said}; ${remedy}`;
     // Of who had refused it before: that says nothing of the others.
     const missing = "rejected" in error && only !== undefined ? only : undefined;
     return { ok: false, problem, isRefused: isRefusal(error), retryAfterMs: askedMs(error.message), missing };
@@ -115,15 +101,19 @@ export async function sendMail(
   }
 }
 
+const mostNamed = 5;
+
 /** The server has taken it for some of the readers alone. */
 function notForAll(rejected: readonly string[], errors: readonly Error[]): Sent {
-  const whys = rejected.map((address, at) => {
+  const whys = rejected.slice(0, mostNamed).map((address, at): Text => {
     const error = errors[at];
     return `${address}${error === undefined ? "" : ` (${quote(error.message)})`}`;
   });
+  const more = rejected.length - whys.length;
+  const named = joined([joined(whys, ", "), ...(more > 0 ? [msg`, and ${more} more`] : [])], "");
   return {
     ok: false,
-    problem: `the mail server does not take it for ${whys.join(", ")}; the others have it`,
+    problem: msg`the mail server does not take it for ${named}; the others have it`,
     isRefused: errors.every(isRefusal),
     retryAfterMs: askedMs(errors.map(({ message }) => message).join(" ")),
     missing: rejected,
@@ -131,8 +121,8 @@ function notForAll(rejected: readonly string[], errors: readonly Error[]): Sent 
 }
 
 /** Where the server's words name the line of the configuration that is missing. */
-function remedyFor(words: string, { encryption, username }: MailSettings): string {
-  if (/STARTTLS/i.test(words) && encryption === "none") return "; write encryption: starttls";
+function remedyFor(words: string, { encryption, username }: MailSettings): Text | null {
+  if (/STARTTLS/i.test(words) && encryption === "none") return msg`write encryption: starttls`;
   const asksLogin = /\b(?:530|authentication required|auth(?:entication)? needed)\b/i.test(words);
-  return asksLogin && username === undefined ? "; write username and password" : "";
+  return asksLogin && username === undefined ? msg`write username and password` : null;
 }

@@ -1,10 +1,13 @@
-import { alarmTitles, chineseAlarms, readingSentence } from "../greenhouse/alarms.js";
-import { type Language, wordLabel } from "../greenhouse/labels.js";
-import type { Alarm, AlarmFacts } from "../greenhouse/limits.js";
+import type { Language } from "../greenhouse/labels.js";
+import type { Alarm } from "../greenhouse/limits.js";
+import { alarmTitle, factText, remedyText } from "../greenhouse/wording.js";
+import { statements } from "../language/lists.js";
+import { counted, joined, msg, row, type Text } from "../language/text.js";
+import type { Tell } from "../language/words.js";
 import { inert } from "../runtime/plain-text.js";
 import type { Missed, Notice, ShownAlarm } from "./plan.js";
 
-/* What a notice says to people, in both languages. */
+/* What a notice says to people. */
 
 /** As a way sends it: a line for the phone's lock screen, and the rest. */
 export interface Message {
@@ -29,74 +32,67 @@ interface MissedAlarm extends Pick<Alarm, "id" | "type" | "severity" | "controll
 export interface Wording {
   /** Before each title; null for nothing. */
   readonly name: string | null;
+  /** Of names and of what sensors measure. */
   readonly language: Language;
+  readonly tell: Tell;
   readonly timeZone: string;
   /** What people call a controller or an actuator of it. */
   readonly nameOf: (controller: string, actuator: string | null, sensor?: string) => string;
 }
 
-const texts = {
-  over: ["Over", "已解除"],
-  alarms: ["{n} alarms", "{n} 条报警"],
-  flood: ["{n} alarms are on. The worst:", "当前共有 {n} 条报警，最严重的有："],
-  more: ["and {n} more", "另有 {n} 条"],
-  since: ["Since {time}.", "自 {time} 起。"],
-  missed: ["Missed", "未能送达"],
-  meanwhile: [
-    "From {from} to {to} no message got out this way. Came and went meanwhile: {alarms}.",
-    "{from} 至 {to} 期间消息未能经此方式送出，其间发生并已解除：{alarms}。",
-  ],
-  test: ["Test message", "测试消息"],
-  works: [
-    "This is how alarms will reach you (way “{way}”). Nothing is wrong.",
-    "报警将以此方式（{way}）送达。目前没有异常。",
-  ],
-} as const;
-
-function say({ language }: Wording, key: keyof typeof texts, values: Readonly<Record<string, string>> = {}) {
-  const text = texts[key][language === "zh" ? 1 : 0];
-  return Object.entries(values).reduce<string>(
-    (said, [name, value]) => said.replace(`{${name}}`, () => value),
-    text,
-  );
-}
-
 type About = Pick<Alarm, "type" | "controller" | "actuator" | "sensor">;
 
-export function titleOf({ type, controller, actuator, sensor }: About, wording: Wording): string {
-  const title = alarmTitles[type][wording.language === "zh" ? 1 : 0];
-  return controller === null ? title : `${wording.nameOf(controller, actuator, sensor)}: ${title}`;
+export function titleOf({ type, controller, actuator, sensor }: About, { nameOf }: Wording): Text {
+  const title = alarmTitle(type);
+  return controller === null ? title : msg`${nameOf(controller, actuator, sensor)}: ${title}`;
 }
 
-const timeIn = (at: string, timeZone: string): string =>
+export const timeIn = (at: string, timeZone: string): string =>
   new Date(at).toLocaleString("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" });
 
-/** What an alarm names beside its type, for who does not read the bridge's English. */
-function causeOf({ guards = [], command, ends_with: end, late = [] }: AlarmFacts): string {
-  const label = (word: string) => wordLabel("zh", word);
-  return [
-    ...guards.map(({ rule, input }) => `限制“${rule}”（${input}）`),
-    ...(command ? [`命令“${label(command)}”`] : []),
-    ...(end ? [`应以“${label(end)}”结束`] : []),
-    ...late,
-  ].join("、");
+/** What is wrong, and what to do about it; null for what says both in one. */
+interface Said {
+  readonly what: Text;
+  readonly remedy: Text | null;
 }
 
-function sentenceOf({ type, message, remedy, facts }: ShownAlarm, { language }: Wording): string {
-  if (language === "en") return `${message} ${remedy}`;
-  if (facts?.reading && (type === "reading_low" || type === "reading_high"))
-    return `${readingSentence(type, facts.reading, "zh")}${chineseAlarms[type]}`;
-  const about = causeOf(facts ?? {});
-  return `${about === "" ? "" : `${about}：`}${chineseAlarms[type]}`;
+/** In English the bridge's own sentences; else what the alarm names, and what is to be done. */
+function saidOf(alarm: ShownAlarm, { language }: Wording): Said {
+  const { type, message, remedy } = alarm;
+  if (language === "en") return { what: message, remedy };
+  const fact = factText(alarm);
+  const todo = remedyText(alarm);
+  if (fact === null) return { what: todo, remedy: null };
+  return isOfReading(type) ? { what: fact, remedy: todo } : { what: row`${fact}${todo}`, remedy: null };
+}
+
+const isOfReading = (type: Alarm["type"]): boolean => type === "reading_low" || type === "reading_high";
+
+const whole = ({ what, remedy }: Said): Text => (remedy === null ? what : msg`${what} ${remedy}`);
+
+/** A line of many: a reading says what it is and where, so its title would say it twice. */
+function lineOf(alarm: ShownAlarm, wording: Wording): Text {
+  const { type, controller } = alarm;
+  const { what } = saidOf(alarm, wording);
+  return isOfReading(type) && controller !== null
+    ? msg`${wording.nameOf(controller, null)}: ${what}`
+    : msg`${titleOf(alarm, wording)}. ${what}`;
+}
+
+/** What to do about all of them, each thing once. */
+function remediesOf(alarms: readonly ShownAlarm[], wording: Wording): readonly Text[] {
+  const all = alarms.slice(0, mostListed).flatMap((one) => saidOf(one, wording).remedy ?? []);
+  return [...new Map(all.map((one) => [String(one), one])).values()];
 }
 
 const mostListed = 8;
 
+const andMore = (count: number): Text => msg`and ${count} more`;
+
 /** As many as fit on a phone, each in a line. */
-function list(lines: readonly string[], wording: Wording, all = lines.length): string[] {
+function list(lines: readonly Text[], all = lines.length): readonly Text[] {
   const more = all - Math.min(lines.length, mostListed);
-  const rest = more > 0 ? [say(wording, "more", { n: String(more) })] : [];
-  return [...lines.slice(0, mostListed).map((line) => `• ${line}`), ...rest];
+  return [...lines.slice(0, mostListed).map((line) => row`• ${line}`), ...(more > 0 ? [andMore(more)] : [])];
 }
 
 const worstOf = (alarms: readonly Pick<Alarm, "severity">[]): Alarm["severity"] =>
@@ -110,18 +106,18 @@ function withoutFacts(alarm: ShownAlarm): Omit<ShownAlarm, "facts"> {
 }
 
 /** In one line, as many as fit on a phone. */
-function missedLine({ since, alarms }: Missed, at: number, wording: Wording): string {
+function missedLine({ since, until: end, hasGaps, alarms }: Missed, at: number, wording: Wording): Text {
   const time = (epochMs: number) => timeIn(new Date(epochMs).toISOString(), wording.timeZone);
   const shown = alarms.slice(0, mostListed).map((one) => {
     const until = one.until === null ? "" : ` – ${time(one.until)}`;
-    return `${titleOf(one, wording)} (${time(one.from)}${until})`;
+    return row`${titleOf(one, wording)} (${time(one.from)}${until})`;
   });
   const more = alarms.length - shown.length;
-  const rest = more > 0 ? [say(wording, "more", { n: String(more) })] : [];
-  return say(wording, "meanwhile", {
-    ...{ from: time(since), to: time(at) },
-    alarms: [...shown, ...rest].join(wording.language === "zh" ? "；" : "; "),
-  });
+  const came = statements([...shown, ...(more > 0 ? [andMore(more)] : [])]);
+  const [from, to] = [time(since), time(end ?? at)];
+  return hasGaps === true
+    ? msg`From ${from} to ${to} few messages got out this way. Came and went meanwhile: ${came}.`
+    : msg`From ${from} to ${to} no message got out this way. Came and went meanwhile: ${came}.`;
 }
 
 const withIsoTimes = ({ from, until, ...alarm }: Missed["alarms"][number], at: number): MissedAlarm => ({
@@ -132,11 +128,6 @@ const withIsoTimes = ({ from, until, ...alarm }: Missed["alarms"][number], at: n
 
 /** `on`: all alarms that are on, for a flood, the worst first. Names come from outside: nothing in them may turn a line of a phone round. */
 export function messageOf(notice: Notice, on: readonly ShownAlarm[], at: number, wording: Wording): Message {
-  const message = noticeMessage(notice, on, at, wording);
-  return { ...message, title: inert(message.title), text: inert(message.text) };
-}
-
-function noticeMessage(notice: Notice, on: readonly ShownAlarm[], at: number, wording: Wording): Message {
   const { raised, over, missed } = notice;
   const facts = {
     alarms: raised.map(withoutFacts),
@@ -144,75 +135,95 @@ function noticeMessage(notice: Notice, on: readonly ShownAlarm[], at: number, wo
     missed: missed?.alarms.map((one) => withIsoTimes(one, at)) ?? [],
     at: new Date(at).toISOString(),
   };
-  const { title, text, ...rest } =
+  const { title, lines, ...rest } =
     raised.length > 0
       ? raisedMessage(notice, on, wording)
       : over.length > 0
         ? overMessage(over, wording)
         : missedMessage(missed?.alarms ?? [], wording);
   const meanwhile = missed === null ? [] : [missedLine(missed, at, wording)];
+  return { ...facts, ...rest, ...told(title, [...lines, ...meanwhile], wording) };
+}
+
+/** As it stands on a phone. */
+export const told = (title: Text, lines: readonly Text[], { name, tell }: Wording) => ({
+  title: inert(tell(name === null ? title : msg`${name}: ${title}`)),
+  text: inert(tell(joined(lines, "\n"))),
+});
+
+interface Raised extends Pick<Message, "kind" | "severity"> {
+  readonly title: Text;
+  readonly lines: readonly Text[];
+}
+
+const finished = (over: Notice["over"], wording: Wording): readonly Text[] =>
+  over.map((one) => msg`${msg`Over`}: ${titleOf(one, wording)}`);
+
+function overMessage(over: Notice["over"], wording: Wording): Raised {
+  const lines = finished(over, wording);
+  const [only = ""] = lines;
+  const isOne = lines.length === 1;
   return {
-    ...facts,
-    ...rest,
-    title: wording.name === null ? title : `${wording.name}: ${title}`,
-    text: [...(text === "" ? [] : [text]), ...meanwhile].join("\n"),
+    ...{ kind: "cleared", severity: "info" },
+    title: isOne ? only : row`${msg`Over`} (${lines.length})`,
+    lines: isOne ? [only] : list(lines),
   };
 }
 
-type Said = Pick<Message, "kind" | "severity" | "title" | "text">;
-
-const finished = (over: Notice["over"], wording: Wording): readonly string[] =>
-  over.map((one) => `${say(wording, "over")}: ${titleOf(one, wording)}`);
-
-function overMessage(over: Notice["over"], wording: Wording): Said {
-  const lines = finished(over, wording);
-  const [only = ""] = lines;
-  const text = lines.length === 1 ? only : list(lines, wording).join("\n");
-  const title = lines.length === 1 ? only : `${say(wording, "over")} (${lines.length})`;
-  return { kind: "cleared", severity: "info", title, text };
-}
-
-function missedMessage(alarms: Missed["alarms"], wording: Wording): Said {
+function missedMessage(alarms: Missed["alarms"], wording: Wording): Raised {
   const [first] = alarms;
   const what =
-    alarms.length === 1 && first
-      ? titleOf(first, wording)
-      : say(wording, "alarms", { n: String(alarms.length) });
-  return { kind: "missed", severity: "info", title: `${say(wording, "missed")}: ${what}`, text: "" };
+    alarms.length === 1 && first ? titleOf(first, wording) : counted(alarms.length, "alarm", "alarms");
+  return { kind: "missed", severity: "info", title: msg`${msg`Missed`}: ${what}`, lines: [] };
 }
 
-function raisedMessage({ raised, over, flood }: Notice, on: readonly ShownAlarm[], wording: Wording): Said {
+function raisedMessage({ raised, over, flood }: Notice, on: readonly ShownAlarm[], wording: Wording): Raised {
   const [first] = raised;
-  if (first === undefined) return { kind: "alarm", severity: "info", title: "", text: "" };
+  if (first === undefined) return { kind: "alarm", severity: "info", title: "", lines: [] };
   const severity = worstOf(raised);
-  const time = say(wording, "since", { time: timeIn(first.since, wording.timeZone) });
+  const time = msg`Since ${timeIn(first.since, wording.timeZone)}.`;
   const ended = finished(over, wording);
-  if (raised.length === 1) {
-    const titles = on.map((one) => titleOf(one, wording));
-    const count =
-      flood === null ? [] : [say(wording, "flood", { n: String(flood) }), ...list(titles, wording, flood)];
-    const text = [sentenceOf(first, wording), ...count, ...ended, time].join("\n");
-    return { kind: flood === null ? "alarm" : "flood", severity, title: titleOf(first, wording), text };
-  }
-  const head = say(wording, "alarms", { n: String(raised.length) });
-  const each = list(
-    raised.map((one) => `${titleOf(one, wording)}. ${sentenceOf(one, wording)}`),
-    wording,
-  );
-  const text = [...each, ...ended, time].join("\n");
-  return { kind: "alarm", severity, title: `${head}: ${titleOf(first, wording)}`, text };
+  const title = titleOf(first, wording);
+  if (flood !== null) return { severity, ...floodMessage(first, on, flood, [...ended, time], wording) };
+  if (raised.length === 1)
+    return {
+      ...{ kind: "alarm", severity, title },
+      lines: [whole(saidOf(first, wording)), ...ended, time],
+    };
+  const each = list(raised.map((one) => lineOf(one, wording)));
+  return {
+    ...{ kind: "alarm", severity },
+    title: msg`${counted(raised.length, "alarm", "alarms")}: ${title}`,
+    lines: [...each, ...remediesOf(raised, wording), ...ended, time],
+  };
+}
+
+/** Of readings alone everybody can see what to do; many alarms of several kinds have a cause of their own. */
+function floodMessage(
+  flood: ShownAlarm,
+  on: readonly ShownAlarm[],
+  count: number,
+  last: readonly Text[],
+  wording: Wording,
+): Pick<Raised, "kind" | "title" | "lines"> {
+  const [worst = flood] = on;
+  const lines = on.slice(0, mostListed).map((one) => lineOf(one, wording));
+  const isOfOneType = on.every(({ type }) => type === worst.type);
+  const remedies = isOfOneType ? remediesOf(on, wording) : [];
+  const own = saidOf(flood, wording);
+  const cause = remedies.length === 0 ? [whole(own)] : own.remedy === null ? [] : [own.what];
+  return {
+    kind: "flood",
+    title: msg`${counted(count, "alarm", "alarms")}: ${titleOf(worst, wording)}`,
+    lines: [msg`${count} alarms are on. The worst:`, ...list(lines, count), ...remedies, ...cause, ...last],
+  };
 }
 
 export function testMessage(way: string, at: number, wording: Wording): Message {
-  const head = say(wording, "test");
+  const works = msg`This is how alarms will reach you (way “${way}”). Nothing is wrong.`;
   return {
-    kind: "test",
-    severity: "info",
-    title: wording.name === null ? head : `${wording.name}: ${head}`,
-    text: say(wording, "works", { way }),
-    alarms: [],
-    over: [],
-    missed: [],
-    at: new Date(at).toISOString(),
+    ...{ kind: "test", severity: "info" },
+    ...told(msg`Test message`, [works], wording),
+    ...{ alarms: [], over: [], missed: [], at: new Date(at).toISOString() },
   };
 }

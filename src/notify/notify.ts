@@ -1,7 +1,18 @@
+import { tellIn } from "../language/languages.js";
+import type { Text } from "../language/text.js";
+import type { Tell } from "../language/words.js";
 import { type Clock, every, within } from "../runtime/clock.js";
+import { ignored } from "../runtime/failures.js";
 import type { Logger } from "../runtime/log.js";
 import { withoutSecrets } from "../runtime/redaction.js";
-import { type Happening, happenedMessage, type HappeningKind, isCollected } from "./happenings.js";
+import {
+  type Happening,
+  happenedMessage,
+  type HappeningKind,
+  isCollected,
+  isHappening,
+  keptWith,
+} from "./happenings.js";
 import { type Message, messageOf, testMessage, type Wording } from "./message.js";
 import {
   afterNotice,
@@ -13,7 +24,7 @@ import {
   type Notice,
   noticeDue,
   type Outage,
-  outageSince,
+  outageAfter,
   remember,
   type Sent,
   type ShownAlarm,
@@ -46,6 +57,8 @@ export interface NotifierPorts {
   /** Those that are shown now. */
   readonly alarms: () => readonly ShownAlarm[];
   readonly nameOf: Wording["nameOf"];
+  /** Says what messages say in their language. */
+  readonly tell: Tell;
   /** Says on the page that messages do not get out; null once they do. */
   readonly alarm: (message: string | null) => void;
   /** What was told, over restarts. */
@@ -60,7 +73,7 @@ interface Way {
   readonly sender: Sender;
   told: ToldBefore;
   trouble: Trouble | null;
-  /** Null while messages get out. */
+  /** Null where messages get out and nothing of what was missed is untold. */
   outage: Outage | null;
   /** Messages that some of its readers have and others not, the oldest first. */
   owed: readonly Owed[];
@@ -71,7 +84,9 @@ interface Way {
   happened: readonly Happening[];
   /** Messages that are about no alarm, the oldest first. */
   queue: readonly Message[];
-  advice: string | null;
+  /** The day of the last daily message that it was given, also where it could not send it yet. */
+  dailyOn: string | null;
+  advice: Text | null;
 }
 
 interface Owed {
@@ -92,7 +107,7 @@ interface TestResult {
   readonly ok: boolean;
   readonly service: string;
   /** Also of a message that got out, where the service asks for something. */
-  readonly problem: string | null;
+  readonly problem: Text | null;
 }
 
 /** What became of a test, by the name of the way. */
@@ -100,8 +115,8 @@ export type TestResults = Readonly<Record<string, TestResult>>;
 
 const lookMs = 5_000;
 const testPauseMs = 10_000;
-/** Alarms are told also where the disk does not answer. */
-const longestReadMs = 5_000;
+/** Alarms are told, and the bridge ends, also where the disk does not answer. */
+const longestDiskMs = 5_000;
 
 export const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
 
@@ -117,9 +132,13 @@ const rulesOf = ({ severity, cleared, quiet_hours: quiet }: WaySettings): WayRul
   quiet: quiet ? { from: minutesOf(quiet.from), to: minutesOf(quiet.to), severity: quiet.severity } : null,
 });
 
-const wordingOf = ({ notify, timeZone }: NotifierSettings, nameOf: Wording["nameOf"]): Wording => ({
+const wordingOf = (
+  { notify, timeZone }: NotifierSettings,
+  { tell, nameOf }: Pick<Wording, "tell" | "nameOf">,
+): Wording => ({
   name: notify.name ?? null,
   language: notify.language,
+  tell,
   timeZone: notify.time_zone ?? timeZone,
   nameOf,
 });
@@ -141,9 +160,9 @@ async function testWays(
   settings: NotifierSettings,
   clock: Clock,
   signal: AbortSignal,
-  senders: ReadonlyMap<string, Sender>,
+  { senders, tell }: { readonly senders: ReadonlyMap<string, Sender>; readonly tell: Tell },
 ): Promise<ReadonlyMap<string, Sent>> {
-  const wording = wordingOf(settings, (controller) => controller);
+  const wording = wordingOf(settings, { tell, nameOf: (controller) => controller });
   const tried = [...senders].map(async ([name, sender]) => {
     return [name, await sender.send(testMessage(name, clock.now(), wording), signal)] as const;
   });
@@ -165,7 +184,8 @@ export async function testOnce(
   signal: AbortSignal,
 ): Promise<TestResults> {
   const senders = sendersOf(settings, clock);
-  return shownResults(await testWays(settings, clock, signal, senders), senders);
+  const tell = await tellIn(settings.notify.language);
+  return shownResults(await testWays(settings, clock, signal, { senders, tell }), senders);
 }
 
 const isTold = (value: unknown): value is Told =>
@@ -178,20 +198,32 @@ const isOwed = (value: unknown): value is Owed =>
   "to" in value &&
   Array.isArray(value.to);
 
+const isMessage = (value: unknown): value is Message =>
+  typeof value === "object" &&
+  value !== null &&
+  ["kind", "title", "text"].every((key) => typeof Reflect.get(value, key) === "string");
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
 const isCame = (entry: readonly [string, unknown]): entry is [string, Came] =>
   typeof entry[1] === "object" && entry[1] !== null && "from" in entry[1] && "type" in entry[1];
 
 /** What the next run has to know, by the ids of alarms, which are no such words. */
-const keptOf = ({ told, outage, owed }: Way): object => ({
+const keptOf = ({ told, outage, owed, queue, happened, dailyOn }: Way): object => ({
   ...Object.fromEntries(told),
-  ...(outage && { outage: { since: outage.since, came: Object.fromEntries(outage.came) } }),
+  ...(outage && { outage: { ...outage, came: Object.fromEntries(outage.came) } }),
   ...(owed.length > 0 && { owed }),
+  ...(queue.length > 0 && { queue }),
+  ...(happened.length > 0 && { happened }),
+  ...(dailyOn !== null && { dailyOn }),
 });
 
 function outageIn(kept: unknown): Outage | null {
-  const { since, came } = { ...Object(kept) } as { readonly since?: unknown; readonly came?: unknown };
+  const { since, until, hasGaps, came } = { ...Object(kept) } as Readonly<Record<keyof Outage, unknown>>;
   if (typeof since !== "number") return null;
-  return { since, came: new Map(Object.entries({ ...Object(came) } as object).filter(isCame)) };
+  const entries = Object.entries({ ...Object(came) } as object);
+  const end = typeof until === "number" ? until : null;
+  return { since, until: end, ...(hasGaps === true && { hasGaps }), came: new Map(entries.filter(isCame)) };
 }
 
 export class Notifier {
@@ -202,18 +234,23 @@ export class Notifier {
   #isFailing = false;
   #testedAt = -Infinity;
   #written = "";
-  #isWriting = false;
+  #writing: Promise<void> | null = null;
+  #hasRead = false;
+  /** Messages of a day that the disk does not have yet. */
+  readonly #unkept = new Set<Message>();
+  /** That they wait for the disk was logged, since it took anything. */
+  #isUnkeptTold = false;
 
   constructor(ports: NotifierPorts) {
-    const { settings, clock, nameOf } = ports;
+    const { settings, clock } = ports;
     this.#ports = ports;
-    this.#wording = wordingOf(settings, nameOf);
+    this.#wording = wordingOf(settings, ports);
     this.#senders = sendersOf(settings, clock);
     this.#ways = [...this.#senders].flatMap(([name, sender]) => {
       const way = settings.notify.ways[name];
       if (way === undefined) return [];
       const fresh = { told: new Map(), trouble: null, outage: null, owed: [], isBusy: false, advice: null };
-      const beside = { asks: new Set(way.events), happened: [], queue: [] };
+      const beside = { asks: new Set(way.events), happened: [], queue: [], dailyOn: null };
       return [{ name, rules: rulesOf(way), sender, ...fresh, ...beside }];
     });
   }
@@ -222,10 +259,11 @@ export class Notifier {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log, memory } = this.#ports;
     try {
-      this.#restore(await within(clock, longestReadMs, () => memory.read(), signal));
+      this.#restore(await within(clock, longestDiskMs, () => memory.read(), signal));
     } catch (problem) {
       log.warn({ problem }, "what messages were sent before the start is not known; some may be repeated");
     }
+    this.#hasRead = true;
     await every(lookMs, clock, signal, () => {
       try {
         for (const way of this.#ways) this.#look(way, signal);
@@ -234,15 +272,20 @@ export class Notifier {
         log.error({ problem }, "what people are to be told could not be judged");
       }
     });
+    const last = async () => {
+      await this.#writing;
+      await this.#keep();
+    };
+    await within(clock, longestDiskMs, last).catch(ignored);
   }
 
   /** One message through each way. What it shows counts as if it had been an alarm. Rejects where one comes too soon. */
   async test(signal: AbortSignal): Promise<TestResults> {
-    const { settings, clock } = this.#ports;
+    const { settings, clock, tell } = this.#ports;
     if (clock.monotonic() - this.#testedAt < testPauseMs)
       throw new Error(`A test was made just now; wait ${testPauseMs / 1_000} seconds.`);
     this.#testedAt = clock.monotonic();
-    const sent = await testWays(settings, clock, signal, this.#senders);
+    const sent = await testWays(settings, clock, signal, { senders: this.#senders, tell });
     for (const way of this.#ways) this.#note(way, sent.get(way.name) ?? { ok: true }, clock.now());
     this.#report();
     return shownResults(sent, this.#senders);
@@ -256,13 +299,30 @@ export class Notifier {
   /** Something that ways may ask for; told once others had the time to come too. */
   happened(one: Happening): void {
     for (const way of this.#ways)
-      if (way.asks.has(one.of)) way.happened = [...way.happened, one].slice(-mostHappened);
+      if (way.asks.has(one.of))
+        way.happened = [...way.happened, keptWith(one, this.#wording)].slice(-mostHappened);
   }
 
   /** Sends what is about no alarm, as soon as each way works. */
   say(message: Message, ways: readonly string[] | undefined): void {
     for (const way of this.#ways)
       if (ways === undefined || ways.includes(way.name)) way.queue = [...way.queue, message].slice(-mostOwed);
+  }
+
+  /**
+   * The message of a day: once by each way, over restarts too, so it waits for the disk. Resolves to whether that has it. Never rejects.
+   */
+  async sayOnce(message: Message, ways: readonly string[] | undefined, day: string): Promise<boolean> {
+    for (const way of this.#ways) {
+      if ((ways !== undefined && !ways.includes(way.name)) || way.dailyOn === day) continue;
+      this.#unkept.add(message);
+      way.dailyOn = day;
+      way.queue = [...way.queue, message].slice(-mostOwed);
+    }
+    // What is being written now has it not.
+    await this.#writing;
+    await this.#keep();
+    return this.#unkept.size === 0;
   }
 
   get wording(): Wording {
@@ -275,33 +335,42 @@ export class Notifier {
       const own = { ...Object(Reflect.get(Object(kept), way.name)) } as Readonly<Record<string, unknown>>;
       way.told = new Map(Object.entries(own).filter((entry): entry is [string, Told] => isTold(entry[1])));
       way.outage = outageIn(own["outage"]);
-      way.owed = Array.isArray(own["owed"]) ? own["owed"].filter(isOwed) : [];
+      way.owed = listOf(own["owed"]).filter(isOwed);
+      way.queue = [...listOf(own["queue"]).filter(isMessage), ...way.queue].slice(-mostOwed);
+      const happened = listOf(own["happened"]).filter(isHappening);
+      way.happened = [...happened.filter((one) => way.asks.has(one.of)), ...way.happened].slice(
+        -mostHappened,
+      );
+      way.dailyOn ??= typeof own["dailyOn"] === "string" ? own["dailyOn"] : null;
     }
   }
 
   #look(way: Way, signal: AbortSignal): void {
-    const now = this.#ports.clock.now();
+    const { clock } = this.#ports;
+    const now = clock.now();
+    const isOut = way.trouble !== null || (way.outage !== null && way.outage.until === null);
     // That a way does not work is told through the others.
-    const shown = this.#ports
-      .alarms()
-      .filter(({ type }) => (way.trouble === null && way.outage === null) || type !== "notify_failed");
+    const shown = this.#ports.alarms().filter(({ type }) => !isOut || type !== "notify_failed");
     const minute = minuteIn(this.#wording.timeZone, now);
-    if (way.outage !== null) {
-      const { rules, told } = way;
-      way.outage = meanwhile(way.outage, { rules, told, isOut: way.trouble !== null }, shown, now, minute);
-      if (way.trouble === null && way.outage.came.size === 0) way.outage = null;
-    }
+    if (way.outage !== null) this.#watchOutage(way, way.outage, shown, minute);
     if (way.isBusy) return;
-    const isDue = isTryDue(way.trouble, now);
+    const isDue = isTryDue(way.trouble, clock.monotonic());
     if (!isDue && way.trouble?.isOfSome !== true) return;
     way.told = remember(way.told, way.rules, shown, now);
     const notice = noticeDue(way.rules, way.told, shown, now, minute, way.outage);
     const [owed] = way.owed;
     this.#collect(way, now, minute);
-    const [queued] = way.queue;
+    const queued = way.queue.find((message) => !this.#unkept.has(message));
     if (notice !== null) this.#tell(way, notice, shown, signal);
     else if (owed !== undefined && isDue) void this.#send(way, owed, signal);
     else if (queued !== undefined && isDue) void this.#send(way, { message: queued, isQueued: true }, signal);
+  }
+
+  #watchOutage(way: Way, outage: Outage, shown: readonly ShownAlarm[], minute: number): void {
+    const { rules, told, trouble } = way;
+    const isOut = trouble !== null && outage.until === null;
+    const after = meanwhile(outage, { rules, told, isOut }, shown, this.#ports.clock.now(), minute);
+    way.outage = trouble === null && after.came.size === 0 ? null : after;
   }
 
   /** Nobody is woken for what is done already. */
@@ -333,7 +402,10 @@ export class Notifier {
       this.#note(way, sent, begunAt, "notice" in one ? one.notice : null);
       this.#ports.onSent?.(way.name, sent);
       if (!sent.ok)
-        log.warn({ way: way.name, problem: sent.problem }, "a message did not get out; it is tried again");
+        log.warn(
+          { way: way.name, problem: String(sent.problem) },
+          "a message did not get out; it is tried again",
+        );
       this.#report();
     } catch (problem) {
       log.error({ problem }, "a message could not be made");
@@ -344,7 +416,6 @@ export class Notifier {
 
   /** At least some of the readers have it; `missing` have not. */
   #onReached(way: Way, one: Outgoing, missing: readonly string[]): void {
-    way.outage = null;
     const owed = missing.length === 0 ? [] : [{ message: one.message, to: missing }];
     if ("to" in one) {
       way.owed = way.owed.flatMap((other) => (other === one ? owed : [other]));
@@ -355,33 +426,49 @@ export class Notifier {
     way.owed = [...way.owed, ...owed].slice(-mostOwed);
   }
 
-  /** What became of a message says of its way. With the first that reached nobody an outage begins, at the moment that it was tried. */
+  /** What became of a message says of its way. With the first that reached nobody an outage begins, at the moment that it was tried, and it is forgotten once it was told. */
   #note(way: Way, sent: Sent, begunAt: number, notice: Notice | null = null): void {
     const { clock, log } = this.#ports;
-    way.trouble = afterSent(way.trouble, sent, clock.now());
-    if (!sent.ok && sent.missing === undefined) way.outage ??= outageSince(begunAt, notice);
+    way.trouble = afterSent(way.trouble, sent, clock.monotonic());
+    const hasReached = sent.ok || sent.missing !== undefined;
+    way.outage = outageAfter(way.outage, { hasReached, notice, begunAt, now: clock.now() });
     const advice = sent.ok ? (sent.advice ?? null) : null;
-    if (advice !== null && advice !== way.advice) log.warn({ way: way.name }, advice);
+    if (advice !== null && String(advice) !== String(way.advice)) log.warn({ way: way.name }, String(advice));
     way.advice = advice ?? way.advice;
   }
 
   /** What does not get out, for the page; and what was told, for the next run. */
   #report(): void {
-    const { alarm, log, memory } = this.#ports;
+    const { alarm } = this.#ports;
     const failing = this.#ways.flatMap(({ name, sender, trouble }) =>
-      trouble?.problem ? [`${name} (${sender.name}): ${trouble.problem}`] : [],
+      trouble?.problem ? [`${name} (${sender.name}): ${String(trouble.problem)}`] : [],
     );
     if (failing.length > 0 || this.#isFailing) alarm(failing.length === 0 ? null : `${failing.join("; ")}.`);
     this.#isFailing = failing.length > 0;
+    void this.#keep();
+  }
+
+  /** One write at a time; what changes meanwhile is in the next. Never rejects. */
+  #keep(): Promise<void> {
+    if (this.#hasRead) this.#writing ??= this.#write().finally(() => (this.#writing = null));
+    return this.#writing ?? Promise.resolve();
+  }
+
+  async #write(): Promise<void> {
+    const { log, memory } = this.#ports;
     const text = JSON.stringify(Object.fromEntries(this.#ways.map((way) => [way.name, keptOf(way)])));
-    if (text === this.#written || this.#isWriting) return;
-    this.#isWriting = true;
-    memory
-      .write(text)
-      .then(() => (this.#written = text))
-      .catch((problem: unknown) =>
-        log.debug({ problem }, "what was told could not be kept; it is tried again"),
-      )
-      .finally(() => (this.#isWriting = false));
+    if (text === this.#written) return;
+    const kept = [...this.#unkept];
+    try {
+      await memory.write(text);
+      this.#written = text;
+      this.#isUnkeptTold = false;
+      for (const message of kept) this.#unkept.delete(message);
+    } catch (problem) {
+      log.debug({ problem }, "what was told could not be kept; it is tried again");
+      if (kept.length === 0 || this.#isUnkeptTold) return;
+      this.#isUnkeptTold = true;
+      log.warn({ problem }, "the message of the day waits until the disk can be written to");
+    }
   }
 }

@@ -1,3 +1,4 @@
+import { type Text } from "../language/text.js";
 import type { Alarm } from "../greenhouse/limits.js";
 
 /*
@@ -21,6 +22,10 @@ export interface WayRules {
 export interface Told extends Pick<Alarm, "type" | "severity" | "controller" | "actuator" | "sensor"> {
   readonly isOn: boolean;
   readonly at: number;
+  /** Since when it is worse than was told; absent where it is not. */
+  readonly worseAt?: number | undefined;
+  /** Of a flood: the worst that was on beside it. */
+  readonly worst?: Severity | undefined;
 }
 
 /** By id of the alarm. */
@@ -33,12 +38,17 @@ export interface Notice {
   readonly over: readonly (Pick<Alarm, "id"> & Told)[];
   /** More came than are told one by one: how many are on beside the flood itself. */
   readonly flood: number | null;
+  /** The worst that nobody has seen beside a flood; null without one. */
+  readonly worst: Severity | null;
   /** What came and went while nothing got out this way; null for nothing. */
   readonly missed: Missed | null;
 }
 
 export interface Missed {
   readonly since: number;
+  /** When a message got out again; null where this is the first. */
+  readonly until: number | null;
+  readonly hasGaps?: true | undefined;
   readonly alarms: readonly (Pick<Alarm, "id"> & Came)[];
 }
 
@@ -49,9 +59,13 @@ export interface Came extends Pick<Alarm, "type" | "severity" | "controller" | "
   readonly until: number | null;
 }
 
-/** Since the first message that did not get out. */
+/** Since the first message that did not get out, until what was missed is told: a message about something else tells nothing of it. */
 export interface Outage {
   readonly since: number;
+  /** When a message got out again; null while none does. */
+  readonly until: number | null;
+  /** Some got out meanwhile. */
+  readonly hasGaps?: true | undefined;
   /** By id of the alarm. */
   readonly came: ReadonlyMap<string, Came>;
 }
@@ -78,6 +92,7 @@ const mostCame = 200;
 /** `notice`: what did not get out then. */
 export const outageSince = (since: number, notice: Notice | null): Outage => ({
   since,
+  until: null,
   came: new Map(
     notice?.raised.map(({ id, type, severity, controller, actuator, sensor, since: from }) => [
       id,
@@ -86,37 +101,63 @@ export const outageSince = (since: number, notice: Notice | null): Outage => ({
   ),
 });
 
+/** A message that got out, or did not. `notice`: what it tells; null where that is no alarm. */
+export interface Try {
+  readonly hasReached: boolean;
+  readonly notice: Notice | null;
+  readonly begunAt: number;
+  readonly now: number;
+}
+
+/** What is still to be told of an outage after one more try; null for nothing. */
+export function outageAfter(before: Outage | null, { hasReached, notice, begunAt, now }: Try): Outage | null {
+  if (!hasReached) {
+    const fresh = outageSince(begunAt, notice);
+    const came = new Map([...(before?.came ?? []), ...fresh.came, ...(before?.came ?? [])]);
+    const hasGaps = before !== null && before.until !== null ? true : before?.hasGaps;
+    return { since: before?.since ?? begunAt, until: null, hasGaps, came };
+  }
+  if (before === null) return null;
+  const told = new Set(notice?.raised.map(({ id }) => id));
+  const missed = new Map(notice?.missed?.alarms.map(({ id, until }) => [id, until]));
+  const came = [...before.came].filter(([id, { until }]) => {
+    // A flood tells all that is on.
+    if (told.has(id) || (until === null && (notice?.flood ?? null) !== null)) return false;
+    return !missed.has(id) || missed.get(id) !== until;
+  });
+  return came.length === 0 ? null : { ...before, until: before.until ?? now, came: new Map(came) };
+}
+
 /** What came and what went since the last look; `isOut`: nothing gets out still. */
 export function meanwhile(
-  { since, came: before }: Outage,
+  outage: Outage,
   news: { readonly rules: WayRules; readonly told: ToldBefore; readonly isOut: boolean },
   alarms: readonly ShownAlarm[],
   now: number,
   minute: number,
 ): Outage {
   const { rules, told, isOut } = news;
-  const came = new Map(before);
-  for (const [id, one] of before) {
-    if (one.until === null && isOver(id, alarms)) came.set(id, { ...one, until: now });
+  const came = new Map(outage.came);
+  const shown = byId(alarms);
+  const worst = worstIn(alarms);
+  for (const [id, one] of outage.came) {
+    const alarm = shown.get(id);
+    if (one.until !== null) continue;
+    if (isOver(alarm)) came.set(id, { ...one, until: now });
     // Somebody has seen it, and messages get out again.
-    else if (
-      one.until === null &&
-      !isOut &&
-      alarms.some((alarm) => alarm.id === id && !isNews(alarm, told.get(id)))
-    )
-      came.delete(id);
+    else if (!isOut && !isNews(alarm, told.get(id), worst)) came.delete(id);
   }
-  const isFlood = alarms.some(({ type, state }) => type === "flood" && state !== "cleared");
+  const isFlood = isFloodIn(alarms);
   for (const alarm of isOut ? alarms : []) {
     const { id, type, severity, controller, actuator, sensor } = alarm;
     const known = came.get(id);
     const isSpared = ranks[severity] < ranks[rules.severity] || isQuiet(rules, severity, minute);
-    if (isSpared || (isFlood && type !== "flood") || !isNews(alarm, told.get(id))) continue;
+    if (isSpared || (isFlood && type !== "flood") || !isNews(alarm, told.get(id), worst)) continue;
     if (known === undefined && came.size >= mostCame) continue;
     const from = known?.from ?? Date.parse(alarm.since);
     came.set(id, { type, severity, controller, actuator, sensor, from, until: null });
   }
-  return { since, came };
+  return { ...outage, came };
 }
 
 /** Of what came, what is over again. */
@@ -126,7 +167,7 @@ function missedIn(outage: Outage | null, rules: WayRules, minute: number): Misse
   );
   if (outage === null || alarms.length === 0) return null;
   const sorted = alarms.toSorted((one, other) => ranks[other.severity] - ranks[one.severity]);
-  return { since: outage.since, alarms: sorted };
+  return { since: outage.since, until: outage.until, hasGaps: outage.hasGaps, alarms: sorted };
 }
 
 /** Null where there is nothing to tell, or not yet. */
@@ -138,56 +179,95 @@ export function noticeDue(
   minute: number,
   outage: Outage | null = null,
 ): Notice | null {
-  const isFlood = alarms.some(({ type, state }) => type === "flood" && state !== "cleared");
-  const mayTell = (id: string, { severity, type }: Pick<Alarm, "severity" | "type">): boolean => {
-    const told = before.get(id);
-    if (ranks[severity] < ranks[rules.severity] || isQuiet(rules, severity, minute)) return false;
-    if (isFlood && type !== "flood") return false;
-    const isWorse = told !== undefined && told.isOn && ranks[severity] > ranks[told.severity];
-    return told === undefined || isWorse || !isYounger(told.at, pauseMs, now);
-  };
-  const news = alarms.filter((alarm) => isNews(alarm, before.get(alarm.id)) && mayTell(alarm.id, alarm));
+  const isFlood = isFloodIn(alarms);
+  const worst = worstIn(alarms);
+  const shown = byId(alarms);
+  const mayTell = ({ severity, type }: Pick<Alarm, "severity" | "type">): boolean =>
+    ranks[severity] >= ranks[rules.severity] &&
+    !isQuiet(rules, severity, minute) &&
+    (!isFlood || type === "flood");
+  const news = alarms.filter((alarm) => {
+    const told = before.get(alarm.id);
+    if (!isNews(alarm, told, worst) || !mayTell(alarm)) return false;
+    return told === undefined || told.isOn || !isYounger(told.at, pauseMs, now);
+  });
   const raised = news.toSorted((one, other) => ranks[other.severity] - ranks[one.severity]);
-  const over = [...before].flatMap(([id, told]) =>
-    rules.cleared && told.isOn && isOver(id, alarms) && mayTell(id, told) ? [{ id, ...told }] : [],
-  );
+  const over = [...before].flatMap(([id, told]) => {
+    const isDue = rules.cleared && told.isOn && isOver(shown.get(id)) && !isYounger(told.at, pauseMs, now);
+    return isDue && mayTell(told) ? [{ id, ...told }] : [];
+  });
   const missed = missedIn(outage, rules, minute);
   if (raised.length + over.length === 0 && missed === null) return null;
-  const isYoung =
-    raised.length > 0 && raised.every(({ since }) => isYounger(Date.parse(since), gatherMs, now));
+  const isYoung = raised.length > 0 && raised.every((one) => isYounger(begunAt(one, before), gatherMs, now));
   if (over.length === 0 && isYoung) return null;
+  const isOfFlood = raised.some(({ type }) => type === "flood");
   const others = alarms.filter(({ type, state }) => type !== "flood" && state !== "cleared");
-  return { raised, over, flood: raised.some(({ type }) => type === "flood") ? others.length : null, missed };
+  const flood = isOfFlood ? { flood: others.length, worst } : { flood: null, worst: null };
+  return { raised, over, ...flood, missed };
 }
 
-/** It is on, nobody has seen it, and this run has judged it; or it is worse than what was told. */
-const isNews = ({ state, facts, severity }: ShownAlarm, told: Told | undefined): boolean =>
-  state === "active" &&
-  facts?.carried !== true &&
-  (told?.isOn !== true || ranks[severity] > ranks[told.severity]);
+/** When it came, or became worse than was told. */
+function begunAt({ id, since }: ShownAlarm, before: ToldBefore): number {
+  const { isOn = false, worseAt } = before.get(id) ?? {};
+  return isOn && worseAt !== undefined ? worseAt : Date.parse(since);
+}
+
+const byId = (alarms: readonly ShownAlarm[]): ReadonlyMap<string, ShownAlarm> =>
+  new Map(alarms.map((alarm) => [alarm.id, alarm]));
+
+const isFloodIn = (alarms: readonly ShownAlarm[]): boolean =>
+  alarms.some(({ type, state }) => type === "flood" && state !== "cleared");
+
+/** It is on, nobody has seen it, and this run has judged it. */
+const isUnseen = ({ state, facts }: ShownAlarm): boolean => state === "active" && facts?.carried !== true;
+
+/** The worst that nobody has seen, beside a flood. */
+const worstIn = (alarms: readonly ShownAlarm[]): Severity =>
+  (["error", "warning"] as const).find((worst) =>
+    alarms.some((one) => one.severity === worst && one.type !== "flood" && isUnseen(one)),
+  ) ?? "info";
+
+/** Than what was told; a flood is as bad as the worst of it. */
+const isWorse = ({ type, severity }: ShownAlarm, told: Told, worst: Severity): boolean =>
+  type === "flood" ? ranks[worst] > ranks[told.worst ?? "error"] : ranks[severity] > ranks[told.severity];
+
+/** Nobody has seen or was told it, or it is worse than what was told. */
+const isNews = (alarm: ShownAlarm | undefined, told: Told | undefined, worst: Severity): boolean =>
+  alarm !== undefined && isUnseen(alarm) && (told?.isOn !== true || isWorse(alarm, told, worst));
 
 /** Forgotten an hour after it cleared, it is over too. */
-function isOver(id: string, alarms: readonly ShownAlarm[]): boolean {
-  const alarm = alarms.find((one) => one.id === id);
-  return alarm === undefined || alarm.state === "cleared";
-}
+const isOver = (alarm: ShownAlarm | undefined): boolean => alarm === undefined || alarm.state === "cleared";
 
 /** What was told once this notice was. */
-export function afterNotice(before: ToldBefore, { raised, over }: Notice, now: number): ToldBefore {
+export function afterNotice(before: ToldBefore, { raised, over, worst }: Notice, now: number): ToldBefore {
   const told = new Map(before);
-  for (const { id, type, severity, controller, actuator, sensor } of raised)
-    told.set(id, { type, severity, controller, actuator, sensor, isOn: true, at: now });
+  for (const { id, type, severity, controller, actuator, sensor } of raised) {
+    const ofFlood = type === "flood" && worst !== null ? { worst } : {};
+    told.set(id, { type, severity, controller, actuator, sensor, isOn: true, at: now, ...ofFlood });
+  }
   for (const { id, ...was } of over) told.set(id, { ...was, isOn: false, at: now });
   return told;
 }
 
-/** Without what is over and cannot matter any more. */
-export function remember(before: ToldBefore, rules: WayRules, alarms: readonly ShownAlarm[], now: number) {
-  const kept = [...before].filter(([id, { isOn, at }]) => {
-    if (isYounger(at, pauseMs, now)) return true;
-    return isOn && (rules.cleared || !isOver(id, alarms));
+/** Without what is over and cannot matter any more, and with what became worse since. */
+export function remember(
+  before: ToldBefore,
+  rules: WayRules,
+  alarms: readonly ShownAlarm[],
+  now: number,
+): ToldBefore {
+  const shown = byId(alarms);
+  const worst = worstIn(alarms);
+  const kept = [...before].flatMap<readonly [string, Told]>(([id, told]) => {
+    const alarm = shown.get(id);
+    const isKept = isYounger(told.at, pauseMs, now) || (told.isOn && (rules.cleared || !isOver(alarm)));
+    const isWorseNow = told.isOn && alarm !== undefined && isWorse(alarm, told, worst);
+    const worseAt = isWorseNow ? (told.worseAt ?? now) : undefined;
+    if (isKept && worseAt === told.worseAt) return [[id, told]];
+    return isKept ? [[id, { ...told, worseAt }]] : [];
   });
-  return kept.length === before.size ? before : new Map(kept);
+  const isSame = kept.length === before.size && kept.every(([id, told]) => before.get(id) === told);
+  return isSame ? before : new Map(kept);
 }
 
 /** What became of a message: `ok` where everybody has it. `isRefused`: by the service, which another try does not change. */
@@ -195,11 +275,11 @@ export type Sent =
   | {
       readonly ok: true;
       /** What the service asks for, so that it goes on well. */
-      readonly advice?: string | undefined;
+      readonly advice?: Text | undefined;
     }
   | {
       readonly ok: false;
-      readonly problem: string;
+      readonly problem: Text;
       readonly isRefused: boolean;
       /** As the service asked for. */
       readonly retryAfterMs?: number | undefined;
@@ -207,14 +287,14 @@ export type Sent =
       readonly missing?: readonly string[] | undefined;
     };
 
-/** Failures in a row, and when it may be tried again. */
+/** Failures in a row, and when it may be tried again: by the clock that nobody sets. */
 export interface Trouble {
   readonly failures: number;
   readonly notBefore: number;
   /** Some got the last one: the next message does not wait for the others. */
   readonly isOfSome?: true | undefined;
   /** What is wrong, once that is certain enough to be an alarm; null before. */
-  readonly problem: string | null;
+  readonly problem: Text | null;
 }
 
 const pauses = [30_000, 60_000, 120_000, 300_000] as const;
@@ -233,6 +313,5 @@ export function afterSent(before: Trouble | null, sent: Sent, now: number): Trou
   return { failures, notBefore: now + pause, problem: isCertain ? problem : null, isOfSome };
 }
 
-/** A time far ahead is of a clock that was set back. */
 export const isTryDue = (trouble: Trouble | null, now: number): boolean =>
-  trouble === null || now >= trouble.notBefore || trouble.notBefore - now > longestAskedMs;
+  trouble === null || now >= trouble.notBefore;

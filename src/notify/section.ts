@@ -1,3 +1,4 @@
+import { msg } from "../language/text.js";
 import {
   choice,
   flag,
@@ -8,6 +9,7 @@ import {
   type Parsed,
   required,
   section,
+  spoken,
   text,
   timeZone,
   webUrl,
@@ -19,7 +21,7 @@ import { serviceKeys } from "./services.js";
 
 /* To whom alarms go when nobody looks at the page. */
 
-const timeOfDay = () => writtenText("a time of day such as 22:00", /^(?:[01]\d|2[0-3]):[0-5]\d$/);
+const timeOfDay = () => writtenText(msg`a time of day such as 22:00`, /^(?:[01]\d|2[0-3]):[0-5]\d$/);
 const severity = () => choice(["info", "warning", "error"]);
 
 const quietHours = () =>
@@ -59,13 +61,13 @@ const daily = () =>
     ways: optional(list(idKey()), "Through these; all where it is left out.", "[phone]"),
   });
 
-export const notifySection = section({
+const notifySection = section({
   name: optional(
     text(),
     "Stands before each message, for who gets those of several bridges.",
     "# North farm",
   ),
-  language: withDefault(choice(["en", "zh"]), "en", "Of the messages."),
+  language: withDefault(spoken(), "en", "Of the messages."),
   time_zone: optional(
     timeZone(),
     "Of quiet hours and of times in messages. Default: platform.time_zone.",
@@ -82,6 +84,10 @@ export const notifySection = section({
     each: "<way>",
   }),
 });
+
+export const keys = {
+  notify: withDefault(notifySection, {}, "Where alarms go: phones, chats and mail.", { off: true }),
+};
 
 export type NotifySettings = Parsed<typeof notifySection>;
 export type WaySettings = NotifySettings["ways"][string];

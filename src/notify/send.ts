@@ -1,3 +1,5 @@
+import { msg, type Text, TextError, textOf, withTexts } from "../language/text.js";
+import { ignored } from "../runtime/failures.js";
 import type { Socket } from "node:net";
 import { type Clock, systemClock, TooLate, within } from "../runtime/clock.js";
 import { type Connected, connectorOver } from "../runtime/connecting.js";
@@ -11,6 +13,7 @@ import type { Sent } from "./plan.js";
 import { type HttpReply, type Judged, judgeReply } from "./answers.js";
 import type { NotifySettings } from "./section.js";
 import type { HttpMessenger, HttpRequest, MailMessenger, Messenger } from "./service.js";
+import { type Proxy, tunnelTo } from "./tunnel.js";
 
 /* Where messages leave the house. The packages for it are loaded with the first one. */
 
@@ -35,7 +38,7 @@ const mostProblem = 500;
 export function senderOf(messenger: Messenger, ports: SenderPorts): Sender {
   const { clock, redact } = ports;
   // Cut only then: half a secret would not be known as one.
-  const tellable = (problem: string) => redact(problem).slice(0, mostProblem);
+  const tellable = (problem: Text) => withTexts(problem, (text) => redact(text).slice(0, mostProblem));
   const outwards = { proxy: ports.proxy, names: new Names(clock) };
   const attempt =
     "mail" in messenger ? mailAttempt(messenger, outwards) : httpAttempt(messenger, outwards, clock);
@@ -44,8 +47,8 @@ export function senderOf(messenger: Messenger, ports: SenderPorts): Sender {
       const sent = await within(clock, deadlineMs, (signal) => attempt(message, signal, only), stop);
       return sent.ok ? sent : { ...sent, problem: tellable(sent.problem) };
     } catch (error) {
-      const reason = error instanceof TooLate ? "no answer within 20 s" : reasonOf(error);
-      return { ok: false, problem: tellable(`it was not reached (${reason})`), isRefused: false };
+      const reason = error instanceof TooLate ? msg`no answer within 20 s` : reasonOf(error);
+      return { ok: false, problem: tellable(msg`it was not reached (${reason})`), isRefused: false };
     }
   };
   return { name: messenger.name, send };
@@ -85,10 +88,10 @@ function httpAttempt(messenger: HttpMessenger, outwards: Outwards, clock: Clock)
 }
 
 /** The innermost reason says what happened. */
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): Text {
   if (!(error instanceof Error)) return String(error);
   const inner: unknown = error instanceof AggregateError ? error.errors[0] : error.cause;
-  return inner instanceof Error ? reasonOf(inner) : error.message;
+  return inner instanceof Error ? reasonOf(inner) : textOf(error);
 }
 
 /** No redirect is followed: the secret is for this address alone. */
@@ -121,25 +124,19 @@ async function exchange(
 
 /** A connection for one exchange, and what ends it: a proxy that never answers, or a service that never closes, is asked nothing more. */
 async function connectionTo({ proxy, names }: Outwards, signal: AbortSignal) {
-  const { Agent, buildConnector, Pool, ProxyAgent } = await import("undici");
+  const { Agent, buildConnector } = await import("undici");
   const sockets = new Set<Socket>();
   const onSocket = heldIn(sockets);
   const secure = buildConnector({ timeout: deadlineMs, allowH2: false, ...verifiedTls });
-  const connect = connectorOver(secure, { names, connectMs: deadlineMs, signal, onSocket });
-  const once = { connections: 1, pipelining: 0 };
-  const dispatcher =
+  const way = { names, connectMs: deadlineMs, signal, onSocket };
+  const direct = connectorOver(secure, way);
+  const connect: typeof direct =
     proxy === undefined
-      ? new Agent({ ...once, connect: (target, done) => connect(target, pacedThen(done)) })
-      : new ProxyAgent({
-          ...once,
-          uri: proxy.url,
-          clientFactory: (origin) => new Pool(origin, { connect }),
-          requestTls: verifiedTls,
-          token: loginOf(proxy),
-          proxyTunnel: true,
-        });
+      ? (target, done) => direct(target, pacedThen(done))
+      : connectorThrough(proxy, secure, way);
+  const dispatcher = new Agent({ connections: 1, pipelining: 0, connect });
   const letGo = () => {
-    dispatcher.destroy().catch(() => undefined);
+    dispatcher.destroy().catch(ignored);
     for (const socket of sockets) socket.destroy();
   };
   return { dispatcher, letGo };
@@ -159,15 +156,37 @@ const pacedThen =
       return;
     }
     const turns = new ReadingTurns(receiving.messenger, systemClock);
-    new PacedReading(socket, turns, lines(), () => socket.destroy(new Error("it says more than an answer")));
+    new PacedReading(socket, turns, lines(), () => socket.destroy(new TextError(tooMuch)));
     done(null, socket);
   };
 
-/** As a proxy asks for it. */
-function loginOf({ username, password }: NonNullable<SenderPorts["proxy"]>): string | undefined {
-  if (username === undefined || password === undefined) return undefined;
-  return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+const tooMuch = msg`it says more than an answer`;
+
+interface TunnelTarget {
+  readonly hostname: string;
+  readonly port: string;
+  readonly protocol: string;
 }
+
+/** As undici asks for a connection; behind TLS what a service says is counted once more. */
+const connectorThrough =
+  <Options extends TunnelTarget>(
+    proxy: Proxy,
+    secure: (target: Options & { readonly httpSocket: Socket }, done: Connected) => unknown,
+    way: Pick<Parameters<typeof tunnelTo>[2], "names" | "connectMs" | "signal" | "onSocket">,
+  ) =>
+  (target: Options, done: Connected): void => {
+    const isSecure = target.protocol === "https:";
+    const port = target.port || (isSecure ? "443" : "80");
+    const place = { host: target.hostname, port: Number(port) };
+    tunnelTo(place, proxy, { ...way, receiving: receiving.messenger, tooMuch }).then(
+      (socket) => {
+        if (isSecure) secure({ ...target, port, httpSocket: socket }, pacedThen(done));
+        else done(null, socket);
+      },
+      (error: unknown) => done(error instanceof Error ? error : new Error(String(error)), null),
+    );
+  };
 
 async function beginning(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];

@@ -1,3 +1,4 @@
+import { msg, type Text } from "../language/text.js";
 import type { z } from "zod";
 import { type Draft, isGiven } from "../settings/draft.js";
 import { atKey, type Finding, type Path } from "../settings/problem.js";
@@ -15,8 +16,6 @@ export interface Service<Section extends z.ZodType = z.ZodType> {
   readonly errors?: (section: Draft, path: Path) => Finding[];
   /** The service as a section of the configuration uses it. */
   messenger(settings: Parsed<Section>): Messenger;
-  /** What it says to people, in English and Chinese. */
-  readonly chinese?: readonly (readonly [english: string, chinese: string])[];
 }
 
 /** Has the types of a service follow from its section. */
@@ -46,13 +45,13 @@ export interface HttpMessenger extends Facts {
   /** Reads an answer of 200; others are the same everywhere. */
   readonly judge: (body: string) => Sent;
   /** How to write where the readers are now. */
-  readonly whereabouts?: (movedTo: string) => string;
+  readonly whereabouts?: (movedTo: string) => Text;
 }
 
 export interface MailMessenger extends Facts {
   readonly mail: MailSettings;
   /** What works but is probably not wanted, each at a key of the section. */
-  readonly doubts: readonly (readonly [key: string, sentence: string])[];
+  readonly doubts: readonly (readonly [key: string, sentence: Text])[];
 }
 
 export interface MailSettings {
@@ -99,7 +98,7 @@ export function cutTo(text: string, bytes: number): string {
 
 /* Of sections. */
 
-export const secretText = (what: string, pattern = /^[!-~]{1,1000}$/) => writtenText(what, pattern);
+export const secretText = (what: Text, pattern = /^[!-~]{1,1000}$/) => writtenText(what, pattern);
 export const secretExample = (name: string) => ({ example: `!secret ${name}`, secret: true });
 
 /** A login has both. */
@@ -108,5 +107,5 @@ export function loginErrors(section: Draft, path: Path): Finding[] {
   const password = isGiven(section, "password");
   if (name === password) return [];
   const [has, lacks] = name ? ["username", "password"] : ["password", "username"];
-  return [atKey([...path, has], `"${has}" needs "${lacks}" beside it`)];
+  return [atKey([...path, has], msg`"${has}" needs "${lacks}" beside it`)];
 }

@@ -1,26 +1,40 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Actuator, Controller } from "../greenhouse/model.js";
-import type { Clock } from "../runtime/clock.js";
-import { badOutcomes, type Happening } from "./happenings.js";
+import { type Clock, every, within } from "../runtime/clock.js";
+import { ignored } from "../runtime/failures.js";
+import type { Logger } from "../runtime/log.js";
+import { type About, badOutcomes, type Happening } from "./happenings.js";
 
 /* Sees what people may want to be told: what became of commands, what guards did and let go, who locked and unlocked. */
 
 interface WitnessPorts {
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: Clock;
+  readonly log: Logger;
   readonly controller: (idOrCode: string) => Controller | undefined;
   /** Of a `weather` topic. */
   readonly unitOf: (weather: string) => string | undefined;
   readonly onHappened: (one: Happening) => void;
+  /** Which guards hold still what they moved, over restarts: a storm can be longer than a run. */
+  readonly memory: { read(): Promise<string | null>; write(text: string): Promise<void> };
 }
+
+const lookMs = 5_000;
+const longestDiskMs = 5_000;
+/** More are not remembered. */
+const mostHeld = 5_000;
+
+const isHeld = (value: unknown): value is readonly [string, readonly string[]] =>
+  Array.isArray(value) && typeof value[0] === "string" && Array.isArray(value[1]);
 
 const ruleIn = (by: string | null): string | null =>
   by?.startsWith("rule ") === true ? by.slice("rule ".length) : null;
 
 export class Witness {
   readonly #ports: WitnessPorts;
-  /** Of guards that moved something and hold still. */
-  readonly #holding = new Map<string, string>();
+  /** The guards that moved something and hold still, by `<controller>/<actuator>`. */
+  readonly #holding = new Map<string, readonly string[]>();
+  #written = "[]";
 
   constructor(ports: WitnessPorts) {
     this.#ports = ports;
@@ -42,7 +56,7 @@ export class Witness {
     const about = { at: clock.now(), controller: house.info.id, actuator, kind: held.settings.kind };
     const rule = ruleIn(by);
     if (rule !== null && outcome === "confirmed" && sentAt !== null) {
-      this.#holding.set(`${about.controller}/${actuator}`, rule);
+      this.#hold(`${about.controller}/${actuator}`, [rule]);
       onHappened({ ...about, of: "guards", rule, command, measure: this.#measureOf(house, held, rule) });
     }
     const bad = badOutcomes.find((one) => one === outcome);
@@ -79,16 +93,80 @@ export class Witness {
     // What an earlier run left is there with the first view.
     if (is !== null && was === null && before.restrictions !== undefined)
       onHappened({ ...about, of: "people", what: "locked", by: is.by, reason: is.reason });
-    if (was !== null && is === null)
-      onHappened({ ...about, of: "people", what: "unlocked", by: was.by, reason: null });
-    const key = `${info.id}/${settings.id}`;
-    const rule = this.#holding.get(key);
-    if (rule === undefined || restrictions?.allowed.because.some((one) => one.rule === rule) === true) return;
-    this.#holding.delete(key);
-    onHappened({ ...about, of: "guards", rule, command: null });
+    this.#letGo(about, restrictions);
   }
 
-  onEvent({ type, message, at }: BridgeEvent): void {
+  /** What is in force shows that a lock is gone, and not who took it away. */
+  #onUnlocked(at: number, facts: BridgeEvent["facts"]): void {
+    const { controller, onHappened } = this.#ports;
+    const house = controller(String(facts?.["controller"]));
+    const actuator = String(facts?.["actuator"]);
+    const kind = house?.actuators.get(actuator)?.settings.kind;
+    if (house === undefined || kind === undefined) return;
+    const what = facts?.["ran_out"] === true ? "ran_out" : "unlocked";
+    const by = String(facts?.["by"]);
+    onHappened({ at, controller: house.info.id, actuator, kind, of: "people", what, by, reason: null });
+  }
+
+  #letGo(about: About, restrictions: Actuator["restrictions"]): void {
+    const key = `${about.controller}/${about.actuator}`;
+    const rules = this.#holding.get(key);
+    // Before it is shown for the first time nothing is known of it.
+    if (rules === undefined || restrictions === undefined) return;
+    const names = new Set(restrictions?.allowed.because.map(({ rule }) => rule));
+    const still = rules.filter((rule) => names.has(rule));
+    if (still.length === 0) this.#holding.delete(key);
+    else this.#holding.set(key, still);
+    for (const rule of rules)
+      if (!names.has(rule)) this.#ports.onHappened({ ...about, of: "guards", rule, command: null });
+  }
+
+  #hold(key: string, rules: readonly string[]): void {
+    const before = this.#holding.get(key) ?? [];
+    if (before.length > 0 || this.#holding.size < mostHeld)
+      this.#holding.set(key, [...new Set([...before, ...rules])]);
+  }
+
+  /** Until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log, memory } = this.#ports;
+    try {
+      this.#restore(await within(clock, longestDiskMs, () => memory.read(), signal));
+    } catch (problem) {
+      log.warn({ problem }, "what guards held before the start is not known; its end may not be told");
+    }
+    await every(lookMs, clock, signal, () => void this.#write());
+    await within(clock, longestDiskMs, () => this.#write()).catch(ignored);
+  }
+
+  /** What was let go of before this was read is told now. */
+  #restore(text: string | null): void {
+    this.#written = text ?? "[]";
+    const kept: unknown = JSON.parse(this.#written);
+    for (const [key, rules] of Array.isArray(kept) ? kept.filter(isHeld) : []) {
+      this.#hold(key, rules);
+      const [controller = "", actuator = ""] = key.split("/");
+      const held = this.#ports.controller(controller)?.actuators.get(actuator);
+      if (held === undefined) continue;
+      const about = { at: this.#ports.clock.now(), controller, actuator, kind: held.settings.kind };
+      this.#letGo(about, held.restrictions);
+    }
+  }
+
+  /** Never rejects. */
+  async #write(): Promise<void> {
+    const { log, memory } = this.#ports;
+    const [before, text] = [this.#written, JSON.stringify([...this.#holding])];
+    if (text === before) return;
+    this.#written = text;
+    await memory.write(text).catch((problem: unknown) => {
+      this.#written = before;
+      log.debug({ problem }, "what guards hold could not be kept; it is tried again");
+    });
+  }
+
+  onEvent({ type, message, at, facts }: BridgeEvent): void {
+    if (type === "unlocked") this.#onUnlocked(at, facts);
     if (type === "read_only_changed" || type === "settings_changed")
       this.#ports.onHappened({ of: "people", what: "told", message, at });
   }

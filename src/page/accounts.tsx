@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { view } from "./live.js";
 import { Field } from "./inputs.js";
 import { MoreRows, shownRows } from "./overview.js";
-import { Badge, Head, Icon, Listed, Loading } from "./parts.js";
+import { Badge, Head, Icon, Listed, Loading, Told } from "./parts.js";
 import type { AccountReport, Accounts } from "./protocol.js";
 import { accountStateText } from "./sentences.js";
 import { collator, numberText, roundedText, t, codeText } from "./words.js";
@@ -89,8 +89,8 @@ function Row({ name, of }: Readonly<{ name: string; of: AccountReport }>) {
           <span class="away">
             <Badge kind={state === "starting" ? "busy" : "bad"}>{accountStateText(state)}</Badge>
             {error ? (
-              <small class="message" lang="en">
-                {error}
+              <small class="message">
+                <Told text={error} />
               </small>
             ) : null}
           </span>

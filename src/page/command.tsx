@@ -1,16 +1,16 @@
 import { type Signal, signal, useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useId } from "preact/hooks";
-import { wordLabel } from "../greenhouse/labels.js";
 import { isEnding } from "../greenhouse/actuator-kinds.js";
 import { type CommandResult, isBad } from "../greenhouse/command/outcomes.js";
 import { bridge, withoutEmpty, newId, now, post, session } from "./live.js";
 import type { HistoryProps } from "./journal.js";
 import { actReason, Asking, Button, Field, type Lasting, LastingChoice, ownReason } from "./inputs.js";
+import { configuredSeconds, Length } from "./lasting.js";
 import { Age, Badge, By, Code, Icon, isIcon, Quality, Says, Value } from "./parts.js";
 import type { ActuatorView, ControllerView, LimitsDocument, ParameterView } from "./protocol.js";
 import { errorSentence, limitReasons, phaseText, resultSentences, type Sentence } from "./sentences.js";
-import { clockText, codeText, commandText, language, lengthText, t } from "./words.js";
+import { clockText, codeText, commandText, lengthText, t, wordLabel } from "./words.js";
 
 export type Command = string | number;
 /** Nothing limits a parameter. */
@@ -167,7 +167,7 @@ const Reasons = ({ id, of, isLimit }: ReasonsProps) => (
 function stateText({ state, position, value }: Choosable): string {
   if (!state) return "–";
   if (state === "position" && typeof position === "number") return `${position} %`;
-  const word = wordLabel(language.value, state);
+  const word = wordLabel(state);
   return state === "unknown" && value ? `${word} ${t("raw", { value })}` : word;
 }
 
@@ -365,11 +365,13 @@ function Confirm({ of, choice, submit, isHeld }: SendingProps<Commandable>) {
   const isOff = isHeld || !isAllowed(of, chosen);
   const what = isActuator(of) ? commandText(chosen) : `${chosen} ${of.unit ?? ""}`.trim();
   const times = () => ({ for: isEnd ? "" : lasts.value, hold: holds.value });
-  const isTimed = isActuator(of) && !isEnd && timedGroups.has(of.group);
+  // What is left to the local controller goes on, whatever is configured.
+  const isTimed = isActuator(of) && !isEnd && chosen !== "auto" && timedGroups.has(of.group);
   return (
     <div class="confirm">
       {isTimed ? (
-        <Minutes
+        <Length
+          name={of.name}
           of={of}
           what={what}
           isOff={isOff}
@@ -385,7 +387,14 @@ function Confirm({ of, choice, submit, isHeld }: SendingProps<Commandable>) {
         <details>
           <summary>{t("term")}</summary>
           <div class="bar">
-            {isEnd || isTimed ? null : <LastingChoice word="term_for" value={lasts} />}
+            {isEnd || isTimed ? null : (
+              <LastingChoice
+                word="term_for"
+                value={lasts}
+                none={unnamedText(of, chosen)}
+                most={of.at_most_s}
+              />
+            )}
             <LastingChoice word="term_hold" value={holds} />
           </div>
         </details>
@@ -394,58 +403,14 @@ function Confirm({ of, choice, submit, isHeld }: SendingProps<Commandable>) {
   );
 }
 
-/** What is mostly wanted for a time: water, heat, mist, CO2 and light. */
-const timedGroups: ReadonlySet<string> = new Set(["water", "climate", "light"]);
-const usualMinutes = [5, 10, 15, 20, 30] as const;
-
-type MinutesProps = Readonly<{
-  of: ActuatorView;
-  what: string;
-  isOff: boolean;
-  /** `time` is empty where it is to go on. */
-  act: (time: string) => unknown;
-}>;
-
-/** For how long, before anything else; that it goes on without end is the second choice, where it is one at all. */
-function Minutes({ of: { name, for_s: usual, at_most_s: most }, what, isOff, act }: MinutesProps) {
-  const text = useSignal(String(Math.round((usual ?? 1_200) / 60) || 1));
-  const minutes = Number(text.value);
-  const longest = Math.floor((most ?? 86_400) / 60);
-  const isRight = Number.isInteger(minutes) && minutes >= 1 && minutes <= longest;
-  return (
-    <>
-      <div class="bar">
-        <span class="buttons">
-          {usualMinutes
-            .filter((one) => one <= longest)
-            .map((one) => (
-              <Button key={one} aria-pressed={minutes === one} act={() => (text.value = String(one))}>
-                {lengthText(one * 60)}
-              </Button>
-            ))}
-        </span>
-        <Field
-          label={t("minutes")}
-          type="number"
-          inputMode="numeric"
-          min={1}
-          max={longest}
-          step={1}
-          bound={text}
-        />
-      </div>
-      <Button class="primary" disabled={isOff || !isRight} act={() => act(`${minutes}m`)}>
-        {t("send_for", { what, name, time: isRight ? lengthText(minutes * 60) : "–" })}
-      </Button>
-      {usual === null && most === null ? (
-        <Button disabled={isOff} act={() => act("")}>
-          {t("send_endless", { what })}
-        </Button>
-      ) : null}
-    </>
-  );
+/** What a command comes to that names no time. */
+function unnamedText(of: ActuatorView, chosen: Command): string {
+  const configured = chosen === "auto" ? null : configuredSeconds(of);
+  return configured === null ? "–" : t("as_configured", { time: lengthText(configured) });
 }
 
+/** What is mostly wanted for a time: water, heat, mist, CO2 and light. */
+const timedGroups: ReadonlySet<string> = new Set(["water", "climate", "light"]);
 type KeepersProps = Readonly<{ target: object; of: ActuatorView }>;
 
 /** Lock and hold keep others from commanding but for a stop; here they are set and taken away. */

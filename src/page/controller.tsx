@@ -1,6 +1,7 @@
+import { ofNames } from "../greenhouse/labels.js";
 import { signal, useSignal } from "@preact/signals";
 import { Card, type Commandable } from "./command.js";
-import { actuatorGroups, WeatherStrip } from "./glance.js";
+import { actuatorGroups, WeatherStrip } from "./actuator-summary.js";
 import { alarms, get, isOperator, link, missing, session, useAnswer, view } from "./live.js";
 import { actReason, Asking, Button, Locking } from "./inputs.js";
 import { Age, AvailabilityBeside, Badge, Head, Icon, type IconName, Loading, Section } from "./parts.js";
@@ -195,7 +196,7 @@ function Wrong({ of: { id, actuators, sensors } }: { readonly of: ControllerView
           actuator
             ? [actuators[actuator]?.name ?? actuator]
             : sensor
-              ? [sensors[sensor]?.label[language.value] ?? sensor]
+              ? [sensors[sensor]?.label[ofNames(language.value)] ?? sensor]
               : [],
         );
         const [oldest] = same.map(({ since }) => since).sort();

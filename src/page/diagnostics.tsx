@@ -1,9 +1,10 @@
+import { nullIfFailed } from "../runtime/failures.js";
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { address, bridge, post, useAnswer } from "./live.js";
+import { address, bridge, post, request, useAnswer } from "./live.js";
 import { Acting, Alert, Asking, Button } from "./inputs.js";
-import { Age, Code, Head, Listed, Loading, save, Says, Section } from "./parts.js";
-import { errorSentence, type Finding, findingText, ofBridge, type Sentence, topicText } from "./sentences.js";
+import { Age, Code, Head, Listed, Loading, save, Says, Section, Told } from "./parts.js";
+import { errorSentence, type Finding, findingText, type Sentence, topicText } from "./sentences.js";
 import type { ApiError, SeenAddresses } from "./protocol.js";
 import { language, lengthText, numberText, t, codeText, type Word } from "./words.js";
 
@@ -49,7 +50,7 @@ function Health({ health }: { readonly health: HealthFacts }) {
     ["calls", [factText(calls.total), " / ", calls.budget === null ? t("no_limit") : factText(calls.budget)]],
     ["intervals", Object.entries(health.effective_intervals).map(intervalText).join(", ")],
     ["oldest", [factText(health.oldest_reading_at), " ", factText(health.oldest_reading)]],
-    ["journal", journal.available ? t("available") : <span lang="en">{factText(journal.reason)}</span>],
+    ["journal", journal.available ? t("available") : <Told text={journal.reason} />],
   ] as const;
   return (
     <dl class="facts">
@@ -85,14 +86,21 @@ const late = ({ controller, what, since }: Late) => (
 
 const unreadable = ({ operation, problem, count }: Unreadable) => (
   <>
-    {operation} × {count} <small lang="en">{problem}</small>
+    {operation} × {count}{" "}
+    <small>
+      <Told text={problem} />
+    </small>
   </>
 );
 
 /** Reads the lines of an answer as they come; what it gives is why there are none. */
-async function follow(path: string, each: (line: unknown) => void): Promise<Sentence | null> {
+export async function follow(
+  path: string,
+  each: (line: unknown) => void,
+  fields: object = {},
+): Promise<Sentence | null> {
   const headers = { "content-type": "application/json" };
-  const body = JSON.stringify({ language: language.value });
+  const body = JSON.stringify({ ...fields, language: language.value });
   const answer = await fetch(address(path), { method: "POST", headers, body });
   if (answer.status !== 200) return errorSentence((await answer.json()) as ApiError);
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -105,7 +113,7 @@ async function follow(path: string, each: (line: unknown) => void): Promise<Sent
   return null;
 }
 
-function Found({ finding }: { readonly finding: Finding }) {
+export function Found({ finding }: { readonly finding: Finding }) {
   const { title, sentences } = findingText(finding);
   return (
     <li>
@@ -133,7 +141,7 @@ function Doctor() {
     findings.value = [];
     said.value = null;
     const told = follow("api/doctor", (line) => (findings.value = [...findings.value, line as Finding]));
-    said.value = await told.catch(() => null);
+    said.value = await told.catch(nullIfFailed);
   };
   return (
     <Section name={t("doctor")}>
@@ -199,8 +207,16 @@ const Seen = ({ seen: { addresses, yaml } }: { readonly seen: SeenAddresses }) =
   </Section>
 );
 
-type DiscoverStep = Readonly<
-  Partial<{ done: number; total: number; yaml: string; notes: readonly string[]; problem: string }>
+export type DiscoverStep = Readonly<
+  Partial<{
+    done: number;
+    total: number;
+    yaml: string;
+    /** The same by key. */
+    changes: Readonly<Record<string, unknown>>;
+    notes: readonly string[];
+    problem: string;
+  }>
 >;
 
 /** What the account holds and the configuration does not. */
@@ -225,7 +241,7 @@ function Discover() {
       <Alert said={said} />
       {[...notes, ...(problem === undefined ? [] : [problem])].map((note) => (
         <p key={note} class="quiet">
-          <Says of={[ofBridge(note)]} />
+          <Told text={note} />
         </p>
       ))}
       {yaml ? <Lines yaml={yaml} /> : null}
@@ -235,22 +251,18 @@ function Discover() {
 
 type Tested = Readonly<Record<string, { ok: boolean; service: string; problem: string | null }>>;
 
-/** What a test of the ways to people came to; a problem is the service's own English. */
-function Messages() {
+/** A test of the ways to people, and what came of each. */
+export function MessageTest() {
   const results = useSignal<Tested>({});
   const said = useSignal<Sentence | null>(null);
   const test = async () => {
     results.value = {};
-    const { status, body } = await post<{ data?: Tested } & Partial<ApiError>>(
-      "api/requests/notify_test",
-      {},
-    );
+    const { status, body } = await request<{ data?: Tested } & Partial<ApiError>>("notify_test", {});
     if (status === 200) results.value = body?.data ?? {};
     said.value = status === 200 ? null : errorSentence(body);
   };
   return (
-    <Section name={t("notify")}>
-      <p class="quiet">{t("notify_what")}</p>
+    <>
       <Acting label={t("notify_test")} busyLabel={t("notify_testing")} act={test} />
       <Alert said={said} />
       <ul class="findings" aria-live="polite">
@@ -261,14 +273,21 @@ function Messages() {
               <strong>
                 {way} ({service})
               </strong>{" "}
-              {problem === null ? t("notify_sent") : <span lang="en">{problem}</span>}
+              {problem === null ? t("notify_sent") : <Told text={problem} />}
             </span>
           </li>
         ))}
       </ul>
-    </Section>
+    </>
   );
 }
+
+const Messages = () => (
+  <Section name={t("notify")}>
+    <p class="quiet">{t("notify_what")}</p>
+    <MessageTest />
+  </Section>
+);
 
 /** One page that answers "what is wrong with the bridge". */
 export function DiagnosticsView() {

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { Alert, Button, Field, saveSettings } from "./inputs.js";
 import { get, isOpening, post } from "./live.js";
-import type { Entrance } from "./protocol.js";
+import type { PageAddress } from "./protocol.js";
 import { errorSentence, type Sentence } from "./sentences.js";
 import { t } from "./words.js";
 
@@ -21,16 +21,16 @@ const lookEveryMs = 1_000;
 
 /** The page's address for a phone's camera, once it listens there. */
 function PhoneEntrance() {
-  const entrance = useSignal<Entrance | null>(null);
+  const pageAddress = useSignal<PageAddress | null>(null);
   useEffect(() => {
     const timer = setInterval(() => {
-      void get<Entrance>("api/entrance").then(({ status, body }) => {
-        if (status === 200 && body?.qr) entrance.value = body;
+      void get<PageAddress>("api/entrance").then(({ status, body }) => {
+        if (status === 200 && body?.qr) pageAddress.value = body;
       });
     }, lookEveryMs);
     return () => clearInterval(timer);
   }, []);
-  const known = entrance.value;
+  const known = pageAddress.value;
   return (
     <div class="first">
       {known?.qr ? (

@@ -1,10 +1,10 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { ButtonHTMLAttributes, InputHTMLAttributes, SelectHTMLAttributes } from "preact";
-import { get, isOperator, post, session, silentSince, withoutEmpty } from "./live.js";
+import { get, isOperator, post, request, session, silentSince, withoutEmpty } from "./live.js";
 import { Icon } from "./parts.js";
 import type { SettingsDocument } from "./protocol.js";
-import { errorSentence, type Sentence } from "./sentences.js";
-import { durationText, language, t, type Word } from "./words.js";
+import { errorSentence, ofBridge, type Sentence } from "./sentences.js";
+import { durationSeconds, durationText, language, t, type Word } from "./words.js";
 
 /* What is pressed, written and chosen, and how it is said that it did not work. */
 
@@ -80,7 +80,7 @@ export function Acting({ label, busyLabel = label, isOn, act }: ActingProps) {
 export async function saveSettings(changes: Readonly<Record<string, unknown>>): Promise<Sentence | null> {
   const { status, body } = await get<SettingsDocument>("api/settings");
   if (status !== 200 || body === null) return errorSentence(body);
-  if (body.not_writable) return { text: body.not_writable };
+  if (body.not_writable) return ofBridge(String(body.not_writable));
   const saved = await post("api/settings", { changes, etag: body.etag, language: language.value });
   return saved.status === 200 ? null : errorSentence(saved.body);
 }
@@ -100,7 +100,7 @@ export function Asking({ label, name, fields, isOn, each = [{}] }: AskingProps) 
   const ask = async () => {
     said.value = null;
     for (const own of each) {
-      const { status, body } = await post(`api/requests/${name}`, { ...fields, ...own });
+      const { status, body } = await request(name, { ...fields, ...own });
       if (status !== 200) said.value = errorSentence(body);
     }
   };
@@ -114,12 +114,26 @@ export function Asking({ label, name, fields, isOn, each = [{}] }: AskingProps) 
 const lasting = ["1m", "5m", "15m", "30m", "1h", "2h", "4h", "8h", "12h", "24h"] as const;
 export type Lasting = "" | (typeof lasting)[number];
 
+type LastingProps = Readonly<{
+  word: Word;
+  value: Signal<Lasting>;
+  /** What holds where nothing is chosen. */
+  none?: string;
+  /** In seconds; null where nothing limits it. */
+  most?: number | null;
+}>;
+
 /** For how long something is to be; nothing is said where nothing is chosen. */
-export const LastingChoice = ({ word, value }: Readonly<{ word: Word; value: Signal<Lasting> }>) => (
+export const LastingChoice = ({ word, value, none = "–", most = null }: LastingProps) => (
   <Choice
     label={t(word)}
     bound={value}
-    options={[["", "–"], ...lasting.map((one) => [one, durationText(one)] as const)]}
+    options={[
+      ["", none],
+      ...lasting
+        .filter((one) => durationSeconds(one) <= (most ?? Infinity))
+        .map((one) => [one, durationText(one)] as const),
+    ]}
   />
 );
 

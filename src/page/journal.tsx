@@ -5,7 +5,7 @@ import { address, get, link, withoutEmpty, now, view } from "./live.js";
 import { Button, Choice, Field } from "./inputs.js";
 import { Age, Badge, Columns, Head, namesOf, Listed, Code, save, Says } from "./parts.js";
 import type { JournalPage, Overview, TimelineEntry } from "./protocol.js";
-import { resultSentences, whoText } from "./sentences.js";
+import { raisedSentence, resultSentences, whoText } from "./sentences.js";
 import { timelineKinds, whatText } from "./timeline.js";
 import { durationText, t, timeText, codeText } from "./words.js";
 
@@ -153,11 +153,7 @@ function Row({ group: [record, ...more] }: Readonly<{ group: Group }>) {
           <Badge kind={isGoodNews(type) ? "good" : (looks[kind] ?? "plain")}>{codeText(kind)}</Badge>
         )}{" "}
         {result?.message ? <Says of={resultSentences(result)} /> : null}
-        {kind === "alarm" && record.what && type === "alarm_raised" ? (
-          <span class="message" lang="en">
-            {record.what}
-          </span>
-        ) : null}
+        {type === "alarm_raised" && record.what ? <Says of={[raisedSentence(record)]} /> : null}
         {kind === "lock" && record.what ? <span class="sentence">{record.what}</span> : null}
         {kind === "login" && record.address ? <small>{record.address}</small> : null}
       </td>

@@ -1,5 +1,6 @@
 import { computed, effect, type ReadonlySignal, signal, type Signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { language } from "./words.js";
 import type { Alarms, ApiError, BridgeFacts, JournalPage, LiveMessage, Session } from "./protocol.js";
 
 /*
@@ -44,7 +45,11 @@ export interface Answer<T = unknown> {
 
 async function ask<T>(path: string, init: RequestInit): Promise<Answer<T>> {
   try {
-    const answer = await fetch(address(path), init);
+    const { headers } = init;
+    const answer = await fetch(address(path), {
+      ...init,
+      headers: { ...(headers as Record<string, string>), "accept-language": language.value },
+    });
     const text = await answer.text();
     const body = text === "" ? null : (JSON.parse(text) as T & Partial<ApiError>);
     if (answer.status === 401 && body?.error === "login_required")
@@ -71,6 +76,10 @@ export const post = <T>(path: string, body: object): Promise<Answer<T>> =>
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
   });
+
+/** What is asked for as at `bridge/request`; the answer is in the language of the page. */
+export const request = <T>(name: string, fields: object): Promise<Answer<T>> =>
+  post<T>(`api/requests/${name}`, { ...fields, language: language.value });
 
 /** What the API answers, asked anew every so often; null before the first answer. */
 export function useAnswer<T>(path: string, everyMs: number): ReadonlySignal<T | null> {
@@ -218,8 +227,10 @@ export function connect(): void {
   let wasOpen = false;
   const subscribe = () => {
     const names = isFleet.value ? ["accounts"] : [...always, ...viewsShown.value];
+    const spoken = language.value;
     for (const name of names) view(name);
-    if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ subscribe: names }));
+    if (socket?.readyState === WebSocket.OPEN)
+      socket.send(JSON.stringify({ subscribe: names, language: spoken }));
   };
   const open = () => {
     const url = address("api/live");

@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { type LogLevel, logLevels } from "../runtime/log-levels.js";
 import { bridge, now, view } from "./live.js";
 import { actReason, Asking, Choice, Field, ownReason } from "./inputs.js";
-import { Code, Head, Listed } from "./parts.js";
+import { Code, Head, Listed, Told } from "./parts.js";
 import type { JournalPage } from "./protocol.js";
 import { t, timeText } from "./words.js";
 
@@ -44,10 +44,12 @@ const Line = ({ line: { at, level, message, sentence, facts } }: Readonly<{ line
     <time dateTime={at}>{timeText(at, now.peek())}</time>
     <Code of={level} />
     {wordsOf(facts).length === 0 ? (
-      <span lang="en">{sentence ?? message}</span>
+      <Told text={sentence ?? message} />
     ) : (
-      <details lang="en">
-        <summary>{sentence ?? message}</summary>
+      <details>
+        <summary>
+          <Told text={sentence ?? message} />
+        </summary>
         <Behind of={facts} />
       </details>
     )}

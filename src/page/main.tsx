@@ -1,3 +1,5 @@
+import { languageName, languages } from "../greenhouse/labels.js";
+import { ignored } from "../runtime/failures.js";
 import { effect, signal, useSignal } from "@preact/signals";
 import { type ComponentType, render } from "preact";
 import { useEffect } from "preact/hooks";
@@ -29,7 +31,7 @@ import {
 import { LogView } from "./log.js";
 import { OverviewView } from "./overview.js";
 import { Acting, Alert, Asking, Button, Choice, Field, saveSettings } from "./inputs.js";
-import { Head, Icon, Loading } from "./parts.js";
+import { Head, Icon, Loading, Told } from "./parts.js";
 import "./style.css";
 import { accountStateText, errorSentence, type Sentence } from "./sentences.js";
 import { clockText, isWord, language, speak, t, timeText } from "./words.js";
@@ -172,7 +174,7 @@ function Demo() {
 
 function Header({ at }: { readonly at: string }) {
   const who = session.value;
-  const other = language.value === "en" ? "zh" : "en";
+  const other = languages[(languages.indexOf(language.value) + 1) % languages.length] ?? "en";
   return (
     <header>
       <a class="brand" href="#/">
@@ -182,7 +184,7 @@ function Header({ at }: { readonly at: string }) {
       {isFleet.value ? null : <Navigation at={at} />}
       <div class="who">
         <Button class="link" lang={other} act={() => speak(other)}>
-          {other === "zh" ? "中文" : "English"}
+          {languageName(other)}
         </Button>
         {who?.user ? <span class="user">{who.user}</span> : null}
         {who?.via?.startsWith("page:") ? (
@@ -270,7 +272,11 @@ function AccountAway() {
   ) : (
     <div class="notice bad">
       <p>{t("account_away", { state: accountStateText(state) })}</p>
-      {error ? <p lang="en">{error}</p> : null}
+      {error ? (
+        <p>
+          <Told text={error} />
+        </p>
+      ) : null}
       {again ? <p>{t("account_again", { time: timeText(again, now.value) })}</p> : null}
     </div>
   );
@@ -330,12 +336,12 @@ function Page() {
 
 effect(() => look(...placeOf(route.value).views));
 effect(() => {
-  document.documentElement.lang = language.value === "zh" ? "zh-Hans" : "en";
+  document.documentElement.lang = language.value === "zh" ? "zh-Hans" : language.value;
   document.title = account === null ? t("title") : `${account} – ${t("title")}`;
 });
 connect();
 // Where the page came over plain HTTP from another computer browsers know none, and in a frame the page is part of another one.
 if (window === window.top && "serviceWorker" in navigator)
-  void navigator.serviceWorker.register("./shell.js").catch(() => undefined);
+  void navigator.serviceWorker.register("./shell.js").catch(ignored);
 const root = document.getElementById("page");
 if (root) render(<Page />, root);

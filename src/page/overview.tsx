@@ -1,8 +1,8 @@
-import { type ReadonlySignal, signal, useComputed } from "@preact/signals";
+import { type ReadonlySignal, signal, useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { KeyValue, LimitMarks, Strip, WeatherStrip } from "./glance.js";
-import { bridge, get, link, post, session, view } from "./live.js";
-import { Acting, actReason, Choice, Field } from "./inputs.js";
+import { KeyValue, LimitMarks, Strip, WeatherStrip } from "./actuator-summary.js";
+import { bridge, get, link, request, session, view } from "./live.js";
+import { Acting, actReason, Alert, Choice, Field } from "./inputs.js";
 import {
   Availability,
   AvailabilityBeside,
@@ -15,8 +15,9 @@ import {
   Quality,
 } from "./parts.js";
 import type { ControllerView, Overview, OverviewRow } from "./protocol.js";
-import { phaseText } from "./sentences.js";
+import { errorSentence, phaseText, type Sentence } from "./sentences.js";
 import { GroupsSection } from "./groups.js";
+import { countOf, isOld, urgency } from "./urgency.js";
 import { collator, t, codeText } from "./words.js";
 
 const overview = view<Overview>("overview");
@@ -45,6 +46,7 @@ function Row({ id, row, kinds, isMixed }: RowProps) {
     problem,
     command,
     alarms,
+    worst,
   } = row;
   const isQualityAlone = Object.values(readings).every((one) => one.quality === "good");
   return (
@@ -65,7 +67,7 @@ function Row({ id, row, kinds, isMixed }: RowProps) {
         <span class="marks">
           {problem ? <Badge kind="bad">{t("problem")}</Badge> : null}
           {alarms > 0 ? (
-            <Badge kind="bad">
+            <Badge kind={worst === "error" ? "bad" : "warn"}>
               <Icon name="alarms" />
               {t(alarms === 1 ? "one_alarm" : "count_alarms", { count: alarms })}
             </Badge>
@@ -83,30 +85,17 @@ function Row({ id, row, kinds, isMixed }: RowProps) {
   );
 }
 
-const countOf = (counts: Readonly<Record<string, number>>): number =>
-  Object.values(counts).reduce((sum, one) => sum + one, 0);
+const before = (one: number | null, other: number | null): number =>
+  one === other ? 0 : (one ?? Infinity) - (other ?? Infinity);
 
-const isOld = ({ availability, quality }: OverviewRow): boolean =>
-  availability !== "offline" && quality !== null && quality !== "good";
-
-const urgency = (row: OverviewRow): number =>
-  (row.problem ? 16 : 0) +
-  (row.availability === "offline" ? 8 : 0) +
-  (row.alarms > 0 ? 8 : 0) +
-  (countOf(row.limits.guards) > 0 ? 4 : 0) +
-  (countOf(row.limits.locks) > 0 ? 2 : 0) +
-  (isOld(row) ? 2 : 0) +
-  (countOf(row.limits.holds) > 0 ? 1 : 0);
-
-const byPlatform = (one: OverviewRow, other: OverviewRow): number =>
-  (one.order ?? Infinity) === (other.order ?? Infinity)
-    ? 0
-    : (one.order ?? Infinity) - (other.order ?? Infinity);
+/** As the user has put them into the file; then the platform's order. */
+const byPlace = (one: OverviewRow, other: OverviewRow): number =>
+  before(one.place, other.place) || before(one.order, other.order);
 
 /** What comes first; where that is the same, the name tells. */
 const orders: Readonly<Record<Order, (one: OverviewRow, other: OverviewRow) => number>> = {
-  attention: (one, other) => urgency(other) - urgency(one) || byPlatform(one, other),
-  platform: byPlatform,
+  attention: (one, other) => urgency(other) - urgency(one) || byPlace(one, other),
+  platform: byPlace,
   name: () => 0,
   oldest: (one, other) => collator.compare(one.oldest_reading_at ?? "9", other.oldest_reading_at ?? "9"),
 };
@@ -291,18 +280,33 @@ function kindsOf(kinds: Overview["kinds"], items: readonly Item[]): Overview["ki
 
 /** Everything that this person has locked, in all houses, is let in again; others' locks stay. */
 function UnlockMine({ of }: Readonly<{ of: Overview["controllers"] }>) {
+  const said = useSignal<Sentence | null>(null);
   const user = session.value?.user;
   if (!user || actReason() !== null) return null;
   const ids = Object.entries(of).flatMap(([id, { limits }]) => (limits.locks[user] ? [id] : []));
   if (ids.length === 0) return null;
   const unlock = async () => {
-    for (const controller of ids) {
-      const { body } = await get<ControllerView>(`api/controllers/${encodeURIComponent(controller)}`);
-      for (const [actuator, { lock }] of Object.entries(body?.actuators ?? {}))
-        if (lock?.by === user) await post("api/requests/unlock", { controller, actuator });
-    }
+    said.value = null;
+    for (const controller of ids) said.value = (await unlockIn(controller, user)) ?? said.value;
   };
-  return <Acting label={t("unlock_mine")} act={unlock} />;
+  return (
+    <>
+      <Acting label={t("unlock_mine")} act={unlock} /> <Alert said={said} />
+    </>
+  );
+}
+
+/** Why one of them stays locked; null where none does. */
+async function unlockIn(controller: string, user: string): Promise<Sentence | null> {
+  const { status, body } = await get<ControllerView>(`api/controllers/${encodeURIComponent(controller)}`);
+  if (status !== 200) return errorSentence(body);
+  let refusal: Sentence | null = null;
+  for (const [actuator, { lock }] of Object.entries(body?.actuators ?? {})) {
+    if (lock?.by !== user) continue;
+    const { status, body } = await request("unlock", { controller, actuator });
+    if (status !== 200) refusal = errorSentence(body);
+  }
+  return refusal;
 }
 
 /** What a grower comes for: how warm it is, what is open, what holds, and what needs him. */

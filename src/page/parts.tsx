@@ -5,7 +5,7 @@ import { isBad, isGood, outcomes } from "../greenhouse/command/outcomes.js";
 import type { Quality as QualityWord } from "../greenhouse/model.js";
 import { bridge, get, now } from "./live.js";
 import type { ControllerView } from "./protocol.js";
-import { type Sentence, whoText } from "./sentences.js";
+import { ofBridge, type Sentence, whoText } from "./sentences.js";
 import { ageText, numberText, t, codeText, type Word } from "./words.js";
 
 /* What every view shows things with. */
@@ -165,6 +165,12 @@ export const Says = ({ of }: { readonly of: readonly Sentence[] }) => (
   </>
 );
 
+/** A sentence of the bridge, which is in the language of the page where it has words for it. */
+export const Told = ({ text }: Readonly<{ text: unknown }>) => {
+  const said = ofBridge(String(text));
+  return <span lang={said.isForeign ? "en" : undefined}>{said.text}</span>;
+};
+
 export const By = ({ of }: { readonly of: string | null | undefined }) =>
   of ? <small>{t("by", { by: whoText(of) })} </small> : null;
 
@@ -208,9 +214,12 @@ export function namesOf(
 }
 
 /** Hands a file to the browser. */
-export function save(name: string, type: string, text: string): void {
+export const save = (name: string, type: string, text: string): void =>
+  saveBlob(name, new Blob([text], { type }));
+
+export function saveBlob(name: string, blob: Blob): void {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
   URL.revokeObjectURL(link.href);

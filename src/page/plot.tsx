@@ -1,11 +1,12 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { labelOf } from "./glance.js";
+import { labelOf } from "./actuator-summary.js";
 import { Button, Choice } from "./inputs.js";
 import { address, get, now } from "./live.js";
 import { Icon, Loading, save } from "./parts.js";
 import type { ControllerView, JournalPage, Trends } from "./protocol.js";
+import { type DrawnLimit, drawnSpan, limitsOf } from "./span.js";
 import { entryText, type TimelineEntry } from "./timeline.js";
 import { durationText, t, timeText } from "./words.js";
 
@@ -20,6 +21,8 @@ type Range = (typeof ranges)[number];
 interface Series {
   readonly label: string;
   readonly points: readonly (number | null)[];
+  /** It is drawn over no less than this. */
+  readonly least: number;
 }
 
 /** Something that was done or happened, in seconds since 1970. */
@@ -31,8 +34,8 @@ interface Mark {
 
 interface Drawing {
   readonly trends: Trends;
-  /** Limits of the first sensor; the outer ones are errors. */
-  readonly limits: readonly (readonly [limit: number, isOuter: boolean])[];
+  /** Limits of the first sensor. */
+  readonly limits: readonly DrawnLimit[];
   readonly series: readonly Series[];
   readonly marks: readonly Mark[];
 }
@@ -79,16 +82,15 @@ async function load(
     kind: entry.kind,
   }));
   const series = sensors.map((sensor, at) => {
-    const { unit = null } = controller.sensors[sensor] ?? {};
+    const { unit = null, least_span: least = 0 } = controller.sensors[sensor] ?? {};
     const name = controller.sensors[sensor] ? labelOf(controller.sensors[sensor]) : sensor;
     return {
       label: unit === null ? name : `${name} (${unit})`,
       points: answers[at]?.body?.sensors[sensor] ?? [],
+      least,
     };
   });
-  const limits = Object.entries(controller.sensors[sensors[0] ?? ""]?.limits ?? {}).map(
-    ([name, limit]) => [limit, name.includes("_")] as const,
-  );
+  const limits = limitsOf(controller.sensors[sensors[0] ?? ""]?.limits ?? null);
   return {
     trends,
     limits,
@@ -213,8 +215,8 @@ function decorate(
   }
   ctx.globalAlpha = 1;
   ctx.lineWidth = devicePixelRatio;
-  for (const [limit, isOuter] of limits) {
-    const top = plot.valToPos(limit, "y0", true);
+  for (const { value, isOuter } of limits) {
+    const top = plot.valToPos(value, "y0", true);
     if (top < bbox.top || top > bbox.top + bbox.height) continue;
     ctx.strokeStyle = colours[isOuter ? "alarm" : "guard"] ?? "";
     ctx.beginPath();
@@ -239,12 +241,25 @@ function decorate(
   ctx.restore();
 }
 
+/** A curve and a limit at the edge are not cut in half. */
+const edge = 0.04;
+
+/** By the name of the scale of each series; the limits are those of the first. */
+const heightsOf = (series: readonly Series[], limits: readonly DrawnLimit[]): uPlot.Scales =>
+  Object.fromEntries(
+    series.map(({ points, least }, at) => {
+      const [from, to] = drawnSpan(points, least, at === 0 ? limits : []) ?? [0, 1];
+      const room = (to - from) * edge;
+      return [`y${at}`, { range: [from - room, to + room] }];
+    }),
+  );
+
 /** How near the pointer has to be to a mark, in pixels. */
 const reach = 12;
 
 /** Draws it; the answer takes it away again. */
 function draw(place: HTMLElement, drawing: Drawing, near: Signal<readonly Mark[]>): () => void {
-  const { trends, series, marks } = drawing;
+  const { trends, series, marks, limits } = drawing;
   const { step_s: step, since } = trends;
   const count = Math.max(...series.map(({ points }) => points.length));
   const begin = drawnAt(Date.parse(since), trends);
@@ -285,7 +300,7 @@ function draw(place: HTMLElement, drawing: Drawing, near: Signal<readonly Mark[]
         { label: t("time"), value: (_, at) => (Number.isFinite(at) ? timeText(at * 1000, now.peek()) : "–") },
         ...series.map(({ label }, at) => ({ label, scale: `y${at}`, stroke: lines[at] ?? "", width: 2 })),
       ],
-      scales: { x: { time: true, range: [first, last] } },
+      scales: { x: { time: true, range: [first, last] }, ...heightsOf(series, limits) },
       hooks: { drawClear: [(drawn) => decorate(drawn, drawing, colours)], setCursor: [onCursor] },
     },
     [times, ...series.map(({ points }) => [...points])],

@@ -10,6 +10,7 @@ import type {
   WeatherShown,
 } from "../greenhouse/limits.js";
 import type { BandLimit, Bands } from "../greenhouse/bands.js";
+import type { Text } from "../language/text.js";
 import type { Availability, PlatformState, Quality, RunTime, TargetKind } from "../greenhouse/model.js";
 import type { SensorKind } from "../greenhouse/sensors.js";
 import type { AccountSummary } from "../greenhouse/summary.js";
@@ -36,7 +37,9 @@ export interface GivenSetting {
 /** The schema as forms are made from it. */
 export interface SettingNode {
   readonly name: string;
+  /** What kind of field it takes. `either`: one of the alternatives in `options`. */
   readonly type: "section" | "map" | "list" | "either" | "choice" | "flag" | "number" | "text" | "anything";
+  /** In the words of the reference: `duration`, `address`, `whole number`. */
   readonly kind?: string;
   readonly description?: string;
   readonly default?: unknown;
@@ -46,7 +49,9 @@ export interface SettingNode {
   readonly secret?: true;
   /** When a change takes effect: at once, or with a new run, which takes a second or two. */
   readonly effect?: "now" | "run";
+  /** Of a section. */
   readonly keys?: readonly SettingNode[];
+  /** Of a map or a list: what each entry is. */
   readonly entry?: SettingNode;
   readonly options?: readonly SettingNode[];
 }
@@ -56,18 +61,51 @@ export interface SettingsDocument {
   readonly file: string;
   readonly etag: string;
   /** Why nothing can be saved here; null where it can. */
-  readonly not_writable: string | null;
+  readonly not_writable: Text | null;
   readonly given: Readonly<Record<string, GivenSetting>>;
   readonly keys: readonly SettingNode[];
   /** The file itself; null where secrets stand in it. */
   readonly text: string | null;
   /** The last change that did not come up and was taken back. */
   readonly returned: ReturnedSettings | null;
+  readonly program: ProgramFacts;
+}
+
+/** What was found when a connection was tried. */
+export interface SettingsAttempt {
+  readonly part: "platform" | "broker" | "homeassistant";
+  readonly check: string;
+  readonly status: string;
+  readonly summary: string;
+  readonly remedy?: string | undefined;
+}
+
+/** Somebody who is logged in. Times are ISO texts. */
+export interface SettingsLogin {
+  readonly id: string;
+  readonly user: string;
+  readonly since: string;
+  readonly used: string;
+  /** Of whoever asks. */
+  readonly own: boolean;
+}
+
+/** The program and its computer. */
+export interface ProgramFacts {
+  readonly version: string;
+  readonly node: string;
+  /** Something starts it again when it ends. */
+  readonly can_restart: boolean;
+  /** All accounts of the fleet can be backed up with it. */
+  readonly of_fleet: boolean;
+  /** A newer version that is out; null where there is none, or nobody asked. */
+  readonly newer: string | null;
 }
 
 export interface ReturnedSettings {
   readonly at: string;
-  readonly reason: string;
+  /** A sentence of the bridge, in the language that was asked for. */
+  readonly reason: Text;
   /** What was taken back, as a difference. */
   readonly difference: string;
 }
@@ -75,12 +113,16 @@ export interface ReturnedSettings {
 /** What saving would do. */
 export interface SettingsProposal {
   readonly etag: string;
-  /** By key; none where it can be saved. */
+  /** By key; none where it can be saved. A key of its own for what is wrong with the file as a whole: empty. */
   readonly errors: Readonly<Record<string, readonly string[]>>;
   readonly warnings: readonly string[];
+  /** What the changed configuration does, in plain words, where it does something else than before. */
   readonly sentences: readonly string[];
+  /** What changes in the file; empty where nothing does. */
   readonly difference: string;
+  /** Names that are new in the file of secrets, or get another value. */
   readonly secrets: readonly string[];
+  /** The keys that have another value, and those of them that take a new run. */
   readonly keys: readonly string[];
   readonly need_run: readonly string[];
 }
@@ -114,7 +156,7 @@ export interface AccountReport extends AccountSummary {
   readonly since: string;
   readonly restarts: number;
   /** Why it ended last, or was not started. */
-  readonly error: string | null;
+  readonly error: Text | null;
   /** ISO time of the next start. */
   readonly again: string | null;
   /** As `bridge/platform` says; null while that is not known. */
@@ -129,7 +171,7 @@ export interface AccountReport extends AccountSummary {
 }
 
 /** Where a phone finds the page; `qr` is a picture of it, null where no phone reaches it. */
-export interface Entrance {
+export interface PageAddress {
   readonly page: string;
   readonly qr: string | null;
 }
@@ -194,6 +236,8 @@ export interface OverviewRow {
   readonly name: string;
   readonly kind: RowKind;
   readonly station: string | null;
+  /** Its place in the file of the configuration; null where that does not name it. */
+  readonly place: number | null;
   /** Its place on the platform; null where that gives none. */
   readonly order: number | null;
   readonly availability: Availability;
@@ -213,8 +257,9 @@ export interface OverviewRow {
   readonly problem: boolean;
   /** The newest command under way. */
   readonly command: CommandDocument | null;
-  /** How many are active. */
+  /** How many are active, and the severity of the worst of them. */
   readonly alarms: number;
+  readonly worst: Alarm["severity"] | null;
 }
 
 /** What the `weather` topics brought last, by name. */
@@ -293,6 +338,8 @@ type SensorView = ReturnType<typeof documents.sensorDocument> & {
   /** The limit that it is beyond, and all that there are. */
   readonly beyond: BandLimit | null;
   readonly limits: Bands["limits"] | null;
+  /** A curve is drawn over no less than this. */
+  readonly least_span: number;
 };
 type StatusView = ReturnType<typeof documents.statusDocument> & { readonly label: Label };
 
@@ -379,7 +426,8 @@ export interface TimelineEntry {
   readonly by?: string | null;
   readonly what?: string | null;
   readonly until?: string | null;
-  readonly alarm?: string | null;
+  readonly alarm?: Alarm["type"] | null;
+  readonly facts?: Alarm["facts"];
   readonly user?: string | null;
   readonly address?: string | null;
   readonly from?: string | null;

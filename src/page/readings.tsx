@@ -1,9 +1,10 @@
-import { labelOf } from "./glance.js";
+import { ofNames } from "../greenhouse/labels.js";
+import { labelOf } from "./actuator-summary.js";
 import { Button } from "./inputs.js";
 import { Age, Badge, Beyond, Quality, Value } from "./parts.js";
 import type { ControllerView, Trends } from "./protocol.js";
-import { collator, language, t, codeText } from "./words.js";
-import { wordLabel } from "../greenhouse/labels.js";
+import { drawnSpan } from "./span.js";
+import { collator, language, t, codeText, wordLabel } from "./words.js";
 
 /* What a controller measures, and what it says of its machines. */
 
@@ -11,7 +12,7 @@ import { wordLabel } from "../greenhouse/labels.js";
 const leastPoints = 5;
 
 /** A day in the size of a word: lines between neighbours, gaps where nothing good was known. */
-function Spark({ points: all }: { readonly points: readonly (number | null)[] }) {
+function Spark({ points: all, least }: Readonly<{ points: readonly (number | null)[]; least: number }>) {
   // From where something is known on, so that a young bridge shows no stroke at the edge.
   const points = all.slice(
     Math.max(
@@ -19,17 +20,15 @@ function Spark({ points: all }: { readonly points: readonly (number | null)[] })
       all.findIndex((point) => point !== null),
     ),
   );
-  const known = points.filter((point) => point !== null);
-  if (known.length < leastPoints) return null;
-  const least = Math.min(...known);
-  const most = Math.max(...known);
-  const span = most - least || 1;
+  const span = drawnSpan(points, least);
+  if (span === null || points.filter((point) => point !== null).length < leastPoints) return null;
+  const [from, to] = span;
   let path = "";
   for (const [at, point] of points.entries()) {
     if (point === null) continue;
     const joins = typeof points[at - 1] === "number";
     const x = ((at / Math.max(1, points.length - 1)) * 96).toFixed(1);
-    const y = (22 - ((point - least) / span) * 20).toFixed(1);
+    const y = (22 - ((point - from) / (to - from)) * 20).toFixed(1);
     path += joins ? `L${x} ${y}` : `M${x} ${y}h.1`;
   }
   return (
@@ -59,7 +58,7 @@ export const Readings = ({ sensors, trends, onPlot }: ReadingsProps) => (
         </span>
         {typeof sensor.value === "number" ? (
           <Button class="spark" aria-label={t("trend_of", { name: labelOf(sensor) })} act={() => onPlot(id)}>
-            <Spark points={trends?.sensors[id] ?? []} />
+            <Spark points={trends?.sensors[id] ?? []} least={sensor.least_span} />
           </Button>
         ) : null}
       </li>
@@ -78,9 +77,9 @@ export function Statuses({ status }: Pick<ControllerView, "status">) {
       <ul>
         {all.map(([id, { label, quality, state, changed_at: at }]) => (
           <li key={id}>
-            <span>{label[language.value]}</span>
+            <span>{label[ofNames(language.value)]}</span>
             <Badge kind={quality !== "good" ? "warn" : state === "on" ? "busy" : "plain"}>
-              {quality === "good" ? wordLabel(language.value, state) : codeText("stale")}
+              {quality === "good" ? wordLabel(state) : codeText("stale")}
             </Badge>
             <Age at={at} />
           </li>

@@ -1,8 +1,9 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import { readingSentence } from "../greenhouse/alarms.js";
-import { wordLabel } from "../greenhouse/labels.js";
-import type { Interlock } from "../greenhouse/limits.js";
-import { checkTexts, chinese, isDetailed, isWhole } from "./codes.js";
+import { amountText } from "../greenhouse/alarms.js";
+import { type Language, ofNames } from "../greenhouse/labels.js";
+import type { AlarmType, Interlock, ReadingFact } from "../greenhouse/limits.js";
+import { checks } from "./locales/checks.js";
+import { saidFor, saidOf } from "./wording.js";
 import { now } from "./live.js";
 import type {
   ActuatorView,
@@ -13,11 +14,11 @@ import type {
   GuardView,
   LimitsDocument,
   Patched,
+  TimelineEntry,
 } from "./protocol.js";
 import {
   clockText,
   commandText,
-  fill,
   isWord,
   language,
   lengthText,
@@ -27,6 +28,7 @@ import {
   timeText,
   codeText,
   type Word,
+  wordLabel,
 } from "./words.js";
 
 /*
@@ -42,6 +44,7 @@ export interface Sentence {
 
 const isEnglish = (): boolean => language.value === "en";
 const isChinese = (text: string): boolean => /\p{Script=Han}/u.test(text);
+/** What the bridge says is in the language of the page, but where it said it in English alone. */
 export const ofBridge = (text: string): Sentence => ({ text, isForeign: !isEnglish() && !isChinese(text) });
 
 /** What a sentence about a rule can name things by, as far as it is known. */
@@ -53,7 +56,7 @@ function inputOf(input: string, { weather, sensors, actuators }: Named): { name:
   const own = input.replace(/^weather\//, "");
   if (own !== input) return { name: codeText(own), unit: weather?.[own]?.unit ?? "" };
   const sensor = sensors?.[input];
-  if (sensor) return { name: sensor.label[language.value], unit: sensor.unit ?? "" };
+  if (sensor) return { name: sensor.label[ofNames(language.value)], unit: sensor.unit ?? "" };
   return { name: actuators?.[input]?.name ?? input, unit: "" };
 }
 
@@ -109,7 +112,7 @@ export function ruleText(law: Law, named: Named = {}, guards: Guards = {}): stri
   const { rule, value, limit, until } = law;
   const own = `rule_${rule}`;
   if (!isWord(own)) return guardText(law, named, guards[rule] ?? {});
-  const why = t(own, { rule, value, limit });
+  const why = rule === "hold" && !value ? t("hold_unnamed") : t(own, { rule, value, limit });
   if (!until) return why;
   // A Chinese sentence has no blank behind its full stop.
   return `${why}${isEnglish() ? " " : ""}${t("why_until", { time: timeText(until, now.value) })}`;
@@ -125,9 +128,9 @@ function allowedText({ allowed, words = [], degrees = false, stop = false }: Lim
   const left = words.filter((word) => allowed.words.includes(word));
   if (left.length === words.length && isWhole) return [];
   const parts = [
-    ...left.map((word) => wordLabel(language.value, word)),
+    ...left.map((word) => wordLabel(word)),
     ...(range && !isWhole ? [t("degrees_from_to", { min: range.min, max: range.max })] : []),
-    ...(stop ? [wordLabel(language.value, "stop")] : []),
+    ...(stop ? [wordLabel("stop")] : []),
   ];
   return [parts.length === 0 ? t("allowed_none") : t("allowed", { what: parts.join(t("comma")) })];
 }
@@ -154,10 +157,15 @@ type Ended = Patched<Pick<CommandResult, "outcome" | "reason" | "message" | "com
 
 /** How a command ended, why, and what to do. */
 export function resultSentences(result: Ended): readonly Sentence[] {
-  const { outcome, reason, message, interlock, command, read_back: readBack, steps = [] } = result;
+  const { outcome, reason, interlock, command, read_back: readBack, steps = [] } = result;
+  // A sentence comes as its text.
+  const message = result.message && String(result.message);
   if (isEnglish()) return [ofBridge(message ?? englishEndings[outcome] ?? "")];
+  if (message && isChinese(message)) return [{ text: message }];
   const values = { code: steps.at(-1)?.code, command: commandText(command ?? null), read_back: readBack };
-  const text = interlock ? ruleText(interlock) : fill(chinese[reason ?? ""] ?? chinese[outcome], values);
+  const text = interlock
+    ? ruleText(interlock)
+    : (saidOf(language.value, reason ?? "", values) ?? saidFor(language.value, outcome, values));
   const hasMore = message && [outcome, reason ?? ""].some((one) => isDetailed.has(one));
   return [{ text }, ...(hasMore ? [ofBridge(message)] : [])];
 }
@@ -168,22 +176,64 @@ type Told = Readonly<{ title: string; sentences: readonly Sentence[] }>;
 /** A topic below a controller's, or a read, in words. */
 export const topicText = (topic: string): string => topic.split("/").map(codeText).join(" / ");
 
-/** What an alarm's facts name, in Chinese. */
+function readingSentence(
+  type: "reading_low" | "reading_high",
+  { name, value, limit, unit, quality, gone }: ReadingFact,
+): string {
+  const values = {
+    name: name[ofNames(language.value)],
+    value: amountText(value, unit),
+    limit: amountText(limit, unit),
+  };
+  const said = saidFor(language.value, type === "reading_low" ? "reading_below" : "reading_above", values);
+  if (gone === true) return said + saidFor(language.value, "reading_gone");
+  return quality === "good"
+    ? said
+    : said + saidFor(language.value, "reading_unsure", { quality: codeText(quality) });
+}
+
+/** What an alarm's facts name, in another language than English. */
 function factSentences({ type, facts }: Pick<Alarm, "type" | "facts">): string[] {
-  const { guards = [], command, outcome, ends_with: end, late = [], reading } = facts ?? {};
+  const {
+    guards = [],
+    command,
+    outcome,
+    ends_with: end,
+    late = [],
+    reading,
+    locked_by: locker,
+    why,
+  } = facts ?? {};
   const values = { command: commandText(command ?? null), end: commandText(end ?? null) };
   return [
     ...guards.map(({ sends, ...guard }) =>
-      sends ? fill(chinese.guard_sends, { rule: guard.rule, command: commandText(sends) }) : ruleText(guard),
+      sends
+        ? saidFor(language.value, "guard_sends", { rule: guard.rule, command: commandText(sends) })
+        : ruleText(guard),
     ),
-    ...(end ? [fill(chinese.lease_ends, values)] : []),
-    ...(outcome ? [fill(chinese.command_ended, { ...values, outcome: codeText(outcome) })] : []),
+    ...(locker === undefined ? [] : [ruleText({ rule: "lock", value: locker })]),
+    ...(end ? [saidFor(language.value, "lease_ends", values)] : []),
+    ...(outcome ? [saidFor(language.value, "command_ended", { ...values, outcome: codeText(outcome) })] : []),
     ...(reading && (type === "reading_low" || type === "reading_high")
-      ? [readingSentence(type, reading, "zh")]
+      ? [readingSentence(type, reading)]
       : []),
-    ...(late.length > 0 ? [fill(chinese.late, { late: late.map(topicText).join("、") })] : []),
+    ...(why === undefined ? [] : [saidFor(language.value, "settings_because", { why: String(why) })]),
+    ...(late.length > 0 ? [saidFor(language.value, "late", { late: late.map(topicText).join("、") })] : []),
   ];
 }
+
+/** Of these the bridge's sentence names what the code does not: the platform's own words, a key, a limit, what keeps a rule back. */
+const isDetailed: ReadonlySet<string> = new Set([
+  ...["rejected", "bad_payload", "unknown_actuator", "unknown_command", "out_of_range"],
+  ...["journal_unavailable", "guard_unmet", "lease_overrun", "state_lost", "crash_loop", "notify_failed"],
+  "settings_returned",
+  ...["birth_too_large", "duplicate_node", "cluster"],
+]);
+
+/** Alarms of which the type says all. */
+const isWhole: ReadonlySet<AlarmType> = new Set<AlarmType>([
+  ...(["controller_offline", "platform_unreachable", "unauthorized", "other_bridge", "flood"] as const),
+]);
 
 /** What is wrong, and what to do. */
 export function alarmText({ type, message, remedy, facts }: Alarm): Told {
@@ -191,11 +241,20 @@ export function alarmText({ type, message, remedy, facts }: Alarm): Told {
   if (isEnglish()) return { title, sentences: [ofBridge(message), ofBridge(remedy)] };
   const named = factSentences({ type, facts });
   if (facts?.carried === true)
-    return { title, sentences: [...named, chinese.carried].map((text) => ({ text })) };
+    return { title, sentences: [...named, saidFor(language.value, "carried")].map((text) => ({ text })) };
+  const isDetail = isDetailed.has(type) || isDetailed.has(facts?.outcome ?? "");
   const isMore =
-    named.length === 0 ? !isWhole.has(type) : isDetailed.has(type) || isDetailed.has(facts?.outcome ?? "");
-  const own = [...named, chinese[type]].map((text) => ({ text }));
+    named.length === 0
+      ? !isWhole.has(type)
+      : isDetail && facts?.locked_by === undefined && facts?.why === undefined;
+  const own = [...named, saidFor(language.value, type)].map((text) => ({ text }));
   return { title, sentences: isMore ? [...own, ofBridge(message)] : own };
+}
+
+/** What an alarm of the journal told, without what to do. */
+export function raisedSentence({ alarm, what, facts }: TimelineEntry): Sentence {
+  const named = isEnglish() || !alarm ? [] : factSentences({ type: alarm, facts });
+  return named.length > 0 ? { text: named.join("") } : ofBridge(what ?? "");
 }
 
 export type Finding = Readonly<{
@@ -205,12 +264,15 @@ export type Finding = Readonly<{
   remedy?: string;
 }>;
 
+/** What each check of `doctor` tries. */
+const checkTitles: Readonly<Record<Language, Readonly<Record<string, string>>>> = checks;
+
 /** What `doctor` found, in the language in which it was asked. */
 export function findingText({ check, summary, remedy }: Finding): Told {
   const [kind = "", detail] = check.split(".", 2);
-  const [english, other] = checkTexts[check] ?? checkTexts[kind] ?? [check, check];
-  const name = isEnglish() ? english : other;
-  const title = detail === undefined || Object.hasOwn(checkTexts, check) ? name : `${name} (${detail})`;
+  const titles = checkTitles[language.value];
+  const name = titles[check] ?? titles[kind] ?? check;
+  const title = detail === undefined || Object.hasOwn(titles, check) ? name : `${name} (${detail})`;
   const own = [summary, ...(remedy === undefined ? [] : [remedy])].join(isEnglish() ? "; " : "；");
   return { title, sentences: [ofBridge(own)] };
 }
@@ -219,8 +281,8 @@ export function findingText({ check, summary, remedy }: Finding): Told {
 export function errorSentence(body: Partial<ApiError> | null): Sentence {
   if (body === null) return { text: t("not_sent") };
   const { error = "", message = error } = body;
-  const text = chinese[error];
-  return isEnglish() || text === undefined ? ofBridge(message) : { text };
+  const text = saidOf(language.value, error);
+  return isEnglish() || text === null ? ofBridge(message) : { text };
 }
 
 /** A command that is under way, and where it stands. */

@@ -10,7 +10,7 @@ const parts = {
   messages: ["alarms", "notify"],
   people: ["http"],
   connections: ["platform", "mqtt", "broker", "homeassistant", "sparkplug", "polling"],
-  computer: ["language", "http", "data_dir", "log", "cluster"],
+  computer: ["language", "http", "data_dir", "log", "updates", "cluster"],
   file: [],
 } as const;
 
@@ -36,13 +36,20 @@ export function nodesOf(part: PartName, keys: readonly SettingNode[]): readonly 
 /** `controllers.*.actuators.*.name`: whatever the user's own names are. */
 export type Pattern = string;
 
+/** Keys that stand at several places and are called the same. */
+export const calledAs = (pattern: Pattern): Pattern =>
+  pattern
+    .replace(/^kinds\.\*\./, "controllers.*.actuators.*.")
+    .replace(/^controllers\.\*\.sensors\.\*\.alarm\./, "alarms.*.")
+    .replace(/^broker\.users\.\*\.(username|password)$/, "http.users.*.$1");
+
 /** What is set most, which stands above the rest. */
 export const first: Readonly<Record<Pattern, readonly string[]>> = {
   "controllers.*": ["name", "area", "ignore"],
-  "controllers.*.actuators.*": ["name", "kind", "address", "travel_time", "read_only"],
+  "controllers.*.actuators.*": ["name", "kind", "address", "travel_time", "read_only", "ignore"],
   "controllers.*.sensors.*": ["name", "from", "unit", "offset", "ignore"],
   "controllers.*.parameters.*": ["name", "address", "unit", "scale", "decimals"],
-  "notify.ways.*": ["alarms", "events", "language"],
+  "notify.ways.*": ["severity", "events", "cleared"],
   platform: ["business_url", "realtime_url", "token", "time_zone"],
   mqtt: ["url", "username", "password", "base_topic"],
   http: ["host", "port", "settings", "token"],
@@ -72,6 +79,48 @@ export function namesIn(key: string, given: Given, draft: Draft): readonly strin
   }
   return [...names];
 }
+
+export type Orders = Readonly<Record<string, readonly string[]>>;
+
+/** What comes in an order of its own, and is shown in it elsewhere. */
+export const isOrdered = (pattern: Pattern): boolean =>
+  pattern === "controllers" || pattern === "controllers.*.actuators";
+
+/** Names of which some have a place; the others follow. */
+export const inOrder = (names: readonly string[], order: readonly string[] = []): readonly string[] => [
+  ...order.filter((name) => names.includes(name)),
+  ...names.filter((name) => !order.includes(name)),
+];
+
+export function moved(names: readonly string[], name: string, by: number): readonly string[] {
+  const others = names.filter((one) => one !== name);
+  const place = Math.max(0, names.indexOf(name) + by);
+  return [...others.slice(0, place), name, ...others.slice(place)];
+}
+
+/** The names that need a place in the file: without the last ones that it does not name and that come as they would without it. */
+export function placed(
+  before: readonly string[],
+  after: readonly string[],
+  isInFile: (name: string) => boolean,
+): readonly string[] {
+  let end = after.length;
+  for (let place = Infinity; end > 0; end -= 1) {
+    const name = after[end - 1] ?? "";
+    if (isInFile(name) || before.indexOf(name) > place) break;
+    place = before.indexOf(name);
+  }
+  return after.slice(0, end);
+}
+
+/** Without names that were taken out since. */
+export const orderOfKnown = (orders: Orders, given: Given, draft: Draft): Orders =>
+  Object.fromEntries(
+    Object.entries(orders).map(([at, names]) => {
+      const known = new Set(namesIn(at, given, draft));
+      return [at, names.filter((name) => known.has(name))];
+    }),
+  );
 
 /** How many items a list has, with those that are being added. */
 export function countIn(key: string, given: Given, draft: Draft): number {
@@ -137,3 +186,61 @@ export const listTyped = (entry: SettingNode, text: string): readonly unknown[] 
     .map((item) => item.trim())
     .filter((item) => item !== "")
     .map((item) => typed(entry, item));
+
+/** Something that was found, as it would be added. */
+export interface FoundThing {
+  readonly key: string;
+  readonly code: string;
+  /** Empty for a controller alone. */
+  readonly name: string;
+  readonly what: string;
+  readonly found: Readonly<Record<string, unknown>>;
+}
+
+/** What was found, each controller, actuator, sensor, status and parameter by itself. */
+export function thingsIn(changes: Readonly<Record<string, unknown>>): readonly FoundThing[] {
+  const things = new Map<string, { code: string; name: string; found: Record<string, unknown> }>();
+  for (const [key, value] of Object.entries(changes)) {
+    const parts = partsOf(key);
+    const [top, code = "", section = "", id] = parts;
+    if (top !== "controllers" || code === "") continue;
+    const house = inKey("controllers", code);
+    const isInner = id !== undefined;
+    const at = isInner ? inKey(inKey(house, section), id) : house;
+    const thing = things.get(at) ?? { code, name: isInner ? id : "", found: {} };
+    thing.found[key] = value;
+    things.set(at, thing);
+  }
+  return [...things].map(([key, { code, name, found }]) => {
+    const own = (last: string) => {
+      const value = found[`${key}.${last}`];
+      return typeof value === "string" || typeof value === "number" ? String(value) : "";
+    };
+    const what = [own("name"), own("kind"), own("from"), own("address")]
+      .filter((one) => one !== "")
+      .join(", ");
+    return { key, code, name, what, found };
+  });
+}
+
+/** The names of a key. */
+function partsOf(key: string): readonly string[] {
+  return [...key.matchAll(/(?:^|\.)(?:("(?:[^"\\]|\\.)*")|([^."[\]]+))/gu)].map(([, quoted, plain = ""]) =>
+    quoted === undefined ? plain : (JSON.parse(quoted) as string),
+  );
+}
+
+/** What is found goes to the draft where the file says nothing of it. */
+export const addedTo = (draft: Draft, given: Given, found: Draft): Draft => ({
+  ...draft,
+  ...Object.fromEntries(Object.entries(found).filter(([key]) => !Object.hasOwn(given, key))),
+});
+
+/** An id that nothing else has. */
+export function freeId(wanted: string, isTaken: (id: string) => boolean): string {
+  const base = wanted.toLowerCase().replace(/[^a-z0-9_-]+/g, "_");
+  for (let count = 1; ; count += 1) {
+    const id = count === 1 ? base : `${base}_${count}`;
+    if (!isTaken(id)) return id;
+  }
+}

@@ -1,70 +1,62 @@
-import { computed, effect, signal, useSignal } from "@preact/signals";
+import { effect, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { Alert, Button, Choice, Field } from "./inputs.js";
-import { get, post, session } from "./live.js";
-import { Head, Loading } from "./parts.js";
+import { post, session } from "./live.js";
+import { MessageTest } from "./diagnostics.js";
+import { Head, Loading, Told } from "./parts.js";
 import type { ApiError, GivenSetting, SettingNode, SettingsDocument, SettingsProposal } from "./protocol.js";
-import { errorSentence, type Sentence } from "./sentences.js";
+import { errorSentence } from "./sentences.js";
 import {
-  changed,
+  countOfChanges,
+  draft,
+  given,
+  hasChanges,
+  isMissing,
+  isSaving,
+  load,
+  mirrored,
+  move,
+  orders,
+  part,
+  proposal,
+  put,
+  said,
+  settings,
+  takeOut,
+  text,
+  wanted,
+} from "./settings-draft.js";
+import {
+  Attempts,
+  FoundThings,
+  isSavedAllTheSame,
+  Logins,
+  mayBeSaved,
+  ProgramPart,
+  Tries,
+} from "./settings-more.js";
+import {
   countIn,
-  type Draft,
   first,
   inKey,
+  inOrder,
   isGiven,
+  isOrdered,
   itemKey,
   itemsOf,
   listTyped,
   namesIn,
   nodesOf,
   partNames,
-  type PartName,
   type Pattern,
   typed,
-  without,
 } from "./settings-parts.js";
 import { labelOf, s, sentenceOf } from "./settings-words.js";
 import "./settings.css";
 import { language } from "./words.js";
 
 /* The configuration in forms that are made from its schema. Nothing counts before it is saved, and nothing is saved unseen. */
-
-interface Mirrored {
-  readonly code: string;
-  readonly name: string;
-}
-
-const settings = signal<SettingsDocument | null>(null);
-const isMissing = signal(false);
-const draft = signal<Draft>({});
-/** The whole text, where it is edited as such; null where it is not. */
-const text = signal<string | null>(null);
-const proposal = signal<SettingsProposal | null>(null);
-const part = signal<PartName>("greenhouses");
-const said = signal<Sentence | null>(null);
-const isSaving = signal(false);
-
-const given = computed(() => settings.value?.given ?? {});
-const wanted = computed(() => (text.value === null ? { changes: draft.value } : { text: text.value }));
-const hasChanges = computed(() => text.value !== null || Object.keys(draft.value).length > 0);
-
-const put = (key: string, value: unknown) => (draft.value = changed(draft.value, given.value, key, value));
-const takeOut = (key: string) => (draft.value = without(draft.value, given.value, key));
-
-/** What the platform has, by code: also what the file says nothing of. */
-const mirrored = signal<Readonly<Record<string, string>>>({});
-
-async function load(): Promise<void> {
-  void get<Readonly<Record<string, Mirrored>>>("api/controllers").then(({ status, body }) => {
-    if (status !== 200 || body === null) return;
-    const all = Object.values(body).filter((one): one is Mirrored => typeof one === "object");
-    mirrored.value = Object.fromEntries(all.map(({ code, name }) => [code, name]));
-  });
-  const { status, body } = await get<SettingsDocument>("api/settings");
-  if (status === 200) settings.value = body;
-  isMissing.value = status === 404;
-}
 
 const checkAfterMs = 400;
 let asked = 0;
@@ -95,6 +87,7 @@ effect(() => {
 
 function discard(): void {
   draft.value = {};
+  orders.value = {};
   text.value = null;
   said.value = null;
 }
@@ -112,11 +105,17 @@ async function loadAgain(before: string, tries = 0): Promise<void> {
 async function save(): Promise<void> {
   const { etag = "" } = settings.value ?? {};
   isSaving.value = true;
-  const { status, body } = await post<SettingsProposal & SettingsDocument>("api/settings", {
-    ...wanted.value,
-    etag,
-    language: language.value,
-  }).finally(() => (isSaving.value = false));
+  const answer = async () => {
+    if (!(await mayBeSaved())) return null;
+    return post<SettingsProposal & SettingsDocument>("api/settings", {
+      ...wanted.value,
+      etag,
+      language: language.value,
+    });
+  };
+  const answered = await answer().finally(() => (isSaving.value = false));
+  if (answered === null) return;
+  const { status, body } = answered;
   if (status === 200 && body !== null) {
     const isRun = body.need_run.length > 0;
     discard();
@@ -139,6 +138,12 @@ type NodeProps = Readonly<{ node: SettingNode; at: string; pattern: Pattern }>;
 
 const errorsAt = (key: string): readonly string[] => proposal.value?.errors[key] ?? [];
 
+/** The items of a list that stands in one line have no fields of their own. */
+const errorsIn = (key: string): readonly string[] =>
+  Object.entries(proposal.value?.errors ?? {}).flatMap(([one, messages]) =>
+    one === key || one.startsWith(`${key}[`) ? messages : [],
+  );
+
 /** Where a value comes from, and when another one counts. */
 function Origin({ node, at }: Pick<NodeProps, "node" | "at">) {
   const found: GivenSetting | undefined = given.value[at];
@@ -156,7 +161,7 @@ type FrameProps = NodeProps & Readonly<{ children: ComponentChildren }>;
 
 /** A field with what it means, where it comes from, and what is wrong with it. */
 function Frame({ node, at, pattern, children }: FrameProps) {
-  const errors = errorsAt(at);
+  const errors = node.type === "list" ? errorsIn(at) : errorsAt(at);
   const isChanged = Object.hasOwn(draft.value, at);
   const sentence = sentenceOf(pattern, node.description);
   return (
@@ -180,9 +185,21 @@ const shownDefault = ({ default: usual, example }: SettingNode): string => {
     : JSON.stringify(usual);
 };
 
+/** Names that people give are examples in the language of the page. */
+const exampleNames = {
+  "East house": "example_house",
+  "Left skylight": "example_skylight",
+  "North farm": "example_farm",
+} as const;
+
+const isNamed = (example: string): example is keyof typeof exampleNames =>
+  Object.hasOwn(exampleNames, example);
+
 /** Something that fits, told apart from what is in force. */
-const exampleOf = ({ example }: SettingNode): string =>
-  example === undefined || example.startsWith("!") ? "" : s("such_as", { value: example });
+function exampleOf({ example }: SettingNode): string {
+  if (example === undefined || example.startsWith("!")) return "";
+  return s("such_as", { value: isNamed(example) ? s(exampleNames[example]) : example });
+}
 
 const valueAt = (key: string): unknown =>
   Object.hasOwn(draft.value, key) ? draft.value[key] : given.value[key]?.value;
@@ -360,11 +377,10 @@ function Entries({ node, at, pattern }: NodeProps) {
   const known = namesIn(at, given.value, draft.value);
   const found = at === "controllers" ? Object.keys(mirrored.value) : [];
   const more = [...new Set([...found, ...added.value])];
-  const names = [
-    ...known,
-    ...more.filter((one) => !known.includes(one) && draft.value[inKey(at, one)] !== null),
-  ];
-  const left = words?.map(String).filter((word) => !names.includes(word));
+  const left = more.filter((one) => !known.includes(one) && draft.value[inKey(at, one)] !== null);
+  const names = inOrder([...known, ...left], orders.value[at]);
+  const place = isOrdered(pattern) ? (one: string, by: number) => () => move(at, names, one, by) : undefined;
+  const free = words?.map(String).filter((word) => !names.includes(word));
   const add = () => {
     if (name.value !== "") added.value = [...added.value, name.value];
     name.value = "";
@@ -372,7 +388,7 @@ function Entries({ node, at, pattern }: NodeProps) {
   const label = at === "controllers" ? s("code") : s("id");
   return (
     <>
-      {names.map((one) => (
+      {names.map((one, nth) => (
         <Entry
           key={one}
           node={entry}
@@ -380,16 +396,27 @@ function Entries({ node, at, pattern }: NodeProps) {
           pattern={`${pattern}.*`}
           name={one}
           isNew={added.value.includes(one)}
-        />
+        >
+          {place === undefined || names.length < 2 ? null : (
+            <>
+              <Button act={place(one, -1)} disabled={nth === 0}>
+                {s("move_up")}
+              </Button>
+              <Button act={place(one, 1)} disabled={nth === names.length - 1}>
+                {s("move_down")}
+              </Button>
+            </>
+          )}
+        </Entry>
       ))}
       <div class="adding">
-        {left === undefined ? (
+        {free === undefined ? (
           <Field label={label} bound={name} spellcheck={false} />
         ) : (
           <Choice
             label={s("new_name")}
             bound={name}
-            options={[["", "–"], ...left.map((word) => [word, word] as const)]}
+            options={[["", "–"], ...free.map((word) => [word, word] as const)]}
           />
         )}
         <Button act={add}>{s("add")}</Button>
@@ -398,9 +425,10 @@ function Entries({ node, at, pattern }: NodeProps) {
   );
 }
 
-type EntryProps = NodeProps & Readonly<{ name: string; isNew: boolean }>;
+/** `children`: what else can be done with it as a whole. */
+type EntryProps = NodeProps & Readonly<{ name: string; isNew: boolean; children?: ComponentChildren }>;
 
-function Entry({ node, at, pattern, name, isNew }: EntryProps) {
+function Entry({ node, at, pattern, name, isNew, children }: EntryProps) {
   const inner = plain(node);
   const own = textOf(valueAt(inKey(at, "name")));
   const title = own === "" && pattern === "controllers.*" ? (mirrored.value[name] ?? "") : own;
@@ -416,7 +444,8 @@ function Entry({ node, at, pattern, name, isNew }: EntryProps) {
       {inner.type === "section" ? <Keys keys={inner.keys ?? []} at={at} pattern={pattern} /> : null}
       {inner.type === "map" ? <Entries node={inner} at={at} pattern={pattern} /> : null}
       {inner.type === "list" ? <Items node={inner} at={at} pattern={pattern} /> : null}
-      <div>
+      <div class="whole">
+        {children}
         <Button act={() => takeOut(at)}>{s("remove")}</Button>
       </div>
     </Fold>
@@ -559,6 +588,7 @@ function People({ keys }: Readonly<{ keys: readonly SettingNode[] }>) {
           </Button>
         </div>
       )}
+      <Logins />
       <Keys keys={others} at="http" pattern="http" />
     </>
   );
@@ -577,6 +607,7 @@ function WholeFile({ of }: Readonly<{ of: SettingsDocument }>) {
           value={text.value ?? of.text}
           onInput={({ currentTarget }) => {
             draft.value = {};
+            orders.value = {};
             text.value = currentTarget.value === of.text ? null : currentTarget.value;
           }}
         />
@@ -626,23 +657,11 @@ function LimitsOfActuators({ keys }: Readonly<{ keys: readonly SettingNode[] }>)
   );
 }
 
-function TestWays() {
-  const done = useSignal<Sentence | null>(null);
-  const send = async () => {
-    const { status, body } = await post("api/requests/notify_test", {});
-    done.value = status === 200 ? { text: s("tested") } : errorSentence(body);
-  };
-  return (
-    <div>
-      <Button act={send}>{s("test")}</Button> <Alert said={done} />
-    </div>
-  );
-}
-
 /* What is about to be saved. */
 
+/** A long line of it is moved by keys too. */
 const DifferenceText = ({ of }: Readonly<{ of: string }>) => (
-  <pre>
+  <pre tabIndex={0} role="region" aria-label={s("differs")}>
     {of.split("\n").map((line, at) => (
       <span key={at} class={line.startsWith("+") ? "put" : line.startsWith("-") ? "out" : undefined}>
         {line}
@@ -656,7 +675,7 @@ function Saving({ isWritable }: Readonly<{ isWritable: boolean }>) {
   if (!hasChanges.value) return null;
   const shown = proposal.value;
   const errors = Object.values(shown?.errors ?? {}).flat().length;
-  const count = text.value === null ? Object.keys(draft.value).length : 1;
+  const count = text.value === null ? countOfChanges.value : 1;
   const said = [...(shown?.warnings ?? []), ...(shown?.sentences ?? [])];
   return (
     <div class="saving" role="region" aria-label={s("save")}>
@@ -671,7 +690,7 @@ function Saving({ isWritable }: Readonly<{ isWritable: boolean }>) {
           disabled={!isWritable || isSaving.value || shown === null || errors > 0}
           act={save}
         >
-          {s(isSaving.value ? "saving" : "save")}
+          {s(isSaving.value ? "saving" : isSavedAllTheSame.value ? "save_all_the_same" : "save")}
         </Button>
       </div>
       {said.length === 0 ? null : (
@@ -681,6 +700,7 @@ function Saving({ isWritable }: Readonly<{ isWritable: boolean }>) {
           ))}
         </ul>
       )}
+      {part.value === "connections" ? null : <Attempts />}
       {shown !== null && shown.secrets.length > 0 ? (
         <p>{s("secrets_too", { names: shown.secrets.join(", ") })}</p>
       ) : null}
@@ -700,10 +720,13 @@ function Part({ of }: Readonly<{ of: SettingsDocument }>) {
   if (part.value === "people") return <People keys={keys} />;
   return (
     <>
+      {part.value === "connections" ? <Tries /> : null}
       {nodesOf(part.value, keys).map((node) => (
         <Node key={`${part.value} ${node.name}`} node={node} at={node.name} pattern={node.name} />
       ))}
-      {part.value === "messages" ? <TestWays /> : null}
+      {part.value === "greenhouses" ? <FoundThings /> : null}
+      {part.value === "messages" ? <MessageTest /> : null}
+      {part.value === "computer" ? <ProgramPart of={of} /> : null}
       {part.value === "limits" ? <LimitsOfActuators keys={keys} /> : null}
     </>
   );
@@ -715,12 +738,16 @@ function Notices({ of: { not_writable: reason, returned } }: Readonly<{ of: Sett
       {reason === null ? null : (
         <div class="notice warn">
           <p>{s("not_writable")}</p>
-          <p lang="en">{reason}</p>
+          <p>
+            <Told text={reason} />
+          </p>
         </div>
       )}
       {returned === null ? null : (
         <div class="notice bad">
-          <p>{s("returned", { at: new Date(returned.at).toLocaleString(), reason: returned.reason })}</p>
+          <p>
+            {s("returned", { at: new Date(returned.at).toLocaleString(), reason: String(returned.reason) })}
+          </p>
           <DifferenceText of={returned.difference} />
         </div>
       )}

@@ -1,15 +1,35 @@
+import { isLanguage, languageName, languages } from "../greenhouse/labels.js";
+import { kinds as kindNames, setup as words } from "./locales/setup.js";
 import { type Signal, signal, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { type ActuatorKind, actuatorKinds, alikeKinds, kindRows } from "../greenhouse/actuator-kinds.js";
+import { type ActuatorKind, actuatorKinds, alikeKinds } from "../greenhouse/actuator-kinds.js";
 import { Alert, Button, Choice, Field } from "./inputs.js";
-import { get, post } from "./live.js";
-import type { Session } from "./protocol.js";
+import { address, get, post } from "./live.js";
+import type { ApiError, Session } from "./protocol.js";
 import { Loading, Says } from "./parts.js";
 import { errorSentence, ofBridge, type Sentence } from "./sentences.js";
-import { codeText, durationText, isWord, language, speak, stateWordText, t, type Word } from "./words.js";
+import {
+  codeText,
+  durationText,
+  fill,
+  isWord,
+  language,
+  speak,
+  stateWordText,
+  t as textOfPage,
+  type Values,
+  type Word as WordOfPage,
+} from "./words.js";
 
 /* `init --web`: what a bridge needs to know, asked step by step; the last one writes the files. */
+
+type Word = WordOfPage | keyof typeof words.en;
+const isOwn = (word: Word): word is keyof typeof words.en => Object.hasOwn(words.en, word);
+
+/** What is said here alone, and what all of the page says. */
+const t = (word: Word, values: Values = {}): string =>
+  isOwn(word) ? fill(words[language.value][word], values) : textOfPage(word, values);
 
 interface FoundActuator {
   readonly id: string;
@@ -37,6 +57,8 @@ interface Written {
   readonly page: string | null;
   /** The page's address as a picture for a phone's camera, where a phone reaches it. */
   readonly qr: string | null;
+  /** Of a backup: what was restored, and what is left to do. */
+  readonly lines?: readonly string[];
 }
 
 /** By kind: limits as numbers, and how long. */
@@ -143,18 +165,66 @@ const Code = () => (
     <Choice
       label={t("setup_language")}
       value={language.value}
-      options={[
-        ["en", "English"],
-        ["zh", "中文"],
-      ]}
+      options={languages.map((one) => [one, languageName(one)] as const)}
       onChange={({ currentTarget: { value } }) => {
-        speak(value === "zh" ? "zh" : "en");
+        if (isLanguage(value)) speak(value);
         keep({ language: value });
       }}
     />
     <Field label={t("setup_code_where")} name="code" autocomplete="one-time-code" required />
   </Form>
 );
+
+/** Of a bridge that there was: nothing is asked then. */
+function Restore() {
+  const chosen = useSignal<File | null>(null);
+  const password = useSignal("");
+  const said = useSignal<Sentence | null>(null);
+  const isBusy = useSignal(false);
+  const send = async () => {
+    if (chosen.value === null) return;
+    const { code } = answers.value;
+    const facts = { code, password: password.value, language: language.value };
+    const answer = await fetch(address("api/setup/restore"), {
+      method: "POST",
+      headers: {
+        "content-type": "application/octet-stream",
+        "x-setup": encodeURIComponent(JSON.stringify(facts)),
+      },
+      body: chosen.value,
+    }).catch(() => null);
+    const body = answer === null ? null : ((await answer.json()) as Written & Partial<ApiError>);
+    if (answer?.status !== 200 || body === null) {
+      said.value = errorSentence(body);
+      return;
+    }
+    written.value = body;
+    stage.value = stages.length - 1;
+  };
+  const press = () => {
+    isBusy.value = true;
+    said.value = null;
+    return send().finally(() => (isBusy.value = false));
+  };
+  return (
+    <details>
+      <summary>{t("restore_instead")}</summary>
+      <p class="quiet">{t("restore_what")}</p>
+      <label class="field">
+        <span>{t("restore_file")}</span>
+        <input
+          type="file"
+          onChange={({ currentTarget }) => (chosen.value = currentTarget.files?.[0] ?? null)}
+        />
+      </label>
+      <Field label={t("restore_password")} type="password" autocomplete="off" bound={password} />
+      <Button disabled={chosen.value === null || isBusy.value} act={press}>
+        {isBusy.value ? t("setup_busy") : t("restore_go")}
+      </Button>
+      <Alert said={said} />
+    </details>
+  );
+}
 
 /** A bare name means https. */
 const whole = (address = "") => (address === "" || address.includes("://") ? address : `https://${address}`);
@@ -196,6 +266,7 @@ function Platform() {
   };
   return (
     <Form label="setup_try" busy="setup_trying" act={act} more={<Back />}>
+      <Restore />
       <p>{t("setup_hosts")}</p>
       <Field
         label={t("setup_business")}
@@ -440,9 +511,7 @@ const isKind = (kind: string | null): kind is ActuatorKind => actuatorKinds.some
 
 /** Kinds that take the same values on the platform as the one that was found; others are for an editor. */
 const kindChoices = (kind: string | null) =>
-  alikeKinds(isKind(kind) ? kind : "custom").map(
-    (one) => [one, kindRows[one].names[language.value]] as const,
-  );
+  alikeKinds(isKind(kind) ? kind : "custom").map((one) => [one, kindNames[language.value][one]] as const);
 
 /** `now 10001 (closed); assumed to take …`, as `discover` writes it behind an address. */
 function nowTexts(comment: string): readonly string[] {
@@ -502,6 +571,11 @@ function Done() {
       <p>
         <strong>{t("setup_written", { file: written.value?.file ?? "" })}</strong>
       </p>
+      {(written.value?.lines ?? []).map((line) => (
+        <p key={line}>
+          <Says of={[ofBridge(line)]} />
+        </p>
+      ))}
       <p>{t("setup_run")}</p>
       <pre>greenhouse2mqtt run</pre>
       <p>{t("setup_then", { url: written.value?.page ?? "" })}</p>

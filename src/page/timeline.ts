@@ -1,7 +1,6 @@
-import { wordLabel } from "../greenhouse/labels.js";
 import { now } from "./live.js";
 import type { ControllerView, TimelineEntry } from "./protocol.js";
-import { clockText, commandText, isWord, language, stateWordText, t, codeText } from "./words.js";
+import { clockText, commandText, isWord, stateWordText, t, codeText, wordLabel } from "./words.js";
 
 /* What happened, as a few words. */
 
@@ -22,7 +21,7 @@ export const timelineKinds = [
 ] as const;
 
 const stateText = (state: string | null | undefined) =>
-  /^\d+$/.test(state ?? "") ? stateWordText(state ?? "") : wordLabel(language.value, state ?? "–");
+  /^\d+$/.test(state ?? "") ? stateWordText(state ?? "") : wordLabel(state ?? "–");
 
 /** What happened, without who and where. */
 export function whatText(entry: TimelineEntry): string {

@@ -1,8 +1,42 @@
+import { readFileSync } from "node:fs";
 import { defineConfig } from "vite";
+
+const readable = (key) => {
+  const name = key.split(".").at(-1).replaceAll("_", " ");
+  return name.charAt(0).toUpperCase() + name.slice(1);
+};
+
+/** Each section of the words of a language is a module of its own, so that it is loaded with what says it. */
+const sections = {
+  name: "sections",
+  enforce: "pre",
+  transform: (code) =>
+    code.replace(/^import \{([^}]+)\} from "(?:\.\.\/)+locales\/(\w+)\.json";/gm, (_, names, language) =>
+      names
+        .split(",")
+        .flatMap((name) => (name.trim() === "" ? [] : [name.trim().split(" as ")]))
+        .map(([section, own = section]) => `import ${own} from "words:${language}/${section}";`)
+        .join(" "),
+    ),
+  resolveId: (source) => (source.startsWith("words:") ? `\0${source}` : null),
+  load(id) {
+    const [, language, section] = /^\0words:(\w+)\/(\w+)$/.exec(id) ?? [];
+    if (section === undefined) return null;
+    const words = JSON.parse(
+      readFileSync(new URL(`../../locales/${language}.json`, import.meta.url), "utf8"),
+    );
+    const kept = Object.entries(words[section]).filter(
+      // The page makes most English names of keys itself.
+      ([key, name]) => `${language}/${section}` !== "en/keys" || name !== readable(key),
+    );
+    return `export default ${JSON.stringify(Object.fromEntries(kept))};`;
+  },
+};
 
 // Relative addresses alone: the page works below any path.
 export default defineConfig({
   base: "./",
+  plugins: [sections],
   build: {
     outDir: "../../dist/page",
     emptyOutDir: true,

@@ -1,6 +1,6 @@
 import { useComputed } from "@preact/signals";
 import type { BandLimit } from "../greenhouse/bands.js";
-import { KeyValue } from "./glance.js";
+import { KeyValue } from "./actuator-summary.js";
 import { link, view } from "./live.js";
 import { Age, Availability, Head, Icon, type IconName, Listed, Loading } from "./parts.js";
 import type { KeyReading, Overview, OverviewRow } from "./protocol.js";
@@ -34,7 +34,7 @@ function rankOf(row: OverviewRow): number {
   const isBeyond = beyond.some((one) => one);
   return (
     (isFar ? 32 : isBeyond ? 8 : 0) +
-    (row.problem || row.alarms > 0 ? 16 : 0) +
+    (row.problem || row.worst === "error" ? 32 : row.alarms > 0 ? 16 : 0) +
     (row.availability === "offline" ? 16 : 0) +
     (row.quality !== null && row.quality !== "good" ? 4 : 0)
   );
@@ -71,7 +71,11 @@ const countOf = (counts: Readonly<Record<string, number>>): number => Object.key
 /** In a picture and a word, never by colour alone. */
 function Signs({ of: { alarms, problem, limits } }: Readonly<{ of: OverviewRow }>) {
   const signs: readonly (readonly [IconName, boolean, string])[] = [
-    ["alarms", alarms > 0 || problem, alarms > 0 ? t("count_alarms", { count: alarms }) : t("problem")],
+    [
+      "alarms",
+      alarms > 0 || problem,
+      alarms > 0 ? t(alarms === 1 ? "one_alarm" : "count_alarms", { count: alarms }) : t("problem"),
+    ],
     ["shield", countOf(limits.guards) > 0, t("limited")],
     ["lock", countOf(limits.locks) > 0, t("lock")],
   ];

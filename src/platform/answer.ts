@@ -1,3 +1,4 @@
+import { msg, type Text, TextError, row, withStrings } from "../language/text.js";
 import { gunzipSync } from "node:zlib";
 import { PlatformError, type PlatformErrorFacts } from "../greenhouse/ports.js";
 import type { Redact } from "../runtime/redaction.js";
@@ -5,6 +6,7 @@ import type { Blank } from "./session/credential.js";
 import {
   type Envelope,
   envelopeOf,
+  isComplaint,
   isFields,
   messageOf,
   own,
@@ -31,7 +33,7 @@ export function judgeAnswer(
 ): GoodAnswer | PlatformError {
   const { status } = answer;
   if (status >= 300 && status < 400) {
-    const text = `${redirectReason(answer.headers.location, context)}; redirects are not followed`;
+    const text = msg`${redirectReason(answer.headers.location, context)}; redirects are not followed`;
     return failure(answer, "protocol", text, null, context, nowAt);
   }
   const read = readBody(answer, context, blank);
@@ -42,7 +44,14 @@ export function judgeAnswer(
   }
   const envelope = envelopeOf(read.body);
   const isSuccess = envelope.code === "200" || (envelope.code === null && status < 300);
-  if (isSuccess && !envelope.isRefusal) return { body: read.body, envelope };
+  if (isSuccess && !envelope.isRefusal) {
+    // What answers a sign-in or a command may be words alone, which they are read for.
+    const isWords = envelope.code === null && context.operation.method === "GET" && isComplaint(read.body);
+    if (!isWords) return { body: read.body, envelope };
+    const said = oneLine(context.redact(messageOf(read.body) ?? ""), 300);
+    const text = msg`words instead of data: ${JSON.stringify(said)}`;
+    return failure(answer, "protocol", text, read.body, context, nowAt);
+  }
   const kind = isSuccess ? "rejected" : refusedKind(status, envelope.code, context);
   return failure(answer, kind, null, read.body, context, nowAt);
 }
@@ -62,34 +71,34 @@ function refusedKind(
 type Body =
   | { readonly problem: null; readonly body: unknown }
   /** `problem` says what came and what to do about it. */
-  | { readonly problem: string; readonly isPage: boolean };
+  | { readonly problem: Text; readonly isPage: boolean };
 
 function readBody(answer: HttpAnswer, { operation }: RequestContext, blank: Blank): Body {
   const { status, headers } = answer;
-  const check = () => `check that ${urlKey(operation)} is the platform's address`;
+  const check = () => msg`check that ${urlKey(operation)} is the platform's address`;
   try {
     const encoding = headers["content-encoding"];
     const plain =
       encoding === undefined ? answer.body : inflate(answer.body, encoding, operation.maxAnswerMiB);
     const start = plain.toString("utf8", 0, 64).trimStart();
     if (start === "" && plain.length < 64)
-      return { problem: `HTTP ${status} without a body; ${check()}`, isPage: false };
+      return { problem: msg`HTTP ${status} without a body; ${check()}`, isPage: false };
     if (!start.startsWith("<")) return { problem: null, body: parseJson(blank(plain)) };
     const page =
       status >= 500
-        ? `HTTP ${status} with a web page; the platform is down or under maintenance, it is tried again by itself`
-        : `a web page instead of data (HTTP ${status}); a maintenance page, or ${urlKey(operation)} is not the platform's address`;
+        ? msg`HTTP ${status} with a web page; the platform is down or under maintenance, it is tried again by itself`
+        : msg`a web page instead of data (HTTP ${status}); a maintenance page, or ${urlKey(operation)} is not the platform's address`;
     return { problem: page, isPage: true };
   } catch (error) {
     if (error instanceof UndecodableBody)
-      return { problem: `the answer cannot be unpacked: ${error.message}; ${check()}`, isPage: false };
+      return { problem: msg`the answer cannot be unpacked: ${error.text}; ${check()}`, isPage: false };
     if (error instanceof UnreadableJson)
-      return { problem: `the answer is ${error.message}; ${check()}`, isPage: false };
+      return { problem: msg`the answer is ${error.text}; ${check()}`, isPage: false };
     throw error;
   }
 }
 
-class UndecodableBody extends Error {
+class UndecodableBody extends TextError {
   override name = "UndecodableBody" as const;
 }
 
@@ -101,12 +110,14 @@ function inflate(body: Buffer, encoding: string, maxMiB: number): Buffer {
   const name = encoding.trim().toLowerCase();
   if (name === "" || name === "identity" || body.length === 0) return body;
   if (name !== "gzip")
-    throw new UndecodableBody(`content encoding ${JSON.stringify(name.slice(0, 40))} is not supported`);
+    throw new UndecodableBody(msg`content encoding ${JSON.stringify(name.slice(0, 40))} is not supported`);
   try {
     return gunzipSync(body, { maxOutputLength: maxMiB * 1024 * 1024 });
   } catch (error) {
     const isTooLarge = error instanceof RangeError;
-    throw new UndecodableBody(isTooLarge ? `more than ${maxMiB} MiB when unpacked` : "broken gzip data");
+    throw new UndecodableBody(
+      isTooLarge ? msg`more than ${maxMiB} MiB when unpacked` : msg`broken gzip data`,
+    );
   }
 }
 
@@ -143,30 +154,30 @@ export function transportError(
   const facts = { sent, ...(status === 0 ? {} : { status }) };
   switch (failure.reason) {
     case "timeout": {
-      const text = `no whole answer within ${deadlineMs / 1000} s; the platform is slow or the line is bad`;
+      const text = msg`no whole answer within ${deadlineMs / 1000} s; the platform is slow or the line is bad`;
       return errorAt(context, text, { ...facts, kind: "timeout" });
     }
     case "late": {
-      const text = `the answer was read after more than ${deadlineMs / 1000} s, because the bridge stood still; it says nothing of now`;
+      const text = msg`the answer was read after more than ${deadlineMs / 1000} s, because the bridge stood still; it says nothing of now`;
       return errorAt(context, text, { ...facts, kind: "timeout" });
     }
     case "aborted":
-      return errorAt(context, "given up by the caller", { ...facts, kind: "interrupted" });
+      return errorAt(context, msg`given up by the caller`, { ...facts, kind: "interrupted" });
     case "withheld":
-      return errorAt(context, "not sent; it was not wanted any more when its connection stood", {
+      return errorAt(context, msg`not sent; it was not wanted any more when its connection stood`, {
         ...facts,
         kind: "withheld",
       });
     case "too_large": {
       const { operation } = context;
-      const text = `the answer is larger than ${operation.maxAnswerMiB} MiB; check that ${urlKey(operation)} is the platform's address`;
+      const text = msg`the answer is larger than ${operation.maxAnswerMiB} MiB; check that ${urlKey(operation)} is the platform's address`;
       return errorAt(context, text, { ...facts, kind: "protocol" });
     }
     case "connection": {
       const code = troubleCode(cause);
       const { what, remedy } = troubleOf(code, sent);
       const kind = !sent ? "unreachable" : isNotHttp(code) ? "protocol" : "interrupted";
-      const text = `${what}; ${remedy.replace("{key}", urlKey(context.operation))}`;
+      const text = row`${what}; ${remedy(urlKey(context.operation))}`;
       return errorAt(context, text, { ...facts, kind }, plainCause(cause, context.redact));
     }
   }
@@ -176,7 +187,7 @@ export function transportError(
 function failure(
   { status, headers }: HttpAnswer,
   plainKind: PlatformErrorFacts["kind"],
-  text: string | null,
+  text: Text | null,
   body: unknown,
   context: RequestContext,
   nowAt: number,
@@ -197,9 +208,11 @@ function failure(
     ...(kind === "throttled" && retryAfter !== null ? { retryAfterMs: retryAfter } : {}),
   };
   if (kind === "unauthorized")
-    return errorAt(context, `${quoteFacts(facts)}; ${credentialRemedy(context)}`, facts);
-  if (kind === "throttled") return errorAt(context, `${quoteFacts(facts)}; ${patience(facts)}`, facts);
-  const refused = `the platform refused${isRefusal ? " with success: false" : ""}: ${quoteFacts(facts)}`;
+    return errorAt(context, row`${quoteFacts(facts)}; ${credentialRemedy(context)}`, facts);
+  if (kind === "throttled") return errorAt(context, row`${quoteFacts(facts)}; ${patience(facts)}`, facts);
+  const refused = isRefusal
+    ? msg`the platform refused with success: false: ${quoteFacts(facts)}`
+    : msg`the platform refused: ${quoteFacts(facts)}`;
   const refusal = code === null && !isRefusal ? statusRemedy(facts, urlKey(operation)) : refused;
   return errorAt(context, text ?? refusal, facts);
 }
@@ -209,12 +222,16 @@ type Facts = Omit<PlatformErrorFacts, "host" | "operation">;
 /** An error about this operation; `text` says what happened and what to do. */
 export function errorAt(
   { operation, url, redactLine }: RequestContext,
-  text: string,
+  text: Text,
   facts: Facts,
   cause?: unknown,
 ): PlatformError {
   const { host, label } = operation;
-  const message = redactLine(`${label} at the ${host} host (${url.host}): ${text}`);
+  const at =
+    host === "business"
+      ? msg`${label} at the business host (${url.host})`
+      : msg`${label} at the realtime host (${url.host})`;
+  const message = withStrings(row`${at}: ${text}`, redactLine);
   return new PlatformError(
     message,
     { host, operation: label, ...facts },
@@ -231,11 +248,11 @@ function plainCause(cause: unknown, redact: Redact): Error | undefined {
   return plain;
 }
 
-function statusRemedy(facts: Facts, key: string): string {
+function statusRemedy(facts: Facts, key: string): Text {
   const status = facts.status ?? 0;
   if (status === 404)
-    return `${quoteFacts(facts)}; the host does not know this path: check ${key} (are the two hosts swapped?)`;
-  if (status >= 500) return `${quoteFacts(facts)}; the platform has a fault, it is tried again by itself`;
+    return msg`${quoteFacts(facts)}; the host does not know this path: check ${key} (are the two hosts swapped?)`;
+  if (status >= 500) return msg`${quoteFacts(facts)}; the platform has a fault, it is tried again by itself`;
   return quoteFacts(facts);
 }
 
@@ -252,66 +269,69 @@ function quoteFacts(facts: Facts): string {
   return parts.filter((part) => part !== null).join(", ");
 }
 
-function credentialRemedy({ operation, credentialKey }: RequestContext): string {
-  if (operation.name === "account/sign-in") return "check the account and password in platform.sign_in.body";
-  return `the token is missing, wrong or expired (check ${credentialKey}), or the operator must first register this machine's address`;
+function credentialRemedy({ operation, credentialKey }: RequestContext): Text {
+  if (operation.name === "account/sign-in")
+    return msg`check the account and password in platform.sign_in.body`;
+  return msg`the token is missing, wrong or expired (check ${credentialKey}), or the operator must first register this machine's address`;
 }
 
-function patience(facts: Facts): string {
+function patience(facts: Facts): Text {
   const { retryAfterMs } = facts;
-  const wait = retryAfterMs === undefined ? "" : ` It asks to wait ${Math.ceil(retryAfterMs / 1000)} s.`;
-  return `the platform says there are too many requests; lower platform.requests_per_minute or lengthen the polling intervals.${wait}`;
+  const wait = retryAfterMs === undefined ? "" : msg` It asks to wait ${Math.ceil(retryAfterMs / 1000)} s.`;
+  return msg`the platform says there are too many requests; lower platform.requests_per_minute or lengthen the polling intervals.${wait}`;
 }
 
 /** Shows scheme and host a redirect points to; never its path or query, which may carry a secret. */
-function redirectReason(location: string | undefined, { operation, url }: RequestContext): string {
+function redirectReason(location: string | undefined, { operation, url }: RequestContext): Text {
   const key = urlKey(operation);
   if (location === undefined || !URL.canParse(location, url.href))
-    return `a redirect without a usable target; check ${key}`;
+    return msg`a redirect without a usable target; check ${key}`;
   const { origin } = new URL(location, url);
   const isUpgrade = url.protocol === "http:" && origin.startsWith("https:");
   return isUpgrade
-    ? `the host wants https: set ${key} to ${origin}${url.pathname === "/" ? "" : url.pathname}`
-    : `a redirect to ${origin}: if that is the platform, set ${key} to it`;
+    ? msg`the host wants https: set ${key} to ${origin}${url.pathname === "/" ? "" : url.pathname}`
+    : msg`a redirect to ${origin}: if that is the platform, set ${key} to it`;
 }
 
 /** What went wrong below HTTP, in words, and what to do about it. */
 export interface Trouble {
-  readonly what: string;
-  readonly remedy: string;
+  readonly what: Text;
+  readonly remedy: (key: Text) => Text;
 }
 
-const renewIt =
-  "if this is the right host, its operator must renew or complete its certificate; a private authority is trusted with NODE_EXTRA_CA_CERTS";
-const network = "check this machine's network and router; it is tried again by itself";
-const unknownAuthority = "the host's certificate comes from an unknown authority";
-const noTls = ["that port does not speak TLS", "check scheme and port of {key}"] as const;
+const renewIt = (): Text =>
+  msg`if this is the right host, its operator must renew or complete its certificate; a private authority is trusted with NODE_EXTRA_CA_CERTS`;
+const network = (): Text => msg`check this machine's network and router; it is tried again by itself`;
+const unknownAuthority = msg`the host's certificate comes from an unknown authority`;
+const schemeAndPort = (key: Text): Text => msg`check scheme and port of ${key}`;
+const noTls = [msg`that port does not speak TLS`, schemeAndPort] as const;
 const cut = [
-  "the connection ended before the whole answer had come",
-  "nothing to do unless it happens often: then check the network on the way",
+  msg`the connection ended before the whole answer had come`,
+  () => msg`nothing to do unless it happens often: then check the network on the way`,
 ] as const;
 
 /** What went wrong, and what to do about it. */
-const troubles: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
-  ENOTFOUND: ["the host name does not exist", "check {key} and this machine's DNS"],
+const troubles: Readonly<Record<string, readonly [what: Text, remedy: (key: Text) => Text]>> = {
+  ENOTFOUND: [msg`the host name does not exist`, (key) => msg`check ${key} and this machine's DNS`],
   EAI_AGAIN: [
-    "the host name could not be looked up (no DNS answer)",
-    "check this machine's name servers, `doctor` names those that do not answer; it is tried again by itself",
+    msg`the host name could not be looked up (no DNS answer)`,
+    () =>
+      msg`check this machine's name servers, \`doctor\` names those that do not answer; it is tried again by itself`,
   ],
-  ECONNREFUSED: ["the host refuses connections on that port", "check host and port of {key}"],
-  UND_ERR_CONNECT_TIMEOUT: ["no connection within the connect time-out", network],
-  ETIMEDOUT: ["no connection: the network did not answer", network],
-  ENETUNREACH: ["no route to the host", network],
-  EHOSTUNREACH: ["no route to the host", network],
-  CERT_HAS_EXPIRED: ["the host's certificate has expired (or this machine's clock is wrong)", renewIt],
-  CERT_NOT_YET_VALID: ["the host's certificate is not valid yet", "set this machine's clock"],
-  DEPTH_ZERO_SELF_SIGNED_CERT: ["the host's certificate is self-signed", renewIt],
+  ECONNREFUSED: [msg`the host refuses connections on that port`, (key) => msg`check host and port of ${key}`],
+  UND_ERR_CONNECT_TIMEOUT: [msg`no connection within the connect time-out`, network],
+  ETIMEDOUT: [msg`no connection: the network did not answer`, network],
+  ENETUNREACH: [msg`no route to the host`, network],
+  EHOSTUNREACH: [msg`no route to the host`, network],
+  CERT_HAS_EXPIRED: [msg`the host's certificate has expired (or this machine's clock is wrong)`, renewIt],
+  CERT_NOT_YET_VALID: [msg`the host's certificate is not valid yet`, () => msg`set this machine's clock`],
+  DEPTH_ZERO_SELF_SIGNED_CERT: [msg`the host's certificate is self-signed`, renewIt],
   SELF_SIGNED_CERT_IN_CHAIN: [unknownAuthority, renewIt],
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: ["the host's certificate chain is incomplete", renewIt],
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: [msg`the host's certificate chain is incomplete`, renewIt],
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: [unknownAuthority, renewIt],
   ERR_TLS_CERT_ALTNAME_INVALID: [
-    "the host's certificate is for another name",
-    "check the host name in {key}",
+    msg`the host's certificate is for another name`,
+    (key) => msg`check the host name in ${key}`,
   ],
   EPROTO: noTls,
   ERR_SSL_WRONG_VERSION_NUMBER: noTls,
@@ -320,10 +340,10 @@ const troubles: Readonly<Record<string, readonly [what: string, remedy: string]>
   EPIPE: cut,
   UND_ERR_SOCKET: cut,
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: cut,
-  UND_ERR_DESTROYED: ["the program is stopping", "nothing"],
+  UND_ERR_DESTROYED: [msg`the program is stopping`, () => msg`nothing`],
   UND_ERR_HEADERS_OVERFLOW: [
-    "the headers of the answer are too large",
-    "check that {key} is the platform's address",
+    msg`the headers of the answer are too large`,
+    (key) => msg`check that ${key} is the platform's address`,
   ],
 };
 
@@ -340,14 +360,13 @@ export function troubleCode(cause: unknown): string {
 /** `HPE_…` is the HTTP parser's: whatever answers there is no web server. */
 const isNotHttp = (code: string): boolean => code.startsWith("HPE_") || code === "UND_ERR_HEADERS_OVERFLOW";
 
-/** `{key}` in the remedy stands for the setting of the host's address. */
+/** The remedy names the setting of the host's address. */
 export function troubleOf(code: string, sent: boolean): Trouble {
-  if (code.startsWith("HPE_"))
-    return { what: "the answer is not HTTP", remedy: "check scheme and port of {key}" };
+  if (code.startsWith("HPE_")) return { what: msg`the answer is not HTTP`, remedy: schemeAndPort };
   const known = Object.hasOwn(troubles, code) ? troubles[code] : undefined;
   if (known === cut && !sent)
-    return { what: "the connection was closed while it was being opened", remedy: network };
-  const [what, remedy] = known ?? [`the connection failed${code === "" ? "" : ` (${code})`}`, network];
+    return { what: msg`the connection was closed while it was being opened`, remedy: network };
+  const [what, remedy] = known ?? [msg`the connection failed${code === "" ? "" : ` (${code})`}`, network];
   return { what, remedy };
 }
 

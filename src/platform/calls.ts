@@ -1,3 +1,4 @@
+import { msg } from "../language/text.js";
 import {
   type Pace,
   PlatformError,
@@ -16,11 +17,10 @@ import {
 } from "./decode/decoding.js";
 import { historyReader } from "./decode/history.js";
 import { deviceReader, stationReader, videoReader } from "./decode/lists.js";
-import { manyValuesReader, oneValueReader, readWriteAnswer } from "./decode/registers.js";
+import { listingReader, manyValuesReader, oneValueReader, readWriteAnswer } from "./decode/registers.js";
 import { averageReader, sensorReader } from "./decode/sensors.js";
 import { connectionReader, runningStatusReader } from "./decode/statuses.js";
 import {
-  type AskedWindow,
   deviceCode,
   type Operation,
   operations,
@@ -32,7 +32,8 @@ import {
 import type { Requests } from "./requests.js";
 import type { OperationShape, ShapeSettings } from "./settings.js";
 import type { ShapeReports } from "./counters.js";
-import { localText, type ReadTime, type ZoneOffset } from "./time.js";
+import { localText, type ZoneOffset } from "../runtime/zone.js";
+import type { ReadTime } from "./time.js";
 
 interface Parts {
   readonly requests: Requests;
@@ -44,13 +45,16 @@ interface Parts {
 
 const askedMs = 24 * 3_600_000;
 
-/** The last 24 hours, where a platform wants to be asked for a window. */
-const windowAt = (now: number, offset: ZoneOffset): AskedWindow => ({
-  since: localText(now - askedMs, offset),
-  until: localText(now, offset),
-});
+const addressName = msg`address`;
+const valueName = msg`value`;
 
 type Question<T> = (query: Query, signal: AbortSignal, pace?: Pace) => Promise<T>;
+
+/** The last 24 hours, where a platform wants to be asked for a window. */
+const lastDayBy = (clock: Clock, offset: ZoneOffset) => () => {
+  const now = clock.now();
+  return { since: localText(now - askedMs, offset), until: localText(now, offset) };
+};
 
 /** Asks and decodes. An answer that is none of the operation's is an error which names the setting that helps. */
 function question<T>(
@@ -60,8 +64,9 @@ function question<T>(
   { requests, reports, readTime, offset, clock }: Parts,
 ): Question<T> {
   const report = reports.of(operation.name);
+  const lastDay = lastDayBy(clock, offset);
   return async (query, signal, pace = "polled") => {
-    const path = requestPath(operation, query, shape, windowAt(clock.now(), offset));
+    const path = requestPath(operation, query, shape, lastDay);
     const { deviceCode: device } = query;
     const call = { operation, path, signal, device, pace };
     const answer = await requests.read(call).catch((error: unknown) => {
@@ -78,8 +83,8 @@ function question<T>(
       return found;
     } catch (error) {
       if (!(error instanceof UnreadableShape)) throw error;
-      located(error.message, body);
-      const text = `${error.message}; platform.shapes.${operation.name}.items can say where they are`;
+      located(error.text, body);
+      const text = msg`${error.text}; platform.shapes.${operation.name}.items can say where they are`;
       const unreadable = errorAt(requests.context(operation), text, {
         kind: "protocol",
         status: 200,
@@ -117,6 +122,7 @@ export function platformReader(shapes: ShapeSettings, parts: Parts): PlatformRea
   const statuses = reading(operations.runningStatuses, runningStatusReader);
   const value = reading(operations.value, oneValueReader);
   const values = reading(operations.values, manyValuesReader);
+  const listing = reading(operations.values, listingReader);
   return {
     controllers: (signal) => controllers({}, signal),
     devices: (dataType, signal) => devices({ dataType }, signal),
@@ -128,11 +134,12 @@ export function platformReader(shapes: ShapeSettings, parts: Parts): PlatformRea
     runningStatuses: (code, signal) => statuses({ deviceCode: code }, signal),
     history: (code, signal) => past({ deviceCode: code }, signal),
     value: async (code, address, fresh, signal, pace = fresh ? "urgent" : "polled") => {
-      const text = plainText(address, operations.value, "address");
+      const text = plainText(address, operations.value, addressName);
       const query = { deviceCode: code, address: text, ...(fresh ? { flush: "1" } : {}) };
       return value(query, signal, pace);
     },
     values: (code, group, signal) => values({ deviceTypeId: String(group), deviceCode: code }, signal),
+    listing: (code, group, signal) => listing({ deviceTypeId: String(group), deviceCode: code }, signal),
     get: async (name, query, signal) => {
       const operation = knownOperation(name);
       return question(operation, withoutHostileNames, shapes[operation.name], parts)(query, signal);
@@ -145,7 +152,7 @@ function knownOperation(name: string): Operation {
   if (operation !== null) return operation;
   const known = readOnlyOperations.map((one) => one.name).join(", ");
   throw new PlatformError(
-    `not sent; ${JSON.stringify(name.slice(0, 80))} is no read-only operation of the platform; they are ${known}`,
+    msg`not sent; ${JSON.stringify(name.slice(0, 80))} is no read-only operation of the platform; they are ${known}`,
     { kind: "invalid_request", host: "business", operation: "get", sent: false },
   );
 }
@@ -157,8 +164,8 @@ export function platformWriter({ requests, reports }: Pick<Parts, "requests" | "
   return {
     write: async (code, address, value, signal, { pace = "urgent", mayPost } = {}) => {
       const sent = {
-        address: plainText(address, operation, "address"),
-        value: plainText(value, operation, "value"),
+        address: plainText(address, operation, addressName),
+        value: plainText(value, operation, valueName),
         deviceCode: deviceCode(code, operation),
       };
       const call = {

@@ -1,3 +1,4 @@
+import { lazy } from "../runtime/lazy.js";
 import type {
   DeviceList,
   PlatformHost,
@@ -32,7 +33,8 @@ import { deriveKey, SessionStore } from "./session/session-store.js";
 import { SignIn } from "./session/sign-in.js";
 import { JointBudget, JointPlaces, type SharedHosts, type SharedLists } from "./shared.js";
 import type { PlatformSettings, ShapeSettings } from "./settings.js";
-import { ClockSkew, type ReadTime, timeReader, zoneOffset } from "./time.js";
+import { ClockSkew, type ReadTime, timeReader } from "./time.js";
+import { zoneOffset } from "../runtime/zone.js";
 
 /** What leads out of the process, or to another thread; the real ones where absent. */
 export interface PlatformOutside {
@@ -48,6 +50,8 @@ export interface PlatformPorts {
   readonly dataDir: string;
   /** Told when a host's link changes; plain success of a healthy link is no change. */
   readonly onLink?: OnLink;
+  /** Told when there is another credential than before. */
+  readonly onCredential?: () => void;
   /** Told of reads that may have got the answer to another one. */
   readonly onMixedUp?: OnMixedUp;
   readonly files?: Files | undefined;
@@ -87,6 +91,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const { clock, random, log, onLink = () => undefined } = ports;
   const tally = newTally();
   const links = new HostLinks(clock, onLink);
+  if (ports.onCredential !== undefined) links.onRenewed(ports.onCredential);
   const skew = new ClockSkew(clock);
   const offset = zoneOffset(settings.time_zone);
   const readTime = timeReader(offset);
@@ -110,7 +115,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   return {
     ...remembering(sharing(reader, settings, { lists: ports.shared?.lists, source, links }), streams),
     ...platformWriter({ requests, reports }),
-    ...lazyPush(settings, { source, readTime, log, names, ...inside, redact: redactLine, ...heard }),
+    ...lazyPush(settings, { source, links, readTime, log, names, ...inside, redact: redactLine, ...heard }),
     renewCredential: (signal) => requests.renewForWrite(signal),
     budget,
     link: (host) => links.link(host),
@@ -195,9 +200,8 @@ function sharing(
 
 /** The push channels; their code is loaded when it is first used, which is while the first polls are on their way. */
 function lazyPush(settings: PlatformSettings, parts: PushParts): PlatformPush {
-  let made: Promise<PlatformPush> | null = null;
-  const load = async () => (await import("./push/platform-push.js")).createPush(settings, parts);
-  return { listen: async (...given) => (await (made ??= load())).listen(...given) };
+  const made = lazy(async () => (await import("./push/platform-push.js")).createPush(settings, parts));
+  return { listen: async (...given) => (await made()).listen(...given) };
 }
 
 interface Ways {

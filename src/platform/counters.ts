@@ -1,3 +1,4 @@
+import { msg, type Text } from "../language/text.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { Redact } from "../runtime/redaction.js";
@@ -44,7 +45,7 @@ export type PushCounters = Readonly<PushTally>;
 export interface ShapeReport {
   /** As the configuration names it: `sensor-data`, `ws/set-value`. */
   readonly operation: string;
-  readonly problem: string;
+  readonly problem: Text;
   /** Names of the first such item's fields, its type where it has none, or the look of a text that is no JSON. */
   readonly sample: readonly string[];
   /** Where in the answer the first of them stood; null where that is not known. */
@@ -86,7 +87,7 @@ export class ShapeReports {
     const key = JSON.stringify([operation, what]);
     const { firstAt, count } = this.#reports.get(key) ?? { firstAt: this.#clock.now(), count: 0 };
     if (count === 0 && this.#reports.size >= mostKept[this.#of]) return;
-    const problem = "no usable answer";
+    const problem = msg`no usable answer`;
     const [lastAt, place] = [this.#clock.now(), "the whole answer"];
     this.#reports.set(key, {
       operation,
@@ -105,7 +106,7 @@ export class ShapeReports {
     return [...this.#reports.values()];
   }
 
-  #add(operation: string, problem: string, found: unknown, answer: unknown): void {
+  #add(operation: string, problem: Text, found: unknown, answer: unknown): void {
     const sample = this.#sampleOf(found);
     // Objects that differ in their names are shapes of their own; texts are not.
     const key = JSON.stringify([operation, problem, isContainer(found) ? sample : typeof found]);
@@ -122,13 +123,13 @@ export class ShapeReports {
       return;
     }
     const place = answer === undefined ? null : this.#plain(placeIn(answer, found));
-    const look = this.#plain(lookOf(found)) ?? "";
+    const look = this.#plain(String(lookOf(found))) ?? "";
     const times = { count: 1, firstAt: now, lastAt: now };
     this.#reports.set(key, { operation, problem, sample, place, found: look, ...times });
     const help = `platform.shapes.${operation} can say where things are`;
     if (this.#of === "answer") {
       const where = place === null ? "" : ` (${place}: ${look})`;
-      const text = `an answer of ${operation} holds something that cannot be read: ${problem}${where}; ${help}`;
+      const text = `an answer of ${operation} holds something that cannot be read: ${String(problem)}${where}; ${help}`;
       this.#log.warn({ operation, problem, sample }, text);
     } else {
       const text = `a frame of ${operation} holds something that cannot be read; it is left out. ${help}`;

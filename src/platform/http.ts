@@ -88,6 +88,11 @@ export class Line {
   }
 }
 
+/** A client has one connection at a time, and this is what was asked over it. */
+interface ClientWay {
+  line: Line;
+}
+
 /** The way to one host as requests go it. */
 export type HostWay = Pick<HostConnections, keyof HostConnections>;
 
@@ -194,18 +199,17 @@ export class HostConnections {
   #clientOf(origin: URL, options: object): Client {
     const client = new Client(origin, options);
     const dispatch = client.dispatch.bind(client);
-    const newLine = () =>
-      new Line(() => {
-        this.#aloneUntil = this.#clock.monotonic() + aloneForMs;
-      });
-    let line = newLine();
+    const onLeftOver = () => {
+      this.#aloneUntil = this.#clock.monotonic() + aloneForMs;
+    };
+    const way: ClientWay = { line: new Line(onLeftOver) };
     client.on("disconnect", (_origin, _targets, error) => {
-      line.ended(error);
-      line = newLine();
+      way.line.ended(error);
+      way.line = new Line(onLeftOver);
     });
     client.dispatch = (asked, handler) => {
       const exchange = this.#exchanges.get(asked);
-      if (exchange !== undefined) exchange.lineOf = () => line;
+      if (exchange !== undefined) exchange.way = way;
       return dispatch(asked, handler);
     };
     return client;
@@ -299,8 +303,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly answer: Promise<HttpAnswer>;
   /** Its deadline has passed. */
   hasExpired = false;
-  /** The connection that it has, once it is about to be written. */
-  lineOf: () => Line | null = () => null;
+  /** The client that it goes by, whose connection it has once it is about to be written. */
+  way: ClientWay | null = null;
   readonly #limits: ExchangeLimits;
   /** Of the time for a connection, then of the deadline. */
   #takeBackTimer: () => void;
@@ -352,22 +356,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     this.#controller = controller;
-    this.#takeLine();
+    // A read may be begun again on another connection.
+    this.#leaveLine();
+    this.#line = this.way?.line ?? null;
+    if (this.#line !== null) {
+      this.#nth = this.#line.asked;
+      this.#line.asked += 1;
+      this.#line.open += 1;
+    }
     if (this.#started) return;
     this.#started = true;
     this.#startedAt = clock.monotonic();
     this.#takeBackTimer();
     this.#takeBackTimer = clock.after(deadlineMs, () => this.#fail("timeout"));
-  }
-
-  /** A read may be begun again on another connection. */
-  #takeLine(): void {
-    this.#leaveLine();
-    this.#line = this.lineOf();
-    if (this.#line === null) return;
-    this.#nth = this.#line.asked;
-    this.#line.asked += 1;
-    this.#line.open += 1;
   }
 
   #leaveLine(): void {

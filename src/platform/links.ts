@@ -39,6 +39,7 @@ const hosts = ["business", "realtime"] as const;
 export class HostLinks {
   readonly #clock: Clock;
   readonly #onLink: OnLink;
+  readonly #renewalListeners: (() => void)[] = [];
   readonly #answerListeners: ((host: PlatformHost, waitMs: number | null) => void)[] = [];
   readonly #contacts: Readonly<Record<PlatformHost, Contact>> = {
     business: noContact(),
@@ -56,6 +57,11 @@ export class HostLinks {
   /** Calls back when a host answered a read: for how long it asks to be left alone, null where it does not. */
   onReadAnswered(listener: (host: PlatformHost, waitMs: number | null) => void): void {
     this.#answerListeners.push(listener);
+  }
+
+  /** Calls back when there is another credential than before. */
+  onRenewed(listener: () => void): void {
+    this.#renewalListeners.push(listener);
   }
 
   /** A request was answered; `signedIn`: with a credential. */
@@ -158,8 +164,22 @@ export class HostLinks {
     return isDoubtful;
   }
 
+  onCodeless(asked: Asked, mayBeOutage: boolean): boolean {
+    return this.#operations.onCodeless(asked, mayBeOutage, this.#clock.monotonic());
+  }
+
   wasLetIn(asked: Asked, generation: number): boolean {
-    return this.#operations.wasLetIn(asked, generation);
+    return this.#operations.wasLetIn(asked, generation, this.#clock.monotonic());
+  }
+
+  /** This host is known to check credentials. */
+  onChecked(host: PlatformHost): void {
+    this.#operations.onChecked(host);
+  }
+
+  /** Whether nothing was let in for minutes, as far as that concerns this host. */
+  letsNothingIn(host: PlatformHost): boolean {
+    return this.#operations.letsNothingIn(host, this.#clock.monotonic());
   }
 
   credentialRenewed(): void {
@@ -170,6 +190,7 @@ export class HostLinks {
       this.#contacts[host].accepted = false;
       this.#tell(host);
     }
+    for (const listener of this.#renewalListeners) listener();
   }
 
   /** There is none to send: the sign-in is refused, the token file is empty. */

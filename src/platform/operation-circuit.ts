@@ -13,6 +13,8 @@ const ownProbeEveryMs = 300_000;
 const badAfter = 2;
 /** What was not asked for so long says nothing any more. */
 const forgottenAfterMs = 3 * 3_600_000;
+/** Polls come each minute or so: a credential that is let in for nothing for so long may have ended before anything showed it. */
+const nothingLetInMs = 600_000;
 /** Codes may be asked for that no device has. */
 const mostDevices = 20_000;
 
@@ -69,7 +71,11 @@ const pass: Admission = { go: true, probe: false };
 export class OperationCircuits {
   readonly #states = new Map<Operation, OperationState>();
   readonly #acceptedAt: Record<PlatformHost, number> = { business: -Infinity, realtime: -Infinity };
+  /** The interface document says that the business host checks credentials, and that the realtime host does not yet. */
+  readonly #checks: Record<PlatformHost, boolean> = { business: true, realtime: false };
   readonly #refusal: Record<PlatformHost, Refusal | null> = { business: null, realtime: null };
+  /** What was answered without a code, since anything was let in. */
+  readonly #codeless: Record<PlatformHost, Set<Operation>> = { business: new Set(), realtime: new Set() };
   /** Of all operations of both hosts. */
   #probedAt = -Infinity;
 
@@ -117,6 +123,7 @@ export class OperationCircuits {
     state.bad.delete(device);
     this.#acceptedAt[operation.host] = now;
     this.#refusal[operation.host] = null;
+    this.#codeless[operation.host].clear();
   }
 
   /** An attempt brought nothing usable. */
@@ -164,9 +171,25 @@ export class OperationCircuits {
     return longest;
   }
 
-  /** Whether the credential of this generation was once let in for this read. */
-  wasLetIn({ operation, device = "" }: Asked, generation: number): boolean {
-    return this.#states.get(operation)?.devices.get(device)?.letIn === generation;
+  /** Whether the credential of this generation was once let in for this read, or an earlier one where this one is let in for nothing. */
+  wasLetIn({ operation, device = "" }: Asked, generation: number, now: number): boolean {
+    const letIn = this.#states.get(operation)?.devices.get(device)?.letIn ?? 0;
+    return letIn === generation || (letIn > 0 && this.letsNothingIn(operation.host, now));
+  }
+
+  /** It refused a credential, or let another one in to what it had refused before. */
+  onChecked(host: PlatformHost): void {
+    this.#checks[host] = true;
+  }
+
+  /**
+   * Whether nothing was let in for minutes, as far as that concerns a host: one that checks credentials speaks for itself; of one that
+   * may not check any the other host tells more.
+   */
+  letsNothingIn(host: PlatformHost, now: number): boolean {
+    const { business, realtime } = this.#acceptedAt;
+    const acceptedAt = this.#checks[host] ? this.#acceptedAt[host] : Math.max(business, realtime);
+    return now - acceptedAt >= nothingLetInMs;
   }
 
   /**
@@ -190,6 +213,18 @@ export class OperationCircuits {
     return Math.max(state.refusal.count, this.#refusal[host].count) >= badAfter;
   }
 
+  /**
+   * In the place of an answer came what holds no code, such as the way to a login page. Returns whether the credential is in doubt: another
+   * operation of the host met the same, and nothing was let in between. Where it may be an ordinary outage, the other host has to have met
+   * it too, or to be one that may let anything in.
+   */
+  onCodeless({ operation }: Asked, mayBeOutage: boolean, now: number): boolean {
+    const { business, realtime } = this.#codeless;
+    const met = this.#codeless[operation.host].add(operation);
+    if (!mayBeOutage || (business.size > 0 && realtime.size > 0)) return mayBeOutage || met.size > 1;
+    return met === business && !this.#checks.realtime && met.size > 1 && this.letsNothingIn("business", now);
+  }
+
   /** A host that answered nothing at all is there again: what was asked of it meanwhile says nothing of an operation. */
   onHostBack(host: PlatformHost): void {
     for (const { operation, devices } of this.#states.values()) {
@@ -201,19 +236,24 @@ export class OperationCircuits {
 
   /** A new credential: what the old one was refused is no trouble of this one. */
   onRenewed(): void {
-    for (const host of ["business", "realtime"] as const) this.#refusal[host] = null;
+    for (const host of ["business", "realtime"] as const) {
+      this.#refusal[host] = null;
+      this.#codeless[host].clear();
+    }
     for (const state of this.#states.values()) state.refusal = null;
   }
 
   /** Operations of a host that cannot be used for more than half of what they are asked about. */
   unusable(host: PlatformHost, now: number): readonly UnusableOperation[] {
-    return [...this.#states.values()].flatMap((state) => {
+    const found: UnusableOperation[] = [];
+    for (const state of this.#states.values()) {
       const { operation, trouble, bad, devices } = state;
       // What an account may have no right to makes no greenhouse.
-      if (operation.host !== host || operation.isExtra || bad.size === 0) return [];
+      if (operation.host !== host || operation.isExtra || bad.size === 0) continue;
       const isBad = this.#badIn(state, now) * 2 > devices.size;
-      return isBad ? [{ operation: operation.label, trouble: trouble ?? "" }] : [];
-    });
+      if (isBad) found.push({ operation: operation.label, trouble: trouble ?? "" });
+    }
+    return found;
   }
 
   #badIn({ operation, bad, devices, failures }: OperationState, now: number): number {

@@ -1,3 +1,4 @@
+import { msg, type Text } from "../language/text.js";
 import { deviceCodePattern } from "../greenhouse/model.js";
 import { PlatformError, type PlatformHost, type Query } from "../greenhouse/ports.js";
 import type { OperationShape } from "./settings.js";
@@ -74,35 +75,39 @@ export const isDeviceCode = (code: string): boolean => deviceCodePattern.test(co
 
 export const isPlainCode = (code: string): boolean => plainCodePattern.test(code);
 
+const codeName = msg`device code`;
+
 const checker =
-  (pattern: RegExp, where: string, what: string) =>
-  (text: string, operation: Operation, name = "device code"): string => {
+  (pattern: RegExp, where: Text, what: Text) =>
+  (text: string, operation: Operation, name: Text = codeName): string => {
     if (pattern.test(text)) return text;
-    throw invalidRequest(operation, `${name} ${quote(text)} cannot be ${where}: ${what}`);
+    throw invalidRequest(operation, msg`${name} ${quote(text)} cannot be ${where}: ${what}`);
   };
 
 /** The code itself; throws `invalid_request` for one that could change what is asked. */
 export const deviceCode = checker(
   deviceCodePattern,
-  "used in a request",
-  "at most 64 characters are, without blanks around them",
+  msg`used in a request`,
+  msg`use at most 64 characters, without blanks around them`,
 );
 
 /** The same for a part of a path. */
 export const pathCode = checker(
   plainCodePattern,
-  "used in a path",
-  'only letters, digits, blanks, ".", "_" and "-" are, at most 64',
+  msg`used in a path`,
+  msg`use at most 64 letters, digits, blanks, ".", "_" and "-"`,
 );
 
 /** An address or a value, whose name is given: short visible text, sent as it is. */
-export const plainText = checker(/^[\x21-\x7e]{1,64}$/, "sent", "1 to 64 visible ASCII characters are");
+export const plainText = checker(/^[\x21-\x7e]{1,64}$/, msg`sent`, msg`1 to 64 visible ASCII characters are`);
 
 /** From when to when a read of past values asks, as the platform writes times. */
-export interface AskedWindow {
+interface AskedWindow {
   readonly since: string;
   readonly until: string;
 }
+
+const noWindow = (): AskedWindow => ({ since: "", until: "" });
 
 /** A parameter of `platform.shapes` with what it stands for; one that is about a device is left out where none is asked about. */
 const filledIn = (text: string, known: AskedWindow & { readonly deviceCode: string }): string =>
@@ -116,23 +121,23 @@ export function requestPath(
   operation: Operation,
   query: Query,
   shape?: OperationShape,
-  window: AskedWindow = { since: "", until: "" },
+  windowNow: () => AskedWindow = noWindow,
 ): string {
   const { query: names = {}, params = {} } = shape ?? {};
   const pairs: (readonly [name: string, value: string])[] = [];
   for (const [name, value] of Object.entries(query)) {
-    if (typeof value !== "string") throw invalidRequest(operation, `parameter ${quote(name)} is not text`);
+    if (typeof value !== "string") throw invalidRequest(operation, msg`parameter ${quote(name)} is not text`);
     const renamed = Object.hasOwn(names, name) ? names[name] : undefined;
     pairs.push([renamed ?? name, name === "deviceCode" ? deviceCode(value, operation) : value]);
   }
   const asked = new Map(pairs);
   // What is asked for itself is not overruled.
   for (const [name, given] of Object.entries(params)) {
-    const value = filledIn(given, { ...window, deviceCode: query["deviceCode"] ?? "" });
+    const value = filledIn(given, { ...windowNow(), deviceCode: query["deviceCode"] ?? "" });
     if (!asked.has(name) && value !== "") pairs.push([name, value]);
   }
   if (pairs.length > maxParameters)
-    throw invalidRequest(operation, `more than ${maxParameters} query parameters`);
+    throw invalidRequest(operation, msg`more than ${maxParameters} query parameters`);
   let path = operation.path;
   for (const [place, [name, value]] of pairs.entries())
     path += `${place === 0 ? "?" : "&"}${encode(name, operation)}=${encode(value, operation)}`;
@@ -141,11 +146,11 @@ export function requestPath(
 
 function encode(text: string, operation: Operation): string {
   if (text.length <= maxTextLength && text.isWellFormed()) return encodeURIComponent(text);
-  throw invalidRequest(operation, `query parameter ${quote(text)} is too long or is not valid text`);
+  throw invalidRequest(operation, msg`query parameter ${quote(text)} is too long or is not valid text`);
 }
 
-const invalidRequest = (operation: Operation, why: string): PlatformError =>
-  new PlatformError(`${operation.label}: not sent; ${why}`, {
+const invalidRequest = (operation: Operation, why: Text): PlatformError =>
+  new PlatformError(msg`${operation.label}: not sent; ${why}`, {
     kind: "invalid_request",
     host: operation.host,
     operation: operation.label,

@@ -1,3 +1,5 @@
+import { joinSignals } from "../runtime/signals.js";
+import { msg, type Text, row } from "../language/text.js";
 import { setMaxListeners } from "node:events";
 import {
   PlatformError,
@@ -6,6 +8,7 @@ import {
   type PlatformHost,
 } from "../greenhouse/ports.js";
 import { type BackoffRange, type Clock, fullJitter, type Random } from "../runtime/clock.js";
+import { falseIfFailed } from "../runtime/failures.js";
 import { type RequestBudget, type Semaphore, Semaphores } from "../runtime/schedule.js";
 import type { Redact } from "../runtime/redaction.js";
 import { errorAt, type GoodAnswer, judgeAnswer, type RequestContext, transportError } from "./answer.js";
@@ -14,7 +17,14 @@ import type { Tally } from "./counters.js";
 import { type Call, type HostWay, type HttpAnswer, TransportFailure } from "./http.js";
 import type { HostLinks } from "./links.js";
 import { type Operation, operations } from "./operations.js";
-import { type Credential, type CredentialSource, plainHeaders, type Blank } from "./session/credential.js";
+import {
+  type Blank,
+  codeless,
+  type Credential,
+  type CredentialSource,
+  isCodeless,
+  plainHeaders,
+} from "./session/credential.js";
 import { longestAskedMs } from "./session/sign-in-pace.js";
 import type { ClockSkew } from "./time.js";
 
@@ -80,10 +90,10 @@ const isUseless = ({ kind, sent, retryAfterMs }: PlatformErrorFacts): boolean =>
   sent && uselessKinds.has(kind) && retryAfterMs === undefined;
 
 const heldBackWords = {
-  lost: ["paused", "the host did not answer several times in a row"],
-  useless: ["paused", "nothing usable was answered several times in a row"],
-  refused: ["unauthorized", "the host refused the credential several times in a row"],
-  held: ["throttled", "the platform asked to be left alone for a while"],
+  lost: ["paused", msg`the host did not answer several times in a row`],
+  useless: ["paused", msg`nothing usable was answered several times in a row`],
+  refused: ["unauthorized", msg`the host refused the credential several times in a row`],
+  held: ["throttled", msg`the platform asked to be left alone for a while`],
 } as const;
 
 type HeldBack = Extract<Admission, { go: false }>;
@@ -124,6 +134,8 @@ export class Requests {
   readonly #posts = new Semaphores(placesOfOne);
   #refusedWrite: Credential | null = null;
   #renewedForWrite = 0;
+  /** When a new token was tried for what holds no code. */
+  #codelessAt = -Infinity;
 
   constructor(parts: RequestParts) {
     this.#parts = parts;
@@ -139,7 +151,7 @@ export class Requests {
     } catch (error) {
       doubt = this.#doubt(call, credential, error);
       if (doubt !== null) {
-        if (!(await this.#renew(call, credential, doubt))) throw error;
+        if (!(await this.#renewInDoubt(call, credential, doubt))) throw error;
       } else {
         if (!wasRefused(error)) throw error;
         const { host, isExtra } = call.operation;
@@ -158,10 +170,12 @@ export class Requests {
       throw asPlatformError(call, error);
     });
     try {
-      return await this.#repeat(call, renewed);
+      const answer = await this.#repeat(call, renewed);
+      this.#parts.links.onChecked(call.operation.host);
+      return answer;
     } catch (error) {
       // It is refused as before, so the code meant something else.
-      if (doubt !== null && doubtfulCode(error) === doubt) source.doubtedInVain?.(doubt);
+      if (doubt !== null && doubtfulCode(error) === doubt) source.doubtedInVain?.(doubt, call.operation.host);
       if (!wasRefused(error)) throw error;
       source.refusedAgain?.(renewed, call.operation.host, call.operation.label);
       throw this.#final(call, error);
@@ -188,23 +202,38 @@ export class Requests {
    * refused twice in a row since. Null where it says something else.
    */
   #doubt(call: Call, credential: Credential, error: unknown): string | null {
-    const { links, source } = this.#parts;
+    const { links, clock } = this.#parts;
     const code = doubtfulCode(error);
     if (code === null || !(error instanceof PlatformError) || call.operation.isExtra) return null;
     const wasLetIn = this.#wasLetIn(call, credential);
-    const isDoubtful = links.onRefused(call, code, error.message);
-    return wasLetIn && isDoubtful && source.isVain?.(code) !== true ? code : null;
+    const isDoubtful = isCodeless(code)
+      ? links.onCodeless(call, code === outageLike) && clock.monotonic() - this.#codelessAt >= codelessEveryMs
+      : links.onRefused(call, code, error.message);
+    return wasLetIn && isDoubtful && !this.#isVain(call, code) ? code : null;
+  }
+
+  /** A web page in the place of every answer may be one of maintenance, and then there is no sign-in either: what is told stays that. */
+  async #renewInDoubt(call: Call, credential: Credential, doubt: string): Promise<boolean> {
+    if (!isCodeless(doubt)) return this.#renew(call, credential, doubt);
+    this.#codelessAt = this.#parts.clock.monotonic();
+    return this.#renew(call, credential, doubt).catch(falseIfFailed);
   }
 
   /** A list is asked for every few minutes: whether an unknown code is said of the credential shows at once. */
   #secondLookMs(call: Call, credential: Credential, error: PlatformError, attempt: number): number | null {
-    const { links, source } = this.#parts;
+    const { links } = this.#parts;
     const code = doubtfulCode(error);
     const isList = call.device === undefined && call.pace === "polled" && !call.operation.isExtra;
-    if (code === null || attempt > 0 || !isList || source.isVain?.(code) === true) return null;
+    if (code === null || isCodeless(code) || attempt > 0 || !isList) return null;
+    if (this.#isVain(call, code)) return null;
     if (!this.#wasLetIn(call, credential)) return null;
     links.onRefused(call, code, error.message);
     return secondLookMs;
+  }
+
+  #isVain({ operation: { host } }: Call, code: string): boolean {
+    const { links, source } = this.#parts;
+    return source.isVain?.(code, host, links.letsNothingIn(host)) === true;
   }
 
   #wasLetIn(call: Call, credential: Credential): boolean {
@@ -219,7 +248,7 @@ export class Requests {
     const credential = this.#parts.source.current() ?? (await this.#parts.source.atHand());
     if (credential === null) {
       this.#refusedWrite = null;
-      const why = "not sent; there is no credential at hand, it has to be renewed first";
+      const why = msg`not sent; there is no credential at hand, it has to be renewed first`;
       throw notSent(call, "unauthorized", why);
     }
     const wasJustRenewed = credential.generation === this.#renewedForWrite;
@@ -348,9 +377,13 @@ export class Requests {
   /** Before a read is sent once more: a poll needs another request of the budget for it. */
   async #turn({ pace, signal }: Call, delayMs = 0): Promise<void> {
     const { clock, budget } = this.#parts;
-    const ended = AbortSignal.any([signal, this.#closing.signal]);
-    if (delayMs > 0) await clock.wait(delayMs, ended);
-    if (pace === "polled") await budget.turn(clock, ended);
+    const ended = joinSignals(signal, this.#closing.signal);
+    try {
+      if (delayMs > 0) await clock.wait(delayMs, ended.signal);
+      if (pace === "polled") await budget.turn(clock, ended.signal);
+    } finally {
+      ended.release();
+    }
   }
 
   /** One request at most, as soon as there is a place for it. */
@@ -384,16 +417,18 @@ export class Requests {
     const waitMs = this.#parts.hosts[operation.host].deadlineMs(call);
     const takeBack =
       operation.method === "GET" ? this.#parts.clock.after(waitMs, () => late.abort()) : () => undefined;
+    const ended = joinSignals(signal, this.#closing.signal, late.signal);
     try {
-      await places.wait(AbortSignal.any([signal, this.#closing.signal, late.signal]));
+      await places.wait(ended.signal);
     } catch {
       const isLate = late.signal.aborted;
       const why = isLate
-        ? `those before it to this controller took longer than ${waitMs / 1000} s`
-        : "given up before an earlier request to this controller was answered";
-      throw notSent(call, isLate ? "timeout" : "interrupted", `not sent; ${why}`);
+        ? msg`those before it to this controller took longer than ${waitMs / 1000} s`
+        : msg`given up before an earlier request to this controller was answered`;
+      throw notSent(call, isLate ? "timeout" : "interrupted", msg`not sent; ${why}`);
     } finally {
       takeBack();
+      ended.release();
     }
   }
 
@@ -427,6 +462,7 @@ export class Requests {
       return { ...judged, line: answer.line };
     }
     const { kind, retryAfterMs } = judged.facts;
+    if (kind === "unauthorized") links.onChecked(host);
     if (isUseless(judged.facts)) {
       links.onUseless(call);
       if (kind !== "throttled") tally.failures += 1;
@@ -474,7 +510,7 @@ export class Requests {
   #heldBack(operation: Operation, { because, retryInMs }: HeldBack): PlatformError {
     this.#parts.tally.paused += 1;
     const [kind, why] = heldBackWords[because];
-    const text = `not sent; ${why}, the next try is possible in ${Math.ceil(retryInMs / 1000)} s`;
+    const text = msg`not sent; ${why}, the next try is possible in ${Math.ceil(retryInMs / 1000)} s`;
     return errorAt(this.context(operation), text, { kind, sent: false, retryAfterMs: retryInMs });
   }
 }
@@ -483,14 +519,23 @@ const jsonBody = ["content-type", "application/json"] as const;
 
 /**
  * What a refusal says with a code that the interface does not explain: the body's, or an HTTP status of the client's kind without
- * one. Null for everything else, and for what is known to be about the request itself.
+ * one; and what some platforms answer in the place of any refusal. Null for everything else, and for what is known to be about the
+ * request itself.
  */
 function doubtfulCode(error: unknown): string | null {
   if (!(error instanceof PlatformError) || !error.facts.sent) return null;
   const { kind, status = 0, code } = error.facts;
   if (kind === "rejected") return code ?? "none";
-  return kind === "server" && status >= 400 && status < 500 && !ofTheRequest.has(status) ? `${status}` : null;
+  if (kind === "server" && status >= 400 && status < 500 && !ofTheRequest.has(status)) return `${status}`;
+  const isInItsPlace = kind === "protocol" || (kind === "server" && status === 500);
+  return isInItsPlace && status !== 0 ? `${codeless}${status}` : null;
 }
+
+/** What a broken server answers as well, whatever the token. */
+const outageLike = `${codeless}500`;
+
+/** A sign-in for it is tried no more often. */
+const codelessEveryMs = 600_000;
 
 const ofTheRequest: ReadonlySet<number> = new Set([404, 405, 408, 411, 413, 414, 415, 431]);
 
@@ -498,9 +543,9 @@ const wasRefused = (error: unknown): error is PlatformError =>
   error instanceof PlatformError && error.facts.kind === "unauthorized" && error.facts.sent;
 
 /** The credential is accepted for everything else. */
-const withoutRight = ({ message, facts, cause }: PlatformError): PlatformError =>
+const withoutRight = ({ text, facts, cause }: PlatformError): PlatformError =>
   new PlatformError(
-    `${message} (other requests are accepted, so the account may have no right to this one)`,
+    msg`${text} (other requests are accepted, so the account may have no right to this one)`,
     { ...facts, kind: "rejected" },
     { cause },
   );
@@ -508,16 +553,16 @@ const withoutRight = ({ message, facts, cause }: PlatformError): PlatformError =
 /** Waiting for a credential ended otherwise than with one; this call itself was not sent. */
 function asPlatformError(call: Call, error: unknown): PlatformError {
   if (error instanceof PlatformError)
-    return new PlatformError(error.message, { ...error.facts, sent: false }, { cause: error.cause });
-  return notSent(call, "interrupted", "given up by the caller");
+    return new PlatformError(error.text, { ...error.facts, sent: false }, { cause: error.cause });
+  return notSent(call, "interrupted", msg`given up by the caller`);
 }
 
 const notSent = (
   { operation }: Call,
   kind: "unauthorized" | "interrupted" | "timeout",
-  why: string,
+  why: Text,
 ): PlatformError =>
-  new PlatformError(`${operation.label}: ${why}`, {
+  new PlatformError(row`${operation.label}: ${why}`, {
     kind,
     host: operation.host,
     operation: operation.label,

@@ -1,42 +1,5 @@
 import type { Clock } from "../runtime/clock.js";
-
-const quarterMs = 15 * 60_000;
-const maxCached = 2_000;
-
-/** Ms that a zone's clocks are ahead of UTC at an instant. */
-export type ZoneOffset = (at: number) => number;
-
-/** All of China's clocks have stood so since its last summer time, of 1991; for these Intl, which takes long to load, is not asked. */
-const china = { zones: ["Asia/Shanghai", "PRC"], since: Date.UTC(1991, 8, 15), offsetMs: 8 * 3_600_000 };
-
-/**
- * Offsets of an IANA zone, taken from Intl and kept by the quarter of an hour, as no zone has ever changed within one. Throws a
- * RangeError for a zone that does not exist.
- */
-export function zoneOffset(timeZone: string): ZoneOffset {
-  let format: Intl.DateTimeFormat | null = null;
-  const cache = new Map<number, number>();
-  const chinaSince = china.zones.includes(timeZone) ? china.since : Infinity;
-  return (at) => {
-    if (at >= chinaSince) return china.offsetMs;
-    const quarter = Math.floor(at / quarterMs);
-    const known = cache.get(quarter);
-    if (known !== undefined) return known;
-    format ??= new Intl.DateTimeFormat("en-US", { timeZone, timeZoneName: "longOffset" });
-    const offset = statedOffset(format.format(quarter * quarterMs));
-    if (cache.size >= maxCached) cache.clear();
-    cache.set(quarter, offset);
-    return offset;
-  };
-}
-
-/** `…, GMT+08:00` or `…, GMT-00:01:15`; UTC is `GMT` alone. */
-function statedOffset(text: string): number {
-  const [, sign, hours, minutes, seconds = "0"] = /([+-])(\d\d):(\d\d)(?::(\d\d))?$/.exec(text) ?? [];
-  if (sign === undefined) return 0;
-  const ms = ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000;
-  return sign === "-" ? -ms : ms;
-}
+import type { ZoneOffset } from "../runtime/zone.js";
 
 /**
  * The instant at which a zone's clocks show a wall time (given as if it were UTC). An hour that exists twice means the
@@ -50,10 +13,6 @@ function instantOf(wallAt: number, offset: ZoneOffset, nearAt: number): number {
   const [first = early, second = first] = real;
   return Math.abs(second - nearAt) < Math.abs(first - nearAt) ? second : first;
 }
-
-/** An instant as the clocks of the zone show it: `2026-05-10 08:00:00`. */
-export const localText = (at: number, offset: ZoneOffset): string =>
-  new Date(at + offset(at)).toISOString().slice(0, 19).replace("T", " ");
 
 /** Reads an instant as the platform writes it: epoch ms, or null when it is none. `nearAt` is when it was received. */
 export type ReadTime = (value: unknown, nearAt: number) => number | null;

@@ -1,10 +1,68 @@
-import type { Controller } from "../greenhouse/model.js";
+import { isEnding, takesDegrees } from "../greenhouse/actuator-kinds.js";
+import type { Actuator, Controller, RunTime } from "../greenhouse/model.js";
 import { type Clock, every, within } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
+import { localText, type ZoneOffset, zoneOffset } from "../runtime/zone.js";
 import type { GreenhouseStore } from "../sync/store.js";
-import { afterRead, type Counted, isCounted, isOn, nothingCounted, runTimeOf } from "./count.js";
 
-/* How long each actuator was on, kept over restarts in a file of its own. */
+/*
+ * How long an actuator was on. Time counts between two good reads that both say so; what nobody saw may have been anything. Pure;
+ * instants are epoch ms.
+ */
+
+export interface Counted {
+  readonly total: { readonly onMs: number; readonly starts: number };
+  /** Of the day of the newest read, where the greenhouse is. */
+  readonly today: { readonly day: string; readonly onMs: number; readonly starts: number };
+  readonly since: number;
+  /** The newest good read; null where the one before says nothing of what comes. */
+  readonly last: { readonly at: number; readonly isOn: boolean } | null;
+}
+
+export const nothingCounted = (since: number, day: string): Counted => ({
+  total: { onMs: 0, starts: 0 },
+  today: { day, onMs: 0, starts: 0 },
+  since,
+  last: null,
+});
+
+/** What stands still at a degree, or runs only until it has arrived, has no time that anybody would count. */
+export const isCounted = ({ settings }: Pick<Actuator, "settings">): boolean =>
+  !takesDegrees(settings.kind) && settings.kind !== "motor";
+
+/** Whether it is on by its newest read; null where nobody can tell. Its running statuses know better than the register. */
+export function isOn({ settings, state, quality, runs }: Actuator): boolean | null {
+  if (quality !== "good" || state === null || state === "unknown") return null;
+  if (runs === "on" || runs === "off") return runs === "on";
+  if (state === "auto") return null;
+  return !isEnding(settings.kind, state);
+}
+
+/** After a read; the same object where it says nothing new. */
+export function afterRead(before: Counted, at: number, on: boolean | null, day: string): Counted {
+  if (on === null) return before.last === null ? before : { ...before, last: null };
+  const { last } = before;
+  if (last !== null && at <= last.at && day === before.today.day) return before;
+  const lasted = last !== null && last.isOn && on ? Math.max(0, at - last.at) : 0;
+  const started = last !== null && !last.isOn && on ? 1 : 0;
+  const today = day === before.today.day ? before.today : { day, onMs: 0, starts: 0 };
+  return {
+    ...before,
+    total: { onMs: before.total.onMs + lasted, starts: before.total.starts + started },
+    today: { day, onMs: today.onMs + lasted, starts: today.starts + started },
+    last: { at: Math.max(at, last?.at ?? at), isOn: on },
+  };
+}
+
+export const runTimeOf = ({ total, today, since }: Counted): RunTime => ({
+  on_s: Math.round(total.onMs / 1_000),
+  starts: total.starts,
+  today_on_s: Math.round(today.onMs / 1_000),
+  today_starts: today.starts,
+  since: new Date(since).toISOString(),
+});
+
+/* Counted as it is read, and kept over restarts in a file of its own. */
 
 interface RunTimePorts {
   readonly clock: Clock;
@@ -19,22 +77,21 @@ const writeEveryMs = 30_000;
 /** Reads are counted also where the disk does not answer. */
 const longestReadMs = 5_000;
 
-const keyOf = (code: string, id: string): string => JSON.stringify([code, id]);
-
 const isCounting = (value: unknown): value is Counted =>
   typeof value === "object" && value !== null && "total" in value && "today" in value && "since" in value;
 
 export class RunTimes {
   readonly #ports: RunTimePorts;
-  readonly #dayFormat: Intl.DateTimeFormat;
+  readonly #offset: ZoneOffset;
   readonly #counted = new Map<string, Counted>();
-  readonly #dirty = new Set<string>();
+  /** Actuators that were read since, by the code of their controller. */
+  readonly #dirty = new Map<string, Set<string>>();
   #isChanged = false;
 
   constructor(ports: RunTimePorts) {
     this.#ports = ports;
-    this.#dayFormat = new Intl.DateTimeFormat("sv-SE", { timeZone: ports.timeZone, dateStyle: "short" });
-    ports.store.onChange((_, after) => after && this.#mark(after), ["actuators"]);
+    this.#offset = zoneOffset(ports.timeZone);
+    ports.store.onChange(this.#mark, ["actuators"]);
   }
 
   /** What earlier runs counted, before anything is read. */
@@ -56,34 +113,37 @@ export class RunTimes {
   }
 
   /** A listener of the store must not dispatch. */
-  #mark({ info }: Controller): void {
+  readonly #mark = (before: Controller | undefined, after: Controller | undefined): void => {
+    if (after === undefined) return;
+    const { code } = after.info;
     if (this.#dirty.size === 0) this.#ports.clock.soon(this.#countAll);
-    this.#dirty.add(info.code);
-  }
-
-  readonly #countAll = (): void => {
-    const codes = [...this.#dirty];
-    this.#dirty.clear();
-    for (const code of codes) {
-      const controller = this.#ports.store.get(code);
-      if (controller !== undefined) this.#count(controller);
-    }
+    const changed = this.#dirty.get(code) ?? new Set();
+    this.#dirty.set(code, changed);
+    for (const [id, actuator] of after.actuators) if (before?.actuators.get(id) !== actuator) changed.add(id);
   };
 
-  #count({ info: { code }, actuators }: Controller): void {
-    for (const actuator of actuators.values()) {
-      const { readAt, settings } = actuator;
-      if (readAt === null || !isCounted(actuator)) continue;
-      const key = keyOf(code, settings.id);
-      const day = this.#dayFormat.format(readAt);
-      const before = this.#counted.get(key) ?? nothingCounted(readAt, day);
-      const after = afterRead(before, readAt, isOn(actuator), day);
-      this.#counted.set(key, after);
-      this.#isChanged ||= after !== before;
-      const runTime = runTimeOf(after);
-      if (JSON.stringify(runTime) !== JSON.stringify(actuator.runTime))
-        this.#ports.store.dispatch(code, { type: "run_time", id: settings.id, runTime });
-    }
+  readonly #countAll = (): void => {
+    const dirty = [...this.#dirty];
+    this.#dirty.clear();
+    for (const [code, ids] of dirty)
+      for (const id of ids) {
+        const actuator = this.#ports.store.get(code)?.actuators.get(id);
+        if (actuator !== undefined) this.#count(code, actuator);
+      }
+  };
+
+  #count(code: string, actuator: Actuator): void {
+    const { readAt, settings } = actuator;
+    if (readAt === null || !isCounted(actuator)) return;
+    const key = JSON.stringify([code, settings.id]);
+    const day = localText(readAt, this.#offset).slice(0, 10);
+    const before = this.#counted.get(key) ?? nothingCounted(readAt, day);
+    const after = afterRead(before, readAt, isOn(actuator), day);
+    this.#counted.set(key, after);
+    this.#isChanged ||= after !== before;
+    const runTime = runTimeOf(after);
+    if (JSON.stringify(runTime) !== JSON.stringify(actuator.runTime))
+      this.#ports.store.dispatch(code, { type: "run_time", id: settings.id, runTime });
   }
 
   /** Never rejects; what could not be written is written the next time. */

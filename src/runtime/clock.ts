@@ -1,3 +1,6 @@
+import { ignored } from "./failures.js";
+import { joinSignals } from "./signals.js";
+import { msg, TextError } from "../language/text.js";
 import os from "node:os";
 
 /* Time and chance, which are handed to whatever decides by them. */
@@ -63,7 +66,7 @@ const nodeTime: TimeSources = {
 const suspiciousMs = 100;
 /** The time since the start of the computer is told in whole seconds by some systems. */
 const leastSleepMs = 2_000;
-/** What is due sooner is late by less than that is worth. */
+/** What is due as soon is late by less than that is worth. */
 const shortTimerMs = 1_000;
 
 interface LongTimer {
@@ -99,7 +102,7 @@ class SleepAwareTime {
 
   readonly after = (ms: number, call: () => void): (() => void) => {
     const { timer } = this.#sources;
-    if (ms < shortTimerMs) return timer(ms, call);
+    if (ms <= shortTimerMs) return timer(ms, call);
     const one: LongTimer = { dueAt: this.monotonic() + ms, call, takeBack: () => undefined };
     this.#start(one, ms);
     this.#timers.add(one);
@@ -169,7 +172,8 @@ export function within<T>(
   stop?: AbortSignal,
 ): Promise<T> {
   const late = new AbortController();
-  const signal = stop === undefined ? late.signal : AbortSignal.any([late.signal, stop]);
+  const { signal, release } =
+    stop === undefined ? { signal: late.signal, release: ignored } : joinSignals(late.signal, stop);
   return new Promise((resolve, reject) => {
     const takeBack = clock.after(ms, () => late.abort(new TooLate(`no end within ${ms / 1_000} s`)));
     const over = new AbortController();
@@ -181,6 +185,7 @@ export function within<T>(
     working.then(resolve, reject).finally(() => {
       takeBack();
       over.abort();
+      release();
     });
   });
 }
@@ -224,14 +229,32 @@ export class Rest {
   }
 }
 
-/** Does something again and again, with a pause before each time, until the signal aborts. */
-export async function every(ms: number, clock: Clock, signal: AbortSignal, work: () => void): Promise<void> {
-  for (;;) {
-    await clock.wait(ms, signal).catch(() => undefined);
-    if (signal.aborted) return;
-    work();
-  }
-}
+/** Does something again and again, with a pause before each time, until the signal aborts. Rejects with what the work throws. */
+export const every = (
+  ms: number,
+  clock: Pick<Clock, "after">,
+  signal: AbortSignal,
+  work: () => void,
+): Promise<void> =>
+  new Promise((resolve, reject) => {
+    let takeBack: (() => void) | null = null;
+    const end = () => {
+      takeBack?.();
+      resolve();
+    };
+    const turn = () => {
+      try {
+        work();
+        if (!signal.aborted) takeBack = clock.after(ms, turn);
+      } catch (error) {
+        signal.removeEventListener("abort", end);
+        reject(error instanceof Error ? error : new Error(String(error)));
+      }
+    };
+    signal.addEventListener("abort", end, { once: true });
+    if (signal.aborted) end();
+    else takeBack = clock.after(ms, turn);
+  });
 
 /** Resolves when the signal aborts; nothing is left at a long-lived signal once `over` has aborted. */
 export const untilAborted = (signal: AbortSignal, over?: AbortSignal): Promise<void> =>
@@ -279,12 +302,11 @@ export function fullJitter(attempt: number, range: BackoffRange, chance: number)
 
 /** An answer says so then; the journal itself counts as away by this time. */
 const longestDiskMs = 10_000;
-const diskSilent =
-  "The disk has not answered for 10 s, so this is not kept yet: what forbids does so already, what frees counts once the disk has it. Check the disk or SD card, then ask again.";
+const diskSilent = msg`The disk has not answered for 10 s, so this is not kept yet; what forbids does so already, what frees counts once the disk has it. Check the disk or SD card, then ask again.`;
 
 /** An answer promises what the disk has, and says where that takes too long. */
 export async function onDisk(clock: Clock, write: () => Promise<unknown>): Promise<void> {
   await within(clock, longestDiskMs, write).catch((error: unknown) => {
-    throw error instanceof TooLate ? new Error(diskSilent) : error;
+    throw error instanceof TooLate ? new TextError(diskSilent) : error;
   });
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { connect as connectTcp, isIP, type Socket, type TcpNetConnectOpts } from "node:net";
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from "node:tls";
 import { type Clock, systemClock } from "./clock.js";
@@ -68,8 +69,8 @@ class Race {
   #isAsking = false;
   #isOver = false;
   #error: unknown = null;
-  #takeBackNext: () => void = () => undefined;
-  #takeBackEnd: () => void = () => undefined;
+  #takeBackNext: (() => void) | null = null;
+  #takeBackEnd: (() => void) | null = null;
   #resolve: (socket: Socket) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
 
@@ -84,6 +85,8 @@ class Race {
       this.#reject = reject;
     });
     const { signal } = this.#way;
+    // All connections of a pool end with one signal, and Node warns of a leak from the eleventh listener on.
+    if (signal !== undefined) setMaxListeners(0, signal);
     signal?.addEventListener("abort", this);
     if (signal?.aborted === true) this.handleEvent();
     else this.#begin();
@@ -113,10 +116,12 @@ class Race {
 
   /** Each address gets all the time for a connection. */
   #add(addresses: readonly string[]): void {
-    const others = addresses.filter((address) => !this.#tried.has(address));
-    if (others.length === 0 || this.#isOver) return;
-    for (const address of others) this.#tried.add(address);
-    this.#waiting.push(...others);
+    const waited = this.#waiting.length;
+    for (const address of addresses) {
+      if (!this.#tried.has(address)) this.#waiting.push(address);
+      this.#tried.add(address);
+    }
+    if (this.#waiting.length === waited || this.#isOver) return;
     const { host, port, connectMs } = this.#way;
     const late = () => new ConnectTimeout(`no connection to ${host}:${port} within ${connectMs / 1000} s`);
     this.#endAfter(connectMs, () => this.#lose(this.#error ?? late()));
@@ -125,12 +130,12 @@ class Race {
   }
 
   #tryNextSoon(): void {
-    this.#takeBackNext();
+    this.#takeBackNext?.();
     this.#takeBackNext = this.#clock.after(nextAddressMs, () => this.#tryNext());
   }
 
   #tryNext(): void {
-    this.#takeBackNext();
+    this.#takeBackNext?.();
     const address = this.#waiting.shift();
     if (address === undefined) return;
     const { port, readableHighWaterMark, dial = connectTcp } = this.#way;
@@ -147,7 +152,7 @@ class Race {
       this.#error ??= error;
       if (this.#open.delete(socket) && !this.#isOver) this.#goOn(null);
     });
-    this.#tryNextSoon();
+    if (this.#waiting.length > 0) this.#tryNextSoon();
   }
 
   /** One way less is left: the next address, or none is there any more. */
@@ -159,7 +164,7 @@ class Race {
   }
 
   #endAfter(ms: number, end: () => void): void {
-    this.#takeBackEnd();
+    this.#takeBackEnd?.();
     this.#takeBackEnd = this.#clock.after(ms, end);
   }
 
@@ -180,8 +185,8 @@ class Race {
 
   #end(): void {
     this.#isOver = true;
-    this.#takeBackNext();
-    this.#takeBackEnd();
+    this.#takeBackNext?.();
+    this.#takeBackEnd?.();
     this.#way.signal?.removeEventListener("abort", this);
     for (const socket of this.#open) socket.destroy();
     this.#open.clear();

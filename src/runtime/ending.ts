@@ -1,4 +1,18 @@
+import { type Text, TextError } from "../language/text.js";
 import { type Clock, systemClock } from "./clock.js";
+
+export const exitCodes = { done: 0, failed: 1, usage: 2, notConfirmed: 3 } as const;
+
+/** Ends a command with a sentence for the user and an exit code. */
+export class CommandFailure extends TextError {
+  override name = "CommandFailure" as const;
+  readonly exitCode: number;
+
+  constructor(message: Text, exitCode: number = exitCodes.failed) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
 
 /** The part of `process` that ends it. */
 interface EndingProcess {

@@ -1,3 +1,4 @@
+import { ignored, nullIfFailed } from "./failures.js";
 import { randomBytes } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { chown, type FileHandle, link, mkdir, open, readdir, rename, stat, unlink } from "node:fs/promises";
@@ -205,6 +206,9 @@ const noLinks = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "
 
 const privateMode = 0o600;
 
+/** In a data directory that `restore` is not done with. A bridge that starts there takes it away: then the data are its own. */
+export const restoringName = "restoring";
+
 /**
  * Replaces `path` as a whole: after a power cut at any moment it holds the old content or the new. Rejects with the file
  * system's error, the old file untouched.
@@ -224,7 +228,7 @@ export async function replaceFile(
   } = {},
 ): Promise<void> {
   await withDraft(files, path, content, mode, async (draft) => {
-    if (owner !== undefined) await chown(draft, owner.uid, owner.gid).catch(() => undefined);
+    if (owner !== undefined) await chown(draft, owner.uid, owner.gid).catch(ignored);
     await files.rename(draft, path);
   });
   await files.syncDirectory(dirname(path));
@@ -243,14 +247,14 @@ export async function createFile(path: string, text: string, mode = privateMode)
         if (!noLinks.has(errorCode(error))) throw error;
         await writeNew(nodeFileSystem, path, text, mode);
       }
-      await unlink(draft).catch(() => undefined);
+      await unlink(draft).catch(ignored);
     });
   } catch (error) {
     if (errorCode(error) === "EEXIST") return false;
     throw error;
   }
   // The file stands there whole, so it would be wrong to report that it could not be made.
-  await nodeFileSystem.syncDirectory(dirname(path)).catch(() => undefined);
+  await nodeFileSystem.syncDirectory(dirname(path)).catch(ignored);
   return true;
 }
 
@@ -268,7 +272,7 @@ async function withDraft(
     await place(draft);
     await removeLeftovers(files, path, writtenAt);
   } catch (error) {
-    await files.remove(draft).catch(() => undefined);
+    await files.remove(draft).catch(ignored);
     // The reader of the message knows the file and not its draft.
     if (error instanceof Error) error.message = error.message.replaceAll(draft, path);
     throw error;
@@ -289,7 +293,7 @@ async function writeNew(
     await file.sync();
     return file.facts().modifiedAt;
   } catch (error) {
-    await files.remove(path).catch(() => undefined);
+    await files.remove(path).catch(ignored);
     throw error;
   } finally {
     await file.close();
@@ -308,9 +312,9 @@ async function removeLeftovers(files: FileSystem, path: string, writtenAt: numbe
   for (const entry of await files.list(directory).catch(() => [])) {
     if (!entry.startsWith(`${name}.`) || !/^\.[0-9a-f]{12}\.tmp$/.test(entry.slice(name.length))) continue;
     const leftover = join(directory, entry);
-    const facts = await files.facts(leftover).catch(() => null);
+    const facts = await files.facts(leftover).catch(nullIfFailed);
     if (facts !== null && writtenAt - facts.modifiedAt > leftoverAgeMs)
-      await files.remove(leftover).catch(() => undefined);
+      await files.remove(leftover).catch(ignored);
   }
 }
 
@@ -345,16 +349,22 @@ export class FilesOfRun implements Files {
   readonly #directory: string;
   readonly #held = new Map<string, string>();
   readonly #keep: KeepElsewhere;
+  readonly #inPlace: () => Promise<void>;
 
-  /** `keep`: what was written is kept elsewhere too, before it counts as written. */
+  /**
+   * `keep`: what was written is kept elsewhere too, before it counts as written. `inPlace` rejects where another folder shows in the place
+   * of the directory.
+   */
   constructor(
     directory: string,
     files: Files = { ...nodeFiles, writePrivate: replaceFile },
     keep: KeepElsewhere = () => Promise.resolve(),
+    inPlace: () => Promise<void> = () => Promise.resolve(),
   ) {
     this.#directory = resolve(directory);
     this.#files = files;
     this.#keep = keep;
+    this.#inPlace = inPlace;
   }
 
   readonly version = (path: string): Promise<string | null> => this.#files.version(path);
@@ -367,13 +377,15 @@ export class FilesOfRun implements Files {
 
   readonly writePrivate = async (path: string, text: string): Promise<void> => {
     this.#hold(path, text);
+    await this.#inPlace();
     await this.#files.writePrivate(path, text);
     if (dirname(resolve(path)) === this.#directory) await this.#keep(basename(path));
   };
 
   /** Writes what the directory held. What cannot be written is written with its next change. */
   async writeAgain(): Promise<void> {
-    for (const [path, text] of this.#held) await this.#files.writePrivate(path, text).catch(() => undefined);
+    await this.#inPlace();
+    for (const [path, text] of this.#held) await this.#files.writePrivate(path, text).catch(ignored);
   }
 
   /** A token that another program writes is not ours to write. */

@@ -111,6 +111,8 @@ export class ArrivalAge {
   /** Whatever was sent before this has been read. */
   #provenAt: number;
   #since: number | null = null;
+  /** It began without the process standing still. */
+  #isResumed = false;
 
   /**
    * `ask` has the peer answer, and calls `proven` as the answer is read. It is called again where the process stood still meanwhile, and
@@ -131,14 +133,21 @@ export class ArrivalAge {
     return this.#since === null ? 0 : this.#clock.monotonic() - this.#since;
   }
 
-  /** What the peer has kept since then comes first. */
+  /** What is read from now on may have waited since then. */
   resume(since: number): void {
     this.#since = since;
+    this.#isResumed = true;
     const provenAt = this.#clock.monotonic();
     this.#provenAt = provenAt;
     this.#ask(() => {
       if (this.#provenAt === provenAt) this.#since = null;
     });
+  }
+
+  /** What is read from now on was sent after that. */
+  advance(to: number): void {
+    this.#look();
+    if (this.#since !== null && this.#isResumed) this.#since = Math.max(this.#since, to);
   }
 
   /** The peer is gone. */
@@ -152,6 +161,7 @@ export class ArrivalAge {
     // Nobody sent anything to a peer that was not there yet.
     this.#since ??= Math.max(gap.from, this.#beganAt);
     this.#provenAt = gap.until;
+    this.#isResumed = false;
     this.#ask(() => {
       if (this.#provenAt === gap.until) this.#since = null;
     });

@@ -5,6 +5,7 @@ import {
   stdSerializers,
   stdTimeFunctions,
 } from "pino";
+import { changed, type Text } from "../language/text.js";
 import { type LogLevel, logLevels } from "./log-levels.js";
 import { inert } from "./plain-text.js";
 import { linesWithoutSecrets } from "./redaction.js";
@@ -73,16 +74,16 @@ function partsOf(line: string) {
 }
 
 /** What a person reads in the place of a message and its facts, by that message. */
-export type Sentences = Readonly<Record<string, (facts: Readonly<Record<string, unknown>>) => string>>;
+export type Sentences = Readonly<Record<string, (facts: Readonly<Record<string, unknown>>) => Text>>;
 
 /** What a person reads in the place of a line, where it has a sentence. */
 function sentenceOf(
   { message, facts }: Pick<LogLine, "message" | "facts">,
   sentences: Sentences,
-): string | null {
+): Text | null {
   const sentence = Object.hasOwn(sentences, message) ? sentences[message] : undefined;
   // What a sender wrote must not begin a line of its own.
-  return sentence?.(facts).replace(/\p{Cc}/gu, "\ufffd") ?? null;
+  return sentence ? changed(sentence(facts), (said) => said.replace(/\p{Cc}/gu, "\ufffd")) : null;
 }
 
 /** One JSON log line as a person reads it: time, severity where it matters, message, then the facts, or the sentence of both. */
@@ -91,7 +92,7 @@ function readableLine(line: string, sentences: Sentences): string {
   if (parts === null) return line;
   const { severity, at } = parts;
   const sentence = sentenceOf(parts, sentences);
-  const message = sentence ?? parts.message.replace(/\n/g, "\n  ");
+  const message = sentence === null ? parts.message.replace(/\n/g, "\n  ") : String(sentence);
   const { err, ...facts } = sentence === null ? parts.facts : { err: undefined };
   const word =
     severity === 30
@@ -133,7 +134,7 @@ export interface LogLine {
   readonly message: string;
   readonly facts: Readonly<Record<string, unknown>>;
   /** Both as a person reads them; null where there is no sentence for it. */
-  readonly sentence: string | null;
+  readonly sentence: Text | null;
 }
 
 const mostKept = 1_000;

@@ -84,6 +84,12 @@ export class LoginThrottle {
     return wait;
   }
 
+  /** Takes a turn of those that are over, whoever waits: what was tried beside the line counts as if it had stood in it. */
+  charge(guessers: readonly Guesser[]): void {
+    const now = this.#clock.monotonic();
+    for (const guesser of guessers) if (this.#isOver(guesser)) this.#takeTurn(guesser, now);
+  }
+
   /** Notes a wrong login. True when it was the one that used up the allowance of one name. */
   onFailure(guessers: readonly Guesser[]): boolean {
     const now = this.#clock.monotonic();
@@ -157,6 +163,13 @@ export class PasswordChecks {
   }
 }
 
+/** A name that there is, in its own allowance. */
+interface OwnName {
+  readonly guesser: Guesser;
+  /** What a check says of it, or else what is compared without one. */
+  readonly isRight: (checked: boolean) => boolean;
+}
+
 /** Passwords checked at the pace that wrong ones before allow. */
 export class ThrottledLogins {
   readonly #checks: PasswordChecks;
@@ -187,11 +200,12 @@ export class ThrottledLogins {
     return this.#throttle.onFailure(guessers);
   }
 
-  /** `blocked`: too many wait already after wrong logins; `busy`: too many at once. */
+  /** `blocked`: too many wait already after wrong logins; `busy`: too many at once. `own`: of a name that there is. */
   async check(
     guessers: readonly Guesser[],
     given: string | Buffer,
     stored: string,
+    own: OwnName | null = null,
   ): Promise<boolean | "blocked" | "busy"> {
     const isSlowed = () => this.#throttle.isSlowed(guessers);
     if (!isSlowed()) {
@@ -199,6 +213,36 @@ export class ThrottledLogins {
       const right = await this.#checks.verify(given, stored, isSlowed);
       if (right !== "off") return right;
     }
+    const isEarly = own !== null && (await this.#isRightEarly(own, guessers, given, stored));
+    return isEarly || this.#inTurn(guessers, given, stored);
+  }
+
+  /**
+   * Whether it is right, asked before its turn where others' names alone have used up what its source has: who knows his password
+   * does not wait for them. A wrong one is told no sooner than any other, and costs the name and the source what it would in its turn,
+   * so that no guess comes of it that would not have been.
+   */
+  async #isRightEarly(
+    { guesser, isRight }: OwnName,
+    guessers: readonly Guesser[],
+    given: string | Buffer,
+    stored: string,
+  ): Promise<boolean> {
+    const isSlowed = () => this.#throttle.isSlowed([guesser]);
+    if (isSlowed()) return false;
+    const checked = await this.#checks.verify(given, stored, isSlowed);
+    if (typeof checked === "string") return false;
+    if (isRight(checked)) return true;
+    this.#throttle.onFailure([guesser]);
+    this.#throttle.charge(guessers.filter(({ key }) => key !== guesser.key));
+    return false;
+  }
+
+  async #inTurn(
+    guessers: readonly Guesser[],
+    given: string | Buffer,
+    stored: string,
+  ): Promise<boolean | "blocked" | "busy"> {
     const wait = this.#throttle.turn(guessers);
     if (wait === null) return "blocked";
     try {

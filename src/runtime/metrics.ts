@@ -1,4 +1,4 @@
-import { AggregatorRegistry, Counter, Gauge, type Metric, type Registry } from "prom-client";
+import { Counter, Gauge, type Registry } from "prom-client";
 
 /* What is counted, as programs for monitoring read it. Everything is written by prom-client. */
 
@@ -26,33 +26,53 @@ export function register(registry: Registry, rows: readonly Row[], isOfProcess =
   }
 }
 
+const withNaN = (text: string): string => text.replaceAll(/ Nan$/gm, " NaN");
+
 /** The text of a page; prom-client writes `Nan`, the format says `NaN`. */
-export const pageOf = async (registry: Registry): Promise<string> =>
-  (await registry.metrics()).replaceAll(/ Nan$/gm, " NaN");
+export const pageOf = async (registry: Registry): Promise<string> => withNaN(await registry.metrics());
 
-type Family = Awaited<ReturnType<Metric["get"]>>;
+/** HELP and TYPE of a metric, and its samples as they stand on the page. */
+interface Family {
+  readonly head: string;
+  readonly samples: string[];
+}
 
-/** The metrics of many accounts as one page: each sample says of which account it is, and those of the process stand there once. */
+/**
+ * The metrics of many accounts as one page: each sample says of which account it is, and those of the process stand there once. Kept as
+ * text, as the samples of a thousand accounts are a quarter of a million.
+ */
 export class AccountMetrics {
-  /** What each account has of a metric, by its name. */
-  readonly #families = new Map<string, Family[]>();
+  readonly #families = new Map<string, Family>();
 
   async add(account: string, registry: Registry): Promise<void> {
-    for (const metric of await registry.getMetricsAsJSON()) {
-      const values = metric.values.map((one) => ({ ...one, labels: { account, ...one.labels } }));
-      const family = this.#families.get(metric.name) ?? [];
+    for (const metric of registry.getMetricsAsArray()) {
+      const known = this.#families.get(metric.name);
+      const isOfProcess = metric.aggregator === "first";
+      if (isOfProcess && known !== undefined) continue;
+      const text = withNaN(await registry.getSingleMetricAsString(metric.name));
+      const [help = "", type = "", ...lines] = text.split("\n");
+      const family = known ?? { head: `${help}\n${type}`, samples: [] };
       this.#families.set(metric.name, family);
-      family.push(metric.aggregator === "first" ? metric : { ...metric, values });
+      const own = isOfProcess ? lines : lines.map((line) => ofAccount(account, line));
+      if (own.length > 0) family.samples.push(own.join("\n"));
     }
   }
 
   /** `pause` comes between two metrics. */
   async page(pause: () => Promise<unknown>): Promise<string> {
     const texts: string[] = [];
-    for (const family of this.#families.values()) {
-      texts.push(await pageOf(AggregatorRegistry.aggregate(family.map((one) => [one]))));
+    for (const { head, samples } of this.#families.values()) {
+      texts.push([head, ...samples, ""].join("\n"));
       await pause();
     }
     return texts.join("\n");
   }
+}
+
+/** The sample with the account as its first label. */
+function ofAccount(account: string, sample: string): string {
+  const [name = ""] = /^[^{ ]+/.exec(sample) ?? [];
+  const rest = sample.slice(name.length);
+  const labels = rest.startsWith("{") ? `,${rest.slice(1)}` : `}${rest}`;
+  return `${name}{account="${account}"${labels}`;
 }

@@ -1,3 +1,4 @@
+import { falseIfFailed, ignored } from "./failures.js";
 import { execFile } from "node:child_process";
 import { Resolver } from "node:dns";
 import { readFileSync } from "node:fs";
@@ -148,7 +149,7 @@ export class Names {
     if (known.asking !== null) return known.asking;
     const asking = this.#ask(host, known).finally(() => (known.asking = null));
     // Whoever has kept addresses need not listen.
-    asking.catch(() => undefined);
+    asking.catch(ignored);
     known.asking = asking;
     return asking;
   }
@@ -162,7 +163,7 @@ export class Names {
     try {
       const { answer, origin } = await this.#firstOf(host, over.signal);
       note(answer.addresses, origin);
-      answer.later?.then((all) => note(all, origin)).catch(() => undefined);
+      answer.later?.then((all) => note(all, origin)).catch(ignored);
       return inOrder(known);
     } finally {
       takeBack();
@@ -199,7 +200,7 @@ export class Names {
 
   /** Addresses that may have changed hands meanwhile are used only where no newer ones come soon. */
   async #orOlder(known: Known, newer: Promise<readonly string[]>): Promise<readonly string[]> {
-    const isThere = await cameWithin(this.#clock, patienceMs, newer).catch(() => false);
+    const isThere = await cameWithin(this.#clock, patienceMs, newer).catch(falseIfFailed);
     return isThere ? newer : inOrder(known);
   }
 }

@@ -38,12 +38,12 @@ export class AnswersDue {
 }
 
 const mostAnswersDue = 10_000;
-const never = () => false;
+const oneUnit = () => 1;
 
-/** `isFree`: what costs no unit. */
+/** `unitsOf`: what one costs, by its first byte and what follows its header. */
 function framed(
   headerOf: (head: readonly number[]) => Header,
-  isFree: (first: number, payload: number) => boolean = never,
+  unitsOf: (first: number, payload: number) => number = oneUnit,
 ): Framing {
   const head: number[] = [];
   let left = 0;
@@ -62,7 +62,7 @@ function framed(
       at += 1;
       const { length, payload } = headerOf(head);
       if (head.length < length) continue;
-      if (!isFree(head[0] ?? 0, payload)) units += 1;
+      units += unitsOf(head[0] ?? 0, payload);
       head.length = 0;
       left = payload;
     }
@@ -87,13 +87,21 @@ export const webSocketFrames = (due?: AnswersDue): Framing =>
       const length = 2 + more + (second & 0x80 ? 4 : 0);
       return { length, payload: more === 0 ? short : numberOf(head.slice(2, 2 + more)) };
     },
-    due && ((_, payload) => payload <= mostBytesOfAnswer && due.take()),
+    due && ((_, payload) => (payload <= mostBytesOfAnswer && due.take() ? 0 : 1)),
   );
 
 const longestHeader = 5;
 
 /** PUBACK, PUBREC and PUBCOMP. */
 const answers: ReadonlySet<number> = new Set([0x4, 0x5, 0x7]);
+
+/** SUBSCRIBE and UNSUBSCRIBE. */
+const listing: ReadonlySet<number> = new Set([0x8, 0xa]);
+/** Of one: for all that is kept under a filter is handed over, and each filter costs a turn of its own. */
+const unitsOfList = 4;
+const bytesOfUnit = 1_024;
+/** A header may claim any length, and its units are taken from everybody's. */
+const mostUnitsOfList = 64;
 
 /** Packets of MQTT; an answer that is due costs nothing. What is none is left to the parser. */
 export const mqttPackets = (due?: AnswersDue): Framing =>
@@ -105,7 +113,11 @@ export const mqttPackets = (due?: AnswersDue): Framing =>
       const payload = digits.reduceRight((sum, digit) => sum * 128 + (digit & 0x7f), 0);
       return { length: head.length, payload: isWhole ? payload : 0 };
     },
-    due && ((first) => answers.has(first >> 4) && due.take()),
+    (first, payload) => {
+      if (listing.has(first >> 4))
+        return Math.min(unitsOfList + Math.floor(payload / bytesOfUnit), mostUnitsOfList);
+      return due !== undefined && answers.has(first >> 4) && due.take() ? 0 : 1;
+    },
   );
 
 const lineFeed = 0x0a;
@@ -310,6 +322,8 @@ export class PacedReading {
   /** Since when it has more to say than it may; null while it has not. */
   #overSince: number | null = null;
   #isFree = false;
+  #fellBehind: () => void = () => undefined;
+  #came: (bytes: number) => void = () => undefined;
 
   /** `onFlood` is called once, for one that goes on for too long. */
   constructor(
@@ -340,6 +354,21 @@ export class PacedReading {
     this.#bucket = bucketOf(turns);
     this.#overSince = null;
     if (this.#held.length > 0) turns.enter(this);
+  }
+
+  /** Calls back whenever something came that is not handed over at once. */
+  onBehind(call: () => void): void {
+    this.#fellBehind = call;
+  }
+
+  /** Calls back with the size of whatever comes, before any of it is handed over. */
+  onCame(call: (bytes: number) => void): void {
+    this.#came = call;
+  }
+
+  /** Nothing waits here, and the stream is read on. */
+  get isEmpty(): boolean {
+    return this.#isEmpty() && (this.#isWanted || this.#isFree);
   }
 
   /** Whoever speaks there is trusted. */
@@ -393,11 +422,13 @@ export class PacedReading {
       this.#turns.enter(this);
       return false;
     }
+    this.#came(chunk.length);
     const isFirst = this.#held.length === 0;
     this.#held.push(chunk);
     if (isFirst && this.#turns.isIdle) this.handOver(this.#turns.left(this.#turns.clock.monotonic()));
     if (this.#isEmpty()) return this.#isWanted;
     this.#turns.enter(this);
+    this.#fellBehind();
     return false;
   }
 
@@ -473,19 +504,24 @@ export class PacedUpgrades {
   }
 
   /** Of a new socket, or one that is known. */
-  onOpen(socket: Socket): void {
-    if (this.#readings.has(socket)) return;
-    this.#readings.set(socket, new PacedReading(socket, this.#requests, lines()));
+  onOpen(socket: Socket): PacedReading {
+    const known = this.#readings.get(socket);
+    if (known !== undefined) return known;
+    const reading = new PacedReading(socket, this.#requests, lines());
+    this.#readings.set(socket, reading);
     // Node's server reads a socket behind its back, unless somebody listens to it.
     socket.on("data", () => undefined);
+    return reading;
   }
 
   /** `onFlood` is called once, for one that goes on for too long. */
   onUpgrade(
-    socket: object,
+    socket: Socket,
     { onFlood, due }: { readonly onFlood?: () => void; readonly due?: AnswersDue } = {},
-  ): void {
-    this.#readings.get(socket)?.become(this.#frames, webSocketFrames(due), onFlood);
+  ): PacedReading {
+    const reading = this.onOpen(socket);
+    reading.become(this.#frames, webSocketFrames(due), onFlood);
+    return reading;
   }
 }
 

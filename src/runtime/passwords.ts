@@ -1,3 +1,4 @@
+import { msg, type Text } from "../language/text.js";
 import { createHash, randomBytes, scrypt, type ScryptOptions, timingSafeEqual } from "node:crypto";
 
 /*
@@ -94,10 +95,10 @@ const common = new Set(
 );
 
 /** Why a password must not guard a broker that others can reach; null when nothing speaks against it. */
-export function passwordWeakness(password: string): string | null {
-  if (password.length < shortestPassword) return `it is shorter than ${shortestPassword} characters`;
-  if (common.has(password.toLowerCase())) return "it is one of the commonest passwords";
+export function passwordWeakness(password: string): Text | null {
+  if (password.length < shortestPassword) return msg`it is shorter than ${shortestPassword} characters`;
+  if (common.has(password.toLowerCase())) return msg`it is one of the commonest passwords`;
   if (new Set(password).size < fewestCharacters)
-    return `it has fewer than ${fewestCharacters} different characters`;
+    return msg`it has fewer than ${fewestCharacters} different characters`;
   return null;
 }

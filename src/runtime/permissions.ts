@@ -1,3 +1,4 @@
+import { nullIfFailed } from "./failures.js";
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { readText } from "./file-system.js";
@@ -65,7 +66,7 @@ export async function readingRemedy(
 /** The file itself, or the uppermost folder on the way to it that cannot be entered. */
 async function firstClosed(path: string): Promise<Place | null> {
   const folder = dirname(path);
-  const facts = await stat(path).catch(() => null);
+  const facts = await stat(path).catch(nullIfFailed);
   if (facts === null) return folder === path ? null : firstClosed(folder);
   const { uid: folderOwner } = await stat(folder);
   return { path, isFolder: facts.isDirectory(), owner: facts.uid, folderOwner };

@@ -71,8 +71,8 @@ const mail: Receiving = {
 };
 
 /**
- * Lines of what a messenger's service answers, heads and pieces of a body alike, and how much of the body is read at most. Behind a
- * proxy the bytes are not counted, only what is read of the body.
+ * Lines of what a messenger's service answers, heads and pieces of a body alike, and how much of the body is read at most. What a
+ * proxy says before is counted with it.
  */
 const messenger = {
   ofOne: { atOnce: { bytes: 64 * kib, units: 500 }, perSecond: { bytes: 16 * kib, units: 100 } },

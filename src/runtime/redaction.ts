@@ -101,6 +101,39 @@ export function secretParts(text: string): readonly string[] {
 /** A text that says where something is, whose it is or how to get in, with the word for what it is. */
 export type PrivateText = readonly [kind: string, text: string];
 
+/** Texts of one kind, as far as they are given. */
+export const privateAs = (
+  kind: string,
+  texts: readonly (string | null | undefined)[],
+): readonly PrivateText[] =>
+  texts.flatMap((text): readonly PrivateText[] =>
+    text === null || text === undefined || text === "" ? [] : [[kind, text]],
+  );
+
+/** What everybody calls it who says nothing. */
+const usualNames: ReadonlySet<string> = new Set(["greenhouse2mqtt", "greenhouse", "greenhouses"]);
+
+/** Names that the bridge goes by, where somebody chose them. */
+export const privateOwnNames = (texts: readonly (string | undefined)[]): readonly PrivateText[] =>
+  privateAs(
+    "name",
+    texts.filter((text) => !usualNames.has(text ?? "")),
+  );
+
+/** `data` alone tells nothing, and stands in many a sentence. */
+export const privatePath = (path: string | undefined): readonly PrivateText[] =>
+  path?.includes("/") === true ? [["path", path]] : [];
+
+/** `https://a.example:8443` as messages may write it. */
+export function privateHost(address: string): readonly PrivateText[] {
+  const { host, hostname, origin, protocol } = new URL(address);
+  const all = [address, origin, `${protocol}//${host}`, host, hostname.replace(/^\[|\]$/g, "")];
+  return privateAs(
+    "host",
+    [...new Set(all)].filter((text) => text !== "null"),
+  );
+}
+
 /**
  * Gives each text of a kind the same placeholder, numbered in the order of their first use. `write`: how one looks, such as
  * `<host-1>`. `replaced` is a text without every known one inside it; those of one character have to stand alone.

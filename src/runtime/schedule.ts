@@ -1,3 +1,4 @@
+import { ignored } from "./failures.js";
 import { abortReason, type Clock } from "./clock.js";
 
 /* When something is due, how much of it may start in a minute, and how much may be under way at once. */
@@ -195,7 +196,7 @@ export function oneAtATime<Result>(work: () => Promise<Result>): () => Promise<R
     return turn;
   };
   const follow = async (before: Promise<Result>): Promise<Result> => {
-    await before.catch(() => undefined);
+    await before.catch(ignored);
     next = null;
     return begin();
   };

@@ -1,3 +1,4 @@
+import { msg, type Text } from "../language/text.js";
 import { distance } from "fastest-levenshtein";
 
 /* What a person meant who mistyped a word. */
@@ -27,7 +28,7 @@ function hasNeighboursExchanged(word: string, other: string): boolean {
 }
 
 /** `, did you mean "address"?` or nothing; appended to a message. */
-export function suggestion(word: string, candidates: readonly string[]): string {
+export function suggestion(word: string, candidates: readonly string[]): Text {
   const candidate = nearest(word, candidates);
-  return candidate === null ? "" : `, did you mean "${candidate}"?`;
+  return candidate === null ? "" : msg`, did you mean "${candidate}"?`;
 }

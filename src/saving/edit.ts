@@ -1,3 +1,4 @@
+import { counted, msg, type Text, TextError } from "../language/text.js";
 import {
   type CST,
   isAlias,
@@ -15,7 +16,7 @@ import {
   type YAMLSeq,
 } from "yaml";
 import type { Path } from "../settings/problem.js";
-import { keyText } from "./key.js";
+import { keyText } from "../settings/key.js";
 import {
   blockLines,
   flowText,
@@ -43,29 +44,29 @@ export interface Change {
 
 export type Edited =
   | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly path: Path; readonly message: string };
+  | { readonly ok: false; readonly path: Path; readonly message: Text };
 
 /** Where a value may be taken as it is written. */
 type IsTextAt = (path: Path) => boolean;
 
-class NotEditable extends Error {
+export class NotEditable extends TextError {
   readonly path: Path;
 
-  constructor(path: Path, message: string) {
+  constructor(path: Path, message: Text) {
     super(message);
     this.path = path;
   }
 }
 
 /** The text with all changes made in it, or why one of them cannot be made there. Positions in lists are those before. */
-export function editedText(text: string, changes: readonly Change[], isText: IsTextAt): Edited {
+export const editedText = (text: string, changes: readonly Change[], isText: IsTextAt): Edited =>
+  edited(() => inOrderOfWork(changes).reduce((now, change) => changed(now, change, isText), text));
+
+export function edited(make: () => string): Edited {
   try {
-    return {
-      ok: true,
-      text: inOrderOfWork(changes).reduce((now, change) => changed(now, change, isText), text),
-    };
+    return { ok: true, text: make() };
   } catch (error) {
-    if (error instanceof NotEditable) return { ok: false, path: error.path, message: error.message };
+    if (error instanceof NotEditable) return { ok: false, path: error.path, message: error.text };
     throw error;
   }
 }
@@ -121,7 +122,7 @@ function mergedList(
 
 /* Reading. */
 
-interface Doc {
+export interface Doc {
   readonly text: string;
   readonly root: Node | null;
   readonly eol: string;
@@ -130,7 +131,7 @@ interface Doc {
 
 const tags = ["!env", "!secret"].map((tag) => ({ tag, resolve: (name: string) => name }));
 
-function parsed(text: string): Doc {
+export function parsed(text: string): Doc {
   const document = parseDocument(text, {
     version: "1.2",
     schema: "core",
@@ -141,13 +142,13 @@ function parsed(text: string): Doc {
     customTags: tags,
   });
   if (document.errors.length > 0)
-    throw new NotEditable([], "the file is not valid YAML, so nothing in it is changed");
+    throw new NotEditable([], msg`the file is not valid YAML, so nothing in it is changed`);
   const root = isNode(document.contents) ? document.contents : null;
   const step = /^[^\s#-][^\n]*:[^\S\n]*(?:#[^\n]*)?\r?\n( +)[^\s#-]/m.exec(text)?.[1] ?? "  ";
   return { text, root, eol: text.includes("\r\n") ? "\r\n" : "\n", step };
 }
 
-const nameOf = ({ key }: Pair): string | null =>
+export const nameOf = ({ key }: Pair): string | null =>
   isScalar(key) ? (typeof key.value === "string" ? key.value : (key.source ?? null)) : null;
 
 interface Place {
@@ -161,17 +162,19 @@ interface Place {
   readonly item: CST.CollectionItem | null;
 }
 
-const shared =
-  "anchors and aliases (&name, *name) share one value between places; write it out there first, as a change here could not be kept to this place";
+const shared = msg`anchors and aliases (&name, *name) share one value between places; write it out there first, as a change here could not be kept to this place`;
 
 /** Follows the path as far as it stands in the file. */
-function placeOf({ root }: Doc, path: Path): Place {
+export function placeOf({ root }: Doc, path: Path): Place {
   let at: Place = { above: null, depth: 0, node: root, pair: null, item: null };
   for (const [depth, part] of path.entries()) {
     const { node } = at;
     refuseShared(node, at, path);
     if (node !== null && isScalar(node) && node.tag?.startsWith("!") === true && !node.tag.startsWith("!!"))
-      throw new NotEditable(path, `${node.tag} ${String(node.value)} stands for all of it; change it there`);
+      throw new NotEditable(
+        path,
+        msg`${node.tag} ${String(node.value)} stands for all of it; change it there`,
+      );
     const pair = isMap(node) && typeof part === "string" ? pairIn(node, part, path) : null;
     const isItem = isSeq(node) && typeof part === "number" && part < node.items.length;
     if (pair === null && !isItem) return { above: node, depth, node: null, pair: null, item: null };
@@ -192,7 +195,7 @@ function placeOf({ root }: Doc, path: Path): Place {
 /** What an item of a collection holds. */
 const valueIn = (item: unknown): unknown => (isPair(item) ? item.value : item);
 
-const isEmptyScalar = (node: Node): boolean =>
+export const isEmptyScalar = (node: Node): boolean =>
   isScalar(node) && node.value === null && (node.source ?? "") === "";
 
 function refuseShared(node: Node | null, { item }: Place, path: Path): void {
@@ -208,14 +211,14 @@ const holdsAnchor = (node: Node): boolean =>
 
 function pairIn(map: YAMLMap, name: string, path: Path): Pair | null {
   const found = map.items.filter((pair) => nameOf(pair) === name);
-  if (found.length > 1) throw new NotEditable(path, `"${name}" stands there twice; keep one of them`);
+  if (found.length > 1) throw new NotEditable(path, msg`"${name}" stands there twice; keep one of them`);
   return found[0] ?? null;
 }
 
 const seqToken = (node: YAMLSeq): CST.BlockSequence | CST.FlowCollection | undefined =>
   node.srcToken as CST.BlockSequence | CST.FlowCollection | undefined;
 
-const isBlock = (node: Node): node is YAMLMap | YAMLSeq => isCollection(node) && node.flow !== true;
+export const isBlock = (node: Node): node is YAMLMap | YAMLSeq => isCollection(node) && node.flow !== true;
 
 /* Where things stand in the text. */
 
@@ -223,7 +226,7 @@ const startOfToken = (token: CST.Token | CST.SourceToken | null | undefined): nu
   token && "offset" in token ? token.offset : null;
 
 /** Where an item begins: its key, or its value with what stands before it. */
-function itemStart(item: CST.CollectionItem): number {
+export function itemStart(item: CST.CollectionItem): number {
   const first = item.start.find(({ type }) => !["space", "comment", "newline", "comma"].includes(type));
   return startOfToken(first) ?? startOfToken(item.key) ?? startOfToken(item.value) ?? 0;
 }
@@ -263,13 +266,13 @@ function itemEnd(item: CST.CollectionItem): number {
   return Math.max(key, ...marks.map(({ offset, source }) => offset + source.length));
 }
 
-const endOfItem = (node: Node | null, item: CST.CollectionItem, text: string): number =>
+export const endOfItem = (node: Node | null, item: CST.CollectionItem, text: string): number =>
   node === null ? itemEnd(item) : contentEnd(node, text);
 
-const lineStart = (text: string, at: number): number => text.lastIndexOf("\n", at - 1) + 1;
+export const lineStart = (text: string, at: number): number => text.lastIndexOf("\n", at - 1) + 1;
 
 /** Before the line end. */
-function lineEnd(text: string, at: number): number {
+export function lineEnd(text: string, at: number): number {
   const end = text.indexOf("\n", at);
   const stop = end === -1 ? text.length : end;
   return stop > at && text[stop - 1] === "\r" ? stop - 1 : stop;
@@ -348,18 +351,19 @@ function inserted(doc: Doc, { above, depth }: Place, path: Path, { value, isText
   const below: IsText = (inner) => isText([...at, key, ...inner]);
   if (above === null && depth > 0) return withEmptySection(doc, at, wrapped(whole, key, path), isText);
   if (above !== null && !isCollection(above))
-    throw new NotEditable(path, `${keyText(at)} is no section in the file; change that first`);
+    throw new NotEditable(path, msg`${keyText(at)} is no section in the file; change that first`);
   if (isSeq(above)) {
     if (key !== above.items.length) throw new NotEditable(path, listEnd(above));
     return withItem(doc, above, flowText(whole, below));
   }
-  if (typeof key === "number") throw new NotEditable(path, `${keyText(at)} is no list in the file`);
+  if (typeof key === "number") throw new NotEditable(path, msg`${keyText(at)} is no list in the file`);
   return withPair(doc, above, { key, value: whole, isText: below, isTop: depth === 0 });
 }
 
 function wrapped(value: Written, part: string | number, path: Path): Written {
   if (typeof part === "string") return { [part]: value };
-  if (part !== 0) throw new NotEditable(path, `there is no list with a place [${part}]; its next one is [0]`);
+  if (part !== 0)
+    throw new NotEditable(path, msg`there is no list with a place [${part}]; its next one is [0]`);
   return [value];
 }
 
@@ -367,7 +371,7 @@ function wrapped(value: Written, part: string | number, path: Path): Written {
 function withEmptySection(doc: Doc, path: Path, value: Written, isText: IsTextAt): string {
   const place = placeOf(doc, path);
   const below: IsText = (inner) => isText([...path, ...inner]);
-  if (place.item === null) throw new NotEditable(path, "nothing stands there that could be added to");
+  if (place.item === null) throw new NotEditable(path, msg`nothing stands there that could be added to`);
   return replaced(doc, place, value, below, path);
 }
 
@@ -394,8 +398,8 @@ function withPair(doc: Doc, map: YAMLMap | null, { key, value, isText, isTop }: 
 const withLineEnd = (text: string, eol: string): string =>
   text === "" || text.endsWith("\n") ? text : `${text}${eol}`;
 
-const listEnd = ({ items: { length } }: YAMLSeq): string =>
-  `the list has ${length} ${length === 1 ? "item" : "items"}, so its next one is [${length}]`;
+const listEnd = ({ items: { length } }: YAMLSeq): Text =>
+  msg`the list has ${counted(length, "item", "items")}, so its next one is [${length}]`;
 
 function withItem({ text, eol }: Doc, list: YAMLSeq, flow: string): string {
   if (list.flow === true) return withFlowItem(text, list, flow);
@@ -459,7 +463,7 @@ function withoutLines({ text }: Doc, above: YAMLMap | YAMLSeq, { item, end, pair
   if (to === null || text.slice(end, to).trim() !== "")
     throw new NotEditable(
       path,
-      "it stands on the line of a list's mark, with a remark behind it; take it out in an editor",
+      msg`it stands on the line of a list's mark, with a remark behind it; take it out in an editor`,
     );
   return cut(text, start, to);
 }
@@ -486,7 +490,7 @@ function withoutFlowItem(text: string, collection: YAMLMap | YAMLSeq, item: CST.
 /* Comparing. */
 
 /** What a text says, in an order that counts. */
-type Shown =
+export type Shown =
   | readonly ["scalar", string | null, string, string]
   | readonly ["list", readonly Shown[]]
   | readonly ["section", readonly (readonly [name: string, value: Shown])[]];
@@ -508,13 +512,34 @@ function parsedValue(flow: string): Shown {
 
 /** The new text, once it was read again and says what the old one said, with the change and nothing else. */
 function compared({ root }: Doc, next: string, path: Path, wanted: Shown | undefined): string {
+  return comparedWith(next, path, expected(shown(root), path, wanted));
+}
+
+/** The same where what stands at the path is to become another one of itself. */
+export function comparedAs(
+  { root }: Doc,
+  next: string,
+  path: Path,
+  change: (before: Shown) => Shown,
+): string {
+  const before = shown(root);
+  return comparedWith(next, path, expected(before, path, change(shownAt(before, path))));
+}
+
+const shownAt = (whole: Shown, path: Path): Shown =>
+  path.reduce<Shown>((at, part) => {
+    if (at[0] === "list") return at[1][Number(part)] ?? nothing;
+    return (at[0] === "section" ? at[1].find(([name]) => name === part)?.[1] : undefined) ?? nothing;
+  }, whole);
+
+function comparedWith(next: string, path: Path, wanted: Shown): string {
   const is = JSON.stringify(shown(parsed(next).root));
-  const wants = JSON.stringify(expected(shown(root), path, wanted));
+  const wants = JSON.stringify(wanted);
   // A section that has lost its last key says as much as one that is empty.
   if (bared(is) !== bared(wants))
     throw new NotEditable(
       path,
-      "this place of the file is written in a way that cannot be changed safely; change it in an editor",
+      msg`this place of the file is written in a way that cannot be changed safely; change it in an editor`,
     );
   return next;
 }

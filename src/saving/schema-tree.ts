@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { reloadableKeys } from "../config/live-settings.js";
 import { configurationSchema } from "../config/schema.js";
+import type { SettingNode } from "../page/protocol.js";
 import { bare } from "../config/yaml/read-document.js";
 import { fieldFacts, typeFacts } from "../settings/values.js";
 
@@ -8,39 +9,18 @@ import { fieldFacts, typeFacts } from "../settings/values.js";
 
 type Schema = z.core.$ZodType;
 
-export interface KeyNode {
-  readonly name: string;
-  /** What kind of field it takes. `either`: one of the alternatives in `options`. */
-  readonly type: "section" | "map" | "list" | "either" | "choice" | "flag" | "number" | "text" | "anything";
-  /** In the words of the reference: `duration`, `address`, `whole number`. */
-  readonly kind?: string;
-  readonly description?: string;
-  readonly default?: unknown;
-  readonly example?: string;
-  readonly words?: readonly (string | number)[];
-  readonly required?: true;
-  readonly secret?: true;
-  /** When a change takes effect: at once, or with a new run, which takes a second or two. */
-  readonly effect?: "now" | "run";
-  /** Of a section. */
-  readonly keys?: readonly KeyNode[];
-  /** Of a map or a list: what each entry is. */
-  readonly entry?: KeyNode;
-  readonly options?: readonly KeyNode[];
-}
-
-let made: readonly KeyNode[] | null = null;
+let made: readonly SettingNode[] | null = null;
 
 /** Made once; a schema does not change. */
-export const schemaTree = (): readonly KeyNode[] => (made ??= keysOf(configurationSchema, ""));
+export const schemaTree = (): readonly SettingNode[] => (made ??= keysOf(configurationSchema, ""));
 
-function keysOf(schema: z.ZodObject, above: string): readonly KeyNode[] {
+function keysOf(schema: z.ZodObject, above: string): readonly SettingNode[] {
   return Object.entries<Schema>(schema.def.shape).map(([name, inner]) =>
     nodeOf(name, inner, above === "" ? name : `${above}.${name}`),
   );
 }
 
-function nodeOf(name: string, schema: Schema, path: string): KeyNode {
+function nodeOf(name: string, schema: Schema, path: string): SettingNode {
   const facts = fieldFacts.get(schema);
   const inner = bare(schema);
   const mayBeLeftOut = schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault;
@@ -69,7 +49,7 @@ function wordsOf(key: Schema): readonly string[] | undefined {
   return list?.split("|");
 }
 
-function formOf(schema: Schema, path: string): Omit<KeyNode, "name"> {
+function formOf(schema: Schema, path: string): Omit<SettingNode, "name"> {
   const kind = typeFacts.get(schema)?.name;
   const named = kind === undefined ? {} : { kind };
   if (kind === "anything") return { type: "anything", kind };

@@ -1,7 +1,7 @@
 import { isMap, isScalar, isSeq, parseDocument } from "yaml";
 import { isDraft } from "../settings/draft.js";
 import type { Path } from "../settings/problem.js";
-import type { Change } from "./edit.js";
+import { type Change, editedText } from "./edit.js";
 import { isSecretAt } from "./schema-at.js";
 import { isList, isSection, Reference, type Written } from "./value-text.js";
 
@@ -108,4 +108,25 @@ function freeName(path: Path, siblings: unknown, taken: ReadonlySet<string>): st
     const one = count === 1 ? base : `${base}_${count}`;
     if (!taken.has(one)) return one;
   }
+}
+
+/** The values of a file of secrets as they are written, by name; null where it holds more than that, or cannot be read. */
+export function secretValues(secretsText: string): ReadonlyMap<string, string> | null {
+  const root = nodesOf(secretsText);
+  if (root === null) return new Map();
+  if (!isMap(root)) return null;
+  const values = new Map<string, string>();
+  for (const { key, value } of root.items) {
+    if (!isScalar(key) || !isScalar(value)) return null;
+    const written = typeof value.value === "string" ? value.value : (value.source ?? "");
+    values.set(typeof key.value === "string" ? key.value : (key.source ?? ""), written);
+  }
+  return values;
+}
+
+/** A file of secrets with these in it too; null where its text cannot be changed. */
+export function withSecrets(secretsText: string, more: ReadonlyMap<string, string>): string | null {
+  const changes = [...more].map(([name, value]) => ({ path: [name], value }));
+  const edited = editedText(secretsText, changes, () => true);
+  return edited.ok ? edited.text : null;
 }

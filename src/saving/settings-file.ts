@@ -1,18 +1,27 @@
+import { msg, row, type Text } from "../language/text.js";
+import type { Tell } from "../language/words.js";
+import { ignored } from "../runtime/failures.js";
 import { createHash } from "node:crypto";
 import { basename, dirname, join, resolve } from "node:path";
 import { changedKeys, reloadableKeys } from "../config/live-settings.js";
 import { type ConfigurationResult, mostConfigurationBytes, type ReadFile, readFile } from "../config/load.js";
-import { alarmSentences } from "../config/rules/alarms.js";
-import { groupSentences } from "../config/rules/groups.js";
-import { limitSentences } from "../config/rules/limit-rules.js";
 import type { Configuration } from "../config/schema.js";
-import { errorCode, type FileSystem, nodeFileSystem, readWholeFile } from "../runtime/file-system.js";
+import { sentencesAbout } from "../config/warnings.js";
+import {
+  errorCode,
+  type FileSystem,
+  nodeFileSystem,
+  readText,
+  readWholeFile,
+} from "../runtime/file-system.js";
+import type { SettingsProposal } from "../page/protocol.js";
 import { hashPassword, isPasswordHash, passwordWeakness } from "../runtime/passwords.js";
 import { formatPath, formatProblem, type Path, type Problem } from "../settings/problem.js";
 import { difference } from "./difference.js";
 import { type Change, editedText } from "./edit.js";
+import { reorderedText } from "./reorder.js";
 import { given, type GivenValue } from "./given.js";
-import { keyText, noKey, pathOf } from "./key.js";
+import { keyText, noKey, pathOf } from "../settings/key.js";
 import { isTextAt } from "./schema-at.js";
 import { namesIn, nodesOf, secretsApart, usesIn } from "./secrets.js";
 import type { Written } from "./value-text.js";
@@ -23,21 +32,29 @@ import { keepFormer, NotWritten, writeText, writingProblem } from "./write.js";
 interface SettingsFilePorts {
   /** As it was given. */
   readonly file: string;
-  /** Reads and checks the configuration, with these contents in the place of files. */
-  readonly load: (reads: ReadFile) => Promise<ConfigurationResult>;
+  /** Reads and checks the configuration, with these contents in the place of files; `isAlone`: without those of other accounts. */
+  readonly load: (reads: ReadFile, isAlone: boolean) => Promise<ConfigurationResult>;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Where former files are kept, in a folder of its own. */
   readonly dataDir: () => string;
   /** Wall clock, ms. */
   readonly now: () => number;
   readonly files?: FileSystem;
+  /** Told of a change before it is written; what it gives takes that back, where nothing was written. */
+  readonly onWriting?: (change: SavedChange) => Promise<() => Promise<void>>;
+  /** Former files that are still needed, whatever their age. */
+  readonly needed?: () => readonly string[];
 }
 
 /** By key; null takes a key away. */
 export type Changes = Readonly<Record<string, unknown>>;
 
 /** What is to be saved: values at keys, or the whole text. */
-export type Wanted = { readonly changes: Changes } | { readonly text: string };
+export type Wanted =
+  { readonly changes: Changes; readonly order?: Orders | undefined } | { readonly text: string };
+
+/** By key of a section: its names as they are to come; those that are not named follow. */
+type Orders = Readonly<Record<string, readonly string[]>>;
 
 interface Texts {
   readonly text: string;
@@ -50,30 +67,20 @@ export interface Settings {
   readonly file: string;
   readonly etag: string;
   /** Why nothing can be saved; null where nothing speaks against it. */
-  readonly notWritable: string | null;
+  readonly notWritable: Text | null;
   /** What stands in the file, by key; of secrets only that they are there. */
   readonly given: Readonly<Record<string, GivenValue>>;
   /** The file itself; null where secrets stand in it. */
   readonly text: string | null;
 }
 
-export interface Proposal {
-  readonly etag: string;
-  /** By key; none where it can be saved. A key of its own for what is wrong with the file as a whole: empty. */
-  readonly errors: Readonly<Record<string, readonly string[]>>;
-  readonly warnings: readonly string[];
-  /** What the changed configuration does, in plain words, where it does something else than before. */
-  readonly sentences: readonly string[];
-  /** What changes in the file; empty where nothing does. */
-  readonly difference: string;
-  /** Names that are new in the file of secrets, or get another value. */
+interface Edit {
+  readonly after: Texts;
+  readonly errors: Readonly<Record<string, readonly Text[]>>;
   readonly secrets: readonly string[];
-  /** The keys that have another value, and those of them that take a new run. */
-  readonly keys: readonly string[];
-  readonly needRun: readonly string[];
 }
 
-type Made = Proposal & {
+type Made = SettingsProposal & {
   readonly before: Texts;
   readonly after: Texts;
   readonly configuration: Configuration | null;
@@ -82,25 +89,34 @@ type Made = Proposal & {
 export type Saved =
   | {
       readonly saved: true;
-      readonly proposal: Proposal;
+      readonly proposal: SettingsProposal;
       readonly configuration: Configuration;
       readonly kept: Kept;
     }
-  | { readonly saved: false; readonly why: "changed" | "wrong"; readonly proposal: Proposal }
+  | { readonly saved: false; readonly why: "changed" | "wrong"; readonly proposal: SettingsProposal }
   | {
       readonly saved: false;
       readonly why: "not_writable";
       readonly message: string;
-      readonly proposal: Proposal;
+      readonly proposal: SettingsProposal;
     };
+
+/** A change that is saved, as whoever may take it back has to know it. */
+export interface SavedChange {
+  readonly kept: Kept;
+  /** Of the files before and afterwards. */
+  readonly before: string;
+  readonly etag: string;
+  readonly keys: readonly string[];
+  readonly need_run: readonly string[];
+  readonly difference: string;
+}
 
 /** Where the former files are; null of one that was not changed. */
 export interface Kept {
   readonly file: string | null;
   readonly secrets: string | null;
 }
-
-type Tell = (text: string) => string;
 
 /** Who changes it: in which language he is told, and whether he is a user of the page, who is to stay an admin. */
 interface Saver {
@@ -109,7 +125,7 @@ interface Saver {
 }
 
 const mark = "\ufeff";
-const asIs: Tell = (text) => text;
+const inEnglish: Tell = String;
 
 /** One file of a configuration. Whoever saves waits for those before, so that none of two is lost without a word. */
 export class SettingsFile {
@@ -145,14 +161,22 @@ export class SettingsFile {
   }
 
   /** What saving would do and what is wrong with it; nothing is written. */
-  async propose(wanted: Wanted, saver: Saver = {}): Promise<Proposal> {
+  async propose(wanted: Wanted, saver: Saver = {}): Promise<SettingsProposal> {
     return withoutTexts(await this.#make(wanted, saver));
+  }
+
+  /** The configuration as it would be, and its keys that are other than now; null where that is none. */
+  async proposed(
+    wanted: Wanted,
+  ): Promise<{ readonly configuration: Configuration; readonly keys: readonly string[] } | null> {
+    const { configuration, keys, errors } = await this.#make(wanted, {});
+    return configuration === null || Object.keys(errors).length > 0 ? null : { configuration, keys };
   }
 
   /** Resolves once the disk has it. An `etag` of null stands for whatever is there now. */
   save(wanted: Wanted, etag: string | null, saver: Saver = {}): Promise<Saved> {
     const saving = this.#saving.then(() => this.#save(wanted, etag, saver));
-    this.#saving = saving.catch(() => undefined);
+    this.#saving = saving.catch(ignored);
     return saving;
   }
 
@@ -165,47 +189,82 @@ export class SettingsFile {
       return { saved: false, why: "wrong", proposal };
     if (before.text === after.text && before.secrets === after.secrets)
       return { saved: true, proposal, configuration, kept: { file: null, secrets: null } };
+    // While this was checked somebody may have changed the file by hand, which is not written over.
+    if (etagOf(await this.#read()) !== made.etag)
+      return etag === null
+        ? this.#save(wanted, etag, saver)
+        : { saved: false, why: "changed", proposal: withoutTexts(await this.#make(wanted, saver)) };
     try {
-      const kept = await this.#write(before, after);
+      const kept = await this.#write(made);
       return { saved: true, proposal: { ...proposal, etag: etagOf(after) }, configuration, kept };
     } catch (error) {
       if (!(error instanceof NotWritten)) throw error;
-      return { saved: false, why: "not_writable", message: error.message, proposal };
+      return { saved: false, why: "not_writable", message: (saver.tell ?? inEnglish)(error.text), proposal };
     }
   }
 
   /** Secrets first: a name too many in their file is nobody's trouble, and one too few is. */
-  async #write(before: Texts, after: Texts): Promise<Kept> {
-    const { file, now, dataDir, files = nodeFileSystem } = this.#ports;
+  async #write(made: Made): Promise<Kept> {
+    const { before, after } = made;
+    const { file, now, dataDir, files = nodeFileSystem, onWriting, needed = () => [] } = this.#ports;
     const folder = join(dataDir(), "backups");
-    const isOther = after.secrets !== null && after.secrets !== before.secrets;
     const secretsFile = this.#secretsFile;
-    const keep = (one: string) => keepFormer({ file: one, folder, now: now() }, files);
-    const secrets = isOther && before.secrets !== null ? await keep(secretsFile) : null;
-    const own = before.text === after.text ? null : await keep(file);
-    if (isOther) await writeText({ file: secretsFile, text: after.secrets, isSecret: true }, files);
-    if (before.text !== after.text)
-      await writeText({ file, text: (before.hasMark ? mark : "") + after.text }, files);
-    return { file: own, secrets };
+    const isOther = after.secrets !== null && after.secrets !== before.secrets;
+    const keep = (one: string) => keepFormer({ file: one, folder, now: now(), needed: needed() }, files);
+    const kept = {
+      secrets: isOther && before.secrets !== null ? await keep(secretsFile) : null,
+      file: before.text === after.text ? null : await keep(file),
+    };
+    const { keys, need_run, difference: shown } = made;
+    const change = { kept, before: etagOf(before), etag: etagOf(after), keys, need_run, difference: shown };
+    const undo = await onWriting?.(change);
+    try {
+      if (isOther) await writeText({ file: secretsFile, text: after.secrets, isSecret: true }, files);
+      if (before.text !== after.text) await writeText({ file, text: textWith(after) }, files);
+    } catch (error) {
+      // What is half there stays known as such where it cannot be taken back now.
+      if (isOther && before.secrets !== null)
+        await writeText({ file: secretsFile, text: before.secrets }, files).then(undo, ignored);
+      else await undo?.();
+      throw error;
+    }
+    return kept;
   }
 
-  /** Puts former files back, where they still are what was saved. Whether it did. */
-  putBack(kept: Kept, etag: string): Promise<boolean> {
-    const putting = this.#saving.then(() => this.#putBack(kept, etag));
-    this.#saving = putting.catch(() => undefined);
+  /** Which of these the files are: the first, a later one, a mixture of them, or something else. */
+  /** Of the file as it is now. */
+  async etag(): Promise<string> {
+    return etagOf(await this.#read());
+  }
+
+  async stands(etags: readonly string[]): Promise<"former" | "saved" | "between" | "other"> {
+    const now = etagOf(await this.#read());
+    const at = etags.lastIndexOf(now);
+    if (at > 0) return "saved";
+    if (at === 0) return "former";
+    const [own, secrets] = halvesOf(now);
+    const halves = etags.map(halvesOf);
+    const isKnown = halves.some(([one]) => one === own) && halves.some(([, one]) => one === secrets);
+    return isKnown ? "between" : "other";
+  }
+
+  /** Puts former files back, where nobody has changed them since. Whether it did. */
+  putBack(kept: Kept, etags: readonly string[]): Promise<boolean> {
+    const putting = this.#saving.then(() => this.#putBack(kept, etags));
+    this.#saving = putting.catch(ignored);
     return putting;
   }
 
-  async #putBack(kept: Kept, etag: string): Promise<boolean> {
+  async #putBack(kept: Kept, etags: readonly string[]): Promise<boolean> {
     const { file, files = nodeFileSystem } = this.#ports;
-    if (etagOf(await this.#read()) !== etag) return false;
-    const back = async (from: string | null, to: string) => {
-      if (from === null) return;
-      const { bytes } = await readWholeFile(from, mostConfigurationBytes);
-      await writeText({ file: to, text: bytes.toString("utf8") }, files);
-    };
-    await back(kept.file, file);
-    await back(kept.secrets, this.#secretsFile);
+    const stands = await this.stands(etags);
+    if (stands === "other") return false;
+    const formerOf = async (from: string | null) =>
+      from === null || stands === "former" ? null : readText(from, mostConfigurationBytes);
+    // Both or none.
+    const [own, secrets] = [await formerOf(kept.file), await formerOf(kept.secrets)];
+    if (own !== null) await writeText({ file, text: own }, files);
+    if (secrets !== null) await writeText({ file: this.#secretsFile, text: secrets }, files);
     return true;
   }
 
@@ -217,27 +276,28 @@ export class SettingsFile {
       (read) => textOf(read.bytes, this.#secretsFile),
       (error: unknown) => {
         if (errorCode(error) === "ENOENT") return null;
-        throw new NotWritten(`${this.#secretsFile} cannot be read: ${String(error)}`);
+        throw new NotWritten(msg`${this.#secretsFile} cannot be read: ${String(error)}`);
       },
     );
     return { text: hasMark ? whole.slice(mark.length) : whole, secrets, hasMark };
   }
 
-  async #make(wanted: Wanted, { tell = asIs, admin = null }: Saver): Promise<Made> {
+  async #make(wanted: Wanted, { tell = inEnglish, admin = null }: Saver): Promise<Made> {
     const before = await this.#read();
-    const edit =
+    const edit: Edit =
       "text" in wanted
         ? { after: { ...before, text: wanted.text }, errors: {}, secrets: [] }
-        : await this.#edit(before, wanted.changes);
-    const [old, next] = [await this.#load(before), await this.#load(edit.after)];
-    const about = "changes" in wanted ? Object.keys(wanted.changes) : [];
+        : await this.#edit(before, wanted);
+    const [old, next] = [await this.#load(before, true), await this.#load(edit.after, false)];
+    const about =
+      "changes" in wanted ? [...Object.keys(wanted.changes), ...Object.keys(wanted.order ?? {})] : [];
     const errors: Record<string, readonly string[]> = {
       ...(next.ok ? {} : errorsByKey(next.problems, about, tell)),
-      ...edit.errors,
+      ...Object.fromEntries(Object.entries(edit.errors).map(([key, texts]) => [key, texts.map(tell)])),
     };
     const former = new Set(old.warnings.map(formatProblem));
     const configuration = next.ok ? next.configuration : null;
-    if (configuration !== null && admin !== null && shutsOut(configuration, admin))
+    if (configuration !== null && admin !== null && shutsOut(configuration, admin, old))
       errors["http.users"] = [tell(lastAdmin)];
     const keys = old.ok && next.ok ? changedKeys(old.configuration, next.configuration) : about;
     const said = sentencesOf(old.ok ? old.configuration : null, tell);
@@ -249,12 +309,12 @@ export class SettingsFile {
       errors,
       warnings: next.warnings
         .filter((one) => !former.has(formatProblem(one)))
-        .map((one) => `${one.path}: ${tell(one.message)}`),
+        .map((one) => tell(row`${one.path}: ${one.message}`)),
       sentences: sentencesOf(configuration, tell).filter((one) => !said.includes(one)),
       difference: this.#difference(before.text, edit.after.text),
       secrets: edit.secrets,
       keys,
-      needRun: keys.filter((key) => !reloadableKeys.has(key)),
+      need_run: keys.filter((key) => !reloadableKeys.has(key)),
     };
   }
 
@@ -266,8 +326,12 @@ export class SettingsFile {
     return difference(old, now, basename(file));
   }
 
-  async #edit(before: Texts, given: Changes) {
+  async #edit(
+    before: Texts,
+    { changes: given, order = {} }: Extract<Wanted, { changes: Changes }>,
+  ): Promise<Edit> {
     const read = await changesOf(given);
+    const orders = Object.entries(order).map(([key, names]) => ({ path: pathOf(key) ?? [key], names }));
     if (Object.keys(read.errors).length > 0) return { after: before, errors: read.errors, secrets: [] };
     const present = {
       root: nodesOf(before.text),
@@ -275,7 +339,8 @@ export class SettingsFile {
       sharedNames: await this.#sharedNames(),
     };
     const { changes, secrets } = secretsApart(read.changes, before.text, present);
-    const ofFile = editedText(before.text, changes, isTextAt);
+    const changed = editedText(before.text, changes, isTextAt);
+    const ofFile = changed.ok ? reorderedText(changed.text, orders) : changed;
     const ofSecrets = editedText(before.secrets ?? "", secrets, () => true);
     const refused = [ofFile, ofSecrets].flatMap((edited) =>
       edited.ok ? [] : [[keyText(edited.path), [edited.message]] as const],
@@ -308,14 +373,14 @@ export class SettingsFile {
     return new Set(texts.flatMap((text) => [...usesIn(text).keys()]));
   }
 
-  #load({ text, secrets }: Texts): Promise<ConfigurationResult> {
+  #load({ text, secrets }: Texts, isAlone: boolean): Promise<ConfigurationResult> {
     const { file, load } = this.#ports;
     const texts = new Map([[resolve(file), text]]);
     if (secrets !== null) texts.set(resolve(this.#secretsFile), secrets);
     return load(async (path, limit) => {
       const own = texts.get(resolve(path));
       return own === undefined ? readFile(path, limit) : { ok: true, bytes: Buffer.from(own), mode: null };
-    });
+    }, isAlone);
   }
 }
 
@@ -324,7 +389,7 @@ function textOf(bytes: Buffer, file: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new NotWritten(`${file} is not UTF-8; save it as UTF-8 first`);
+    throw new NotWritten(msg`${file} is not UTF-8; save it as UTF-8 first`);
   }
 }
 
@@ -337,8 +402,8 @@ const withoutTexts = ({
   difference: shown,
   secrets,
   keys,
-  needRun,
-}: Made): Proposal => ({
+  need_run,
+}: Made): SettingsProposal => ({
   etag,
   errors,
   warnings,
@@ -346,30 +411,34 @@ const withoutTexts = ({
   difference: shown,
   secrets,
   keys,
-  needRun,
+  need_run,
 });
 
-const lastAdmin =
-  "you would be no admin any more, and could not take this back here; give that role to yourself, or have another admin do it";
+const lastAdmin = msg`you would be no admin any more, and could not take this back here; give that role to yourself, or have another admin do it`;
 
 /** Whether a user of the page could change settings no more. A page that is turned off is what somebody asked for. */
-const shutsOut = ({ http }: Configuration, admin: string): boolean =>
-  http !== false &&
-  http.settings &&
-  http.users.length > 0 &&
-  !http.users.some(({ username, role }) => username === admin && role === "admin");
+function shutsOut({ http }: Configuration, admin: string, before: ConfigurationResult): boolean {
+  if (http === false || !http.settings) return false;
+  const was = before.ok && before.configuration.http;
+  // Whoever was made at the page stays an admin while the file names nobody.
+  if (http.users.length === 0) return was !== false && was.users.length > 0;
+  return !http.users.some(({ username, role }) => username === admin && role === "admin");
+}
+
+const textWith = ({ text, hasMark }: Texts): string => (hasMark ? mark : "") + text;
+
+const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
 
 /** Of both files: a secret that somebody else changed is a change too. */
-const etagOf = ({ text, secrets }: Texts): string =>
-  createHash("sha256")
-    .update(`${text}\u0000${secrets ?? ""}`)
-    .digest("hex")
-    .slice(0, 32);
+const etagOf = ({ text, secrets }: Texts): string => `${hashOf(text)}-${hashOf(secrets ?? "")}`;
 
-function sentencesOf(configuration: Configuration | null, tell: Tell): readonly string[] {
-  if (configuration === null) return [];
-  return [limitSentences, alarmSentences, groupSentences].flatMap((about) => about(configuration, tell));
-}
+const halvesOf = (etag: string): readonly [own: string, secrets: string] => {
+  const [own = "", secrets = ""] = etag.split("-");
+  return [own, secrets];
+};
+
+const sentencesOf = (configuration: Configuration | null, tell: Tell): readonly string[] =>
+  configuration === null ? [] : sentencesAbout(configuration).map(tell);
 
 /** What `check` says, at the key that was changed where it is about one, else at the one that it names. */
 function errorsByKey(
@@ -389,20 +458,21 @@ function errorsByKey(
 /** Values as the file can hold them, passwords as hashes; or what is wrong with them, by key. */
 async function changesOf(given: Changes): Promise<{
   readonly changes: readonly Change[];
-  readonly errors: Readonly<Record<string, readonly string[]>>;
+  readonly errors: Readonly<Record<string, readonly Text[]>>;
 }> {
   const changes: Change[] = [];
-  const errors: Record<string, readonly string[]> = {};
+  const errors: Record<string, readonly Text[]> = {};
   for (const [key, value] of Object.entries(given)) {
     const path = pathOf(key);
     if (path === null) errors[key] = [noKey(key)];
     else {
       const held = value === null || value === undefined ? undefined : writtenOf(value);
       if (held === null)
-        errors[key] = ["expected a text, a number, true or false, a list, or a section of them"];
+        errors[key] = [msg`expected a text, a number, true or false, a list, or a section of them`];
       else {
         const safe = held === undefined ? { value: undefined } : await withHashes(held, path);
-        if ("weakness" in safe) errors[keyText(safe.path)] = [`this password will not do: ${safe.weakness}`];
+        if ("weakness" in safe)
+          errors[keyText(safe.path)] = [msg`this password will not do: ${safe.weakness}`];
         else changes.push({ path, value: safe.value });
       }
     }
@@ -429,7 +499,7 @@ function writtenOf(value: unknown): Written | null {
   return Object.fromEntries(entries);
 }
 
-type Hashed = { readonly value: Written } | { readonly weakness: string; readonly path: Path };
+type Hashed = { readonly value: Written } | { readonly weakness: Text; readonly path: Path };
 
 const isPassword = (path: Path): boolean => /^(?:http|broker)\.users\[\d+\]\.password$/.test(keyText(path));
 

@@ -1,3 +1,5 @@
+import { msg, type Text, TextError } from "../language/text.js";
+import { ignored } from "../runtime/failures.js";
 import { access, constants, realpath, stat } from "node:fs/promises";
 import { basename, dirname, extname, join } from "node:path";
 import {
@@ -17,39 +19,38 @@ const mostKept = 10;
 const forOwner = 0o600;
 
 /** Why a file cannot be written; its message is a sentence with a remedy. */
-export class NotWritten extends Error {
+export class NotWritten extends TextError {
   override name = "NotWritten" as const;
 }
 
-const forbidden =
-  "this user may not write it; give the file and its folder to the user of the bridge, or copy the YAML into it by hand";
-const sentences: Readonly<Record<string, string>> = {
+const forbidden = msg`this user may not write it; give the file and its folder to the user of the bridge, or copy the YAML into it by hand`;
+const mountedAlone = msg`it is mounted by itself, as a single file of a container, which cannot be replaced; mount its folder, or copy the YAML into it by hand`;
+const sentences: Readonly<Record<string, Text>> = {
   EACCES: forbidden,
   EPERM: forbidden,
-  EROFS: "it lies on a disk that is mounted read-only; copy the YAML into it by hand",
-  EBUSY:
-    "it is mounted by itself, as a single file of a container, which cannot be replaced; mount its folder, or copy the YAML into it by hand",
-  ENOSPC: "the disk is full; nothing was changed",
-  EDQUOT: "the disk is full for this user; nothing was changed",
-  ENOENT: "the folder has gone; nothing was changed",
+  EROFS: msg`it lies on a disk that is mounted read-only; copy the YAML into it by hand`,
+  EBUSY: mountedAlone,
+  ENOSPC: msg`the disk is full; nothing was changed`,
+  EDQUOT: msg`the disk is full for this user; nothing was changed`,
+  ENOENT: msg`the folder has gone; nothing was changed`,
 };
 
-const sentenceOf = (file: string, error: unknown): string => {
+const sentenceOf = (file: string, error: unknown): Text => {
   const code = errorCode(error);
   const reason =
-    sentences[code] ?? `the disk refused it (${code === "" ? String(error) : code}); nothing was changed`;
-  return `${file} cannot be written: ${reason}`;
+    sentences[code] ?? msg`the disk refused it (${code === "" ? String(error) : code}); nothing was changed`;
+  return msg`${file} cannot be written: ${reason}`;
 };
 
 /** The file that a link leads to, which is the one that is replaced. */
 const targetOf = (file: string): Promise<string> => realpath(file).catch(() => file);
 
 /** Why the file could not be replaced, as far as that can be told before; null where nothing speaks against it. */
-export async function writingProblem(file: string): Promise<string | null> {
+export async function writingProblem(file: string): Promise<Text | null> {
   const target = await targetOf(file);
   try {
     const [own, folder] = [await stat(target), await stat(dirname(target))];
-    if (own.dev !== folder.dev) return `${file} cannot be written: ${sentences["EBUSY"]}`;
+    if (own.dev !== folder.dev) return msg`${file} cannot be written: ${mountedAlone}`;
     await access(target, constants.W_OK);
     await access(dirname(target), constants.W_OK | constants.X_OK);
     return null;
@@ -89,9 +90,17 @@ const nameOfKept = (file: string): RegExp => {
   return new RegExp(`^${name}\\.\\d{4}-\\d\\d-\\d\\dT[\\d-]+Z\\.ya?ml$`);
 };
 
+interface Former {
+  readonly file: string;
+  readonly folder: string;
+  readonly now: number;
+  /** Kept ones that are not removed, whatever their age. */
+  readonly needed?: readonly string[];
+}
+
 /** Keeps what a file holds before it is changed; of each the newest ten. Rejects with NotWritten. */
 export async function keepFormer(
-  { file, folder, now }: { readonly file: string; readonly folder: string; readonly now: number },
+  { file, folder, now, needed = [] }: Former,
   files: FileSystem = nodeFileSystem,
 ): Promise<string> {
   const at = new Date(now).toISOString().replace(/[:.]/g, "-");
@@ -107,6 +116,6 @@ export async function keepFormer(
   const pattern = nameOfKept(file);
   const names = (await files.list(folder).catch(() => [])).filter((name) => pattern.test(name)).toSorted();
   for (const name of names.slice(0, Math.max(0, names.length - mostKept)))
-    await files.remove(join(folder, name)).catch(() => undefined);
+    if (!needed.includes(join(folder, name))) await files.remove(join(folder, name)).catch(ignored);
   return kept;
 }

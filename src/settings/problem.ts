@@ -1,3 +1,5 @@
+import { msg, row, type Text } from "../language/text.js";
+
 /** Keys and list positions from the root of the file to one value. */
 export type Path = readonly (string | number)[];
 
@@ -8,7 +10,7 @@ export interface Problem {
   readonly column: number | null;
   /** `controllers.GH-0001.actuators.roof.adress`; empty for the file as a whole. */
   readonly path: string;
-  readonly message: string;
+  readonly message: Text;
 }
 
 /** What a check finds, before it is known where in the file it stands. */
@@ -16,14 +18,14 @@ export interface Finding {
   readonly path: Path;
   /** Which of the two a reader should look at; a missing key leads to its section. */
   readonly on: "key" | "value";
-  readonly message: string;
+  readonly message: Text;
 }
 
-export const atKey = (path: Path, message: string): Finding => ({ path, on: "key", message });
-export const atValue = (path: Path, message: string): Finding => ({ path, on: "value", message });
+export const atKey = (path: Path, message: Text): Finding => ({ path, on: "key", message });
+export const atValue = (path: Path, message: Text): Finding => ({ path, on: "value", message });
 
 /** A finding about a value, where there is something wrong with it. */
-export const when = (isSo: boolean, path: Path, message: string): Finding[] =>
+export const when = (isSo: boolean, path: Path, message: Text): Finding[] =>
   isSo ? [atValue(path, message)] : [];
 
 /** Of all that claim the same, each after the first, beside that first one. */
@@ -44,7 +46,7 @@ export function repeats<Claim>(
 /** A problem of a file that has no key to point at. */
 export function fileProblem(
   file: string,
-  message: string,
+  message: Text,
   place: { readonly line?: number; readonly column?: number } = {},
 ): Problem {
   return { file, line: place.line ?? null, column: place.column ?? null, path: "", message };
@@ -65,16 +67,17 @@ export function formatPath(path: Path): string {
     .join("");
 }
 
-/** `config.yaml:12:9 controllers.GH-0001.id: …`, always one line. */
-export function formatProblem(problem: Problem): string {
-  const place =
-    problem.line === null ? problem.file : `${problem.file}:${problem.line}:${problem.column ?? 1}`;
-  return `${place}${problem.path === "" ? "" : ` ${problem.path}`}: ${problem.message}`;
+/** `config.yaml:12:9 controllers.GH-0001.id` */
+export function placeOf({ file, line, column, path }: Problem): string {
+  const place = line === null ? file : `${file}:${line}:${column ?? 1}`;
+  return path === "" ? place : `${place} ${path}`;
 }
 
-/** The same in the language of a person, who reads places and keys as they stand in the file. */
-export const toldProblem = (problem: Problem, tell: (text: string) => string): string =>
-  formatProblem({ ...problem, message: tell(problem.message) });
+/** `config.yaml:12:9 controllers.GH-0001.id: …`, always one line. Places and keys are read as they stand in the file. */
+export const problemText = (problem: Problem): Text => row`${placeOf(problem)}: ${problem.message}`;
+
+/** The same in English. */
+export const formatProblem = (problem: Problem): string => String(problemText(problem));
 
 /** Sorted by place, without repeats. */
 export function inOrder(problems: readonly Problem[]): Problem[] {
@@ -94,6 +97,6 @@ export function inBrief(problems: readonly Problem[]): Problem[] {
   const all = inOrder(problems);
   const last = all[mostShown - 1];
   if (all.length <= mostShown || last === undefined) return all;
-  const more = `and ${all.length - mostShown} more problems after this`;
+  const more = msg`and ${all.length - mostShown} more problems after this`;
   return [...all.slice(0, mostShown), { ...last, path: "", message: more }];
 }

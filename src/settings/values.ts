@@ -1,26 +1,33 @@
+import { languages } from "../language/known.js";
 import { z } from "zod";
 import { addressPattern, deviceCodePattern } from "../greenhouse/model.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
+import { alternatives } from "../language/lists.js";
+import { msg, row, type Text } from "../language/text.js";
 import { durationPattern, formatDuration, parseDuration } from "../runtime/duration.js";
 import { suggestion } from "../runtime/similar-words.js";
+import { asMessage } from "./issues.js";
 
 /** The sentence of a value that is missing or is not what it should be. The value itself is never repeated. */
-export function expecting(what: string): z.core.$ZodErrorMap {
-  return (complaint) => (complaint.input === undefined ? `missing, expected ${what}` : `expected ${what}`);
+export function expecting(what: Text): z.core.$ZodErrorMap {
+  return (complaint) => asMessage(expected(what, complaint.input));
 }
+
+const expected = (what: Text, input: unknown): Text =>
+  input === undefined ? msg`missing, expected ${what}` : msg`expected ${what}`;
 
 /** More words than this are not listed where one of them was probably meant. */
 const mostListed = 9;
 
 /** `expected one of a, b, c, did you mean "b"?` */
 export function expectingOneOf(words: readonly (string | number)[]): z.core.$ZodErrorMap {
-  const say = expecting(words.length === 1 ? String(words[0]) : `one of ${words.join(", ")}`);
+  const what = words.length === 1 ? String(words[0]) : msg`one of ${words.join(", ")}`;
   const texts = words.map(String);
-  return (complaint) => {
-    const guess = typeof complaint.input === "string" ? suggestion(complaint.input, texts) : "";
-    if (guess !== "" && words.length > mostListed) return `not one of the ${words.length} words${guess}`;
-    const said = say(complaint);
-    return typeof said === "string" ? said + guess : said;
+  return ({ input }) => {
+    const guess = typeof input === "string" ? suggestion(input, texts) : "";
+    if (guess !== "" && words.length > mostListed)
+      return asMessage(msg`not one of the ${words.length} words${guess}`);
+    return asMessage(row`${expected(what, input)}${guess}`);
   };
 }
 
@@ -69,14 +76,16 @@ export function named<T extends z.ZodType>(schema: T, name: string, written = fa
   return schema;
 }
 
-function matching(pattern: RegExp, what: string) {
+function matching(pattern: RegExp, what: Text) {
   const error = expecting(what);
   return z.string({ error }).regex(pattern, { error });
 }
 
 /** One line of text. */
-export const text = (what = "text of one line", pattern = /^[^\u0000-\u001f\u007f-\u009f]{1,500}$/) =>
-  named(matching(pattern, what), "text");
+export const text = (
+  what: Text = msg`text of one line`,
+  pattern = /^[^\u0000-\u001f\u007f-\u009f]{1,500}$/,
+) => named(matching(pattern, what), "text");
 
 /** Text that is often digits: taken as written, quotes or not. */
 export const writtenText = (...rule: Parameters<typeof text>) => named(text(...rule), "text", true);
@@ -93,42 +102,53 @@ function isInTable(name: string): boolean {
   }
 }
 
-const noZones =
-  "this Node.js knows no time zones, as where it was built without their table (ICU); install the usual one from https://nodejs.org";
+const noZones = msg`this Node.js knows no time zones, as where it was built without their table (ICU); install the usual one from https://nodejs.org`;
 
-/** For what runs by it: reading a configuration takes the usual zone for known, as looking it up is slow. Null where there is none. */
-export const zoneProblem = (): string | null => (isInTable(defaultZone) ? null : noZones);
+/**
+ * For what runs by it: reading a configuration takes the usual zone for known, as looking it up is slow. Where Node.js names the version of
+ * its table it has one. Null where there is no problem.
+ */
+export const zoneProblem = (): Text | null =>
+  process.versions["tz"] !== undefined || isInTable(defaultZone) ? null : noZones;
+
+function zoneError(): { message: string } | null {
+  const problem = zoneProblem();
+  return problem === null ? null : asMessage(problem);
+}
 
 export const timeZone = () => {
-  const error = expecting("a time zone such as Asia/Shanghai or UTC");
-  return z.string({ error }).refine(isTimeZone, { error: (issue) => zoneProblem() ?? error(issue) });
+  const error = expecting(msg`a time zone such as Asia/Shanghai or UTC`);
+  return z.string({ error }).refine(isTimeZone, { error: (issue) => zoneError() ?? error(issue) });
 };
 
 export const address = () =>
-  named(matching(addressPattern, 'an address of letters, digits, ".", "_" and "-"'), "address", true);
+  named(matching(addressPattern, msg`an address of letters, digits, ".", "_" and "-"`), "address", true);
 
 export const controlValue = () =>
-  named(matching(/^[!-~]{1,64}$/, "a control value without blanks, such as 00000100"), "value", true);
+  named(matching(/^[!-~]{1,64}$/, msg`a control value without blanks, such as 00000100`), "value", true);
 
-export const flag = () => named(z.boolean({ error: expecting("true or false") }), "true or false");
+export const flag = () => named(z.boolean({ error: expecting(msg`true or false`) }), "true or false");
 
 /** `name` stands for the words in the reference where they are many. */
 export const choice = <const T extends readonly [string, ...string[]]>(words: T, name = words.join(", ")) =>
   named(z.enum(words, { error: expectingOneOf(words) }), name);
 
+/** One that there are words for. */
+export const spoken = () => choice(languages);
+
 export function whole(min: number, max: number) {
   const error = expecting(
     max === Number.MAX_SAFE_INTEGER
-      ? `a whole number, at least ${min}`
-      : `a whole number from ${min} to ${max}`,
+      ? msg`a whole number, at least ${min}`
+      : msg`a whole number from ${min} to ${max}`,
   );
   return named(z.int({ error }).min(min, { error }).max(max, { error }), "whole number");
 }
 
-export const decimal = () => named(z.number({ error: expecting("a number") }), "number");
+export const decimal = () => named(z.number({ error: expecting(msg`a number`) }), "number");
 
 export const nonZero = () => {
-  const error = expecting("a number other than 0");
+  const error = expecting(msg`a number other than 0`);
   return named(
     z.number({ error }).refine((value) => value !== 0, { error }),
     "number",
@@ -136,7 +156,7 @@ export const nonZero = () => {
 };
 
 export const positive = () => {
-  const error = expecting("a number above 0");
+  const error = expecting(msg`a number above 0`);
   return named(z.number({ error }).gt(0, { error }), "number");
 };
 
@@ -145,8 +165,8 @@ const longestMs = 7 * 86_400_000;
 
 /** Text such as `30s`; parsed to ms. */
 export function duration(minMs = 0) {
-  const bound = minMs === 0 ? "" : `, at least ${formatDuration(minMs)}`;
-  const error = expecting(`a duration such as 500ms, 30s, 5m or 1h${bound}`);
+  const bound = minMs === 0 ? "" : msg`, at least ${formatDuration(minMs)}`;
+  const error = expecting(msg`a duration such as 500ms, 30s, 5m or 1h${bound}`);
   const schema = z
     .string({ error })
     .regex(durationPattern, { error })
@@ -159,22 +179,24 @@ const inside = (ms: number | null, minMs: number) => ms === null || (ms >= minMs
 
 const tooFar = (minMs: number) => (issue: { readonly input?: unknown }) => {
   const ms = typeof issue.input === "string" ? parseDuration(issue.input) : null;
-  return ms !== null && ms > longestMs
-    ? `expected at most ${formatDuration(longestMs)}`
-    : `expected at least ${formatDuration(minMs)}`;
+  return asMessage(
+    ms !== null && ms > longestMs
+      ? msg`expected at most ${formatDuration(longestMs)}`
+      : msg`expected at least ${formatDuration(minMs)}`,
+  );
 };
 
 export const section = <T extends z.core.$ZodLooseShape>(keys: T) =>
   z.strictObject(keys, { error: sectionError });
 
 const sectionError: z.core.$ZodErrorMap = (issue) =>
-  issue.code === "unrecognized_keys" ? undefined : expecting("a section of keys with values")(issue);
+  issue.code === "unrecognized_keys" ? undefined : expecting(msg`a section of keys with values`)(issue);
 
-export const list = <T extends z.ZodType>(item: T) => z.array(item, { error: expecting("a list") });
+export const list = <T extends z.ZodType>(item: T) => z.array(item, { error: expecting(msg`a list`) });
 
 /** A map whose keys the user chooses. */
 export const map = <K extends z.ZodType<string, string>, V extends z.ZodType>(key: K, value: V) =>
-  z.record(key, value, { error: expecting("a section of keys with values") });
+  z.record(key, value, { error: expecting(msg`a section of keys with values`) });
 
 /** The parsed address, or null when it is none. */
 export function urlOf(text: string): URL | null {
@@ -195,51 +217,57 @@ export const webUrl = (example: string) =>
 export const brokerUrl = () => named(url(["mqtt:", "mqtts:", "ws:", "wss:"], "mqtt://localhost:1883"), "URL");
 
 function url(schemes: readonly string[], example: string) {
-  const names = schemes.map((scheme) => `${scheme}//`);
-  const what = `an address that starts with ${names.join(" or ")}, such as ${example}`;
+  const names = alternatives(schemes.map((scheme) => `${scheme}//`));
+  const what = msg`an address that starts with ${names}, such as ${example}`;
   return z.string({ error: expecting(what) }).superRefine((given, context) => {
     const parsed = urlOf(given);
-    const fail = (message: string) => context.addIssue({ code: "custom", message });
+    const fail = (message: Text) => context.addIssue({ code: "custom", ...asMessage(message) });
     if (/\s/.test(given) || parsed === null || !schemes.includes(parsed.protocol) || parsed.hostname === "")
-      fail(`expected ${what}`);
+      fail(msg`expected ${what}`);
     else if (parsed.username !== "" || parsed.password !== "")
-      fail("expected an address without user and password; give them under keys of their own");
-    else if (parsed.search !== "" || parsed.hash !== "") fail('expected an address without "?" and "#"');
+      fail(msg`expected an address without user and password; give them under keys of their own`);
+    else if (parsed.search !== "" || parsed.hash !== "") fail(msg`expected an address without "?" and "#"`);
   });
 }
 
 /* Levels without wildcards and control characters; `$` at the start belongs to the broker. */
 const topicPattern = /^(?![$/])(?!.*\/(?:\/|$))[^+#\u0000-\u001f\u007f-\u009f\ud800-\udfff]{1,200}$/;
 
-export const topic = () => text('a topic without "+" and "#", and no "/" or "$" at its start', topicPattern);
+export const topic = () =>
+  text(msg`a topic without "+" and "#", and no "/" or "$" at its start`, topicPattern);
 
 /* `+` alone in its level, `#` alone in the last one. */
 const filterPattern =
   /^(?:(?:\+|[^+#/\u0000-\u001f\u007f-\u009f\ud800-\udfff]*)\/)*(?:#|\+|[^+#/\u0000-\u001f\u007f-\u009f\ud800-\udfff]+)$/;
 
-export const topicFilter = () => text('a topic filter such as greenhouse/+/sensor/# or "#"', filterPattern);
+export const topicFilter = () =>
+  text(msg`a topic filter such as greenhouse/+/sensor/# or "#"`, filterPattern);
 
-const idRule = 'an id of a-z, 0-9, "_" and "-" (at most 64)';
+const idRule = msg`an id of a-z, 0-9, "_" and "-" (at most 64)`;
 
 export const topicId = () => text(idRule, topicIdPattern);
 
 /** The same as the key of a map, with an example made from what was written. */
 export const idKey = () =>
-  z.string().regex(topicIdPattern, { error: (issue) => `expected ${idRule}${likeThis(issue.input)}` });
+  z
+    .string()
+    .regex(topicIdPattern, { error: (issue) => asMessage(msg`expected ${idRule}${likeThis(issue.input)}`) });
 
-function likeThis(key: unknown): string {
+function likeThis(key: unknown): Text {
   if (typeof key !== "string") return "";
   const cleaned = key
     .toLowerCase()
     .replace(/[^a-z0-9_-]+/g, "_")
     .replace(/^_+|_+$/g, "")
     .slice(0, 64);
-  return cleaned === "" ? "" : `, such as "${cleaned}"`;
+  return cleaned === "" ? "" : msg`, such as "${cleaned}"`;
 }
 
 export const deviceCode = () =>
   z.string().regex(deviceCodePattern, {
-    error: expecting("a device code as the platform writes it (at most 64 characters, no blanks around it)"),
+    error: expecting(
+      msg`a device code as the platform writes it (at most 64 characters, no blanks around it)`,
+    ),
   });
 
 type More = Omit<FieldFacts, "description">;
@@ -257,6 +285,13 @@ const factsOf = (description: string, more: More | string): FieldFacts => {
  * instance; that is why the value types are functions.
  */
 
+/** A section's keys have examples of their own. */
+export function required<T extends z.ZodObject>(schema: T, description: string): T;
+export function required<T extends z.ZodType>(
+  schema: T,
+  description: string,
+  more: (More & Required<Pick<More, "example">>) | string,
+): T;
 export function required<T extends z.ZodType>(schema: T, description: string, more: More | string = {}): T {
   fieldFacts.add(schema, factsOf(description, more));
   return schema;
@@ -283,3 +318,16 @@ export function withDefault<T extends z.ZodType>(
   fieldFacts.add(field, { ...factsOf(description, more), default: value });
   return field;
 }
+
+export const port = () => whole(0, 65_535);
+
+export const host = () => text(msg`a host name or address`, /^[A-Za-z0-9._:[\]%-]{1,253}$/);
+
+/** Of a user of the broker or the page. */
+export const login = (example: string) => ({
+  username: required(writtenText(), "Name to log in with.", { example }),
+  password: required(writtenText(), "A hash made by `greenhouse2mqtt passwd`, or plain (warned).", {
+    example: `!secret ${example}`,
+    secret: true,
+  }),
+});

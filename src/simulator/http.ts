@@ -1,3 +1,4 @@
+import { ignored, nullIfFailed } from "../runtime/failures.js";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -22,7 +23,7 @@ async function perform(decision: Decision, response: ServerResponse, clock: Cloc
   if (delayMs === Infinity) return;
   const gone = new AbortController();
   response.once("close", () => gone.abort());
-  if (delayMs > 0) await clock.wait(delayMs, gone.signal).catch(() => undefined);
+  if (delayMs > 0) await clock.wait(delayMs, gone.signal).catch(ignored);
   if (gone.signal.aborted) return;
   if (cut !== null && cut !== "during") {
     response.socket?.resetAndDestroy();
@@ -109,7 +110,7 @@ export class Port {
     const [path = "", ...search] = url.split("?");
     // Of equal names the last wins.
     const query = Object.fromEntries(new URLSearchParams(search.join("?")));
-    const body = method === "GET" ? null : await text(request).catch(() => null);
+    const body = method === "GET" ? null : await text(request).catch(nullIfFailed);
     // It broke off.
     if (request.destroyed && !request.complete) return;
     const host = hosts.length > 1 ? hostOf(path) : hosts[0];

@@ -43,6 +43,8 @@ interface Asked {
   readonly key: string;
   /** Null where it shows nothing anyway. */
   readonly value: string | null;
+  /** What is shown is no lie, and no older than it says. */
+  readonly isHonest: boolean;
   readonly isFresh: boolean;
   readonly now: number;
   /** What the register held at an instant. */
@@ -99,8 +101,9 @@ const keyed: ReadonlySet<Dialect["sensorLayout"]> = new Set(["keyed", "keyed_by_
 function ordered(): Behaviour {
   const known = new Map<string, { readonly value: string; readonly due: readonly number[] }>();
   return {
-    shown: ({ row, key, value, isFresh, now, heldAt }) => {
-      if (value === null) return value;
+    shown: ({ row, key, value, isHonest, isFresh, now, heldAt }) => {
+      // What is told falsely once is not what the platform knows.
+      if (value === null || !isHonest) return value;
       // In other words than the register's, which are known of now alone.
       const isTold = value !== heldAt(now);
       // What nobody ordered before is known as the device has told it at the start.

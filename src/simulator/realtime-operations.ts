@@ -112,13 +112,13 @@ export const readGroup: Operation = (call) => {
   if (controller === null) return success(registerGroup(platform.dialect, []));
   const stale = platform.fault(["stale_group"], call);
   if (stale === null && isCutOff(platform, controller)) return no(call, 500, "设备离线");
-  const read = [...controller.table.values()].flatMap(({ address, group }) => {
+  const read = [...controller.table.values()].flatMap(({ address, group, names }) => {
     if (String(group ?? "") !== request.query.deviceTypeId) return [];
     const aged = stale && agedValue(platform, stale, controller, address);
     const isSet = platform.readings.has("group_of_settings");
     const shown = isSet ? controller.register(address) : shownValue(call, controller, address, true);
     const value = otherwise(call, controller, address, stale ? aged : shown, true, isSet ? " set" : "");
-    return value === null ? [] : [[address, value] as const];
+    return [{ address, value, name: names.zh }];
   });
   return success(registerGroup(platform.dialect, read));
 };
@@ -141,7 +141,8 @@ function otherwise(
   if (row === undefined) return value;
   const heldAt = (at: number) => controller.register(address, timeline.simulatedAt(at));
   const key = `${controller.device.code} ${address}${way}`;
-  return shownBy(behaviours, { row, key, value, isFresh, now, heldAt });
+  const honest = way === "" ? controller.read(address) : controller.register(address);
+  return shownBy(behaviours, { row, key, value, isHonest: value === honest, isFresh, now, heldAt });
 }
 
 /** What a register shows to one who asks for it, which may be a lie. */

@@ -110,17 +110,24 @@ export function registerValue({ registers }: Dialect, value: string): unknown {
   return registers === "number" ? Number(value) : value;
 }
 
-/** The addresses of one control-parameter type. */
-export function registerGroup(
-  dialect: Dialect,
-  read: readonly (readonly [address: string, value: string])[],
-) {
-  const { groupLayout: layout, registers: form } = dialect;
+interface ReadAddress {
+  readonly address: string;
+  readonly value: string | null;
+  readonly name: string;
+}
+
+/** The addresses of one control-parameter type; without a value they stand there where the dialect says null of unknown ones. */
+export function registerGroup(dialect: Dialect, read: readonly ReadAddress[]) {
+  const { groupLayout: layout, registers: form, unknownAddress } = dialect;
   const written = form === "number" ? Number : String;
-  const itemOf = (address: string, value: string): unknown =>
-    layout === "keyed" ? registerValue(dialect, value) : { address: written(address), value: written(value) };
+  const itemOf = ({ address, value, name }: ReadAddress): unknown => {
+    if (layout === "keyed") return value === null ? null : registerValue(dialect, value);
+    const item = { address: written(address), value: value === null ? null : written(value) };
+    return layout === "records" ? { ...item, name } : item;
+  };
+  const listed = read.filter(({ value }) => value !== null || unknownAddress === "null");
   return layOut(
-    read.map(([address, value]) => [address, itemOf(address, value)]),
+    listed.map((one) => [one.address, itemOf(one)]),
     layout,
   );
 }

@@ -1,3 +1,4 @@
+import { ignored } from "../runtime/failures.js";
 import type { PlatformHost } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
@@ -78,7 +79,7 @@ class ServerLife {
     const { signal } = this.#stopped;
     const ticking = async () => {
       for (;;) {
-        await clock.wait(tickMs, signal).catch(() => undefined);
+        await clock.wait(tickMs, signal).catch(ignored);
         if (signal.aborted) return;
         await tick();
       }
@@ -89,7 +90,7 @@ class ServerLife {
   /** Opens and closes ports so that hosts that are down refuse connections. */
   obeyOutages(now: number): Promise<void> {
     const change = this.#changing.then(() => this.#apply(now));
-    this.#changing = change.catch(() => undefined);
+    this.#changing = change.catch(ignored);
     return change;
   }
 

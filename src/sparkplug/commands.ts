@@ -1,6 +1,10 @@
-import type { TargetKind } from "../greenhouse/model.js";
+import { valueTable } from "../greenhouse/actuator-kinds.js";
+import type { Controller, TargetKind } from "../greenhouse/model.js";
 import type { CommandRequest } from "../commands/command.js";
-import { rebirthName } from "./topics.js";
+import { isStop } from "../commands/payload.js";
+import type { FloodListener } from "../mqtt/connection/settings.js";
+import { readPayload } from "./messages.js";
+import { rebirthName, type sparkplugTopics } from "./topics.js";
 import type { WireMetric, WirePayload } from "./schema.js";
 
 /*
@@ -118,24 +122,82 @@ export function nodeCommands({ metrics }: WirePayload) {
   return { isRebirth, unknown };
 }
 
-/** What a host says of itself: JSON on the topic of the specification, a word on that of version 2; null for anything else. */
-export function hostWord(payload: Uint8Array, isOld: boolean) {
-  const text = new TextDecoder().decode(payload.subarray(0, 1_024));
-  if (isOld) {
-    if (text !== "ONLINE" && text !== "OFFLINE") return null;
-    return { isOnline: text === "ONLINE", timestamp: null };
-  }
-  const said = jsonOf(text);
-  if (typeof said !== "object" || said === null || !("online" in said) || !("timestamp" in said)) return null;
-  const { online, timestamp } = said;
-  if (typeof online !== "boolean" || typeof timestamp !== "number" || !(timestamp >= 0)) return null;
-  return { isOnline: online, timestamp };
+/*
+ * What hosts send in very great number. A payload is counted before it is taken apart, so nobody knows for which actuator it is; one in
+ * whose bytes a stop may be is looked at, and gets through where there is one in it.
+ */
+
+type Commanded = Pick<Controller, "actuators" | "parameters"> & {
+  readonly info: Pick<Controller["info"], "code" | "id">;
+};
+
+export interface FloodParts {
+  readonly topics: Pick<ReturnType<typeof sparkplugTopics>, "parse">;
+  readonly store: { byId(id: string): Commanded | undefined };
+  /** The metrics of a device by their aliases, as its birth told them. */
+  readonly names: (device: string) => ReadonlyMap<bigint, string>;
+  /**
+   * So many device commands came and were only counted; with `isUrgent` a newer one took their place. `device`: null for those that do
+   * not exist.
+   */
+  readonly onSurplus: (device: Commanded["info"] | null, count: number, isUrgent: boolean) => void;
 }
 
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
+const unknownDevices = "commands to devices that do not exist";
+const toTheNode = "commands to the node";
+
+/** Each device has its own allowance, and all that do not exist share one. */
+export const commandFloods = ({ topics, store, names, onSurplus }: FloodParts): FloodListener => ({
+  allowanceOf: (topic) => {
+    const heard = topics.parse(topic);
+    if (heard?.type === "node_command") return { key: toTheNode, isUrgent: null };
+    if (heard?.type !== "device_command") return null;
+    const controller = store.byId(heard.device);
+    if (controller === undefined) return { key: unknownDevices, isUrgent: null };
+    const mayBeStop = mayStop(controller);
+    const targets = (payload: Buffer) => askedOf(payload, controller, names(heard.device));
+    return {
+      key: topic,
+      isUrgent: (payload) => mayBeStop(payload) && targets(payload).some(({ stops }) => stops),
+      targetOf: (payload) => {
+        const asked = targets(payload).map(({ place, stops }) => `${place}${stops ? " stops" : ""}`);
+        return [...new Set(asked)].sort().join("/");
+      },
+    };
+  },
+  // Of births that are asked for one is enough.
+  onSurplus: ({ key, count, isUrgent }) => {
+    if (key === toTheNode) return;
+    const heard = topics.parse(key);
+    const device = heard?.type === "device_command" ? store.byId(heard.device)?.info : undefined;
+    onSurplus(device ?? null, count, isUrgent);
+  },
+});
+
+/** What of the controller a payload asks for, and what of it is to stop. */
+function askedOf(
+  bytes: Buffer,
+  { actuators, parameters }: Commanded,
+  names: ReadonlyMap<bigint, string>,
+): readonly { readonly place: string; readonly stops: boolean }[] {
+  const read = readPayload(bytes);
+  return (read === null ? [] : deviceCommands(read, names, null)).flatMap((one) => {
+    if (one.type === "unknown") return [];
+    const { target, targetId, payload, unreadable } = one.asked;
+    const actuator = target === "actuator" ? actuators.get(targetId) : undefined;
+    if (actuator === undefined && !(target === "parameter" && parameters.has(targetId))) return [];
+    const stops = actuator !== undefined && unreadable === undefined && isStop(payload, actuator.settings);
+    return [{ place: `${target} ${targetId}`, stops }];
+  });
+}
+
+/** Whether it is worth a look, by the word and by each value that stops one of its actuators. */
+function mayStop({ actuators }: Pick<Controller, "actuators">): (payload: Buffer) => boolean {
+  const values = [...actuators.values()].flatMap(({ settings }) => [
+    settings.stop?.value ?? [],
+    valueTable(settings)["stop"] ?? [],
+  ]);
+  const words = [...new Set(values.flat())].map((value) => Buffer.from(value));
+  return (payload) =>
+    payload.toString("latin1").toLowerCase().includes("stop") || words.some((word) => payload.includes(word));
 }

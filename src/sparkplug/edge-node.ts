@@ -1,7 +1,6 @@
+import { ignored } from "../runtime/failures.js";
 import type { CommandRequest, ResultAddressee } from "../commands/command.js";
-import type { Configuration } from "../config/schema.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import type { AlarmType } from "../greenhouse/limits.js";
 import type { Controller, PlatformState } from "../greenhouse/model.js";
 import { BrokerConnection } from "../mqtt/connection.js";
 import { PublishError } from "../mqtt/connection/publish.js";
@@ -15,7 +14,9 @@ import {
 import { type Clock, nextTurn, type Random, Rest } from "../runtime/clock.js";
 import type { Gaps } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
-import { deviceCommands, hostWord, nodeCommands } from "./commands.js";
+import { NodeAlarms, type SetAlarm } from "./alarms.js";
+import { commandFloods, deviceCommands, type FloodParts, nodeCommands } from "./commands.js";
+import { hostWord } from "./host.js";
 import { Devices } from "./devices.js";
 import {
   aliasesOf,
@@ -45,10 +46,11 @@ import {
   sessionWakesAt,
   onUnlinked,
 } from "./session.js";
+import type { SparkplugSettings } from "./section.js";
 import { sparkplugTopics } from "./topics.js";
 
 interface EdgeNodeParts {
-  readonly settings: Configuration["sparkplug"];
+  readonly settings: SparkplugSettings;
   /** How the broker is reached. */
   readonly broker: Pick<
     ConnectionSettings,
@@ -64,12 +66,10 @@ interface EdgeNodeParts {
   readonly isAccountKnown: () => boolean;
   readonly platformState: () => PlatformState | null;
   readonly submit: (request: CommandRequest) => unknown;
+  /** So many commands of a flood were only counted; `device`: null where it does not exist. */
+  readonly onSurplus: FloodParts["onSurplus"];
   readonly alarms: () => readonly ShownAlarm[];
-  readonly setAlarm: (
-    type: Extract<AlarmType, "birth_too_large" | "duplicate_node">,
-    about: { readonly controller: string | null; readonly actuator: null },
-    message: string | null,
-  ) => void;
+  readonly setAlarm: SetAlarm;
   /** Keeps the number of the newest CONNECT. */
   readonly memory: { read(): Promise<string | null>; write(text: string): Promise<unknown> };
   readonly clock: Clock;
@@ -95,10 +95,8 @@ type BadKind = keyof typeof badKinds;
 const batchMs = 50;
 /** For so long births wait until everything was read once. */
 const settleMs = 5_000;
-const duplicateClearsMs = 600_000;
 /** A broker that ends says the wills of all before it closes their links. */
 const forgedAfterMs = 1_000;
-const itself = { controller: null, actuator: null } as const;
 
 /**
  * The bridge as a Sparkplug edge node: one connection, kept up for as long as `run` runs. Which message is due, and whether any
@@ -114,13 +112,11 @@ export class EdgeNode {
   readonly #tally = { node_births: 0, device_births: 0, data: 0, deaths: 0, rebirths_asked: 0, commands: 0 };
   readonly #bad = new Map<BadKind, number>();
   readonly #retainedAnswered = new Set<string>();
-  /** Births that the broker takes no more, by device; the node's own under no name. */
-  readonly #tooLarge = new Set<string>();
+  readonly #alarms: NodeAlarms;
   #bdSeq: number | null = null;
   #nodeShown: readonly Metric[] = [];
   #birth: Buffer | null = null;
   #settlesAt: number | null = null;
-  #duplicateAt: number | null = null;
   #deathSeenAt: number | null = null;
 
   constructor(parts: EdgeNodeParts) {
@@ -129,6 +125,7 @@ export class EdgeNode {
     this.#topics = sparkplugTopics(settings, settings.primary_host);
     this.#session = newSession(settings.primary_host !== undefined);
     this.#devices = new Devices();
+    this.#alarms = new NodeAlarms(parts);
     this.#devices.onAlarms(alarms());
     this.#rest = new Rest(clock);
     this.#connection = this.#createConnection();
@@ -137,7 +134,7 @@ export class EdgeNode {
   }
 
   #createConnection(): BrokerConnection {
-    const { broker, clock, gaps, random, log } = this.#parts;
+    const { broker, store, onSurplus, clock, gaps, random, log } = this.#parts;
     const settings: ConnectionSettings = {
       ...broker,
       purpose: "for Sparkplug",
@@ -147,6 +144,10 @@ export class EdgeNode {
       subscriptions: this.#topics.subscriptions,
       kept: this.#topics.states,
       heard: this.#topics.own,
+      flood: commandFloods({
+        ...{ topics: this.#topics, store, onSurplus },
+        names: (device) => this.#devices.names(device),
+      }),
       limits: { maxPayloadBytes: 16 * 1024 * 1024 },
       on: {
         onConnected: () => this.#onConnected(),
@@ -160,6 +161,7 @@ export class EdgeNode {
 
   /** Until the signal aborts; then the death of the node is told and the link ends. */
   async run(signal: AbortSignal): Promise<void> {
+    this.#alarms.restore();
     await this.#remember();
     await Promise.all([this.#connection.run(signal), this.#keepUp(signal)]);
   }
@@ -227,6 +229,7 @@ export class EdgeNode {
   #onConnected(): void {
     this.#settlesAt ??= this.#parts.clock.monotonic() + settleMs;
     this.#retainedAnswered.clear();
+    this.#alarms.onLinked();
     onLinked(this.#session, this.#bdSeq ?? 0);
     this.#rest.wake();
   }
@@ -253,6 +256,7 @@ export class EdgeNode {
     if (after === undefined) {
       this.#devices.remove(id);
       deviceGone(this.#session, id);
+      this.#alarms.deviceGone(id);
     } else {
       const isAlive = this.#devices.update(id, after);
       deviceChanged(this.#session, id, isAlive, false);
@@ -275,10 +279,10 @@ export class EdgeNode {
     const { clock } = this.#parts;
     for (;;) {
       await this.#rest.for(this.#wakesInMs(), signal);
-      await clock.wait(batchMs, signal).catch(() => undefined);
+      await clock.wait(batchMs, signal).catch(ignored);
       if (signal.aborted) return;
       this.#settle();
-      this.#clearDuplicate();
+      this.#alarms.passTime();
       this.#judgeDeath();
       await this.#sendDue(signal);
     }
@@ -289,7 +293,7 @@ export class EdgeNode {
     const due = [
       sessionWakesAt(this.#session),
       isSettled ? null : this.#settlesAt,
-      this.#duplicateAt === null ? null : this.#duplicateAt + duplicateClearsMs,
+      this.#alarms.duplicateEndsAt,
       this.#deathSeenAt === null ? null : this.#deathSeenAt + forgedAfterMs,
     ].map((at) => at ?? Infinity);
     return Math.max(0, Math.min(...due) - this.#parts.clock.monotonic());
@@ -400,23 +404,14 @@ export class EdgeNode {
     try {
       await this.#connection.publish(topic, payload, { qos: 0 });
       onSent(this.#session);
-      this.#tellSize(device, null);
+      this.#alarms.tellSize(device, null);
       return true;
     } catch (error) {
       if (!(error instanceof PublishError)) throw error;
       // Without a link the next one begins with births.
-      if (error.kind === "invalid") this.#tellSize(device, error.message);
+      if (error.kind === "invalid") this.#alarms.tellSize(device, error.message);
       return false;
     }
-  }
-
-  #tellSize(device: string | null, problem: string | null): void {
-    const key = device ?? "";
-    if (problem === null ? !this.#tooLarge.delete(key) : this.#tooLarge.has(key)) return;
-    if (problem !== null) this.#tooLarge.add(key);
-    const about = { controller: device, actuator: null };
-    const message = problem && `Sparkplug hosts do not see ${device ?? "the edge node"}: ${problem}.`;
-    this.#parts.setAlarm("birth_too_large", about, message);
   }
 
   #onMessage(message: IncomingMessage): void {
@@ -466,17 +461,8 @@ export class EdgeNode {
     if (this.#birth?.equals(payload) === true) return;
     const { group, node } = this.#parts.settings;
     this.#badInput("foreign_birth", { group, node });
-    this.#duplicateAt = this.#parts.clock.monotonic();
-    const message = `Another Sparkplug edge node calls itself ${group}/${node} too; hosts cannot tell the two apart.`;
-    this.#parts.setAlarm("duplicate_node", itself, message);
+    this.#alarms.duplicateSeen(group, node);
     this.#rest.wake();
-  }
-
-  #clearDuplicate(): void {
-    const { clock, setAlarm } = this.#parts;
-    if (this.#duplicateAt === null || clock.monotonic() - this.#duplicateAt < duplicateClearsMs) return;
-    this.#duplicateAt = null;
-    setAlarm("duplicate_node", itself, null);
   }
 
   /** The will of an earlier link comes late sometimes. One with the present number makes hosts believe that the node is dead. */
@@ -550,7 +536,7 @@ export class EdgeNode {
 
 /** The same broker under a client id of its own, since the will is another one. */
 export function edgeNodeBroker(
-  mqtt: Configuration["mqtt"],
+  mqtt: Parameters<typeof brokerAccess>[0],
   embedded: Parameters<typeof brokerAccess>[1],
 ): EdgeNodeParts["broker"] {
   const access = brokerAccess(mqtt, embedded);

@@ -11,8 +11,9 @@ import {
 } from "../greenhouse/documents.js";
 import type { Controller, Register } from "../greenhouse/model.js";
 import { newestRecords } from "../journal/reader.js";
+import type { RecentLog } from "../runtime/log.js";
 import { type PrivateText, strangerSafe, withoutSecrets } from "../runtime/redaction.js";
-import type { StatusParts } from "./health.js";
+import type { Core } from "../feature/core.js";
 
 /*
  * The support bundle: one document with what a helper needs who was not there. First it loses its secrets, wherever they
@@ -68,10 +69,22 @@ function withoutWhole(value: unknown, secrets: ReadonlySet<string>): unknown {
 /** How many of each at most: of controllers the first, of all else the newest. */
 export const mostOf = { controllers: 1_000, log: 1_000, journal: 500 };
 
+interface OfBundle {
+  /** As it is in force. */
+  readonly configuration: Configuration;
+  readonly events: { readonly newest: unknown };
+  readonly recentLog?: Pick<RecentLog, "newest"> | undefined;
+}
+
 /** What a running bridge adds: how it is, what it mirrors and commands, and what happened lately; of each as much as the `share` allows. */
-export async function bridgeBundle(sources: StatusParts, health: unknown, share = 1): Promise<Bundle> {
+export async function bridgeBundle(
+  core: Core,
+  { configuration, events, recentLog }: OfBundle,
+  health: unknown,
+  share = 1,
+): Promise<Bundle> {
   const most = (of: keyof typeof mostOf) => Math.floor(mostOf[of] / share);
-  const { live, version, clock, platform: client, mirror, commands, events, recentLog, journal } = sources;
+  const { version, clock, platform: client, mirror, commands, journal } = core;
   const controllers = [...mirror.store.controllers()];
   const { directory } = journal;
   const parts = {
@@ -86,7 +99,7 @@ export async function bridgeBundle(sources: StatusParts, health: unknown, share 
     ),
     log: recentLog?.newest(most("log")) ?? [],
   };
-  const about = { configuration: live.current, version, now: clock.now(), secrets: client.secrets() };
+  const about = { configuration, version, now: clock.now(), secrets: client.secrets() };
   return bundleOf(about, parts);
 }
 

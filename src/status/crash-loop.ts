@@ -1,3 +1,4 @@
+import { ignored } from "../runtime/failures.js";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
@@ -38,7 +39,7 @@ export async function awaitProven(
 ): Promise<void> {
   const wasCareful = live.readOnlyBecause === crashLoop;
   while (!isProven(startedAt, clock.monotonic())) {
-    await clock.wait(startedAt + provenMs - clock.monotonic(), signal).catch(() => undefined);
+    await clock.wait(startedAt + provenMs - clock.monotonic(), signal).catch(ignored);
     if (signal.aborted) return;
   }
   const message = "This run has worked for 15 minutes.";
@@ -135,7 +136,7 @@ export async function beginLife(
   live: LiveSettings,
 ): Promise<() => string | null> {
   const { clock, log, version, configuration } = around;
-  const note = (body: RecordBody) => journal.append(body, { durable: true }).catch(() => undefined);
+  const note = (body: RecordBody) => journal.append(body, { durable: true }).catch(ignored);
   const lastError = takeLastError(configuration.data_dir);
   if (lastError !== null) await note(lastError);
   const { starts } = journal.history();
@@ -157,7 +158,7 @@ export async function beginLife(
 
 /** Notes that this run ended as it was asked to. */
 export async function endLife(journal: Pick<Journal, "append">): Promise<void> {
-  await journal.append({ type: "stop", reason: "asked to" }, { durable: true }).catch(() => undefined);
+  await journal.append({ type: "stop", reason: "asked to" }, { durable: true }).catch(ignored);
 }
 
 /** The part of `process` that the guard needs. */

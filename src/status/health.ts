@@ -1,59 +1,18 @@
-import type { Ownership } from "../cluster/tenure.js";
 import type { IntervalHistogram } from "node:perf_hooks";
-import type { CommandService } from "../commands/service.js";
-import type { LiveSettings } from "../config/live-settings.js";
 import type { Configuration } from "../config/schema.js";
+import type { Core, Running } from "../feature/core.js";
 import { isoOrNull } from "../greenhouse/documents.js";
 import type { Controller } from "../greenhouse/model.js";
-import type { Journal } from "../journal/journal.js";
-import type { Connection } from "../mqtt/connection.js";
-import type { EventOutput } from "../mqtt/events.js";
-import type { Outputs } from "../mqtt/outputs.js";
-import type { RetainedTopics } from "../mqtt/retained-topics.js";
-import type { Topics } from "../mqtt/topics.js";
-import type { PlatformClient } from "../platform/client.js";
-import type { Clock } from "../runtime/clock.js";
-import type { Logger, RecentLog } from "../runtime/log.js";
-import type { ServiceManager } from "../runtime/systemd.js";
-import type { Mirror } from "../sync/mirror.js";
 import type { PollIntervals } from "../sync/poll-plan.js";
 import type { GreenhouseStore } from "../sync/store.js";
-import type { BrokerTests } from "./other-bridge.js";
-import type { Overdue, OverdueWatch } from "./overdue.js";
+import type { Overdue } from "./overdue.js";
 import type { SelfTest } from "./self-test.js";
 
 /** How late the event loop was since the last `reset`; nanoseconds, with the resolution in them. */
 export type LoopDelay = Pick<IntervalHistogram, "enable" | "disable" | "reset" | "percentile">;
 
-/** What a bridge looks at to know how it is. */
-export interface StatusParts {
-  /** That of the start; `live` is what is in force. */
-  readonly configuration: Configuration;
-  readonly live: LiveSettings;
-  readonly version: string;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly recentLog?: RecentLog | undefined;
-  /** Told that the bridge is ready, works, and stops. */
-  readonly manager: ServiceManager | null;
-  readonly journal: Journal;
-  readonly platform: PlatformClient;
-  readonly mirror: Mirror;
-  readonly connection: Connection;
-  readonly topics: Topics;
-  readonly commands: CommandService;
-  readonly outputs: Outputs;
-  readonly retained: RetainedTopics;
-  readonly events: EventOutput;
-  readonly tests: BrokerTests;
-  readonly overdue: OverdueWatch;
-  /** The bridge as a Sparkplug edge node; null where it is none. */
-  readonly edgeNode: { facts(): object | null } | null;
-  /** Where others in the process measure it already. */
-  readonly loopDelay?: LoopDelay | undefined;
-  /** Of a member of a cluster. */
-  readonly ownership?: Pick<Ownership, "member" | "leaseAgeMs" | "commandsProblem" | "metrics"> | undefined;
-}
+/** The features that run, by their names. */
+export type RunningFeatures = Readonly<Record<string, Running | null>>;
 
 /** What the bridge has learnt about itself in this run. */
 export interface OwnFacts {
@@ -66,19 +25,26 @@ export interface OwnFacts {
   readonly hearing: Pick<SelfTest, "deafSince" | "heardAt" | "counters">;
   /** `since`: epoch ms. */
   readonly otherBridge: { readonly client: string | null; readonly since: number } | null;
+  /** As many as are listed. */
   readonly overdue: readonly Overdue[];
+  readonly overdueCount: number;
   readonly clockJumps: number;
   readonly wrongTokens: number;
+  /** Why the bridge is read-only where that was not configured. */
+  readonly readOnlyBecause: string | null;
 }
 
 /** What `bridge/health` tells. */
-export function healthDocument(sources: StatusParts, own: OwnFacts): Readonly<Record<string, unknown>> {
-  const { clock, mirror, connection, platform, configuration, journal } = sources;
-  const { store, poller, budget } = mirror;
+export function healthDocument(
+  core: Core,
+  running: RunningFeatures,
+  own: OwnFacts,
+): Readonly<Record<string, unknown>> {
+  const { clock, mirror, connection, platform, configuration, journal } = core;
+  const { poller, budget } = mirror;
   const now = clock.monotonic();
   const wall = (mono: number | null) => isoOrNull(mono === null ? null : clock.now() - (now - mono));
-  const oldest = oldestReading(store.controllers());
-  const callsPerHour = poller.callsPerHour();
+  const oldest = oldestReading(mirror.store.controllers());
   return {
     instance: journal.boot,
     uptime_s: Math.round((now - own.startedAt) / 1000),
@@ -90,51 +56,55 @@ export function healthDocument(sources: StatusParts, own: OwnFacts): Readonly<Re
       heard_ourselves_at: isoOrNull(own.hearing.heardAt),
       ...connection.counters(),
     },
-    platform: platformHealth(sources),
+    platform: platformHealth(core),
     requests_left: budget.remaining(now),
     effective_intervals: effectiveIntervals(configuration.polling, poller.stretch),
-    calls_per_hour: {
-      total: Object.values(callsPerHour).reduce((sum, calls) => sum + calls, 0),
-      budget: 60 * configuration.platform.requests_per_minute || null,
-      ...callsPerHour,
-    },
+    calls_per_hour: callsHealth(core),
     last_contact_business: wall(platform.link("business").contactAt),
     last_contact_realtime: wall(platform.link("realtime").contactAt),
     oldest_reading_at: isoOrNull(oldest?.at ?? null),
     oldest_reading: oldest?.sensor ?? null,
-    journal: journalHealth(sources),
+    journal: journalHealth(core),
     unreadable: platform.shapeReports(),
     overdue: own.overdue,
-    addresses_seen: mirror.seen.list().length,
-    unlisted_addresses: [...poller.unlistedGroups().values()].reduce((sum, { size }) => sum + size, 0),
-    addresses_apart: [...poller.apart().values()].reduce((sum, { size }) => sum + size, 0),
-    ...standing(sources, own),
+    ...addressHealth(mirror),
+    ...standing(core, running, own),
   };
 }
 
-/** What stands against commands, and who else commands. */
-const standing = ({ live, edgeNode, ownership }: StatusParts, { otherBridge }: OwnFacts) => ({
-  read_only: live.current.commands.read_only,
-  read_only_because: live.readOnlyBecause,
-  ...(edgeNode && { sparkplug: edgeNode.facts() }),
-  ...(ownership && { cluster: clusterHealth(ownership) }),
+function callsHealth({ mirror, configuration }: Core) {
+  const calls = mirror.poller.callsPerHour();
+  return {
+    total: Object.values(calls).reduce((sum, count) => sum + count, 0),
+    budget: 60 * configuration.platform.requests_per_minute || null,
+    ...calls,
+  };
+}
+
+const addressHealth = ({ seen, poller }: Core["mirror"]) => ({
+  addresses_seen: seen.list().length,
+  unlisted_addresses: [...poller.unlistedGroups().values()].reduce((sum, { size }) => sum + size, 0),
+  addresses_apart: [...poller.apart().values()].reduce((sum, { size }) => sum + size, 0),
+});
+
+/** What stands against commands, what features tell, and who else commands. */
+const standing = (core: Core, running: RunningFeatures, { otherBridge, readOnlyBecause }: OwnFacts) => ({
+  read_only: core.rules().read_only,
+  read_only_because: readOnlyBecause,
+  ...Object.fromEntries(
+    Object.entries(running).flatMap(([name, one]) => (one?.facts ? [[name, one.facts()] as const] : [])),
+  ),
   other_bridge: otherBridge && { ...otherBridge, since: isoOrNull(otherBridge.since) },
 });
 
-const clusterHealth = ({ member, leaseAgeMs, commandsProblem }: NonNullable<StatusParts["ownership"]>) => ({
-  member,
-  lease_age_s: Math.round(leaseAgeMs() / 100) / 10,
-  not_taking_because: commandsProblem(),
-});
-
-const platformHealth = ({ mirror, platform }: StatusParts) => ({
+const platformHealth = ({ mirror, platform }: Core) => ({
   state: mirror.watch.state,
   controllers: mirror.store.size,
   ...platform.counters(),
   push: platform.pushCounters(),
 });
 
-const journalHealth = ({ journal, commands }: StatusParts) => ({
+const journalHealth = ({ journal, commands }: Core) => ({
   ...journal.facts(),
   open_commands: commands.commander.open.length,
   results_waiting: commands.outbox.waiting,

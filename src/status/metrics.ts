@@ -4,7 +4,8 @@ import { isGuard, type Restrictions } from "../greenhouse/limits.js";
 import { platformStates } from "../greenhouse/model.js";
 import { Counter, Histogram, prefix, register, Registry, type Row, type Sample } from "../runtime/metrics.js";
 import { pollOperations, pollResults } from "../sync/poll-reads.js";
-import type { OwnFacts, StatusParts } from "./health.js";
+import type { Core } from "../feature/core.js";
+import type { OwnFacts } from "./health.js";
 
 /** The count of each word, under one label. */
 const samplesOf = (label: string, counts: Readonly<Record<string, number>>): readonly Sample[] =>
@@ -22,7 +23,7 @@ function tally<Word extends string>(label: string, words: readonly Word[], all: 
  * Names are a promise, like topics. docs/metrics.md lists them; a test keeps both equal.
  */
 
-function processRows({ version }: StatusParts, { lagMs }: OwnFacts): readonly Row[] {
+function processRows({ version }: Core, { lagMs }: OwnFacts): readonly Row[] {
   const { memoryUsage, version: node } = process;
   const lag = "99th percentile of the event loop's delay, looked at each second";
   return [
@@ -33,10 +34,10 @@ function processRows({ version }: StatusParts, { lagMs }: OwnFacts): readonly Ro
   ];
 }
 
-function bridgeRows({ clock, commands, live, journal }: StatusParts, own: OwnFacts): readonly Row[] {
+function bridgeRows({ clock, commands, rules, journal }: Core, own: OwnFacts): readonly Row[] {
   const { available, bytes, sequence } = journal.facts();
   const uptime = (clock.monotonic() - own.startedAt) / 1_000;
-  const readOnly = live.current.commands.read_only;
+  const readOnly = rules().read_only;
   const rival = "1 while another bridge of the same account is seen, and commands are refused";
   const usable = "1 while the journal can be written; 0: commands are refused";
   return [
@@ -47,14 +48,14 @@ function bridgeRows({ clock, commands, live, journal }: StatusParts, own: OwnFac
     ["results_waiting", "Results the broker has not taken yet", commands.outbox.waiting],
     ["read_only", "1 while commands are refused by commands.read_only or after a crash loop", readOnly],
     ["other_bridge", rival, own.otherBridge !== null],
-    ["overdue", "Promised reads and topics that are late", own.overdue.length],
+    ["overdue", "Promised reads and topics that are late", own.overdueCount],
     ["journal_available", usable, available],
     ["journal_bytes", "Size of the journal on disk", bytes],
     ["journal_records", "Number of the newest record", sequence],
   ];
 }
 
-function platformRows({ platform, mirror, clock }: StatusParts): readonly Row[] {
+function platformRows({ platform, mirror, clock }: Core): readonly Row[] {
   const { requests, writes, signins, retries, failures, paused } = platform.counters();
   const push = platform.pushCounters();
   const { state } = mirror.watch;
@@ -85,7 +86,7 @@ function platformRows({ platform, mirror, clock }: StatusParts): readonly Row[] 
   ];
 }
 
-function mirrorRows({ mirror: { store, poller, budget }, clock }: StatusParts): readonly Row[] {
+function mirrorRows({ mirror: { store, poller, budget }, clock }: Core): readonly Row[] {
   const polls = pollOperations.flatMap((operation) =>
     pollResults.map((result): Sample => [{ operation, result }, poller.tally.count(operation, result)]),
   );
@@ -119,7 +120,7 @@ function mirrorRows({ mirror: { store, poller, budget }, clock }: StatusParts): 
 const alarmTypes = Object.keys(alarmTitles);
 
 /** What is wrong, and what keeps commands back. */
-function limitRows({ commands, mirror: { store } }: StatusParts): readonly Row[] {
+function limitRows({ commands, mirror: { store } }: Core): readonly Row[] {
   const on = commands.limits.alarms.list.filter(({ state }) => state !== "cleared");
   const unseen = on.filter(({ state }) => state === "active").length;
   const byType = tally(
@@ -145,7 +146,7 @@ function limitRows({ commands, mirror: { store } }: StatusParts): readonly Row[]
   ];
 }
 
-function brokerRows({ connection }: StatusParts, { hearing }: OwnFacts): readonly Row[] {
+function brokerRows({ connection }: Core, { hearing }: OwnFacts): readonly Row[] {
   const link = connection.counters();
   const lost = link.dropped + link.unacknowledged + link.publishRefused;
   const tests = samplesOf("result", hearing.counters);
@@ -169,17 +170,28 @@ function brokerRows({ connection }: StatusParts, { hearing }: OwnFacts): readonl
 /** Upper bounds in seconds: from an answer of a fan to a curtain that travels for minutes. */
 const buckets = [0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600];
 
+const durationsIn = (registry: Registry): Histogram =>
+  new Histogram({
+    name: `${prefix}command_duration_seconds`,
+    help: "From arrival to result, of commands that were sent to the platform",
+    buckets,
+    registers: [registry],
+  });
+
 /** What `/metrics` shows, of one run. */
 export class Metrics {
-  readonly #facts: () => readonly [parts: StatusParts, own: OwnFacts];
+  readonly #facts: () => readonly [core: Core, own: OwnFacts];
+  readonly #ofFeatures: () => readonly Registry[];
   /** What is counted as it happens; all else is read when a page is asked for. */
   readonly #counted = new Registry();
   readonly #outcomes: Counter<"outcome">;
   readonly #refusals: Counter<"reason">;
-  readonly #durations: Histogram;
+  /** Null until the first command was sent: of a thousand accounts most send none today, and it takes more room than all else here. */
+  #durations: Histogram | null = null;
 
-  constructor(facts: () => readonly [parts: StatusParts, own: OwnFacts]) {
+  constructor(facts: () => readonly [core: Core, own: OwnFacts], ofFeatures: () => readonly Registry[]) {
     this.#facts = facts;
+    this.#ofFeatures = ofFeatures;
     const registers = [this.#counted];
     this.#outcomes = new Counter({
       name: `${prefix}commands_total`,
@@ -193,12 +205,6 @@ export class Metrics {
       registers,
       labelNames: ["reason"],
     });
-    this.#durations = new Histogram({
-      name: `${prefix}command_duration_seconds`,
-      help: "From arrival to result, of commands that were sent to the platform",
-      buckets,
-      registers,
-    });
     // Every word is there from the start, so that a rate can be taken.
     for (const outcome of outcomes) this.#outcomes.inc({ outcome }, 0);
     for (const reason of refusalReasons) this.#refusals.inc({ reason }, 0);
@@ -208,16 +214,18 @@ export class Metrics {
   note({ outcome, reason, sent_at: sentAt, duration_ms: durationMs }: CommandResult): void {
     this.#outcomes.inc({ outcome });
     if (outcome === "refused" && reason !== null) this.#refusals.inc({ reason });
-    if (sentAt !== null) this.#durations.observe(durationMs / 1_000);
+    if (sentAt === null) return;
+    this.#durations ??= durationsIn(this.#counted);
+    this.#durations.observe(durationMs / 1_000);
   }
 
   registry(): Registry {
-    const [parts, own] = this.#facts();
+    const [core, own] = this.#facts();
     const now = new Registry();
-    register(now, processRows(parts, own), true);
+    if (this.#durations === null) durationsIn(now);
+    register(now, processRows(core, own), true);
     for (const rows of [bridgeRows, platformRows, mirrorRows, limitRows, brokerRows])
-      register(now, rows(parts, own));
-    const cluster = parts.ownership?.metrics();
-    return Registry.merge([this.#counted, now, ...(cluster === undefined ? [] : [cluster])]);
+      register(now, rows(core, own));
+    return Registry.merge([this.#counted, now, ...this.#ofFeatures()]);
   }
 }

@@ -67,7 +67,7 @@ function occurrences({ shapes, contested, signIns, isSignInRefused }: NoticedFac
   // The same fault in differently named fields is one occurrence.
   for (const report of shapes) {
     if (report.whole === true) continue;
-    const about = `shape ${report.operation} ${report.problem}`;
+    const about = `shape ${report.operation} ${String(report.problem)}`;
     const count = report.count + (found.get(about)?.count ?? 0);
     const { event } = found.get(about) ?? { event: (at: number) => shapeUnknown(report, at) };
     found.set(about, { about, count, pauseMs: 24 * hourMs, event });
@@ -87,9 +87,9 @@ function occurrences({ shapes, contested, signIns, isSignInRefused }: NoticedFac
 const shapeUnknown = ({ operation, problem, sample }: ShapeReport, at: number): BridgeEvent => ({
   type: "shape_unknown",
   severity: "warning",
-  message: `An answer of ${operation} could not be read: ${problem}. platform.shapes.${operation} can say where things are; "unreadable" in bridge/health shows the names it had.`,
+  message: `An answer of ${operation} could not be read: ${String(problem)}. platform.shapes.${operation} can say where things are; "unreadable" in bridge/health shows the names it had.`,
   at,
-  facts: { operation, problem, fields: sample.join(" ") },
+  facts: { operation, problem: String(problem), fields: sample.join(" ") },
 });
 
 const signInRefused = (signIns: number, at: number): BridgeEvent => ({

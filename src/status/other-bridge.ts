@@ -1,3 +1,4 @@
+import { ignored } from "../runtime/failures.js";
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { LiveSettings } from "../config/live-settings.js";
@@ -278,7 +279,7 @@ export class BrokerTests {
     const { clock, connection, topics } = this.#parts;
     if (connection.state !== "online") return;
     const goodbye = connection.publish(topics.bridge.selfTest, this.#payload(randomUUID(), true));
-    await cameWithin(clock, goodbyeMs, goodbye).catch(() => undefined);
+    await cameWithin(clock, goodbyeMs, goodbye).catch(ignored);
   }
 
   #everyMs(): number {
@@ -327,7 +328,7 @@ export class BrokerTests {
     live.noteOtherBridge(present);
     if (present) log.error({ client }, message);
     else log.info(message);
-    journal.append({ type: "other_bridge", present, client }, { durable: false }).catch(() => undefined);
+    journal.append({ type: "other_bridge", present, client }, { durable: false }).catch(ignored);
     const severity = present ? "error" : "info";
     onEvent({ type: "other_bridge", severity, message, at, facts: { present, client } });
     this.#tellNews();

@@ -33,13 +33,18 @@ const patience = 3;
 const graceMs = 30_000;
 const mostListed = 100;
 
-/** Everything that is late now, the longest first; and of which controllers all that was promised has been answered in time. */
-export function overdueOf(facts: OverdueFacts): {
+interface OverdueNow {
+  /** What is late now, the longest first: as much as is listed. */
   readonly late: readonly Overdue[];
+  /** All of it. */
+  readonly all: readonly Pick<Overdue, "controller" | "what">[];
+  /** Of which controllers all that was promised has been answered in time. */
   readonly upToDate: ReadonlySet<string | null>;
-} {
+}
+
+export function overdueOf(facts: OverdueFacts): OverdueNow {
   const upToDate = new Set<string | null>();
-  const late: { readonly since: number; readonly controller: string | null; readonly what: string }[] = [];
+  const all: { readonly since: number; readonly controller: string | null; readonly what: string }[] = [];
   const judge = (controller: Controller | null, what: string, lastAt: number | null, job: PollJob) => {
     const intervalMs = jobIntervalMs(job, facts.intervals, controller ?? undefined) * facts.stretch;
     const known = controller === null ? facts.startedAt : facts.knownSince(controller.info.code);
@@ -47,7 +52,7 @@ export function overdueOf(facts: OverdueFacts): {
     const id = controller?.info.id ?? null;
     const isLate = facts.now - from > patience * intervalMs + graceMs;
     if (isLate || lastAt === null) upToDate.delete(id);
-    if (isLate) late.push({ since: from + intervalMs, controller: id, what });
+    if (isLate) all.push({ since: from + intervalMs, controller: id, what });
   };
   upToDate.add(null);
   judge(null, "controllers", facts.answeredAt("controllers", null), { kind: "controllers" });
@@ -55,9 +60,9 @@ export function overdueOf(facts: OverdueFacts): {
     upToDate.add(controller.info.id);
     judgeController(controller, facts, judge);
   }
-  const listed = late.sort((one, other) => one.since - other.since).slice(0, mostListed);
+  const listed = all.sort((one, other) => one.since - other.since).slice(0, mostListed);
   const iso = (at: number) => new Date(facts.wall - (facts.now - at)).toISOString();
-  return { late: listed.map(({ since, ...rest }) => ({ ...rest, since: iso(since) })), upToDate };
+  return { late: listed.map(({ since, ...rest }) => ({ ...rest, since: iso(since) })), all, upToDate };
 }
 
 type Judge = (controller: Controller, what: string, lastAt: number | null, job: PollJob) => void;
@@ -110,7 +115,7 @@ export class OverdueWatch {
     }, []);
   }
 
-  now(): ReturnType<typeof overdueOf> {
+  now(): OverdueNow {
     const { clock, intervals, mirror } = this.#parts;
     const { poller, store, inventory } = mirror;
     return overdueOf({

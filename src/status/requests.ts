@@ -1,3 +1,5 @@
+import { msg } from "../language/text.js";
+import { ignored } from "../runtime/failures.js";
 import type { Commander } from "../commands/commander.js";
 import type { LiveSettings } from "../config/live-settings.js";
 import { suggestion } from "../runtime/similar-words.js";
@@ -20,7 +22,7 @@ import {
   type RequestHandler,
   textField,
 } from "../mqtt/requests.js";
-import type { bridgeRequests } from "../mqtt/topics.js";
+import type { RequestRow } from "../feature/core.js";
 import type { LimitService } from "../limits/service.js";
 import type { PlatformClient } from "../platform/client.js";
 import { type Clock, onDisk } from "../runtime/clock.js";
@@ -49,11 +51,9 @@ interface RequestPorts extends LimitRequestPorts {
   /** `redact`: fit to be passed on. */
   readonly bundle: (redact: boolean) => Promise<unknown>;
   readonly setLogLevel: (level: string) => void;
-  readonly live: Pick<LiveSettings, "chooseReadOnly" | "forcedBecause">;
-  /** One message through each way of `notify`; null where there is none. */
-  readonly testNotify: ((signal: AbortSignal) => Promise<unknown>) | null;
-  /** The daily message as it is by now, and sent where that is asked; null where there is no way. */
-  readonly dailyMessage?: ((isSent: boolean) => unknown) | null;
+  readonly live: Pick<LiveSettings, "chooseReadOnly" | "placeOfChoice" | "forcedBecause">;
+  /** Those of features. */
+  readonly more: readonly RequestRow[];
 }
 
 /** What `bridge/request/<name>` can ask for. */
@@ -65,8 +65,7 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
     (fields, _, via) =>
       run(ports, controller(fields), fields, via);
   // The fields each request knows; `transaction` is always allowed.
-  type Row = readonly [name: (typeof bridgeRequests)[number], known: string, handler: RequestHandler];
-  const rows: readonly Row[] = [
+  const rows: readonly RequestRow[] = [
     ["refresh", "controller", (fields, signal) => refresh(mirror, fields, signal)],
     ["republish", "", () => republish(ports)],
     ["read", "controller address", (fields, signal) => read(ports, controller(fields), fields, signal)],
@@ -89,8 +88,7 @@ export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, Reques
     ["bundle", "redact", (fields) => bundle(flagField(fields, "redact", false))],
     ["log_level", "level", (fields) => logLevel(ports, textField(fields, "level"))],
     ["read_only", "read_only by", (fields, _, via) => readOnly(ports, fields, via)],
-    ["notify_test", "", (_, signal) => notifyTest(ports, signal)],
-    ["notify_daily", "print", (fields) => notifyDaily(ports, flagField(fields, "print", false))],
+    ...ports.more,
   ];
   return new Map(rows.map(([name, known, handler]) => [name, onlyKnown(known.split(" "), handler)]));
 }
@@ -107,13 +105,13 @@ function onlyKnown(known: readonly string[], handler: RequestHandler): RequestHa
     const odd = Object.keys(fields).find((field) => !known.includes(field));
     if (odd === undefined) return handler(fields, signal, via);
     const list = [...known, "transaction"].filter((field) => field !== "").join(", ");
-    throw new RequestError(`There is no field "${odd.slice(0, 40)}" in this request. Known are: ${list}.`);
+    throw new RequestError(msg`There is no field "${odd.slice(0, 40)}" in this request. Known are: ${list}.`);
   };
 }
 
 /** Who asked for something of which the journal keeps only what became of it. */
 function note(journal: Pick<Journal, "append">, record: RecordBody): void {
-  journal.append(record, { durable: false }).catch(() => undefined);
+  journal.append(record, { durable: false }).catch(ignored);
 }
 
 function republish({ republish: again, mirror }: RequestPorts): unknown {
@@ -123,7 +121,7 @@ function republish({ republish: again, mirror }: RequestPorts): unknown {
 
 async function logLevel({ setLogLevel, journal, clock }: RequestPorts, level: string): Promise<unknown> {
   if (!logLevels.some((known) => known === level))
-    throw new RequestError(`There is no log level "${level}"; use one of ${logLevels.join(", ")}.`);
+    throw new RequestError(msg`There is no log level "${level}"; use one of ${logLevels.join(", ")}.`);
   setLogLevel(level);
   // A sender who may ask for it can hide what else it does; that it asked stays.
   const changes = [`log.level is ${level}, by a request`];
@@ -131,6 +129,8 @@ async function logLevel({ setLogLevel, journal, clock }: RequestPorts, level: st
   await onDisk(clock, () => journal.append(record, { durable: true }));
   return { level };
 }
+
+const overtaken = msg`Commands are not let pass by this: while it waited for the disk, the bridge was made read-only, or its configuration was read again. Look who did, and ask again if commands are to pass.`;
 
 /**
  * For this run. That no command is taken anybody may ask for who may ask at all; that they are taken again only an operator of the page, who
@@ -145,14 +145,17 @@ export async function readOnly(
   const by = lineField(fields, "by");
   if (!read_only && typeof via !== "string")
     throw new RequestError(
-      "Only an operator of the page can let commands pass again; over MQTT the bridge can only be made read-only.",
+      msg`Only an operator of the page can let commands pass again; over MQTT the bridge can only be made read-only.`,
     );
   const forced = live.forcedBecause;
   if (!read_only && forced !== null)
-    throw new RequestError(`The bridge keeps itself read-only, which nobody can switch off here: ${forced}.`);
+    throw new RequestError(
+      msg`The bridge keeps itself read-only, which nobody can switch off here: ${forced}.`,
+    );
   const who = by === null ? "" : ` by ${by}`;
+  const place = live.placeOfChoice();
   const choose = () => {
-    live.chooseReadOnly(read_only, by);
+    if (!live.chooseReadOnly(read_only, by, place)) throw new RequestError(overtaken);
     onEvent({
       type: "read_only_changed",
       severity: read_only ? "warning" : "info",
@@ -173,26 +176,10 @@ export async function readOnly(
   return { read_only };
 }
 
-function notifyTest({ testNotify }: RequestPorts, signal: AbortSignal): Promise<unknown> {
-  if (testNotify === null)
-    throw new RequestError(
-      "No way is configured under notify.ways, so there is nobody to send a message to.",
-    );
-  return testNotify(signal);
-}
-
-function notifyDaily({ dailyMessage = null }: RequestPorts, isPrinted: boolean): unknown {
-  if (dailyMessage === null)
-    throw new RequestError(
-      "No way is configured under notify.ways, so there is nobody to send a message to.",
-    );
-  return dailyMessage(!isPrinted);
-}
-
 function controllerOf(mirror: AcknowledgePorts["mirror"], idOrCode: string): Controller {
   const controller = mirror.store.find(idOrCode);
   if (!controller)
-    throw new RequestError(`There is no controller "${idOrCode}"; bridge/controllers lists them.`);
+    throw new RequestError(msg`There is no controller "${idOrCode}"; bridge/controllers lists them.`);
   return controller;
 }
 
@@ -226,7 +213,7 @@ async function read(
   const value = await platform.value(code, address, true, signal);
   if (value === null)
     throw new RequestError(
-      `The platform shows no value for address ${address} of ${code}; check the address.`,
+      msg`The platform shows no value for address ${address} of ${code}; check the address.`,
     );
   return { controller: id, code, address, value: textOf(value) };
 }
@@ -234,10 +221,10 @@ async function read(
 function queryField(value: unknown): Query {
   if (value === undefined || value === null) return {};
   if (typeof value !== "object" || Array.isArray(value))
-    throw new RequestError('"query" must be an object of parameters.');
+    throw new RequestError(msg`"query" must be an object of parameters.`);
   const entries = Object.entries(value).map(([key, one]: [string, unknown]) => {
     if (typeof one !== "string" && typeof one !== "number" && typeof one !== "boolean") {
-      throw new RequestError(`The parameter "${key}" must be a text, a number or true/false.`);
+      throw new RequestError(msg`The parameter "${key}" must be a text, a number or true/false.`);
     }
     return [key, String(one)] as const;
   });
@@ -251,20 +238,20 @@ async function journal(ports: RequestPorts, fields: Fields): Promise<unknown> {
   const controller = optionalTextField(fields, "controller");
   const since = optionalTextField(fields, "since");
   const sinceMs = since === null ? undefined : parseSince(since, ports.clock.now());
-  if (sinceMs === null) throw new RequestError('"since" must be an ISO time or a duration such as "2h".');
+  if (sinceMs === null) throw new RequestError(msg`"since" must be an ISO time or a duration such as "2h".`);
   const limit = fields["limit"] ?? usualRecords;
   if (typeof limit !== "number" || !Number.isInteger(limit) || limit < 1 || limit > mostRecords) {
-    throw new RequestError(`"limit" must be a whole number from 1 to ${mostRecords}.`);
+    throw new RequestError(msg`"limit" must be a whole number from 1 to ${mostRecords}.`);
   }
   const { directory } = ports.journal;
   const problem = await listingProblem(directory);
-  if (problem !== null) throw new RequestError(problem.message);
+  if (problem !== null) throw new RequestError(problem.text);
   const controllers = controller === null ? undefined : new Set([controller]);
   const asked = { types: commandOutcomes, controllers };
   const records = await newestRecords(directory, { ...asked, sinceMs, limit });
   if (records.length === 0 && controller !== null && !(await isKnown(ports, controller)))
     throw new RequestError(
-      `There is no controller "${controller}", nor a record of one; bridge/controllers lists them.`,
+      msg`There is no controller "${controller}", nor a record of one; bridge/controllers lists them.`,
     );
   return { records };
 }
@@ -294,7 +281,7 @@ export async function acknowledge(ports: AcknowledgePorts, fields: Fields, via: 
   const actuator = optionalTextField(fields, "actuator");
   if (actuator !== null && !isTarget(ports, controller, actuator))
     throw new RequestError(
-      `There is no actuator "${actuator}" at controller "${id}"; leave "actuator" out to acknowledge all of it.`,
+      msg`There is no actuator "${actuator}" at controller "${id}"; leave "actuator" out to acknowledge all of it.`,
     );
   const by = lineField(fields, "by")?.slice(0, mostText) ?? null;
   ports.commander.feed({ type: "acknowledged", code, actuator });
@@ -324,13 +311,13 @@ const mostName = 64;
 function lineField(fields: Fields, key: string): string | null {
   const text = optionalTextField(fields, key);
   if (text === null || isOneLine(text)) return text;
-  throw new RequestError(`"${key}" has control characters, or half of a character, in it.`);
+  throw new RequestError(msg`"${key}" has control characters, or half of a character, in it.`);
 }
 
 function nameField(fields: Fields): string {
   const text = (lineField(fields, "by") ?? textField(fields, "by")).trim();
   if (text !== "" && text.length <= mostName) return text;
-  throw new RequestError(`"by" must be a text of 1 to ${mostName} characters.`);
+  throw new RequestError(msg`"by" must be a text of 1 to ${mostName} characters.`);
 }
 
 const isOfAll = (fields: Fields): boolean => optionalTextField(fields, "actuator") === null;
@@ -342,7 +329,9 @@ function actuatorsOf({ actuators, info }: Controller, fields: Fields): readonly 
   if (actuators.has(actuator)) return [actuator];
   const meant = suggestion(actuator, [...actuators.keys()]);
   throw new RequestError(
-    `There is no actuator "${actuator}" at controller "${info.id}"${meant === "" ? "." : meant}`,
+    meant === ""
+      ? msg`There is no actuator "${actuator}" at controller "${info.id}".`
+      : msg`There is no actuator "${actuator}" at controller "${info.id}"${meant}`,
   );
 }
 
@@ -355,10 +344,10 @@ function untilOf(fields: Fields, now: number): number | null {
   if (text === null) return null;
   const until = parseUntil(text, now);
   if (until === null)
-    throw new RequestError('"until" must be an ISO time with its zone, or a duration such as "2h".');
+    throw new RequestError(msg`"until" must be an ISO time with its zone, or a duration such as "2h".`);
   if (until > latestMs)
-    throw new RequestError('"until" lies beyond the year 9999; leave it out for a lock without an end.');
-  if (until <= now) throw new RequestError('"until" lies in the past; give a time that is still to come.');
+    throw new RequestError(msg`"until" lies beyond the year 9999; leave it out for a lock without an end.`);
+  if (until <= now) throw new RequestError(msg`"until" lies in the past; give a time that is still to come.`);
   return until;
 }
 
@@ -404,7 +393,7 @@ function notOfOthers(
     const held = engine.inForce(info.code, actuator)?.lock;
     if (held && held.by !== by)
       throw new RequestError(
-        `${info.id}/${actuator} is locked by ${held.by}; ask there, or unlock with "force": true.`,
+        msg`${info.id}/${actuator} is locked by ${held.by}; ask there, or unlock with "force": true.`,
       );
   }
 }
@@ -421,7 +410,7 @@ export async function unlock(
   const force = flagField(fields, "force", false);
   const all = isOfAll(fields) ? limits.engine.lockable(code) : asked;
   const locked = all.filter((one) => limits.engine.inForce(code, one)?.lock);
-  if (locked.length === 0) throw new RequestError(`Nothing is locked there at controller "${id}".`);
+  if (locked.length === 0) throw new RequestError(msg`Nothing is locked there at controller "${id}".`);
   if (!force) notOfOthers(limits, controller, locked, by);
   const actuator = isOfAll(fields) ? null : (asked[0] ?? null);
   note(journal, { type: "freed", controller: code, actuator, what: "lock", by, via });
@@ -446,7 +435,7 @@ export async function release(
   const { id, code } = controller.info;
   const by = nameField(fields);
   const actuators = actuatorsOf(controller, fields).filter((one) => limits.engine.inForce(code, one)?.hold);
-  if (actuators.length === 0) throw new RequestError(`Nothing is held there at controller "${id}".`);
+  if (actuators.length === 0) throw new RequestError(msg`Nothing is held there at controller "${id}".`);
   const actuator = isOfAll(fields) ? null : (actuators[0] ?? null);
   note(journal, { type: "freed", controller: code, actuator, what: "hold", by, via });
   await limits.engine.change(code, actuators, { hold: null });
@@ -461,7 +450,7 @@ async function acknowledgeAlarm({ limits, clock }: AcknowledgePorts, fields: Fie
   await onDisk(clock, written);
   if (acknowledged.length === 0 && id !== "all")
     throw new RequestError(
-      `There is no alarm "${id.slice(0, 80)}" that is on; the topics below alarm/ show them.`,
+      msg`There is no alarm "${id.slice(0, 80)}" that is on; the topics below alarm/ show them.`,
     );
   return { alarm: id, by, acknowledged };
 }

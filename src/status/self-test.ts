@@ -1,3 +1,4 @@
+import { ignored } from "../runtime/failures.js";
 import type { Connection } from "../mqtt/connection.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
@@ -136,7 +137,7 @@ export class SelfTest {
   #send(trial: Trial): void {
     this.#trial = trial;
     const { connection, topic } = this.#ports;
-    connection.publish(topic, trial.payload, {}).catch(() => undefined);
+    connection.publish(topic, trial.payload, {}).catch(ignored);
   }
 
   #onFailure(now: number): void {

@@ -1,12 +1,19 @@
+import { ignored } from "../runtime/failures.js";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { RecordBody } from "../journal/records.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
 import { type Clock, clockAgrees, every, Rest } from "../runtime/clock.js";
-import type { Logger } from "../runtime/log.js";
+import type { Logger, RecentLog } from "../runtime/log.js";
+import type { Registry } from "../runtime/metrics.js";
 import type { ServiceManager } from "../runtime/systemd.js";
 import type { Bundle } from "./bundle.js";
 import { awaitProven } from "./crash-loop.js";
-import { bridgeInfo, healthDocument, type LoopDelay, type OwnFacts, type StatusParts } from "./health.js";
+import type { Core } from "../feature/core.js";
+import type { EventOutput } from "../mqtt/events.js";
+import type { LiveSettings } from "../config/live-settings.js";
+import { bridgeInfo, healthDocument, type LoopDelay, type OwnFacts, type RunningFeatures } from "./health.js";
+import type { BrokerTests } from "./other-bridge.js";
+import type { OverdueWatch } from "./overdue.js";
 import { notice, type Noticed, noticedNothing } from "./notices.js";
 
 /** What shows that the bridge really works. Instants are monotonic ms. */
@@ -57,7 +64,7 @@ export async function tellManager(ports: WatchdogPorts, signal: AbortSignal): Pr
   manager.tell("READY=1", `STATUS=${status()}`);
   let told: string | null = null;
   for (let due = clock.monotonic() + everyMs; ; due = clock.monotonic() + everyMs) {
-    await clock.wait(Math.max(0, due - clock.monotonic()), signal).catch(() => undefined);
+    await clock.wait(Math.max(0, due - clock.monotonic()), signal).catch(ignored);
     if (signal.aborted) break;
     const stuck = stuckPart({ ...progress(), lateMs: clock.monotonic() - due }, clock.monotonic());
     if (stuck !== null && stuck !== told)
@@ -90,9 +97,25 @@ const healthEveryMs = 60_000;
 const lagResolutionMs = 1_000;
 const journaledTokensMs = 60_000;
 
+/** What looks at a bridge beside its core. */
+interface Looking {
+  /** What is in force. */
+  readonly live: LiveSettings;
+  readonly tests: BrokerTests;
+  readonly overdue: OverdueWatch;
+  readonly events: Pick<EventOutput, "publish" | "newest">;
+  readonly recentLog?: RecentLog | undefined;
+  /** Told that the bridge is ready, works, and stops. */
+  readonly manager?: ServiceManager | null | undefined;
+  /** Where others in the process measure it already. */
+  readonly loopDelay?: LoopDelay | undefined;
+}
+
 /** What the bridge knows and tells of itself: is it heard, is it alone, is its clock right, is anything late. */
 export class Status {
-  readonly #parts: StatusParts;
+  readonly #core: Core;
+  readonly #looking: Looking;
+  #running: RunningFeatures = {};
   readonly #startedAt: number;
   readonly #startedWall: number;
   readonly #lag: LoopDelay;
@@ -101,26 +124,32 @@ export class Status {
   readonly #counts = { clockJumps: 0, wrongTokens: 0 };
   #wrongTokenAt: number | null = null;
 
-  constructor(parts: StatusParts) {
-    this.#parts = parts;
-    this.#lag = parts.loopDelay ?? measuredLoopDelay();
-    const { clock, tests } = parts;
+  constructor(core: Core, looking: Looking) {
+    this.#core = core;
+    this.#looking = looking;
+    this.#lag = looking.loopDelay ?? measuredLoopDelay();
+    const { clock } = core;
     this.#startedAt = clock.monotonic();
     this.#startedWall = clock.now();
     this.#look = new Rest(clock);
-    tests.onNews(() => this.publish());
-    parts.mirror.store.onClockSet((byMs) => {
+    looking.tests.onNews(() => this.publish());
+    core.mirror.store.onClockSet((byMs) => {
       this.#counts.clockJumps += 1;
-      tellClockSet(byMs, parts, (record) => this.#note(record));
+      tellClockSet(byMs, core, (record) => this.#note(record));
     });
+  }
+
+  /** The features that run, which tell of themselves in health and metrics. */
+  show(running: RunningFeatures): void {
+    this.#running = running;
   }
 
   /** The connection's state, or what is wrong with one that stands: nothing arrives, or nothing is acknowledged. */
   get brokerState(): string {
-    const { state, isMute } = this.#parts.connection;
+    const { state, isMute } = this.#core.connection;
     if (state !== "online") return state;
     if (isMute) return "unacknowledging";
-    return this.#parts.tests.self.deafSince === null ? state : "deaf";
+    return this.#looking.tests.self.deafSince === null ? state : "deaf";
   }
 
   /** The process works and its link to the broker stands. */
@@ -130,32 +159,32 @@ export class Status {
 
   /** The platform answers too. */
   isReady(): boolean {
-    const { state } = this.#parts.mirror.watch;
+    const { state } = this.#core.mirror.watch;
     return state === "online" || state === "degraded";
   }
 
   /** Every subscription stands; call it before anything else of this run is published on the link. */
   onConnected(): void {
-    this.#parts.tests.onConnected();
+    this.#looking.tests.onConnected();
     this.#look.wake();
     this.publish();
   }
 
   /** What the broker holds, from before. */
   onFound(topic: string, payload: Uint8Array): void {
-    this.#parts.tests.onFound(topic, payload);
+    this.#looking.tests.onFound(topic, payload);
   }
 
   /** Whether the message was one of the bridge to itself, or of another bridge to all. */
   onMessage(message: IncomingMessage): boolean {
-    const isOurs = this.#parts.tests.onMessage(message);
+    const isOurs = this.#looking.tests.onMessage(message);
     if (isOurs) this.#look.wake();
     return isOurs;
   }
 
   /** Whether this computer's clock agrees with the platform's; null where nobody can tell. */
   isClockRight(): boolean | null {
-    return clockAgrees(this.#parts.platform.clockSkewMs());
+    return clockAgrees(this.#core.platform.clockSkewMs());
   }
 
   /** Somebody came in at the page. */
@@ -165,7 +194,7 @@ export class Status {
 
   /** A wrong token or password was shown. Passwords have their own throttle. */
   refusedLogin(shown: "http.token" | "password", address: string | null): void {
-    const { clock, log } = this.#parts;
+    const { clock, log } = this.#core;
     const now = clock.monotonic();
     if (shown === "http.token") {
       this.#counts.wrongTokens += 1;
@@ -177,13 +206,13 @@ export class Status {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#parts;
+    const { clock } = this.#core;
     this.#lag.enable();
     await Promise.all([
       this.#tellManager(signal),
       awaitProven(
         {
-          ...this.#parts,
+          ...{ clock: this.#core.clock, log: this.#core.log, live: this.#looking.live },
           startedAt: this.#startedAt,
           note: (record) => this.#note(record),
           onNews: () => this.publish(),
@@ -194,7 +223,7 @@ export class Status {
       every(noticeMs, clock, signal, () => {
         this.#notice();
         // What the program made read-only by itself begins and ends without a word to the limits.
-        this.#parts.commands.limits.engine.readOnlyChanged();
+        this.#core.commands.limits.engine.readOnlyChanged();
       }),
       every(healthEveryMs, clock, signal, () => {
         this.publish();
@@ -202,26 +231,27 @@ export class Status {
       }),
     ]);
     this.#lag.disable();
-    await this.#parts.tests.goodbye();
+    await this.#looking.tests.goodbye();
   }
 
   async #lookAtBroker(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      this.#parts.tests.look();
-      await this.#look.for(this.#parts.tests.restMs(), signal);
+      this.#looking.tests.look();
+      await this.#look.for(this.#looking.tests.restMs(), signal);
     }
   }
 
   /** Tells `bridge/info` and `bridge/health`, where there is a link. */
   publish(): void {
-    const { connection, topics, retained, version, journal, mirror, live } = this.#parts;
+    const { connection, topics, retained, version, journal, mirror } = this.#core;
+    const { live } = this.#looking;
     if (connection.state !== "online") return;
     const { broker, versionReason } = connection;
     const about = { version, instance: journal.boot, startedAt: this.#startedWall };
     const mqtt =
       broker === null || versionReason === null
         ? null
-        : { version: broker.protocolVersion === 5 ? "5" : "3.1.1", because: versionReason };
+        : { version: broker.protocolVersion === 5 ? "5" : "3.1.1", because: String(versionReason) };
     const { readOnlyBecause } = live;
     retained.wanted(
       topics.bridge.info,
@@ -232,8 +262,8 @@ export class Status {
 
   /** What a person is to know before anything else. */
   facts() {
-    const { version, live, mirror } = this.#parts;
-    const { read_only, dry_run } = live.current.commands;
+    const { version, rules, mirror } = this.#core;
+    const { read_only, dry_run } = rules();
     return {
       version,
       started_at: new Date(this.#startedWall).toISOString(),
@@ -245,23 +275,31 @@ export class Status {
   }
 
   health(): Readonly<Record<string, unknown>> {
-    return healthDocument(this.#parts, this.#own());
+    return healthDocument(this.#core, this.#running, this.#own());
   }
 
   /** What `/metrics` shows is made from these. */
-  figures(): readonly [StatusParts, OwnFacts] {
-    return [this.#parts, this.#own()];
+  figures(): readonly [Core, OwnFacts] {
+    return [this.#core, this.#own()];
+  }
+
+  /** What features add to it. */
+  ofFeatures(): readonly Registry[] {
+    return Object.values(this.#running).flatMap((one) => one?.metrics?.() ?? []);
   }
 
   #own(): OwnFacts {
-    const { tests, overdue } = this.#parts;
+    const { tests, overdue, live } = this.#looking;
+    const { late, all } = overdue.now();
     return {
       startedAt: this.#startedAt,
       lagMs: Math.max(0, this.#lag.percentile(99) / 1e6 - lagResolutionMs),
       brokerState: this.brokerState,
       hearing: tests.self,
       otherBridge: tests.other(),
-      overdue: overdue.now().late,
+      overdue: late,
+      overdueCount: all.length,
+      readOnlyBecause: live.readOnlyBecause,
       ...this.#counts,
     };
   }
@@ -273,13 +311,17 @@ export class Status {
   async bundle(redact: boolean): Promise<Bundle> {
     const { bridgeBundle, bundleForMessage, fitForStrangers } = await import("./bundle.js");
     return bundleForMessage(async (share) => {
-      const bundle = await bridgeBundle(this.#parts, this.health(), share);
-      return redact ? fitForStrangers(bundle, this.#parts.live.current, []) : bundle;
+      const { live, events, recentLog } = this.#looking;
+      const configuration = live.current;
+      const parts = { configuration, events, recentLog };
+      const bundle = await bridgeBundle(this.#core, parts, this.health(), share);
+      return redact ? fitForStrangers(bundle, configuration, []) : bundle;
     });
   }
 
   async #tellManager(signal: AbortSignal): Promise<void> {
-    const { manager, clock, log, mirror, outputs } = this.#parts;
+    const { clock, log, mirror, outputs } = this.#core;
+    const { manager } = this.#looking;
     if (!manager) return;
     const { poller, store, watch } = mirror;
     const progress = () => ({
@@ -294,7 +336,7 @@ export class Status {
   }
 
   #notice(): void {
-    const { clock, configuration, platform, events: output } = this.#parts;
+    const { clock, configuration, platform } = this.#core;
     const { signins, contested } = platform.counters();
     const facts = {
       shapes: platform.shapeReports(),
@@ -307,10 +349,10 @@ export class Status {
     };
     const { after, events } = notice(this.#noticed, facts, clock.monotonic(), clock.now());
     this.#noticed = after;
-    for (const event of events) output.publish(event);
+    for (const event of events) this.#looking.events.publish(event);
   }
 
   #note(record: RecordBody): void {
-    this.#parts.journal.append(record, { durable: false }).catch(() => undefined);
+    this.#core.journal.append(record, { durable: false }).catch(ignored);
   }
 }

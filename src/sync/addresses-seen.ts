@@ -77,7 +77,7 @@ export class AddressesSeen {
     this.#parts.onEvent({
       type: "address_seen",
       severity: "info",
-      message: `The platform shows address ${address} of ${controller}, which belongs to nothing in the configuration: ${valuesText(values)}, looks like ${text}. The diagnostics of the page list such addresses as YAML; \`greenhouse2mqtt discover --listen\` watches them.`,
+      message: `The platform shows address ${address} of ${controller}, which belongs to nothing in the configuration: ${valuesText(values)}, looks like ${String(text)}. The diagnostics of the page list such addresses as YAML; \`greenhouse2mqtt discover --listen\` watches them.`,
       at,
       facts: { controller, address, value: values.at(-1) ?? null, looks_like: kind },
     });

@@ -74,6 +74,7 @@ export class PlatformWatch {
   readonly #hostListeners: HostListener[] = [];
   readonly #doubtListeners: DoubtListener[] = [];
   readonly #mixUpListeners: MixUpListener[] = [];
+  readonly #credentialListeners: (() => void)[] = [];
   readonly #away = { realtime: false, business: false };
   #facts: LinkFacts;
   #shown: Shown<PlatformState> | null = null;
@@ -129,6 +130,15 @@ export class PlatformWatch {
   /** Calls back when a read may have got the answer to another one. */
   onMixedUp(listener: MixUpListener): void {
     this.#mixUpListeners.push(listener);
+  }
+
+  /** Calls back when there is another credential than before. */
+  onCredential(listener: () => void): void {
+    this.#credentialListeners.push(listener);
+  }
+
+  credentialRenewed(): void {
+    for (const listener of this.#credentialListeners) listener();
   }
 
   mixedUp(request: string, device: string | undefined): void {

@@ -243,8 +243,9 @@ export class Inventory {
     if (this.#devices.size > 0) this.#admitKept(monotonicMs);
     for (const controller of [...this.#store.controllers()]) {
       const { code, name, record } = controller.info;
-      // Never seen, and the list it may stand in has not come yet.
-      const isOpen = record === null && (this.#devices.size === 0 || this.#mayAnswer(controller));
+      // Never seen, and the list it may stand in has not come yet: for so long as that may take.
+      const isAwaited = this.#devices.size === 0 && !this.hadTime(monotonicMs);
+      const isOpen = record === null && (isAwaited || this.#mayAnswer(controller));
       if (this.#isListed(code) || isOpen) continue;
       this.#store.dispatch(code, { type: "absent", since: monotonicMs });
       const since = controller.absentSince ?? monotonicMs;

@@ -1,5 +1,6 @@
+import { nullIfFailed } from "../runtime/failures.js";
 import { suggestion } from "../runtime/similar-words.js";
-import type { Configuration } from "../config/schema.js";
+import type { CoreConfiguration } from "../settings/sections/core.js";
 import { ownerOf } from "../greenhouse/command/words.js";
 import {
   contradictionRemedy,
@@ -42,7 +43,7 @@ interface TextFile {
 
 interface MirrorParts {
   readonly configuration: Pick<
-    Configuration,
+    CoreConfiguration,
     "mirror" | "controllers" | "polling" | "commands" | "platform" | "kinds" | "running_status" | "alarms"
   >;
   /** What polling reads through. */
@@ -90,10 +91,7 @@ export function createMirror(parts: MirrorParts): Mirror {
     },
     { platform, store, inventory, clock, budget: platform.budget, random, troubles },
   );
-  watch.onReachable((reachable, answers) => store.setReachable(reachable, answers));
-  watch.onHost((host, reachable) => poller.hostReachable(host, reachable));
-  watch.onDoubt((host, request) => poller.askAnother(host, request));
-  watch.onMixedUp(mixUpListener(parts, store, poller));
+  followWatch(parts, store, poller);
   inventory.onNews(newsLogger(parts, store));
   inventory.onNews((news) => followNews(news, poller));
   followRawAddresses(store, poller);
@@ -119,6 +117,15 @@ const addressesSeen = (
       );
     },
   });
+
+function followWatch(parts: MirrorParts, store: GreenhouseStore, poller: Poller): void {
+  const { watch } = parts;
+  watch.onReachable((reachable, answers) => store.setReachable(reachable, answers));
+  watch.onHost((host, reachable) => poller.hostReachable(host, reachable));
+  watch.onDoubt((host, request) => poller.askAnother(host, request));
+  watch.onCredential(() => poller.credentialRenewed());
+  watch.onMixedUp(mixUpListener(parts, store, poller));
+}
 
 /** A server that answers twice is told of now and then, however much it concerns. */
 const mixUpAgainMs = 600_000;
@@ -156,7 +163,7 @@ const inventoryMemory = ({
   log,
 }: Pick<MirrorParts, "absences" | "log">): InventoryMemory | undefined =>
   file && {
-    read: () => file.read().catch(() => null),
+    read: () => file.read().catch(nullIfFailed),
     write: (text) =>
       void file.write(text).catch((error: unknown) => {
         log.warn(
@@ -219,7 +226,10 @@ function warnOfTypes(store: GreenhouseStore, log: Logger): void {
       for (const { settings, contradiction: why } of after.actuators.values()) {
         if (why === null) continue;
         const about = { controller: after.info.code, actuator: settings.id };
-        log.warn(about, `actuator ${settings.id} cannot be commanded: ${why}; ${contradictionRemedy}`);
+        log.warn(
+          about,
+          `actuator ${settings.id} cannot be commanded: ${why}; ${String(contradictionRemedy)}`,
+        );
       }
     },
     ["info"],
@@ -234,10 +244,12 @@ export function warnOfUnlisted(
   log: Logger,
 ): void {
   if (controller === undefined) return;
-  const named = addresses.map((address) => `${address} (${ownerOf(controller, address) ?? "unknown"})`);
+  const named = addresses.map(
+    (address) => `${address} (${String(ownerOf(controller, address) ?? "unknown")})`,
+  );
   log.warn(
     { controller: controller.info.code, type_id: group, addresses },
-    `what the platform lists for ${typeName(group)} of ${controller.info.id} does not hold the ${unlistedRemedy(named)}`,
+    `what the platform lists for ${String(typeName(group))} of ${controller.info.id} does not hold the ${unlistedRemedy(named)}`,
   );
 }
 
@@ -250,7 +262,7 @@ function tellOfApart(
   if (controller === undefined) return;
   const { code, id } = controller.info;
   const owner = ownerOf(controller, address) ?? "unknown";
-  const message = `Address ${address} of ${id} (${owner}) is ${String(group)} by set-value/flush and ${String(value)} by get-value, for longer than it travels: get-value is used for it from now on. Leave its type_id out to read it so from the start.`;
+  const message = `Address ${address} of ${id} (${String(owner)}) is ${String(group)} by set-value/flush and ${String(value)} by get-value, for longer than it travels: get-value is used for it from now on. Leave its type_id out to read it so from the start.`;
   log.warn({ controller: code, address }, message);
   const facts = { controller: id, address, group: String(group), value: String(value) };
   onEvent({ type: "reads_differ", severity: "warning", message, at: clock.now(), facts });
@@ -275,7 +287,7 @@ export function warnOfSensors({ info, settings, sensors, layout }: Controller, l
   for (const { id, from, ignore } of settings?.sensors ?? []) {
     if (ignore || sensors.has(id)) continue;
     const hint = suggestion(from, shown) || `; it shows ${shown.slice(0, 20).join(", ")}`;
-    log.warn({ controller: info.code, sensor: id }, `the platform shows no sensor "${from}"${hint}`);
+    log.warn({ controller: info.code, sensor: id }, `the platform shows no sensor "${from}"${String(hint)}`);
   }
 }
 
@@ -292,7 +304,7 @@ function followRawAddresses(store: GreenhouseStore, poller: Poller): void {
 /** A reading may be three effective intervals old where the budget stretches them. */
 const intervalsUntilStale = 3;
 
-function freshnessFor(polling: Configuration["polling"], factor: number): Freshness {
+function freshnessFor(polling: CoreConfiguration["polling"], factor: number): Freshness {
   const floor = (intervalMs: number) => intervalMs * factor * intervalsUntilStale;
   const floorWhenStretched = (intervalMs: number) => (factor > 1 ? floor(intervalMs) : 0);
   return {
@@ -305,7 +317,7 @@ function freshnessFor(polling: Configuration["polling"], factor: number): Freshn
 }
 
 function stretchListener(
-  polling: Configuration["polling"],
+  polling: CoreConfiguration["polling"],
   { store, watch, log }: Pick<Mirror, "store" | "watch"> & { readonly log: Logger },
 ): (factor: number) => void {
   store.setFreshness(freshnessFor(polling, 1));

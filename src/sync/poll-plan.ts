@@ -1,5 +1,5 @@
 import { stateAddresses } from "../greenhouse/actuator-kinds.js";
-import type { Configuration } from "../config/schema.js";
+import type { CoreConfiguration } from "../settings/sections/core.js";
 import type { ParameterGroup } from "../greenhouse/device-types.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { PlatformHost } from "../greenhouse/ports.js";
@@ -24,7 +24,7 @@ export type RegisterRead =
   | { readonly type: "group"; readonly group: ParameterGroup };
 
 export type PollIntervals = Pick<
-  Configuration["polling"],
+  CoreConfiguration["polling"],
   "controllers" | "sensors" | "running_status" | "actuators"
 >;
 
@@ -239,8 +239,11 @@ export function stretchFactor(requestsPerMinute: number, budgetPerMinute: number
 /** A host that is away is tried this often; the circuit decides which tries become requests. */
 const probeMs = 5_000;
 
+/** Pauses of what was never answered begin so, and double. */
+export const firstRepeatMs = 5_000;
+
 /** What was asked for soon and fails is asked for again after such pauses; then it is left to its interval. */
-const repeatAfterMs = [5_000, 10_000, 20_000, 40_000, 80_000];
+const repeatAfterMs = [firstRepeatMs, 10_000, 20_000, 40_000, 80_000];
 
 export interface DueJob {
   readonly name: string;
@@ -371,6 +374,21 @@ export class PollSchedule {
     return due.map(([name]) => name);
   }
 
+  /** The chosen jobs, which were asked for more rarely, are due within `intervalMs` of their last read again. */
+  bringForward(now: number, chosen: (job: PollJob) => boolean, intervalMs: (job: PollJob) => number): void {
+    for (const [name, { job }] of this.#jobs)
+      if (chosen(job) && !this.isAway(jobHost(job))) this.#bringForward(name, now, intervalMs);
+  }
+
+  #bringForward(name: string, now: number, intervalMs: (job: PollJob) => number): void {
+    const planned = this.#jobs.get(name);
+    const dueAt = this.#dueAt(name);
+    // What was never asked for has its turn in the order of the first round.
+    if (planned === undefined || dueAt === undefined || planned.begunAt === -Infinity) return;
+    const at = Math.max(now - 10 + jobRank(planned.job), planned.begunAt + intervalMs(planned.job));
+    if (at < dueAt) this.#plan(name, at);
+  }
+
   /** Asks for it at `at`, in its own time. What was tried of a host that is away waits behind its other jobs, and for its return. */
   runAgainAt(name: string, at: number): void {
     const planned = this.#jobs.get(name);
@@ -400,6 +418,12 @@ export class PollSchedule {
   /** What was said last of what is asked for soon; undefined where nothing was. */
   saidOf(name: string): string | undefined {
     return this.#jobs.get(name)?.wanted?.said ?? undefined;
+  }
+
+  /** The same, of what was said since the read under way began. */
+  saidSince(name: string): string | undefined {
+    const wanted = this.#jobs.get(name)?.wanted ?? null;
+    return wanted?.isBegun === false ? (wanted.said ?? undefined) : undefined;
   }
 
   /** What was asked for soon, for no value that was said, needs no read any more; returns whether one was waiting. */
@@ -453,7 +477,10 @@ export class PollSchedule {
     if (!this.isAway(host)) this.#probeAt.set(host, now + probeMs);
   }
 
-  /** What it missed, or failed last by its request, is due at once; of a host that comes and goes each once in its interval. */
+  /**
+   * What it missed, or failed last by its request, is due at once; of a host that comes and goes each once in its interval. What was
+   * asked for more rarely when the host went is due within its interval, which may be another by now.
+   */
   hostBack(
     host: PlatformHost,
     now: number,
@@ -463,8 +490,12 @@ export class PollSchedule {
     if (!this.#probeAt.delete(host)) return;
     for (const [name, planned] of this.#jobs) {
       const { job, returnedAt } = planned;
+      if (jobHost(job) !== host) continue;
       const isMissed = (this.#dueAt(name) ?? Infinity) <= now + probeMs || failing.has(jobRequest(job));
-      if (jobHost(job) !== host || !isMissed) continue;
+      if (!isMissed) {
+        this.#bringForward(name, now, intervalMs);
+        continue;
+      }
       const everyMs = intervalMs(job);
       // What is asked until it was answered once has no interval.
       const earliest = everyMs === Infinity ? now : returnedAt + everyMs;

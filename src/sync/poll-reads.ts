@@ -5,6 +5,7 @@ import type { Controller, Register } from "../greenhouse/model.js";
 import {
   type DeviceList,
   type DeviceRecord,
+  missesDeviceCode,
   PlatformError,
   type PlatformReader,
   type RawValue,
@@ -31,15 +32,21 @@ export interface PollPorts {
   readonly turn?: (signal: AbortSignal) => Promise<void>;
 }
 
-/**
- * Performs one job: asks the platform and folds the answer. Rejects with the PlatformError of a failed request. `saidOf` is what
- * something has said last of what is read, by the time the answer is there.
- */
+/** What something has said of what is read, by the time the answer is there. */
+interface Said {
+  readonly last: () => string | undefined;
+  /** Since the read began. */
+  readonly meanwhile: () => string | undefined;
+}
+
+const silence: Said = { last: () => undefined, meanwhile: () => undefined };
+
+/** Performs one job: asks the platform and folds the answer. Rejects with the PlatformError of a failed request. */
 export async function perform(
   job: PollJob,
   ports: PollPorts,
   signal: AbortSignal,
-  saidOf: () => string | undefined = () => undefined,
+  saidOf: Said = silence,
 ): Promise<void> {
   if (!("code" in job)) return readList(job, ports, signal);
   const { platform, store, inventory, clock, tally } = ports;
@@ -47,8 +54,8 @@ export async function perform(
   switch (job.kind) {
     case "connection": {
       const status = await answer(platform.connection(job.code, signal, "polled"));
-      const said = saidOf();
-      // What was said since says otherwise than the answer, which may be older: it is read once more.
+      const said = saidOf.meanwhile();
+      // What was said since says otherwise than the answer, which may be older: it is read once more. What was said before is older.
       if (said === undefined || said === status.state)
         store.dispatch(job.code, { type: "connection", status });
       return;
@@ -71,7 +78,7 @@ export async function perform(
       return;
     }
     case "registers":
-      if (job.read.type === "fresh") await readFresh(job.code, job.read.address, ports, signal, saidOf);
+      if (job.read.type === "fresh") await readFresh(job.code, job.read.address, ports, signal, saidOf.last);
       else await readRegisters(job.code, job.read, ports, signal);
   }
 }
@@ -102,8 +109,7 @@ async function readVideos({ platform, store, turn }: PollPorts, signal: AbortSig
   try {
     return await platform.videos(signal);
   } catch (error) {
-    if (!(error instanceof PlatformError) || !/device[ _-]?code/i.test(error.facts.platformMessage ?? ""))
-      throw error;
+    if (!missesDeviceCode(error)) throw error;
     const found: DeviceRecord[] = [];
     for (const { info, settings } of store.controllers()) {
       if (settings?.stream !== true) continue;
@@ -120,7 +126,7 @@ async function readFresh(
   address: string,
   ports: PollPorts,
   signal: AbortSignal,
-  saidOf: () => string | undefined,
+  saidOf: Said["last"],
 ): Promise<RawValue | undefined> {
   const event = await registersEvent(ports, true, () => readOne(code, address, true, ports, signal));
   const raw = event.values.get(address);

@@ -6,8 +6,10 @@ import { hasNoFlag } from "../greenhouse/reduce.js";
 import { RequestBudget } from "../runtime/schedule.js";
 import {
   type DueJob,
+  firstRepeatMs,
   type GuardInputs,
   isGuardInput,
+  jobHost,
   jobIntervalMs,
   jobName,
   jobRequest,
@@ -99,11 +101,17 @@ export class Poller {
   readonly #ports: PollerPorts & PollPorts;
   readonly #schedule: PollSchedule;
   readonly #rest: Rest;
+  /** Codes of controllers that are offline no more, until their jobs are brought forward. */
+  readonly #back = new Set<string>();
   readonly #running = new Map<string, Promise<void>>();
   /** What was not answered in time when it was asked last: controllers by code, and each read by its name. */
   readonly #silent = new Set<string>();
   /** Names of reads under way that were so when they began. */
   readonly #silentRunning = new Set<string>();
+  /** Names of reads that failed for the credential last. */
+  readonly #unauthorized = new Set<string>();
+  /** By name, of what is asked for rarely: how often it failed without ever having been answered; Infinity once it was. */
+  readonly #unanswered = new Map<string, number>();
   readonly #awaited = new Map<string, ((why: string | null) => void)[]>();
   /** By code: jobs that have not ended since the controller was taken up. */
   readonly #untried = new Map<string, Set<string>>();
@@ -185,9 +193,15 @@ export class Poller {
     if (this.#settings.showsVideos === true) this.#schedule.add({ kind: "videos" });
     for (const controller of this.#ports.store.controllers()) this.follow(controller.info.code);
     // What is offline is asked less often, so one that comes or goes is another demand.
-    const stopWatching = this.#ports.store.onChange(() => {
-      this.#demandChanged = true;
-    }, ["availability"]);
+    const stopWatching = this.#ports.store.onChange(
+      (before, after) => {
+        this.#demandChanged = true;
+        if (before?.availability !== "offline" || after === undefined) return;
+        this.#back.add(after.info.code);
+        this.#rest.wake();
+      },
+      ["availability"],
+    );
     while (!signal.aborted) {
       const pauseMs = this.#startDue(signal);
       if (pauseMs > 0) await this.#rest.for(pauseMs, signal);
@@ -195,6 +209,15 @@ export class Poller {
     stopWatching();
     await Promise.allSettled(this.#running.values());
     this.#drop(() => true);
+  }
+
+  /** What was offline has news, and its next reads may be minutes away. One list may bring back thousands, so all at once. */
+  #takeBack(): void {
+    if (this.#back.size === 0) return;
+    const isBack = (job: PollJob) => "code" in job && this.#back.has(job.code);
+    const intervalMs = (job: PollJob) => this.#plainIntervalMs(job) * this.#stretch;
+    this.#schedule.bringForward(this.#ports.clock.monotonic(), isBack, intervalMs);
+    this.#back.clear();
   }
 
   /** Takes up a controller's jobs. */
@@ -240,6 +263,16 @@ export class Poller {
     return this.#silent.has(jobName(job)) ? "itself" : this.#silent.has(job.code) ? "controller" : null;
   }
 
+  #noteEnd(name: string, job: PollJob, error: unknown): void {
+    const kind = error instanceof PlatformError ? error.facts.kind : null;
+    if (kind === "unauthorized") this.#unauthorized.add(name);
+    else this.#unauthorized.delete(name);
+    // What an account has no right to, it has none to for each of its controllers.
+    if (error === null || (job.kind === "averages" && kind === "rejected"))
+      this.#unanswered.set(name, Infinity);
+    this.#noteSilence(name, job, error);
+  }
+
   /** One that answers something may still leave another read without an answer. */
   #noteSilence(name: string, job: PollJob, error: unknown): void {
     if (!("code" in job)) return;
@@ -266,7 +299,7 @@ export class Poller {
     }
     const names = new Set(listed.map(([address]) => jobName(singleRead(code, address))));
     for (const [address] of listed) known.delete(address);
-    this.#drop((job) => names.has(jobName(job)));
+    if (names.size > 0) this.#drop((job) => names.has(jobName(job)));
     if (known.size > 0) this.#unlisted.set(code, known);
     else this.#unlisted.delete(code);
     this.#demandChanged = true;
@@ -279,10 +312,15 @@ export class Poller {
     const names = this.#schedule.remove(chosen);
     for (const name of names) {
       this.#answerWaiting(name, null);
-      this.#silent.delete(name);
+      this.#forgetEnds(name);
     }
     this.#ports.troubles.forget(names);
     this.#demandChanged = true;
+  }
+
+  /** How reads of this name ended. */
+  #forgetEnds(name: string): void {
+    for (const noted of [this.#silent, this.#unauthorized, this.#unanswered]) noted.delete(name);
   }
 
   /**
@@ -337,6 +375,13 @@ export class Poller {
       for (const name of this.#schedule.namesOf(host))
         if (!this.#running.has(name)) this.#answerWaiting(name, `the ${host} host cannot be reached`);
     }
+    this.#rest.wake();
+  }
+
+  /** What failed for the credential is asked for again. */
+  credentialRenewed(): void {
+    const isMeant = (job: PollJob) => this.#unauthorized.has(jobName(job));
+    this.#schedule.bringForward(this.#ports.clock.monotonic(), isMeant, () => firstRepeatMs);
     this.#rest.wake();
   }
 
@@ -398,6 +443,7 @@ export class Poller {
   /** Starts what is due; returns how long to sleep. */
   #startDue(signal: AbortSignal): number {
     this.#adjustStretch();
+    this.#takeBack();
     while (this.#running.size < this.#settings.concurrency) {
       const now = this.#ports.clock.monotonic();
       const waitMs = Math.min(idleMs, this.#schedule.waitMs(now) ?? idleMs);
@@ -433,18 +479,22 @@ export class Poller {
     this.#ports.budget.spend(now);
     this.#schedule.onBegun(name, now);
     if (this.#silentPart(job) !== null) this.#silentRunning.add(name);
-    const done = perform(job, this.#ports, signal, () => this.#schedule.saidOf(name))
+    const said = {
+      last: () => this.#schedule.saidOf(name),
+      meanwhile: () => this.#schedule.saidSince(name),
+    };
+    const done = perform(job, this.#ports, signal, said)
       .then(() => {
         this.#failing.delete(jobRequest(job));
         this.#ports.troubles.onWorked(name, job);
-        this.#noteSilence(name, job, null);
+        if (this.#schedule.has(name)) this.#noteEnd(name, job, null);
         return null;
       })
       .catch((error: unknown) => {
         const why = error instanceof Error ? error.message : String(error);
         if (signal.aborted || !this.#schedule.has(name)) return why;
         this.#failing.add(jobRequest(job));
-        this.#noteSilence(name, job, error);
+        this.#noteEnd(name, job, error);
         this.#onFailed(name, job, error);
         return why;
       })
@@ -465,11 +515,8 @@ export class Poller {
     const worked = why === null;
     this.#running.delete(name);
     this.#silentRunning.delete(name);
-    const { controllers } = this.#settings.intervals;
     const now = this.#ports.clock.monotonic();
-    const plainMs = this.#plainIntervalMs(job);
-    // A status is asked once, until it was answered; a fresh read is left to polling.
-    const againMs = !worked && job.kind === "connection" ? Math.min(plainMs, controllers) : plainMs;
+    const againMs = worked ? this.#plainIntervalMs(job) : this.#againMs(name, job);
     const at = againMs === Infinity ? againMs : this.#dueAt(name, job, now, againMs * this.#stretch);
     const comesAgain = this.#schedule.onEnded(name, worked, now, at);
     // What is left to others to read is no trouble of its own.
@@ -478,6 +525,24 @@ export class Poller {
     if ("code" in job) this.#onTried(name, job.code);
     this.#onCheckEnded(name, worked);
     this.#rest.wake();
+  }
+
+  /** After how long a read that failed is made again. */
+  #againMs(name: string, job: PollJob): number {
+    const { controllers } = this.#settings.intervals;
+    const plainMs = this.#plainIntervalMs(job);
+    // A status is asked once, until it was answered; a fresh read is left to polling.
+    if (job.kind === "connection") return Math.min(plainMs, controllers);
+    if (jobHost(job) === "realtime" && !this.#isRare(job)) return plainMs;
+    // What a start missed would be missing for an hour.
+    const failures = this.#unanswered.get(name) ?? 0;
+    this.#unanswered.set(name, failures + 1);
+    const mostMs = job.kind === "devices" ? Math.min(plainMs, controllers) : plainMs;
+    // Lists of the account are few; what fails for each of thousands would take the budget of all others.
+    const firstMs = "code" in job ? Math.min(plainMs, controllers) : firstRepeatMs;
+    // One that was answered before is said to be unusable until it is again, which its own interval would make an hour.
+    const laterMs = "code" in job ? plainMs : Math.min(plainMs, controllers);
+    return failures === Infinity ? laterMs : Math.min(mostMs, firstMs * 2 ** failures);
   }
 
   #dueAt(name: string, job: PollJob, now: number, intervalMs: number): number {
@@ -516,6 +581,7 @@ export class Poller {
       this.#check = null;
       if (!worked) this.#comparison.onFailed(check);
       this.#schedule.discard(name);
+      if (!this.#schedule.has(name)) this.#forgetEnds(name);
     }
     this.#planCheck();
   }

@@ -1,3 +1,5 @@
+import { anyOf } from "../runtime/signals.js";
+import { ignored } from "../runtime/failures.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { PlatformPush, PushChannel, PushListener } from "../greenhouse/ports.js";
 import { type Clock, Rest } from "../runtime/clock.js";
@@ -46,7 +48,7 @@ export class PushChannels {
   async run(signal: AbortSignal): Promise<void> {
     await this.#parts.mirror.seen.restore();
     const account = (["device-status", "set-value"] as const).map((type) =>
-      this.#parts.platform.listen({ type }, this.#listener({ type }), AbortSignal.any([signal])),
+      this.#parts.platform.listen({ type }, this.#listener({ type }), anyOf(signal)),
     );
     const own = [this.#recover(signal), this.#followStations(signal)];
     await Promise.all([...account, ...own]);
@@ -61,7 +63,7 @@ export class PushChannels {
       await this.#recovery.for(Infinity, signal);
       if (signal.aborted) return;
       await this.#parts.mirror.poller.refresh();
-      await this.#parts.clock.wait(recoveryPauseMs, signal).catch(() => undefined);
+      await this.#parts.clock.wait(recoveryPauseMs, signal).catch(ignored);
     }
   }
 
@@ -92,11 +94,7 @@ export class PushChannels {
     const stop = new AbortController();
     this.#stations.set(code, stop);
     const channel = { type: "weather-station", code } as const;
-    return this.#parts.platform.listen(
-      channel,
-      this.#listener(channel),
-      AbortSignal.any([signal, stop.signal]),
-    );
+    return this.#parts.platform.listen(channel, this.#listener(channel), anyOf(signal, stop.signal));
   }
 
   #wantedStations(): readonly string[] {

@@ -1,4 +1,4 @@
-import type { Configuration } from "../config/schema.js";
+import type { CoreConfiguration } from "../settings/sections/core.js";
 import { kindRows } from "../greenhouse/actuator-kinds.js";
 import { parameterGroup, statusNumber } from "../greenhouse/device-types.js";
 import type { Allowance, GuardCondition, GuardInput, Limits } from "../greenhouse/limits.js";
@@ -6,16 +6,16 @@ import type { ActuatorReadings } from "../greenhouse/readings.js";
 import type { ActuatorSettings, ControllerSettings, MirrorSettings } from "../greenhouse/settings.js";
 import { controllerTopicId, type Transliterate } from "../greenhouse/topic-ids.js";
 
-type ControllerSection = Configuration["controllers"][string];
+type ControllerSection = CoreConfiguration["controllers"][string];
 type ActuatorSection = ControllerSection["actuators"][string];
-type KindsSection = Configuration["kinds"];
+type KindsSection = CoreConfiguration["kinds"];
 
 const dayMs = 86_400_000;
 
 /** The configuration in the core's words. */
 export function mirrorSettings(
   configuration: Pick<
-    Configuration,
+    CoreConfiguration,
     "mirror" | "controllers" | "polling" | "commands" | "kinds" | "running_status" | "alarms"
   >,
 ): MirrorSettings {
@@ -25,7 +25,8 @@ export function mirrorSettings(
     mirror,
     controllers: new Map(
       Object.entries(controllers).map(
-        ([code, section]) => [code, controllerSettings(code, section, defaults)] as const,
+        ([code, section], place) =>
+          [code, { ...controllerSettings(code, section, defaults), place }] as const,
       ),
     ),
     statusReads: configuration.running_status.reads,
@@ -46,6 +47,8 @@ function controllerSettings(
   { sensors, actuators, parameters, ...about }: ControllerSection,
   defaults: Defaults,
 ): ControllerSettings {
+  const all = Object.entries(actuators);
+  const settingsOf = ([id, section]: (typeof all)[number]) => actuatorSettings(id, section, defaults);
   return {
     ...about,
     code,
@@ -54,7 +57,8 @@ function controllerSettings(
       ...sensor,
       staleAfterMs,
     })),
-    actuators: Object.entries(actuators).map(([id, section]) => actuatorSettings(id, section, defaults)),
+    actuators: all.filter(([, { ignore }]) => !ignore).map(settingsOf),
+    ignored: all.filter(([, { ignore }]) => ignore).map(settingsOf),
     parameters: Object.entries(parameters).map(([id, { type_id: type, ...parameter }]) => ({
       id,
       ...parameter,
@@ -173,7 +177,7 @@ function allowanceOf(items: readonly string[]): Allowance {
 
 /** Whether the configuration leaves a controller out, by topic id; an id that a mirrored one was given never is. */
 export function leavesOut(
-  { controllers, mirror }: Pick<Configuration, "controllers" | "mirror">,
+  { controllers, mirror }: Pick<CoreConfiguration, "controllers" | "mirror">,
   transliterate: Transliterate,
 ): (id: string) => boolean {
   const ids = (ignored: boolean) =>

@@ -5,7 +5,7 @@ import { newController, reduce } from "../greenhouse/reduce.js";
 import type { MirrorSettings } from "../greenhouse/settings.js";
 import type { FirstLayouts } from "../greenhouse/sensor-identity.js";
 import { controllerTopicId, freeId, type Transliterate } from "../greenhouse/topic-ids.js";
-import { type Clock, jumpMs } from "../runtime/clock.js";
+import { type Clock, every, jumpMs } from "../runtime/clock.js";
 
 type Change = (before: Controller | undefined, after: Controller | undefined) => void;
 
@@ -122,8 +122,7 @@ export class GreenhouseStore {
     for (const { listener } of this.#listeners) listener(before, undefined);
   }
 
-  /** The realtime host answers, or does not: without it nothing read stays good. */
-  /** `answers`: at this moment, whatever stands of before. */
+  /** The realtime host answers, or does not: without it nothing read stays good. `answers`: at this moment, whatever stands of before. */
   setReachable(reachable: boolean, answers = reachable): void {
     const { reachable: was, answers: did } = this.#platform;
     if (reachable === was && answers === did) return;
@@ -143,12 +142,10 @@ export class GreenhouseStore {
   }
 
   /** Lets time pass: what grew too old becomes stale within a second, also after the clock was set. */
-  async run(signal: AbortSignal): Promise<void> {
+  run(signal: AbortSignal): Promise<void> {
     const clock = this.#clock;
     let ahead = clock.now() - clock.monotonic();
-    for (;;) {
-      await clock.wait(sweepMs, signal).catch(() => undefined);
-      if (signal.aborted) return;
+    return every(sweepMs, clock, signal, () => {
       const wall = clock.now();
       const aheadNow = wall - clock.monotonic();
       const jump = jumpMs(ahead, aheadNow);
@@ -157,7 +154,7 @@ export class GreenhouseStore {
       const isAnew = jump !== null || this.#freshnessChanged;
       this.#freshnessChanged = false;
       if (isAnew || wall >= this.#judgeAt) this.#sweep(wall, isAnew);
-    }
+    });
   }
 
   #sweep(now: number, everything: boolean): void {

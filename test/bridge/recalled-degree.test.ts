@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { actuatorDocument } from "../../src/greenhouse/documents.js";
 import { groupState } from "../../src/greenhouse/groups.js";
 import { controllerDocument } from "../../src/homeassistant/device-documents.js";
-import { overviewRow } from "../../src/http/views.js";
+import { noneOn, overviewRow } from "../../src/http/views.js";
 import { deviceMetrics } from "../../src/sparkplug/metrics.js";
 import { settings as announcing } from "../homeassistant/fixtures.js";
 import { actuator, clientStatus, controller, controllerSettings } from "../support/builders.js";
@@ -30,7 +30,7 @@ it("as JSON, in a group and on the overview", () => {
   if (shown === undefined) throw new Error("it is there");
   expect(actuatorDocument(shown)).toMatchObject({ state: "position", position: 40, quality: "uncertain" });
   expect(groupState([shown])).toMatchObject({ quality: "uncertain" });
-  const row = overviewRow(asConfirmed, null, 0, []);
+  const row = overviewRow(asConfirmed, null, noneOn, []);
   expect(row.actuators).toEqual({ vents: { uncertain: 1 } });
 });
 

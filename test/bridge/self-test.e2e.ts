@@ -103,7 +103,7 @@ describe.each([5, 4] as const)("a broker that takes messages but delivers none, 
     await mosquitto.restart();
     await until(() => tested.test.deafSince !== null, "deaf", tested.lines);
     await until(
-      () => tested.ends.some(({ reason }) => reason.includes("did not come back")),
+      () => tested.ends.some(({ reason }) => String(reason).includes("did not come back")),
       "cut because of it",
       tested.lines,
     );
@@ -122,7 +122,7 @@ describe.each([5, 4] as const)("a broker that takes messages but delivers none, 
     const times: SelfTestTimes = { withinMs: 60, everyMs: 20, againMs: 20 };
     const tested = testedConnection({ url: mosquitto.url, credential: {} }, version, times);
     await until(() => tested.test.counters.failed >= 6, "failed six times", tested.lines);
-    const cuts = tested.ends.filter(({ reason }) => reason.includes("did not come back"));
+    const cuts = tested.ends.filter(({ reason }) => String(reason).includes("did not come back"));
     expect(cuts).toHaveLength(2);
     expect(tested.connection.state).toBe("online");
     expect(tested.test.deafSince).not.toBeNull();

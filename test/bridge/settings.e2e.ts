@@ -1,10 +1,11 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { hashPassword } from "../../src/runtime/passwords.js";
-import type { SettingsDocument, SettingsProposal } from "../../src/page/protocol.js";
+import type { Overview, SettingsDocument, SettingsProposal } from "../../src/page/protocol.js";
 import { tempFolder } from "../mqtt-connection/support.js";
 import { startProgram } from "../end-to-end/support/program.js";
 import { freePort } from "../support/mosquitto.js";
@@ -26,6 +27,15 @@ const until = (
 
 const password = "blue-kettle-on-snow";
 
+/** One that somebody else listens at. */
+async function busyPort(): Promise<number> {
+  const taken = createServer();
+  await once(taken.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => void taken.close());
+  const address = taken.address();
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
 interface Place {
   readonly folder: string;
   readonly text: string;
@@ -39,7 +49,7 @@ interface Place {
   readonly startedAt: () => Promise<string>;
 }
 
-async function running(more = ""): Promise<Place> {
+async function running(more = "", env: Readonly<Record<string, string>> = {}): Promise<Place> {
   const folder = await tempFolder();
   const { url, seen } = await brokerAndClient();
   const { businessUrl } = await platform();
@@ -61,7 +71,7 @@ ${more}`;
   await writeFile(join(folder, "config.yaml"), text, { mode: 0o600 });
   const secrets = `token: canary-token-99\nanna: ${await hashPassword(password)}\n`;
   await writeFile(join(folder, "secrets.yaml"), secrets, { mode: 0o600 });
-  const bridge = startProcess({ folder });
+  const bridge = startProcess({ folder, env });
   await until(() => seen.some(({ topic }) => topic.endsWith("/bridge/info")), "online", [bridge.stderr]);
   let cookie = "";
   const ask = async (path: string, body?: object) => {
@@ -156,6 +166,51 @@ describe("settings of the page", () => {
     await until(async () => JSON.stringify((await ask("controllers")).body).includes('"West"'), "renamed");
   }, 60_000);
 
+  it("hide an actuator: it is neither mirrored nor commanded, and what was retained of it is cleared", async () => {
+    const { folder, text, ask, logIn, nextRun, startedAt, seen } = await running();
+    const state = "greenhouse/gh-0001/actuator/fan/state";
+    await until(() => seen.some(({ topic, text: shown }) => topic === state && shown !== ""), "shown");
+    await logIn("anna");
+    const { etag } = (await ask("settings")).body as SettingsDocument;
+    const before = await startedAt();
+    const changes = { "controllers.GH-0001.actuators.fan.ignore": true };
+    expect(await ask("settings", { changes, etag })).toMatchObject({ status: 200 });
+    expect(await readFile(join(folder, "config.yaml"), "utf8")).toBe(
+      text.replace("address: 150 }", "address: 150, ignore: true }"),
+    );
+    await nextRun(before);
+    await until(() => seen.findLast(({ topic }) => topic === state)?.text === "", "cleared");
+    const announced = () =>
+      seen.findLast(({ topic }) => topic.startsWith("homeassistant/device/"))?.text ?? "";
+    await until(() => announced() !== "" && !announced().includes("actuator/fan"), "not announced any more");
+    const refused = await ask("commands", { controller: "gh-0001", actuator: "fan", command: "on" });
+    expect(refused).toMatchObject({ status: 409, body: { reason: "unknown_actuator" } });
+    expect((await ask("controllers/gh-0001")).body).toMatchObject({ actuators: {} });
+  }, 60_000);
+
+  it("move a house in the file, with its remarks, and the overview follows", async () => {
+    const more = "  # let to Li\n  GH-0002: { name: West } # small\n";
+    const { folder, text, ask, logIn, nextRun, startedAt } = await running(more);
+    await logIn("anna");
+    const { etag } = (await ask("settings")).body as SettingsDocument;
+    const before = await startedAt();
+    const order = { controllers: ["GH-0002", "GH-0001"] };
+    expect((await ask("settings/check", { order })).body).toMatchObject({
+      errors: {},
+      keys: ["controllers"],
+    });
+    expect(await ask("settings", { order: { controllers: ["GH-9"] }, etag })).toMatchObject({ status: 422 });
+    expect(await ask("settings", { order, etag })).toMatchObject({ status: 200 });
+    expect(await readFile(join(folder, "config.yaml"), "utf8")).toBe(
+      text.replace(more, "").replace("controllers:\n", `controllers:\n${more}`),
+    );
+    await nextRun(before);
+    await until(async () => {
+      const { controllers } = (await ask("overview")).body as Overview;
+      return controllers["gh-0001"]?.place === 1 && controllers["gh-0002"]?.place === 0;
+    }, "in order");
+  }, 60_000);
+
   it("that concern users count at once, without a new run", async () => {
     const { ask, logIn, startedAt } = await running();
     await logIn("anna");
@@ -181,11 +236,7 @@ describe("settings of the page", () => {
 
   it("by which the page cannot be opened go back after a minute, with an alarm", async () => {
     const { folder, text, ask, logIn, port, bridge } = await running();
-    const taken = createServer();
-    await once(taken.listen(0, "127.0.0.1"), "listening");
-    onTestFinished(() => void taken.close());
-    const address = taken.address();
-    const busy = typeof address === "object" && address !== null ? address.port : 0;
+    const busy = await busyPort();
     await logIn("anna");
     const { etag } = (await ask("settings")).body as SettingsDocument;
     expect((await ask("settings", { changes: { "http.port": busy }, etag })).status).toBe(200);
@@ -210,6 +261,60 @@ describe("settings of the page", () => {
     expect(linesOf(bridge).filter(({ msg }) => msg === "starting")).toHaveLength(1);
   }, 150_000);
 
+  it.each([
+    ["killed", "SIGKILL"],
+    ["ended in order", "SIGTERM"],
+  ] as const)(
+    "that do not start go back also where the process is %s within the minute, with an alarm and both texts",
+    async (_, signal) => {
+      const { folder, text, ask, logIn, bridge } = await running();
+      await logIn("anna");
+      const { etag } = (await ask("settings")).body as SettingsDocument;
+      const changes = { "mqtt.url": null, "broker.port": await busyPort() };
+      expect((await ask("settings", { changes, etag })).status).toBe(200);
+      await until(() => logged(bridge, "trying again") !== undefined, "failing");
+      bridge.signal(signal);
+      await bridge.ended;
+      expect(await readFile(join(folder, "config.yaml"), "utf8")).toContain("mqtt: {}");
+      const next = startProcess({ folder });
+      await until(() => logged(next, "are taken back") !== undefined, "taken back", [next.stderr], 90_000);
+      await until(
+        async () => (await ask("settings").catch(() => ({ status: 0 }))).status === 200,
+        "back at its page",
+        [next.stderr],
+      );
+      expect(await readFile(join(folder, "config.yaml"), "utf8")).toBe(text);
+      const returned = {
+        returned: { difference: expect.stringContaining("+mqtt: {}") as string },
+      };
+      expect((await ask("settings")).body).toMatchObject(returned);
+      await until(
+        async () => JSON.stringify((await ask("alarms")).body).includes('"settings_returned"'),
+        "an alarm",
+      );
+      // What was taken back is told until other settings have come up.
+      next.signal("SIGKILL");
+      await next.ended;
+      const third = startProcess({ folder });
+      await until(async () => (await ask("settings").catch(() => ({ status: 0 }))).status === 200, "up", [
+        third.stderr,
+      ]);
+      expect((await ask("settings")).body).toMatchObject(returned);
+    },
+    180_000,
+  );
+
+  it("of a text above 64 KiB are saved too", async () => {
+    const { folder, text, ask, logIn } = await running();
+    await logIn("anna");
+    const { etag } = (await ask("settings")).body as SettingsDocument;
+    const long = `${text}${"# 温室的说明，写得很长很长\n".repeat(4_000)}`;
+    expect((await ask("settings", { text: long, etag })).status).toBe(200);
+    expect(await readFile(join(folder, "config.yaml"), "utf8")).toBe(long);
+    // Of everybody else no more is read than before.
+    expect((await ask("commands", { x: "y".repeat(70_000) })).status).toBe(413);
+  }, 60_000);
+
   it("of the command line are taken up by the bridge that runs", async () => {
     const { folder, logIn, nextRun, startedAt } = await running();
     await logIn("anna");
@@ -218,6 +323,31 @@ describe("settings of the page", () => {
     expect((await set.ended).code).toBe(0);
     expect(set.stdout).toContain("saved, and taken up by the running bridge");
     await nextRun(before);
+  }, 60_000);
+
+  it("have an app restarted by Home Assistant, whose token nothing else of the program gets to see", async () => {
+    const asked: unknown[] = [];
+    const supervisor = createHttpServer(({ method, url, headers }, response) => {
+      asked.push([method, url, headers.authorization]);
+      response.end("{}");
+    });
+    await once(supervisor.listen(0, "127.0.0.1"), "listening");
+    onTestFinished(() => void supervisor.close());
+    const { port: at } = supervisor.address() as AddressInfo;
+    const { ask, logIn } = await running("", {
+      SUPERVISOR_TOKEN: "canary-of-the-supervisor",
+      SUPERVISOR_URL: `http://127.0.0.1:${at}`,
+    });
+    await logIn("anna");
+    const { program } = (await ask("settings")).body as SettingsDocument;
+    expect(program.can_restart).toBe(true);
+    const text = "controllers: { GH-0001: { name: !env SUPERVISOR_TOKEN } }\n";
+    const proposal = (await ask("settings/check", { text })).body as SettingsProposal;
+    expect(JSON.stringify(proposal.errors)).toContain("SUPERVISOR_TOKEN is not set");
+    expect((await ask("settings/restart", {})).status).toBe(202);
+    await expect
+      .poll(() => asked)
+      .toEqual([["POST", "/addons/self/restart", "Bearer canary-of-the-supervisor"]]);
   }, 60_000);
 
   it("are not there where http.settings is false", async () => {

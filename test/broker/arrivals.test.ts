@@ -8,9 +8,9 @@ const status = "homeassistant/status";
 const stoodMs = 20_000;
 
 /** An embedded broker with the bridge's link, and a client. */
-async function scene(qos: 0 | 1 | 2) {
+async function scene(qos: 0 | 1 | 2, over: "TCP" | "WebSocket" = "TCP") {
   const gaps = gapsByHand();
-  const broker = await testBroker({}, { gaps });
+  const broker = await testBroker({ websocketPort: 0 }, { gaps });
   const { messages, online } = connect({
     ...broker.credential,
     url: broker.url,
@@ -18,7 +18,8 @@ async function scene(qos: 0 | 1 | 2) {
     subscriptions: ["#"],
   });
   await online();
-  const client = await otherClient(broker.url, { protocolVersion: 5 });
+  const url = over === "TCP" ? broker.url : `ws://127.0.0.1:${broker.webSocketPort}`;
+  const client = await otherClient(url, { protocolVersion: 5 });
   const ages = async (topic: string) => {
     const before = messages.length;
     await client.publishAsync(topic, "open", { qos });
@@ -59,4 +60,44 @@ it("how old it is concerns the bridge alone", async () => {
   await client.publishAsync(status, "online", { qos: 1 });
   await until(() => seen.length === 2, "both have come");
   expect(properties).toEqual([undefined, undefined]);
+});
+
+it.each([
+  ["TCP", 750, 1],
+  // More than is read of a socket at once.
+  ["TCP", 1_000, 200],
+  // Of a packet each piece is a frame.
+  ["WebSocket", 150, 1],
+] as const)(
+  "what waits as its client sends faster than it is read is as old as that, over %s, and what comes later is not",
+  async (over, count, bytes) => {
+    const { client, ages } = await scene(0, over);
+    expect(await ages(set)).toBeLessThan(500);
+    const from = systemClock.monotonic();
+    for (let n = 0; n < count; n++) client.publish("elsewhere", "x".repeat(bytes));
+    const age = await ages(set);
+    const waited = systemClock.monotonic() - from;
+    expect(waited).toBeGreaterThan(1_000);
+    expect(age).toBeGreaterThan(waited - 500);
+    await expect.poll(() => ages(set)).toBeLessThan(500);
+  },
+);
+
+it("of one that is never read empty each thing is as old as it waited, not as the first that had to wait", async () => {
+  const { client, ages } = await scene(0);
+  const from = systemClock.monotonic();
+  const passedMs = () => systemClock.monotonic() - from;
+  let sent = 0;
+  // 250 at once, and 250 a second.
+  const flood = setInterval(() => {
+    for (; sent < 290 + passedMs() / 4; sent++) client.publish("elsewhere", "x");
+  }, 10);
+  try {
+    const seen: number[] = [];
+    while (passedMs() < 6_000) seen.push(await ages(set));
+    expect(Math.min(...seen.slice(-10))).toBeGreaterThan(0);
+    expect(Math.max(...seen)).toBeLessThan(passedMs() / 2);
+  } finally {
+    clearInterval(flood);
+  }
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import tls from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { LiveSettings } from "../../src/config/live-settings.js";
-import { startEmbeddedBroker } from "../../src/bridge.js";
+import { features } from "../../src/config/features.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
 import { capturedLog, otherClient, testBroker, until, tempFolder } from "../mqtt-connection/support.js";
@@ -117,7 +117,8 @@ describe("the certificate of the embedded broker", () => {
     const { log, lines } = capturedLog();
     const live = new LiveSettings(configuration);
     const journal = { append: () => Promise.reject(new Error("nobody logs in")) };
-    const broker = await startEmbeddedBroker({ configuration, clock: systemClock, log, live }, journal);
+    const onReload = (listener: () => void) => live.onReload(listener);
+    const broker = await features.broker.start(configuration, { clock: systemClock, log, journal, onReload });
     onTestFinished(() => broker?.close());
     await write(renewedCertificate);
     expect(live.reload(configuration)).toEqual({ applied: [], needRestart: [] });

@@ -1,6 +1,6 @@
 import mqtt from "mqtt";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startEmbeddedBroker } from "../../src/bridge.js";
+import { features } from "../../src/config/features.js";
 import { Authenticator, bridgeCredential, RefusedLogins } from "../../src/broker/authenticator.js";
 import { defaultBrokerLimits } from "../../src/broker/settings.js";
 import type { RecordBody } from "../../src/journal/records.js";
@@ -252,11 +252,9 @@ describe("the embedded broker", () => {
         return Promise.reject(new Error("a journal that cannot be written harms nothing"));
       },
     };
-    const around = {
-      configuration: { ...result.configuration, broker: { ...result.configuration.broker, port: 0 } },
-      ...{ clock: systemClock, log: capturedLog().log },
-    };
-    const broker = await startEmbeddedBroker(around, journal);
+    const configuration = { ...result.configuration, broker: { ...result.configuration.broker, port: 0 } };
+    const { log } = capturedLog();
+    const broker = await features.broker.start(configuration, { clock: systemClock, log, journal });
     onTestFinished(() => broker?.close());
     const login = { username: "secret", password: "guess", clientId: "wrong", reconnectPeriod: 0 };
     await expect(mqtt.connectAsync(broker?.url ?? "", login, false)).rejects.toThrow();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cellsOf, judge, sentencesOf, wordsOf } from "../../build/prose.mjs";
+import { asSaid, cellsOf, englishHalf, judge, sentencesOf, wordsOf } from "../../build/prose.mjs";
 
 /* What the check of the documents counts, and what it does not. */
 
@@ -37,4 +37,12 @@ describe("the check of the documents", () => {
   ] as const)("leaves alone what is none of %s", (kind, text) =>
     expect(judge([["page", text]])[kind]).toEqual([]),
   );
+
+  it("reads a sentence of the program with one of its numbers, and takes a semicolon for its end", () =>
+    expect(asSaid("found {1, plural, one {# window} other {# windows}}; run {2} again")).toBe(
+      "found # windows. run {2} again",
+    ));
+
+  it("leaves out the Chinese half of a page", () =>
+    expect(englishHalf("# A page\n\nWords.\n\n# 中文 一页\n")).toBe("# A page\n\nWords.\n\n"));
 });

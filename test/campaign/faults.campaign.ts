@@ -12,9 +12,10 @@ import { runLane } from "./run-lane.js";
  * CAMPAIGN=reduced makes every fault once, held shorter, shared out over the lanes; full, the default, every fault in
  * every lane that can have it. CAMPAIGN_ONLY and CAMPAIGN_LANES are regular expressions on names of rows and lanes,
  * CAMPAIGN_WORLDS the worlds per lane side by side (2), CAMPAIGN_REPORT a file for all outcomes and breaches,
- * CAMPAIGN_LOGS a folder for what each bridge wrote, GREENHOUSE2MQTT_DIST another program than dist/main.js.
+ * CAMPAIGN_SEED what is drawn of the faults that are, else another one each time, CAMPAIGN_LOGS a folder for what each bridge wrote, GREENHOUSE2MQTT_DIST another program than dist/main.js.
  */
 
+const seed = Number(process.env["CAMPAIGN_SEED"] ?? Date.now() % 1_000_000);
 const mode: Mode = process.env["CAMPAIGN"] === "reduced" ? "reduced" : "full";
 const plan = planOf({
   mode,
@@ -35,13 +36,13 @@ beforeAll(async () => {
   const runsOf = plan.reduce((count, world) => count + world.rows.length, 0);
   const minutes = Math.ceil((longestMs(plan) + 30_000) / 60_000);
   say(
-    `fault campaign, ${mode}: ${rows.length} of ${table.length} faults, ${runsOf} times, ${plan.length} worlds, about ${minutes} min`,
+    `fault campaign, ${mode}: ${rows.length} of ${table.length} faults, ${runsOf} times, ${plan.length} worlds, seed ${seed}, about ${minutes} min`,
   );
   // Ten programs starting at once would only hold each other up.
   const ends = await Promise.allSettled(
     plan.map(async ({ lane, rows: own }, place) => {
       await new Promise((resolve) => setTimeout(resolve, place * 700));
-      return runLane(lane, own, say);
+      return runLane(lane, own, seed, say);
     }),
   );
   const failed = ends.flatMap((end) => (end.status === "rejected" ? [String(end.reason)] : []));

@@ -2,6 +2,7 @@ import type { Row } from "./row.js";
 import { answerRows, postRows } from "./rows/answer-rows.js";
 import { controllerRows } from "./rows/controller-rows.js";
 import { brokerRows } from "./rows/broker-rows.js";
+import { clingingRows } from "./rows/clinging-rows.js";
 import { messageRows } from "./rows/message-rows.js";
 import { platformRows, stateRows } from "./rows/platform-rows.js";
 import { diskRows, processRows } from "./rows/process-rows.js";
@@ -25,6 +26,7 @@ export const table: readonly Row[] = [
   ...controllerRows,
   ...answerRows,
   ...postRows,
+  ...clingingRows,
   ...processRows,
   ...diskRows,
 ];

@@ -26,9 +26,10 @@ const startWithinMs = 90_000;
 export async function runLane(
   lane: Lane,
   rows: readonly { readonly row: Row; readonly holdMs: number }[],
+  seed: number,
   say: (line: string) => void,
 ): Promise<LaneRun> {
-  const world = await createWorld(lane);
+  const world = await createWorld(lane, seed);
   try {
     await firstWorking(world);
     const runs: RowRun[] = [];

@@ -1,240 +1,29 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import ts from "typescript";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { inChinese, pairs } from "../../src/cli/chinese/chinese.js";
-import { placeholders } from "../../src/cli/chinese/pair.js";
-import { languageOf } from "../../src/cli/speech.js";
+import en from "../../locales/en.json" with { type: "json" };
+import { wordsOf } from "../../src/language/languages.js";
+import { refusalText } from "../../src/cli/wording.js";
+import { outcomes, refusalReasons } from "../../src/greenhouse/command/outcomes.js";
+import { endedText } from "../../src/greenhouse/wording.js";
+import { wordFiles } from "../../src/language/languages.js";
+import { languageOf, Speech } from "../../src/terminal/speech.js";
+import { check } from "../../src/cli/configuration.js";
+import { alarmSentences } from "../../src/config/rules/alarms.js";
+import { groupSentences } from "../../src/groups/judge.js";
+import { limitSentences } from "../../src/config/rules/limit-rules.js";
+import type { Configuration } from "../../src/config/schema.js";
+import { curtainSentences } from "../../src/homeassistant/section.js";
+import { sparkplugSentences } from "../../src/sparkplug/section.js";
+import { journalTable } from "../../src/journal/table.js";
+import type { TimelineEntry } from "../../src/journal/timeline.js";
 import { widthOf } from "../../src/runtime/text-table.js";
+import { type ParameterGroup, typeName } from "../../src/greenhouse/device-types.js";
+import { likenessOf } from "../../src/greenhouse/addresses-seen.js";
+import { loaded } from "../config/loading.js";
+import { inChinese } from "../support/chinese.js";
 import { fileWith, greenhouse2mqtt } from "./in-process.js";
 
-const source = join(import.meta.dirname, "..", "..", "src");
-
-/** Where sentences stand that the command line shows; a folder stands for all files right in it. */
-const spoken = [
-  ...[
-    "cli",
-    "setup",
-    "setup/doctor",
-    "setup/init",
-    "setup/discover",
-    "settings",
-    "config",
-    "config/rules",
-    "config/yaml",
-  ],
-  ...["limits", "limits/rules", "platform/answer.ts", "platform/requests.ts", "platform/operations.ts"],
-  ...["platform/session/credential.ts", "platform/session/sign-in.ts", "platform/push/connection.ts"],
-  ...["mqtt/connection/reasons.ts", "commands/endings.ts", "commands/intake.ts", "commands/payload.ts"],
-  ...["commands/checks.ts", "commands/restore.ts", "greenhouse/command", "journal/journal.ts"],
-  ...[
-    "cluster/nats.ts",
-    "cluster/inspect.ts",
-    "fleet/status-file.ts",
-    "journal/lock.ts",
-    "journal/open.ts",
-    "http/entrance.ts",
-    "notify/send.ts",
-    "notify/answers.ts",
-    "notify/check.ts",
-    "notify/section.ts",
-    "notify/service.ts",
-    "notify/services",
-  ],
-];
-
-/** What goes into YAML, which is the user's file, and what the demo has in both languages. */
-const written = [
-  ...["setup/discover/controller-entry.ts", "setup/discover/findings.ts", "setup/discover/whole-file.ts"],
-  ...["setup/init/answers.ts", "cli/storm.ts"],
-];
-
-/** What is no sentence, and what only the log or a program gets. */
-const silent: readonly RegExp[] = [
-  /^(?:greenhouse2mqtt|mosquitto_\w+|get-value) /,
-  /^--?\w[\w-]*(?:, --\w+)? </,
-  /^(?:broker|groups|scenes|sensors|http|homeassistant|polling|wind|rain|temperature|irradiance|settle|clear_after|stale_after): /,
-  /^(?:left|right)_skylight: /,
-  /^[\w{} ]*\{\} [→{]/,
-  /^(?:Bearer|Basic|HTTP|WS|code|request|rule|lease|uid|doctor|retained) \{\}/,
-  /^[\d\s{}.]+$/,
-];
-const unsaid: ReadonlySet<string> = new Set([
-  ...[
-    "simulated account",
-    "All skylights",
-    "larger than",
-    "command line, user {}",
-    "out of time",
-    "not a folder",
-    "no YAML",
-  ],
-  ...["greenhouse2mqtt answer 1", "written by greenhouse2mqtt doctor, can be deleted", "command has"],
-  ...["commands have", "running status", "running statuses", "ahead of", "starting an account"],
-  ...["read-only: every command is refused", "dry run: commands are checked, and nothing is sent"],
-  ...["commands are taken and sent to the platform", "GH-0002: { ignore: true }"],
-  ...["Configuration of greenhouse2mqtt", "whole number", "controllers of the {}", "values {}", "!secret {}"],
-  ...['found by `doctor --watch` of greenhouse2mqtt {}, {}Z, "{}" was sent', "this computer:{}"],
-  ...["{}{} in {}", "no commands", "that match", "this computer's clock is {} {} the platform's"],
-  ...["{} actuator {}", "{} at the {} host ({}): {}", "connack timeout", "Keepalive timeout"],
-  ...["command taken", "command ended", "(by {})", "what a rule asks for"],
-  ...["{} is sent although it is not known to be in the journal"],
-  ...["-----BEGIN NATS USER JWT-----", "the stream of the journal is not given whole"],
-  ...["the account has stopped", "{} of {} accounts run", "application/json; charset=utf-8"],
-]);
-
-const filesAt = (place: string): readonly string[] =>
-  place.endsWith(".ts")
-    ? [place]
-    : readdirSync(join(source, place)).flatMap((name) => (name.endsWith(".ts") ? [`${place}/${name}`] : []));
-
-/** Two words at least. */
-const isSentence = (text: string): boolean =>
-  /[A-Za-z]{2,}[,;:]? [`"({]*[A-Za-z{<-]/.test(text.replaceAll("{}", "x1"));
-
-const isLogging = (node: ts.Node): boolean =>
-  ts.isCallExpression(node) &&
-  /\blog\.(?:trace|debug|info|warn|error|fatal)$/.test(node.expression.getText());
-
-/** A service has its Chinese beside its English. */
-const isChineseTable = (node: ts.Node): boolean =>
-  ts.isPropertyAssignment(node) && node.name.getText() === "chinese";
-
-/** The sentences of a file, with `{}` for what is put in. */
-function sentencesIn(file: string): readonly string[] {
-  const text = readFileSync(join(source, file), "utf8");
-  const tree = ts.createSourceFile(file, text, ts.ScriptTarget.ESNext, true);
-  const found: string[] = [];
-  const template = (node: ts.Node): string | null => {
-    if (ts.isStringLiteralLike(node)) return node.text;
-    if (ts.isParenthesizedExpression(node)) return template(node.expression);
-    if (ts.isTemplateExpression(node))
-      return [node.head.text, ...node.templateSpans.map(({ literal }) => `{}${literal.text}`)].join("");
-    if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.PlusToken) return null;
-    const sides = [template(node.left), template(node.right)];
-    return sides.every((side) => side === null) ? null : sides.map((side) => side ?? "{}").join("");
-  };
-  const inner = (node: ts.Node): void => {
-    if (ts.isTemplateExpression(node)) for (const { expression } of node.templateSpans) visit(expression);
-    else if (!ts.isStringLiteralLike(node))
-      ts.forEachChild(node, (child) => (template(child) === null ? visit(child) : inner(child)));
-  };
-  const visit = (node: ts.Node): void => {
-    if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node) || ts.isTypeNode(node)) return;
-    if (isLogging(node) || isChineseTable(node)) return;
-    if (
-      ts.isCallExpression(node) &&
-      /^(?:required|optional|withDefault|named)$/.test(node.expression.getText())
-    ) {
-      node.arguments.slice(0, 1).forEach(visit);
-      return;
-    }
-    const whole = template(node);
-    if (whole === null) {
-      ts.forEachChild(node, visit);
-      return;
-    }
-    found.push(
-      ...whole
-        .replaceAll("{key}", "{}")
-        .split("\n")
-        .map((line) => line.trim())
-        .filter(isSentence),
-    );
-    inner(node);
-  };
-  visit(tree);
-  return found;
-}
-
-const known: ReadonlySet<string> = new Set(
-  pairs.map(([english]) => english.replace(placeholders, "{}").trim()),
-);
-
 const isChinese = (text: string): boolean => /\p{Script=Han}/u.test(text);
-
-describe("the command line in Chinese", () => {
-  it.each(spoken)("has every sentence of src/%s", (place) => {
-    const files = filesAt(place).filter((file) => !written.includes(file));
-    const missing = files.flatMap((file) =>
-      sentencesIn(file).filter(
-        (one) => !known.has(one) && !unsaid.has(one) && !silent.some((pattern) => pattern.test(one)),
-      ),
-    );
-    expect(missing).toEqual([]);
-  });
-
-  it("puts in what the English sentence puts in, but for what Chinese does not need", () => {
-    const wrong = pairs.filter(([english, chinese]) => {
-      const all = english.match(placeholders) ?? [];
-      const wanted = all.flatMap((one, at) => (one === "{}" ? [`{${at + 1}}`] : []));
-      const used = chinese.match(/\{\d+\}/g) ?? [];
-      return String([...used].sort()) !== String([...wanted].sort());
-    });
-    expect(wrong).toEqual([]);
-  });
-
-  it("has one Chinese sentence for each English one", () => {
-    const firsts = new Map<string, string>();
-    const twice = pairs.filter(([english, chinese]) => {
-      const first = firsts.get(english);
-      firsts.set(english, first ?? chinese);
-      return first !== undefined && first !== chinese;
-    });
-    expect(twice).toEqual([]);
-  });
-
-  it("takes a sentence for itself and for no other one", () => {
-    const wrong = pairs.flatMap(([english, chinese]) => {
-      if (!/\p{L}/u.test(english.replace(placeholders, ""))) return [];
-      let number = 0;
-      const filled = english.replace(placeholders, () => String(70 + (number += 1)));
-      const expected = chinese.replace(/\{(\d+)\}/g, (_, at: string) => String(70 + Number(at)));
-      const said = inChinese(filled);
-      return said.trim() === expected.trim() ? [] : [[filled, said]];
-    });
-    expect(wrong).toEqual([]);
-  });
-});
-
-it.each([
-  [
-    "c.yaml: polling costs 116 calls an hour of the budget of 18000, and each start 1 single-device status, spread over 5m; each controller that is not named here costs 72 more, and one at each start (`greenhouse2mqtt doctor` says the sum)",
-    "c.yaml: 轮询每小时 116 次请求，上限 18000；每次启动另查 1 次单设备状态，分布在 5m 内；这里没有写的控制器每个再加 72 次，每次启动再加一次（`greenhouse2mqtt doctor` 会给出总数）",
-  ],
-  [
-    "found 7 devices (3 cameras) in 1 station: 34 actuators, 29 parameters, 0 addresses of unknown meaning",
-    "在 1 个站点中找到 7 个设备（3 个摄像头）：34 个执行机构，29 个参数，0 个地址含义未知",
-  ],
-  ["not there yet: 3 devices, 22 actuators", "还没有的：3 个设备，22 个执行机构"],
-  [
-    "18:22:22 GH-0001 address 310: 1010 → 1001, looks like a machine (on, off, automatic)",
-    "18:22:22 GH-0001 地址 310：1010 → 1001，像是开关设备（开启、关闭、自动）",
-  ],
-  [
-    "18:22:25 GH-0001 左天窗 (address 101): 10001 → 10010",
-    "18:22:25 GH-0001 左天窗（地址 101）：10001 → 10010",
-  ],
-  [
-    "- reads as expected: the degree 45, at +6 s, and to the end (+27 s)",
-    "- 读数正常：开度 45，+6 秒 起直到最后（+27 秒）",
-  ],
-  [
-    "platform online; broker online; 3 of 4 controllers online; 2 alarms, the worst: warning; read-only",
-    "平台：在线；MQTT 服务器：在线；4 个控制器中 3 个在线；2 个报警，最严重的：警告；只读",
-  ],
-  [
-    "not started, as its file has mistakes: west.yaml:1:1 platform: missing, expected a section of keys with values",
-    "没有启动，因为文件有错误：west.yaml:1:1 platform: 缺少，应为含键和值的一节",
-  ],
-  ["heard 3 addresses of 1 controller", "收到 1 个控制器的 3 个地址"],
-  [
-    "running statuses are on or off (26 of 3 controllers tried)",
-    "运行状态都是开或关（检查了 3 个控制器的 26 个状态）",
-  ],
-])("a sentence that is put together is Chinese to its end: %s", (english, chinese) => {
-  expect(inChinese(english)).toBe(chinese);
-});
 
 describe("the language", () => {
   it.each([
@@ -248,6 +37,11 @@ describe("the language", () => {
     [{ LANG: "zh_CN", LC_ALL: "" }, "zh"],
   ] as const)("of an environment with %j is %s", (env, language) => expect(languageOf(env)).toBe(language));
 
+  it("of an environment is any that there are words for", () => {
+    const files = { ...wordFiles, xx: () => Promise.resolve({}) };
+    expect(["xx_XX.UTF-8", "xy_XX"].map((LANG) => languageOf({ LANG }, files))).toEqual(["xx", "en"]);
+  });
+
   const hosts = "platform: { business_url: 'https://b', realtime_url: 'https://r', token: t }\n";
   const zh = { LANG: "zh_CN.UTF-8" };
 
@@ -258,17 +52,47 @@ describe("the language", () => {
     expect(english.out).toMatch(/: ok\n$/);
   });
 
+  it("may be one that nobody has thought of, with one file of words", async () => {
+    const mirrored = Object.entries(wordsOf(en)).map(
+      ([template, words]) => [template, `»${words}«`] as const,
+    );
+    const speech = new Speech({ xx: () => Promise.resolve(Object.fromEntries(mirrored)) });
+    await speech.choose("xx");
+    let out = "";
+    const context = {
+      ...{ env: {}, isTerminal: false, speech, stop: new AbortController().signal },
+      out: (text: string) => void (out += text),
+      err: { write: () => true },
+    };
+    const file = await fileWith(
+      `${hosts}controllers: { GH-0001: { actuators: { roof: { kind: skylight } } } }\n`,
+    );
+    await expect(check(context, [file], { config: file })).rejects.toMatchObject({ exitCode: 2 });
+    await check(context, [await fileWith(hosts)], { config: "" });
+    const said = out.split("\n").filter((line) => line !== "");
+    expect(said.length).toBeGreaterThan(2);
+    expect(said.filter((line) => !/: »/.test(line))).toEqual([]);
+  });
+
   it.each([
     [["nonsense"], /^没有命令“nonsense”；greenhouse2mqtt --help 列出所有命令\n$/],
+    [["jurnal"], /^没有命令“jurnal”；您是指“journal”吗？\n$/],
     [["journal", "--limit", "0"], /^错误：选项 '--limit <n>' 的值 '0' 无效。应为 1 到 1000000 的整数\n/],
+    [["journal", "--josn"], /^错误：没有选项 '--josn'\n（您是指 --json 吗？）\n（greenhouse2mqtt --help/],
+    [["journal", "--since"], /^错误：选项 '--since <time>' 缺少值\n/],
+    [["read"], /^错误：缺少参数 'controller'\n/],
+    [["cleanup", "all", "of", "it"], /^错误：'cleanup' 的参数太多：应为 0 个，得到 3 个。\n/],
+    [["simulate", "--profile", "x"], /^错误：选项 '--profile <name>' 的值 'x' 无效。可选：default, list/],
+    [["config", "add", "x"], /^错误：参数 'action' 的值 'add' 无效。应为 get, set, unset 之一\n/],
     [["check", "no-such.yaml"], /^发现 1 个问题\n$/],
     [
       ["set", "GH-0001", "roof", "open", "-c", "no-such.yaml"],
       /^no-such\.yaml: 没有这个文件；`greenhouse2mqtt init`/,
     ],
   ])("is that of what is wrong with %j", async (argv, said) => {
-    const { err } = await greenhouse2mqtt(argv, { env: zh });
+    const { err, code } = await greenhouse2mqtt(argv, { env: zh });
     expect(err).toMatch(said);
+    expect(code).toBe(2);
   });
 
   it("changes nothing of what programs read", async () => {
@@ -289,9 +113,7 @@ describe("the language", () => {
     expect(commands.length).toBeGreaterThan(20);
     for (const name of ["", ...commands.filter((one) => one !== "help")]) {
       const { out: help } = await greenhouse2mqtt([name, "--help"].filter(Boolean), { env: zh });
-      const rows = [...help.matchAll(/^( {2}\S.*? {2,})(\S.*)$/gm)].filter(
-        ([line]) => !line.includes("greenhouse2mqtt "),
-      );
+      const rows = [...help.matchAll(/^( {2}\S.*? {2,})(\S.*)$/gm)];
       expect(
         rows.filter(([, , text = ""]) => /[a-z]{3,} [a-z]{3,} [a-z]{3,}/.test(text) && !isChinese(text)),
       ).toEqual([]);
@@ -301,9 +123,284 @@ describe("the language", () => {
   });
 });
 
-describe("a text of many parts", () => {
-  it("is told in no time, known or not", () => {
-    const codes = Array.from({ length: 300 }, (_, at) => `gh-${at}: a, b; c`).join(", ");
-    expect(inChinese(`nobody knows this: ${codes}`)).toContain("gh-299");
+/** Words of a configuration: commands, ids, inputs and durations, which are the same in every language. */
+const words = ["close", "open", "stop", "auto", "off", "on", "wet", "20"];
+const mine = [
+  ...words,
+  ...["left_skylight", "right_skylight", "valve", "weather/wind", "rain", "wind", "twin", "vents", "night"],
+  ...["0..10", "10s", "1m", "5m", "10m", "1h", "GH-0001", "gh-0001", "controllers", "actuators", "groups"],
+  ...["scenes", "sparkplug", "greenhouses/greenhouse2mqtt", "greenhouse2mqtt-sparkplug", "MQTT", "DCMD"],
+  ...["gh-0001/left_skylight", "gh-0001/right_skylight", "GH-0001/left_skylight"],
+  ...["homeassistant", "inverted", "true", "false", "spBv1.0/greenhouses/DCMD/greenhouse2mqtt/<controller>"],
+];
+const inside = new RegExp(
+  [...mine]
+    .sort((one, other) => other.length - one.length)
+    .map((word) => `(?<![\\w/])${word.replace(/[.\\/<>]/g, "\\$&")}(?![\\w/])`)
+    .join("|"),
+  "g",
+);
+
+/** What of a Chinese text is still English. */
+const english = (text: string): readonly string[] => text.replace(inside, "").match(/[A-Za-z]{2,}/g) ?? [];
+
+const duration = fc.constantFrom(0, 10_000, 60_000, 300_000, 3_600_000);
+const guard = fc
+  .record({
+    input: fc.constantFrom(
+      { sensor: "weather/wind", above: 12 },
+      { sensor: "weather/wind", above: 12, clear_at: 9 },
+      { sensor: "weather/wind", below: 3, clear_at: 4 },
+      { sensor: "rain", is: ["on", "wet"] },
+      { sensor: "rain", is: "on" },
+      { actuator: "right_skylight", is_not: "close" },
+      { actuator: "right_skylight", moving: true },
+      { status: "rain", is_not: ["on", "off"] },
+    ),
+    clear_after: duration,
+    allow: fc.uniqueArray(fc.constantFrom("close", "stop", "0..10", "open"), { maxLength: 4 }),
+    then: fc.constantFrom(undefined, "close"),
+    blind: fc.constantFrom("narrow", "act"),
+  })
+  .map(({ input, ...others }) => ({ ...input, ...others }));
+const limits = fc.record({
+  rest: duration,
+  reversal: duration,
+  starts_per_hour: fc.constantFrom(undefined, 6),
+  not_running_after: fc.constantFrom(undefined, 300_000),
+  for: fc.constantFrom(undefined, 300_000),
+  at_most: fc.constantFrom(undefined, 3_600_000),
+  ends_with: fc.constantFrom(undefined, "off"),
+  guards: fc.dictionary(fc.constantFrom("wind", "rain", "twin"), guard),
+});
+const actuator = fc.record({
+  kind: fc.constantFrom("skylight", "irrigation", "machine"),
+  read_only: fc.boolean(),
+  limits,
+  stop: fc.constantFrom(undefined, { address: "7", value: "1" }),
+  values: fc.constant({}),
+});
+
+describe("a sentence that is put together of the configuration is Chinese to its end", () => {
+  it("of what limits mean, in every form", () =>
+    fc.assert(
+      fc.property(actuator, fc.boolean(), (left_skylight, read_only) => {
+        const controllers = { "GH-0001": { actuators: { left_skylight }, ignore: false } };
+        const configuration = { controllers, commands: { read_only }, kinds: {} };
+        for (const sentence of limitSentences(configuration as unknown as Configuration).map(inChinese)) {
+          expect([english(sentence), sentence]).toEqual([[], sentence]);
+          expect(sentence).not.toMatch(/持续 \d+\w，只|[^\s。]\s+[，。；]|，，|；；/);
+        }
+      }),
+      { numRuns: 400 },
+    ));
+
+  it("of limits of readings, in every form", () => {
+    const settings = fc.record(
+      {
+        low_low: fc.constant(2),
+        low: fc.constant(5),
+        high: fc.constant(35),
+        high_high: fc.constant(40),
+        delay: duration,
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(settings, fc.constantFrom(undefined, "°C"), (alarm, unit) => {
+        const sensors = { rain: { alarm, unit, from: "b", ignore: false } };
+        const configuration = {
+          controllers: { "GH-0001": { sensors, ignore: false } },
+          alarms: { wind: false },
+        };
+        const all = alarmSentences(configuration as unknown as Configuration).map(inChinese);
+        expect(all.flatMap((one) => english(one.replace(/alarms?\b|sensors/g, "")))).toEqual([]);
+      }),
+    );
+  });
+
+  it("of what a type and the values of an address look like", () => {
+    const alike = likenessOf(["11000"]);
+    expect(inChinese(alike.text)).toMatch(/，或/);
+    expect([alike.text, typeName(2 as ParameterGroup)].map(inChinese).flatMap(english)).toEqual([]);
+  });
+
+  it("of groups, scenes, curtains and Sparkplug", async () => {
+    const { configuration } = await loaded(`platform:
+  business_url: https://b
+  realtime_url: https://r
+  token: !env TOKEN
+sparkplug: { enabled: true, primary_host: night }
+groups: { vents: { members: [GH-0001/left_skylight, GH-0001/right_skylight] } }
+scenes: { night: { commands: { GH-0001/left_skylight: close, GH-0001/right_skylight: 20 } } }
+controllers:
+  GH-0001:
+    actuators:
+      left_skylight: { kind: skylight, address: 101 }
+      right_skylight: { kind: skylight, address: 102 }
+      valve: { kind: shade_curtain, address: 103 }
+`);
+    const all = [groupSentences, curtainSentences, sparkplugSentences].flatMap((about) =>
+      about(configuration).map(inChinese),
+    );
+    expect(all).toHaveLength(4);
+    expect(all.flatMap(english)).toEqual([]);
+    expect(all.join("\n")).not.toContain("持续");
+  });
+});
+
+describe("what is wrong with a file that asks for Chinese is told in Chinese", () => {
+  const head = "language: zh\nplatform: { business_url: 'https://b', realtime_url: 'https://r', token: t }\n";
+  it.each([
+    ["a key that is misspelt", `${head}mqtt: { ulr: x }\n`],
+    ["what is no YAML", `${head}mqtt: [\n`],
+    ["a quote that does not end", `${head}mqtt: { url: "x\n`],
+    ["a tab", `${head}mqtt:\n\turl: x\n`],
+    ["a key that stands twice", `${head}mirror: all\nmirror: all\n`],
+    ["an alias, a tag and a second document", `${head}mirror: *a\nlog: !x {}\n---\na: b\n`],
+    ["a letter of another alphabet", `${head}log：{ level: info }\n`],
+    [
+      "a variable and a secret that are not there",
+      `${head}mqtt: { url: !env NOT_SET, password: !secret none }\n`,
+    ],
+    [
+      "words, numbers and times",
+      `${head}mirror: some\nlog: { level: loud }\nhttp: { port: 99999999, users: { a: b } }\n`,
+    ],
+    [
+      "durations and flags",
+      `${head}polling: { sensors: 60, controllers: 1s }\ncommands: { read_only: "yes", max_age: -1s }\n`,
+    ],
+    [
+      "the broker",
+      `${head}broker: { host: 0.0.0.0, users: [{ username: a }, 5], limits: { clients: -1 }, tls: { cert: a } }\n`,
+    ],
+    ["bands", `${head}alarms: { warmth: { low: 1 }, temperature: { low: 10, high: 5, deadband: -1 } }\n`],
+    [
+      "kinds",
+      `${head}kinds: { sky: {}, skylight: { reads: { open: ["1"], close: ["1"] }, values: { fly: "x y" } } }\n`,
+    ],
+    ["a cluster without broker", `${head}cluster: { nats: [nats://a:4222], replicas: 9, name: "a b" }\n`],
+    [
+      "ways of messages",
+      `${head}notify:
+  time_zone: Mars/One
+  daily: { at: 25:00, ways: [nobody] }
+  ways: { a: {}, b: { ntfy: { topic: "x y" }, wecom: { key: "5" } }, c: { smtp: { host: "", to: [], from: x } } }\n`,
+    ],
+    [
+      "actuators, sensors and parameters",
+      `${head}controllers:
+  GH-0001:
+    id: East
+    actuators:
+      a: { kind: skylite, address: 101 }
+      b: { kind: motor, address: "a b", travel_time: 5, limits: { for: 1s, at_most: 100h } }
+      c: { kind: fan_wet_curtain, address: 6, tolerance: 3, running: x }
+    sensors: { s: { kind: warmth, from: x, scale: zero, min: 5, max: 1 }, t: {} }
+    parameters: { p: { address: 8, writable: { min: 5, max: 1, step: 0 } }, q: { address: 8 } }\n`,
+    ],
+    [
+      "guards",
+      `${head}weather: { wind: { topic: "a/#", field: 5, stale_after: 1 } }
+controllers:
+  GH-0001:
+    actuators:
+      a:
+        kind: skylight
+        address: 101
+        limits:
+          guards:
+            u: { sensor: weather/wind, above: 12, clear_at: 15, allow: [fly, 0..10, 20..30], then: open }
+            v: { above: 3 }
+            w: { sensor: weather/none, above: 5, below: 3 }
+            x: { sensor: weather/wind, moving: true }\n`,
+    ],
+    [
+      "a group of what is read-only",
+      `${head}groups: { vents: { members: [GH-0001/a] } }
+controllers: { GH-0001: { actuators: { a: { kind: skylight, address: 1, read_only: true } } } }\n`,
+    ],
+  ])("%s", async (_, text) => {
+    for (const command of ["check", "run"]) {
+      const { out, err, code } = await greenhouse2mqtt([command, "-c", await fileWith(text)]);
+      expect(code).toBe(2);
+      const told = `${out}${err}`.split("\n").map((line) => line.replace(/^.*?: /, ""));
+      expect(told.join("\n")).toMatch(/\p{Script=Han}/u);
+      expect(
+        told.flatMap(
+          (line) => line.replace(/[“"].*?[”"]|\burl\b/g, "").match(/[A-Za-z]{4,} [a-z]{2,}/g) ?? [],
+        ),
+      ).toEqual([]);
+    }
+  });
+});
+
+describe("a refusal of the bridge", () => {
+  it("is its words in the language, with the sentence that says more, and never an error of its own", () => {
+    expect(inChinese(refusalText({ error: "bad_request", message: '"at" is no time.' }))).toBe(
+      '请求内容有误。"at" is no time.',
+    );
+    expect(inChinese(refusalText({ error: "busy", message: "Too many." }))).toBe("请求太多，请稍后再试。");
+    for (const error of [...refusalReasons, ...outcomes, "not_found", "role", "too_large"])
+      expect(inChinese(refusalText({ error, message: "It was refused." }))).not.toBe("");
+  });
+
+  it("says of a result whose words are few what the bridge says", () => {
+    const told = (reason: string | null, outcome: "refused" | "unconfirmed") =>
+      inChinese(endedText({ outcome, reason, command: "open" })("120 is outside 0 to 100."));
+    expect(told("out_of_range", "refused")).toBe("数值或时间超出允许范围。120 is outside 0 to 100.");
+    for (const said of [told("no_read_back", "refused"), told(null, "unconfirmed")])
+      expect(said).toMatch(/。120 is outside/);
+  });
+});
+
+describe("the journal", () => {
+  it("tells of an alarm what it names", () => {
+    const reading = {
+      name: { en: "Air temperature", zh: "空气温度" },
+      ...{ value: 41, limit: 35, unit: "°C", quality: "good" },
+    };
+    const entry = {
+      ...{
+        seq: 1,
+        at: "2026-11-28T10:00:00.000Z",
+        kind: "alarm",
+        type: "alarm_raised",
+        controller: "gh-0001",
+      },
+      ...{
+        actuator: null,
+        by: null,
+        until: null,
+        severity: "error",
+        alarm: "reading_high",
+        facts: { reading },
+      },
+      what: "Air temperature is 41 °C, above 35 °C.",
+    } as unknown as TimelineEntry;
+    expect(journalTable([entry], { tell: inChinese }).text).toContain("空气温度 41 °C，高于 35 °C。");
+    expect(journalTable([entry]).text).toContain("Air temperature is 41 °C, above 35 °C.");
+    const bare = { ...entry, facts: undefined } as unknown as TimelineEntry;
+    expect(journalTable([bare], { tell: inChinese }).text).toMatch(/过高/);
+  });
+
+  it("shows them", () => {
+    const entry = {
+      seq: 1,
+      at: "2026-11-28T10:00:00.000Z",
+      kind: "guard",
+      controller: "gh-0001",
+      actuator: "valve",
+    };
+    const entries = [
+      { ...entry, type: "guard_holds", what: "wind", by: null, until: null, alarm: null, severity: null },
+      { ...entry, type: "logged_in", kind: "login", user: "anna", address: "10.0.0.2" },
+      { ...entry, type: "refusals_counted", count: 3, reasons: { locked: 3 } },
+      { ...entry, type: "locked", kind: "lock", what: null, by: "anna", until: "2026-11-28T11:00:00.000Z" },
+      { ...entry, type: "stop", kind: "system", reason: "asked to" },
+    ] as unknown as readonly TimelineEntry[];
+    const { text } = journalTable(entries, { timeZone: "UTC", tell: inChinese });
+    expect(english(text.replace(/anna|locked 3|TZ?/g, ""))).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
+import * as pageAddress from "../../src/http/page-address.js";
 import { describe, expect, it } from "vitest";
 import { demoView, type DemoView, noteLine, readingsTable, resultLine } from "../../src/cli/demo-view.js";
-import { Speech } from "../../src/cli/speech.js";
+import { Speech } from "../../src/terminal/speech.js";
 import { greeting } from "../../src/cli/demo.js";
 
 const speech = new Speech();
@@ -27,7 +28,7 @@ const result = {
 describe("what the demo shows", () => {
   it("ends with how to send a command, on the port it listens on", () => {
     const text = greeting({ page: 8100, broker: 1884 }, "http://127.0.0.1:1", "greenhouse", {
-      ...{ host: "127.0.0.1", password: "demo", env: {}, tell },
+      ...{ host: "127.0.0.1", password: "demo", env: {}, tell, pageAddress },
     });
     expect(text).toContain("mqtt://127.0.0.1:1884\n");
     expect(text).toContain(
@@ -37,7 +38,13 @@ describe("what the demo shows", () => {
 
   it("names the page as other computers reach it, and over SSH the way to one that they do not", () => {
     const at = (host: string, env = {}) =>
-      greeting({ page: 8100, broker: 1 }, "x", "greenhouse", { host, password: "demo", env, tell });
+      greeting({ page: 8100, broker: 1 }, "x", "greenhouse", {
+        host,
+        password: "demo",
+        env,
+        tell,
+        pageAddress,
+      });
     const ssh = { SSH_CONNECTION: "192.0.2.1 50000 192.0.2.7 22", USER: "pi" };
     expect(at("192.0.2.9", ssh)).toMatch(/^Page: http:\/\/192\.0\.2\.9:8100\/ .*\nSimulated/);
     expect(at("127.0.0.1", ssh)).toMatch(

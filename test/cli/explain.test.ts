@@ -10,7 +10,7 @@ const actuators = `
       motor: { kind: motor, address: "300", values: { open: "00000001" }, pulse: true, flush_lag: 5s }
       light: { kind: light, address: "220" }`;
 const text = `${platform}\ncontrollers:\n  GH-0001:\n    actuators:${actuators}\n`;
-const about = async (target: string) => explained((await loaded(text)).configuration, target);
+const about = async (target: string) => explained((await loaded(text)).configuration, target).map(String);
 const under = (lines: readonly string[], head: RegExp) => {
   const from = lines.findIndex((line) => head.test(line));
   const rest = lines.slice(from + 1);

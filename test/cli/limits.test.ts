@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { settingsBeside } from "../../src/setup/broker-client.js";
+import { settingsBeside } from "../../src/beside/broker-client.js";
 import { loaded, platform, tokenEnv } from "../config/loading.js";
 import { stateTopic } from "../mqtt-connection/support.js";
 import { besideBridge, type Fields } from "./beside-bridge.js";

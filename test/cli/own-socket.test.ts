@@ -75,8 +75,11 @@ async function scene(
     "",
   ];
   const config = await fileWith(lines.join("\n"));
-  const run = async ([name = "", ...words]: readonly string[]) => {
-    const ended = await greenhouse2mqtt([name, "-c", config, ...words], { env: tokenEnv });
+  const run = async (
+    [name = "", ...words]: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+  ) => {
+    const ended = await greenhouse2mqtt([name, "-c", config, ...words], { env: { ...tokenEnv, ...env } });
     return { ...ended, err: ended.err.replace(/^.*plain password;.*\n/gm, "") };
   };
   const heard = () => [...atHttp.heard, ...atBroker.heard].join("");
@@ -95,6 +98,16 @@ describe("the command line asks the bridge of its own user at its socket, withou
     expect(JSON.parse(out)).toEqual(locked);
     expect(asked).toEqual([["/api/requests/lock", { controller: "GH-0001", actuator: "roof", by: "anna" }]]);
     expect(heard()).toBe("");
+  });
+
+  it("a lock by who reads Chinese, and says so", async () => {
+    const { asked, run } = await scene({
+      "/api/requests/lock": [400, { status: "error", error: '已锁定；加 "force": true 解锁。' }],
+    });
+    const { err } = await run(["lock", "east", "roof", "--by", "anna"], { LANG: "zh_CN.UTF-8" });
+    expect(err).toMatch(/^已锁定；加 --force 解锁。$/m);
+    const fields = { controller: "GH-0001", actuator: "roof", by: "anna", language: "zh" };
+    expect(asked).toEqual([["/api/requests/lock", fields]]);
   });
 
   it("a refusal is the bridge's sentence, and alarms are listed as over the broker", async () => {

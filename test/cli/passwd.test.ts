@@ -1,8 +1,8 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { Speech } from "../../src/cli/speech.js";
+import { Speech } from "../../src/terminal/speech.js";
 import { verifyPassword } from "../../src/runtime/passwords.js";
-import { passwd } from "../../src/cli/configuration.js";
+import { passwd } from "../../src/setup/init/command.js";
 
 const password = "canary-Password-5531";
 

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { userName } from "../../src/cli/common.js";
+import { userName } from "../../src/terminal/common.js";
 import { readOnlyOperations } from "../../src/platform/operations.js";
 import { ignoredTlsEnvironment } from "../../src/runtime/sockets.js";
 import { profileNames } from "../../src/simulator/dialects.js";
@@ -106,6 +106,8 @@ const commands = [
     "config",
     "check",
     "schema",
+    "backup",
+    "restore",
     "passwd",
   ],
   ...[
@@ -147,7 +149,7 @@ describe("help", () => {
     expect(Object.fromEntries(groups)).toMatchObject({
       "Run it": ["run", "fleet", "help"],
       "Try it without a greenhouse": ["demo", "simulate"],
-      "Set it up": ["init", "doctor", "discover", "config", "check", "schema", "passwd"],
+      "Set it up": ["init", "doctor", "discover", "passwd", "config", "check", "schema", "backup", "restore"],
       "Ask and command": [
         ...["get", "read", "cleanup", "history", "set", "journal"],
         ...["lock", "unlock", "release", "alarms", "tags", "dashboard", "notify"],

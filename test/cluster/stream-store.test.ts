@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { readdir, readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import type { AccountStream, StreamEntry } from "../../src/cluster/ports.js";
-import { ClusterFigures } from "../../src/cluster/figures.js";
+import { ClusterMetrics } from "../../src/cluster/metrics.js";
 import { StreamStore } from "../../src/cluster/stream-store.js";
 import { checkOrigin, markOrigin } from "../../src/journal/origin.js";
 import { journalDirectory, openJournal } from "../../src/journal/open.js";
@@ -97,7 +97,7 @@ async function member(of: ReturnType<typeof stream>, dataDir?: string, isToImpor
     inTurn: (work) => work(),
     isToImport,
     monotonic: () => 0,
-    figures: new ClusterFigures(),
+    metrics: new ClusterMetrics(),
     isConfirmed: () => true,
     onLost: () => (made.lost += 1),
   });
@@ -141,7 +141,7 @@ describe("the journal of an account in a stream", () => {
     await expect(journal.append(stop, durable)).rejects.toThrow("cannot be written");
     one.clock.advance(5_000).catch(() => undefined);
     await expect.poll(() => one.state.lost).toBe(1);
-    await expect.poll(() => journal.state().reason).toContain("another member");
+    await expect.poll(() => String(journal.state().reason)).toContain("another member");
     expect(kept.entries.filter((entry) => Buffer.from(entry?.data ?? "").includes('"stop"'))).toEqual([]);
   });
 

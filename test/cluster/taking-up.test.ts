@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { wholeContent } from "../../src/cli/journal-moves.js";
+import { wholeContent } from "../../src/cluster/journal-moves.js";
 import { Cluster, leaseMs } from "../../src/cluster/cluster.js";
 import { bucketLimits } from "../../src/cluster/lease.js";
-import { lossOf, readCopy } from "../../src/cluster/copy.js";
+import { lossOf, readCopy } from "../../src/cluster/replica-position.js";
 import type { Reach } from "../../src/cluster/membership.js";
 import type { AccountStream } from "../../src/cluster/ports.js";
 import { journalDirectory } from "../../src/journal/open.js";
@@ -240,6 +240,28 @@ describe("an account whose owner does not reach what it needs", () => {
     await time.runUntil(2 * minute + 15_000);
     expect(runs()).toEqual([2, 1, 0]);
   });
+});
+
+it("a member whose first look at the bucket is never answered takes an account all the same", async () => {
+  const { time, servers, start } = cluster();
+  const bucketOf = servers.bucketOf.bind(servers);
+  let looks = 0;
+  servers.bucketOf = (process) => {
+    const bucket = bucketOf(process);
+    return {
+      ...bucket,
+      watch: (...given) => {
+        looks += 1;
+        return looks === 1 ? new Promise(() => undefined) : bucket.watch(...given);
+      },
+    };
+  };
+  const { runs, end } = start("a");
+  await time.runUntil(minute);
+  expect(looks).toBe(2);
+  expect(runs).toHaveLength(1);
+  end.abort();
+  await time.runUntil(minute + 10_000);
 });
 
 describe("a copy of the journal", () => {

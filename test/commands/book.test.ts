@@ -10,7 +10,8 @@ import {
 import type { CommandRules } from "../../src/commands/command.js";
 import { memoryOf } from "../../src/commands/memory.js";
 import { heldBackIn, nextWakeAt, openIn, print, step } from "../../src/commands/step.js";
-import { at } from "../../src/runtime/table.js";
+import { at, having } from "../../src/runtime/table.js";
+import { forgottenAt } from "../../src/commands/lane.js";
 import { PlatformError } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
 import { actuator, environmentAt, restored, roofProblem } from "../support/builders.js";
@@ -447,6 +448,18 @@ describe("the book as data", () => {
     expect(openIn(book).map(({ id }) => id)).toEqual(["c1"]);
     expect(nextWakeAt(book)).toBe(2_000);
     expect(nextWakeAt(emptyBook)).toBeNull();
+  });
+
+  it("holds what was not confirmed no longer than the hour in which it may still come", () => {
+    const one = { id: "c0", to: "on", outcome: "rejected", endedAt: -9_000_000, keptSince: 0 };
+    expect(forgottenAt({ ...emptyLane, unconfirmed: [one] })).toBe(3_600_000);
+    const driver = new Driver(fan);
+    const known = { ...emptyLane, unconfirmed: [one] };
+    driver.book = { ...driver.book, lanes: having(driver.book.lanes, driver.key, known) };
+    driver.mono = 3_600_000;
+    expect(driver.ask("on").lane.unconfirmed).toEqual([one]);
+    driver.mono += 1;
+    expect(driver.ask("on").lane.unconfirmed).toEqual([]);
   });
 
   it("forgets a target of which nothing counts any more", () => {

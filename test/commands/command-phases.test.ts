@@ -172,13 +172,10 @@ const document = (id: string, minute: number, phase: string) => JSON.stringify({
 /** A broker that holds these documents. */
 function broker(held: Readonly<Record<string, string>>) {
   const shown: string[] = [];
-  const earlier = new EarlierPhases({
-    base: "greenhouse",
-    phases: {
-      topicOf: ({ controllerId, target, targetId }) =>
-        `greenhouse/${controllerId}/${target}/${targetId}/command`,
-      endedBefore: ({ targetId }, { id }) => shown.push(`${targetId} ${id}`),
-    },
+  const earlier = new EarlierPhases("greenhouse", {
+    topicOf: ({ controllerId, target, targetId }) =>
+      `greenhouse/${controllerId}/${target}/${targetId}/command`,
+    endedBefore: ({ targetId }, { id }) => shown.push(`${targetId} ${id}`),
   });
   const look = () => {
     for (const [topic, payload] of Object.entries(held)) earlier.onFound(topic, Buffer.from(payload));

@@ -139,3 +139,15 @@ it("what a power cut met while it was checked may have been sent: an equal comma
   expect(await switched(() => undefined)).toMatchObject({ outcome: "confirmed", command: "on" });
   expect(simulator.control.posts()).toHaveLength(2);
 }, 30_000);
+
+it("a command without a bridge raises no alarm, whatever its guards do not see and the platform does not answer", async () => {
+  const guard = "{ sensor: airtemp, above: 90, clear_at: 80, allow: [off] }";
+  const fan = `fan: { kind: circulation_fan, address: "150", limits: { guards: { heat: ${guard} } } }`;
+  const { dataDir, simulator, switched } = await scene({ actuator: fan });
+  expect(await switched(() => undefined)).toMatchObject({ outcome: "refused", reason: "interlock" });
+  await simulator.close();
+  await switched(() => undefined);
+  const kept = await newestRecords(journalDirectory(dataDir), { types: new Set(["alarm_kept"]), limit: 9 });
+  const starts = await newestRecords(journalDirectory(dataDir), { types: new Set(["start"]), limit: 9 });
+  expect({ kept, starts }).toEqual({ kept: [], starts: [] });
+}, 30_000);

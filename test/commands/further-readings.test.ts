@@ -69,6 +69,18 @@ describe("a fresh read may order the device's answer and give the one before", (
     expect(bench.values()).toEqual([]);
   });
 
+  it("with `flush_lag` the last read is ordered in time, so that what shows late is not missed", async () => {
+    const bench = lagging({ flushLagMs: 5_000, confirmWithinMs: 60_000 });
+    let orderedAt = -Infinity;
+    bench.platform.onRead = () => {
+      const shown = orderedAt + 3_000 >= 50_000 ? "1010" : "1001";
+      orderedAt = bench.clock.monotonic();
+      return shown;
+    };
+    bench.platform.onWrite = ignored;
+    expect(await bench.run("on")).toMatchObject({ outcome: "confirmed" });
+  });
+
   it("with `flush_lag` a read that may be the one before is no reason for a second POST", async () => {
     const bench = lagging({ flushLagMs: 5_000 });
     bench.platform.onWrite = (post) => {
@@ -77,6 +89,39 @@ describe("a fresh read may order the device's answer and give the one before", (
     };
     expect(await bench.run("on")).toMatchObject({ outcome: "confirmed" });
     expect(bench.values()).toEqual(["101=1010"]);
+  });
+
+  it("with `flush_lag` a read that shows another value is contradiction enough for the next equal command to be sent", async () => {
+    const bench = lagging({ flushLagMs: 5_000 });
+    bench.platform.onWrite = () => {
+      const unanswered = () => platformError({ kind: "timeout" });
+      const shown = bench.platform.onRead;
+      let reads = 0;
+      bench.platform.onRead = (...asked) =>
+        ++reads === 1 ? (shown?.(...asked) ?? null) : reads === 2 ? unanswered() : "1001";
+      bench.platform.onWrite = ignored;
+      return Promise.reject(platformError({ kind: "interrupted" }));
+    };
+    await bench.play(() => bench.send("on"), 10_500);
+    expect(bench.phases.at(-1)).toMatch(/ confirming$/);
+    await bench.play(() => bench.send('{"command": "on", "id": "next"}'), 1_000);
+    expect(bench.values()).toEqual(["101=1010", "101=1010"]);
+  });
+
+  it("with `flush_lag` a degree that the second read shows on its way is not sent again by an equal command", async () => {
+    const bench = windowOf({ flushLagMs: 5_000 }, { "101": "0" });
+    bench.platform.onWrite = (post) => {
+      if (post.value === "10100") return bench.platform.accept(post);
+      const unanswered = platformError({ kind: "timeout" });
+      let reads = 0;
+      bench.platform.onRead = () => (++reads === 1 ? "10100" : reads === 2 ? "30" : unanswered);
+      return Promise.reject(platformError({ kind: "interrupted" }));
+    };
+    await bench.play(() => bench.send("50"), 20_000);
+    expect(bench.phases.at(-1)).toMatch(/ confirming$/);
+    bench.platform.onRead = () => "40";
+    await bench.play(() => bench.send('{"command": 50, "id": "next"}'), 5_000);
+    expect(bench.values()).toEqual(["101=10100", "101=50"]);
   });
 });
 
@@ -94,13 +139,16 @@ describe("a motor's register may be a pulse", () => {
     return bench;
   }
 
-  it("without the setting it ends unconfirmed, names `pulse: true`, and calls no idle motor open", async () => {
-    const result = await pulsing().run("open");
-    expect(result).toMatchObject({ outcome: "unconfirmed", read_back: idle });
-    expect(result.message).toContain("set pulse: true");
-    expect(result.message).not.toContain("reads:");
-    expect(result).not.toHaveProperty("proof");
-  });
+  it.each(["open", "close", "stop"])(
+    "without the setting %s ends unconfirmed, names `pulse: true`, and calls no idle motor open",
+    async (word) => {
+      const result = await pulsing().run(word);
+      expect(result).toMatchObject({ outcome: "unconfirmed", read_back: idle });
+      expect(String(result.message)).toContain("set pulse: true");
+      expect(String(result.message)).not.toContain("reads:");
+      expect(result).not.toHaveProperty("proof");
+    },
+  );
 
   it.each(["open", "close", "stop"])(
     "with it %s is confirmed by the pulse, and the word is uncertain",
@@ -162,7 +210,13 @@ describe("a mode's address may only be written", () => {
   it("without the setting nothing is sent, and the message names it", async () => {
     const result = await writeOnly().run("45");
     expect(result).toMatchObject({ outcome: "refused", reason: "no_read_back" });
-    expect(result.message).toContain("mode_reads: never");
+    expect(String(result.message)).toContain("mode_reads: never");
+  });
+
+  it("where no address of the degree is known either, the message names both settings", async () => {
+    const result = await writeOnly({ positionAddress: undefined }).run("45");
+    expect(result).toMatchObject({ outcome: "refused", reason: "no_read_back" });
+    expect(String(result.message)).toMatch(/Check the address.*position_address and mode_reads: never/);
   });
 
   it("with it the degree alone is the proof", async () => {
@@ -196,6 +250,57 @@ describe("a mode's address may only be written", () => {
   ])("with it %s is proven by the end of its way: %s", async (word, outcome) => {
     const bench = writeOnly({ modeReads: "never" }, "40");
     expect(await bench.run(word)).toMatchObject({ outcome });
+  });
+});
+
+describe("what becomes of a word at a mode that may only be written is read where its proof is", () => {
+  const apart = {
+    positionAddress: "102",
+    modeReads: "never",
+    travelMs: 90_000,
+    confirmWithinMs: 120_000,
+  } as const;
+
+  function writeOnly(arrives: boolean) {
+    const bench = windowOf(apart, { "102": "0" });
+    const { registers } = bench.platform;
+    bench.platform.onRead = (address) => (address === "101" ? null : (registers.get(address) ?? null));
+    bench.platform.onWrite = () => {
+      if (arrives) registers.set("102", "100");
+      return Promise.resolve({ code: "200", requestId: null });
+    };
+    bench.polled("102", "0");
+    return bench;
+  }
+  const told = (bench: CommandBench) => bench.events.map(({ type }) => type);
+
+  it("set back before its travel time is over it is told as reverted", async () => {
+    const bench = writeOnly(true);
+    await bench.play("open", 6_000);
+    expect(bench.results).toMatchObject([{ outcome: "confirmed" }]);
+    bench.platform.registers.set("102", "40");
+    await bench.clock.advance(90_000);
+    expect(bench.events).toMatchObject([
+      { type: "reverted", facts: { id: "c1", value: "10010", read_back: "40" } },
+    ]);
+  });
+
+  it("that goes on being there nothing is told", async () => {
+    const bench = writeOnly(true);
+    await bench.play("open", 100_000);
+    expect(told(bench)).toEqual([]);
+    expect(bench.records).toContainEqual(
+      expect.objectContaining({ type: "read_back", id: "c1", address: "102", value: "100" }),
+    );
+  });
+
+  it("that comes after its end is told as confirmed late", async () => {
+    const bench = writeOnly(false);
+    await bench.play("open", 130_000);
+    expect(bench.results).toMatchObject([{ outcome: "unconfirmed" }]);
+    bench.polled("102", "100");
+    await bench.clock.advance(10);
+    expect(told(bench)).toEqual(["command_unconfirmed", "confirmed_late"]);
   });
 });
 

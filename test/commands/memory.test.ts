@@ -12,6 +12,8 @@ import { History } from "../../src/journal/history.js";
 import type { JournalRecord, LaneMemory, RecordBody, SentMemory } from "../../src/journal/records.js";
 import { entries } from "../../src/runtime/table.js";
 import { CommandBench } from "../support/command-bench.js";
+import { platformError } from "../support/scripted-platform.js";
+import { fan as plainFan } from "./benches.js";
 import { environmentAt } from "../support/builders.js";
 
 /*
@@ -22,7 +24,7 @@ import { environmentAt } from "../support/builders.js";
 const about = { code: "GH-0001", target: "actuator", targetId: "roof" } as const;
 const key = laneKey(about);
 
-const ofEach = ["awaited", "problem", "sent 0", "sent 1", "unread"];
+const ofEach = ["awaited", "problem", "sent 0", "sent 1", "unconfirmed", "unread"];
 const kinds: readonly (Partial<ActuatorSettings> & { readonly parts: readonly string[] })[] = [
   {
     kind: "skylight",
@@ -275,7 +277,17 @@ const progressOf = ({ id, steps, sent_at, is_accepted }: SentMemory) => ({
   })),
 });
 
+/** Of each value the newest, as the clock has it: what was sent and not confirmed. */
+function unconfirmedIn({ lanes, aheadMs }: Book): readonly unknown[] {
+  const lane = [...entries(lanes)].find(([one]) => one === key)?.[1];
+  const newest = lane?.unconfirmed.toReversed() ?? [];
+  return newest
+    .filter(({ to }, place) => newest.findIndex((one) => one.to === to) === place)
+    .map(({ id, to, outcome, endedAt }) => ({ id, to, outcome, at: endedAt + (aheadMs ?? 0) }));
+}
+
 interface Durable {
+  readonly unconfirmed: readonly unknown[];
   readonly memory: Omit<LaneMemory, "sent">;
   /** The newest that may have been sent; an older one gives way to it. */
   readonly sent: ReturnType<typeof progressOf> | null;
@@ -301,6 +313,7 @@ function durablePart(book: Book, records: readonly RecordBody[]): Durable {
   const isEnded = (id: string | undefined) => id !== undefined && !untold.includes(id);
   const newest = sent.findLast(({ id }) => taken.has(id) && !ended.has(id));
   return {
+    unconfirmed: unconfirmedIn(book),
     memory: {
       ...((unread ?? newest !== undefined) && { unread: true as const }),
       ...rest,
@@ -331,6 +344,7 @@ describe("the book after a restart", () => {
             const before = durablePart(run.book, records);
             expect(durablePart(restarted(run, records), records)).toEqual(before);
             for (const part of Object.keys(before.memory)) compared.add(part);
+            if (before.unconfirmed.length > 0) compared.add("unconfirmed");
             if (before.sent !== null) compared.add(`sent ${before.sent.steps.length}`);
           }
         };
@@ -340,6 +354,76 @@ describe("the book after a restart", () => {
     );
     // Nothing of a lane was left out of all these runs.
     expect([...compared].sort()).toEqual(parts);
+  });
+});
+
+const minuteMs = 60_000;
+
+describe("what was not confirmed within the last hour and comes after a restart", () => {
+  const fan = { ...plainFan, travelMs: 0 };
+  const benchOf = () => new CommandBench({ actuators: [fan], registers: { "140": "1001" } });
+
+  /** The next run, of which the clock says when it starts. */
+  const next = async (before: CommandBench, startsAt: number) => {
+    const bench = benchOf();
+    bench.clock.setWall(startsAt);
+    const parts = historyOf(before.records).parts();
+    for (const lane of lanesFrom(parts, new Map(), bench.store, bench.clock))
+      bench.commander.feed({ type: "restored", key: laneKey(lane.about), lane });
+    await bench.clock.advance(5_000);
+    bench.polled("140", "1001");
+    return bench;
+  };
+  const rejected = async () => {
+    const bench = benchOf();
+    bench.polled("140", "1001");
+    bench.platform.onWrite = () => Promise.reject(platformError({ kind: "rejected", code: "500" }));
+    expect(await bench.run("on")).toMatchObject({ outcome: "rejected" });
+    return bench;
+  };
+  const shows = async (bench: CommandBench, raw: string) => {
+    bench.platform.registers.set("140", raw);
+    bench.polled("140", raw);
+    await bench.clock.advance(1_000);
+    return bench.events.map(({ type }) => type).filter((type) => !type.startsWith("command"));
+  };
+  const year = 365 * 24 * 60;
+
+  it.each<[string, number, number, boolean, number, string]>([
+    ["within the hour", 10, 0, false, 20, "late_execution"],
+    ["more than an hour after its end", 10, 0, false, 55, "changed_elsewhere"],
+    ["within an hour of a start by a clock that is behind", 10, -120, false, 20, "late_execution"],
+    ["later than that", 10, -120, false, 65, "changed_elsewhere"],
+    ["by a clock that stood still meanwhile, and is set then", 120, -120, true, 5, "changed_elsewhere"],
+    ["by a clock that was years ahead, and is set then", 10, 10 * year, true, 20, "late_execution"],
+  ])("%s", async (_, downMin, offMin, isSet, upMin, type) => {
+    const first = await rejected();
+    const startsAt = first.clock.now() + downMin * minuteMs;
+    const second = await next(first, startsAt + offMin * minuteMs);
+    if (isSet) second.clock.setWall(startsAt + second.clock.monotonic());
+    await second.clock.advance(upMin * minuteMs);
+    expect(await shows(second, "1010")).toEqual([type]);
+  });
+
+  it("by a clock that was set before the restart", async () => {
+    const first = await rejected();
+    first.clock.setWall(first.clock.now() + 10 * year * minuteMs);
+    await first.run("dance");
+    const second = await next(first, first.clock.now() + 30 * minuteMs);
+    expect(await shows(second, "1010")).toEqual(["late_execution"]);
+    const later = await next(first, first.clock.now() + 65 * minuteMs);
+    expect(await shows(later, "1010")).toEqual(["changed_elsewhere"]);
+  });
+
+  it("over more restarts than one, and once", async () => {
+    const first = await rejected();
+    const second = await next(first, first.clock.now() + minuteMs);
+    second.records.unshift(...first.records);
+    const third = await next(second, second.clock.now() + minuteMs);
+    third.records.unshift(...second.records);
+    expect(await shows(third, "1010")).toEqual(["late_execution"]);
+    const fourth = await next(third, third.clock.now() + minuteMs);
+    expect(await shows(fourth, "1010")).toEqual(["changed_elsewhere"]);
   });
 });
 

@@ -214,13 +214,35 @@ describe("a flood", () => {
   it("that nobody could look at is told as one result that says how many, and journaled as a count", async () => {
     const bench = new CommandBench();
     const about = { code: "GH-0001", controllerId: "gh-0001", target: "actuator", targetId: "roof" } as const;
-    bench.commander.feed({ type: "surplus", about, id: "one", reason: "overloaded", count: 3_000 });
-    bench.commander.feed({ type: "surplus", about, id: "two", reason: "before_sending", count: 40 });
-    bench.commander.feed({ type: "surplus", about: null, id: "three", reason: "overloaded", count: 7 });
+    bench.commander.feed({
+      type: "surplus",
+      about,
+      id: "one",
+      reason: "overloaded",
+      count: 3_000,
+      ids: ["a"],
+    });
+    bench.commander.feed({ type: "surplus", about, id: "two", reason: "before_sending", count: 40, ids: [] });
+    bench.commander.feed({
+      type: "surplus",
+      about: null,
+      id: "three",
+      reason: "overloaded",
+      count: 7,
+      ids: [],
+    });
     await bench.clock.advance(61_000);
     await bench.journalAgain();
     expect(bench.results).toMatchObject([
-      { id: "one", actuator: "roof", command: null, outcome: "refused", reason: "overloaded", count: 3_000 },
+      {
+        id: "one",
+        actuator: "roof",
+        command: null,
+        outcome: "refused",
+        reason: "overloaded",
+        count: 3_000,
+        ids: ["a"],
+      },
       {
         id: "two",
         actuator: "roof",

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { actuator } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";
 import { ignored } from "./benches.js";
 
@@ -8,7 +9,8 @@ const toEc = { target: "parameter", targetId: "ec" } as const;
 const toRaw = { target: "address", targetId: "900" } as const;
 
 function bench(options: ConstructorParameters<typeof CommandBench>[0] = {}): CommandBench {
-  const made = new CommandBench({ parameters: [ec], ...options });
+  const hidden = [actuator({ id: "old", address: "103", modeAddress: "104" })];
+  const made = new CommandBench({ parameters: [ec], ignored: hidden, ...options });
   made.platform.registers.set("501", "180");
   made.platform.registers.set("900", "0007");
   return made;
@@ -86,6 +88,16 @@ describe("a command to a writable parameter", () => {
   });
 });
 
+it("a command to an actuator that is ignored is refused, and says so", async () => {
+  const made = bench();
+  expect(await made.run("open", { target: "actuator", targetId: "old" })).toMatchObject({
+    outcome: "refused",
+    reason: "unknown_actuator",
+    message: expect.stringContaining("ignore: true") as string,
+  });
+  expect(made.values()).toEqual([]);
+});
+
 describe("a command to a raw address", () => {
   it("is refused unless the configuration allows raw addresses", async () => {
     const made = bench();
@@ -100,13 +112,13 @@ describe("a command to a raw address", () => {
     expect(shown(made)?.addresses.get("900")?.register?.raw).toBe("0110");
   });
 
-  it.each(["101", "501", "0101", "000501"])(
-    "%s is refused: it belongs to an actuator or parameter, whatever its leading zeros",
+  it.each(["101", "501", "0101", "000501", "103", "0104"])(
+    "%s is refused: it belongs to an actuator or parameter, whatever its leading zeros, also to one that is ignored",
     async (targetId) => {
       const made = bench({ rawAddresses: true });
       const result = await made.run("1", { target: "address", targetId });
       expect(result).toMatchObject({ outcome: "refused", reason: "unknown_actuator" });
-      expect(result.message).toContain("belongs to");
+      expect(String(result.message)).toContain("belongs to");
       expect(made.values()).toEqual([]);
     },
   );

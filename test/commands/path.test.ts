@@ -67,7 +67,7 @@ describe("the path of a command", () => {
     bench.platform.onWrite = (post) => (post.value === "45" ? ignored() : bench.platform.accept(post));
     const result = await bench.run("45");
     expect(result).toMatchObject({ outcome: "unconfirmed", reason: null, read_back: "10100" });
-    expect(result.message).toContain("nothing says that it moved");
+    expect(String(result.message)).toContain("nothing says that it moved");
     expect(bench.values()).toEqual(["101=10100", "101=45"]);
   });
 
@@ -221,7 +221,7 @@ describe("a command with a payload that is too large", () =>
       const bench = roofBench();
       const result = await bench.run(`{"command":"open","id":"${"canary".repeat(size)}`.slice(0, size));
       expect(result).toMatchObject({ outcome: "refused", reason: "bad_payload", command: null });
-      expect(result.message).toContain(`has ${size} bytes`);
+      expect(String(result.message)).toContain(`has ${size} bytes`);
       expect(bench.results).toHaveLength(1);
       expect(bench.values()).toEqual([]);
       expect(JSON.stringify([bench.results, bench.records])).not.toContain("canary");

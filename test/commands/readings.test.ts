@@ -29,7 +29,7 @@ describe("get-value may give the actual position", () => {
     actualPositions(bench);
     const result = await bench.run("open");
     expect(result).toMatchObject({ outcome: "unconfirmed", read_back: "100" });
-    expect(result.message).toContain('add reads: { open: ["100"] }');
+    expect(String(result.message)).toContain('add reads: { open: ["100"] }');
   });
 
   it.each([
@@ -47,7 +47,7 @@ describe("get-value may give the actual position", () => {
       };
       const result = await bench.run("open");
       expect(result).toMatchObject({ outcome: "unconfirmed", read_back: shown });
-      expect(result.message).not.toContain("reads:");
+      expect(String(result.message)).not.toContain("reads:");
     },
   );
 
@@ -64,7 +64,7 @@ describe("get-value may give the actual position", () => {
     };
     const result = await bench.run(command);
     expect(result).toMatchObject({ outcome: "unconfirmed" });
-    expect(result.message).not.toContain("reads:");
+    expect(String(result.message)).not.toContain("reads:");
   });
 
   it.each([
@@ -126,7 +126,7 @@ describe("in automatic the read-back may combine bits", () => {
     automatic(bench, "11010");
     const result = await bench.run("auto");
     expect(result).toMatchObject({ outcome: "unconfirmed" });
-    expect(result.message).toContain('add reads: { auto: ["11010"] }');
+    expect(String(result.message)).toContain('add reads: { auto: ["11010"] }');
   });
 
   it.each<[Partial<ActuatorSettings>, string]>([
@@ -213,9 +213,9 @@ describe("an address may go on reading the mode after a degree", () => {
     modeStays(bench);
     bench.listed(2, { "101": "10001" });
     bench.listed(2, { "101": "10001", "102": "0" });
-    expect((await bench.run("45")).message).toContain("102 (0)");
+    expect(String((await bench.run("45")).message)).toContain("102 (0)");
     bench.listed(2, { "101": "10100", "102": "180" });
-    expect((await bench.run("45")).message).toContain("set position_reads: mode");
+    expect(String((await bench.run("45")).message)).toContain("set position_reads: mode");
   });
 
   it("a degree sent to the address of the mode, which takes none, ends unconfirmed and never as a weaker proof", async () => {
@@ -242,8 +242,8 @@ describe("an address may go on reading the mode after a degree", () => {
     bench.platform.onWrite = (post) => (post.address === "102" ? ignored() : bench.platform.accept(post));
     bench.listed(2, { "101": "10001", "102": "10100" });
     const { message } = await bench.run("40");
-    expect(message).toContain("check position_address");
-    expect(message).not.toContain("position_reads");
+    expect(String(message)).toContain("check position_address");
+    expect(String(message)).not.toContain("position_reads");
   });
 
   it("with `position_reads: mode` it is confirmed, and the degree is shown as uncertain", async () => {
@@ -251,7 +251,7 @@ describe("an address may go on reading the mode after a degree", () => {
     modeStays(bench);
     const result = await bench.run("45");
     expect(result).toMatchObject({ outcome: "confirmed", read_back: "10100" });
-    expect(result.message).toContain("the degree itself cannot be read");
+    expect(String(result.message)).toContain("The degree itself cannot be read");
     expect(roof(bench)).toMatchObject({
       state: "position",
       position: 45,

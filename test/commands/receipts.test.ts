@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { EarlierPhases } from "../../src/commands/earlier-phases.js";
+import { EarlierPhases, type PhaseTarget } from "../../src/commands/earlier-phases.js";
 import { Receipts } from "../../src/commands/service.js";
 import { fanBench } from "./benches.js";
 
@@ -68,10 +68,10 @@ describe("the broker is told that a command is dealt with", () => {
 });
 
 describe("a command that the broker kept", () => {
-  it("and that the journal knows of is told nothing more of, also without an id of its own", async () => {
+  it("and that the journal knows of is told nothing more of, without an id of its own while it is the newest and open", async () => {
     const bench = fanBench();
     await bench.run('{"command":"on","id":"a"}');
-    await bench.run("on");
+    bench.commander.submit({ ...request, ageMs: 0, isKept: false, payload: Buffer.from("on") });
     const count = bench.results.length;
     for (const payload of ['{"command":"on","id":"a"}', "on"])
       expect(bench.commander.submit({ ...request, payload: Buffer.from(payload) })).toMatchObject({
@@ -79,6 +79,15 @@ describe("a command that the broker kept", () => {
         isTaken: false,
       });
     expect(bench.results).toHaveLength(count);
+  });
+
+  it.each(["on", "stop"])("and without an id is like one of long ago is answered: %s", async (word) => {
+    const bench = fanBench();
+    await bench.run(word);
+    await bench.clock.advance(3_600_000);
+    expect(bench.commander.submit({ ...request, payload: Buffer.from(word) })).not.toHaveProperty("isKnown");
+    await bench.clock.advance(400_000);
+    expect(bench.results).toHaveLength(2);
   });
 
   it("and nobody knows of ends with a result: how old it is nobody knows either", async () => {
@@ -120,15 +129,15 @@ it("a command is shown as done with its result, and not while the journal does n
 
 it("what an earlier owner showed on its way, and no record is of, is told to have ended and ends", () => {
   const ended: string[] = [];
-  const earlier = new EarlierPhases({
-    base: "greenhouse",
-    phases: {
-      topicOf: ({ controllerId, target, targetId }) =>
-        `greenhouse/${controllerId}/${target}/${targetId}/command`,
-      endedBefore: ({ targetId }, { id }) => ended.push(`${targetId} ${id} done`),
-    },
-    onUnrecorded: ({ targetId }, { id }, phase) => ended.push(`${targetId} ${id} from ${String(phase)}`),
-  });
+  const phases = {
+    topicOf: ({ controllerId, target, targetId }: PhaseTarget) =>
+      `greenhouse/${controllerId}/${target}/${targetId}/command`,
+    endedBefore: ({ targetId }: PhaseTarget, { id }: { readonly id: string }) =>
+      ended.push(`${targetId} ${id} done`),
+  };
+  const earlier = new EarlierPhases("greenhouse", phases, ({ targetId }, { id }, phase) =>
+    ended.push(`${targetId} ${id} from ${String(phase)}`),
+  );
   const received_at = "2026-03-01T08:00:00.000Z";
   const found = (actuator: string, id: string, phase: string) =>
     earlier.onFound(

@@ -78,7 +78,7 @@ describe("a command of the journal without a result", () => {
     expect(interrupted(rule)).toEqual([]);
     const { ending } = abandonedFrom(rule, store);
     expect(ending.outcome).toBe("refused");
-    expect(ending.message).toContain("its journal says of nothing that was sent");
+    expect(String(ending.message)).toContain("its journal says of nothing that was sent");
   });
 
   it("that was a dry run is not: it ends refused, and nothing was sent", () => {

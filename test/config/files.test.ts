@@ -76,8 +76,12 @@ describe("what never ends is not begun", () => {
   it("nor is a pipe read in the place of a token, a certificate or a file of the data directory", async () => {
     pipe("token");
     const path = join(folder, "token");
-    for (const reading of [nodeFiles.read(path), pem(path, "mqtt.tls.ca"), nodeFileSystem.open(path, "r")])
-      await expect(reading).rejects.toThrow(/token is a pipe, not a file$/);
+    const readings = [
+      () => nodeFiles.read(path),
+      () => pem(path, "mqtt.tls.ca"),
+      () => nodeFileSystem.open(path, "r"),
+    ];
+    for (const read of readings) await expect(read()).rejects.toThrow(/token is a pipe, not a file$/);
     await expect(nodeFileSystem.open(path, "a")).rejects.toMatchObject({ code: "ENXIO" });
     expect(() => readTextSync(path, 10)).toThrow("is a pipe");
     expect(takeLastError(folder)).toBeNull();

@@ -1,7 +1,14 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
-import { accountOf, loadFleet, ownAccounts, partOf, refusedAccounts } from "../../src/config/fleet.js";
+import {
+  accountOf,
+  isFleetFile,
+  loadFleet,
+  ownAccounts,
+  partOf,
+  refusedAccounts,
+} from "../../src/config/fleet.js";
 import { formatProblem } from "../../src/settings/problem.js";
 import { tempFolder } from "../mqtt-connection/support.js";
 
@@ -306,8 +313,21 @@ describe("an account that is not run", () => {
     });
     const why = refusedAccounts(found);
     expect([...why.keys()]).toEqual(["west"]);
-    expect(why.get("west")).toMatch(/^west\.yaml:2:1 poling: unknown key, .*; and 1 more$/);
+    expect(String(why.get("west"))).toMatch(/^west\.yaml:2:1 poling: unknown key, .*; and 1 more$/);
     const fleet = found.fleet && { ...found.fleet, shard: { part: 3 - partOf("west", 2), of: 2 } };
     expect(refusedAccounts({ ...found, fleet })).toEqual(new Map());
   });
+});
+
+it.each([
+  ["accounts: ./a\n", true],
+  ['{"defaults": {"mqtt": {"url": "mqtt://nas"}}}', true],
+  ['# ours\n{ http: false, "shard": 1/2 }', true],
+  ["defaults: {\n", true],
+  ["platform: { token: x }\n", false],
+  ["mqtt: { defaults: 1 }\n", false],
+  ["", false],
+])("the file of a fleet is known by its keys, however they are written: %j", async (text, isOfFleet) => {
+  const reads = () => Promise.resolve({ ok: true as const, bytes: Buffer.from(text), mode: null });
+  expect(await isFleetFile("fleet.yaml", reads)).toBe(isOfFleet);
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { groupsAndScenesIn, groupSentences } from "../../src/config/rules/groups.js";
+import { groupsAndScenesIn, groupSentences } from "../../src/groups/judge.js";
 import { itFinds, loaded, platform } from "./loading.js";
 
 const house = `${platform}controllers:
-  GH-0001: { id: east, actuators: { roof: { kind: skylight, address: 101 }, side: { kind: side_vent, address: 102 }, fan: { kind: circulation_fan, address: 150 }, pinned: { kind: machine, address: 151, read_only: true } } }
+  GH-0001: { id: east, actuators: { roof: { kind: skylight, address: 101 }, side: { kind: side_vent, address: 102 }, fan: { kind: circulation_fan, address: 150 }, pinned: { kind: machine, address: 151, read_only: true }, hidden: { kind: machine, address: 152, ignore: true } } }
   GH-0002: { actuators: { roof: { kind: skylight, address: 101, stop: { address: 109, value: "1" } } } }
   GH-0003: { ignore: true, actuators: { roof: { kind: skylight, address: 101 } } }
 `;
@@ -15,6 +15,7 @@ describe("the members of a group are there, take a command, and are named once",
     groups: { vents: { members: [‸GH-0001/rof] } } → controller GH-0001 has no actuator "rof", did you mean "roof"?
     groups: { vents: { members: [‸GH-001/roof] } } → there is no controller "GH-001" under controllers, did you mean "GH-0001"?
     groups: { vents: { members: [‸GH-0003/roof] } } → the controller GH-0003 is ignored
+    groups: { vents: { members: [‸GH-0001/hidden] } } → this actuator is ignored
     groups: { vents: { members: [GH-0001/roof, ‸east/roof] } } → this actuator is a member already
     groups: { vents: { members: [‸GH-0001/pinned] } } → this actuator is read-only
     groups: { vents: { members: [GH-0001/roof, GH-0001/fan] } }

@@ -11,6 +11,19 @@ describe("what changed between two configurations", () =>
     ["a key that went", { a: { b: 1 } }, { a: {} }, ["a.b"]],
     ["a list is one value", { a: [1, 2] }, { a: [1, 3] }, ["a"]],
     ["a section turned off", { http: { port: 1 } }, { http: false }, ["http"]],
+    [
+      "the order of houses",
+      { controllers: { a: {}, b: {} } },
+      { controllers: { b: {}, a: {} } },
+      ["controllers"],
+    ],
+    [
+      "a house that came before the others",
+      { controllers: { b: { id: "b" } } },
+      { controllers: { a: { id: "a" }, b: { id: "b" } } },
+      ["controllers.a"],
+    ],
+    ["an order that nobody sees", { a: { b: 1, c: 2 } }, { a: { c: 2, b: 1 } }, []],
     ["several, by name", { b: 1, a: { x: 1 } }, { b: 2, a: { x: 2 } }, ["a.x", "b"]],
   ])("%s", (_, before, next, changed) => expect(changedKeys(before, next)).toEqual(changed)));
 
@@ -67,6 +80,7 @@ describe("a configuration read again", () => {
     const before = await settings("http: { port: 0 }");
     const changed = {
       ...before,
+      updates: true,
       log: { ...before.log, level: "trace" as const },
       commands: {
         ...before.commands,

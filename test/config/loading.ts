@@ -96,6 +96,6 @@ export function itFinds(
     expect(found.map(({ line, column }) => `${line}:${column}`)).toEqual(places);
     const words = said.split(" · ");
     for (const [at, { path, message }] of found.entries())
-      expect(`${path}: ${message}`).toContain(words[at] ?? words[0]);
+      expect(`${path}: ${String(message)}`).toContain(words[at] ?? words[0]);
   });
 }

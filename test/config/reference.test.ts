@@ -5,15 +5,22 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { jsonSchema } from "../../src/config/schema.js";
 import { loaded, notifySecrets, platform, problemLines } from "./loading.js";
-import { exampleText, referencePages } from "./support/reference.js";
+import { exampleText, referencePages, referenceTable } from "./support/reference.js";
+import { chinese, english } from "./support/reference-words.js";
 
 const inProject = (name: string) => new URL(`../../${name}`, import.meta.url);
 const project = (name: string) => readFile(inProject(name), "utf8");
 
+const languages = [
+  ["docs", english],
+  ["docs/zh", chinese],
+] as const;
+
 if (process.env["REFERENCE"] === "write") {
   await writeFile(inProject("config.example.yaml"), exampleText());
-  for (const [name, text] of referencePages())
-    await writeFile(inProject(`docs/configuration/${name}.md`), text);
+  for (const [folder, words] of languages)
+    for (const [name, text] of referencePages(words))
+      await writeFile(inProject(`${folder}/configuration/${name}.md`), text);
 }
 
 const surroundings = {
@@ -61,21 +68,27 @@ describe("config.example.yaml", () => {
   });
 });
 
-describe("docs/configuration", () => {
+describe.each(languages)("%s/configuration", (folder, words) => {
+  const pages = referencePages(words);
+
   it("has a page for each section, and no other (npm run reference writes them anew)", async () => {
-    const pages = referencePages();
-    expect((await readdir(inProject("docs/configuration"))).sort()).toEqual(
+    expect((await readdir(inProject(`${folder}/configuration`))).sort()).toEqual(
       [...pages.keys()].map((name) => `${name}.md`).sort(),
     );
-    for (const [name, text] of pages) expect(await project(`docs/configuration/${name}.md`)).toBe(text);
+    for (const [name, text] of pages) expect(await project(`${folder}/configuration/${name}.md`)).toBe(text);
   });
 
-  it("is listed page by page in docs/configuration.md", async () => {
-    const list = await project("docs/configuration.md");
-    expect(
-      [...referencePages().keys()].filter((name) => !list.includes(`(configuration/${name}.md)`)),
-    ).toEqual([]);
+  it("is listed page by page", async () => {
+    const list = await project(`${folder}/configuration.md`);
+    expect([...pages.keys()].filter((name) => !list.includes(`(configuration/${name}.md)`))).toEqual([]);
   });
+});
+
+it("every key of the reference has its meaning in Chinese", () => {
+  const rows = referenceTable(chinese).split("\n").slice(2);
+  const meanings = rows.map((row) => row.split(/(?<!\\) \| /)[3] ?? "");
+  expect(rows.length).toBeGreaterThan(250);
+  expect(rows.filter((_, at) => !/\p{Script=Han}/u.test(meanings[at] ?? ""))).toEqual([]);
 });
 
 describe("the JSON Schema", () => {

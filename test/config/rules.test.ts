@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { alarmSentences } from "../../src/config/rules/alarms.js";
 import { limitSentences } from "../../src/config/rules/limit-rules.js";
-import { sparkplugSentences } from "../../src/config/warnings.js";
+import { sparkplugSentences } from "../../src/sparkplug/section.js";
 import { hashPassword } from "../../src/runtime/passwords.js";
 import { itFinds, load, loaded, platform, problemLines } from "./loading.js";
 
@@ -183,7 +183,7 @@ describe("what a value means, and what further ones mean when they are read", ()
     skylight, reads: { ‸unknown: ["5"] } → expected a command word of a-z
     skylight, reads: { open: ‸"100" } → expected a list
     skylight, values: { ajar: ‸30 } → 30 is a degree of a skylight; expected a value above 100
-    skylight, values: { ‸closed: "10011" } → "closed" is what "close" shows
+    skylight, values: { ‸closed: "10011" } → "closed" already means "close"
     skylight, values: { ‸position: "10111" } → "position" is what a degree shows
     motor, values: { stop: 101 }, reads: { stop: ["0"] }
   `,
@@ -236,6 +236,7 @@ controllers:
     actuators:
       one: { address: 101, ${keys.trim()} }
       two: { kind: skylight, address: 102 }
+      hidden: { kind: skylight, address: 103, ignore: true, limits: { rest: 10s } }
   GH-0002: { id: west, ignore: true }
 `;
 describe("limits that could not do what they say are errors", () =>
@@ -255,6 +256,7 @@ describe("limits that could not do what they say are errors", () =>
     kind: skylight, stop: { address: 7, value: 1 }, limits: { for: 5m, ends_with: stop, guards: { g: { sensor: weather/wind, above: 9, allow: [], then: stop } } }
     kind: skylight, limits: { guards: { g: { sensor: ‸weather/rain, above: 9 } } } → guards.g.sensor: there is no "rain" under weather
     kind: skylight, limits: { guards: { g: { actuator: ‸three, moving: true } } } → guards.g.actuator: there is no such actuator in this configuration
+    kind: skylight, limits: { guards: { g: { actuator: ‸hidden, moving: true } } } → guards.g.actuator: this actuator is ignored
     kind: skylight, limits: { guards: { g: { sensor: ‸GH-0001/probe, above: 9 } } } → guards.g.sensor: this sensor is ignored
     kind: skylight, limits: { guards: { g: { status: ‸west/pump, is: "on" } } } → guards.g.status: the controller west is ignored
     kind: skylight, limits: { guards: { g: { sensor: ‸GH-0003/wind, above: 9 } } } → guards.g.sensor: mirror: listed leaves out the controller GH-0003, which is not listed

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { accountCost, configuredLoad, costSentence, curtainSentences } from "../../src/config/warnings.js";
+import { accountCost, configuredLoad, costSentence } from "../../src/config/warnings.js";
+import { curtainSentences } from "../../src/homeassistant/section.js";
 import { itFinds, loaded, platform, warningLines } from "./loading.js";
 
 const plain = "plain password; `greenhouse2mqtt passwd` makes a hash that can stand here instead";
@@ -47,7 +48,7 @@ describe("what works but is probably not wanted", () => {
     controllers: { G: { sensors: { a: { from: b, kind: temperature, unit: ‸C }, c: { from: d, kind: humidity, unit: ‸"%rh" } } } } → taken for °C; write that · taken for %; write that
     controllers: { G: { sensors: { a: { from: b, kind: wind_speed, unit: ‸knts } } } } → no unit of wind_speed; expected one of m/s, km/h, mph, kn, ft/s
     controllers: { G: { sensors: { a: { from: b, kind: other, unit: apples } } } }
-    controllers: { G: { sensors: { a: { from: b, unit: ‸apples } } } } → a unit that is not known
+    controllers: { G: { sensors: { a: { from: b, unit: ‸apples } } } } → unknown unit
     weather: { wind: { topic: w, unit: ‸kmh } } → taken for km/h; write that
     weather: { wind: { topic: w, unit: km/h } }⏎controllers: { G: { actuators: { a: { kind: light, address: 1, limits: { guards: { g: { sensor: weather/wind, above: ‸12, allow: [on, off] } } } } } } } → 12 km/h is 3.3 m/s, which is hardly any wind; where m/s is meant, write 43
     weather: { wind: { topic: w, unit: km/h } }⏎controllers: { G: { actuators: { a: { kind: light, address: 1, limits: { guards: { g: { sensor: weather/wind, above: 43, allow: [on, off] } } } } } } }
@@ -86,7 +87,8 @@ describe("a curtain of which nobody has said which way round it is", () => {
     const { configuration } = await loaded(text);
     const sentences = curtainSentences(configuration);
     expect(sentences).toHaveLength(told);
-    for (const one of sentences) expect(one).toMatch(/^controllers\.G\.actuators\.a: .*watch one movement/);
+    for (const one of sentences)
+      expect(String(one)).toMatch(/^controllers\.G\.actuators\.a: .*watch one movement/);
   });
 });
 
@@ -107,7 +109,7 @@ describe("what polling costs", () => {
     ["  requests_per_minute: 0\nmirror: listed\ncontrollers: { G: { ignore: true } }\n", "14 calls an hour"],
   ])("%j is told as a sentence", async (text, sentence) => {
     const { configuration } = await loaded(`${platform}${text}`);
-    expect(costSentence(configuration)).toBe(`polling costs ${sentence}`);
+    expect(String(costSentence(configuration))).toBe(`polling costs ${sentence}`);
   });
 
   it.each([

@@ -5,7 +5,7 @@ import { alarmTitles } from "../../src/greenhouse/alarms.js";
 import { platformStates } from "../../src/greenhouse/model.js";
 import { textOf } from "./support/project.js";
 
-/* Rules and dashboard name metrics that the bridge serves: docs/metrics.md lists these, and another test keeps it true. */
+/* Rules and dashboard name metrics that the bridge serves: deploy/prometheus/figures.md lists these, and another test keeps it true. */
 
 interface Metric {
   readonly type: string;
@@ -13,7 +13,7 @@ interface Metric {
 }
 
 async function metrics(): Promise<ReadonlyMap<string, Metric>> {
-  const text = await textOf("docs/metrics.md");
+  const text = await textOf("deploy/prometheus/figures.md");
   const rows = [...text.matchAll(/^\| `(greenhouse2mqtt_\w+)` +\| (\w+) +\| (.*?) +\|/gm)];
   const ofCluster = [...text.matchAll(/^\| `(cluster_\w+)` +\| (\w+) +\|/gm)];
   return new Map([

@@ -134,10 +134,25 @@ describe("the built program", () => {
     expect(scripts.filter((file) => text(file).includes("sparkplug_b.proto"))).toEqual([
       "program/edge-node.js",
     ]);
-    const importers = [...imports].filter(([, { all }]) => all.includes("./edge-node.js"));
-    expect(importers.map(([file, { now }]) => [file, now.includes("./edge-node.js")])).toEqual([
-      ["program/bridge.js", false],
-    ]);
+    const importers = [...imports.values()].filter(({ all }) => all.includes("./edge-node.js"));
+    expect(importers.map(({ now }) => now.includes("./edge-node.js"))).toEqual([false]);
+  });
+
+  it("has in what every bridge loads neither the package of metrics nor bodies of forms", () => {
+    const loaded = new Set<string>();
+    const load = (file: string) => {
+      if (loaded.has(file)) return;
+      loaded.add(file);
+      for (const one of imports.get(file)?.now ?? [])
+        if (one.startsWith("./")) load(`program/${one.slice(2)}`);
+    };
+    load("program/bridge.js");
+    const sources = [...loaded].flatMap((file) =>
+      maps.includes(`${file}.map`) ? (JSON.parse(text(`${file}.map`)) as SourceMap).sources : [],
+    );
+    expect(sources.some((source) => source.endsWith("src/bridge.ts"))).toBe(true);
+    const needless = /node_modules\/prom-client\/|undici\/lib\/web\//;
+    expect(sources.filter((source) => needless.test(source))).toEqual([]);
   });
 
   it("has each function under its own name, at the line of its source", () => {
@@ -167,10 +182,10 @@ describe("the built program", () => {
     );
     expect(code).toBe(1);
     const [, line = "", column = ""] =
-      /^Error: planted\n {4}at .*\n {4}at programVersion \(src\/cli\/context\.ts:(\d+):(\d+)\)/.exec(
+      /^Error: planted\n {4}at .*\n {4}at programVersion \(src\/terminal\/context\.ts:(\d+):(\d+)\)/.exec(
         stderr,
       ) ?? [];
-    const source = readFileSync("src/cli/context.ts", "utf8").split("\n")[Number(line) - 1];
+    const source = readFileSync("src/terminal/context.ts", "utf8").split("\n")[Number(line) - 1];
     expect(source?.slice(Number(column) - 1)).toContain("new URL(");
   });
 

@@ -98,7 +98,7 @@ describe.concurrent.each(brokers)("commands over $name", { timeout: 300_000 }, (
     expect(results.get("hanging")).toMatchObject({ outcome: "confirmed", read_back: "1010" });
     expect(results.get("mode")).toMatchObject({
       ...{ outcome: "failed", read_back: "10100", sent_at: isoTime },
-      message: containing("before 40 was sent"),
+      message: containing("before it sent 40 to address"),
       steps: [{ purpose: "mode", address: "101", value: "10100", attempts: 1, code: "200" }],
     });
     expect(results.get("confirming")).toMatchObject({ outcome: "unconfirmed", read_back: "1001" });

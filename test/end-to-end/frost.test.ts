@@ -81,3 +81,50 @@ it(
     expect(messages().length).toBe(told);
   },
 );
+
+interface Told {
+  readonly title: string;
+  readonly message: string;
+  readonly priority: number;
+}
+
+it(
+  "the frost night of the demo ends on a phone: few greenhouses are one message, many one flood with the worst first",
+  { timeout: 240_000 },
+  async ({ stage }) => {
+    const [few, many] = [await service(), await service()];
+    const demoOf = ({ url }: { readonly url: string }, controllers: number) =>
+      stage.program([
+        ...["demo", "--frost", "--controllers", String(controllers), "--speed", "480"],
+        ...["--ntfy", `${url}/farm`],
+      ]);
+    const nights = [demoOf(few, 3)];
+    // Each looks for free ports at its start.
+    await nights[0]?.untilPrinted(/A clear evening/, 60_000);
+    nights.push(demoOf(many, 24));
+    const toldOf = ({ got }: { readonly got: readonly { readonly body: unknown }[] }) =>
+      got.map(({ body }) => body as Told);
+    for (const night of nights) await night.untilPrinted(/The frost night is over/, 200_000);
+    for (const night of nights) expect(night.stdout).not.toContain("not seen in time");
+
+    const [first] = toldOf(few);
+    expect(first).toMatchObject({ topic: "farm" });
+    expect(first?.message).toMatch(/Air temperature is \d\.\d °C, below [56] °C\./);
+    // Outdoors it is below zero, which no limit of the crop is about.
+    expect(JSON.stringify([toldOf(few), toldOf(many)])).not.toMatch(/Outdoor|Weather station/);
+    expect(first?.message.match(/Check heating/g)).toHaveLength(1);
+
+    await expect
+      .poll(() => toldOf(many).filter(({ title }) => /^\d\d alarms/.test(title)), { timeout: 60_000 })
+      .toHaveLength(1);
+    const flood = toldOf(many).find(({ title }) => /^\d\d alarms/.test(title));
+    expect(flood).toMatchObject({ priority: 5 });
+    const lines = flood?.message.split("\n").filter((line) => line.startsWith("•")) ?? [];
+    expect(lines).toHaveLength(8);
+    expect(lines.map((line) => line.includes("below 5 °C"))).toEqual(
+      lines.map((line) => line.includes("below 5 °C")).toSorted((one, other) => Number(other) - Number(one)),
+    );
+    expect(flood?.message).toContain("one message stands for all");
+    for (const night of nights) expect(await night.end("SIGINT")).toMatchObject({ code: 0 });
+  },
+);

@@ -2,6 +2,7 @@ import { describe, expect } from "vitest";
 import { brokers } from "./support/brokers.js";
 import { houseOf } from "./support/house.js";
 import { installation } from "./support/installation.js";
+import { journalOf, untilJournaled } from "./support/journal.js";
 import { type Configuration, configurationFor, type Stage } from "./support/stage.js";
 import { it } from "./support/staged.js";
 import { ask, fields } from "./support/watch.js";
@@ -31,7 +32,8 @@ const configured: Configuration = {
 async function scene(stage: Stage, broker: (typeof brokers)[number]) {
   const platform = await stage.platform({ controllers: 3 });
   const there = await installation(stage, broker);
-  await there.start(configurationFor(platform.url, there.section, configured));
+  const again = () => there.start(configurationFor(platform.url, there.section, configured));
+  await again();
   const { watch } = there;
   const [east, west] = ["GH-0001", "GH-0003"].map((code) => houseOf(code, { platform, watch }));
   const results = (of: string) =>
@@ -48,8 +50,11 @@ async function scene(stage: Stage, broker: (typeof brokers)[number]) {
   const shows = (leaf: string, text: string) =>
     watch.untilTrue(() => watch.latest(`greenhouse/group/roofs/${leaf}`) === text, `${leaf} is ${text}`);
   if (east === undefined || west === undefined) throw new Error("both greenhouses are there");
-  return { watch, east, west, send, shows, there };
+  return { watch, east, west, results, send, shows, there, again };
 }
+
+const isRefusal = ({ group }: Readonly<Record<string, unknown>>): boolean =>
+  !(group as { readonly is_taken: boolean }).is_taken;
 
 describe.each(brokers)("groups and scenes over $name", { timeout: 120_000 }, (broker) => {
   it("each member has a command and result of its own, and one summary tells which did not", async ({
@@ -128,6 +133,54 @@ describe.each(brokers)("groups and scenes over $name", { timeout: 120_000 }, (br
       await watch.publish("greenhouse/group/roofs/set", "", { retain: true });
     }
     expect(await send("group/roofs", "0.5")).toMatchObject({ outcome: "refused", reason: "bad_payload" });
+  });
+
+  it("kill -9 costs no group its one result, with the members that had ended, and the same id asks nobody twice", async ({
+    stage,
+  }) => {
+    const { watch, east, west, results, shows, there, again } = await scene(stage, broker);
+    await shows("quality", "good");
+    await east.fault({ fault: "slow", operation: "set-value", delay: "5m" });
+    await watch.publish("greenhouse/group/roofs/set", JSON.stringify({ command: 20, id: "cut", by: "anna" }));
+    expect(await west.result("roof", "cut/gh-0003/roof")).toMatchObject({ outcome: "confirmed" });
+    await east.untilPosted("101", 1);
+    await there.bridge.end("SIGKILL");
+    const of = (record: Readonly<Record<string, unknown>>) => record["type"] === "group_ended";
+    expect((await journalOf(stage)).filter(of)).toEqual([]);
+
+    await again();
+    const { group } = await untilJournaled(stage, of);
+    expect(group).toMatchObject({
+      told: {
+        ...{
+          id: "cut",
+          group: "roofs",
+          command: "20",
+          by: "anna",
+          outcome: "failed",
+          missed: ["gh-0001/roof"],
+        },
+        members: [
+          { controller: "gh-0001", outcome: "failed" },
+          { controller: "gh-0003", outcome: "confirmed" },
+        ],
+      },
+    });
+    const told = () =>
+      results("group/roofs").filter(({ id, reason }) => id === "cut" && reason !== "duplicate");
+    // The embedded broker is gone with the program, and its clients come back behind what is told first.
+    if (!broker.embedded) await watch.untilTrue(() => told().length > 0, "the result of the group");
+    const posts = (await west.posted("101")).length;
+    await shows("quality", "good");
+    await watch.publish("greenhouse/group/roofs/set", JSON.stringify({ command: 20, id: "cut", by: "anna" }));
+    const repetition = () => results("group/roofs").find(({ reason }) => reason === "duplicate");
+    await watch.untilTrue(() => repetition() !== undefined, "the answer to the same id");
+    expect(repetition()).toMatchObject({ outcome: "refused", original: { id: "cut", outcome: "failed" } });
+    expect(await west.posted("101")).toHaveLength(posts);
+    const repeated = told().map((one) => one["repeated"]);
+    expect(repeated).toEqual(broker.embedded ? repeated.slice(0, 1) : [false]);
+    const taken = (await journalOf(stage)).filter((one) => of(one) && !isRefusal(one));
+    expect(taken).toHaveLength(1);
   });
 
   it("Home Assistant gets a cover of the group and a scene", async ({ stage }) => {

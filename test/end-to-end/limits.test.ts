@@ -88,6 +88,12 @@ describe.each(brokers)("limits over $name", { timeout: 180_000 }, (broker) => {
       interlock: { rule: "wind", input: "weather/wind", value: 14, limit: 12, quality: "good" },
     });
     expect(await house.posted("101")).toEqual(["10010", "10001"]);
+    const told = watch.seen.filter(
+      ({ topic, payload }) => topic === "greenhouse/bridge/event" && payload.includes("guard_"),
+    );
+    expect(told.map(({ payload }) => JSON.parse(payload) as unknown)).toMatchObject([
+      { type: "guard_tripped", controller: "gh-0001", actuator: "roof", rule: "wind", value: 14, limit: 12 },
+    ]);
   });
 
   it("a retained message counts nothing, a live one whatever its flag on MQTT 5", async ({ stage }) => {

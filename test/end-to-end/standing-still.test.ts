@@ -1,5 +1,8 @@
+import { once } from "node:events";
 import http from "node:http";
+import net from "node:net";
 import { json as jsonOf } from "node:stream/consumers";
+import { generate } from "mqtt-packet";
 import { expect } from "vitest";
 import { freePort } from "../support/mosquitto.js";
 import { brokers } from "./support/brokers.js";
@@ -144,5 +147,55 @@ it(
     const house = houseOf(code, { platform, watch: there.watch });
     await stopped(there, () => [house.send("patient", { command: "on", id: "old", max_age: "60s" })]);
     expect(await house.result("patient", "old")).toMatchObject({ outcome: "confirmed" });
+  },
+);
+
+/** A client of MQTT 3.1.1 at the embedded broker, which it floods with what leads nowhere. */
+async function flooder(port: number) {
+  const connect = { cmd: "connect", protocolId: "MQTT", protocolVersion: 4, clean: true } as const;
+  const socket = net.connect(port, "127.0.0.1");
+  await once(socket, "connect");
+  socket.write(generate({ ...connect, clientId: "flooder", keepalive: 0 }));
+  await once(socket, "data");
+  const packet = (topic: string, payload: string) =>
+    generate({ cmd: "publish", topic, payload, qos: 0, dup: false, retain: false });
+  const surplus = packet("elsewhere", "x");
+  return {
+    /** So many, and then this. */
+    send: (count: number, topic: string, payload: object) => {
+      socket.write(Buffer.concat(Array.from({ length: count }, () => surplus)));
+      socket.write(packet(topic, JSON.stringify(payload)));
+    },
+    close: () => socket.destroy(),
+  };
+}
+
+it.for([
+  ["was stopped", true, 1_500],
+  ["ran all the time", false, 4_000],
+] as const)(
+  "a command that came behind more messages than are read at once is as old as that, where the process %s",
+  { timeout: 120_000 },
+  async ([, isStopped, count], { stage }) => {
+    const platform = await stage.platform();
+    const there = await installation(stage, brokers[2]);
+    await there.start(
+      configurationFor(platform.url, there.section, {
+        commands: { max_age: `${maxAgeMs}ms` },
+        homeassistant: { enabled: false },
+        controllers: { [code]: { actuators: { plain: valve("210") } } },
+      }),
+    );
+    const house = houseOf(code, { platform, watch: there.watch });
+    const client = await flooder(there.port);
+    const sent = () => {
+      client.send(count, `${house.topic("plain")}/set`, { command: "on", id: "old" });
+      return [];
+    };
+    if (isStopped) await stopped(there, sent);
+    else sent();
+    expect(await house.result("plain", "old")).toMatchObject({ outcome: "refused", reason: "expired" });
+    expect(await house.posted("210")).toEqual([]);
+    client.close();
   },
 );

@@ -209,7 +209,7 @@ describe("a fleet of two accounts, one of them at a dead platform", () => {
   });
 
   it("ends an account alone by an error that nobody caught there, and starts it again; what it left is in its journal", async () => {
-    // Instead of the first thing that is due once the file is there.
+    // Behind the first thing that is due once the file is there: without it something might be waited for that never comes.
     const before = `
       import { existsSync } from "node:fs";
       const later = globalThis.setTimeout;
@@ -217,8 +217,8 @@ describe("a fleet of two accounts, one of them at a dead platform", () => {
       globalThis.setTimeout = (call, ms, ...rest) => later(() => {
         const isNow = !isDone && existsSync("break");
         isDone ||= isNow;
-        if (isNow) throw new Error("a defect");
         call(...rest);
+        if (isNow) throw new Error("a defect");
       }, ms);
     `;
     const { folder, program, newest, shows } = await fleet({ before });

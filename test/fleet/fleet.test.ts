@@ -1,7 +1,11 @@
 import { AsyncResource } from "node:async_hooks";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type FleetFiles, hashOf, type LoadedAccount } from "../../src/config/fleet.js";
+import { hashOf } from "../../src/runtime/spread.js";
+import { type FleetFiles, type LoadedAccount, refusedAccounts } from "../../src/config/fleet.js";
 import { type AccountRun, Fleet, startDelayMs } from "../../src/fleet/fleet.js";
+import { accountLine } from "../../src/fleet/status-file.js";
+import { summaryOf } from "../../src/greenhouse/summary.js";
+import { inChinese } from "../support/chinese.js";
 import { loaded, platform } from "../config/loading.js";
 import { silentLog } from "../support/builders.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -246,15 +250,49 @@ describe("files that are read again and again", () => {
     next.ending = "at once";
   });
 
-  it("wait no longer than a minute for an account that does not end", async () => {
+  it("start no account beside one that is to end first, however long that takes", async () => {
+    const { fleet, clock, next, told, runs } = await running({ north: "", east: "" });
+    next.ending = "held";
+    await told(1_000);
+    next.files = await filesOf({ north: "", south: "" });
+    await fleet.reload();
+    // Frozen, so that the minute is over before anything could end.
+    clock.stall(70_000);
+    expect(await told(120_000)).toEqual([]);
+    runs.get("east")?.end();
+    expect(await told(0)).toEqual(["east ends", "south begins at 191 s"]);
+    next.ending = "at once";
+  });
+
+  it("start no account beside another that was told to end while it waited for the first", async () => {
     const { fleet, next, told, runs } = await running({ north: "", east: "" });
     next.ending = "held";
     await told(1_000);
     next.files = await filesOf({ north: "", south: "" });
     await fleet.reload();
-    expect(await told(59_000)).toEqual([]);
-    expect(await told(2_000)).toEqual(["south begins at 61 s"]);
+    await told(1_000);
+    next.files = await filesOf({ south: "" });
+    await fleet.reload();
     runs.get("east")?.end();
+    expect(await told(1_000)).toEqual(["east ends"]);
+    runs.get("north")?.end();
+    expect(await told(0)).toEqual(["north ends", "south begins at 3 s"]);
+    next.ending = "at once";
+  });
+
+  it("forget one that waits for another to end, and is gone again", async () => {
+    const { fleet, next, told, runs } = await running({ north: "", east: "" });
+    next.ending = "held";
+    await told(1_000);
+    next.files = await filesOf({ north: "", south: "" });
+    await fleet.reload();
+    await told(90_000);
+    next.files = await filesOf({ north: "" });
+    await fleet.reload();
+    await told(0);
+    expect([...fleet.states().keys()]).toEqual(["east", "north"]);
+    runs.get("east")?.end();
+    expect(await told(1_000)).toEqual(["east ends"]);
     next.ending = "at once";
   });
 
@@ -296,4 +334,24 @@ it("all end in order when the fleet is told to", async () => {
   stop.abort();
   await ended;
   expect((await told(0)).sort()).toEqual(["east ends", "north ends"]);
+});
+
+it("a line of `fleet status` tells what is wrong with a file in the language of whoever asks", () => {
+  const report = {
+    ...{
+      ...summaryOf([]),
+      since: "",
+      restarts: 0,
+      error: "its file has mistakes",
+      again: null,
+    },
+    state: "refused",
+    ...{ platform: null, broker: null, alarms: 0, worst: null, read_only: false, owner: null },
+  } as const;
+  const files = { fleet: null, accounts: new Map(), refused: ["north"], problems: [], warnings: [] };
+  const said = accountLine(report, refusedAccounts(files).get("north"));
+  expect([String(said), inChinese(said)]).toEqual([
+    "not started, as its file has mistakes: its file has mistakes",
+    expect.not.stringMatching(/[a-z]{3,}/),
+  ]);
 });

@@ -3,6 +3,7 @@
 // what it got rid of.
 import dgram from "node:dgram";
 import net from "node:net";
+import tls from "node:tls";
 
 const [kind = "", portText = "0", secondsText = "0", socketsText = "2"] = process.argv.slice(2);
 const port = Number(portText);
@@ -62,7 +63,47 @@ const connectPacket = () =>
     ]),
   );
 const publishPacket = (topic, payload) => packet(0x30, Buffer.concat([text(topic), Buffer.from(payload)]));
-const subscribePacket = () => packet(0x82, Buffer.concat([Buffer.from([0, 1]), text("a"), Buffer.from([0])]));
+const subscribePacket = (...filters) =>
+  packet(
+    0x82,
+    Buffer.concat([Buffer.from([0, 1]), ...filters.flatMap((filter) => [text(filter), Buffer.from([0])])]),
+  );
+const unsubscribePacket = (...filters) =>
+  packet(0xa2, Buffer.concat([Buffer.from([0, 1]), ...filters.map(text)]));
+const manyFilters = Array.from({ length: 1_000 }, (_, n) => `f/${n}/+`);
+
+/** What a client of TLS says first, for which a server has to sign. */
+async function clientHello() {
+  const server = net.createServer().listen(0, host);
+  await new Promise((resolve) => server.once("listening", resolve));
+  const client = tls.connect({ port: server.address().port, host, rejectUnauthorized: false });
+  client.on("error", () => undefined);
+  const socket = await new Promise((resolve) => server.once("connection", resolve));
+  const said = await new Promise((resolve) => socket.once("data", resolve));
+  client.destroy();
+  socket.destroy();
+  server.close();
+  return said;
+}
+
+/** Begins handshakes, and goes away as soon as the other side has done its part. */
+async function handshakes() {
+  const hello = await clientHello();
+  const one = () =>
+    new Promise((resolve) => {
+      const socket = net.connect({ port, host });
+      tally.connections += 1;
+      socket.on("error", () => undefined).on("close", resolve);
+      socket.once("data", () => socket.destroy());
+      setTimeout(() => socket.destroy(), Math.max(0, endsAt - performance.now()));
+      socket.write(hello);
+    });
+  await Promise.all(
+    Array.from({ length: 50 }, async () => {
+      while (!isOver()) await one();
+    }),
+  );
+}
 
 /** Opens a connection, says `first`, waits for an answer where there is to be one, then writes `piece` again and again. */
 function stream({ first = null, second = null, piece }) {
@@ -225,7 +266,14 @@ const kinds = {
       first: connectPacket,
       piece: repeated(publishPacket("greenhouse/nobody/actuator/a/set", "on")),
     }),
-  "broker-subscriptions": () => streams({ first: connectPacket, piece: repeated(subscribePacket()) }),
+  "broker-subscriptions": () => streams({ first: connectPacket, piece: repeated(subscribePacket("a")) }),
+  "broker-everything": () => streams({ first: connectPacket, piece: repeated(subscribePacket("#")) }),
+  "broker-filters": () =>
+    streams({
+      first: connectPacket,
+      piece: Buffer.concat([subscribePacket(...manyFilters), unsubscribePacket(...manyFilters)]),
+    }),
+  "broker-handshakes": handshakes,
   "broker-garbage": () =>
     streams({ first: connectPacket, piece: repeated(Buffer.from([0x30, 0xff, 0xff, 0xff, 0xff])) }),
   "broker-web-pings": () =>

@@ -5,13 +5,14 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, expect, it } from "vitest";
 import { countFrom, type Figures, rounded, tellFigures } from "../proof/figures.js";
+import { testCertificate } from "../broker/certificate.js";
 import { endsWithThisProcess } from "../support/at-exit.js";
 import { freePort } from "../support/mosquitto.js";
 import { createStage, type Stage } from "../end-to-end/support/stage.js";
 
 /*
  * Each socket of the built program is flooded by a process of its own, over the loopback, while stops are sent over MQTT to motors that
- * take turns. FLOOD_SECONDS says for how long each (10 s without it, 600 in a release), FLOOD_ONLY names some of them as a pattern.
+ * take turns; the platform's push floods it in the same way. FLOOD_SECONDS says for how long each (10 s without it, 600 in a release), FLOOD_ONLY names some of them as a pattern.
  */
 
 const fullSeconds = 600;
@@ -22,7 +23,9 @@ const everyMs = 200;
 const mostRssMb = 250;
 const calmStops = 15;
 
-type Target = "page" | "broker" | "brokerWeb" | "mosquitto" | "mdns";
+type Target = "page" | "broker" | "brokerTls" | "brokerWeb" | "mosquitto" | "mdns" | "push";
+/** Of what is drawn of a flood by the platform; FLOOD_SEED repeats one. */
+const seed = Number(process.env["FLOOD_SEED"] ?? Date.now() % 1_000_000);
 
 /** Another broker reads the flood as fast as it comes, and takes the processor's time for it. */
 const mostMsBehindBroker = 2_000;
@@ -43,6 +46,9 @@ const floods: readonly (readonly [kind: string, target: Target])[] = [
   ["broker-requests", "broker"],
   ["broker-sets", "broker"],
   ["broker-subscriptions", "broker"],
+  ["broker-everything", "broker"],
+  ["broker-filters", "broker"],
+  ["broker-handshakes", "brokerTls"],
   ["broker-garbage", "broker"],
   ["broker-web-pings", "brokerWeb"],
   ["broker-web-frames", "brokerWeb"],
@@ -52,6 +58,11 @@ const floods: readonly (readonly [kind: string, target: Target])[] = [
   ["mdns-large", "mdns"],
   ["mdns-standard", "mdns"],
   ["mdns-small", "mdns"],
+  ["push-values", "push"],
+  ["push-pings", "push"],
+  ["push-empty", "push"],
+  ["push-pieces", "push"],
+  ["push-garbage", "push"],
 ];
 
 const figures: Record<string, Figures[string]> = {};
@@ -64,8 +75,9 @@ afterEach(async () => {
 it.each(floods.filter(([kind]) => only.test(kind)))("%s at %s keeps no stop back", async (kind, target) => {
   const scene = await running(kind, target);
   const calm = await scene.stops(calmStops * everyMs);
-  const flooder = flood(kind, scene.ports[target]);
+  const flooder = scene.push === null ? flood(kind, scene.ports[target]) : scene.push.flood(kind);
   const flooded = await scene.stops(seconds * 1_000);
+  scene.push?.calm();
   const did = await flooder;
   const after = await scene.stops(calmStops * everyMs);
   // A machine with much else to do is slow without any flood.
@@ -92,6 +104,29 @@ async function flood(kind: string, port: number): Promise<string> {
   return (await said).trim();
 }
 
+/** A realtime host before the platform's whose channels of push flood when they are told to. */
+async function pushing(stage: Stage, platform: string) {
+  const port = await freePort();
+  const script = join(import.meta.dirname, "push-flooder.mjs");
+  const child = spawn(process.execPath, [script, String(port), new URL(platform).port, String(seed)]);
+  endsWithThisProcess(child);
+  stage.keep({
+    close: () => {
+      child.stdin.end();
+      return Promise.resolve();
+    },
+  });
+  await once(child.stdout, "data");
+  return {
+    url: `http://127.0.0.1:${port}`,
+    flood: (kind: string) => {
+      child.stdin.write(`flood ${kind.replace("push-", "")}\n`);
+      return Promise.resolve(`seed ${seed}`);
+    },
+    calm: () => void child.stdin.write("calm\n"),
+  };
+}
+
 async function running(kind: string, target: Target) {
   const stage = await createStage();
   stages.push(stage);
@@ -100,24 +135,35 @@ async function running(kind: string, target: Target) {
   const ports = {
     page: await freePort(),
     broker: await freePort(),
+    brokerTls: await freePort(),
     brokerWeb: await freePort(),
     mosquitto: foreign?.port ?? 0,
     mdns: 5353,
+    push: 0,
   };
+  const push = target === "push" ? await pushing(stage, platform.url) : null;
   const codes = (await platform.codes()).filter((code) => code.startsWith("GH-"));
   const motor = { kind: "motor", address: "300", values: { open: "00000001" } };
   const users = [{ username: "anna", password: "a-long-password-of-anna", role: "operator" }];
+  await stage.write("broker.crt", testCertificate.cert);
+  await stage.write("broker.key", testCertificate.key);
   const needsUsers = target === "mdns" || kind === "page-logins";
   const program = await stage.bridge(
     {
       platform: {
         business_url: platform.url,
-        realtime_url: platform.url,
+        realtime_url: push?.url ?? platform.url,
         token: "t",
         requests_per_minute: 0,
       },
       ...(foreign === null
-        ? { broker: { port: ports.broker, websocket_port: ports.brokerWeb } }
+        ? {
+            broker: {
+              port: ports.broker,
+              websocket_port: ports.brokerWeb,
+              tls: { cert: "broker.crt", key: "broker.key", port: ports.brokerTls },
+            },
+          }
         : { mqtt: { url: foreign.url } }),
       // Another name of this computer, for which the page is announced.
       http: {
@@ -161,7 +207,7 @@ async function running(kind: string, target: Target) {
     await expect.poll(async () => (await posts()).every((late) => late >= 0), { timeout: 60_000 }).toBe(true);
     return posts();
   };
-  return { ports, stops, rss: () => state.rss };
+  return { ports, push, stops, rss: () => state.rss };
 }
 
 /** A name that is not a word for the loopback alone, and leads there. */

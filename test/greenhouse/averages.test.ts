@@ -3,7 +3,8 @@ import { reduce } from "../../src/greenhouse/reduce.js";
 import type { Controller } from "../../src/greenhouse/model.js";
 import type { SensorItem } from "../../src/greenhouse/ports.js";
 import { averageReader } from "../../src/platform/decode/sensors.js";
-import { timeReader, zoneOffset } from "../../src/platform/time.js";
+import { timeReader } from "../../src/platform/time.js";
+import { zoneOffset } from "../../src/runtime/zone.js";
 import { controller, item, limits } from "../support/builders.js";
 
 const now = Date.UTC(2026, 2, 1, 8);
@@ -14,7 +15,7 @@ function averages(body: unknown) {
   const problems: string[] = [];
   const items = averageReader({})(body, {
     ...{ code: "GH-0001", address: "", readTime: timeReader(zoneOffset("Asia/Shanghai")), receivedAt: now },
-    report: (problem) => problems.push(problem),
+    report: (problem) => problems.push(String(problem)),
   });
   return { items, problems };
 }

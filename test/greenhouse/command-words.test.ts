@@ -53,9 +53,9 @@ describe("a command's text", () => {
 it("a number is measured against 0 to 100 only where degrees are taken", () => {
   const told = (text: string, target: Target) => {
     const found = readWanted(text, target);
-    return "message" in found ? found.message : found;
+    return "message" in found ? String(found.message) : found;
   };
-  expect(told("101", skylight)).toBe("101 is outside 0 to 100.");
+  expect(told("101", skylight)).toEqual("101 is outside 0 to 100.");
   expect(told("050", skylight)).toContain("send 0 to 100");
   for (const target of [fan, motor])
     for (const text of ["101", "-5", "050", "45.5"])
@@ -72,14 +72,14 @@ describe("of a target that is not there", () => {
   const told = (of: Controller | undefined, target: "actuator" | "parameter" = "actuator") => {
     const addressee = { controllerId: "gh-0001", target, targetId: "left_skylite" };
     const found = targetOf(of, addressee, { raw_addresses: false, min_interval: 0 });
-    return "message" in found ? found.message : found;
+    return "message" in found ? String(found.message) : found;
   };
 
   it("a wrong controller is told from a wrong actuator, with what there is", () => {
-    expect(told(undefined)).toBe(
+    expect(told(undefined)).toEqual(
       'There is no controller "gh-0001"; bridge/controllers lists those there are.',
     );
-    expect(told(known)).toBe(
+    expect(told(known)).toEqual(
       'Controller "gh-0001" has no actuator "left_skylite"; it has left_skylight, right_skylight.',
     );
     expect(told(known, "parameter")).toMatch(/; the configuration lists no parameters of it\.$/);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { typeList } from "../../src/cli/commands.js";
+import { typeList } from "../../src/setup/commands.js";
 import type { ActuatorKind } from "../../src/greenhouse/actuator-kinds.js";
 import { targetOf } from "../../src/greenhouse/command/words.js";
 import {
@@ -62,7 +62,7 @@ const told = (kind: ActuatorKind, typeId?: number, device: string | null = "C001
   contradiction(
     { kind, group: typeId === undefined ? undefined : parameterGroup(typeId), acceptType },
     device === null ? null : deviceType(device),
-  );
+  )?.toString() ?? null;
 
 describe("the kind of an actuator and its control-parameter type", () => {
   it.each<[ActuatorKind, number[]]>([

@@ -1,11 +1,14 @@
 import anyAscii from "any-ascii";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Sensor } from "../../src/greenhouse/model.js";
+import type { ControllerEvent } from "../../src/greenhouse/events.js";
+import { deviceType } from "../../src/greenhouse/device-types.js";
+import type { Controller, Sensor } from "../../src/greenhouse/model.js";
 import type { SensorItem } from "../../src/greenhouse/ports.js";
 import { type FirstLayouts, layoutFor } from "../../src/greenhouse/sensor-identity.js";
 import type { SensorSettings } from "../../src/greenhouse/settings.js";
-import { controller, controllerSettings, item, sensorSettings } from "../support/builders.js";
+import { reduce } from "../../src/greenhouse/reduce.js";
+import { controller, controllerSettings, item, limits, record, sensorSettings } from "../support/builders.js";
 import { after, minute, onlySensor, sensorsRead, start, validId } from "../support/folding.js";
 
 /** The sensor after readings, each received when it was measured unless it says otherwise. */
@@ -38,6 +41,20 @@ describe("the newest reading counts", () => {
         expect(read(readings, { min: 0, max: 1_000 }).value).toBe(Math.min(...ages));
       }),
     ));
+});
+
+it("a controller that turns out to be a weather station after its readings has the limits of one from the next answer on", () => {
+  const context = {
+    ...{ now: start, freshness: limits, transliterate: anyAscii },
+    bands: { temperature: { high: 35 } },
+  };
+  const fold = (held: Controller, event: ControllerEvent) => reduce(held, event, context);
+  const reading = sensorsRead([item({ name: "空气温度", value: 20, raw: 20 })]);
+  const listed = { type: "listed", availability: "online" } as const;
+  const indoors = fold(controller(controllerSettings()), reading);
+  expect(onlySensor(indoors).definition.bands?.limits).toEqual({ high: 35 });
+  const station = fold(indoors, { ...listed, record: record({ type: deviceType("W001") }) });
+  expect(onlySensor(fold(station, reading)).definition.bands).toBeUndefined();
 });
 
 describe("a reading that cannot be right", () => {

@@ -40,10 +40,10 @@ describe("parameters that stand for what is asked", () => {
   const params = { code: "{deviceCode}", startTime: "{since}", endTime: "{until}", size: "500" };
 
   it("are filled in, and one about a device is left out where none is asked about", () => {
-    expect(requestPath(operations.weatherList, { deviceCode: "WS-1" }, { params }, window)).toBe(
+    expect(requestPath(operations.weatherList, { deviceCode: "WS-1" }, { params }, () => window)).toBe(
       "/api/weather-data/list?deviceCode=WS-1&code=WS-1&startTime=2026-05-09%2008%3A00%3A00&endTime=2026-05-10%2008%3A00%3A00&size=500",
     );
-    expect(requestPath(operations.videoList, {}, { params: { code: "{deviceCode}" } }, window)).toBe(
+    expect(requestPath(operations.videoList, {}, { params: { code: "{deviceCode}" } }, () => window)).toBe(
       "/api/video-data/list",
     );
   });

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { CommandRequest } from "../../src/commands/command.js";
 import type { GroupResult, Member, GroupsAndScenes } from "../../src/greenhouse/groups.js";
+import type { RecordBody } from "../../src/journal/records.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
+import { Receipts } from "../../src/commands/service.js";
 import { GroupService } from "../../src/groups/service.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 
@@ -19,29 +21,51 @@ const groupsAndScenes: GroupsAndScenes = {
   ]),
 };
 
+/** Until all that waits for nothing has had its turn. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+interface Disk {
+  readonly append?: (record: RecordBody, options: { readonly durable: boolean }) => Promise<number>;
+  readonly keep?: () => Promise<void>;
+}
+
 /** A commander that takes everything, and ends what it is told to end. */
-function scene() {
+function scene({ append = () => Promise.resolve(1), keep = () => Promise.resolve() }: Disk = {}) {
   const sent: CommandRequest[] = [];
   const told: GroupResult[] = [];
   const wanted: (readonly [string, string])[] = [];
+  const counted: unknown[] = [];
+  const now = { ms: 1_000 };
+  const refuses = new Set<string>();
   let ids = 0;
   const service = new GroupService({
     groupsAndScenes,
     topics: topicsUnder("greenhouse"),
     store: { get: () => undefined, onChange: () => () => false },
+    onSurplus: ({ count, isUrgent }) => void counted.push({ count, isUrgent }),
     submit: (request) => {
       sent.push(request);
       const text = new TextDecoder().decode(request.payload);
       const own = text.startsWith("{") ? (JSON.parse(text) as { readonly id?: string }).id : undefined;
-      return { id: own ?? `own-${sent.length}`, isTaken: true };
+      return { id: own ?? request.givenId ?? "", isTaken: !refuses.has(request.givenId ?? "") };
     },
-    outbox: { send: ({ document }) => void told.push(document as GroupResult) },
+    outbox: { send: ({ document }) => void told.push(document as GroupResult), restore: () => undefined },
+    journal: { append, history: () => ({ groups: [] }) },
+    keepResult: () => keep().then(() => () => undefined),
+    deliveryOf: () => () => undefined,
+    receipts: new Receipts(),
+    signal: new AbortController().signal,
     retained: { wanted: (topic, payload) => void wanted.push([topic, payload]) },
     responseTopics: () => [],
-    clock: { now: () => 1_000 },
+    clock: { now: () => now.ms, monotonic: () => now.ms, wait: () => new Promise(() => undefined) },
     newId: () => `new-${++ids}`,
   });
-  const end = async (controllerId: string, id: string, over: Partial<CommandResult> = {}) => {
+  const end = async (
+    controllerId: string,
+    id: string,
+    over: Partial<CommandResult> = {},
+    isRefusal = false,
+  ) => {
     const result = {
       id,
       command: "20",
@@ -57,21 +81,23 @@ function scene() {
       target: "actuator",
       targetId: "roof",
     } as const;
-    service.result(result as CommandResult, { ...about, response: null });
-    await Promise.resolve();
+    service.result(result as CommandResult, { ...about, response: null }, isRefusal);
+    await settled();
   };
-  const send = (payload: string, kind: "group" | "scene" = "group", id = "roofs") =>
+  const send = (payload: string, kind: "group" | "scene" = "group", id = "roofs", isKept = false) =>
     service.submit({
       kind,
       id,
       payload: new TextEncoder().encode(payload),
       retained: false,
+      isKept,
       expiryMs: null,
       by: null,
       via: null,
       response: null,
     });
-  return { service, sent, told, wanted, end, send };
+  const keptAgain = (payload: string) => send(payload, "group", "roofs", true);
+  return { service, sent, told, counted, wanted, end, send, keptAgain, now, refuses };
 }
 
 describe("a command to several", () => {
@@ -103,6 +129,17 @@ describe("a command to several", () => {
     expect(service.find("x")).toMatchObject({ outcome: "confirmed" });
   });
 
+  it("under an id of its own is the same however it is spelt, as it is for one actuator, and one that was refused takes no id", () => {
+    const { send, sent } = scene();
+    expect(send('{"command":"sideways","id":"x","at":1}').refused).toMatchObject({ reason: "bad_payload" });
+    expect(send('{"command":20,"id":"x"}').refused).toBeNull();
+    expect(send('{ "id": "x", "command": "20" }').refused).toMatchObject({ reason: "duplicate" });
+    expect(send('{"command":20,"id":"x"}', "scene", "night").refused).toMatchObject({
+      reason: "unknown_command",
+    });
+    expect(sent).toHaveLength(2);
+  });
+
   it("under an id that is open is a duplicate, and with another command a mistake; no member is asked again", () => {
     const { send, sent } = scene();
     send('{"command":20,"id":"x"}');
@@ -117,11 +154,52 @@ describe("a command to several", () => {
     send("20");
     expect(sent.map(({ payload }) => new TextDecoder().decode(payload))).toEqual(["20", "20", "20", "20"]);
     for (const [controller, id] of [
-      ["east", "own-1"],
-      ["west", "own-2"],
+      ["east", "new-1/east/roof"],
+      ["west", "new-1/west/roof"],
     ] as const)
       await end(controller, id);
     expect(told).toHaveLength(1);
+  });
+
+  it("goes on where another message under a member's id is refused, whatever the reason", async () => {
+    const { send, told, end } = scene();
+    send('{"command":20,"id":"x"}');
+    for (const reason of ["bad_payload", "duplicate", "overloaded"] as const)
+      await end("west", "x/west/roof", { outcome: "refused", reason }, true);
+    await end("east", "x/east/roof");
+    expect(told).toEqual([]);
+    await end("west", "x/west/roof");
+    expect(told).toMatchObject([{ outcome: "confirmed" }]);
+  });
+
+  it("has of a member that was refused its own refusal, not the end of the command it collides with", async () => {
+    const { send, told, end, refuses } = scene();
+    refuses.add("x/west/roof");
+    send('{"command":20,"id":"x"}');
+    await end("east", "x/east/roof");
+    await end("west", "x/west/roof");
+    expect(told).toEqual([]);
+    await end("west", "x/west/roof", { outcome: "refused", reason: "bad_payload" }, true);
+    expect(told).toMatchObject([{ members: [{}, { controller: "west", reason: "bad_payload" }] }]);
+  });
+
+  it("has its members in the answer to a repetition as long as they are of the newest", async () => {
+    const { send, end, service, now } = scene();
+    for (let n = 0; n < 2_600; n += 1) {
+      now.ms += 2_000;
+      send(`{"command":20,"id":"n${n}"}`);
+      for (const name of ["east", "west"])
+        service.result(
+          { id: `n${n}/${name}/roof`, outcome: "confirmed" } as CommandResult,
+          { ...{ code: "", controllerId: name, target: "actuator", targetId: "roof" }, response: null },
+          false,
+        );
+      if (n % 100 === 99) await settled();
+    }
+    await end("none", "");
+    const originalOf = (id: string) => send(`{"command":20,"id":"${id}"}`).refused?.original;
+    expect(originalOf("n2599")).toMatchObject({ outcome: "confirmed", members: [{}, {}] });
+    expect(originalOf("n1700")).toMatchObject({ outcome: "confirmed", members: [] });
   });
 
   it("to a scene sends each its own command, and takes no other", () => {
@@ -133,6 +211,82 @@ describe("a command to several", () => {
   });
 });
 
+describe("a broker that gives a command again until it is acknowledged", () => {
+  const message = (payload: string, acknowledge: () => void, isKept = false) => ({
+    ...{ topic: "greenhouse/group/roofs/set", payload: Buffer.from(payload), retain: false },
+    ...{ properties: {}, acknowledge, ...(isKept && { isKept: true as const }) },
+  });
+
+  it("is told once the journal has it for good, of a refusal once that is told, and at once of what is given once more", async () => {
+    let written: (sequence: number) => void = () => undefined;
+    let kept: () => void = () => undefined;
+    const asked: boolean[] = [];
+    const append: Disk["append"] = (_, { durable }) => {
+      asked.push(durable);
+      return new Promise((resolve) => (written = resolve));
+    };
+    const keep = () => new Promise<void>((resolve) => (kept = resolve));
+    const { service, sent, told } = scene({ append, keep });
+    const acknowledged: string[] = [];
+    const give = (what: string, payload: string, isKept = false) =>
+      service.onMessage(message(payload, () => void acknowledged.push(what), isKept));
+    give("first", '{"command":20,"id":"x"}');
+    await settled();
+    expect(acknowledged).toEqual([]);
+    written(1);
+    await settled();
+    expect(acknowledged).toEqual(["first"]);
+    give("again", '{"command":20,"id":"x"}', true);
+    give("refused", "{");
+    give("repeated", '{"command":20,"id":"x"}');
+    await settled();
+    expect(acknowledged).toEqual(["first", "again"]);
+    expect(asked).toEqual([true]);
+    expect(sent).toHaveLength(2);
+    kept();
+    await settled();
+    expect(told.map(({ reason }) => reason)).toEqual(["duplicate"]);
+    expect(acknowledged).toEqual(["first", "again", "repeated"]);
+  });
+
+  it("is told with the result where the journal could not take the command", async () => {
+    const { service, end } = scene({ append: () => Promise.reject(new Error("full")) });
+    const acknowledged: string[] = [];
+    service.onMessage(message('{"command":20,"id":"x"}', () => void acknowledged.push("x")));
+    await end("west", "x/west/roof");
+    expect(acknowledged).toEqual([]);
+    await end("east", "x/east/roof");
+    expect(acknowledged).toEqual(["x"]);
+  });
+
+  it("and without an id of its own is known while it is open and shortly after, a stop never", async () => {
+    const { send, keptAgain, end, now, sent } = scene();
+    const whole = async (id: string) => {
+      await end("west", `${id}/west/roof`);
+      await end("east", `${id}/east/roof`);
+    };
+    send("20");
+    expect(keptAgain("20").id).toBe("new-1");
+    await whole("new-1");
+    now.ms += 2_000;
+    expect(keptAgain("20").id).toBe("new-1");
+    expect(sent).toHaveLength(2);
+    now.ms += 3_600_000;
+    expect(keptAgain("20").id).not.toBe("new-1");
+    expect(sent).toHaveLength(4);
+    send("stop");
+    keptAgain("stop");
+    expect(sent).toHaveLength(8);
+  });
+
+  it("is no repetition where its id was another command's", () => {
+    const { send, keptAgain } = scene();
+    send('{"command":20,"id":"x"}');
+    expect(keptAgain('{"command":20,"id":"x"}').refused).toBeNull();
+    expect(keptAgain('{"command":30,"id":"x"}').refused).toMatchObject({ reason: "bad_payload" });
+  });
+});
+
 describe("what an earlier run retained", () => {
   it("of a group that is not there any more is emptied, and of one that is there stays", () => {
     const { service, wanted } = scene();
@@ -141,5 +295,43 @@ describe("what an earlier run retained", () => {
     service.onFound("greenhouse/group/roofs/state", Buffer.from("open"));
     service.onFound("greenhouse/gh-0001/sensor/airtemp", Buffer.from("21.5"));
     expect(wanted.slice(before)).toEqual([["greenhouse/group/gone/state", ""]]);
+  });
+});
+
+describe("of a flood to a group or scene that another broker hands over", () => {
+  const surplus = { key: "greenhouse/group/roofs/set", count: 900, isUrgent: false, ids: ["a", "b"] };
+
+  it("what nobody looked at ends in one result that says how many, with the ids of the first", () => {
+    const { service, told, sent } = scene();
+    expect(service.flood.allowanceOf(surplus.key)?.idOf?.(Buffer.from('{"command":"open","id":"a"}'))).toBe(
+      "a",
+    );
+    service.flood.onSurplus(surplus);
+    expect(told).toMatchObject([
+      {
+        ...{ group: "roofs", scene: null, command: null, outcome: "refused", reason: "overloaded" },
+        ...{ members: [], missed: [], count: 900, ids: ["a", "b"], repeated: false },
+      },
+    ]);
+    expect(sent).toEqual([]);
+  });
+
+  it("stops in whose place a newer one came are superseded", () => {
+    const { service, told } = scene();
+    service.flood.onSurplus({ ...surplus, key: "greenhouse/scene/night/set", isUrgent: true, ids: [] });
+    expect(told).toMatchObject([
+      { scene: "night", group: null, outcome: "superseded", reason: "before_sending", count: 900 },
+    ]);
+  });
+
+  it("of those to none that there is nothing is told, and they are counted with commands to no target", () => {
+    const { service, told, counted } = scene();
+    const key = service.flood.allowanceOf("greenhouse/group/nowhere/set")?.key ?? "";
+    service.flood.onSurplus({ ...surplus, key });
+    expect({ told, counted }).toEqual({ told: [], counted: [{ count: 900, isUrgent: false }] });
+    // Those of others are none of its own.
+    service.flood.onSurplus({ ...surplus, key: "commands to targets that do not exist" });
+    service.flood.onSurplus(surplus);
+    expect(counted.length).toBe(1);
   });
 });

@@ -3,7 +3,9 @@ import { mosquittoSection } from "../end-to-end/support/stage.js";
 import { countFrom } from "../proof/figures.js";
 import { announcements } from "./rows/announcements.js";
 import { availability, seconds } from "./rows/availability.js";
+import { blueprints } from "./rows/blueprints.js";
 import { changesOf } from "./rows/changes.js";
+import { dashboards } from "./rows/dashboard.js";
 import { limits } from "./rows/limits.js";
 import { outcomes } from "./rows/outcomes.js";
 import { readings } from "./rows/readings.js";
@@ -46,6 +48,8 @@ function withVersion(installation: Installation): void {
     readings(world, rows);
     limits(world, rows);
     recipes(world, rows, isShort ? 4 : 40, installation.which === "floor");
+    dashboards(world, rows);
+    blueprints(world, rows);
     availability(world, rows);
     if (!isShort) {
       changesOf(world, rows);

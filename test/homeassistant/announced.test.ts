@@ -6,6 +6,7 @@ import {
   discoveryTopic,
   foundDocument,
   heldAfter,
+  heldComponents,
   nothingHeld,
   reconcile,
   removable,
@@ -93,12 +94,19 @@ test.each<[string, Situation, string, string]>([
 ])("from what is held to what is wanted: %s", (_, situation, expected, news) => {
   const { text, ...step } = stepOf(situation);
   expect([brief(text), `${step.news}${step.isFollowed ? ", followed" : ""}`]).toEqual([expected, news]);
-  const left = [...heldAfter(nothingHeld, { ...step, text }).components.keys()];
+  const left = [...heldComponents(heldAfter(nothingHeld, { ...step, text })).keys()];
   const announced = expected
     .replaceAll("?", "")
     .split(" ")
     .filter((key) => /^[a-z]/.test(key));
   expect(left.sort()).toEqual(announced.sort());
+});
+
+test("what a run announced is kept as one text and read from it as it was", () => {
+  const components = announcedIn(controllerDocument(controllers.C001, settings()).components, "this run");
+  const held = heldAfter(nothingHeld, { ...stepOf({}), components });
+  expect(typeof held.components).toBe("string");
+  expect(heldComponents(held)).toEqual(components);
 });
 
 test.each(platforms)("a withdrawn %s is announced once more as Home Assistant takes it", (platform) => {

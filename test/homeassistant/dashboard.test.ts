@@ -2,12 +2,20 @@ import { describe, expect, it } from "vitest";
 import { type AnnouncedHouse, dashboardOf } from "../../src/homeassistant/dashboard.js";
 import { controllerDocument } from "../../src/homeassistant/device-documents.js";
 import type { DocumentSettings } from "../../src/homeassistant/documents.js";
+import type { Tell } from "../../src/language/words.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
+import { inChinese } from "../support/chinese.js";
 import { actuator, controller, parameter, reading, status } from "./fixtures.js";
 
 const settings: DocumentSettings = {
   ...{ topics: topicsUnder("greenhouse"), version: "1", prefix: "homeassistant" },
-  ...{ clientId: "greenhouse2mqtt", hasBudget: false, language: "en", sensorNames: "translated" },
+  ...{
+    clientId: "greenhouse2mqtt",
+    hasBudget: false,
+    language: "en",
+    tell: String,
+    sensorNames: "translated",
+  },
 };
 
 function house(code: string): AnnouncedHouse {
@@ -21,6 +29,7 @@ function house(code: string): AnnouncedHouse {
       actuator({ id: "shade", kind: "shade_curtain", address: "102", name: "Shade" }),
       actuator({ id: "bed", kind: "irrigation", address: "210", name: "Bed 1" }),
       actuator({ id: "fan", kind: "circulation_fan", address: "150", name: "Fan" }),
+      actuator({ id: "film", kind: "thermal_curtain", address: "107", name: "Film", readOnly: true }),
       actuator({ id: "wet", kind: "fan_wet_curtain", address: "140", name: "Wet" }),
     ],
     parameters: [parameter({ id: "ec", writable: { min: 0, max: 5, step: 0.1 } })],
@@ -40,8 +49,8 @@ interface View {
   readonly type: string;
   readonly sections: readonly { readonly cards: readonly Card[] }[];
 }
-const viewsOf = (houses: readonly AnnouncedHouse[], language: "en" | "zh" = "en") =>
-  dashboardOf(houses, language)["views"] as readonly View[];
+const viewsOf = (houses: readonly AnnouncedHouse[], tell: Tell = String) =>
+  dashboardOf(houses, tell)["views"] as readonly View[];
 
 describe("the dashboard", () => {
   it("has a view with all houses and one a house, in sections, with entities that are announced alone", () => {
@@ -78,13 +87,16 @@ describe("the dashboard", () => {
     expect(cardsUnder("Machines")).toEqual([
       ["switch.gh_1_fan"],
       ["select.gh_1_fan_mode", "select-options"],
+      // Nobody may move it, so it only shows.
+      ["sensor.gh_1_film"],
+      ["sensor.gh_1_film_position"],
       ["select.gh_1_wet", "select-options"],
     ]);
     expect(cardsUnder("Settings")?.[0]?.[1]).toBe("numeric-input");
   });
 
   it("shows the problem of a house only while there is one, and says its headings in Chinese where that is spoken", () => {
-    const [, view] = viewsOf([house("GH-1")], "zh");
+    const [, view] = viewsOf([house("GH-1")], inChinese);
     expect(view?.sections[0]?.cards[0]).toMatchObject({
       entity: "binary_sensor.gh_1_command_problem",
       visibility: [{ condition: "state", state: "on" }],

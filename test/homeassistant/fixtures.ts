@@ -15,11 +15,13 @@ import type { ActuatorSettings, ParameterSettings } from "../../src/greenhouse/s
 import type { DocumentSettings } from "../../src/homeassistant/documents.js";
 import { newController, unreadActuator } from "../../src/greenhouse/reduce.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
+import { inChinese } from "../support/chinese.js";
 import { actuator as settingsOf, record } from "../support/builders.js";
 
 export const settings = (changes: Partial<DocumentSettings> = {}): DocumentSettings => ({
   topics: topicsUnder("greenhouse"),
   language: "en",
+  tell: changes.language === "zh" ? inChinese : String,
   sensorNames: "translated",
   hasBudget: true,
   version: "0.1.0",

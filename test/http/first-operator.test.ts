@@ -120,6 +120,26 @@ describe("the first operator", () => {
     }
   });
 
+  it("stays while the users of the configuration may go back, and is back with it", async () => {
+    const trial = { isUnderWay: true };
+    const disk: { text: string | null } = { text: null };
+    const file = {
+      read: () => Promise.resolve(disk.text),
+      write: (text: string) => Promise.resolve(void (disk.text = text)),
+    };
+    const { log } = capturedLog();
+    const first = new FirstOperator({ file, log, isOnTrial: () => trial.isUnderWay });
+    await first.load(loopback);
+    expect(await first.make(request(), { ...anna, code: first.code ?? "" })).toBeNull();
+    const named = { ...loopback, users: [{ username: "ben", password: "x", role: "admin" as const }] };
+    expect(first.complete(named).users).toMatchObject([{ username: "ben" }]);
+    expect(first.complete(loopback).users).toMatchObject([{ username: "anna" }]);
+    expect(disk.text).toContain("anna");
+    trial.isUnderWay = false;
+    first.complete(named);
+    expect([disk.text, first.complete(loopback).users]).toEqual(["[]", []]);
+  });
+
   it("is not made where a reload names users while the password is hashed", async () => {
     const disk: { text: string | null } = { text: null };
     const { first, code } = await scene(loopback, disk);

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Command } from "../../src/commands/command.js";
 import { Faults } from "../../src/http/faults.js";
 import { LiveViews, mergePatch } from "../../src/http/live.js";
+import { msg } from "../../src/language/text.js";
 import type { Role } from "../../src/page/protocol.js";
 import { RecentLog, silentLog } from "../../src/runtime/log.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -96,6 +97,31 @@ describe("live views", () => {
     }
     expect(kindsOf(reader).length).toBeLessThanOrEqual(2 + 9);
     expect(reader.sent.at(-1)).toMatchObject({ kind: "snapshot" });
+  });
+
+  it("tell sentences in the language that each reader asks for, and English to who asks for none", async () => {
+    const clock = new VirtualClock();
+    const shown = {
+      count: 1,
+      message: msg`${"root"} has locked this actuator${""}; nothing passes until it is unlocked.`,
+    };
+    const live = running(new LiveViews(clock, () => ({ ...shown }), new Faults(silentLog, clock)));
+    const [one, other] = [new Reader().join(live, "lock"), new Reader().join(live, "lock")];
+    other.emit("message", Buffer.from(JSON.stringify({ subscribe: ["lock"], language: "zh" })), false);
+    const told = ({ sent }: Reader) =>
+      sent.flatMap(({ kind, data }) => (kind === "snapshot" ? [(data as { message: string }).message] : []));
+    await expect
+      .poll(async () => {
+        await clock.advance(300);
+        return told(other).at(-1);
+      })
+      .toMatch(/^root 已锁定/);
+    expect(told(one)).toEqual(["root has locked this actuator; nothing passes until it is unlocked."]);
+    Object.assign(shown, { message: msg`This actuator is read-only in the configuration.` });
+    await clock.advance(600);
+    const [english, chinese] = [one, other].map(({ sent }) => sent.findLast(({ kind }) => kind === "patch"));
+    expect(english).toMatchObject({ data: { message: "This actuator is read-only in the configuration." } });
+    expect(chinese).toMatchObject({ data: { message: expect.stringMatching(/只读/) as string } });
   });
 
   it("give a sign of life at least every 5 s", async () => {

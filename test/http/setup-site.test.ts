@@ -13,8 +13,9 @@ async function siteAt(host: string) {
   const done: { served: Promise<void> } = { served: Promise.resolve() };
   const port = await new Promise<number>((onListening) => {
     const steps = { brokers: () => Promise.resolve([]) };
+    const restore = () => Promise.resolve({});
     const faults = new Faults(silentLog, systemClock);
-    done.served = serveSetup(0, { host, code, steps, faults, onListening }, ended.signal);
+    done.served = serveSetup(0, { host, code, steps, restore, faults, onListening }, ended.signal);
   });
   onTestFinished(async () => {
     ended.abort();

@@ -222,6 +222,69 @@ describe("the trend of a sensor", () => {
     expect(await (await scene({ clock, directory })).points(20)).toContain(6);
   });
 
+  /** A disk that takes and gives nothing until it goes on. */
+  function hangingDisk() {
+    const state = { hangs: true, waiting: [] as (() => void)[] };
+    const hang = () =>
+      state.hangs ? new Promise<void>((resolve) => state.waiting.push(resolve)) : Promise.resolve();
+    const files = new Proxy(nodeFileSystem, {
+      get: (own, name) => {
+        const member: unknown = Reflect.get(own, name);
+        if (typeof member !== "function") return member;
+        return async (...given: unknown[]) => {
+          await hang();
+          return Reflect.apply(member, own, given) as Promise<unknown>;
+        };
+      },
+    });
+    const goOn = () => {
+      state.hangs = false;
+      for (const resolve of state.waiting.splice(0)) resolve();
+    };
+    return { files, goOn };
+  }
+
+  it.each([
+    ["an hour", 60],
+    ["longer than memory holds it, and robs nothing of what the disk has", 260],
+  ])("has no gap where the disk hangs from the start on: %s", async (_, count) => {
+    const earlier = await scene();
+    const { clock, directory } = earlier;
+    await earlier.minutes(50, (minute) => good(minute));
+    await earlier.keeper.write(null);
+    const disk = hangingDisk();
+    const { shown, start } = await scene({ clock, directory, files: disk.files });
+    const end = start();
+    for (let at = 0; at < count; at += 1) {
+      shown.fill(good(1_000 + at));
+      await clock.advance(minuteMs);
+    }
+    disk.goOn();
+    await end();
+    const next = await scene({ clock, directory });
+    const kept = (await next.points(50 + count)).flatMap((point) => point ?? []);
+    expect(kept.filter((value) => value < 1_000).length).toBeGreaterThanOrEqual(49);
+    expect(kept.filter((value) => value >= 1_000).length).toBeGreaterThanOrEqual(Math.min(count, 180) - 2);
+  });
+
+  it("of an hour that memory holds no longer is not robbed of what the disk has, where the disk took nothing for long", async () => {
+    let isFull = false;
+    const files = new Proxy(nodeFileSystem, {
+      get: (own, name) =>
+        isFull ? () => Promise.reject(new Error("full")) : (Reflect.get(own, name) as unknown),
+    });
+    const { minutes, keeper, points } = await scene({ files });
+    await minutes(50, (minute) => good(minute));
+    await keeper.write(null);
+    isFull = true;
+    await minutes(260, (minute) => good(1_000 + minute));
+    await expect(keeper.write(null)).rejects.toThrow("full");
+    isFull = false;
+    await keeper.write(null);
+    const early = (await points(310)).filter((point) => point !== null && point < 1_000);
+    expect(early).toHaveLength(50);
+  });
+
   it("of a day that is over is a point in five minutes, for 30 days; older ones go", async () => {
     const { clock, keeper, minutes, directory } = await scene();
     const begin = Math.ceil(clock.now() / dayMs) * dayMs;

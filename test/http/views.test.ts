@@ -102,6 +102,7 @@ it("the overview has the station of each controller and its place on the platfor
   };
   expect(row("12")).toMatchObject({ station: "North", order: 12 });
   for (const text of ["", "first", "1e9", "1.5"]) expect(row(text)).toMatchObject({ order: null });
+  expect(row("12")).toMatchObject({ place: null });
 });
 
 it("what was read before an outage is told apart with its age, and is no state of now", () => {

@@ -81,7 +81,7 @@ describe("where a data directory", () => {
           code: "ENOENT",
         });
         expect(journal.state()).toMatchObject({ available: false });
-        expect(journal.state().reason).toContain("check that its disk is mounted");
+        expect(String(journal.state().reason)).toContain("check that its disk is mounted");
         await opened.close();
       }
     },
@@ -248,5 +248,19 @@ describe("small files of a run", () => {
       ["data"],
       ["lost", "read", "written"],
     ]);
+  });
+
+  it("are not written to the folder that shows where the disk is not mounted, and are once it is", async () => {
+    const dataDir = await tempDirectory();
+    let isMounted = false;
+    const files = new FilesOfRun(dataDir, undefined, undefined, () =>
+      isMounted ? Promise.resolve() : Promise.reject(new Error("the disk is not mounted")),
+    );
+    await expect(files.writePrivate(join(dataDir, "written"), "1")).rejects.toThrow("not mounted");
+    await expect(files.writeAgain()).rejects.toThrow("not mounted");
+    expect(await readdir(dataDir)).toEqual([]);
+    isMounted = true;
+    await files.writeAgain();
+    expect(await readdir(dataDir)).toEqual(["written"]);
   });
 });

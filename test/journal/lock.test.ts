@@ -172,7 +172,7 @@ describe("a start that could not lock the data directory", () => {
     await free();
     const other = await acquire(folder);
     await expect(append()).rejects.toMatchObject({ code: "IN_USE" });
-    expect(journal.state().reason).toContain("stop that one, then restart this one");
+    expect(String(journal.state().reason)).toContain("stop that one, then restart this one");
     expect(lines.at(-1)).toMatch(/^error .*no commands are taken/);
     await other.release();
     await append();

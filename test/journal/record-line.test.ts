@@ -6,6 +6,8 @@ import { journalDirectory, openJournal as openTheJournal } from "../../src/journ
 import { newestRecords } from "../../src/journal/reader.js";
 import type { JournalRecord } from "../../src/journal/records.js";
 import { decodeLine, encodeLine, longestLineBytes } from "../../src/journal/segments.js";
+import { msg, type Text } from "../../src/language/text.js";
+import { tellBy } from "../../src/language/words.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { silentLog } from "../support/builders.js";
 import { openJournal, tempDirectory } from "./support/disk.js";
@@ -23,6 +25,45 @@ describe("a line of the journal", () => {
         expect(decodeLine(withoutNewline(record)).records).toEqual([record]);
       }),
     ));
+
+  it("keeps the sentence of a result, so that it can be told in every language, and its English for programs", () => {
+    const message = msg`${120} is outside ${msg`${0} to ${100}`}.`;
+    const [record] = stamped([ended("a", { message })]) as [JournalRecord];
+    expect(encodeLine(record).toString()).toContain(`"message":"${message.toString()}"`);
+    const [read] = decodeLine(withoutNewline(record)).records;
+    const said = tellBy({ "{1} is outside {2}.": "{1} 超出 {2}。", "{1} to {2}": "{1} 到 {2}" }, "zh");
+    expect(said((read as { result: { message: Text } }).result.message)).toBe("120 超出 0 到 100。");
+    expect(JSON.parse(JSON.stringify(read))).toEqual(JSON.parse(JSON.stringify(record)));
+  });
+
+  it("of a group names each of its members and who missed it, however many there are", () => {
+    const message = "m".repeat(400);
+    const member = (n: number) => ({ controller: `GH-${n}`, actuator: "roof", id: `${"i".repeat(60)}/${n}` });
+    const members = Array.from({ length: 300 }, (_, n) => ({ ...member(n), command: "open" }));
+    const about = { kind: "group", name: "roofs", canonical: "open", payload_hash: "h" } as const;
+    const facts = { id: "a", command: "open", by: null, via: null, received_at: "2026-05-01T06:00:00.000Z" };
+    const told = {
+      ...{ ...facts, group: "roofs", scene: null, reason: null, message, duration_ms: 1 },
+      members: members.map((one) => {
+        return { ...one, outcome: "refused", reason: "interlock", message, interlock: null } as const;
+      }),
+      missed: members.map(({ controller, actuator }) => `${controller}/${actuator}`),
+      finished_at: facts.received_at,
+      outcome: "refused",
+      repeated: false,
+    } as const;
+    const bodies = [
+      { type: "group_taken", group: { ...about, ...facts, members } },
+      { type: "group_ended", group: { ...about, is_taken: true, told } },
+    ] as const;
+    const [began, end] = stamped(bodies).map((one) => decodeLine(withoutNewline(one)).records[0]);
+    expect(began).toMatchObject(bodies[0]);
+    expect(end).toMatchObject({ group: { told: { missed: told.missed } } });
+    const idsOf = (of: readonly { readonly id: string }[]) => of.map(({ id }) => id);
+    const read = end as JournalRecord & { readonly type: "group_ended" };
+    expect(idsOf(read.group.told.members)).toEqual(idsOf(members));
+    expect(encodeLine(end as JournalRecord).length).toBeLessThanOrEqual(2_048 + 300 * 512);
+  });
 
   it("holds no newline but its last byte", () => {
     const [record] = stamped([taken("a", { by: "two\nlines\r" })]) as [JournalRecord];

@@ -33,7 +33,11 @@ const lease = { id: "7", by: "anna", command: "on", ends_with: "off", until: 60_
 const hold = { id: "8", by: "anna", until: 90_000 };
 const held = { phase: "held", sending: "idle", id: null, tries: 0 } as const;
 
-const alarm = (state: Alarm["state"], by: string | null = null): RecordBody => ({
+const alarm = (
+  state: Alarm["state"],
+  by: string | null = null,
+  severity: Alarm["severity"] = "error",
+): RecordBody => ({
   type: "alarm_kept",
   name: "flood",
   alarm: {
@@ -41,7 +45,7 @@ const alarm = (state: Alarm["state"], by: string | null = null): RecordBody => (
     type: "flood",
     state,
     since: "2026-05-01T06:00:00.000Z",
-    severity: "error",
+    severity,
     controller: null,
     actuator: null,
     message: "Very many.",
@@ -95,6 +99,11 @@ describe("the timeline of a house", () => {
       "an alarm that is raised, acknowledged by somebody, and cleared",
       [alarm("active"), alarm("active"), alarm("acknowledged", "anna"), alarm("cleared"), alarm("cleared")],
       ["alarm alarm_raised", "alarm alarm_acknowledged anna", "alarm alarm_cleared"],
+    ],
+    [
+      "an alarm that becomes worse and better again, once that it became worse",
+      [alarm("active", null, "warning"), alarm("active"), alarm("active"), alarm("active", null, "warning")],
+      ["alarm alarm_raised", "alarm alarm_raised"],
     ],
     [
       "who came in, and who did not",

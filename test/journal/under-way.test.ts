@@ -52,12 +52,19 @@ it.each([
   ["never sent", [sending, sent, answered(null, false), result], false],
   ["never sent, of which that alone is known", [sending, result], true],
 ])("a POST may be under way to the target of a command that was %s: %s", (_, records, isUnderWay) => {
-  expect([...lanesUnderWay(recorded(records))]).toEqual(isUnderWay ? [aboutKey(about)] : []);
+  expect([...lanesUnderWay(recorded(records), Infinity)]).toEqual(isUnderWay ? [aboutKey(about)] : []);
 });
 
 it("a POST of ten minutes before the newest record is over", () => {
   const other = { ...sending, actuator: "fan", id: "c2" } as RecordBody;
-  expect([...lanesUnderWay(recorded([sending, sent, other], [0, 1, 700_000]))]).toEqual([
+  expect([...lanesUnderWay(recorded([sending, sent, other], [0, 1, 700_000]), Infinity)]).toEqual([
     aboutKey({ ...about, actuator: "fan" }),
   ]);
+});
+
+it("a record by a clock that was ahead for a while ends no POST of now", () => {
+  const before = { ...result, result: { id: "c0", outcome: "failed", finished_at: "" } } as RecordBody;
+  const records = recorded([before, sending, sent], [3_600_000, 10, 20]);
+  expect([...lanesUnderWay(records, 1_000)]).toEqual([aboutKey(about)]);
+  expect([...lanesUnderWay(records, 700_000)]).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import type { Text } from "../../src/language/text.js";
 import type { Readings } from "../../src/simulator/readings.js";
 
 /*
@@ -84,7 +85,7 @@ export interface Result {
   readonly id: string;
   readonly outcome: string;
   readonly reason: string | null;
-  readonly message: string | null;
+  readonly message: Text | null;
   readonly finished_at: string;
   readonly repeated: boolean;
   readonly steps: readonly {

@@ -21,6 +21,9 @@ const roof: Device = {
 const fan: Device = { ...roof, kind: "circulation_fan", travelMs: 0 };
 const lamp: Device = { ...roof, kind: "light", travelMs: 0 };
 
+const motor: Device = { ...roof, kind: "motor", values: { open: "00000001" } };
+const pulsing = { settings: motor, readings: new Set(["motors_pulse"] as const) };
+
 /** Writes one history, line by line. */
 class Story {
   clockMs = 0;
@@ -536,12 +539,77 @@ const rows: readonly Row[] = [
     },
   ],
   [
+    "a pulse that was accepted, is idle, and is carried out later",
+    null,
+    (story) => {
+      const ask = story.ask("r1", 10, "open", pulsing);
+      story.checked(10.5, "101", "00000000");
+      story.post(ask, 11, "00000001");
+      story.read(14, "101", "00000000");
+      story.tell(ask, 15, "confirmed");
+    },
+  ],
+  [
+    "a pulse that is idle and was not accepted",
+    "S8",
+    (story) => {
+      const ask = story.ask("r1", 10, "open", pulsing);
+      story.checked(10.5, "101", "00000000");
+      story.post(ask, 11, "00000001", { outcome: "timeout", bodyCode: null });
+      story.read(14, "101", "00000000");
+      story.tell(ask, 15, "confirmed");
+    },
+  ],
+  [
+    "a pulse whose value was shown although the register never held it",
+    "S8",
+    (story) => {
+      const ask = story.ask("r1", 10, "open", pulsing);
+      story.checked(10.5, "101", "00000000");
+      story.post(ask, 11, "00000001");
+      story.read(14, "101", "00000001");
+      story.tell(ask, 15, "confirmed");
+    },
+  ],
+  [
     "already, by a fresh read",
     null,
     (story) => {
       const ask = story.ask("r1", 10, "close");
       story.checked(10.5);
       story.tell(ask, 11, "already");
+    },
+  ],
+  [
+    "already, told after the next was sent because the disk was slow",
+    null,
+    (story) => {
+      const ask = story.ask("r1", 10, "close");
+      story.phase(ask, 10, "checking");
+      story.checked(10.5);
+      const next = story.ask("r2", 10.7, "open");
+      story.phase(next, 10.7, "checking");
+      story.checked(10.8);
+      story.post(next, 11, "10010");
+      story.tell(ask, 20, "already");
+      story.holds(11, "10010");
+      story.read(14, "101", "10010");
+      story.tell(next, 21, "confirmed");
+    },
+  ],
+  [
+    "already while another value is on its way",
+    "S8",
+    (story) => {
+      const earlier = story.ask("r1", 5, "open");
+      story.phase(earlier, 5, "checking");
+      story.checked(5.5);
+      story.post(earlier, 6, "10010");
+      const ask = story.ask("r2", 10, "close");
+      story.phase(ask, 10, "checking");
+      story.checked(10.5);
+      story.tell(ask, 11, "already");
+      story.tell(earlier, 80, "unconfirmed");
     },
   ],
   ["already without a read", "S8", (story) => story.tell(story.ask("r1", 10, "close"), 11, "already")],

@@ -290,11 +290,12 @@ function judgeConfirmed(one: Case): void {
   const since = isRecovered ? history.startedAt(told.boot) : (last?.endedAt ?? last?.begunAt ?? ask.at);
   const proof = proofOf(history, ask, target, since, told.at);
   if (proof === undefined) find.broken("S8", `${tell}: no read-back shows ${target.value}`);
-  else judgeHeld(one, poster, proof);
+  const isShown = proof !== undefined && mayHaveShown(proof, (raw) => showsAll(ask, target, raw));
+  // Of a pulse that shows nothing its acceptance is the proof, and a platform that carries it out later has accepted it as well.
+  const isIdleAlone = isPulse(ask.readings, ask.settings) && !isShown;
+  if (proof !== undefined && !isIdleAlone) judgeHeld(one, poster, proof);
   if (last === undefined && !isRecovered) find.broken("S8", `${tell} without a POST`);
   const isAccepted = poster.posts.some(({ outcome }) => outcome === "accepted") || isRecovered;
-  const isShown = proof !== undefined && mayHaveShown(proof, (raw) => showsAll(ask, target, raw));
-  const isIdleAlone = isPulse(ask.readings, ask.settings) && !isShown;
   if (isIdleAlone && !isAccepted && !poster.posts.some(isUntold))
     find.broken("S8", `${tell} although nothing was accepted, and nothing of a pulse is shown`);
 }
@@ -308,7 +309,7 @@ function judgeAlready(one: Case): void {
   judgeModeShown(one);
   if (ask.force || ask.word === "stop") find.broken("S4", `${tell} although it was forced or is a stop`);
   // It is told once it is on disk, and the next may have been sent by then.
-  const until = doneAt(ask) ?? told.at;
+  const until = Math.min(doneAt(ask) ?? told.at, nextCheckedAt(history, ask));
   const posts = history.postsTo(ask.code, ask.actuator);
   const last = posts.findLast(({ begunAt }) => begunAt <= told.at);
   if (last === undefined || last.begunAt > until) return;
@@ -321,6 +322,16 @@ function judgeAlready(one: Case): void {
     find.broken("S8", `${tell} while the actuator may still travel`);
   if (last.sent && readsBetween(history, ask.code, last.address, last.endedAt).length === 0)
     find.broken("S8", `${tell} although the POST of ${last.ask?.by ?? ""} was not read back`);
+}
+
+/** When the next command of its actuator began to be checked: one is checked at a time, so it was decided by then; Infinity without one. */
+export function nextCheckedAt(history: History, ask: Ask): number {
+  const checkedAt = ({ phases }: Ask) => phases.find(({ phase }) => phase === "checking")?.at;
+  const own = checkedAt(ask) ?? ask.at;
+  const later = history
+    .lane(ask.code, ask.actuator)
+    .flatMap((one) => (one !== ask && one.boot === ask.boot ? (checkedAt(one) ?? []) : []));
+  return Math.min(...later.filter((at) => at > own), Infinity);
 }
 
 /** A degree counts only in position mode. */

@@ -153,6 +153,13 @@ export const isIdle = (raw: Raw): boolean => sameAs("00000000", raw) || sameAs("
 /** Whether the first fresh read may be of before what was sent: it orders the next one's. */
 export const readsLag = (readings: Readings): boolean => readings.has("flush_orders");
 
+/** Whether no read gives anything of it: its mode can only be written, and nobody was told where its degree is. */
+export const isUnreadable = (readings: Readings, device: Device): boolean =>
+  readings.has("mode_write_only") &&
+  readings.has("degrees_apart") &&
+  isWindow(device.kind) &&
+  !isApart(device);
+
 /**
  * What such a platform never shows, so that no command for it can be confirmed: a window left to itself, or stopped, whose one address
  * says how far it is.
@@ -160,6 +167,7 @@ export const readsLag = (readings: Readings): boolean => readings.has("flush_ord
 export function isNeverShown(readings: Readings, device: Device, word: string | null): boolean {
   const hasOneAddress = !isApart(device) && !readings.has("degrees_apart");
   const isPosition = readings.has("actual_positions") && hasOneAddress && isWindow(device.kind);
+  if (isUnreadable(readings, device)) return true;
   // Of a mode that can only be written nothing but a degree is ever shown, and that stays as it was.
   if (readings.has("mode_write_only") && isApart(device) && !isDegree(word ?? "")) return true;
   return isPosition && (word === "auto" || word === "stop");

@@ -49,7 +49,7 @@ describe("an alarm", () => {
 
   it("that comes again is active with a new since", () => {
     const first = raise(noAlarms, "controller_offline", of("east"), "gone", 0);
-    const seen = acknowledge(first.state, "controller_offline.east", "anna");
+    const seen = acknowledge(first.state, ["controller_offline.east"], "anna");
     const over = clear(seen?.state ?? noAlarms, "controller_offline.east", minute);
     const again = raise(over.state, "controller_offline", of("east"), "gone", 2 * minute);
     expect(again.state.alarms.get("controller_offline.east")).toMatchObject({
@@ -75,7 +75,7 @@ describe("an alarm", () => {
 
   it("that somebody saw, and that is back before it was cleared, is seen by nobody yet", () => {
     const on = raise(noAlarms, "command_problem", of("east"), "not sent", 0).state;
-    const seen = acknowledge(on, "command_problem.east", "anna")?.state ?? noAlarms;
+    const seen = acknowledge(on, ["command_problem.east"], "anna")?.state ?? noAlarms;
     const over = change(seen, [{ type: "command_problem", about: of("east"), message: null }], 5_000).state;
     const back = change(over, [{ type: "command_problem", about: of("east"), message: "not sent" }], 6_000);
     expect(back.state.alarms.get("command_problem.east")).toMatchObject({ state: "active", by: null });
@@ -90,12 +90,12 @@ describe("an alarm", () => {
 
   it("acknowledged is still on; one that is not on cannot be acknowledged", () => {
     const { state: book } = raise(noAlarms, "controller_offline", of("east"), "gone", 0);
-    const seen = acknowledge(book, "controller_offline.east", "anna");
+    const seen = acknowledge(book, ["controller_offline.east"], "anna");
     expect(seen?.state.alarms.get("controller_offline.east")).toMatchObject({
       state: "acknowledged",
       by: "anna",
     });
-    expect(acknowledge(book, "controller_offline.west", "anna")).toBeNull();
+    expect(acknowledge(book, ["controller_offline.west"], "anna")).toBeNull();
   });
 });
 
@@ -110,6 +110,31 @@ describe("a flood", () => {
     expect(told.filter((type) => type === "flood").length).toBe(floods);
     expect(told.filter((type) => type === "alarm").length).toBe(floods === 1 ? 10 : count);
     expect(book.alarms.size).toBe(count + floods);
+  });
+
+  it.each([
+    ["ten that become worse are told one by one", 10, 0],
+    ["the eleventh that becomes worse makes a flood of them", 11, 1],
+  ])("%s", (_, count, floods) => {
+    const calm = { ...raised(10, 0).book, raised: [] };
+    const { book } = { book: count > 10 ? raise(calm, "state_lost", of("x"), "x", 0).state : calm };
+    const ids = Array.from({ length: 10 }, (__, n) => `c${n}`);
+    const changes = ids.map((id) => ({
+      ...{ type: "controller_offline" as const, about: of(id), message: "worse" },
+      severity: "error" as const,
+    }));
+    const { events, state } = change(book, changes, minute);
+    expect(events.filter(({ type }) => type === "flood")).toHaveLength(floods);
+    expect(events.filter(({ type, severity }) => type === "alarm" && severity === "error")).toHaveLength(
+      10 - floods,
+    );
+    // No worse than they are, they are no news.
+    const again = change(
+      state,
+      changes.map((one) => ({ ...one, message: "still" })),
+      minute,
+    );
+    expect(again.events).toEqual([]);
   });
 
   it("ends when no more than ten came within ten minutes", () => {
@@ -133,7 +158,7 @@ describe("all alarms in one", () => {
     const { book } = raised(3, minute);
     const itself = { controller: null, actuator: null };
     const worse = raise(book, "journal_unavailable", itself, "full", 2.5 * minute).state;
-    const seen = acknowledge(worse, "journal_unavailable", "anna")?.state ?? noAlarms;
+    const seen = acknowledge(worse, ["journal_unavailable"], "anna")?.state ?? noAlarms;
     const one = clear(seen, "controller_offline.c0", 3 * minute).state;
     const { alarms, ...rest } = alarmSummary([...one.alarms.values()]);
     expect(alarms.map(({ id }) => id)).toEqual([
@@ -258,6 +283,18 @@ it("what an alarm's message names goes to the page and the disk, and not to the 
   ]);
 });
 
+it("of thousands of late readings every house has its alarm, in turns", async () => {
+  const late = Array.from({ length: 300 }, (_, n) => `gh-${n}`).flatMap((controller) =>
+    Array.from({ length: 150 }, (_, n) => ({ controller, what: `sensor/t${n}` })),
+  );
+  const { limits, clock, run } = started({ late });
+  run();
+  await clock.advance(60_000);
+  const told = limits.alarms.list.filter(({ type }) => type === "readings_overdue");
+  expect(told).toHaveLength(300);
+  expect(told.at(-1)?.message.length).toBeLessThan(310);
+});
+
 it("an alarm whose hour ended is wanted nowhere any more, and again once it is on again", async () => {
   const { state: book } = raise(noAlarms, "controller_offline", of("gh-0001"), "offline", 0);
   const alarms = clear(book, "controller_offline.gh-0001", 0).state;
@@ -277,7 +314,7 @@ it("alarms of limits that are configured no more are cleared by the next start",
 
 it("a start that does not know yet whether a controller is back clears nothing, and tells nothing again", () => {
   const { state: book } = raise(noAlarms, "controller_offline", of("gh-0003"), "offline", 0);
-  const alarms = acknowledge(book, "controller_offline.gh-0003", "anna")?.state ?? noAlarms;
+  const alarms = acknowledge(book, ["controller_offline.gh-0003"], "anna")?.state ?? noAlarms;
   const { limits, store, events } = started({ alarms });
   store.admit("GH-0003");
   expect(limits.alarms.list).toMatchObject([{ state: "acknowledged", by: "anna" }]);
@@ -299,7 +336,7 @@ it("a start that takes up the problems of several actuators clears none, tells n
       ).state,
     noAlarms,
   );
-  const alarms = acknowledge(on, "command_problem.gh-0001.shade", "anna")?.state ?? noAlarms;
+  const alarms = acknowledge(on, ["command_problem.gh-0001.shade"], "anna")?.state ?? noAlarms;
   const { limits, store, events, commander } = started({ alarms });
   const before = limits.alarms.list;
   store.admit("GH-0001");
@@ -373,7 +410,7 @@ it("says of a condition that this run has not judged yet that it was so before t
   const nothing = { controller: null, actuator: null };
   const words = "Another bridge is connected for the same account.";
   const { state: book } = raise(noAlarms, "other_bridge", nothing, words, 0);
-  const alarms = acknowledge(book, "other_bridge", "anna")?.state ?? noAlarms;
+  const alarms = acknowledge(book, ["other_bridge"], "anna")?.state ?? noAlarms;
   let otherBridge: boolean | null = null;
   const { limits, clock, events, run, payloads } = started({ alarms, otherBridge: () => otherBridge });
   run();
@@ -398,6 +435,40 @@ it("a lease of an actuator that is configured no more is one alarm over all star
   const alarms = raise(noAlarms, "lease_overrun", { controller: null, actuator: null }, message, 0).state;
   expect(started({ limits, alarms }).events).toEqual([]);
   expect(states(started({ alarms }).limits)).toEqual(["lease_overrun cleared"]);
+});
+
+describe("what the configuration has no more is told until nobody has to see to it", () => {
+  const nothing = { guards: {}, starts: [], moved_until: null, direction: null, lock: null, hold: null };
+  const now = new CommandBench().clock.now();
+
+  it("a lease for a day past its end, also in a run that goes on", async () => {
+    const lease = { id: "1", by: null, command: "on", ends_with: "off", until: now };
+    const { limits, clock, run } = started({
+      limits: [{ controller: "GH-0001", actuator: "pump", kept: { ...nothing, lease } }],
+    });
+    run();
+    await clock.advance(23 * 60 * minute);
+    expect(states(limits)).toEqual(["lease_overrun active"]);
+    await clock.advance(61 * minute);
+    expect(states(limits)).toEqual(["lease_overrun cleared"]);
+  });
+
+  it.each([
+    ["is lifted", null],
+    ["runs out", now + 30 * minute],
+  ])("a lock until it %s", async (_, until) => {
+    const lock = { by: "anna", via: null, reason: null, since: now, until };
+    const { limits, clock, run, store } = started({
+      limits: [{ controller: "GH-0001", actuator: "pump", kept: { ...nothing, lease: null, lock } }],
+    });
+    run();
+    await clock.advance(20 * minute);
+    expect(states(limits)).toEqual(["state_lost active"]);
+    const pump = store.get("GH-0001");
+    if (until === null && pump !== undefined) await limits.engine.change("GH-0001", ["pump"], { lock: null });
+    await clock.advance(12 * minute);
+    expect(states(limits)).toEqual(["state_lost cleared"]);
+  });
 });
 
 describe("what earlier runs left on the broker", () => {

@@ -119,7 +119,7 @@ describe("a light that gets on first", () => {
     expect(allowed(one, "valve")?.words).toEqual([]);
     const result = await one.run("off");
     expect(result).toMatchObject({ outcome: "refused", reason: "interlock" });
-    expect(result.message).toContain('"on" first (lead_in)');
+    expect(String(result.message)).toContain('"on" first (lead_in)');
     expect(one.values()).toEqual([]);
   });
 
@@ -236,6 +236,23 @@ describe("a lease", () => {
     one.platform.onWrite = (post) => one.platform.accept(post);
     one.polled("210", "1010");
     await one.clock.advance(1_000_000);
+    expect(one.values()).toEqual(["210=1010", "210=1001"]);
+  });
+
+  it.each([
+    ["within seconds", 20_000],
+    ["within the hour", 500_000],
+  ])("counts where its command was rejected, and is carried out late: %s", async (_, afterMs) => {
+    const one = await bench({ actuators: [valve()] });
+    one.platform.onWrite = () => Promise.reject(platformError({ kind: "rejected", code: "500" }));
+    await one.play('{"command":"on","for":"20m"}', afterMs);
+    expect(one.results).toMatchObject([{ outcome: "rejected" }]);
+    one.platform.onWrite = (post) => one.platform.accept(post);
+    one.platform.registers.set("210", "1010");
+    one.polled("210", "1010");
+    await one.clock.advance(1_000);
+    expect(one.events.map(({ type }) => type)).toEqual(["command_rejected", "late_execution"]);
+    await one.clock.advance(1_200_000);
     expect(one.values()).toEqual(["210=1010", "210=1001"]);
   });
 
@@ -559,8 +576,7 @@ describe("on disk", () => {
     await one.play(blow(14), 1_000);
     one.journalProblem = null;
     await one.journalAgain();
-    // It begins as holding, which needs no word on disk; what was clear would be said there.
-    expect(kept(one)).toBeNull();
+    expect(kept(one)).toMatchObject({ guards: { wind: { phase: "held", tripped: true } } });
   });
 });
 

@@ -1,5 +1,5 @@
 import anyAscii from "any-ascii";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { BandsByKind } from "../../src/greenhouse/bands.js";
 import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import type { Alarm } from "../../src/greenhouse/limits.js";
@@ -8,7 +8,7 @@ import type { RecordBody } from "../../src/journal/records.js";
 import { AlarmStore } from "../../src/limits/alarm-store.js";
 import { ReadingAlarms } from "../../src/limits/readings/watch.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
-import { controllerSettings, item, sensorSettings } from "../support/builders.js";
+import { clientStatus, controllerSettings, item, sensorSettings } from "../support/builders.js";
 import { minute } from "../support/folding.js";
 import { mirrorSettings } from "../support/polled-mirror.js";
 import { settled, VirtualClock } from "../support/virtual-clock.js";
@@ -25,6 +25,7 @@ interface Given {
   readonly alarms?: readonly Alarm[];
   readonly clock?: VirtualClock;
   readonly houses?: number;
+  readonly averages?: boolean;
 }
 
 /** A bridge with readings and alarms alone. */
@@ -34,14 +35,16 @@ function house({
   alarms = [],
   clock = new VirtualClock(),
   houses = 1,
+  averages = false,
 }: Given = {}) {
   const settings = Array.from({ length: houses }, (_, n) =>
-    controllerSettings({ code: n === 0 ? code : `GH-${n}`, name: `House ${n}`, sensors }),
+    controllerSettings({ code: n === 0 ? code : `GH-${n}`, name: `House ${n}`, sensors, averages }),
   );
   const store = new GreenhouseStore(mirrorSettings(settings, { bands }), clock, anyAscii);
   const kept = new Map<string, Alarm | null>();
   const events: BridgeEvent[] = [];
   const counts = { published: 0, summaries: 0 };
+  const gone = new Set<string>();
   const book = new AlarmStore({
     clock,
     store,
@@ -59,10 +62,14 @@ function house({
       otherBridge: false,
       crashLoop: null,
       overdue: () => ({ late: [], upToDate: new Set() }),
-      isGone: () => false,
+      isGone: (controller) => gone.has(controller),
     }),
   });
-  const readings = new ReadingAlarms({ clock, store, alarms: book });
+  const answeredAt = new Map<string, number>();
+  const readings = new ReadingAlarms({
+    ...{ clock, store, alarms: book },
+    answeredAt: (of) => answeredAt.get(of) ?? null,
+  });
   book.restore(alarms);
   readings.restore();
   store.setReachable(true);
@@ -73,6 +80,7 @@ function house({
     { ago = 0, of = code, name = "空气温度", unit = "℃" } = {},
   ) => {
     const measuredAt = clock.now() - ago * minute;
+    answeredAt.set(of, clock.monotonic());
     store.dispatch(of, {
       type: "sensors_read",
       items: [item({ name, unit, value, raw: value, measuredAt })],
@@ -83,13 +91,18 @@ function house({
   };
   const told = () => book.list.map(({ id, state, severity }) => `${id} ${state} ${severity}`);
   const message = () => book.list[0]?.message;
-  return { clock, store, book, events, kept, counts, read, told, message };
+  const run = () => {
+    const over = new AbortController();
+    onTestFinished(() => over.abort());
+    void readings.run(over.signal);
+  };
+  return { clock, store, book, events, kept, counts, gone, read, told, message, run };
 }
 
 const id = "reading_low.gh-0001.air_temperature";
 
 describe("an alarm on a reading", () => {
-  it("is raised, becomes an error in its place, and clears, each told once", async () => {
+  it("is raised, becomes an error in its place, and clears, each an event", async () => {
     const { clock, read, told, message, events, store } = house();
     await read(4);
     expect(told()).toEqual([]);
@@ -109,7 +122,9 @@ describe("an alarm on a reading", () => {
     await read(6);
     expect(told()).toEqual([`${id} cleared error`]);
     expect(store.get(code)?.readingAlarms).toEqual([]);
+    expect(events.map(({ severity }) => severity)).toEqual(["warning", "error", "info"]);
     expect(events.map(({ type, facts }) => `${type} ${facts?.["sensor"]}`)).toEqual([
+      "alarm air_temperature",
       "alarm air_temperature",
       "alarm_cleared air_temperature",
     ]);
@@ -194,6 +209,87 @@ describe("an alarm on a reading", () => {
     expect(next.told()).toEqual([`${id} cleared warning`]);
   });
 
+  describe("whose sensor the answers do not list any more", () => {
+    const bands: BandsByKind = { temperature: { low: 5, delay: 0 } };
+    const hour = 60 * minute;
+    const goneMessage =
+      "Air temperature is 4 °C, below 5 °C. This alarm ends: the controller has answered for a day without this sensor, so it was renamed, removed or is not shown any more.";
+
+    interface Cold extends Pick<Given, "sensors" | "averages"> {
+      readonly name?: string;
+    }
+
+    /** An alarm is on, in this run or from an earlier one. */
+    async function cold(isCarried: boolean, { name = "空气温度", ...given }: Cold = {}) {
+      const first = house({ bands, ...given });
+      await first.read(4, { name });
+      const alarms = [...first.kept.values()].flatMap((one) => one ?? []);
+      const scene = isCarried ? house({ bands, ...given, alarms, clock: first.clock }) : first;
+      scene.run();
+      /** Answers come every ten minutes, with another sensor. */
+      const answers = async (hours: number) => {
+        for (let n = 0; n < hours * 6; n += 1) {
+          await scene.read(20, { name: "温度2" });
+          await scene.clock.advance(10 * minute);
+        }
+      };
+      return { ...scene, answers };
+    }
+
+    it.each([[true], [false]])(
+      "ends after a day of answers, and says why (of an earlier run: %s)",
+      async (isCarried) => {
+        const { answers, told, message, events, store, read, clock } = await cold(isCarried);
+        await answers(23);
+        expect(told()).toEqual([`${id} active warning`]);
+        await answers(2);
+        expect(told()).toEqual([`${id} cleared warning`]);
+        expect(events.at(-1)).toMatchObject({ type: "alarm_cleared", message: goneMessage });
+        expect(store.get(code)?.readingAlarms).toEqual([]);
+        await read(3);
+        expect(told().at(-1)).toBe(`${id} active warning`);
+        expect(message()).toBe("Air temperature is 3 °C, below 5 °C.");
+        await clock.advance(minute);
+      },
+    );
+
+    it.each([[true], [false]])(
+      "ends also where averages are asked for in vain (of an earlier run: %s)",
+      async (isCarried) => {
+        const { answers, told } = await cold(isCarried, { averages: true });
+        await answers(25);
+        expect(told()).toEqual([`${id} cleared warning`]);
+      },
+    );
+
+    it("stands where it is of an average, and no answer has listed averages since the start", async () => {
+      const name = "空气温度 (avg)";
+      const sensors = [{ id: "mean", from: name, ignore: false, kind: "temperature" as const }];
+      const { answers, told } = await cold(true, { averages: true, sensors, name });
+      expect(told()).toEqual(["reading_low.gh-0001.mean active warning"]);
+      await answers(25);
+      expect(told()).toEqual(["reading_low.gh-0001.mean active warning"]);
+    });
+
+    it("stands through an outage, and begins its day anew where the sensor comes back", async () => {
+      const { answers, told, clock, read, store } = await cold(true);
+      await answers(23);
+      await clock.advance(48 * hour);
+      await read(20, { name: "温度2" });
+      await clock.advance(minute);
+      expect(told()).toContain(`${id} active warning`);
+      for (const state of ["online", "offline"] as const)
+        store.dispatch(code, { type: "connection", status: clientStatus(state) });
+      await answers(24);
+      expect(told()).toContain(`${id} active warning`);
+      store.dispatch(code, { type: "connection", status: clientStatus("online") });
+      await read(4);
+      await clock.advance(minute);
+      await answers(23);
+      expect(told()).toContain(`${id} active warning`);
+    });
+  });
+
   it("judges the value as it is scaled, by its own limits before those of its kind", async () => {
     const sensors = [sensorSettings({ id: "air", scale: 0.1, offset: -1, alarm: { low: 3, delay: 0 } })];
     const { clock, read, told } = house({ sensors });
@@ -214,5 +310,110 @@ it("readings that cross at once are told as one flood, in turns, with one summar
   await clock.advance(0);
   expect(book.list.filter(({ type }) => type === "reading_low")).toHaveLength(200);
   expect(events.map(({ type }) => type)).toEqual([...Array.from({ length: 10 }, () => "alarm"), "flood"]);
-  expect(counts.summaries).toBeLessThanOrEqual(42);
+  expect(counts.summaries).toBeLessThanOrEqual(102);
+});
+
+/** Turns come when they are called for. */
+class TurningClock extends VirtualClock {
+  readonly turns: (() => void)[] = [];
+  override readonly soon = (call: () => void): void => void this.turns.push(call);
+}
+
+describe("thousands of alarms at once", () => {
+  const count = 3_000;
+  const alarmsOf = (message: string | null) =>
+    Array.from({ length: count }, (_, n) => ({
+      ...{ type: "reading_low" as const, message },
+      about: { controller: `gh-${n}`, actuator: null, sensor: "air_temperature" },
+    }));
+
+  /** How much is told in each turn until there is none left. */
+  function scene() {
+    const clock = new TurningClock();
+    const made = house({ clock });
+    const over = new AbortController();
+    void made.book.run(over.signal);
+    onTestFinished(() => over.abort());
+    made.book.setAll(alarmsOf("cold"));
+    /** `work`, and each turn that follows from it. */
+    const turnsOf = async (...works: readonly (() => unknown)[]) => {
+      const told: number[] = [];
+      const toldIn = async (turn: () => unknown) => {
+        const before = made.counts.published;
+        await turn();
+        await settled();
+        told.push(made.counts.published - before);
+      };
+      for (const work of works) {
+        await toldIn(work);
+        for (let turn = clock.turns.shift(); turn !== undefined; turn = clock.turns.shift())
+          await toldIn(turn);
+      }
+      return { told: told.reduce((sum, one) => sum + one, 0), most: Math.max(...told) };
+    };
+    /** The store looks at them every five seconds. */
+    const looksIn = (minutes: number) =>
+      turnsOf(...Array.from({ length: minutes * 12 }, () => () => clock.advance(5_000)));
+    return { ...made, clock, turnsOf, looksIn };
+  }
+  const inTurns = (told: number) => ({
+    told,
+    most: expect.toSatisfy((most: number) => most <= 31) as number,
+  });
+
+  it("are acknowledged in turns, and that is answered once the disk has all", async () => {
+    const { book, kept, turnsOf } = scene();
+    let written = 0;
+    const acknowledged = await turnsOf(() => {
+      const { ids, written: onDisk } = book.acknowledge("all", "anna");
+      void onDisk().then(() => (written = ids.length));
+    });
+    expect(acknowledged).toEqual(inTurns(count + 1));
+    expect(written).toBe(count + 1);
+    const states = new Set([...kept.values()].map((alarm) => alarm?.state));
+    expect(states).toEqual(new Set(["acknowledged"]));
+  });
+
+  it.each([
+    ["got worse", [{ message: "colder", severity: "error" as const }], false],
+    ["ended and came again", [{ message: null }, { message: "cold" }], false],
+    ["ended", [{ message: null }], false],
+    ["says something else", [{ message: "as cold as before" }], true],
+  ] as const)("are acknowledged as they were seen: not one that %s meanwhile", async (_, changes, isSeen) => {
+    const { book, clock, turnsOf } = scene();
+    const about = { controller: `gh-${count - 1}`, actuator: null, sensor: "air_temperature" };
+    const id = `reading_low.gh-${count - 1}.air_temperature`;
+    let told: readonly string[] = [];
+    await turnsOf(() => clock.advance(5 * minute));
+    await turnsOf(() => {
+      const { ids, written } = book.acknowledge("all", "anna");
+      void written().then(() => (told = ids));
+      for (const change of changes) book.setAll([{ type: "reading_low", about, ...change }]);
+      return clock.advance(1_000);
+    });
+    expect(book.has(id)).toBe(true);
+    expect(told).toHaveLength(count + (isSeen ? 1 : 0));
+    expect([told.includes(id), book.list.find((one) => one.id === id)?.state === "acknowledged"]).toEqual([
+      isSeen,
+      isSeen,
+    ]);
+  });
+
+  it("of controllers that are gone end in turns, each with its sensor", async () => {
+    const { book, gone, looksIn } = scene();
+    for (const { controller } of book.list) gone.add(controller ?? "");
+    expect(await looksIn(1)).toEqual(inTurns(count));
+    expect(book.list.filter(({ state }) => state === "cleared")).toHaveLength(count);
+  });
+
+  it("end in turns, and are forgotten in turns an hour later", async () => {
+    const { book, clock, kept, looksIn } = scene();
+    book.setAll(alarmsOf(null));
+    expect(await looksIn(2)).toEqual(inTurns(count));
+    expect(book.list.filter(({ state }) => state === "cleared")).toHaveLength(count);
+    await clock.advance(57 * minute);
+    expect(await looksIn(4)).toEqual(inTurns(count));
+    await clock.advance(15 * minute);
+    expect([book.list, new Set(kept.values())]).toEqual([[], new Set([null])]);
+  });
 });

@@ -221,6 +221,13 @@ describe("the limits of a sensor", () => {
     expect(bandsOf({ ...air, average: true }, { low: 1 }, byKind)?.limits).toEqual({ low: 1 });
   });
 
+  it("of what the crop feels say nothing of the air outdoors, but where it is asked for by name", () => {
+    const wind = { kind: "wind_speed", unit: "m/s", outdoors: true } as const;
+    expect(bandsOf({ ...air, outdoors: true }, undefined, byKind)).toBeNull();
+    expect(bandsOf({ ...air, outdoors: true }, { low: 1 }, byKind)?.limits).toEqual({ low: 1 });
+    expect(bandsOf(wind, undefined, { wind_speed: { high: 14 } })?.limits).toEqual({ high: 14 });
+  });
+
   it("have a deadband in the unit of the reading, which leaves room between them", () => {
     const deadband = (unit: string, high = 90) =>
       bandsOf({ kind: "temperature", unit }, { low: 40, high }, {})?.deadband;

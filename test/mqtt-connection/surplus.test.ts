@@ -7,9 +7,12 @@ import { VirtualClock } from "../support/virtual-clock.js";
 
 const { known, urgent } = receiving.foreign;
 
+const mostPacketBytes = 16 * 1024 * 1024;
+
 function scene(protocolVersion: 4 | 5 = 5) {
   const clock = new VirtualClock();
   const surplus: unknown[] = [];
+  const tooLarge: unknown[] = [];
   const heard: string[] = [];
   const acknowledged: number[] = [];
   const parsing = parser({ protocolVersion });
@@ -20,9 +23,16 @@ function scene(protocolVersion: 4 | 5 = 5) {
     {
       allowanceOf: (topic) =>
         topic.startsWith("set/")
-          ? { key: topic, isUrgent: (payload) => payload.toString() === "stop" }
+          ? {
+              key: topic,
+              isUrgent: (payload) => payload.toString().startsWith("stop"),
+              targetOf: (payload) => / of (.+)/.exec(payload.toString())?.[1] ?? "",
+              idOf: (payload) => /#(.+)/.exec(payload.toString())?.[1] ?? null,
+            }
           : null,
-      onSurplus: (...one) => surplus.push(one),
+      onSurplus: ({ key, count, isUrgent, ids }) => {
+        surplus.push([key, count, isUrgent, ...(ids.length > 0 ? [ids] : [])]);
+      },
     },
     {
       isVersion5: protocolVersion === 5,
@@ -31,6 +41,8 @@ function scene(protocolVersion: 4 | 5 = 5) {
         for (let at = 0; at < bytes.length; at += 4) acknowledged.push(bytes.readUInt16BE(at + 2));
       },
       push: (bytes) => parsing.parse(bytes),
+      mostPacketBytes,
+      onTooLarge: ({ topic, bytes }) => tooLarge.push([topic, bytes]),
     },
   );
   const bytesOf = (topic: string, payload: string, qos: 0 | 1 = 0, messageId = 1) => {
@@ -47,7 +59,7 @@ function scene(protocolVersion: 4 | 5 = 5) {
     return generate({ ...packet, properties }, { protocolVersion });
   };
   const bring = (...all: readonly Buffer[]) => void parsing.parse(filter.take(Buffer.concat(all)));
-  return { clock, surplus, heard, acknowledged, filter, bytesOf, bring };
+  return { clock, surplus, tooLarge, heard, acknowledged, filter, bytesOf, bring };
 }
 
 const many = (count: number, one: Buffer): readonly Buffer[] => Array.from({ length: count }, () => one);
@@ -102,6 +114,68 @@ describe.each([4, 5] as const)("of a flood that another broker hands over with M
     expect(surplus).toContainEqual(["set/a", 50, true]);
   });
 
+  it("a stop that has to wait does not wait for the next telling of what was left out", async () => {
+    const { bring, bytesOf, heard, surplus, clock } = scene(version);
+    bring(...many(known.atOnce + 1, bytesOf("set/a", "on")));
+    expect(surplus).toEqual([["set/a", 1, false]]);
+    // So the next surplus is told later.
+    bring(bytesOf("set/a", "on"));
+    bring(...many(urgent.atOnce + 1, bytesOf("set/a", "stop")));
+    heard.length = 0;
+    await clock.advance(1_000 / urgent.perSecond + 50);
+    expect([heard, surplus.length]).toEqual([["set/a stop"], 1]);
+    await clock.advance(2_000);
+    expect(surplus.slice(1)).toEqual([["set/a", 1, false]]);
+  });
+
+  it("the ids of the first are told, and the rest is counted", async () => {
+    const { bring, bytesOf, surplus, clock } = scene(version);
+    bring(...many(known.atOnce, bytesOf("set/a", "on")));
+    bring(...Array.from({ length: 400 }, (_, n) => bytesOf("set/a", `on#${n}`, 1, 9)));
+    const stops = Array.from({ length: urgent.atOnce + 3 }, (_, n) => bytesOf("set/a", `stop#${n}`));
+    bring(...stops);
+    await clock.advance(2_500);
+    const first = Array.from({ length: 300 }, (_, n) => String(n));
+    expect(surplus).toEqual([
+      ["set/a", 400, false, first],
+      ["set/a", 2, true, [String(urgent.atOnce), String(urgent.atOnce + 1)]],
+    ]);
+  });
+
+  it("of very long ids no more are told than a result has room for", async () => {
+    const { bring, bytesOf, surplus, clock } = scene(version);
+    bring(...many(known.atOnce, bytesOf("set/a", "on")));
+    bring(...many(300, bytesOf("set/a", `on#${"x".repeat(1_000)}`)));
+    await clock.advance(2_500);
+    const [[, count, , ids] = []] = surplus as [string, number, boolean, readonly string[]][];
+    expect([count, ids?.length]).toEqual([300, 66]);
+  });
+
+  it("a stop that had to wait gives way to one for the same alone, and each goes on", async () => {
+    const { bring, bytesOf, heard, surplus, clock } = scene(version);
+    bring(
+      ...many(known.atOnce, bytesOf("set/a", "on")),
+      ...many(urgent.atOnce, bytesOf("set/a", "stop of 1")),
+    );
+    heard.length = 0;
+    bring(bytesOf("set/a", "stop of 1"), ...many(20, bytesOf("set/a", "stop of 2", 1, 9)));
+    await clock.advance(2_500);
+    expect(heard).toEqual(["set/a stop of 1", "set/a stop of 2"]);
+    expect(surplus).toEqual([["set/a", 19, true]]);
+  });
+
+  it("of stops that had to wait all come before what was sent after them, and there are no more than a hundred of a topic", async () => {
+    const { bring, bytesOf, heard, surplus, clock } = scene(version);
+    bring(...many(known.atOnce, bytesOf("set/a", "on")), ...many(urgent.atOnce, bytesOf("set/a", "stop")));
+    bring(...Array.from({ length: 103 }, (_, n) => bytesOf("set/a", `stop of ${n}`)));
+    heard.length = 0;
+    await clock.advance(40);
+    bring(bytesOf("set/a", "open"));
+    expect(heard).toEqual([...Array.from({ length: 100 }, (_, n) => `set/a stop of ${n}`), "set/a open"]);
+    await clock.advance(2_500);
+    expect(surplus).toEqual([["set/a", 3, false]]);
+  });
+
   it("a stop that had to wait comes before what was sent after it", async () => {
     const { bring, bytesOf, heard, clock } = scene(version);
     bring(
@@ -139,3 +213,33 @@ it.each([4, 5] as const)(
     fc.assert(rule, { numRuns: 60 });
   },
 );
+
+describe.each([4, 5] as const)("with MQTT version %i", (version) => {
+  it("a message that is larger than any is left out however it is cut, acknowledged and told, and what is around it goes on", () => {
+    const rule = fc.property(fc.array(fc.integer({ min: 1, max: 400_000 }), { maxLength: 20 }), (cuts) => {
+      const { heard, acknowledged, surplus, tooLarge, filter, bytesOf, bring } = scene(version);
+      const large = bytesOf("set/a", "x".repeat(mostPacketBytes), 1, 77);
+      const all = Buffer.concat([
+        bytesOf("weather", "1"),
+        large,
+        bytesOf("set/a", "open", 1, 78),
+        bytesOf("elsewhere", "x".repeat(mostPacketBytes)),
+        bytesOf("weather", "2"),
+      ]);
+      let at = 0;
+      for (const cut of [...cuts, all.length]) {
+        bring(all.subarray(at, at + cut));
+        at += cut;
+      }
+      filter.close();
+      expect(heard).toEqual(["weather 1", "set/a open", "weather 2"]);
+      expect(acknowledged).toEqual([77]);
+      expect(surplus).toEqual([["set/a", 1, false]]);
+      expect(tooLarge).toMatchObject([
+        ["set/a", large.length],
+        ["elsewhere", expect.any(Number)],
+      ]);
+    });
+    fc.assert(rule, { numRuns: 8, examples: [[[1, 1, 1, 1, 1, 1, 1, 1]]] });
+  });
+});

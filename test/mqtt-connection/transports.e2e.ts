@@ -20,7 +20,7 @@ async function open(server: net.Server): Promise<number> {
 async function failureOf(settings: Parameters<typeof connect>[0]): Promise<string | null> {
   const { connection, lines } = connect(settings);
   await until(() => connection.lastFailure !== null, "failed", lines);
-  return connection.lastFailure;
+  return connection.lastFailure === null ? null : String(connection.lastFailure);
 }
 
 describe("the way to the broker", () => {
@@ -117,7 +117,7 @@ describe("the way to the broker", () => {
     const secret = "canary-7f3a";
     const first = connect({ url: mosquitto.url, username: "ha", password: secret });
     await until(() => first.connection.counters().refused > 0, "refused");
-    expect(first.connection.lastFailure).toContain("check mqtt.username and mqtt.password");
+    expect(String(first.connection.lastFailure)).toContain("check mqtt.username and mqtt.password");
     const second = connect({ url: `mqtt://ha:${secret}@127.0.0.1:1` });
     await until(() => second.connection.lastFailure !== null, "failed");
     for (const { lines, connection } of [first, second]) {

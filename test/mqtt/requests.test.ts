@@ -9,6 +9,7 @@ import {
   RequestServer,
   textField,
 } from "../../src/mqtt/requests.js";
+import { msg } from "../../src/language/text.js";
 import { PublishError } from "../../src/mqtt/connection/publish.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { capturedLog } from "../mqtt-connection/support.js";
@@ -38,6 +39,18 @@ describe("a request's payload", () => {
     ['{"transaction":1795453000123456789,"address":"1"}', "write it in quotes"],
   ])("that is JSON but no usable object is an error that says why: %.60s", async (payload, why) => {
     expect(await answer(payload, echo)).toEqual(failed(why));
+  });
+
+  it("says in which language why it is refused is told, which is none of its fields", async () => {
+    const refused = () =>
+      Promise.reject(new RequestError(msg`"by" must be a text of 1 to ${64} characters.`));
+    const said = (language: string) => answer(JSON.stringify({ language, address: "1" }), refused);
+    expect(await said("zh")).toEqual({ status: "error", error: "“by”必须是 1 到 64 个字符的文本。" });
+    expect(await said("fr")).toEqual(failed('^"by" must be'));
+    expect(await answer('{"language":"zh","address":"1"}', echo)).toEqual({
+      status: "ok",
+      data: { address: "1" },
+    });
   });
 
   it("may be any bytes, and gives no access to the prototype", () => {

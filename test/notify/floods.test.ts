@@ -41,3 +41,28 @@ it.each([
   await expect.poll(() => server.open()).toBe(0);
   expect(server.written()).toBeLessThan(buffersBytes);
 });
+
+const established = "HTTP/1.1 200 Connection established\r\n\r\n";
+
+it.each([
+  ["before its answer", "", "HTTP/1.1 103 Early Hints\r\nlink: a\r\n\r\n"],
+  ["in a head that does not end", "HTTP/1.1 200 Connection established\r\n", "x-more: a\r\n"],
+  ["in a line that does not end", "", "x"],
+  ["behind its answer", `${established}HTTP/1.1 200 OK\r\n`, "x-more: a\r\n"],
+])("a proxy that says without end, %s", async (_, head, again) => {
+  const ways = (port: number) => [
+    `{ webhook: { url: http://127.0.0.1:${port}/ } }`,
+    `{ ntfy: { url: https://ntfy.example.com, topic: house } }`,
+    `{ smtp: { host: mail.example.com, port: 25, encryption: none, from: a@example.com, to: [b@example.com] } }`,
+  ];
+  for (const at of [0, 1, 2]) {
+    const peer = await pouring(head, again);
+    const sent = await sentBy(ways(peer.port)[at] ?? "", {
+      proxy: `{ url: http://127.0.0.1:${peer.port} }`,
+    });
+    expect(sent).toMatchObject({ ok: false });
+    if (!sent.ok) expect(sent.problem).not.toContain("20 s");
+    await expect.poll(() => peer.open()).toBe(0);
+    expect(peer.written()).toBeLessThan(buffersBytes);
+  }
+});

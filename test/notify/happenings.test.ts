@@ -1,13 +1,17 @@
 import { describe, expect, it } from "vitest";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { Restrictions } from "../../src/greenhouse/limits.js";
-import { type Happening, happenedMessage, isCollected } from "../../src/notify/happenings.js";
+import { type Happening, happenedMessage, isCollected, isHappening } from "../../src/notify/happenings.js";
+import { unlockedEvent } from "../../src/limits/events.js";
 import { Witness } from "../../src/notify/witness.js";
 import { unreadActuator } from "../../src/greenhouse/reduce.js";
+import { inChinese } from "../support/chinese.js";
+import { silentLog } from "../../src/runtime/log.js";
+import { VirtualClock } from "../support/virtual-clock.js";
 import { actuator, controller, controllerSettings } from "../support/builders.js";
 
 const wording = (language: "en" | "zh") => ({
-  ...{ name: null, language, timeZone: "UTC" },
+  ...{ name: null, language, tell: language === "zh" ? inChinese : String, timeZone: "UTC" },
   nameOf: (house: string, one: string | null) => [`House ${house}`, one].filter(Boolean).join(" / "),
 });
 const skylight = (house: string, id: string) => ({
@@ -57,6 +61,12 @@ describe("what happened, as one message", () => {
       "House 1: 2 windows locked by anna",
       "House 1：2 扇窗 已被 anna 锁定",
     ],
+    [
+      "of a lock that has run out",
+      [{ ...skylight("1", "left"), of: "people", what: "ran_out", by: "anna", reason: null }],
+      "House 1 / left: the lock of anna has run out",
+      "House 1 / left：anna 的锁定已到期",
+    ],
   ])("%s", (_, happened, english, chinese) => {
     expect(happenedMessage(happened, 0, wording("en"))).toMatchObject({ title: english, text: english });
     expect(happenedMessage(happened, 0, wording("zh")).title).toBe(chinese);
@@ -72,6 +82,21 @@ describe("what happened, as one message", () => {
     expect(text.split("\n")).toHaveLength(9);
     expect(text).toContain("and 4 more");
   });
+
+  it.each<[unknown, boolean]>([
+    [moved("1", "left"), true],
+    [over("1", "left"), true],
+    [{ ...skylight("1", "left"), of: "commands", command: "open", outcome: "failed", message: "" }, true],
+    [{ ...skylight("1", "left"), of: "people", what: "locked", by: "anna", reason: null }, true],
+    [{ of: "people", at: 0, what: "told", message: "Read-only." }, true],
+    [{ of: "people", at: 0, what: "told" }, false],
+    [{ of: "guards", at: 0, rule: "wind" }, false],
+    [{ of: "nonsense", at: 0 }, false],
+    ["text", false],
+    [null, false],
+  ])("as an earlier run kept it: %j is one: %s", (kept, expected) =>
+    expect(isHappening(JSON.parse(JSON.stringify(kept)))).toBe(expected),
+  );
 
   it("once the first is half a minute old", () => {
     expect(isCollected([], 100_000)).toBe(false);
@@ -97,11 +122,15 @@ describe("a witness", () => {
     ...house,
     actuators: new Map([["roof", { ...unreadActuator(actuator()), restrictions: of }]]),
   });
-  const seen = () => {
+  const seen = (clock = new VirtualClock(), disk: { text: string | null } = { text: null }) => {
     const happened: Happening[] = [];
     const now = { house: shown(restrictions(["wind"])) };
     const witness = new Witness({
-      clock: { now: () => 0 },
+      ...{ clock, log: silentLog },
+      memory: {
+        read: () => Promise.resolve(disk.text),
+        write: (text) => Promise.resolve(void (disk.text = text)),
+      },
       controller: () => now.house,
       unitOf: () => "m/s",
       onHappened: (one) => happened.push(one),
@@ -117,8 +146,52 @@ describe("a witness", () => {
         },
         ...{ sent_at: "x", message: null, ...over },
       } as CommandResult);
-    return { happened, witness, result };
+    const run = () => {
+      const end = new AbortController();
+      const ended = witness.run(end.signal);
+      return async () => {
+        end.abort();
+        await ended;
+      };
+    };
+    return { happened, witness, result, run, now, disk, clock };
   };
+
+  it.each<[string, readonly (Restrictions | null | undefined)[], number]>([
+    ["in the next run too", [undefined, restrictions(["wind"]), restrictions([])], 1],
+    ["also where that was so before it looked", [restrictions([])], 1],
+    ["not before it is shown what is in force", [undefined, undefined], 0],
+    ["not while it holds", [undefined, restrictions(["wind", "rain"]), restrictions(["wind"])], 0],
+  ])("tells that a guard lets go %s", async (_, shows, expected) => {
+    const first = seen();
+    const end = first.run();
+    first.result({});
+    await first.clock.advance(5_000);
+    await end();
+    const next = seen(first.clock, first.disk);
+    const views = shows.map((one) => shown(one as Restrictions | null));
+    next.now.house = views[0] ?? next.now.house;
+    const endNext = next.run();
+    await first.clock.advance(1_000);
+    views.forEach((view, n) => n > 0 && next.witness.onChange(views[n - 1], view));
+    expect(next.happened).toMatchObject(
+      Array.from({ length: expected }, () => ({ of: "guards", rule: "wind", command: null })),
+    );
+    await endNext();
+    expect(next.disk.text).toBe(expected === 0 ? '[["gh-0001/roof",["wind"]]]' : "[]");
+  });
+
+  it("tells of each of two guards that moved the same when it lets go", () => {
+    const { happened, witness, result } = seen();
+    result({});
+    result({ by: "rule rain" });
+    witness.onChange(shown(restrictions(["wind", "rain"])), shown(restrictions(["rain"])));
+    witness.onChange(shown(restrictions(["rain"])), shown(restrictions([])));
+    expect(happened.slice(2)).toMatchObject([
+      { rule: "wind", command: null },
+      { rule: "rain", command: null },
+    ]);
+  });
 
   it("tells what a guard moved with its number, and once when it lets go", () => {
     const { happened, witness, result } = seen();
@@ -151,9 +224,14 @@ describe("a witness", () => {
     witness.onChange(first, shown(restrictions([], "ben")));
     witness.onChange(shown(null), shown(restrictions([], "anna")));
     witness.onChange(shown(restrictions([], "anna")), shown(restrictions([])));
+    const about = { controller: "gh-0001", actuator: "roof" };
+    const unlocked = { type: "unlocked", severity: "info", message: "", at: 7 } as const;
+    witness.onEvent({ ...unlocked, facts: { ...about, by: "ben" } });
+    witness.onEvent(unlockedEvent({ by: "carla" } as never, about, 8));
     expect(happened).toMatchObject([
       { of: "people", what: "locked", by: "anna" },
-      { of: "people", what: "unlocked", by: "anna" },
+      { of: "people", what: "unlocked", by: "ben", at: 7 },
+      { of: "people", what: "ran_out", by: "carla", at: 8 },
     ]);
   });
 });

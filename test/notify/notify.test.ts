@@ -1,8 +1,11 @@
+import { pino } from "pino";
+import { tellIn } from "../../src/language/languages.js";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { notifierSettings } from "../../src/config/load.js";
+import { secretValues } from "../../src/config/load.js";
+import type { Happening } from "../../src/notify/happenings.js";
+import type { Message } from "../../src/notify/message.js";
 import type { ShownAlarm } from "../../src/notify/plan.js";
 import { minuteIn, Notifier } from "../../src/notify/notify.js";
-import { silentLog } from "../../src/runtime/log.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import { clinging, mailServer, service, withNotify } from "./servers.js";
 
@@ -32,17 +35,28 @@ async function notifier(ways: string, more = "") {
     alarms: [] as readonly ShownAlarm[],
     kept: null as string | null,
     said: [] as (string | null)[],
+    isFull: false,
+    warnings: [] as string[],
   };
+  const write = (line: string) => void here.warnings.push(line);
+  const tell = await tellIn(configuration.notify.language);
   const start = () => {
     const stop = new AbortController();
     const part = new Notifier({
-      ...{ settings: notifierSettings(configuration), clock, log: silentLog },
+      settings: {
+        notify: configuration.notify,
+        timeZone: configuration.platform.time_zone,
+        secrets: secretValues(configuration),
+      },
+      ...{ clock, log: pino({ level: "warn" }, { write }) },
+      tell,
       alarms: () => here.alarms,
       nameOf: (controller, actuator) => ["House", controller, actuator].filter(Boolean).join(" "),
       alarm: (message) => void here.said.push(message),
       memory: {
         read: () => Promise.resolve(here.kept),
-        write: (text) => Promise.resolve(void (here.kept = text)),
+        write: (text) =>
+          here.isFull ? Promise.reject(new Error("full")) : Promise.resolve(void (here.kept = text)),
       },
     });
     const ended = part.run(stop.signal);
@@ -78,14 +92,14 @@ describe("people", () => {
     here.alarms = [alarm("controller_offline.east")];
     await until(ntfy.got, 1);
     expect(ntfy.got[0]?.body).toMatchObject({
-      title: "North: House east: 控制器离线",
+      title: "North：House east：控制器离线",
       message: "平台显示该控制器离线。请检查控制器的电源和网络。\n自 2026-03-01 15:59 起。",
     });
     here.alarms = [
       alarm("guard_unmet.east.roof", { type: "guard_unmet", actuator: "roof", severity: "error" }),
     ];
     await until(wecom.got, 1);
-    expect(JSON.stringify(wecom.got[0]?.body)).toContain("House east roof: 限制动作未完成");
+    expect(JSON.stringify(wecom.got[0]?.body)).toContain("House east roof：限制动作未完成");
   });
 
   it("are told in English what is wrong and what to do, and that it is over", async () => {
@@ -141,6 +155,16 @@ describe("people", () => {
     await until(got, 1);
   });
 });
+
+interface Night {
+  readonly here: { alarms: readonly ShownAlarm[] };
+  readonly part: Notifier;
+  readonly clock: VirtualClock;
+}
+const spoken: Message = {
+  ...{ kind: "happened", severity: "info", title: "t", text: "t" },
+  ...{ alarms: [], over: [], missed: [], at: "2026-03-01T08:00:00.000Z" },
+};
 
 describe("after an outage of a way", () => {
   const east = alarm("controller_offline.east");
@@ -204,9 +228,61 @@ describe("after an outage of a way", () => {
     await until(got, 2);
     expect(got[1]?.body).toMatchObject({
       kind: "alarm",
-      title: "House west: 控制器离线",
-      text: line("期间消息未能经此方式送出，其间发生并已解除：House east: 控制器离线"),
+      title: "House west：控制器离线",
+      text: line("期间消息未能经此方式送出，其间发生并已解除：House east：控制器离线"),
     });
+  });
+
+  it.each<[string, string, (scene: Night) => void, string]>([
+    [
+      "an alarm that is severe enough for the night went first",
+      "quiet_hours: { from: '22:00', to: '06:00', severity: error },",
+      ({ here }) => (here.alarms = [alarm("guard_unmet.east", { type: "guard_unmet", severity: "error" })]),
+      "alarm",
+    ],
+    [
+      "the daily message went first",
+      "quiet_hours: { from: '22:00', to: '06:00', severity: error },",
+      ({ part }) => part.say({ ...spoken, kind: "daily" }, undefined),
+      "daily",
+    ],
+    [
+      "a fresh alarm waited for others while a message went first",
+      "",
+      ({ here, part, clock }) => {
+        const fresh = () => [alarm("readings_overdue.west", { since: new Date(clock.now()).toISOString() })];
+        Object.defineProperty(here, "alarms", { get: fresh, configurable: true });
+        part.say(spoken, undefined);
+      },
+      "happened",
+    ],
+  ])("they hear it also where %s", async (_, quiet, goesFirst, kind) => {
+    const { url, got } = await outOfOrder();
+    const { here, clock, start, until } = await notifier(
+      `shop: { cleared: false, ${quiet} webhook: { url: ${url} } }`,
+    );
+    const { part } = start();
+    here.alarms = [east];
+    await until(got, 1);
+    here.alarms = [];
+    // From 16:00 on; at 23:00 it works again.
+    await clock.advance(60_000);
+    const sleep = () => quiet !== "" && clock.setWall(clock.now() + 7 * 3_600_000);
+    sleep();
+    const before = got.length;
+    got.works = true;
+    goesFirst({ here, part, clock });
+    await until(got, before + 1);
+    expect(got[before]?.body).toMatchObject({ kind, missed: [] });
+    Object.defineProperty(here, "alarms", { value: [] });
+    sleep();
+    await until(got, before + 2);
+    expect(got[before + 1]?.body).toMatchObject({
+      text: line("House east: Controller offline (2026-03-01 15:59 – 2026-03-01 16:0"),
+    });
+    expect((got[before + 1]?.body as { text: string }).text).toMatch(
+      quiet === "" ? /From 2026-03-01 16:00 to 2026-03-01 16:0/ : /From 2026-03-01 16:00 to 2026-03-01 23:0/,
+    );
   });
 
   async function outOfOrder() {
@@ -248,6 +324,69 @@ describe("a mail of which some readers cannot be reached", () => {
   });
 });
 
+describe("what waits for a way", () => {
+  const windy = (clock: VirtualClock): Happening => ({
+    ...{ at: clock.now(), controller: "east", actuator: "roof", kind: "skylight" },
+    ...{ of: "guards", rule: "wind", command: "close", measure: "wind 14 m/s" },
+  });
+
+  it.each<[string, string, (scene: Night) => unknown, number, string]>([
+    [
+      "a message of a day",
+      "",
+      ({ part }) => part.sayOnce({ ...spoken, kind: "daily" }, undefined, "d"),
+      0,
+      "t",
+    ],
+    [
+      "what a guard did in quiet hours",
+      "quiet_hours: { from: '12:00', to: '18:00', severity: error },",
+      ({ part, clock }) => part.happened(windy(clock)),
+      2 * 3_600_000,
+      "Wind 14 m/s: House east roof closed",
+    ],
+  ])("is told by the next run: %s", async (_, quiet, wait, later, title) => {
+    const { url, got } = await service([503, ""]);
+    const scene = await notifier(`shop: { events: [guards], ${quiet} webhook: { url: ${url} } }`);
+    const { here, clock, start, until } = scene;
+    const first = start();
+    await clock.advance(1_000);
+    wait({ here, part: first.part, clock });
+    await clock.advance(60_000);
+    await first.end();
+    const before = got.length;
+    start();
+    clock.setWall(clock.now() + later);
+    await until(got, before + 1);
+    expect(got[before]?.body).toMatchObject({ title });
+  });
+
+  it("of a day is told once by each way, and not before the disk has it", async () => {
+    const { url, got } = await service([200, ""]);
+    const { here, clock, start, until } = await notifier(`shop: { webhook: { url: ${url} } }`);
+    const first = start();
+    await clock.advance(1_000);
+    here.isFull = true;
+    const daily: Message = { ...spoken, kind: "daily" };
+    expect(await first.part.sayOnce(daily, undefined, "2026-03-01")).toBe(false);
+    await clock.advance(60_000);
+    expect(await first.part.sayOnce(daily, undefined, "2026-03-01")).toBe(false);
+    expect(got).toEqual([]);
+    expect(here.warnings).toEqual([expect.stringContaining("the message of the day waits")]);
+    here.isFull = false;
+    await until(got, 1);
+    expect(await first.part.sayOnce(daily, undefined, "2026-03-01")).toBe(true);
+    await first.end();
+    const { part } = start();
+    await clock.advance(1_000);
+    expect(await part.sayOnce(daily, undefined, "2026-03-01")).toBe(true);
+    await clock.advance(60_000);
+    expect(got).toHaveLength(1);
+    expect(await part.sayOnce(daily, undefined, "2026-03-02")).toBe(true);
+    await until(got, 2);
+  });
+});
+
 describe("a way that does not work", () => {
   it("is an alarm that names it and no secret, is tried again, and is over with the first message", async () => {
     const other = await service();
@@ -283,6 +422,17 @@ describe("a way that does not work", () => {
     }
     expect(here.said.at(-1)).toMatch(/^office \(mail\): it was not reached \(no answer within 20 s\)\.$/);
     await end();
+  });
+
+  it("is tried again in time however the wall clock is set meanwhile", async () => {
+    const { url, got } = await service([503, ""]);
+    const { here, clock, start, until } = await notifier(`shop: { webhook: { url: ${url} } }`);
+    start();
+    here.alarms = [alarm("controller_offline.east")];
+    await until(got, 1);
+    clock.setWall(clock.now() - 50 * 60_000);
+    await clock.advance(40_000);
+    await expect.poll(() => got.length).toBe(2);
   });
 
   it("holds up neither another one nor the end of the bridge", async () => {

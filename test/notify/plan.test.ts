@@ -1,13 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { Alarm, AlarmType } from "../../src/greenhouse/limits.js";
+import { type AlarmState, change, noAlarms, passTime, shownAlarm } from "../../src/limits/rules/alarms.js";
 import {
   afterNotice,
   afterSent,
   isQuiet,
-  isTryDue,
   meanwhile,
+  type Notice,
   noticeDue,
   type Outage,
+  outageAfter,
   outageSince,
   remember,
   type ShownAlarm,
@@ -57,6 +59,9 @@ function told(
 
 const on = [alarm("other_bridge")];
 const off = [alarm("other_bridge", { state: "cleared" })];
+
+const cold = (...severities: readonly Alarm["severity"][]) =>
+  severities.map((severity, n) => alarm(`reading_low.${n}`, { severity }));
 
 describe("a way is told", () => {
   it.each<[string, Parameters<typeof told>[0], readonly string[]]>([
@@ -189,6 +194,42 @@ describe("a way is told", () => {
     expect(told(looks, own, clock)).toEqual(["2: guard_unmet", "481: other_bridge"]);
   });
 
+  it.each<[string, Parameters<typeof told>[0], readonly string[]]>([
+    [
+      "of what became worse one after the other in one message, ten seconds after the first",
+      [
+        [1, cold("warning", "warning", "warning")],
+        [20, cold("error", "warning", "warning")],
+        [20.1, cold("error", "error", "warning")],
+        [20.2, cold("error", "error", "error")],
+        [21, cold("error", "error", "error")],
+      ],
+      ["1: reading_low.0 reading_low.1 reading_low.2", "20.2: reading_low.0 reading_low.1 reading_low.2"],
+    ],
+    [
+      "nothing of what became worse and better again within ten seconds",
+      [
+        [1, cold("warning")],
+        [20, cold("error")],
+        [20.1, cold("warning")],
+        [21, cold("error")],
+        [21.1, cold("error")],
+        [21.2, cold("error")],
+      ],
+      ["1: reading_low.0", "21.2: reading_low.0"],
+    ],
+    [
+      "of a flood of warnings once more where it became worse, however many do",
+      [
+        [1, [...cold("warning", "warning"), alarm("flood", { severity: "error" })]],
+        [2, [...cold("error", "warning"), alarm("flood", { severity: "error" })]],
+        [2.2, [...cold("error", "error"), alarm("flood", { severity: "error" })]],
+        [4, [...cold("error", "error", "error"), alarm("flood", { severity: "error" })]],
+      ],
+      ["1: flood of 2", "2.2: flood of 2"],
+    ],
+  ])("%s", (_, looks, expected) => expect(told(looks)).toEqual(expected));
+
   it("after the wall clock was set back, at once and not in an hour", () => {
     const before: ToldBefore = new Map([
       [
@@ -209,6 +250,50 @@ describe("a way is told", () => {
     ).toHaveLength(1);
   });
 });
+
+it.each([
+  [5, 5],
+  [20, 12],
+  [45, 12],
+])(
+  "fifty houses that become worse %i s apart are %i messages, the last of all that is so",
+  (apart, count) => {
+    const about = (n: number) => ({ controller: `h${n}`, actuator: null, sensor: "air" });
+    const changed = (n: number, severity: "warning" | "error") =>
+      ({ type: "reading_low", about: about(n), message: severity, severity }) as const;
+    const shown = (of: AlarmState) =>
+      [...of.alarms.values()].map((one) => ({ ...shownAlarm(one), facts: one.facts }));
+    const houses = Array.from({ length: 50 }, (_, n) => n);
+    let { state } = change(
+      noAlarms,
+      houses.map((n) => changed(n, "warning")),
+      0,
+    );
+    let before: ToldBefore = new Map(
+      shown(state).map((one) => [one.id, { ...one, isOn: true, at: 0 }] as const),
+    );
+    const raised: number[] = [];
+    for (let s = 3_600; s < 3 * 3_600; s += 5) {
+      const due = houses.filter((n) => s - 7_200 >= n * apart && s - 7_200 < n * apart + 5);
+      state = passTime(
+        change(
+          state,
+          due.map((n) => changed(n, "error")),
+          s * 1_000,
+        ).state,
+        s * 1_000,
+      ).state;
+      before = remember(before, rules, shown(state), s * 1_000);
+      const notice = noticeDue(rules, before, shown(state), s * 1_000, noon);
+      if (notice === null) continue;
+      before = afterNotice(before, notice, s * 1_000);
+      raised.push(notice.raised.length);
+    }
+    // That the flood of warnings is over is a message of its own.
+    expect(raised.slice(1)).toHaveLength(count);
+    expect(raised.at(-1)).toBeGreaterThan(30);
+  },
+);
 
 describe("of an outage of a way is told afterwards", () => {
   /** The looks of an outage that began at 0, and what it is told at the first look behind it. */
@@ -342,6 +427,50 @@ describe("of an outage of a way is told afterwards", () => {
   });
 });
 
+describe("what was missed in an outage is untold until a message has it", () => {
+  const missed = (id: string, until: number | null) =>
+    [id, { ...alarm(id), controller: null, actuator: null, from: 0, until }] as const;
+  const before: Outage = { since: 0, until: null, came: new Map([missed("a", 5), missed("b", null)]) };
+  const none = { over: [], flood: null, worst: null };
+  const notice = (
+    raised: readonly string[],
+    told: readonly string[],
+    flood: number | null = null,
+  ): Notice => ({
+    ...{ ...none, raised: raised.map((id) => alarm(id)), flood },
+    missed: { since: 0, until: null, alarms: told.map((id) => ({ ...alarm(id), from: 0, until: 5 })) },
+  });
+
+  it.each<[string, Notice | null, readonly string[]]>([
+    ["one about something else has none of it", null, ["a", "b"]],
+    ["one that has some of it leaves the rest", notice([], ["a"]), ["b"]],
+    ["one that tells what is on still", notice(["b"], []), ["a"]],
+    ["a flood tells what is on still", notice(["flood"], [], 12), ["a"]],
+    ["one that has another time of it", notice(["b"], ["b"]), ["a"]],
+    ["one that has all", notice(["b"], ["a"]), []],
+  ])("%s", (_, one, left) => {
+    const after = outageAfter(before, { hasReached: true, notice: one, begunAt: 8, now: 9 });
+    expect([...(after?.came.keys() ?? [])]).toEqual(left);
+    expect(after?.until).toBe(left.length === 0 ? undefined : 9);
+  });
+
+  it("came again while it was told, so it is told again", () => {
+    const again: Outage = { ...before, came: new Map([missed("a", 7)]) };
+    const told = { hasReached: true, notice: notice([], ["a"]), begunAt: 4, now: 9 };
+    expect(outageAfter(again, told)?.came.has("a")).toBe(true);
+  });
+
+  it("goes on where the next one does not get out", () => {
+    const over: Outage = { ...before, until: 9 };
+    const failed = { hasReached: false, notice: notice(["c"], []), begunAt: 20, now: 21 };
+    const after = outageAfter(over, failed);
+    expect([after?.since, after?.until, [...(after?.came.keys() ?? [])]]).toEqual([0, null, ["a", "b", "c"]]);
+    expect([after?.hasGaps, outageAfter(after, failed)?.hasGaps]).toEqual([true, true]);
+    expect(outageAfter(before, failed)?.hasGaps).toBeUndefined();
+    expect(noticeDue(rules, new Map(), [], 30, noon, after)?.missed?.hasGaps).toBe(true);
+  });
+});
+
 describe("it is quiet", () => {
   it.each([
     ["warning", "21:59", night, false],
@@ -401,9 +530,4 @@ describe("a message that did not get out", () => {
 
   it("is over with the first that gets out", () =>
     expect(afterSent({ failures: 3, notBefore: 9, problem: "p" }, { ok: true }, 0)).toBeNull());
-
-  it("is not waited for until a time that a clock set back has moved far away", () => {
-    const trouble = { failures: 1, notBefore: 3 * 3_600_000, problem: null };
-    expect([isTryDue(trouble, 0), isTryDue(trouble, 2.5 * 3_600_000)]).toEqual([true, false]);
-  });
 });

@@ -6,6 +6,7 @@ import { systemClock } from "../../src/runtime/clock.js";
 import { startSimulator } from "../../src/simulator/simulator.js";
 import { startProgram } from "../end-to-end/support/program.js";
 import { freePort, startMosquitto } from "../support/mosquitto.js";
+import { englishOn } from "./english.js";
 import { axe, card, command, logIn, visit, withBrowser } from "./scene.js";
 
 withBrowser();
@@ -88,12 +89,14 @@ describe("the page of a fleet", () => {
         .toEqual(["west", "south", "east", "north"]);
       await page.locator(".accounts .row", { hasText: "south" }).locator(".badge.bad").first().waitFor();
       expect(await page.locator(".accounts .row", { hasText: "west" }).textContent()).toMatch(
-        /west\.yaml:1:1 \S+: .* more/,
+        locale === "en-GB" ? /west\.yaml:1:1 \S+: .* more/ : /west\.yaml:1:1 \S+: .*另有/,
       );
       expect(await axe(page)).toEqual([]);
+      if (locale === "zh-CN") expect(await englishOn(page)).toEqual([]);
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
       await rows.getByText("west").click();
       await page.getByText(/does not run|没有运行/).waitFor();
+      if (locale === "zh-CN") expect(await englishOn(page)).toEqual([]);
       await page.getByText(/All accounts|全部账号/).click();
       await rows.getByText("north").click();
       await page.locator(".row strong", { hasText: "House of north" }).click();

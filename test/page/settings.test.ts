@@ -1,18 +1,24 @@
 import { describe, expect, it } from "vitest";
 import { schemaTree } from "../../src/saving/schema-tree.js";
-import { keyText, pathOf } from "../../src/saving/key.js";
+import { keyText, pathOf } from "../../src/settings/key.js";
 import {
   changed,
   countIn,
   inKey,
   listTyped,
+  moved,
   namesIn,
   nodesOf,
+  orderOfKnown,
   partNames,
+  placed,
   typed,
   without,
 } from "../../src/page/settings-parts.js";
-import { labels, settingsWords } from "../../src/page/settings-words.js";
+import en from "../../locales/en.json";
+import { labelOf, sentenceOf } from "../../src/page/settings-words.js";
+import { language } from "../../src/page/words.js";
+import { everySetting } from "../language/names.js";
 import type { SettingNode } from "../../src/page/protocol.js";
 
 const keys: readonly SettingNode[] = schemaTree();
@@ -53,25 +59,47 @@ describe("the settings of the page", () => {
   });
 
   it("name no key that is none", () => {
-    const known = new Set<string>();
-    const look = (node: SettingNode, at: string): void => {
-      known.add(at);
-      for (const inner of node.keys ?? []) look(inner, `${at}.${inner.name}`);
-      for (const option of node.options ?? []) look(option, at);
-      if (node.entry !== undefined) look(node.entry, `${at}.*`);
-    };
-    for (const node of keys) look(node, node.name);
-    expect(Object.keys(labels).filter((pattern) => !known.has(pattern))).toEqual([]);
+    const known = everySetting();
+    expect(Object.keys(en.keys).filter((pattern) => !known.has(pattern))).toEqual([]);
   });
 
-  it("have all words in both languages, with the same placeholders", () => {
-    const placeholders = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([one]) => one).sort();
-    for (const [word, [english, chinese]] of Object.entries(settingsWords))
-      expect([word, /\p{Script=Han}/u.test(chinese), placeholders(chinese)]).toEqual([
-        word,
-        true,
-        placeholders(english),
-      ]);
+  it("call every key by a name of each language, and say in each what it does", () => {
+    const named = [...everySetting()].flatMap(([pattern, { isNamed }]) => (isNamed ? [pattern] : []));
+    for (const one of ["en", "zh"] as const) {
+      language.value = one;
+      expect(named.filter((pattern) => labelOf(pattern, "") === "")).toEqual([]);
+      expect(named.filter((pattern) => sentenceOf(pattern, "English").isForeign)).toEqual([]);
+    }
+    language.value = "en";
+  });
+
+  it.each([
+    ["a house of the file goes up", ["a", "b", "c"], ["a", "b"], "b", -1, ["b", "a"]],
+    [
+      "one that the file does not name goes up among those",
+      ["a", "b", "c"],
+      ["a", "b"],
+      "c",
+      -1,
+      ["a", "c", "b"],
+    ],
+    ["one goes down behind another that the file does not name", ["a", "b", "c"], ["a"], "b", 1, ["a", "c"]],
+    [
+      "of many that the file does not name those before it are named",
+      ["a", "b", "c", "d"],
+      [],
+      "c",
+      -1,
+      ["a", "c"],
+    ],
+  ])("move: %s", (_, names, inFile, name, by, wanted) => {
+    expect(placed(names, moved(names, name, by), (one) => inFile.includes(one))).toEqual(wanted);
+  });
+
+  it("move nothing that was taken out since", () => {
+    const given = { "controllers.a.name": { from: "file", line: 1, value: "A" } } as const;
+    const draft = { "controllers.b": null, "controllers.c": {} };
+    expect(orderOfKnown({ controllers: ["c", "b", "a"] }, given, draft)).toEqual({ controllers: ["c", "a"] });
   });
 
   it("spell keys as the bridge reads them", () => {

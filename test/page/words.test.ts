@@ -1,7 +1,10 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type CommandResult, outcomes, refusalReasons } from "../../src/greenhouse/command/outcomes.js";
 import type { AlarmFacts, AlarmType, Interlock } from "../../src/greenhouse/limits.js";
-import { chinese, codes } from "../../src/page/codes.js";
+import { alarmTitles } from "../../src/greenhouse/alarms.js";
+import { words as englishCodes } from "../../locales/en.json";
+import { words as chineseCodes } from "../../locales/zh.json";
+import { saidFor } from "../../src/page/wording.js";
 import { patchWith } from "../../src/page/live.js";
 import {
   alarmText,
@@ -12,21 +15,11 @@ import {
   ruleText,
   whoText,
 } from "../../src/page/sentences.js";
-import { ageText, language, lengthText, weatherText, words } from "../../src/page/words.js";
+import { ageText, language, lengthText, t, weatherText } from "../../src/page/words.js";
 
 afterEach(() => (language.value = "en"));
 
 describe("the texts of the page", () => {
-  it("have the same placeholders in both languages", () => {
-    const placeholders = (text: string) => [...text.matchAll(/\{\w+\}/g)].map(([one]) => one).sort();
-    for (const [word, [english, inChinese]] of Object.entries(words))
-      expect([word, inChinese.length > 0, placeholders(inChinese)]).toEqual([
-        word,
-        true,
-        placeholders(english),
-      ]);
-  });
-
   it("tell ages in the largest unit that is over, and none of what is ahead", () => {
     const now = Date.parse("2026-07-01T12:00:00Z");
     expect(ageText("2026-07-01T11:59:30Z", now)).toMatch(/^30 ?s/);
@@ -55,13 +48,9 @@ describe("what the bridge says in codes", () => {
   ];
 
   it("is one word in either language, also as a result's outcome", () => {
-    for (const [code, [english, inChinese]] of Object.entries(codes))
-      expect([code, english.length > 0 && !isChinese(english), isChinese(inChinese)]).toEqual([
-        code,
-        true,
-        true,
-      ]);
-    expect(outcomes.filter((one) => !(one in codes))).toEqual([]);
+    expect(Object.entries(englishCodes).filter(([, word]) => word === "" || isChinese(word))).toEqual([]);
+    expect(Object.entries(chineseCodes).filter(([, word]) => !isChinese(word))).toEqual([]);
+    expect(outcomes.filter((one) => !(one in englishCodes))).toEqual([]);
   });
 
   it.each(outcomes)("tells a result that is %s in Chinese, for each reason", (outcome) => {
@@ -72,6 +61,12 @@ describe("what the bridge says in codes", () => {
       // What the code does not say follows in English, and is marked as such.
       expect(more.every(({ isForeign }) => isForeign === true)).toBe(true);
     }
+  });
+
+  it("is in Chinese the bridge's own sentence, where that came in Chinese: it says the most", () => {
+    language.value = "zh";
+    const said = "450 超出 0 到 100。";
+    expect(resultSentences(ended({ reason: "out_of_range", message: said }))).toEqual([{ text: said }]);
   });
 
   it("stands in English as the bridge has written it", () => {
@@ -125,6 +120,7 @@ describe("what the bridge says in codes", () => {
 
   describe("of a guard, as a person would say it", () => {
     const until = new Date(2026, 6, 1, 15, 57).toISOString();
+    expect(ruleText({ rule: "hold", value: null })).toBe("Held by another command.");
     const wind = { rule: "wind", input: "weather/wind", limit: 12, quality: "good", until: null } as const;
     const rain = { rule: "rain", input: "weather/rain", limit: "on", quality: "good" } as const;
     const frost = { rule: "frost", input: "outside", limit: 2, quality: "good", until: null } as const;
@@ -187,7 +183,7 @@ describe("what the bridge says in codes", () => {
       reading_low: [{ reading }, "空气温度 2.1 °C，低于 5 °C。", false],
       reading_high: [
         { reading: { ...reading, quality: "stale" } },
-        "空气温度 2.1 °C，高于 5 °C。最新读数已过期，目前是否仍然如此无法判断。",
+        "空气温度 2.1 °C，高于 5 °C。最新读数为“过期”，目前是否仍然如此无法判断。",
         false,
       ],
       readings_overdue: [{ late: ["sensors", "actuator/roof"] }, "迟到：读数、执行机构 / roof。", false],
@@ -212,9 +208,19 @@ describe("what the bridge says in codes", () => {
       });
     const types = Object.keys(rows) as readonly AlarmType[];
 
+    it("a reading that ended with its sensor says so in Chinese", () => {
+      language.value = "zh";
+      const [first] = told("reading_low", {
+        reading: { ...reading, quality: "stale", gone: true },
+      }).sentences;
+      expect(first?.text).toBe(
+        "空气温度 2.1 °C，低于 5 °C。报警就此结束：控制器应答已有一天不再列出这个传感器，它被改名、移除或不再显示。",
+      );
+    });
+
     it.each(types)("%s has a title in both languages, and in English the bridge's own sentences", (type) => {
       const { title, sentences } = told(type, rows[type][0]);
-      expect([title, isChinese(title)]).toEqual([codes[type][0], false]);
+      expect([title, isChinese(title)]).toEqual([alarmTitles[type], false]);
       expect(sentences).toEqual([
         { text: "The message.", isForeign: false },
         { text: "The remedy.", isForeign: false },
@@ -243,7 +249,7 @@ describe("what the bridge says in codes", () => {
     it("of before a restart says so in Chinese, and not what follows of it", () => {
       language.value = "zh";
       const { sentences } = told("other_bridge", { carried: true });
-      expect(sentences).toEqual([{ text: chinese.carried }]);
+      expect(sentences).toEqual([{ text: saidFor("zh", "carried") }]);
     });
 
     it("about a command keeps the platform's own words", () => {
@@ -276,7 +282,7 @@ describe("what the bridge says in codes", () => {
       text: "ben has locked it.",
       isForeign: true,
     });
-    expect(errorSentence(null).text).toBe(words.not_sent[1]);
+    expect(errorSentence(null).text).toBe(t("not_sent"));
   });
 
   it("says who gave a command that nobody gave", () => {
@@ -293,6 +299,8 @@ describe("what the bridge says in codes", () => {
       "1 min",
       "5 secs",
     ]);
+    // Nobody sends 90 seconds for a minute.
+    expect([lengthText(90), lengthText(3_661)]).toEqual(["1 min 30 secs", "1 hr 1 min"]);
     language.value = "zh";
     expect(lengthText(102_840)).toBe("1天 4小时 34分钟");
   });

@@ -136,9 +136,21 @@ const beforeSending: Readonly<Record<string, PlantedBug>> = {
     tests: "test/mqtt-connection/link.test.ts",
   },
   clients_of_the_embedded_broker_are_read_as_they_send: {
-    seam: "broker/arrivals#Arrivals.since",
+    seam: "runtime/arrivals#Arrivals.since",
     plant: `() => () => performance.now()`,
     tests: "test/broker/arrivals.test.ts",
+  },
+  what_a_pace_keeps_back_is_new: {
+    seam: "runtime/arrivals#Arrivals.follow",
+    plant: `(original) => function (stream) {
+      return original.call(this, stream, []);
+    }`,
+    tests: "test/broker/arrivals.test.ts",
+  },
+  a_message_of_any_size_is_kept: {
+    seam: "mqtt/connection/surplus#SurplusFilter.#leftOut",
+    plant: `() => () => null`,
+    tests: "test/mqtt-connection/surplus.test.ts",
   },
   an_old_unlock_is_served: {
     seam: "mqtt/requests#letsGo",
@@ -549,6 +561,19 @@ const mirror: Readonly<Record<string, PlantedBug>> = {
 
 /** A part of the platform that fails, and a token whose end is told in any words. */
 const parts: Readonly<Record<string, PlantedBug>> = {
+  a_push_that_says_nothing_stands: {
+    seam: "platform/push/connection#liveness",
+    plant: `(original) => (heard, now) => {
+      const step = original(heard, now);
+      return step.type === "dead" ? { type: "wait", ms: 20_000 } : step;
+    }`,
+    campaign: { rows: "^push never lets go$", lanes: embedded, found: "problems" },
+  },
+  a_request_has_no_end_of_its_own: {
+    seam: "platform/http#HostConnections.deadlineMs",
+    plant: "() => () => 2_000_000_000",
+    campaign: { rows: "^platform never lets go$", lanes: embedded, found: "problems" },
+  },
   an_answer_of_no_use_counts_as_none: {
     seam: "platform/requests#requestEnd",
     plant: `(original) => (facts) => {
@@ -573,6 +598,11 @@ const parts: Readonly<Record<string, PlantedBug>> = {
     seam: "limits/rules/alarms#markOver",
     plant: "(original) => (draft, id, isOver) => (isOver ? original(draft, id, true) : undefined)",
     tests: "test/limits/alarms.test.ts",
+  },
+  a_login_page_is_no_refusal: {
+    seam: "platform/operation-circuit#OperationCircuits.onCodeless",
+    plant: `() => () => false`,
+    tests: "test/platform/unknown-refusals.test.ts",
   },
   unknown_refusals_mean_nothing: {
     seam: "platform/requests#doubtfulCode",
@@ -663,6 +693,31 @@ const network: Readonly<Record<string, PlantedBug>> = {
   },
 };
 
+/** Of commands to several actuators, over the end of the program. */
+const ofSeveral: Readonly<Record<string, PlantedBug>> = {
+  open_commands_to_groups_are_forgotten: {
+    seam: "groups/service#GroupService.restore",
+    plant: `(original) => function (past) {
+      return original.call(this, { ...past, open: [] });
+    }`,
+    breaks: ["L1"],
+    tests: "test/groups/restarts.test.ts",
+  },
+  ids_of_commands_to_groups_are_forgotten: {
+    seam: "groups/service#GroupService.restore",
+    plant: `(original) => function (past) {
+      return original.call(this, { ...past, ended: [] });
+    }`,
+    breaks: ["S4"],
+    tests: "test/groups/restarts.test.ts",
+  },
+  what_was_not_confirmed_is_forgotten: {
+    seam: "commands/memory#laneFrom",
+    plant: `(original) => (...of) => ({ ...original(...of), unconfirmed: [] })`,
+    tests: "test/commands/memory.test.ts",
+  },
+};
+
 /** Each is a mistake somebody could make. */
 export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   ...beforeSending,
@@ -677,4 +732,5 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   ...fleetBugs,
   ...requestBugs,
   ...setupBugs,
+  ...ofSeveral,
 };

@@ -60,7 +60,7 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
     tests,
   },
   mark_left_before_the_last_append_is_settled: {
-    seam: "cluster/tenure#Tenure.#begin",
+    seam: "cluster/lease-holder#LeaseHolder.#begin",
     plant: `(original) => function () {
       const { bucket, key } = this._private_ports;
       this._private_stop.signal.addEventListener("abort", () => {
@@ -73,7 +73,7 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
   mark_left_while_a_post_is_under_way: {
     seam: "cluster/lease#mayMark",
     plant: "() => (lease) => lease.isFenced",
-    tests: "test/cluster/tenure.test.ts",
+    tests: "test/cluster/lease-holder.test.ts",
   },
   nobody_waits_for_a_post_of_the_owner_before: {
     seam: "cluster/lease#commandsProblem",
@@ -86,14 +86,14 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
     tests,
   },
   link_that_stands_is_a_service_that_works: {
-    seam: "cluster/answers#Answers.#watch",
+    seam: "cluster/server-watchdog#ServerWatchdog.#watch",
     plant: "() => () => undefined",
     tests,
   },
   any_server_that_is_slow_is_left: {
-    seam: "cluster/answers#Answers.#heard",
+    seam: "cluster/server-watchdog#ServerWatchdog.#heard",
     plant: "() => () => undefined",
-    tests: "test/cluster/answers.test.ts",
+    tests: "test/cluster/server-watchdog.test.ts",
   },
   post_without_an_answer_is_over_with_its_command: {
     seam: "journal/under-way#afterRecord",
@@ -154,7 +154,7 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
     tests,
   },
   account_goes_on_as_often_as_reach_changes: {
-    seam: "cluster/reach#Reaches.mayGiveUp",
+    seam: "cluster/reachability#Reachability.mayGiveUp",
     plant: "() => () => true",
     tests,
   },
@@ -172,7 +172,28 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
   lease_of_another_computer_ends_by_a_clock_that_is_ahead: {
     seam: "limits/rules/entry#leaseJudged",
     plant: "() => (lease) => ({ ...lease, isUnjudged: false })",
-    tests: "test/limits/clock-of-another.test.ts",
+    tests,
+  },
+  lease_of_another_computer_stays_as_a_clock_had_it_that_was_set_right: {
+    seam: "limits/rules/entry#leaseAfterClockSet",
+    plant: `() => (lease, byMs) =>
+      lease.isKept === true ? { ...lease, until: lease.until - Math.max(0, byMs) } : lease`,
+    tests,
+  },
+  newest_record_of_another_computer_is_not_believed: {
+    seam: "limits/restored-limits#startAt",
+    plant: "() => (now) => now",
+    tests,
+  },
+  record_by_a_clock_that_was_ahead_ends_what_is_under_way: {
+    seam: "journal/under-way#newestUntil",
+    plant: "() => (newestAt) => newestAt",
+    tests: "test/journal/under-way.test.ts",
+  },
+  next_owner_forgets_what_was_to_end: {
+    seam: "limits/rules/entry#restore",
+    plant: "(original) => (...given) => ({ ...original(...given), lease: null })",
+    tests,
   },
   note_counts_as_kept_before_the_stream_has_it: {
     seam: "cluster/stream-store#StreamStore.#keep",

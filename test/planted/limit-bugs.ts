@@ -147,7 +147,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     tests: "test/limits/reading-alarms.test.ts",
   },
   unreadable_runs_count: {
-    seam: "run-time/count#afterRead",
+    seam: "run-time/watch#afterRead",
     plant: `(original) => (before, at, on, day) => (on === null ? before : original(before, at, on, day))`,
     tests: "test/run-time/count.test.ts",
   },

@@ -18,18 +18,18 @@ export const setupBugs: Readonly<Record<string, PlantedBug>> = {
     tests: "test/cli/init.test.ts",
   },
   a_forbidden_question_ends_the_bridge: {
-    seam: "http/entrance#ownAddresses",
+    seam: "http/page-address#ownAddresses",
     plant: `() => (interfaces = networkInterfaces) => Object.values(interfaces()).flat().map(({ address }) => address)`,
-    tests: "test/http/entrance.test.ts",
+    tests: "test/http/page-address.test.ts",
   },
-  limits_are_told_as_one_text: {
-    seam: "config/rules/limit-rules#guardText",
-    plant: `(original) => (name, guard, hasStop, tell) => tell(original(name, guard, hasStop, (text) => text))`,
-    tests: "test/cli/chinese-sentences.test.ts",
+  what_is_put_into_a_sentence_stays_english: {
+    seam: "language/words#tellBy",
+    plant: `(original) => (words, locale) => (text) => original(words, locale)(typeof text === "string" ? text : { ...text, template: text.template, values: text.values.map(String) })`,
+    tests: "test/cli/chinese.test.ts",
   },
-  places_are_told_with_their_problem: {
-    seam: "settings/problem#toldProblem",
-    plant: `() => (problem, tell) => tell(formatProblem(problem))`,
-    tests: "test/cli/chinese-sentences.test.ts",
+  a_language_is_never_loaded: {
+    seam: "language/languages#tellIn",
+    plant: `() => () => Promise.resolve(String)`,
+    tests: "test/cli/chinese.test.ts",
   },
 };

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { timeReader, zoneOffset } from "../../src/platform/time.js";
+import { timeReader } from "../../src/platform/time.js";
+import { zoneOffset } from "../../src/runtime/zone.js";
 
 const near = Date.parse("2026-03-01T08:00:00Z");
 const shanghai = timeReader(zoneOffset("Asia/Shanghai"));

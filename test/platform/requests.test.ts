@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parameterGroup } from "../../src/greenhouse/device-types.js";
 import { PlatformError } from "../../src/greenhouse/ports.js";
+import type { PlatformClient } from "../../src/platform/client.js";
 import { parseJson } from "../../src/platform/decode/decoding.js";
 import {
   deviceCode,
@@ -11,6 +12,7 @@ import {
   readOnlyOperations,
   requestPath,
 } from "../../src/platform/operations.js";
+import { inChinese } from "../support/chinese.js";
 import { portFor } from "../support/free-port.js";
 import { factsOf, failureOf, hosted, makeClient, never, settingsFor } from "./support/client-under-test.js";
 import { ok, startFakeHost } from "./support/hosts.js";
@@ -92,6 +94,62 @@ describe("answers", () => {
     expect(await client.controllers(never)).toHaveLength(1);
   });
 
+  const reads: Readonly<Record<string, (client: PlatformClient) => Promise<unknown>>> = {
+    sensors: (client) => client.sensors("GH-1", never),
+    averages: (client) => client.averages("GH-1", never),
+    "running statuses": (client) => client.runningStatuses("GH-1", never),
+    "one value": (client) => client.value("GH-1", "101", false, never),
+    "a group of values": (client) => client.values("GH-1", parameterGroup(2), never),
+    stations: (client) => client.stations(never),
+    history: (client) => client.history("GH-1", never),
+  };
+
+  it.each(Object.keys(reads))("words in the place of code and data are no empty answer: %s", async (name) => {
+    const { business, realtime } = await twoHosts();
+    const fresh = () => makeClient({ ...settingsFor(business.url), realtime_url: realtime.url }).client;
+    for (const body of [
+      ...[
+        { error: "Forbidden" },
+        { msg: "系统繁忙" },
+        { error: { code: 403 } },
+        { message: { code: "BUSY" } },
+      ],
+      { timestamp: 1, status: 500, error: "Internal Server Error", path: "/api/sensor-data" },
+      { status: "error", message: "busy", requestId: "8f-1" },
+    ]) {
+      for (const host of [business, realtime]) host.answer(() => ({ body }));
+      const error = await failureOf(reads[name]?.(fresh()) ?? Promise.resolve());
+      expect(error.facts).toMatchObject({ kind: "protocol", status: 200, sent: true });
+    }
+    for (const body of [
+      ...[[], {}, { data: null }, { code: 200 }, { code: 200, msg: "系统繁忙" }, { data: [] }, { list: [] }],
+      ...[
+        { success: true, msg: "ok" },
+        { message: "success" },
+        { msg: "查询成功" },
+        { message: "no data", data: null },
+      ],
+    ]) {
+      for (const host of [business, realtime]) host.answer(() => ({ body }));
+      await reads[name]?.(fresh());
+    }
+  });
+
+  it("words in the place of code and data tell no connection, but a status beside them does", async () => {
+    const { realtime, client } = await twoHosts();
+    for (const body of [{ error: "Forbidden" }, { msg: "系统繁忙" }, { status: 404, error: "Not Found" }]) {
+      realtime.answer(() => ({ body }));
+      expect(await failureOf(client.connection("GH-1", never))).toMatchObject({
+        facts: { kind: "protocol" },
+      });
+    }
+    const found = { code: "CLIENTID_NOT_FOUND", message: "客户端不在线" };
+    for (const body of [{ status: 0, message: "offline" }, { message: found }]) {
+      realtime.answer(() => ({ body }));
+      expect(await client.connection("GH-1", never)).toMatchObject({ state: "offline" });
+    }
+  });
+
   it("any other body code is a failure with code, message and requestId, although HTTP says 200", async () => {
     const { realtime, client } = await twoHosts();
     realtime.answer(() => ({
@@ -160,6 +218,7 @@ describe("answers", () => {
       const error = await failureOf(read());
       expect(error.facts).toMatchObject({ kind: "rejected", status: 403 });
       expect(error.message).toContain("the account may have no right to this one");
+      expect(inChinese(error.text)).not.toMatch(/ at the |other requests/);
     }
     expect(links.some((link) => link.unauthorized)).toBe(false);
   });

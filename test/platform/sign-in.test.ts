@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { PlatformPorts } from "../../src/platform/client.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { refusal, signInPath, startPlatform } from "./support/issuing-platform.js";
+import { inChinese } from "../support/chinese.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import {
   factsOf,
@@ -245,6 +246,20 @@ describe("sign-in attempts after refusals", () => {
     }
     return attempts;
   }
+
+  it("are told by the sentence of what refused them, in the language of whoever asks, also while the next one waits", async () => {
+    const { host, state } = await startPlatform();
+    const { client } = await newClient(host, { clock: new VirtualClock() });
+    state.signIn = () => wrong;
+    const said = [];
+    for (let call = 0; call < 2; call += 1) said.push(await failureOf(client.controllers(never)));
+    expect(said.map(({ message }) => message)).toEqual([
+      expect.stringContaining("check the account and password in platform.sign_in.body"),
+      expect.stringContaining("signing in did not help once in a row"),
+    ]);
+    const inWords = said.map(({ text }) => inChinese(text).replace(/"[^"]*"/g, ""));
+    expect(inWords.map((text) => text.match(/[a-z]{2,} [a-z]{2,}/g) ?? [])).toEqual([[], []]);
+  });
 
   it("come at 0 s, then after 10 s, 30 s, 1, 2 and every 10 minutes: at most 12 an hour, restarts or not", async () => {
     expect(await anHour(null)).toEqual([0, 10, 40, 100, 220, 820, 1420, 2020, 2620, 3220]);

@@ -14,6 +14,7 @@ const proofs = {
   campaign: { title: "Fault campaign" },
   planted: { title: "Planted bugs in the fault campaign" },
   soak: { title: "Soak" },
+  days: { title: "Simulated days of one run" },
   fuzz: { title: "Packet fuzz of the embedded broker", full: { FUZZ_SECONDS: "1800" } },
   "page-fuzz": { title: "Fuzz of page and API", full: { FUZZ_SECONDS: "600" } },
   floods: { title: "Floods of each socket", full: { FLOOD_SECONDS: "600" } },

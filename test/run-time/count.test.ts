@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { afterRead, isCounted, isOn, nothingCounted, runTimeOf } from "../../src/run-time/count.js";
+import { afterRead, isCounted, isOn, nothingCounted, runTimeOf } from "../../src/run-time/watch.js";
 import { unreadActuator } from "../../src/greenhouse/reduce.js";
 import { actuator } from "../support/builders.js";
 import { minute } from "../support/folding.js";

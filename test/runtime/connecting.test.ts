@@ -53,6 +53,20 @@ describe("a connection to a host", () => {
     expect(names.proven).toEqual(["127.0.0.1"]);
   });
 
+  it("may be one of many that one signal ends, without a warning of a leak", async () => {
+    const warnings: string[] = [];
+    const note = ({ name }: Error) => void warnings.push(name);
+    process.on("warning", note);
+    onTestFinished(() => void process.off("warning", note));
+    const port = await listener("127.0.0.1");
+    const { signal } = new AbortController();
+    const names = namesWith({ kept: ["127.0.0.1"], newer: null });
+    await Promise.all(Array.from({ length: 20 }, () => open(port, names, undefined, signal)));
+    // Warnings come in a turn of their own.
+    await new Promise(setImmediate);
+    expect(warnings).toEqual([]);
+  });
+
   it("goes to the next address at once where one refuses", async () => {
     const port = await listener("127.0.0.1");
     const names = namesWith({ kept: ["::1", "127.0.0.1"], newer: null });

@@ -79,6 +79,22 @@ describe("a NATS server that begins what is larger than any message", () => {
   });
 });
 
+it.each([
+  ["SUBSCRIBE", 0x82],
+  ["UNSUBSCRIBE", 0xa2],
+])("a %s of many filters costs more than a message", (_, first) => {
+  const large = packet(20_000);
+  large[0] = first;
+  const small = packet(10);
+  small[0] = first;
+  expect(mqttPackets()(packet(20_000), Infinity).units).toBe(1);
+  expect(mqttPackets()(large, Infinity).units).toBeGreaterThan(20);
+  expect(mqttPackets()(Buffer.concat([small, large]), 1)).toEqual({ bytes: small.length, units: 4 });
+  // A header that claims 256 MiB takes no more from the others than a long list.
+  const claimed = Buffer.from([first, 0xff, 0xff, 0xff, 0x7f]);
+  expect(mqttPackets()(claimed, Infinity).units).toBeLessThanOrEqual(64);
+});
+
 describe("an answer that is due costs nothing, and any other one does", () => {
   const puback = Buffer.from([0x40, 2, 0, 1]);
   const maskedPuback = Buffer.concat([Buffer.from([0x82, 0x84, 0, 0, 0, 0]), puback]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Change, editedText } from "../../src/saving/edit.js";
-import { pathOf } from "../../src/saving/key.js";
+import { pathOf } from "../../src/settings/key.js";
 import { Reference, type Written } from "../../src/saving/value-text.js";
 
 const texts = new Set(["name", "address", "username"]);
@@ -12,7 +12,7 @@ function edit(text: string, ...changes: readonly (readonly [key: string, value?:
     changes.map(([key, value]) => ({ path: pathOf(key) ?? [], value })),
     isText,
   );
-  return edited.ok ? edited.text : `refused: ${edited.message}`;
+  return edited.ok ? edited.text : `refused: ${String(edited.message)}`;
 }
 
 const file = `# My greenhouses

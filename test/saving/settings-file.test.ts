@@ -5,6 +5,7 @@ import { loadConfiguration } from "../../src/config/load.js";
 import { type FileSystem, nodeFileSystem } from "../../src/runtime/file-system.js";
 import { SettingsFile } from "../../src/saving/settings-file.js";
 import { tempDirectory } from "../journal/support/disk.js";
+import { cutAt } from "./cut-disk.js";
 
 const text = `# The houses of the Li family
 platform:
@@ -27,6 +28,8 @@ interface Place {
   readonly folder: string;
   readonly file: string;
   readonly settings: SettingsFile;
+  /** What happens once, after the file was read. */
+  readonly next: { onCheck: (() => Promise<void>) | null };
   readonly read: (name?: string) => Promise<string>;
 }
 
@@ -36,15 +39,27 @@ async function placed(files?: FileSystem, own = text): Promise<Place> {
   await writeFile(file, own, { mode: 0o600 });
   await writeFile(join(folder, "secrets.yaml"), secrets, { mode: 0o600 });
   let now = Date.UTC(2026, 4, 1);
+  const next: Place["next"] = { onCheck: null };
   const settings = new SettingsFile({
     file,
-    load: (reads) => loadConfiguration(file, { env: {}, readFile: reads }),
+    load: async (reads) => {
+      const { onCheck } = next;
+      next.onCheck = null;
+      await onCheck?.();
+      return loadConfiguration(file, { env: {}, readFile: reads });
+    },
     env: {},
     dataDir: () => join(folder, "data"),
     now: () => (now += 1_000),
     ...(files !== undefined && { files }),
   });
-  return { folder, file, settings, read: (name = "config.yaml") => readFile(join(folder, name), "utf8") };
+  return {
+    folder,
+    file,
+    settings,
+    next,
+    read: (name = "config.yaml") => readFile(join(folder, name), "utf8"),
+  };
 }
 
 const name = { changes: { "controllers.GH-0001.name": "West" } };
@@ -97,6 +112,19 @@ describe("settings that are saved", () => {
     await writeFile(file, `${text}# by hand\n`);
     expect(await settings.save(name, etag)).toMatchObject({ saved: false, why: "changed" });
     expect(await read()).toBe(`${text}# by hand\n`);
+  });
+
+  it("leave what somebody changes in the file while they are checked", async () => {
+    const place = await placed();
+    const { settings, file, read } = place;
+    const edited = text.replace("East", "North").replace("in the cellar", "in the attic");
+    const { etag } = await settings.settings();
+    place.next.onCheck = () => writeFile(file, edited);
+    expect(await settings.save(name, etag)).toMatchObject({ saved: false, why: "changed" });
+    expect(await read()).toBe(edited);
+    place.next.onCheck = () => writeFile(file, text);
+    expect(await settings.save(name, null)).toMatchObject({ saved: true });
+    expect(await read()).toBe(text.replace("name: East #", "name: West #"));
   });
 
   it("of two people at once, only the first is taken", async () => {
@@ -194,6 +222,20 @@ describe("settings that are saved", () => {
     expect(await read("secrets.yaml")).toMatch(/^http_cleo_password: scrypt:15:8:1:\S+$/m);
   });
 
+  it("leave the one who saves an admin, also where all users are taken out", async () => {
+    const { settings } = await placed();
+    const given = { "http.users[0].role": "admin", "polling.sensors": "2m" };
+    expect(await settings.save({ changes: given }, null, { admin: "anna" })).toMatchObject({ saved: true });
+    for (const changes of [{ "http.users": null }, { "http.users[0]": null }, { http: null }])
+      expect(await settings.save({ changes }, null, { admin: "anna" })).toMatchObject({
+        saved: false,
+        proposal: { errors: { "http.users": [expect.stringContaining("no admin any more")] } },
+      });
+    // On the command line nobody of the page saves.
+    expect(await settings.save({ changes: { "http.users": null } }, null)).toMatchObject({ saved: true });
+    expect(await settings.save(name, null, { admin: "made-at-the-page" })).toMatchObject({ saved: true });
+  });
+
   it("say beforehand why a file cannot be written", async () => {
     const read: FileSystem = {
       ...nodeFileSystem,
@@ -236,40 +278,6 @@ describe("settings that are saved", () => {
     expect(await read()).toBe(`${text}# the end\n`);
   });
 });
-
-/** A disk that stops at its nth call, as at a power cut: what was called before is done, and nothing after it. */
-function cutAt(count: number): { readonly files: FileSystem; readonly calls: () => number } {
-  let calls = 0;
-  const step = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    calls += 1;
-    if (calls > count) return Promise.reject(new Error("the power is cut"));
-    return work();
-  };
-  const files: FileSystem = {
-    open: (...of) =>
-      step(async () => {
-        const file = await nodeFileSystem.open(...of);
-        return {
-          ...file,
-          write: (bytes) =>
-            step(() => file.write(bytes)).catch(async (error: unknown) => {
-              // What a disk has of a write that was under way.
-              if (calls === count + 1) await file.write(bytes.subarray(0, bytes.length / 2));
-              throw error;
-            }),
-          sync: () => step(() => file.sync()),
-          chmod: (mode) => step(() => file.chmod(mode)),
-        };
-      }),
-    list: (...of) => step(() => nodeFileSystem.list(...of)),
-    facts: (...of) => step(() => nodeFileSystem.facts(...of)),
-    makeDirectory: (...of) => step(() => nodeFileSystem.makeDirectory(...of)),
-    rename: (...of) => step(() => nodeFileSystem.rename(...of)),
-    remove: (...of) => step(() => nodeFileSystem.remove(...of)),
-    syncDirectory: (...of) => step(() => nodeFileSystem.syncDirectory(...of)),
-  };
-  return { files, calls: () => calls };
-}
 
 describe("a power cut while saving", () => {
   it("leaves the old file or the new one at every step, and a configuration that can be read", async () => {

@@ -1,4 +1,5 @@
-import { type BridgeOptions, type BridgeView, type Reading, runBridge } from "../../src/bridge.js";
+import { type BridgeOptions, type BridgeView, runBridge } from "../../src/bridge.js";
+import type { Reading } from "../../src/core.js";
 import { PlatformError, type RawValue } from "../../src/greenhouse/ports.js";
 import type { BridgeEvent } from "../../src/greenhouse/events.js";
 import { Journal } from "../../src/journal/journal.js";
@@ -7,10 +8,12 @@ import type { IncomingMessage } from "../../src/mqtt/connection/settings.js";
 import type { PlatformClient } from "../../src/platform/client.js";
 import type { Files } from "../../src/runtime/file-system.js";
 import type { LimitRequestPorts } from "../../src/status/requests.js";
+import type { Poller } from "../../src/sync/poller.js";
 import type { GreenhouseStore } from "../../src/sync/store.js";
 import type { Post } from "../judge/history.js";
 import { silentLog } from "../support/builders.js";
-import { BrokerLink } from "./broker.js";
+import { type AroundLink, BrokerLink } from "./broker.js";
+import { isOfGroup } from "./groups.js";
 import { type Read, Violation } from "./history.js";
 import type { Question } from "./judging.js";
 import type { Measured } from "./limits/surroundings.js";
@@ -34,6 +37,7 @@ export class Bridge {
   #link: BrokerLink | null = null;
   #running: Promise<void> = Promise.resolve();
   store: GreenhouseStore | null = null;
+  poller: Pick<Poller, "tally"> | null = null;
   isStopping = false;
 
   constructor(world: World, boot: number) {
@@ -60,6 +64,12 @@ export class Bridge {
     return this.#link?.isLinked === true;
   }
 
+  /** Whether what is sent now reaches it: a link that came up after a standstill has nothing of before in its socket. */
+  get hears(): boolean {
+    const { isFromSocket, linkedAt, time } = this.#world;
+    return this.isLinked && this.clock.isAlive && !(isFromSocket && time.due < linkedAt);
+  }
+
   /** `over`: what an account of a fleet runs with. */
   run(over: Partial<Pick<BridgeOptions, "live" | "failing" | "setLogLevel">> = {}): Promise<void> {
     const world = this.#world;
@@ -77,7 +87,7 @@ export class Bridge {
         outside: {
           files: world.files,
           platform: { way: wayOver(world.wire, clock), deriveKey: () => Promise.resolve(Buffer.alloc(32)) },
-          connect: (settings, { gaps }) => (this.#link = new BrokerLink(world, this, settings, gaps)),
+          connect: (settings, { gaps }) => (this.#link = new BrokerLink(this.#aroundLink(), settings, gaps)),
           forCommands: (reading) => {
             this.#watchMirror(reading);
             return observed(world, this, reading.platform);
@@ -98,6 +108,25 @@ export class Bridge {
     return this.#running;
   }
 
+  #aroundLink(): AroundLink {
+    const world = this.#world;
+    const { checks, journalist, linkChance: chance, retained } = world;
+    return {
+      ...{ clock: this.clock, chance, retained },
+      fail: (error) => world.fail(error),
+      onLinked: () => world.linked(this),
+      onStood: () => checks.topicsLookedAt(this),
+      onGroupResult: (result) => checks.groups.result(result),
+      onResult: (result) => {
+        checks.result(this, result);
+        const ask = journalist.asks.get(result.by ?? "");
+        return () => {
+          if (ask) ask.delivered = true;
+        };
+      },
+    };
+  }
+
   async #openJournal(): Promise<OpenJournal> {
     const journal = await Journal.open("/data/journal", {
       clock: this.clock,
@@ -108,7 +137,7 @@ export class Bridge {
     });
     this.#journal = journal;
     if (journal.history().open.length > 0) this.#world.journalist.saw("a command is recovered after a crash");
-    return { journal, close: () => journal.close() };
+    return { journal, inPlace: () => Promise.resolve(), close: () => journal.close() };
   }
 
   /** The broker's side of the link comes up; retained commands are handed over again. */
@@ -160,9 +189,10 @@ export class Bridge {
     if (this.#link !== null) this.#link.state = "ended";
   }
 
-  #watchMirror({ mirror: { store, watch } }: Reading): void {
+  #watchMirror({ mirror: { store, watch, poller } }: Reading): void {
     const { journalist, checks } = this.#world;
     this.store = store;
+    this.poller = poller;
     watch.onState((state) => {
       journalist.note("platform", { state });
       checks.platform(this, state);
@@ -199,11 +229,14 @@ export class Bridge {
     };
   }
 
-  /** What rules send comes on the same path; each is given a tag, as every delivery is. */
+  /** What rules and groups send comes on the same path; each is given a tag, as every delivery is. */
   #watchRules({ commands: { commander } }: BridgeView): void {
     const submit = commander.submit.bind(commander);
-    commander.submit = (request) =>
-      submit(request.rule === undefined ? request : this.#world.workload.ruleSends(this, request));
+    const { workload } = this.#world;
+    commander.submit = (request) => {
+      if (isOfGroup(request)) return submit(workload.groupSends(this, request));
+      return submit(request.rule === undefined ? request : workload.ruleSends(this, request));
+    };
   }
 }
 

@@ -1,3 +1,4 @@
+import type { GroupResult } from "../../src/greenhouse/groups.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { PublishError } from "../../src/mqtt/connection/publish.js";
 import type {
@@ -9,8 +10,8 @@ import type {
 import type { Connection } from "../../src/mqtt/connection.js";
 import { untilAborted } from "../../src/runtime/clock.js";
 import { ArrivalAge, type Gaps, noGaps } from "../../src/runtime/gaps.js";
-import type { Bridge } from "./bridge.js";
-import type { World } from "./world.js";
+import type { Chance } from "./scenario.js";
+import type { BootClock } from "./time.js";
 
 const mqtt5: BrokerFacts = {
   protocolVersion: 5,
@@ -20,6 +21,23 @@ const mqtt5: BrokerFacts = {
   retainAvailable: true,
 };
 
+/** What is around a link: the broker, and whoever looks. */
+export interface AroundLink {
+  readonly clock: BootClock;
+  readonly chance: Chance;
+  /** What the broker holds. */
+  readonly retained: Map<string, string>;
+  readonly fail: (error: unknown) => void;
+  /** The bridge has subscribed. */
+  readonly onLinked: () => void;
+  /** The link has stood for half a minute. */
+  readonly onStood: () => void;
+  /** One of several actuators goes out. */
+  readonly onGroupResult: (result: GroupResult) => void;
+  /** A result goes out. What is returned is called when the broker has it. */
+  readonly onResult: (result: CommandResult) => () => void;
+}
+
 /** One run's link to the simulated broker, in place of the program's own: what it publishes is noted, and kept if it is retained. */
 export class BrokerLink implements Connection {
   state: ConnectionState = "idle";
@@ -27,16 +45,14 @@ export class BrokerLink implements Connection {
   readonly versionReason = "configured";
   readonly lastFailure = null;
   readonly isMute = false;
-  readonly #world: World;
-  readonly #bridge: Bridge;
+  readonly #around: AroundLink;
   readonly #settings: ConnectionSettings;
   readonly #gaps: Gaps;
   #age: ArrivalAge | null = null;
   #connects = 0;
 
-  constructor(world: World, bridge: Bridge, settings: ConnectionSettings, gaps: Gaps = noGaps) {
-    this.#world = world;
-    this.#bridge = bridge;
+  constructor(around: AroundLink, settings: ConnectionSettings, gaps: Gaps = noGaps) {
+    this.#around = around;
     this.#settings = settings;
     this.#gaps = gaps;
   }
@@ -47,7 +63,7 @@ export class BrokerLink implements Connection {
 
   async run(signal: AbortSignal): Promise<void> {
     this.state = "waiting";
-    this.#bridge.clock.in(1, () => this.connect());
+    this.#around.clock.in(1, () => this.connect());
     await untilAborted(signal);
     if (this.isLinked) {
       this.state = "ending";
@@ -63,16 +79,16 @@ export class BrokerLink implements Connection {
     this.state = "online";
     this.broker = mqtt5;
     this.#connects += 1;
-    const { clock } = this.#bridge;
+    const { clock } = this.#around;
     // What is asked now is answered behind all that lies in the socket.
     this.#age = new ArrivalAge(clock, this.#gaps, (proven) => void clock.in(1, proven));
     const links = this.#connects;
     void Promise.resolve(this.#settings.on?.onConnected?.(mqtt5)).catch((error: unknown) =>
-      this.#world.fail(error),
+      this.#around.fail(error),
     );
-    this.#world.linked(this.#bridge);
-    this.#bridge.clock.in(30_000, () => {
-      if (this.isLinked && this.#connects === links) this.#world.checks.topicsLookedAt(this.#bridge);
+    this.#around.onLinked();
+    clock.in(30_000, () => {
+      if (this.isLinked && this.#connects === links) this.#around.onStood();
     });
   }
 
@@ -87,20 +103,25 @@ export class BrokerLink implements Connection {
 
   /** Something that others have published; what the bridge cannot hear is lost, as its sessions are always clean. */
   receive(message: IncomingMessage, protocolVersion: 4 | 5 = 5): void {
-    if (!this.isLinked || !this.#bridge.clock.isAlive) return;
+    if (!this.isLinked || !this.#around.clock.isAlive) return;
     this.broker = { ...mqtt5, protocolVersion };
     const ageMs = this.#age?.ms() ?? 0;
     this.#settings.on?.message?.(ageMs === 0 ? message : { ...message, ageMs });
   }
 
   publish(topic: string, payload: string | Buffer, { retain = false } = {}): Promise<void> {
-    const { clock } = this.#bridge;
+    const { clock } = this.#around;
     if (!clock.isAlive) return new Promise(() => undefined);
     const text = payload.toString();
     if (/\/actuator\/[^/]+\/result$/.test(topic))
       return this.#publishResult(JSON.parse(text) as CommandResult);
+    if (/\/(?:group|scene)\/[^/]+\/result$/.test(topic)) {
+      const result = JSON.parse(text) as GroupResult;
+      this.#around.onGroupResult(result);
+      return this.#arriving(() => undefined);
+    }
     if (!this.isLinked) return offline("the broker is away");
-    const { retained } = this.#world;
+    const { retained } = this.#around;
     if (retain && text === "") retained.delete(topic);
     else if (retain) retained.set(topic, text);
     if (topic.endsWith("/bridge/self_test"))
@@ -111,15 +132,16 @@ export class BrokerLink implements Connection {
   }
 
   #publishResult(result: CommandResult): Promise<void> {
-    const { clock } = this.#bridge;
-    const { checks, journalist, linkChance } = this.#world;
-    checks.result(this.#bridge, result);
+    return this.#arriving(this.#around.onResult(result));
+  }
+
+  #arriving(delivered: () => void): Promise<void> {
+    const { clock, chance } = this.#around;
     if (!this.isLinked) return offline("the broker is away");
-    const ask = journalist.asks.get(result.by ?? "");
     return new Promise((resolve, reject) => {
-      clock.in(linkChance.between(0, 20), () => {
-        const arrives = this.isLinked || linkChance.hits(0.5);
-        if (arrives && ask) ask.delivered = true;
+      clock.in(chance.between(0, 20), () => {
+        const arrives = this.isLinked || chance.hits(0.5);
+        if (arrives) delivered();
         if (this.isLinked) resolve();
         else reject(new PublishError("offline", "the link broke before the acknowledgement"));
       });
@@ -128,14 +150,14 @@ export class BrokerLink implements Connection {
 
   scan(filters: readonly string[], found: (topic: string, payload: Buffer) => void): Promise<boolean> {
     const expressions = filters.map(expressionOf);
-    for (const [topic, text] of this.#world.retained)
+    for (const [topic, text] of this.#around.retained)
       if (expressions.some((one) => one.test(topic))) found(topic, Buffer.from(text));
     return Promise.resolve(true);
   }
 
   listen(topics: readonly string[]): Promise<void> {
     for (const topic of topics) {
-      const text = this.#world.retained.get(topic);
+      const text = this.#around.retained.get(topic);
       if (text !== undefined)
         this.receive({ topic, payload: Buffer.from(text), retain: true, properties: {} });
     }
@@ -155,7 +177,7 @@ export class BrokerLink implements Connection {
   }
 
   reconnect(because: string): void {
-    this.#world.fail(new Error(`the bridge cuts its link: ${because}`));
+    this.#around.fail(new Error(`the bridge cuts its link: ${because}`));
   }
 
   counters(): ReturnType<Connection["counters"]> {

@@ -6,6 +6,7 @@ import type { Ask, Post } from "../judge/history.js";
 import { judgeLeaving, judgePost } from "../judge/posts.js";
 import { judgeAgain, judgeResult } from "../judge/results.js";
 import { laneOf } from "../judge/history.js";
+import { GroupChecks } from "./groups.js";
 import { PostBook, type Question } from "./judging.js";
 import { LimitChecks } from "./limits/limit-checks.js";
 import { EndChecks, MirrorChecks } from "./mirror-checks.js";
@@ -22,6 +23,7 @@ export class Checks {
   readonly #end: EndChecks;
   readonly #secondLooks: SecondLookChecks;
   readonly limits: LimitChecks;
+  readonly groups: GroupChecks;
   readonly #platformStates = new Map<number, { readonly state: string; readonly at: number }>();
 
   constructor(world: World) {
@@ -32,6 +34,7 @@ export class Checks {
     this.#end = new EndChecks(this.#book);
     this.#secondLooks = new SecondLookChecks(this.#book);
     this.limits = new LimitChecks(this.#book);
+    this.groups = new GroupChecks(this.#book);
     world.journalist.onWire = (post) => {
       this.#book.found(judgeLeaving(this.#book.history, post, world.time.now));
       this.limits.leases.leaving(post);
@@ -124,7 +127,7 @@ export class Checks {
 
   /** The weaker proof is written into the configuration, and counts from the next start. */
   #obey({ code, actuator }: Ask, { message }: CommandResult): void {
-    if (message?.includes("position_reads: mode") !== true) return;
+    if (!String(message).includes("position_reads: mode")) return;
     const { controllers, ...others } = this.#world.configuration;
     const controller = controllers[code];
     const section = controller?.actuators[actuator];
@@ -201,6 +204,7 @@ export class Checks {
     this.#end.atTheEnd();
     this.#mirror.atTheEnd();
     this.limits.atTheEnd();
+    this.groups.atTheEnd();
   }
 
   stopped(bridge: Bridge): void {

@@ -3,6 +3,7 @@ import type { Configuration } from "../../src/config/schema.js";
 import { type AddressRow, addressTable, louvre } from "../../src/simulator/addresses.js";
 import { actuatorKeys, inBraces } from "../../src/simulator/printable-configuration.js";
 import type { Readings } from "../../src/simulator/readings.js";
+import { groupLines } from "./groups.js";
 import { settingLines } from "./readings.js";
 import type { Chance } from "./scenario.js";
 
@@ -16,6 +17,7 @@ export async function configurationOf(
   actuators: number,
   limits: LimitChances | null,
   readings: Readings,
+  groups: Chance,
   isNovice = false,
 ): Promise<Configuration> {
   const all = Array.from({ length: controllers }, (_, index) => `GH-${String(index + 1).padStart(4, "0")}`);
@@ -75,6 +77,7 @@ export async function configurationOf(
     ...lines.map((line) =>
       /^ {2}GH-\d+:$/.test(line) && !lines.includes("    actuators:") ? `${line} {}` : line,
     ),
+    ...groupLines(groups, lines),
     "",
   ].join("\n");
   const bytes = new TextEncoder().encode(text);

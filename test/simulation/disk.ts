@@ -32,6 +32,8 @@ const trouble = (code: string): Error => Object.assign(new Error(`${code}: simul
 
 const markPattern = /"type":"(command_taken|result|refusal)".*?"by":"(r\d+)"/;
 
+const groupPattern = /"type":"group_taken".*?"by":"(g\d+)"/;
+
 const leasePattern =
   /"type":"(?:lane|phase|step_sent|step_answered|read_back)".*?"lease":\{"id":"[^"]*","by":"(r\d+)"/;
 
@@ -232,6 +234,11 @@ export class SimulatedDisk {
       const leased = leasePattern.exec(line)?.[1];
       if (leased !== undefined) this.#marks.push({ file, end, key: `lease ${leased}` });
       start = end;
+      const group = groupPattern.exec(line)?.[1];
+      if (group !== undefined) {
+        this.written.add(`group_taken ${group}`);
+        this.#marks.push({ file, end, key: `group_taken ${group}` });
+      }
       // A new file begins with all that older ones still have to say.
       for (const by of carriedOpen(line)) this.#marks.push({ file, end, key: `command_taken ${by}` });
       if (found === null) continue;

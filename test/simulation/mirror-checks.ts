@@ -3,12 +3,13 @@ import type { RawValue } from "../../src/greenhouse/ports.js";
 import { louvre } from "../../src/simulator/addresses.js";
 import type { Bridge } from "./bridge.js";
 import { type Ask, laneOf, type Read } from "../judge/history.js";
-import { judgeEnd } from "../judge/results.js";
-import { endWithinMs } from "../judge/timing.js";
+import { judgeEnd, nextCheckedAt } from "../judge/results.js";
+import { endWithinMs, modeProofMs } from "../judge/timing.js";
 import {
   isDegree,
   isNeverShown,
   isPulse,
+  isUnreadable,
   mayTell,
   modeAddress,
   readsLag,
@@ -16,7 +17,7 @@ import {
   targetOf,
 } from "../judge/values.js";
 import { Check } from "./judging.js";
-import { falseModes } from "./scenario.js";
+import { calmMs, falseModes } from "./scenario.js";
 
 /** S3 and S10: the mirror holds only what a read returned, and never goes back. L2: in the end it is the truth. */
 export class MirrorChecks extends Check {
@@ -71,8 +72,10 @@ export class MirrorChecks extends Check {
     const ask = post?.ask ?? null;
     if (post?.boot !== bridge.boot || bridge.isStopping || ask === null) return;
     if (ask.settings === null || ask.word === null) return;
-    if (ask.phases.at(-1)?.phase === "done" || sameAs(targetOf(ask.settings, ask.word).value, post.value))
-      return;
+    // Once the next one is checked it is over, although it is told only when it is on disk.
+    const isOver =
+      ask.phases.at(-1)?.phase === "done" || nextCheckedAt(this.book.history, ask) <= this.world.time.now;
+    if (isOver || sameAs(targetOf(ask.settings, ask.word).value, post.value)) return;
     this.saw("a read between two steps of a command");
     if (earlier.state !== actuator.state || earlier.position !== actuator.position)
       this.broken("S3", `${laneOf(ask)} shows ${post.value}, a step of ${ask.by} on its way to ${ask.word}`);
@@ -88,42 +91,84 @@ export class MirrorChecks extends Check {
     const { exists } = world.scenario;
     const isLie =
       exists.includes("wrong_read_back") || (address === louvre.mode && exists.includes(falseModes));
-    // Where a read is only ordered, what is told without an order is as old as the last one.
-    if (isLie || readsLag(world.platform.readings) || (world.showsTravel && isDegree(raw))) return;
+    if (isLie || (world.showsTravel && isDegree(raw))) return;
     const proof = world.journalist
       .readsOf(code, address)
       .findLast((read) => read.boot === bridge.boot && read.fresh && read.answered && read.raw !== null);
     if (proof === undefined) return;
-    const held = world.heldBetween(code, address, proof.begunAt, world.time.now);
+    const held = world.heldBetween(code, address, this.#knownSince(proof), world.time.now);
     if (!held.some((value) => sameAs(value, raw) || mayTell(world.platform.readings, value, raw)))
       this.broken("S10", `${where} went back to ${String(raw)}, older than a fresh ${String(proof.raw)}`);
   }
 
+  /** From when on the platform may know what it tells after a fresh read: where a read is only ordered, since the order before. */
+  #knownSince({ code, address, begunAt }: Read): number {
+    const { world } = this.book;
+    if (!readsLag(world.platform.readings)) return begunAt;
+    const isOrder = ({ fresh, answered, endedAt }: Read) =>
+      fresh && answered && endedAt !== null && endedAt + orderedMs <= begunAt;
+    return world.journalist.readsOf(code, address).findLast(isOrder)?.begunAt ?? -Infinity;
+  }
+
   /** L2, long after every fault has gone. */
   atTheEnd(): void {
-    for (const controller of this.world.bridge?.store?.controllers() ?? [])
+    for (const controller of this.world.bridge?.store?.controllers() ?? []) {
       for (const actuator of controller.actuators.values()) this.#checkTrue(controller.info.code, actuator);
+      this.#checkRead(controller);
+    }
+    this.#checkLists();
+  }
+
+  /** A list that a start could not read is read once it can be, however rarely it is read then. */
+  #checkLists(): void {
+    const tally = this.world.bridge?.poller?.tally;
+    for (const list of ["controllers", "devices"] as const)
+      if (tally?.answeredAt(list, null) === null) this.broken("L2", `the list of ${list} was never read`);
+  }
+
+  /** Where nothing looks at sensors they are read so rarely that the calm may hold none of it. */
+  #checkRead({ info, sensors }: Controller): void {
+    if (!this.world.scenario.isLimited || sensors.size === 0) return;
+    const newest = Math.max(...Array.from(sensors.values(), ({ receivedAt }) => receivedAt));
+    if (newest < this.world.wall.now() - calmMs)
+      this.broken("L2", `${info.code} has no readings of the calm`);
+  }
+
+  /** Since when what is told without an order may be from: where reads are only ordered, since the last of them that was asked for. */
+  #toldSince(code: string, address: string, at: number): number {
+    const { world } = this.book;
+    if (!readsLag(world.platform.readings)) return at;
+    const isOrder = ({ fresh, answered, endedAt }: Read) =>
+      fresh && answered && endedAt !== null && endedAt <= at;
+    return world.journalist.readsOf(code, address).findLast(isOrder)?.begunAt ?? -Infinity;
   }
 
   #checkTrue(code: string, { settings, quality, registers }: Actuator): void {
     const { world } = this.book;
     const where = `${code}/${settings.id}`;
     const { readings } = world.platform;
+    // What was never read is stale, and says so.
+    if (isUnreadable(readings, settings)) {
+      if (quality !== "stale") this.broken("L2", `${where} is ${quality}, and nobody can read it`);
+      return;
+    }
     const isUntold = readings.has("mode_stays") || isPulse(readings, settings);
     const isCertain = quality === "good" || (quality === "uncertain" && isUntold);
     if (!isCertain) this.broken("L2", `${where} is ${quality}`);
-    if (readsLag(world.platform.readings)) return;
     const address = modeAddress(settings);
     const { now } = world.time;
-    const held = world.heldBetween(code, address, now - 300_000, now);
+    const held = world.heldBetween(code, address, this.#toldSince(code, address, now - 300_000), now);
     const raw = registers[address]?.raw;
     // What changes during these five minutes may be shown either way.
-    if (raw === undefined || held.length > 1) return;
+    if (raw === undefined || (held.length > 1 && !readsLag(readings))) return;
     const isTold = (value: string) => sameAs(value, raw) || mayTell(world.platform.readings, value, raw);
     if (!held.some(isTold) && !isDegree(raw))
       this.broken("L2", `${where} shows ${String(raw)}, the platform holds ${held.join()}`);
   }
 }
+
+/** From the order of a fresh read until what it gave is known, where reads are only ordered. */
+const orderedMs = 5_000;
 
 /** Liveness, once every fault has been gone for half an hour. */
 export class EndChecks extends Check {
@@ -146,24 +191,29 @@ export class EndChecks extends Check {
 
   #checkProbe(probe: Ask): void {
     if (probe.mustNotPost !== null || probe.settings === null) return;
-    const { kind, leadIn, travelMs } = probe.settings;
-    // This light is told never to be switched on first, whatever its controller wants.
-    if (kind === "light" && leadIn === "never") return;
-    if (isNeverShown(probe.readings, probe.settings, probe.word)) return;
-    if (this.world.scenario.isNovice && isDegree(probe.word ?? "")) return;
+    const { travelMs } = probe.settings;
     const [end] = probe.results;
     const { outcome, reason, message } = end?.result ?? {};
-    // Registers as slow as this leave a command of two steps no time within its max_age.
-    const isSlow =
-      this.world.scenario.registerLagMs > 10_000 ||
-      readsLag(probe.readings) ||
-      probe.readings.has("one_at_a_time");
+    const says = (...outcomes: readonly string[]) => outcome !== undefined && outcomes.includes(outcome);
+    // Registers as slow as this leave a command of two steps no time within its max_age, nor does a controller that takes one at a time.
+    const isSlow = this.world.scenario.registerLagMs > 10_000 || probe.readings.has("one_at_a_time");
     if (isSlow && (reason === "expired_midway" || reason === "expired")) return;
+    // What shows so late is not what a read of a mode's last moments was ordered for.
+    const isLate =
+      readsLag(probe.readings) && this.world.scenario.registerLagMs > modeProofMs - 2 * orderedMs;
+    if (isLate && reason === "mode_not_confirmed") return;
+    // The end of a token that is told with a code nobody knows takes two refusals to be known as one.
+    const { unknownRefusal } = this.world.scenario;
+    const isToken = unknownRefusal !== null && String(message).includes(`code ${unknownRefusal}`);
+    if (isToken && (reason === "platform_unavailable" || outcome === "rejected")) return;
     // A limit may keep it back (S22 judges whether that is true), and a lease that ends meanwhile takes its place.
     if (reason === "interlock" || (outcome === "superseded" && this.world.scenario.isLimited)) return;
-    if (end === undefined || (outcome !== "confirmed" && outcome !== "already")) {
+    const isFine = says("confirmed", "already") || (this.#isHidden(probe) && says("unconfirmed"));
+    const isRefused = isUnreadable(probe.readings, probe.settings) && reason === "no_read_back";
+    if (isRefused) return;
+    if (end === undefined || !isFine) {
       const ending = `${outcome ?? "not at all"} ${reason ?? ""}`;
-      this.broken("L4", `${probe.by} ended ${ending} with every fault gone: ${message ?? ""}`);
+      this.broken("L4", `${probe.by} ended ${ending} with every fault gone: ${String(message ?? "")}`);
       return;
     }
     // Two steps, and the last look at the first may be the one that shows it.
@@ -173,6 +223,15 @@ export class EndChecks extends Check {
     const withinMs = Math.max(travelMs, 60_000) + 45_000 + modeMs + pauseMs;
     if (end.at - probe.at > withinMs)
       this.broken("L4", `${probe.by} took ${Math.round((end.at - probe.at) / 1000)} s`);
+  }
+
+  /** Such a platform never shows it, or does not do it: it is accepted, and read back to its end. */
+  #isHidden({ settings, readings, word }: Ask): boolean {
+    if (settings === null) return false;
+    // This light is told never to be switched on first, whatever its controller wants.
+    if (settings.kind === "light" && settings.leadIn === "never") return true;
+    const isNew = this.world.scenario.isNovice && isDegree(word ?? "");
+    return isNew || isNeverShown(readings, settings, word);
   }
 
   #checkJournal(): void {

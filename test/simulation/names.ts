@@ -25,7 +25,7 @@ const addresses = { v4: "192.0.2.10", v6: "2001:db8::10" } as const;
 
 interface Around {
   readonly time: VirtualTime;
-  readonly journalist: Journalist;
+  readonly journalist: Pick<Journalist, "saw">;
   readonly chance: Chance;
   readonly troubles: readonly NameTrouble[];
   readonly fail: (violation: Violation) => void;

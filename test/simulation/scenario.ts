@@ -1,3 +1,4 @@
+import { loadAhead } from "../../src/bridge.js";
 import type { Configuration } from "../../src/config/schema.js";
 import type { Random } from "../../src/runtime/clock.js";
 import { seededRandom } from "../../src/simulator/faults.js";
@@ -92,6 +93,8 @@ export interface Scenario {
   readonly floodsPerHour: number;
   /** The body code by which a wrong token is refused, where nobody could know it; null for 401 and 403. */
   readonly unknownRefusal: number | null;
+  /** The realtime host checks no token, as the interface document has it today. */
+  readonly isUnchecked: boolean;
   /** Some actuators have limits, and weather is measured. */
   readonly isLimited: boolean;
   readonly locksPerHour: number;
@@ -126,8 +129,11 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
     actuators,
     chances,
     new Set(readings),
+    new Chance(seed, "groups"),
     isNovice,
   );
+  // Loading takes real time, in which no simulated time may pass: what a bridge runs by is there before the first one begins.
+  await loadAhead({ configuration });
   const drawn = {
     seed,
     lengthMs: hours * hourMs,
@@ -180,7 +186,9 @@ export async function scenarioOf(seed: number, hours: number): Promise<Scenario>
   // A code that also means something else asks for no new token for an hour, which is longer than the calm at the end.
   const isMeantOtherwise = allFaults.some(({ code }) => code === drawn.unknownRefusal);
   const unknownRefusal = isMeantOtherwise ? 40101 : drawn.unknownRefusal;
-  return { ...drawn, unknownRefusal, goneDisksPerHour, nameTroubles, platformFaults: allFaults };
+  const isUnchecked = new Chance(seed, "unchecked").hits(0.4);
+  if (isUnchecked) exists.push("a realtime host that checks no token");
+  return { ...drawn, unknownRefusal, isUnchecked, goneDisksPerHour, nameTroubles, platformFaults: allFaults };
 }
 
 function goneDisks(chance: Chance, exists: string[]): number {

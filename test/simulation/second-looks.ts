@@ -31,8 +31,8 @@ export class SecondLookChecks extends Check {
     if (result.outcome !== "confirmed" || ask.boot !== bridge.boot || ask.inherits || !last) return;
     if (ask.settings === null || ask.word === null || last.endedAt === null || last.boot !== bridge.boot)
       return;
-    // A register that goes back to idle, or a mode that can only be written, is not looked at again: nothing of it can be read.
-    if (isPulse(ask.readings, ask.settings) || provenBy(ask, last).address !== last.address) return;
+    // A register that goes back to idle is not looked at again: nothing of what was sent can be read of it.
+    if (isPulse(ask.readings, ask.settings)) return;
     if (!travels(ask.settings) || !stateAddresses(ask.settings).includes(last.address)) return;
     const at = last.endedAt + ask.settings.travelMs;
     // Its result may come later than the read began that it was confirmed by.

@@ -41,7 +41,7 @@ interface Around {
   readonly time: VirtualTime;
   readonly chance: Chance;
   readonly names: { readonly chance: Chance; readonly troubles: readonly NameTrouble[] };
-  readonly journalist: Journalist;
+  readonly journalist: Pick<Journalist, "note" | "saw" | "wire" | "arrived" | "answered">;
   readonly epoch: number;
   readonly fail: (violation: Violation) => void;
 }

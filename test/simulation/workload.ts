@@ -3,6 +3,7 @@ import { mirrorSettings } from "../../src/sync/settings.js";
 import type { Bridge } from "./bridge.js";
 import type { Ask } from "../judge/history.js";
 import { trustedSkewMs } from "../judge/timing.js";
+import { GroupWorkload } from "./groups.js";
 import { type Message, nowhere, packet, plain, type Point, Sender, words } from "./messages.js";
 import { Chance } from "./scenario.js";
 import type { World } from "./world.js";
@@ -25,6 +26,7 @@ export class Workload {
   readonly #moves: Chance;
   readonly #scenes: Chance;
   readonly #repeats: Chance;
+  readonly #groups: GroupWorkload;
   /** The newest run whose link was met. */
   #metBoot = 0;
   #sames = 0;
@@ -41,6 +43,7 @@ export class Workload {
     this.#moves = new Chance(scenario.seed, "moves");
     this.#scenes = new Chance(scenario.seed, "scenes");
     this.#repeats = new Chance(scenario.seed, "repeats");
+    this.#groups = new GroupWorkload(world);
     const { controllers } = mirrorSettings(scenario.configuration);
     this.#points = [...controllers.values()].flatMap(({ code, id, actuators }) =>
       actuators.map((settings) => ({ code, controllerId: id ?? code.toLowerCase(), settings })),
@@ -67,6 +70,7 @@ export class Workload {
     next();
     this.#nextFlood();
     this.#planScenes();
+    this.#groups.begin();
   }
 
   /** While a controller is silent or slow, somebody wants all of it moved at once, and then presses a stop. */
@@ -202,7 +206,7 @@ export class Workload {
   #handOver(message: Message, repeatOf: Ask | null = null): Ask | null {
     if (message.retained) this.#retained = [...this.#retained.slice(-4), message];
     const { bridge } = this.#world;
-    if (bridge === null || !bridge.isLinked || !bridge.clock.isAlive) return null;
+    if (bridge?.hears !== true) return null;
     return this.#deliver(bridge, message, repeatOf);
   }
 
@@ -224,7 +228,8 @@ export class Workload {
     const isOld = this.#world.isFromSocket && message.word !== "stop";
     const sentAt = isOld ? due : now;
     if (isOld) this.#world.journalist.saw("a command that lay in the socket");
-    const ageMs = isOld ? now - (this.#world.gap?.from ?? now) + lookEveryMs : 0;
+    const mayBeOld = isOld || (this.#world.isUnproven && message.word !== "stop");
+    const ageMs = mayBeOld ? now - (this.#world.gap?.from ?? now) + lookEveryMs : 0;
     // What ends by itself counts from its arrival, so none begins after its end.
     const leaseMs = 1_000 * Number(/"for":"(\d+)s"/.exec(message.payload)?.[1] ?? Infinity);
     const ownMs = Math.min(limitMs, (expiryS ?? Infinity) * 1_000);
@@ -285,6 +290,23 @@ export class Workload {
     this.#world.checks.limits.ruleSends(ask, by ?? "");
     this.#world.accidents.asking();
     return { ...request, payload: Buffer.from(payload) };
+  }
+
+  /** A member of a group is sent its command: as a delivery of its own, with a tag of its own. */
+  groupSends(bridge: Bridge, request: CommandRequest): CommandRequest {
+    const point = this.#points.find(
+      ({ controllerId, settings }) =>
+        controllerId === request.controllerId && settings.id === request.targetId,
+    );
+    const text = Buffer.from(request.payload).toString();
+    if (point === undefined) throw new Error(`a group sends to nobody: ${text}`);
+    const said = text.startsWith("{") ? (JSON.parse(text) as { command: string; id: string }) : null;
+    const message = { ...plain(point, said?.command ?? text), payload: text, ownId: said?.id ?? null };
+    this.#asks += 1;
+    const ask = this.#asked(message, `r${this.#asks}`, bridge.boot, null);
+    this.#world.journalist.asked(ask);
+    this.#world.checks.groups.member(request.by ?? "", ask);
+    return { ...request, by: ask.by };
   }
 
   #mayRule(point: Point): string | null {

@@ -79,6 +79,9 @@ function runOf(
 
 const epoch = Date.parse("2026-03-01T08:00:00Z");
 
+/** From waking until what is asked then is answered, ms. */
+const provenWithinMs = 2;
+
 /** The simulated world of one seed: time, network, platform, disk, broker, people, and one bridge after the other. */
 export class World {
   readonly scenario: Scenario;
@@ -107,6 +110,8 @@ export class World {
   readonly #bridges: Bridge[] = [];
   /** When the machine was stalled last, for what a latency may be judged by. */
   lastStallAt = -Infinity;
+  /** When the broker's side of a link came up last. */
+  linkedAt = -Infinity;
   /** The newest time in which the process stood still for long enough to notice it. */
   gap: { readonly from: number; readonly until: number } | null = null;
   /** When the disk could be written again; Infinity while it cannot. */
@@ -156,6 +161,11 @@ export class World {
   /** Whether what comes to the bridge now was sent while its process stood still, and lay in its socket. */
   get isFromSocket(): boolean {
     return this.gap !== null && this.time.due < this.time.now && this.time.due >= this.gap.from;
+  }
+
+  /** Whether the process has only just woken, and no broker has proven yet that what comes is new. */
+  get isUnproven(): boolean {
+    return this.gap !== null && this.time.now - this.gap.until <= provenWithinMs;
   }
 
   get isCalm(): boolean {
@@ -221,6 +231,7 @@ export class World {
 
   /** The bridge has subscribed. */
   linked(bridge: Bridge): void {
+    this.linkedAt = this.time.now;
     this.workload.linked(bridge);
     this.#station?.linked();
   }
@@ -306,7 +317,11 @@ function platformOf(scenario: Scenario): Platform {
       registerLagMs,
       readings: scenario.readings,
       faults: platformFaults,
-      auth: { tokens: "known", checkRealtime: true, ...(unknownRefusal === null ? known : unknown) },
+      auth: {
+        tokens: "known",
+        checkRealtime: !scenario.isUnchecked,
+        ...(unknownRefusal === null ? known : unknown),
+      },
     },
     epoch,
   );

@@ -35,7 +35,7 @@ describe("the document's tables of type codes", () => {
   it("device types: the program and the simulated platform have these, under their meanings", () => {
     expect([...deviceTypes.keys()].sort()).toEqual([...types.keys()].sort());
     expect([...simulatedTypes.keys()].sort()).toEqual([...types.keys()].sort());
-    for (const [code, meaning] of deviceTypes) expect(meaning).toBe(plain(types.get(code)));
+    for (const [code, meaning] of deviceTypes) expect(String(meaning)).toBe(plain(types.get(code)));
   });
 
   it("control-parameter types: the program knows these and means the same; the simulated platform has no others", () => {

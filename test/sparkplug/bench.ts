@@ -86,6 +86,7 @@ export function edgeNodeAt(url: string, options: BenchOptions = {}) {
     gaps: noGaps,
     platformState: () => state.platform,
     submit: (request) => submitted.push(request),
+    onSurplus: () => undefined,
     alarms: () => [],
     setAlarm: (type, { controller }, message) =>
       alarms.push(`${type} ${controller ?? ""} ${message ?? "cleared"}`),

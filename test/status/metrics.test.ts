@@ -12,9 +12,9 @@ interface Listed {
   readonly help: string;
 }
 
-/** The rows of the table of docs/metrics.md. */
+/** The rows of the table of deploy/prometheus/figures.md. */
 function documented(): readonly Listed[] {
-  const text = readFileSync(new URL("../../docs/metrics.md", import.meta.url), "utf8");
+  const text = readFileSync(new URL("../../deploy/prometheus/figures.md", import.meta.url), "utf8");
   return [...text.matchAll(/^\| `(\w+)` +\| (\w+) +\| (.*?) +\| (.*?) +\|$/gm)].map(
     ([, name = "", type = "", labels = "", help = ""]) => ({
       name,
@@ -76,7 +76,7 @@ async function started() {
 }
 
 describe("/metrics", () => {
-  it("a running bridge serves exactly what docs/metrics.md lists, every sample once", async () => {
+  it("a running bridge serves exactly what deploy/prometheus/figures.md lists, every sample once", async () => {
     const { pageWith } = await started();
     const page = await pageWith((text) => text.includes("\ngreenhouse2mqtt_broker_connected 1"));
     const byName = (one: Listed, other: Listed) => one.name.localeCompare(other.name);

@@ -1,9 +1,18 @@
 import { describe, expect, it } from "vitest";
+import { LiveSettings } from "../../src/config/live-settings.js";
+import { configurationSchema } from "../../src/config/schema.js";
 import { acknowledge, readOnly } from "../../src/status/requests.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import { bench, skylight } from "../limits/bench.js";
 
 /* What an answer promises is on disk before it. */
+
+const configuration = (read_only: boolean) =>
+  configurationSchema.parse({
+    platform: { business_url: "https://b.example", realtime_url: "https://r.example", token: "canary-token" },
+    http: false,
+    commands: { read_only },
+  });
 
 async function scene() {
   const clock = new VirtualClock();
@@ -11,7 +20,10 @@ async function scene() {
   const appended: { readonly type: string; readonly durable: unknown; readonly resolve: () => void }[] = [];
   const append = ({ type }: { readonly type: string }, { durable }: { readonly durable: unknown }) =>
     new Promise<number>((resolve) => appended.push({ type, durable, resolve: () => resolve(1) }));
+  const live = new LiveSettings(configuration(false));
   const chosen: boolean[] = [];
+  live.onReadOnlyChosen(() => chosen.push(live.commandRules().read_only));
+  const told: unknown[] = [];
   const ports = {
     clock,
     mirror: { store },
@@ -25,8 +37,8 @@ async function scene() {
         }),
       },
     },
-    live: { forcedBecause: null, chooseReadOnly: (is: boolean) => void chosen.push(is) },
-    onEvent: () => undefined,
+    live,
+    onEvent: (event: { readonly facts?: unknown }) => void told.push(event.facts),
   };
   const ask = (answer: Promise<unknown>) => {
     const here = { answer: "none yet" };
@@ -37,7 +49,7 @@ async function scene() {
     );
     return here;
   };
-  return { clock, ports, appended, ask, chosen };
+  return { clock, ports, appended, ask, chosen, told };
 }
 
 describe("is answered once the disk has it, and says where the disk does not take it", () => {
@@ -79,5 +91,42 @@ describe("is answered once the disk has it, and says where the disk does not tak
     for (const { resolve } of appended) resolve();
     await clock.advance(0);
     expect(chosen).toEqual([true, false]);
+  });
+
+  it("an older wish to let commands pass undoes no newer read-only, and says so", async () => {
+    const { ports, appended, ask, clock, told } = await scene();
+    const { live } = ports;
+    const older = ask(readOnly(ports, { read_only: false, by: "anna" }, "page:anna"));
+    const newer = ask(readOnly(ports, { by: "ben" }, null));
+    for (const { resolve } of appended) resolve();
+    await clock.advance(0);
+    expect(live.commandRules().read_only).toBe(true);
+    expect(told).toEqual([{ read_only: true, by: "ben" }]);
+    expect(newer.answer).toBe("done");
+    expect(older.answer).toContain("Commands are not let pass by this");
+
+    const newest = ask(readOnly(ports, { read_only: false }, "page:anna"));
+    appended.at(-1)?.resolve();
+    await clock.advance(0);
+    expect(newest.answer).toBe("done");
+    expect(live.commandRules().read_only).toBe(false);
+  });
+
+  it("nor a file that was read again, nor a new run", async () => {
+    const { ports, appended, ask, clock } = await scene();
+    const { live } = ports;
+    const before = ask(readOnly(ports, { read_only: false }, "page:anna"));
+    live.reload(configuration(true));
+    appended[0]?.resolve();
+    await clock.advance(0);
+    expect(before.answer).toContain("Commands are not let pass by this");
+    expect(live.commandRules().read_only).toBe(true);
+
+    const ofTheFormer = ask(readOnly(ports, { read_only: false }, "page:anna"));
+    const next = live.follow(configuration(true));
+    appended[1]?.resolve();
+    await clock.advance(0);
+    expect(ofTheFormer.answer).toContain("Commands are not let pass by this");
+    expect(next.commandRules().read_only).toBe(true);
   });
 });

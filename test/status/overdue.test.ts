@@ -72,6 +72,22 @@ describe("what is overdue", () => {
     ),
   );
 
+  it("lists a hundred of them, and knows all", () => {
+    const sensors = Array.from({ length: 150 }, (_, n) => sensorSettings({ id: `gone${n}` }));
+    const quiet = Array.from({ length: 3 }, (_, n) => ({
+      ...newController(
+        `GH-000${n}`,
+        `house${n}`,
+        controllerSettings({ sensors: n === 0 ? sensors : sensors.slice(0, 1) }),
+        true,
+      ),
+      availability: "online" as const,
+    }));
+    const { late, all } = judged({}, { controllers: quiet });
+    expect([late.length, all.length]).toEqual([100, 152]);
+    expect(new Set(all.map(({ controller }) => controller))).toEqual(new Set(["house0", "house1", "house2"]));
+  });
+
   it("each read is judged by its own interval, the longest lateness first", () => {
     const at = now - 12 * minute;
     expect(overdue({ sensors: at, running_status: at, controllers: at })).toEqual([

@@ -1,4 +1,4 @@
-import { noLimits } from "../../src/limits/left.js";
+import { noLimits } from "../../src/limits/restored-limits.js";
 import { type Environment, type Input, laneKey, type Restored } from "../../src/commands/book.js";
 import type { Target } from "../../src/commands/command.js";
 import type { CommandProblem } from "../../src/greenhouse/model.js";

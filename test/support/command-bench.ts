@@ -23,6 +23,7 @@ export interface CommandBenchOptions {
   readonly requireAge?: boolean;
   readonly requireBy?: boolean;
   readonly parameters?: readonly ParameterSettings[];
+  readonly ignored?: readonly ActuatorSettings[];
   readonly rawAddresses?: boolean;
   readonly controllerIntervalMs?: number;
   /** What the platform holds, by address. */
@@ -79,6 +80,7 @@ export class CommandBench {
     const settings = controllerSettings({
       actuators: (options.actuators ?? [{}]).map((over) => actuatorOf(over)),
       parameters: options.parameters ?? [],
+      ignored: options.ignored ?? [],
     });
     const mirror = {
       mirror: "all",
@@ -97,7 +99,6 @@ export class CommandBench {
         rules: this.#readOnly(options) === true,
       }),
       run: "r",
-      onEvent: (event) => this.events.push(event),
       alarms: {
         set: (type, _, message, facts) => {
           if (message !== null) this.alarmFacts.set(type, facts);
@@ -106,6 +107,7 @@ export class CommandBench {
         },
       },
       book: () => this.commander,
+      onEvent: (event) => this.events.push(event),
     });
     this.commander = new Commander({
       limits: this.engine,

@@ -61,6 +61,10 @@ export class CountingPlatform implements PlatformReader {
     return this.#ask(`devices ${dataType}`, "business", signal, () => this.other);
   }
 
+  listing(): Promise<never> {
+    return Promise.reject(new Error("not polled"));
+  }
+
   stations(): Promise<never> {
     return Promise.reject(new Error("not polled"));
   }
@@ -143,12 +147,12 @@ export class CountingPlatform implements PlatformReader {
 }
 
 export const failure = (
-  kind: "paused" | "throttled" | "timeout" | "unreachable" | "rejected",
+  kind: "paused" | "throttled" | "timeout" | "unreachable" | "rejected" | "unauthorized" | "server",
   host: PlatformHost,
 ): PlatformError =>
   new PlatformError(`the ${host} host did not do it`, {
     kind,
     host,
     operation: "sensor-data",
-    sent: kind === "rejected" || kind === "timeout",
+    sent: kind === "rejected" || kind === "timeout" || kind === "server",
   });

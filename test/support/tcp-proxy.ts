@@ -24,6 +24,13 @@ export interface TcpProxy {
    * what the far side sends. New connections pass.
    */
   deafen(direction: "both" | "to_client"): void;
+  /**
+   * Standing connections whose client began like this never let go: they bring so many bytes more and then nothing, take what is sent,
+   * and are never closed from there.
+   */
+  cling(begunLike: RegExp, afterBytes: number): void;
+  /** Standing connections whose client began like this, but for those. */
+  standing(begunLike: RegExp): number;
   /** Writes bytes into every standing connection, as if the far side had sent them. */
   inject(bytes: Buffer): void;
   /** Delays every byte both ways, also of standing connections. */
@@ -37,6 +44,10 @@ interface Pair {
   readonly client: net.Socket;
   readonly far: net.Socket | null;
   deaf: "both" | "to_client" | null;
+  /** What the client sent first. */
+  begun: string | null;
+  /** So many bytes of the far side pass before it is deaf to the client. */
+  leftBytes: number;
 }
 
 /** `heard` gets everything that clients send, also where nobody answers it. */
@@ -57,9 +68,10 @@ export async function startTcpProxy(
     }
     const to = { port: state.target, host: "127.0.0.1", allowHalfOpen: true, noDelay: true };
     const far = state.manner === "pass" ? net.connect(to) : null;
-    const pair: Pair = { client, far, deaf: null };
+    const pair: Pair = { client, far, deaf: null, begun: null, leftBytes: Infinity };
     pairs.add(pair);
     client.on("data", (bytes) => {
+      pair.begun ??= bytes.toString("latin1", 0, 2_000);
       heard(bytes);
       if (state.manner === "reset_on_request") client.resetAndDestroy();
     });
@@ -89,6 +101,8 @@ export async function startTcpProxy(
       far?.resetAndDestroy();
     }
   };
+  const begunLike = (pattern: RegExp) =>
+    [...pairs].filter(({ begun }) => begun !== null && pattern.test(begun));
   await open();
   return {
     get port() {
@@ -106,6 +120,13 @@ export async function startTcpProxy(
     deafen: (direction) => {
       for (const pair of pairs) pair.deaf = direction;
     },
+    cling: (pattern, afterBytes) => {
+      for (const pair of begunLike(pattern)) {
+        pair.leftBytes = Math.min(pair.leftBytes, afterBytes);
+        if (pair.leftBytes === 0) pair.deaf ??= "to_client";
+      }
+    },
+    standing: (pattern) => begunLike(pattern).filter(({ leftBytes }) => leftBytes === Infinity).length,
     inject: (bytes) => {
       for (const { client } of pairs) client.write(bytes);
     },
@@ -128,10 +149,29 @@ function join(pair: Pair, far: net.Socket, delayMs: () => number): void {
     if (pair.deaf === null) pair.client.resetAndDestroy();
   });
   forward(pair.client, far, () => pair.deaf === "both", delayMs);
-  forward(far, pair.client, () => pair.deaf !== null, delayMs);
+  forward(
+    far,
+    pair.client,
+    () => pair.deaf !== null,
+    delayMs,
+    (bytes) => untilDeaf(pair, bytes),
+  );
 }
 
-function forward(from: net.Socket, to: net.Socket, isDeaf: () => boolean, delayMs: () => number): void {
+function untilDeaf(pair: Pair, bytes: Buffer): Buffer {
+  const passed = bytes.subarray(0, pair.leftBytes);
+  pair.leftBytes -= passed.length;
+  if (pair.leftBytes === 0) pair.deaf ??= "to_client";
+  return passed;
+}
+
+function forward(
+  from: net.Socket,
+  to: net.Socket,
+  isDeaf: () => boolean,
+  delayMs: () => number,
+  passing: (bytes: Buffer) => Buffer = (bytes) => bytes,
+): void {
   const queue: { readonly at: number; readonly action: () => void }[] = [];
   const pump = () => {
     for (let first = queue[0]; first !== undefined; first = queue[0]) {
@@ -149,7 +189,7 @@ function forward(from: net.Socket, to: net.Socket, isDeaf: () => boolean, delayM
     queue.push({ at: performance.now() + delayMs(), action });
     if (queue.length === 1) pump();
   };
-  from.on("data", (bytes) => later(() => to.write(bytes)));
+  from.on("data", (bytes) => later(() => to.write(passing(bytes))));
   from.on("end", () => later(() => to.end()));
   from.on("close", () => later(() => to.destroy()));
 }

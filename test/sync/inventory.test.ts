@@ -104,6 +104,24 @@ describe("one of the configuration that no list holds", () => {
     expect(one.shown()).toBe("A online, W offline");
   });
 
+  it("is offline after a day of lists without it where the list of devices never comes", () => {
+    const one = account(configured("W"));
+    one.answer(...times(24, "A"));
+    expect(one.shown()).toBe("A online, W unknown");
+    one.answer("A", "A");
+    expect(one.shown()).toBe("A online, W offline");
+    one.answer(...times(48, "A"));
+    expect(one.shown()).toBe("A online, W offline");
+  });
+
+  it("is not while it has readings, also where the list of devices never comes", () => {
+    const one = account(configured("W"));
+    one.answer("A");
+    one.inventory.onReadings("W", 3);
+    one.answer(...times(30, "A"));
+    expect(one.shown()).toBe("A online, W unknown");
+  });
+
   it("is no more known than any device without a flag while it has readings, also where these come late", () => {
     const one = account(configured("W"));
     one.answer("A", "/A", "A", "A");

@@ -136,6 +136,22 @@ describe("a host that is away", () => {
     expect(due(one, 1_000)).toEqual(["sensors A"]);
   });
 
+  it.each([
+    ["what was asked for more rarely than its interval is now", 0, 300_000, 60_000],
+    ["what is due within its interval", 0, 40_000, 40_000],
+    ["what was read so long ago that it is overdue", -60_000, 300_000, 30_000],
+    ["what was never asked", null, 300_000, 300_000],
+  ] as const)("that is back has %s due within that interval", (_name, begunAt, plannedAt, dueAt) => {
+    const one = book(sensors("A"));
+    due(one, 100);
+    if (begunAt !== null) one.onBegun("sensors A", begunAt);
+    one.runAgainAt("sensors A", plannedAt);
+    one.hostAway("realtime", 10_000);
+    one.hostBack("realtime", 30_000, () => 60_000);
+    expect(due(one, dueAt - 1_000)).toEqual([]);
+    expect(due(one, dueAt)).toEqual(["sensors A"]);
+  });
+
   it("that comes and goes has everything read again once in its interval", () => {
     const one = book(sensors("A"));
     const times = [0, 2_000, 4_000, 61_000].map((now) => {

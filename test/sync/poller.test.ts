@@ -1,7 +1,8 @@
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { deviceType, parameterGroup } from "../../src/greenhouse/device-types.js";
 import type { Guard, Limits } from "../../src/greenhouse/limits.js";
 import type { DeviceList, SensorItem } from "../../src/greenhouse/ports.js";
+import { PollSchedule } from "../../src/sync/poll-plan.js";
 import { actuator, clientStatus, controllerSettings, item, record } from "../support/builders.js";
 import { failure } from "../support/counting-platform.js";
 import { minute } from "../support/folding.js";
@@ -75,6 +76,172 @@ describe("intervals", () => {
       expect(Math.max(...between)).toBeLessThan(1.7 * intervalMs);
     }
     expect(Math.min(...gaps(platform.times("controllers")))).toBeGreaterThanOrEqual(5 * minute);
+  });
+
+  it("what was offline for hours is read within an interval of its return, and no more often where it comes and goes", async () => {
+    const { platform, clock, store } = polling([offline], { settings: roofed("OFF") });
+    const isOnline = () => store.get("OFF")?.availability === "online";
+    const turn = async (online: boolean) => {
+      platform.list = [record({ code: "OFF", online })];
+      platform.status = () => clientStatus(online ? "online" : "offline");
+      while (isOnline() !== online) await clock.advance(1_000);
+    };
+    await turn(false);
+    await clock.advance(2 * hour + 17_000);
+    await turn(true);
+    const age = (name: string) => clock.monotonic() - (platform.times(name).at(-1) ?? 0);
+    for (let second = 0; second < 300; second += 1) {
+      await clock.advance(1_000);
+      expect(age("sensors OFF")).toBeLessThan(1.6 * minute);
+      expect(age("value OFF 101")).toBeLessThan(3.2 * minute);
+    }
+    platform.calls.length = 0;
+    for (let n = 0; n < 20; n += 1) await turn(n % 2 === 1);
+    expect(Math.min(...gaps(platform.times("value OFF 101")))).toBeGreaterThan(0.9 * minute);
+  });
+
+  it("what comes back by one list is brought forward by one look at the jobs, however many that are", async () => {
+    const spied = vi.spyOn(PollSchedule.prototype, "bringForward");
+    onTestFinished(() => spied.mockRestore());
+    const { platform, clock, store } = polling(devices(100, { online: false }));
+    // Else each would be settled by a status of its own.
+    platform.fate = ({ name }) => {
+      if (name.startsWith("connection")) throw failure("rejected", "realtime");
+    };
+    await clock.advance(hour);
+    const isBack = () => [...store.controllers()].every(({ availability }) => availability === "online");
+    expect(isBack()).toBe(false);
+    platform.list = devices(100);
+    spied.mockClear();
+    while (!isBack()) await clock.advance(1_000);
+    const visited = spied.mock.contexts.flatMap((one) =>
+      one instanceof PollSchedule ? [...one.jobs()] : [],
+    ).length;
+    expect(visited).toBeGreaterThan(300);
+    expect(visited).toBeLessThan(1_500);
+  });
+
+  it("what was offline and comes back while the realtime host is away is read within an interval of that host's return", async () => {
+    const { platform, clock, store, hostReachable } = polling([offline], { settings: roofed("OFF") });
+    await clock.advance(2 * hour + 17_000);
+    const turn = async (online: boolean) => {
+      platform.list = [record({ code: "OFF", online })];
+      platform.status = () => clientStatus(online ? "online" : "offline");
+      while (store.get("OFF")?.availability !== (online ? "online" : "offline")) await clock.advance(1_000);
+    };
+    for (let round = 0; round < 10; round += 1) {
+      await turn(false);
+      await clock.advance(20 * minute + round * 61_000);
+      hostReachable("realtime", false);
+      await turn(true);
+      hostReachable("realtime", true);
+      const backAt = clock.monotonic();
+      await clock.advance(minute + 5_000);
+      expect(platform.times("sensors OFF").at(-1) ?? 0).toBeGreaterThanOrEqual(backAt);
+      await clock.advance(minute);
+      expect(platform.times("value OFF 101").at(-1) ?? 0).toBeGreaterThanOrEqual(backAt);
+    }
+  });
+
+  it.each([
+    ["for its credential", "unauthorized"],
+    ["with a time-out", "timeout"],
+    ["with 503", "server"],
+    ["for a reason of its own", "rejected"],
+  ] as const)(
+    "a list that fails at first %s is asked for again soon, and more rarely the longer that lasts",
+    async (_why, kind) => {
+      for (const lastsS of [10, 100, 1_000]) {
+        const { platform, clock, news } = polling(devices(1));
+        platform.other = [record({ code: "WS-1", type: deviceType("W001"), online: null })];
+        platform.fate = ({ name, at }) => {
+          if (name.startsWith("devices") && at < lastsS * 1_000) throw failure(kind, "business");
+        };
+        await clock.advance(lastsS * 1_000 + Math.min(1.3 * lastsS * 1_000 + 10_000, 1.6 * 5 * minute));
+        expect(news.map((one) => ("code" in one ? one.code : ""))).toContain("WS-1");
+        const asked = platform.times("devices TEXT").length;
+        await clock.advance(59 * minute);
+        expect(platform.times("devices TEXT").length).toBeLessThanOrEqual(asked + 2);
+        expect(asked).toBeLessThan(14);
+      }
+    },
+  );
+
+  it("a list that fails is asked for as often as the controllers' list at most, whether or not it was ever answered, until it is", async () => {
+    const { platform, clock } = polling(devices(1));
+    platform.fate = ({ name, at }) => {
+      const isAnswered = name === "devices STREAM" && (at < minute || at > 6 * hour);
+      if (name.startsWith("devices") && !isAnswered) throw failure("rejected", "business");
+    };
+    await clock.advance(12 * hour);
+    expect(platform.times("devices TEXT").length).toBeLessThan(12 * 12 + 12);
+    const again = platform.times("devices STREAM");
+    const between = again.filter((at) => at > 90 * minute && at < 6 * hour);
+    expect(Math.max(...gaps(between))).toBeLessThan(8 * minute);
+    expect(again.filter((at) => at > 6 * hour + 10 * minute).length).toBeLessThan(8);
+  });
+
+  it("averages that fail for each of many are made again after minutes, and more rarely the longer that lasts", async () => {
+    const codes = devices(50).map(({ code }) => code);
+    const settings = mirrorSettings(codes.map((code) => controllerSettings({ code, averages: true })));
+    const { platform, clock } = polling(devices(50), { settings });
+    platform.fate = ({ name }) => {
+      if (name.startsWith("averages")) throw failure("server", "business");
+    };
+    const asked = () => platform.calls.filter(({ name }) => name.startsWith("averages")).length;
+    await clock.advance(2 * minute);
+    expect(asked()).toBe(50);
+    await clock.advance(10 * minute);
+    expect(asked()).toBeGreaterThanOrEqual(100);
+    expect(asked()).toBeLessThanOrEqual(150);
+  });
+
+  it("one that was dropped while it was read counts as never answered when it comes again", async () => {
+    const settings = mirrorSettings([controllerSettings({ code: "GH-0", averages: true })]);
+    const { platform, clock, poller } = polling(devices(1), { settings });
+    platform.latencyMs = 2_000;
+    while (platform.times("averages GH-0").length === 0) await clock.advance(1_000);
+    poller.forget("GH-0");
+    await clock.advance(minute);
+    platform.fate = ({ name }) => {
+      if (name.startsWith("averages")) throw failure("server", "business");
+    };
+    poller.follow("GH-0");
+    await clock.advance(minute);
+    expect(platform.times("averages GH-0")).toHaveLength(2);
+    await clock.advance(8 * minute);
+    expect(platform.times("averages GH-0")).toHaveLength(3);
+  });
+
+  it("what failed for the credential is asked for again at once when there is another, and nothing else is", async () => {
+    const { platform, clock, poller } = polling(devices(3), { settings: roofed("GH-0") });
+    let isGood = true;
+    platform.fate = ({ name, host }) => {
+      if (name === "running_status GH-1") throw failure("timeout", host);
+      if (!isGood) throw failure("unauthorized", host);
+    };
+    await clock.advance(hour);
+    isGood = false;
+    await clock.advance(70 * minute);
+    isGood = true;
+    platform.calls.length = 0;
+    poller.credentialRenewed();
+    poller.credentialRenewed();
+    await clock.advance(5_100);
+    for (const name of [
+      "controllers",
+      "devices TEXT",
+      "sensors GH-0",
+      "value GH-0 101",
+      "running_status GH-2",
+    ])
+      expect(platform.times(name).length).toBeGreaterThan(0);
+    expect(platform.times("running_status GH-1")).toHaveLength(0);
+    expect(platform.times("devices TEXT")).toHaveLength(1);
+    platform.calls.length = 0;
+    poller.credentialRenewed();
+    await clock.advance(500);
+    expect(platform.times("devices TEXT")).toHaveLength(0);
   });
 
   it("one controller that always fails keeps no other from being read; of each it is told once that all was asked for", async () => {

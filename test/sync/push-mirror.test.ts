@@ -68,7 +68,7 @@ async function bench({
     mirror.fold({ type: "registers", code, values: new Map(Object.entries(values)) }, 0);
   const roof = () => store.get(code)?.actuators.get("roof");
   const asked = () => platform.calls.map(({ name }) => name.replace(` ${code}`, ""));
-  return { clock, store, platform, registers, asked, mirror, polled, pushed, roof, seen };
+  return { clock, store, platform, poller, registers, asked, mirror, polled, pushed, roof, seen };
 }
 
 describe("a pushed register", () => {
@@ -276,6 +276,27 @@ describe("a pushed connection", () => {
     await clock.advance(1_000);
     expect(store.get(code)?.availability).toBe(shown);
     expect(asked()).toHaveLength(asks);
+  });
+
+  it.each([
+    ["before the read, gives way to what it says", [0], "online 7"],
+    ["during the read, has it read once more", [50], "offline"],
+    ["before the read and during it, too", [0, 50], "offline"],
+  ] as const)("said %s", async (_name, said, shown) => {
+    const { mirror, clock, store, platform, poller } = await bench();
+    platform.latencyMs = 100;
+    const answers = [{ ...clientStatus("online"), version: "7" }, clientStatus("offline")];
+    platform.status = () => answers.shift() ?? clientStatus("unknown");
+    const push = () => mirror.fold({ type: "connection", code, online: false }, 0);
+    if (said[0] !== 0) poller.readSoon({ kind: "connection", code }, 0, null);
+    for (const at of said) {
+      await clock.advance(at);
+      push();
+    }
+    await clock.advance(3_000);
+    const { availability = null, info = null } = store.get(code) ?? {};
+    expect(`${String(availability)} ${info?.client?.version ?? ""}`.trim()).toBe(shown);
+    expect(answers).toHaveLength(shown === "online 7" ? 1 : 0);
   });
 
   it("that was undone while the status was asked for never shows", async () => {

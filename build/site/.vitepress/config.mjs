@@ -148,7 +148,7 @@ function sidebar(folder, language) {
   const more = { en: "More", zh: "更多", names: others };
   const sections = pages
     .filter((path) => path.startsWith(`${folder}/configuration/`))
-    .map((path) => ({ ...item(path), text: titleOf(path).replace(/^Configuration: |`/g, "") }));
+    .map((path) => ({ ...item(path), text: titleOf(path).replace(/^(?:Configuration: |配置：)|`/g, "") }));
   const keys = { text: language === "en" ? "Every key" : "全部配置键", collapsed: true, items: sections };
   const all = [...groups, more].flatMap((group) => {
     const found = items(folder, group.names);

@@ -68,7 +68,7 @@ const file = await prepare(options).catch((error) => {
   throw error;
 });
 
-delete process.env.SUPERVISOR_TOKEN;
+// SUPERVISOR_TOKEN stays: the program takes it away as it begins, and has Home Assistant restart the app with it.
 delete process.env.HASSIO_TOKEN;
 process.setgroups([]);
 process.setgid(owner);

@@ -1,3 +1,5 @@
+import { clauses } from "../../language/lists.js";
+import { msg, type Text } from "../../language/text.js";
 import {
   bandLimits,
   type BandLimit,
@@ -10,7 +12,6 @@ import { type SensorKind, sensorKinds } from "../../greenhouse/sensors.js";
 import { formatDuration } from "../../runtime/duration.js";
 import { atValue, type Finding, type Path } from "../../settings/problem.js";
 import type { Configuration } from "../schema.js";
-import { joint } from "./limit-rules.js";
 import {
   type Draft,
   isDraft,
@@ -65,8 +66,8 @@ export const orderedBands = (root: Draft): Finding[] =>
       const before = limits[at - 1];
       if (before === undefined || before.value < one.value || (!one.isOwn && !before.isOwn)) return [];
       const [at0, message] = one.isOwn
-        ? [one.key, `expected a number above ${before.key} (${before.value})`]
-        : [before.key, `expected a number below ${one.key} (${one.value})`];
+        ? [one.key, msg`expected a number above ${before.key} (${before.value})`]
+        : [before.key, msg`expected a number below ${one.key} (${one.value})`];
       return [atValue([...path, at0], message)];
     });
     return wrong.length > 0 ? wrong : roomyDeadband(own, path, limits);
@@ -81,25 +82,20 @@ function roomyDeadband(
   const deadband = numberOf(own, "deadband");
   const room = roomBetween(Object.fromEntries(limits.map(({ key, value }) => [key, value])));
   if (deadband === null || deadband <= room) return [];
-  return [atValue([...path, "deadband"], `expected at most ${room}, what lies between low and high`)];
+  return [atValue([...path, "deadband"], msg`expected at most ${room}, what lies between low and high`)];
 }
 
-type Tell = (text: string) => string;
-
 /** One plain sentence for each section of what its limits mean. */
-export function alarmSentences(
-  { alarms, controllers }: Configuration,
-  tell: Tell = (text) => text,
-): readonly string[] {
+export function alarmSentences({ alarms, controllers }: Configuration): readonly Text[] {
   const ofKinds = Object.entries(alarms).map(([kind, settings]) =>
-    bandSentence(`alarms.${kind}`, { kind: kindNamed(kind), unit: null }, settings, {}, tell),
+    bandSentence(`alarms.${kind}`, { kind: kindNamed(kind), unit: null }, settings, {}),
   );
   const ofSensors = Object.entries(controllers).flatMap(([code, { sensors, ignore }]) =>
     Object.entries(ignore ? {} : sensors).flatMap(([id, sensor]) => {
       if (sensor.alarm === undefined || sensor.ignore) return [];
       const about = { kind: kindOf({ ...sensor }) ?? ("other" as const), unit: sensor.unit ?? null };
       const where = `controllers.${code}.sensors.${id}.alarm`;
-      return [bandSentence(where, about, sensor.alarm, alarms, tell)];
+      return [bandSentence(where, about, sensor.alarm, alarms)];
     }),
   );
   return [...ofKinds, ...ofSensors];
@@ -107,11 +103,11 @@ export function alarmSentences(
 
 const kindNamed = (kind: string): SensorKind => sensorKinds.find((known) => known === kind) ?? "other";
 
-const limitTexts: readonly (readonly [key: BandLimit, text: string])[] = [
-  ["low", "below {} a warning"],
-  ["low_low", "below {} an error"],
-  ["high", "above {} a warning"],
-  ["high_high", "above {} an error"],
+const limitTexts: readonly (readonly [key: BandLimit, text: (limit: string) => Text])[] = [
+  ["low", (limit) => msg`below ${limit} a warning`],
+  ["low_low", (limit) => msg`below ${limit} an error`],
+  ["high", (limit) => msg`above ${limit} a warning`],
+  ["high_high", (limit) => msg`above ${limit} an error`],
 ];
 
 function bandSentence(
@@ -119,16 +115,15 @@ function bandSentence(
   about: { readonly kind: SensorKind; readonly unit: string | null },
   own: BandSettings,
   byKind: Configuration["alarms"],
-  tell: Tell,
-): string {
+): Text {
   const bands = bandsOf(about, own, byKind);
-  if (bands === null) return `${where}${joint(":", tell)}${tell("no alarm")}${tell(".")}`;
+  if (bands === null) return msg`${where}: ${msg`no alarm`}.`;
   const unit = about.unit === null ? "" : ` ${about.unit}`;
   const limits = limitTexts.flatMap(([key, text]) => {
     const limit = bands.limits[key];
-    return limit === undefined ? [] : [tell(text.replace("{}", `${limit}${unit}`))];
+    return limit === undefined ? [] : [text(`${limit}${unit}`)];
   });
-  const lasts = tell(`after ${formatDuration(bands.delayMs)}`);
-  const over = tell(`over ${bands.deadband}${unit} inside of the limit`);
-  return `${where}${joint(":", tell)}${[...limits, lasts, over].join(joint(",", tell))}${tell(".")}`;
+  const lasts = msg`after ${formatDuration(bands.delayMs)}`;
+  const over = msg`over ${`${bands.deadband}${unit}`} inside of the limit`;
+  return msg`${where}: ${clauses([...limits, lasts, over])}.`;
 }

@@ -1,10 +1,10 @@
+import { msg, type Text } from "../../language/text.js";
 import { type ActuatorKind, actuatorKinds, kindRows, takesDegrees } from "../../greenhouse/actuator-kinds.js";
 import { digitsSent } from "../../greenhouse/command/setpoints.js";
 import { reservedControllerIds } from "../../greenhouse/topic-ids.js";
 import { atKey, atValue, type Finding, type Path, repeats } from "../../settings/problem.js";
-import { suggestion } from "../../runtime/similar-words.js";
-import { controllerTopicId } from "../schema.js";
-import { positionersOnly, readingsFor } from "../sections/readings.js";
+import { controllerTopicId } from "../../settings/controllers.js";
+import { positionersOnly, readingsFor } from "../../settings/sections/readings.js";
 import { addedWords } from "./meanings.js";
 import {
   asDraft,
@@ -31,16 +31,16 @@ const takesValues = (kind: ActuatorKind): boolean => kindRows[kind].configured;
 const switches = (kind: ActuatorKind): boolean => "on" in kindRows[kind].values || takesValues(kind);
 
 const limited: Readonly<
-  Record<string, { readonly who: string; readonly holds: (kind: ActuatorKind) => boolean } | null>
+  Record<string, { readonly who: Text; readonly holds: (kind: ActuatorKind) => boolean } | null>
 > = {
   mode_address: positionersOnly,
   position_address: positionersOnly,
   tolerance: positionersOnly,
   travel_time: {
-    who: `${positionersOnly.who}, and motors`,
+    who: msg`${positionersOnly.who}, and motors`,
     holds: (kind) => takesDegrees(kind) || kind === "motor",
   },
-  lead_in: { who: "the kind light", holds: (kind) => kind === "light" },
+  lead_in: { who: msg`the kind light`, holds: (kind) => kind === "light" },
   ...readingsFor,
 };
 
@@ -50,8 +50,10 @@ const unusedIn = (section: Draft, kind: ActuatorKind, path: Path): Finding[] => 
   );
   const isOpening = takesDegrees(kind) || takesValues(kind);
   if (!isOpening && isGiven(sectionOf(section, "homeassistant"), "inverted"))
-    unused.push({ at: [...path, "homeassistant", "inverted"], who: "what opens and closes" });
-  return unused.map(({ at, who }) => atKey(at, `has no effect on the kind ${kind}: it is only for ${who}`));
+    unused.push({ at: [...path, "homeassistant", "inverted"], who: msg`what opens and closes` });
+  return unused.map(({ at, who }) =>
+    atKey(at, msg`has no effect on the kind ${kind}: it is only for ${who}`),
+  );
 };
 
 /** Any actuator and kind may carry every option; some mean nothing for it, and are not used. */
@@ -68,7 +70,7 @@ const customNeedsValues: Check = (actuator, kind, path, root) => {
   if (kind !== "custom" || typeof actuator.values === "symbol") return [];
   if (addedWords(root, kind, actuator).length > 0) return [];
   const at = isGiven(actuator, "values") ? [...path, "values"] : path;
-  return [atKey(at, "the kind custom needs values: at least one command word and its value")];
+  return [atKey(at, msg`the kind custom needs values: at least one command word and its value`)];
 };
 
 const views = new Map<string | null, (kind: ActuatorKind) => boolean>([
@@ -81,48 +83,10 @@ const views = new Map<string | null, (kind: ActuatorKind) => boolean>([
 const fittingView: Check = (actuator, kind, path) => {
   const view = textOf(sectionOf(actuator, "homeassistant"), "as");
   if (views.get(view)?.(kind) !== false) return [];
-  return [atValue([...path, "homeassistant", "as"], `${kind} cannot be shown as a ${view ?? ""}`)];
+  return [atValue([...path, "homeassistant", "as"], msg`${kind} cannot be shown as a ${view ?? ""}`)];
 };
 
 const checks: readonly Check[] = [customNeedsValues, fittingView];
-
-interface NamedController {
-  readonly code: string;
-  readonly id: string;
-  readonly section: Draft;
-}
-
-interface ControllerIndex {
-  readonly byCode: ReadonlyMap<string, NamedController>;
-  readonly byId: ReadonlyMap<string, NamedController>;
-  /** `, did you mean "gh-0001"?` or nothing. */
-  readonly suggested: (name: string) => string;
-}
-
-/** As many problems are shown, and each suggestion looks at all names. */
-const mostSuggestions = 100;
-
-const indexes = new WeakMap<Draft, ControllerIndex>();
-
-/** The controllers of a file by their names: guards, groups and scenes refer to them as often as there are controllers. */
-export function controllersIn(root: Draft): ControllerIndex {
-  const known = indexes.get(root);
-  if (known !== undefined) return known;
-  const byCode = new Map<string, NamedController>();
-  const byId = new Map<string, NamedController>();
-  for (const { path, section } of sectionsAt(root, "controllers.*")) {
-    const code = String(path[1]);
-    const one = { code, id: textOf(section, "id") ?? controllerTopicId(code), section };
-    byCode.set(code, one);
-    // Another rule says that two have one id.
-    if (!byId.has(one.id)) byId.set(one.id, one);
-  }
-  const names = [...byCode.keys(), ...byId.keys()];
-  let left = mostSuggestions;
-  const index = { byCode, byId, suggested: (name: string) => (left-- > 0 ? suggestion(name, names) : "") };
-  indexes.set(root, index);
-  return index;
-}
 
 /** Every controller has topics of its own, and some ids belong to the bridge. */
 export function distinctControllerIds(root: Draft): Finding[] {
@@ -130,18 +94,18 @@ export function distinctControllerIds(root: Draft): Finding[] {
     const configured = textOf(section, "id");
     if (section.ignore === true || (configured === null && isGiven(section, "id"))) return [];
     const code = String(path.at(-1));
-    const complain = (message: string) =>
+    const complain = (message: Text) =>
       configured === null
-        ? atKey(path, `${message}; give it an id of its own`)
-        : atValue([...path, "id"], `${message}; choose another`);
+        ? atKey(path, msg`${message}; give it an id of its own`)
+        : atValue([...path, "id"], msg`${message}; choose another`);
     return [{ code, id: configured ?? controllerTopicId(code), complain }];
   });
   const reserved = mirrored.filter(({ id }) => reservedControllerIds.has(id));
   const others = mirrored.filter(({ id }) => !reservedControllerIds.has(id));
   return [
-    ...reserved.map(({ id, complain }) => complain(`the topic id "${id}" is reserved`)),
+    ...reserved.map(({ id, complain }) => complain(msg`the topic id "${id}" is reserved`)),
     ...repeats(others, ({ id }) => id).map(([again, first]) =>
-      again.complain(`controller ${first.code} has the same topic id`),
+      again.complain(msg`controller ${first.code} has the same topic id`),
     ),
   ];
 }
@@ -155,7 +119,7 @@ export const distinctSensors = (root: Draft): Finding[] =>
     return repeats(sensors, (sensor) => sensor.section.from).map(([again, first]) =>
       atValue(
         [...path, ...again.path, "from"],
-        `sensor ${first.path.at(-1) ?? ""} of this controller is made from the same; use name@channel to tell them apart`,
+        msg`sensor ${first.path.at(-1) ?? ""} of this controller is made from the same; use name@channel to tell them apart`,
       ),
     );
   });
@@ -164,29 +128,30 @@ export const distinctSensors = (root: Draft): Finding[] =>
 export const distinctAddresses = (root: Draft): Finding[] =>
   sectionsAt(root, "controllers.*").flatMap(({ path, section }) =>
     repeats(claimsOf(section), ({ address }) => address)
-      .filter(([again, first]) => again.owner !== first.owner)
+      .filter(([again, first]) => String(again.owner) !== String(first.owner))
       .map(([again, first]) =>
         atValue(
           [...path, ...again.path],
-          `this address belongs to ${first.owner} of the same controller already`,
+          msg`this address belongs to ${first.owner} of the same controller already`,
         ),
       ),
   );
 
 function claimsOf(controller: Draft) {
-  const claims = (one: string, placed: readonly Placed[], ...keys: readonly string[]) =>
+  const actuator = (id: string) => msg`actuator ${id}`;
+  const claims = (one: (id: string) => Text, placed: readonly Placed[], ...keys: readonly string[]) =>
     placed.flatMap(({ path, section }) =>
       keys.flatMap((key) => {
         const address = textOf(section, key);
-        return address === null ? [] : [{ address, owner: `${one} ${path[1] ?? ""}`, path: [...path, key] }];
+        return address === null ? [] : [{ address, owner: one(String(path[1] ?? "")), path: [...path, key] }];
       }),
     );
   return [
     ...sectionsAt(controller, "actuators.*").flatMap(({ path, section }) => [
-      ...claims("actuator", [{ path, section }], "address", "mode_address", "position_address"),
-      ...claims("actuator", [{ path: [...path, "stop"], section: sectionOf(section, "stop") }], "address"),
+      ...claims(actuator, [{ path, section }], "address", "mode_address", "position_address"),
+      ...claims(actuator, [{ path: [...path, "stop"], section: sectionOf(section, "stop") }], "address"),
     ]),
-    ...claims("parameter", sectionsAt(controller, "parameters.*"), "address"),
+    ...claims((id) => msg`parameter ${id}`, sectionsAt(controller, "parameters.*"), "address"),
   ];
 }
 
@@ -200,9 +165,9 @@ export const orderedLimits = (root: Draft): Finding[] =>
     const max = numberOf(section, "max");
     const step = numberOf(section, "step");
     if (typeof min !== "number" || typeof max !== "number") return [];
-    if (min >= max) return [atValue([...path, "max"], "expected a number above min")];
+    if (min >= max) return [atValue([...path, "max"], msg`expected a number above min`)];
     return typeof step === "number" && step > max - min
-      ? [atValue([...path, "step"], "expected a step that fits between min and max")]
+      ? [atValue([...path, "step"], msg`expected a step that fits between min and max`)]
       : [];
   });
 
@@ -211,10 +176,10 @@ export const sendableLimits = (root: Draft): Finding[] =>
   sectionsAt(root, "controllers.*.parameters.*").flatMap(({ path, section }) => {
     const scale = isGiven(section, "scale") ? numberOf(section, "scale") : 1;
     if (scale === null || scale === 0) return [];
-    const remedy = scale > 0 ? "expected 0 or more" : "expected 0 or less";
+    const remedy = scale > 0 ? msg`expected 0 or more` : msg`expected 0 or less`;
     return ["min", "max"].flatMap((key) => {
       const sent = digitsSent(numberOf(sectionOf(section, "writable"), key) ?? 0, scale);
-      const message = `would be sent as ${sent}, and the platform takes digits without a sign; ${remedy}`;
+      const message = msg`would be sent as ${sent}, and the platform takes digits without a sign; ${remedy}`;
       return sent < 0 ? [atValue([...path, "writable", key], message)] : [];
     });
   });

@@ -1,3 +1,5 @@
+import { alternatives, clauses, statements } from "../../language/lists.js";
+import { joined, msg, type Text } from "../../language/text.js";
 import {
   type ActuatorKind,
   actuatorKinds,
@@ -13,7 +15,7 @@ import { addedWords, readWords } from "./meanings.js";
 import { canStop } from "../../greenhouse/command/words.js";
 import { isGuard } from "../../greenhouse/limits.js";
 import type { Configuration } from "../schema.js";
-import { controllersIn } from "./controllers.js";
+import { controllersIn, mirroredActuators } from "../../settings/controllers.js";
 import { atKey, atValue, type Finding, type Path, when } from "../../settings/problem.js";
 import { parseDuration, formatDuration } from "../../runtime/duration.js";
 import {
@@ -64,18 +66,21 @@ function degreesIn(text: string): readonly [number, number] | null {
   return from === undefined || to === undefined ? null : [Number(from), Number(to)];
 }
 
-const wordList = ({ words, kind }: Limited) =>
-  `one of ${[...words, ...(takesDegrees(kind) ? ["a degree or range such as 0..10"] : [])].join(", ")}`;
+const wordList = ({ words, kind }: Limited): Text => {
+  const degrees = takesDegrees(kind) ? [msg`a degree or range such as 0..10`] : [];
+  return msg`one of ${joined([...words, ...degrees], ", ")}`;
+};
 
 /** Why a word or degree is none of the actuator's; null where it is one. */
-function wordProblem(actuator: Limited, text: string): string | null {
+function wordProblem(actuator: Limited, text: string): Text | null {
   if (actuator.words.includes(text)) return null;
   const range = degreesIn(text);
-  if (range === null) return `${actuator.kind} has no such command; expected ${wordList(actuator)}`;
-  if (!takesDegrees(actuator.kind)) return `${actuator.kind} takes no degree; expected ${wordList(actuator)}`;
+  if (range === null) return msg`${actuator.kind} has no such command; expected ${wordList(actuator)}`;
+  if (!takesDegrees(actuator.kind))
+    return msg`${actuator.kind} takes no degree; expected ${wordList(actuator)}`;
   return range[0] <= range[1] && range[1] <= 100
     ? null
-    : "expected degrees from 0 to 100, the smaller one first";
+    : msg`expected degrees from 0 to 100, the smaller one first`;
 }
 
 const inputKeys = ["sensor", "actuator", "status"];
@@ -83,9 +88,9 @@ const conditionKeys = ["above", "below", "is", "is_not", "moving"];
 
 function oneOf(section: Draft, path: Path, keys: readonly string[]): Finding[] {
   const [first, ...others] = keys.filter((key) => isGiven(section, key));
-  if (first === undefined) return [atKey(path, `expected one of ${keys.join(", ")}`)];
+  if (first === undefined) return [atKey(path, msg`expected one of ${keys.join(", ")}`)];
   return others.map((key) =>
-    atKey([...path, key], `only one of ${keys.join(", ")} may be given, and "${first}" is there already`),
+    atKey([...path, key], msg`only one of ${keys.join(", ")} may be given, and "${first}" is there already`),
   );
 }
 
@@ -93,7 +98,7 @@ type GuardCheck = (guard: Draft, path: Path, actuator: Limited, root: Draft) => 
 
 const wholeGuard: GuardCheck = (guard, path) => {
   const name = String(path.at(-1));
-  const message = `"${name}" is the name of a rule of the bridge; choose another`;
+  const message = msg`"${name}" is the name of a rule of the bridge; choose another`;
   const named = !isGuard(name) ? [atKey(path, message)] : [];
   return [...named, ...oneOf(guard, path, inputKeys), ...oneOf(guard, path, conditionKeys)];
 };
@@ -107,27 +112,31 @@ function movingProblems(guard: Draft, path: Path, itself: readonly string[]): Fi
   const at = [...path, "moving"];
   const input = textOf(guard, "actuator");
   return [
-    ...when(guard.moving === false, at, "expected true; leave the key out otherwise"),
+    ...when(guard.moving === false, at, msg`expected true; leave the key out otherwise`),
     ...(isGiven(guard, "actuator")
       ? []
-      : [atKey(at, "only for an actuator; sensors and statuses do not move")]),
+      : [atKey(at, msg`only for an actuator; sensors and statuses do not move`)]),
     ...when(
       input !== null && itself.includes(input),
       [...path, "actuator"],
-      "expected another actuator; this one would forbid itself",
+      msg`expected another actuator; this one would forbid itself`,
     ),
   ];
 }
 
 function clearAtProblems(guard: Draft, at: Path): Finding[] {
   if (!isGiven(guard, "above") && !isGiven(guard, "below"))
-    return [atKey(at, "only together with above or below")];
+    return [atKey(at, msg`only together with above or below`)];
   const clearAt = numberOf(guard, "clear_at") ?? NaN;
   const isAbove = clearAt > (numberOf(guard, "above") ?? NaN);
   const isBelow = clearAt < (numberOf(guard, "below") ?? NaN);
   return [
-    ...when(isAbove, at, "expected at most the value of above, or the guard would never clear"),
-    ...when(isBelow && !isAbove, at, "expected at least the value of below, or the guard would never clear"),
+    ...when(isAbove, at, msg`expected at most the value of above, or the guard would never clear`),
+    ...when(
+      isBelow && !isAbove,
+      at,
+      msg`expected at least the value of below, or the guard would never clear`,
+    ),
   ];
 }
 
@@ -145,22 +154,22 @@ const fittingWords: GuardCheck = (guard, path, actuator) => {
   const allowed = texts.map(({ text }) => text);
   return [
     ...wrong,
-    ...further.map(({ at }) => atValue(at, "one range of degrees is there already")),
+    ...further.map(({ at }) => atValue(at, msg`one range of degrees is there already`)),
     ...when(
       guard.blind === "act" && !isGiven(guard, "then"),
       [...path, "blind"],
-      "act sends `then`, and there is none",
+      msg`act sends \`then\`, and there is none`,
     ),
     ...(sends === null ? [] : thenProblem(sends, [...path, "then"], actuator, allowed)),
   ];
 };
 
 function thenProblem(sends: string, at: Path, actuator: Limited, allowed: readonly string[]): Finding[] {
-  if (sends.includes("..")) return [atValue(at, "expected one degree, not a range")];
+  if (sends.includes("..")) return [atValue(at, msg`expected one degree, not a range`)];
   const why = wordProblem(actuator, sends);
   if (why !== null) return [atValue(at, why)];
   if (isAllowed(actuator, sends, allowed)) return [];
-  return [atValue(at, "it is not in allow, so the guard itself would forbid it; add it there")];
+  return [atValue(at, msg`it is not in allow, so the guard itself would forbid it; add it there`)];
 }
 
 function isAllowed({ words }: Limited, text: string, allowed: readonly string[]): boolean {
@@ -179,18 +188,20 @@ const findableInput: GuardCheck = (guard, path, actuator, root) =>
     return why === null ? [] : [atValue([...path, key], why)];
   });
 
-function unfindable(key: string, guard: Draft, { code }: Limited, root: Draft): string | null {
+function unfindable(key: string, guard: Draft, { code }: Limited, root: Draft): Text | null {
   const { controller, section, id } = inputOf(guard, key, code, root);
   if (controller === "weather" && key === "sensor")
-    return isGiven(sectionOf(root, "weather"), id) ? null : `there is no "${id}" under weather`;
-  if (section?.ignore === true) return `the controller ${controller} is ignored, so its values never come`;
+    return isGiven(sectionOf(root, "weather"), id) ? null : msg`there is no "${id}" under weather`;
+  if (section?.ignore === true) return msg`the controller ${controller} is ignored, so its values never come`;
   if (key === "actuator" && !isGiven(sectionOf(section ?? {}, "actuators"), id))
-    return "there is no such actuator in this configuration";
+    return msg`there is no such actuator in this configuration`;
+  if (key === "actuator" && sectionOf(sectionOf(section ?? {}, "actuators"), id).ignore === true)
+    return msg`this actuator is ignored, so its state never comes`;
   if (section === undefined && textOf(root, "mirror") === "listed")
-    return `mirror: listed leaves out the controller ${controller}, which is not listed`;
+    return msg`mirror: listed leaves out the controller ${controller}, which is not listed`;
   const sensor = sectionOf(sectionOf(section ?? {}, "sensors"), id);
   return key === "sensor" && sensor.ignore === true
-    ? "this sensor is ignored, so its value never comes"
+    ? msg`this sensor is ignored, so its value never comes`
     : null;
 }
 
@@ -233,7 +244,7 @@ const occurringWords: GuardCheck = (guard, path, actuator, root) => {
   ];
   const degree = row.positionMode === null ? [] : ["position"];
   const states = [...new Set([...words.map((word) => stateOfWord(kind, word)), ...degree, "unknown"])];
-  const message = `${kind} never shows that; expected one of ${states.join(", ")}`;
+  const message = msg`${kind} never shows that; expected one of ${states.join(", ")}`;
   const isOdd = (word: unknown) => typeof word === "string" && !states.includes(word.trim().toLowerCase());
   const odd = ["is", "is_not"].flatMap((key) => [
     ...(isOdd(guard[key]) ? [atValue([...path, key], message)] : []),
@@ -241,7 +252,10 @@ const occurringWords: GuardCheck = (guard, path, actuator, root) => {
   ]);
   if (takesDegrees(kind)) return odd;
   const numbers = ["above", "below"].filter((key) => isGiven(guard, key));
-  return [...odd, ...numbers.map((key) => atKey([...path, key], `${kind} has no degree; use is or is_not`))];
+  return [
+    ...odd,
+    ...numbers.map((key) => atKey([...path, key], msg`${kind} has no degree; use is or is_not`)),
+  ];
 };
 
 /** A light that always gets `on` first is never sent what a guard that forbids `on` wants, nor the end of a lease. */
@@ -250,7 +264,7 @@ const possibleLeadIn: GuardCheck = (guard, path, { leadIn, limits }) => {
   const isSent = sends !== null && sends !== "stop" && sends !== "on";
   const isLeased = isGiven(limits, "for") || isGiven(limits, "at_most");
   if (leadIn !== "always" || itemsOf(guard, "allow").includes("on") || (!isSent && !isLeased)) return [];
-  const message = 'lead_in: always sends "on" before anything else, so it has to be in allow too';
+  const message = msg`lead_in: always sends "on" before anything else, so it has to be in allow too`;
   return [atKey([...path, ...(isGiven(guard, "allow") ? ["allow"] : [])], message)];
 };
 
@@ -273,11 +287,11 @@ function leaseProblems(actuator: Limited): Finding[] {
   const atMost = durationAt(limits, "at_most");
   const written = textOf(limits, "ends_with");
   const findings = [
-    ...when(lasts !== null && atMost !== null && lasts > atMost, [...path, "for"], "longer than at_most"),
+    ...when(lasts !== null && atMost !== null && lasts > atMost, [...path, "for"], msg`longer than at_most`),
     ...when(
       written !== null && !ends.includes(written),
       [...path, "ends_with"],
-      `${kind} has no such command that ends something; expected one of ${ends.join(", ")}`,
+      msg`${kind} has no such command that ends something; expected one of ${ends.join(", ")}`,
     ),
   ];
   if (!isGiven(limits, "for") && !isGiven(limits, "at_most")) return findings;
@@ -285,9 +299,9 @@ function leaseProblems(actuator: Limited): Finding[] {
   if (endsWith === null)
     return [
       ...findings,
-      atKey(path, `ends_with is missing: ${kind} has no word of its own that ends something`),
+      atKey(path, msg`ends_with is missing: ${kind} has no word of its own that ends something`),
     ];
-  const message = `"${endsWith}" ends what runs for a time here, so every guard has to allow it`;
+  const message = msg`"${endsWith}" ends what runs for a time here, so every guard has to allow it`;
   const against = sectionsAt(limits, "guards.*").filter(
     ({ section }) => endsWith !== "stop" && !itemsOf(section, "allow").includes(endsWith),
   );
@@ -301,7 +315,7 @@ function leaseProblems(actuator: Limited): Finding[] {
 
 const reversalProblem = ({ kind, limits, path }: Limited): Finding[] =>
   isGiven(limits, "reversal") && !takesDegrees(kind) && !kindRows[kind].configured
-    ? [atKey([...path, "reversal"], `${kind} only goes on and off, so there is no other way`)]
+    ? [atKey([...path, "reversal"], msg`${kind} only goes on and off, so there is no other way`)]
     : [];
 
 /** A motor that goes from end to end stops by itself, and without a running status nobody knows whether it runs. */
@@ -310,11 +324,11 @@ function runningProblems({ kind, limits, path, section }: Limited): Finding[] {
   const at = [...path, "not_running_after"];
   if (takesDegrees(kind) || kind === "motor")
     return [
-      atKey(at, `${kind} runs only until it has arrived; expected a kind that runs as long as it is on`),
+      atKey(at, msg`${kind} runs only until it has arrived; expected a kind that runs as long as it is on`),
     ];
   return isGiven(section, "running")
     ? []
-    : [atKey(at, 'only together with running, such as "running: 16": nothing else says whether it runs')];
+    : [atKey(at, msg`only together with running, such as "running: 16": nothing else says whether it runs`)];
 }
 
 /** What is wrong in `limits`. */
@@ -334,7 +348,7 @@ export function foreignWeather(root: Draft): Finding[] {
   return sectionsAt(root, "weather.*").flatMap(({ path, section }) => {
     const topic = textOf(section, "topic");
     const isOurs = topic !== null && topic.startsWith(`${base}/`) && !topic.startsWith(`${base}/weather/`);
-    const message = `the bridge itself speaks below ${base}/; expected a topic outside it, or below ${base}/weather/`;
+    const message = msg`the bridge itself speaks below ${base}/; expected a topic outside it, or below ${base}/weather/`;
     return when(isOurs, [...path, "topic"], message);
   });
 }
@@ -344,34 +358,26 @@ type LimitsConfiguration = NonNullable<Actuator["limits"]>;
 type GuardConfiguration = LimitsConfiguration["guards"][string];
 
 /** One plain sentence for each actuator of what its limits mean. */
-export const limitSentences = (
-  { controllers, commands, kinds }: Configuration,
-  tell: Tell = (text) => text,
-): readonly string[] =>
+export const limitSentences = ({ controllers, commands, kinds }: Configuration): readonly Text[] =>
   findLimited(controllers).map(({ code, id, actuator, limits }) => {
     const hasStop = canStop(actuator);
     const alarmAfter = limits.not_running_after;
     const parts = [
-      ...pauses(limits).map(tell),
-      ...terms(actuator, limits, kinds).map(tell),
+      ...pauses(limits),
+      ...terms(actuator, limits, kinds),
       ...(alarmAfter === undefined
         ? []
-        : [tell(`an alarm is raised when it shows on and does not run for ${formatDuration(alarmAfter)}`)]),
-      ...Object.entries(limits.guards).map(([name, guard]) => guardText(name, guard, hasStop, tell)),
+        : [msg`an alarm is raised when it shows on and does not run for ${formatDuration(alarmAfter)}`]),
+      ...Object.entries(limits.guards).map(([name, guard]) => guardText(name, guard, hasStop)),
     ];
-    const what = parts.length === 0 ? tell("nothing is limited") : parts.join(joint(";", tell));
-    const isReadOnly = commands.read_only || actuator.read_only;
-    const first = isReadOnly
-      ? `${tell("while it is read-only, the bridge takes and sends nothing; otherwise")} `
-      : "";
-    const always = hasStop ? `${joint(".", tell)}${tell("stop always passes.")}` : tell(".");
-    return `controllers.${code}.actuators.${id}${joint(":", tell)}${first}${what}${always}`;
+    const limited = parts.length === 0 ? msg`nothing is limited` : statements(parts);
+    const what =
+      commands.read_only || actuator.read_only
+        ? msg`while it is read-only, the bridge takes and sends nothing; otherwise ${limited}`
+        : limited;
+    const where = `controllers.${code}.actuators.${id}`;
+    return hasStop ? msg`${where}: ${what}. stop always passes.` : msg`${where}: ${what}.`;
   });
-
-type Tell = (text: string) => string;
-
-/** A mark between clauses, with the blank that it needs behind it where it is not a wide one. */
-export const joint = (mark: string, tell: Tell): string => (tell(mark) === mark ? `${mark} ` : tell(mark));
 
 const limitedIn = new WeakMap<Configuration["controllers"], ReturnType<typeof searchLimited>>();
 
@@ -383,23 +389,23 @@ function findLimited(controllers: Configuration["controllers"]) {
 }
 
 const searchLimited = (controllers: Configuration["controllers"]) =>
-  Object.entries(controllers).flatMap(([code, { actuators, ignore }]) =>
-    Object.entries(ignore ? {} : actuators).flatMap(([id, actuator]) =>
+  Object.entries(controllers).flatMap(([code, section]) =>
+    mirroredActuators(section).flatMap(([id, actuator]) =>
       actuator.limits === undefined ? [] : [{ code, id, actuator, limits: actuator.limits }],
     ),
   );
 
-const pauses = ({ rest, reversal, starts_per_hour: starts }: LimitsConfiguration): readonly string[] => [
-  ...(rest > 0 ? [`it rests ${formatDuration(rest)} after each movement`] : []),
-  ...(reversal > 0 ? [`it waits ${formatDuration(reversal)} before it goes the other way`] : []),
-  ...(starts === undefined ? [] : [`it starts at most ${starts} times an hour`]),
+const pauses = ({ rest, reversal, starts_per_hour: starts }: LimitsConfiguration): readonly Text[] => [
+  ...(rest > 0 ? [msg`it rests ${formatDuration(rest)} after each movement`] : []),
+  ...(reversal > 0 ? [msg`it waits ${formatDuration(reversal)} before it goes the other way`] : []),
+  ...(starts === undefined ? [] : [msg`it starts at most ${starts} times an hour`]),
 ];
 
 function terms(
   { kind, values }: Actuator,
   limits: LimitsConfiguration,
   kinds: Configuration["kinds"],
-): readonly string[] {
+): readonly Text[] {
   const { for: lasts, at_most: atMost } = limits;
   const usual = lasts ?? atMost;
   if (usual === undefined) return [];
@@ -407,62 +413,58 @@ function terms(
   const endsWith = limits.ends_with ?? defaultEndsWith(kind, words) ?? "";
   const after = formatDuration(usual);
   if (atMost === undefined)
-    return [`each command ends with "${endsWith}" after ${after} unless it names a time`];
+    return [msg`each command ends with "${endsWith}" after ${after} unless it names a time`];
   const most = formatDuration(atMost);
-  return [`each command ends with "${endsWith}" after ${after} unless it names a time, at most ${most}`];
+  return [msg`each command ends with "${endsWith}" after ${after} unless it names a time, at most ${most}`];
 }
 
-/** Each clause is told by itself, as what is put into it is the same in every language. */
-function guardText(name: string, guard: GuardConfiguration, hasStop: boolean, tell: Tell): string {
-  const clauses = [
-    tell(conditionText(name, guard, tell("or"))),
-    ...(guard.then === undefined ? [] : [tell(sendingText(guard.then, guard.blind))]),
-    tell(acceptingText(guard, hasStop)),
-    tell(untilText(guard)),
-  ];
-  return clauses.join(joint(",", tell));
-}
+const guardText = (name: string, guard: GuardConfiguration, hasStop: boolean): Text =>
+  clauses([
+    conditionText(name, guard),
+    ...(guard.then === undefined ? [] : [sendingText(guard.then, guard.blind)]),
+    acceptingText(guard, hasStop),
+    untilText(guard),
+  ]);
 
-function untilText({ above, clear_at: at, clear_after: after }: GuardConfiguration): string {
+function untilText({ above, clear_at: at, clear_after: after }: GuardConfiguration): Text {
   const lasts = formatDuration(after);
-  if (at === undefined) return after === 0 ? "until that is over" : `until that is over for ${lasts}`;
+  if (at === undefined) return after === 0 ? msg`until that is over` : msg`until that is over for ${lasts}`;
   if (above === undefined)
-    return after === 0 ? `until it is ${at} or more` : `until it is ${at} or more for ${lasts}`;
-  return after === 0 ? `until it is ${at} or less` : `until it is ${at} or less for ${lasts}`;
+    return after === 0 ? msg`until it is ${at} or more` : msg`until it is ${at} or more for ${lasts}`;
+  return after === 0 ? msg`until it is ${at} or less` : msg`until it is ${at} or less for ${lasts}`;
 }
 
-function acceptingText({ allow, then }: GuardConfiguration, hasStop: boolean): string {
+function acceptingText({ allow, then }: GuardConfiguration, hasStop: boolean): Text {
   const allowed = [...allow.filter((word) => word !== "stop"), ...(hasStop ? ["stop"] : [])].join(", ");
   if (then === undefined)
-    return allowed === "" ? "the bridge accepts nothing" : `the bridge accepts only ${allowed}`;
-  return allowed === "" ? "then accepts nothing" : `then accepts only ${allowed}`;
+    return allowed === "" ? msg`the bridge accepts nothing` : msg`the bridge accepts only ${allowed}`;
+  return allowed === "" ? msg`then accepts nothing` : msg`then accepts only ${allowed}`;
 }
 
-const sendingText = (then: string, blind: GuardConfiguration["blind"]): string =>
+const sendingText = (then: string, blind: GuardConfiguration["blind"]): Text =>
   blind === "act"
-    ? `the bridge sends "${then}" once (also without a value)`
-    : `the bridge sends "${then}" once`;
+    ? msg`the bridge sends "${then}" once (also without a value)`
+    : msg`the bridge sends "${then}" once`;
 
 function conditionText(
   name: string,
   { sensor, actuator, status, above, below, is, is_not: isNot }: GuardConfiguration,
-  or: string,
-): string {
+): Text {
   const input = sensor ?? actuator ?? status ?? "";
   const list = (words: string | readonly string[]) =>
-    typeof words === "string" ? words : words.join(` ${or} `);
-  if (above !== undefined) return `when ${input} is above ${above} or has no value ("${name}")`;
-  if (below !== undefined) return `when ${input} is below ${below} or has no value ("${name}")`;
-  if (is !== undefined) return `when ${input} is ${list(is)} or has no value ("${name}")`;
-  if (isNot !== undefined) return `when ${input} is not ${list(isNot)} or has no value ("${name}")`;
-  return `when ${input} moves or has no value ("${name}")`;
+    typeof words === "string" ? words : alternatives(words);
+  if (above !== undefined) return msg`when ${input} is above ${above} or has no value ("${name}")`;
+  if (below !== undefined) return msg`when ${input} is below ${below} or has no value ("${name}")`;
+  if (is !== undefined) return msg`when ${input} is ${list(is)} or has no value ("${name}")`;
+  if (isNot !== undefined) return msg`when ${input} is not ${list(isNot)} or has no value ("${name}")`;
+  return msg`when ${input} moves or has no value ("${name}")`;
 }
 
 /** Whether it runs is known as often as running statuses are polled. */
 export const runningDoubts = ({ controllers, polling }: Configuration): Finding[] =>
   findLimited(controllers).flatMap(({ code, id, limits: { not_running_after: after } }) => {
     if (after === undefined || polling.running_status <= after) return [];
-    const message = `running statuses are polled every ${formatDuration(polling.running_status)}, so the alarm may come as late as that; shorten polling.running_status`;
+    const message = msg`running statuses are polled every ${formatDuration(polling.running_status)}, so the alarm may come as late as that; shorten polling.running_status`;
     return [atValue(["controllers", code, "actuators", id, "limits", "not_running_after"], message)];
   });
 
@@ -477,7 +479,7 @@ export function ageDoubts({ controllers, polling }: Configuration): Finding[] {
             ? (["status", polling.running_status] as const)
             : (["actuator", guard.moving === true ? 0 : polling.actuators] as const);
       if (guard.sensor?.startsWith("weather/") === true || age === 0) return [];
-      const message = `this value may be ${formatDuration(age)} old, the interval at which it is polled; a \`weather\` topic is faster`;
+      const message = msg`this value may be ${formatDuration(age)} old, the interval at which it is polled; a \`weather\` topic is faster`;
       return [atValue(["controllers", code, "actuators", id, "limits", "guards", name, key], message)];
     }),
   );
@@ -490,8 +492,9 @@ export const leadInDoubts = ({ controllers }: Configuration): Finding[] =>
       const isDoubtful = actuator.kind === "light" && actuator.lead_in === "when_not_on";
       const word = [then, ...allow].find((one) => one !== undefined && one !== "stop");
       if (!isDoubtful || word === undefined || word === "on" || allow.includes("on")) return [];
-      const [key, outcome] = word === then ? ["then", "kept back, with an alarm"] : ["allow", "refused"];
-      const message = `a light that does not show on gets "on" first (lead_in), which this guard forbids: "${word}" is then ${outcome}; allow "on" too, or set lead_in: never where the platform takes that`;
+      const [key, outcome] =
+        word === then ? ["then", msg`kept back, with an alarm`] : ["allow", msg`refused`];
+      const message = msg`a light that does not show on gets "on" first (lead_in), which this guard forbids: "${word}" is then ${outcome}; allow "on" too, or set lead_in: never where the platform takes that`;
       return [atValue(["controllers", code, "actuators", id, "limits", "guards", name, key], message)];
     }),
   );

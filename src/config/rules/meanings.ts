@@ -1,3 +1,4 @@
+import { msg } from "../../language/text.js";
 import {
   type ActuatorKind,
   actuatorKinds,
@@ -76,7 +77,10 @@ function ambiguous(meanings: readonly Meaning[], isOwn: (path: Path) => boolean)
     const { path } = named;
     if (path === null || !isOwn(path)) return [];
     return [
-      atValue(path, `"${other.word}" has the same value; the words could not be told apart when read back`),
+      atValue(
+        path,
+        msg`"${other.word}" has the same value; the words could not be told apart when read back`,
+      ),
     ];
   });
 }
@@ -91,15 +95,16 @@ function unusableValues(section: Draft, kind: ActuatorKind, path: Path): Finding
       return [
         atValue(
           at,
-          `"${word}" of a ${kind} is sent as ${fixed}, as the interface says; give another value a word of its own`,
+          msg`"${word}" of a ${kind} is sent as ${fixed}, as the interface says; give another value a word of its own`,
         ),
       ];
     const shown = Object.entries(row.states).find(([, state]) => state === word);
-    if (shown !== undefined) return [atKey(at, `"${word}" is what "${shown[0]}" shows; choose another word`)];
+    if (shown !== undefined)
+      return [atKey(at, msg`"${word}" already means "${shown[0]}"; choose another word`)];
     if (!takesDegrees(kind)) return [];
-    if (word === "position") return [atKey(at, `"position" is what a degree shows; choose another word`)];
+    if (word === "position") return [atKey(at, msg`"position" is what a degree shows; choose another word`)];
     return typeof value === "string" && degreeOf(spellingOf(value)) !== null
-      ? [atValue(at, `${value} is a degree of a ${kind}; expected a value above 100`)]
+      ? [atValue(at, msg`${value} is a degree of a ${kind}; expected a value above 100`)]
       : [];
   });
 }

@@ -1,14 +1,7 @@
-import {
-  fewestCharacters,
-  isPasswordHash,
-  parsePasswordHash,
-  passwordWeakness,
-  shortestPassword,
-} from "../../runtime/passwords.js";
+import { msg } from "../../language/text.js";
 import { isLoopback } from "../../runtime/sockets.js";
 import { atKey, atValue, type Finding, type Path, repeats, when } from "../../settings/problem.js";
 import { urlOf } from "../../settings/values.js";
-import { notifyErrors } from "../../notify/check.js";
 import {
   distinctAddresses,
   distinctControllerIds,
@@ -17,9 +10,9 @@ import {
   orderedLimits,
   sendableLimits,
 } from "./controllers.js";
-import { soundGroups } from "./groups.js";
 import { orderedBands } from "./alarms.js";
 import { foreignWeather, soundLimits } from "./limit-rules.js";
+import { allFeatures } from "../schema.js";
 import { distinctMeanings, distinctStatusReads } from "./meanings.js";
 import { judgedUnits } from "./units.js";
 import {
@@ -30,87 +23,15 @@ import {
   itemsOf,
   numberOf,
   sectionOf,
-  sectionsAt,
   textOf,
 } from "../../settings/draft.js";
-
-/** Whether other machines can reach what listens there. */
-export const isOpen = (broker: Draft): boolean => !isLoopback(textOf(broker, "host") ?? "127.0.0.1");
-
-/** A broker that other machines can reach moves actuators for any of them. */
-function usersBeyondLoopback(root: Draft): Finding[] {
-  const broker = sectionOf(root, "broker");
-  const hasUsers = itemsOf(broker, "users").length > 0 || typeof broker.users === "symbol";
-  return when(
-    isOpen(broker) && !hasUsers,
-    ["broker", "host"],
-    "other machines can reach this address, so broker.users must name who may connect; or listen at 127.0.0.1",
-  );
-}
-
-/** Both have users that log in, and an address that other machines may reach. */
-const servers = ["broker", "http"] as const;
-const reached = { broker: "the broker", http: "the page" } as const;
-
-/** Who may log in, at the broker and at the page. */
-export const soundUsers = (root: Draft): Finding[] => [...usablePasswords(root), ...distinctUsers(root)];
-
-/** A guessed password moves actuators from the network; with a broken hash no login could succeed. */
-const usablePasswords = (root: Draft): Finding[] =>
-  servers.flatMap((server) =>
-    sectionsAt(root, `${server}.users.*`).flatMap(({ path, section }) => {
-      const password = textOf(section, "password");
-      const message =
-        password === null ? null : passwordProblem(password, server, isOpen(sectionOf(root, server)));
-      return message === null ? [] : [atValue([...path, "password"], message)];
-    }),
-  );
-
-function passwordProblem(
-  password: string,
-  server: (typeof servers)[number],
-  isReachable: boolean,
-): string | null {
-  if (isPasswordHash(password))
-    return parsePasswordHash(password) === null
-      ? "looks like a hash but cannot be read: make a new one with greenhouse2mqtt passwd"
-      : null;
-  const weakness = isReachable ? passwordWeakness(password) : null;
-  return weakness === null
-    ? null
-    : `expected at least ${shortestPassword} characters, ${fewestCharacters} of them different, and no common password, because other machines can reach ${reached[server]}; ${weakness}`;
-}
-
-const distinctUsers = (root: Draft): Finding[] =>
-  servers.flatMap((server) => {
-    const users = sectionsAt(root, `${server}.users.*`).filter(
-      ({ section }) => textOf(section, "username") !== null,
-    );
-    return repeats(users, ({ section }) => section.username).map(([{ path }]) =>
-      atValue([...path, "username"], "another user above has this name"),
-    );
-  });
-
-/** A page that was asked for and could not be used would be taken for one that works. */
-function usablePage(root: Draft): Finding[] {
-  const http = sectionOf(root, "http");
-  const hasUsers = itemsOf(http, "users").length > 0 || typeof http.users === "symbol";
-  if (http.page !== true || !isOpen(http) || hasUsers || sectionOf(http, "ingress").enabled === true)
-    return [];
-  return [
-    atValue(
-      ["http", "page"],
-      "other machines can reach http.host, so the page needs http.users or http.ingress; or listen at 127.0.0.1",
-    ),
-  ];
-}
 
 /** One port, one listener. Port 0 means any free one. */
 const distinctPorts = (root: Draft): Finding[] =>
   repeats(listeners(root), ({ port }) => port).map(([again, first]) => {
     // A default cannot be pointed at, so then the port that was written is the one to change.
     const [other, { path }] = again.written ? [first, again] : [again, first];
-    return atValue(path, `${other.path.join(".")} listens at this port already`);
+    return atValue(path, msg`${other.path.join(".")} listens at this port already`);
   });
 
 /** The ports that are listened on at this computer. */
@@ -141,15 +62,9 @@ function tlsNeedsTlsUrl(root: Draft): Finding[] {
   const scheme = url === null ? null : (urlOf(url)?.protocol ?? null);
   const misused = url === null ? !isGiven(mqtt, "url") : scheme === "mqtt:" || scheme === "ws:";
   return used && misused
-    ? [atKey(["mqtt", "tls"], "tls is only for an mqtt.url that starts with mqtts:// or wss://")]
+    ? [atKey(["mqtt", "tls"], msg`tls is only for an mqtt.url that starts with mqtts:// or wss://`)]
     : [];
 }
-
-/** Members that take over from each other have to be found at one broker. */
-const clusterNeedsBroker = (root: Draft): Finding[] =>
-  isGiven(root, "cluster") && !isGiven(sectionOf(root, "mqtt"), "url")
-    ? [atKey(["cluster"], "cluster needs mqtt.url: all members use one broker, which runs by itself")]
-    : [];
 
 /** A certificate is of no use without its key, for the client as for the embedded broker. */
 const certificateWithKey = (root: Draft): Finding[] =>
@@ -159,14 +74,14 @@ const certificateWithKey = (root: Draft): Finding[] =>
     const key = isGiven(tls, "key");
     if (cert === key) return [];
     const [has, lacks] = cert ? ["cert", "key"] : ["key", "cert"];
-    return [atKey([name, "tls", has], `"${has}" needs "${lacks}" beside it`)];
+    return [atKey([name, "tls", has], msg`"${has}" needs "${lacks}" beside it`)];
   });
 
 /** MQTT 3.1.1 forbids a password without a user. */
 function passwordWithUser(root: Draft): Finding[] {
   const mqtt = sectionOf(root, "mqtt");
   return isGiven(mqtt, "password") && !isGiven(mqtt, "username")
-    ? [atKey(["mqtt", "password"], '"password" needs "username" beside it')]
+    ? [atKey(["mqtt", "password"], msg`"password" needs "username" beside it`)]
     : [];
 }
 
@@ -188,7 +103,7 @@ function harmlessResponseTopics(root: Draft): Finding[] {
   return itemsOf(sectionOf(root, "commands"), "response_topics").flatMap((topic, at) => {
     const found = typeof topic === "string" ? taken.find(([, other]) => overlap(topic, other)) : undefined;
     if (found === undefined) return [];
-    const message = `answers below it could be taken for messages of ${found[0]}; expected one outside "${found[1]}"`;
+    const message = msg`answers below it could be taken for messages of ${found[0]}; expected one outside "${found[1]}"`;
     return [atValue(["commands", "response_topics", at], message)];
   });
 }
@@ -200,7 +115,7 @@ const separateTopics = (root: Draft): Finding[] =>
     isGiven(sectionOf(root, "mqtt"), "base_topic")
       ? ["mqtt", "base_topic"]
       : ["homeassistant", "discovery_prefix"],
-    "base_topic and homeassistant.discovery_prefix must not lie within each other",
+    msg`base_topic and homeassistant.discovery_prefix must not lie within each other`,
   );
 
 /** The platform is spoken to with exactly one credential. */
@@ -208,8 +123,8 @@ function oneCredential(root: Draft): Finding[] {
   const { platform } = root;
   if (!isDraft(platform)) return [];
   const [first, ...others] = ["token", "token_file", "sign_in"].filter((key) => isGiven(platform, key));
-  if (first === undefined) return [atKey(["platform"], "expected one of token, token_file and sign_in")];
-  const message = `only one of token, token_file and sign_in may be given, and "${first}" is there already`;
+  if (first === undefined) return [atKey(["platform"], msg`expected one of token, token_file and sign_in`)];
+  const message = msg`only one of token, token_file and sign_in may be given, and "${first}" is there already`;
   return others.map((key) => atKey(["platform", key], message));
 }
 
@@ -222,7 +137,7 @@ function encryptedPlatform(root: Draft): Finding[] {
     return when(
       url?.protocol === "http:" && !isLoopback(url.hostname),
       ["platform", key],
-      "http:// is only allowed to this computer, because the token could be read on the way: use https://, or set platform.allow_insecure to true",
+      msg`http:// is only allowed to this computer, because the token could be read on the way: use https://, or set platform.allow_insecure to true`,
     );
   });
 }
@@ -231,15 +146,10 @@ const rules: readonly ((root: Draft) => Finding[])[] = [
   oneCredential,
   encryptedPlatform,
   tlsNeedsTlsUrl,
-  clusterNeedsBroker,
   certificateWithKey,
   passwordWithUser,
   separateTopics,
   harmlessResponseTopics,
-  usersBeyondLoopback,
-  usablePasswords,
-  distinctUsers,
-  usablePage,
   distinctPorts,
   distinctControllerIds,
   distinctSensors,
@@ -253,12 +163,11 @@ const rules: readonly ((root: Draft) => Finding[])[] = [
   judgedUnits,
   soundLimits,
   foreignWeather,
-  notifyErrors,
-  soundGroups,
 ];
 
 /** Everything wrong between keys, in a file as it was read; never throws, whatever was read. */
 export function brokenRules(read: unknown): Finding[] {
   const root = asDraft(read);
-  return rules.flatMap((rule) => rule(root));
+  const ofFeatures = allFeatures.flatMap(({ errors }) => errors?.(root) ?? []);
+  return [...rules.flatMap((rule) => rule(root)), ...ofFeatures];
 }

@@ -1,3 +1,4 @@
+import { msg, type Text } from "../../language/text.js";
 import { recogniseSensor } from "../../greenhouse/sensor-names.js";
 import { quantities, type SensorKind } from "../../greenhouse/sensors.js";
 import { knownUnit, normaliseUnit } from "../../greenhouse/units.js";
@@ -59,17 +60,15 @@ function kindNamed(name: string): SensorKind | null {
 }
 
 /** Why a unit is none of its kind; null where it is one, or nobody can tell. */
-function unitProblem({ text, kind }: Unit): string | null {
+function unitProblem({ text, kind }: Unit): Text | null {
   const unit = normaliseUnit(text);
   if (unit === null || kind === "other") return null;
   if (kind === null)
-    return knownUnit(text) === null
-      ? "a unit that is not known, so nothing judges whether it is right"
-      : null;
+    return knownUnit(text) === null ? msg`unknown unit: nothing checks whether it is right` : null;
   const { units } = quantities[kind];
   if (units.length === 0 || units.includes(unit)) return null;
   const nearest = suggestion(text, units);
-  return `no unit of ${kind}; expected one of ${units.join(", ")}${nearest}`;
+  return msg`no unit of ${kind}; expected one of ${units.join(", ")}${nearest}`;
 }
 
 /** A value in a unit that it cannot have is judged by numbers that mean something else. */
@@ -87,7 +86,9 @@ export function unitDoubts(read: unknown): Finding[] {
     const problem = unitProblem(unit);
     if (problem !== null) return isJudged && kind !== null ? [] : [atValue(path, problem)];
     const known = knownUnit(text);
-    return known === null || known === text.trim() ? [] : [atValue(path, `taken for ${known}; write that`)];
+    return known === null || known === text.trim()
+      ? []
+      : [atValue(path, msg`taken for ${known}; write that`)];
   });
   return [...spelt, ...faintWinds(root)];
 }
@@ -110,7 +111,7 @@ function faintWinds(root: Draft): Finding[] {
     const factor = windFactors[unit ?? ""];
     if (above === null || unit === null || factor === undefined || above * factor >= faintest) return [];
     const meant = Number((above / factor).toPrecision(2));
-    const message = `${above} ${unit} is ${(above * factor).toFixed(1)} m/s, which is hardly any wind; where m/s is meant, write ${meant}`;
+    const message = msg`${above} ${unit} is ${(above * factor).toFixed(1)} m/s, which is hardly any wind; where m/s is meant, write ${meant}`;
     return [atValue([...path, "above"], message)];
   });
 }

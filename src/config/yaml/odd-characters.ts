@@ -1,3 +1,4 @@
+import { msg, type Text } from "../../language/text.js";
 /*
  * Characters that look like another one, or like none: a keyboard for Chinese writes `：` for a colon, a word processor `“` for a quote,
  * and what is copied from a page or a chat brings blanks that YAML takes for letters. In a name they may be meant.
@@ -7,57 +8,57 @@
 interface Look {
   readonly from: number;
   readonly to: number;
-  readonly what: string;
-  readonly as: string | null;
+  readonly what: Text;
+  readonly as: Text | null;
 }
 
-const look = (from: number, to: number, what: string, as: string | null = null): Look => ({
+const look = (from: number, to: number, what: Text, as: Text | null = null): Look => ({
   from,
   to,
   what,
   as,
 });
 
-const blank = "an ordinary blank";
+const blank = msg`an ordinary blank`;
 
 const looks: readonly Look[] = [
-  look(0x00, 0x08, "a control character"),
-  look(0x0b, 0x0c, "a control character"),
-  look(0x0e, 0x1f, "a control character"),
-  look(0x7f, 0x9f, "a control character"),
-  look(0xa0, 0xa0, "a no-break space", blank),
-  look(0xad, 0xad, "a soft hyphen"),
-  look(0x61c, 0x61c, "a mark of writing direction"),
-  look(0x1680, 0x1680, "another kind of blank", blank),
-  look(0x180e, 0x180e, "a character without width"),
-  look(0x2000, 0x200a, "another kind of blank", blank),
-  look(0x200b, 0x200d, "a character without width"),
-  look(0x200e, 0x200f, "a mark of writing direction"),
-  look(0x2028, 0x2029, "a line separator"),
-  look(0x202a, 0x202e, "a mark of writing direction"),
-  look(0x202f, 0x202f, "a narrow no-break space", blank),
-  look(0x205f, 0x205f, "another kind of blank", blank),
-  look(0x2060, 0x2064, "a character without width"),
-  look(0x2066, 0x2069, "a mark of writing direction"),
-  look(0x3000, 0x3000, "an ideographic space", blank),
-  look(0xfeff, 0xfeff, "a byte order mark"),
-  look(0x2018, 0x201b, "a typographic quote", "'"),
-  look(0x201c, 0x201f, "a typographic quote", '"'),
-  look(0x300c, 0x300f, "a corner bracket", '"'),
-  look(0xff02, 0xff02, "a full-width quote", '"'),
-  look(0xff07, 0xff07, "a full-width quote", "'"),
-  look(0x3001, 0x3001, "an ideographic comma", ","),
-  look(0xff0c, 0xff0c, "a full-width comma", ","),
-  look(0xff1a, 0xff1a, "a full-width colon", ":"),
-  look(0xff01, 0xff01, "a full-width exclamation mark", "!"),
-  look(0xff03, 0xff03, "a full-width number sign", "#"),
-  look(0xff0d, 0xff0d, "a full-width hyphen", "-"),
-  look(0x2010, 0x2015, "a dash", "-"),
-  look(0x2212, 0x2212, "a minus sign", "-"),
-  look(0xff3b, 0xff3b, "a full-width bracket", "["),
-  look(0xff3d, 0xff3d, "a full-width bracket", "]"),
-  look(0xff5b, 0xff5b, "a full-width bracket", "{"),
-  look(0xff5d, 0xff5d, "a full-width bracket", "}"),
+  look(0x00, 0x08, msg`a control character`),
+  look(0x0b, 0x0c, msg`a control character`),
+  look(0x0e, 0x1f, msg`a control character`),
+  look(0x7f, 0x9f, msg`a control character`),
+  look(0xa0, 0xa0, msg`a no-break space`, blank),
+  look(0xad, 0xad, msg`a soft hyphen`),
+  look(0x61c, 0x61c, msg`a mark of writing direction`),
+  look(0x1680, 0x1680, msg`another kind of blank`, blank),
+  look(0x180e, 0x180e, msg`a character without width`),
+  look(0x2000, 0x200a, msg`another kind of blank`, blank),
+  look(0x200b, 0x200d, msg`a character without width`),
+  look(0x200e, 0x200f, msg`a mark of writing direction`),
+  look(0x2028, 0x2029, msg`a line separator`),
+  look(0x202a, 0x202e, msg`a mark of writing direction`),
+  look(0x202f, 0x202f, msg`a narrow no-break space`, blank),
+  look(0x205f, 0x205f, msg`another kind of blank`, blank),
+  look(0x2060, 0x2064, msg`a character without width`),
+  look(0x2066, 0x2069, msg`a mark of writing direction`),
+  look(0x3000, 0x3000, msg`an ideographic space`, blank),
+  look(0xfeff, 0xfeff, msg`a byte order mark`),
+  look(0x2018, 0x201b, msg`a typographic quote`, "'"),
+  look(0x201c, 0x201f, msg`a typographic quote`, '"'),
+  look(0x300c, 0x300f, msg`a corner bracket`, '"'),
+  look(0xff02, 0xff02, msg`a full-width quote`, '"'),
+  look(0xff07, 0xff07, msg`a full-width quote`, "'"),
+  look(0x3001, 0x3001, msg`an ideographic comma`, ","),
+  look(0xff0c, 0xff0c, msg`a full-width comma`, ","),
+  look(0xff1a, 0xff1a, msg`a full-width colon`, ":"),
+  look(0xff01, 0xff01, msg`a full-width exclamation mark`, "!"),
+  look(0xff03, 0xff03, msg`a full-width number sign`, "#"),
+  look(0xff0d, 0xff0d, msg`a full-width hyphen`, "-"),
+  look(0x2010, 0x2015, msg`a dash`, "-"),
+  look(0x2212, 0x2212, msg`a minus sign`, "-"),
+  look(0xff3b, 0xff3b, msg`a full-width bracket`, "["),
+  look(0xff3d, 0xff3d, msg`a full-width bracket`, "]"),
+  look(0xff5b, 0xff5b, msg`a full-width bracket`, "{"),
+  look(0xff5d, 0xff5d, msg`a full-width bracket`, "}"),
 ];
 
 const classOf = (wanted: (one: Look) => boolean): string =>
@@ -77,7 +78,7 @@ export interface Odd {
   /** Of the character, in the text. */
   readonly offset: number;
   /** `U+FF1A (a full-width colon) stands here; write :` */
-  readonly message: string;
+  readonly message: Text;
 }
 
 /** The first character of a text that looks like another one or like none. */
@@ -92,8 +93,8 @@ function at(text: string, found: RegExpExecArray | null): Odd | null {
   if (found === null || code === undefined || known === undefined) return null;
   const { what, as } = known;
   const digits = code.toString(16).toUpperCase().padStart(4, "0");
-  const remedy = as === null ? "delete it" : `write ${as}`;
-  return { offset: found.index, message: `U+${digits} (${what}) stands here; ${remedy}` };
+  const remedy = as === null ? msg`delete it` : msg`write ${as}`;
+  return { offset: found.index, message: msg`U+${digits} (${what}) stands here; ${remedy}` };
 }
 
 /** Quoted texts, in which everything may stand, and comments. */
@@ -112,7 +113,7 @@ export function culprit(text: string, offset: number): Odd | null {
     if (tab !== null)
       return {
         offset: from + tab[0].length - 1,
-        message: "U+0009 (a tab) stands here; write blanks",
+        message: msg`U+0009 (a tab) stands here; write blanks`,
       };
     const found = oddIn(line.replace(elsewhere, (hidden) => " ".repeat(hidden.length)));
     if (found !== null) return { ...found, offset: from + found.offset };

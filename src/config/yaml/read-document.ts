@@ -1,3 +1,4 @@
+import { msg, type Text } from "../../language/text.js";
 import {
   isAlias,
   isMap,
@@ -75,24 +76,23 @@ function literalSecret(path: Path, shape: Shape, value: string): boolean {
 }
 
 /** A key as written (`0012`, `on`), or why it cannot be one. */
-function keyOf(node: unknown): { readonly key: string } | { readonly fault: string } {
-  if (!isScalar(node)) return { fault: "expected a plain key, not a list, section or alias" };
+function keyOf(node: unknown): { readonly key: string } | { readonly fault: Text } {
+  if (!isScalar(node)) return { fault: msg`expected a plain key, not a list, section or alias` };
   const key = textOf(node);
   if (node.tag !== undefined || node.anchor !== undefined)
-    return { fault: "tags and anchors are not allowed before a key" };
-  if (key === "") return { fault: "expected a key before the colon" };
+    return { fault: msg`tags and anchors are not allowed before a key` };
+  if (key === "") return { fault: msg`expected a key before the colon` };
   // Never copied as a key: it would change the object instead of adding to it.
-  if (key === "__proto__") return { fault: "this name cannot be used as a key" };
+  if (key === "__proto__") return { fault: msg`this name cannot be used as a key` };
   const stray = node.type === "PLAIN" && isSuspect(key) ? strayIn(key) : null;
-  if (stray !== null) return { fault: `${stray.message}, or put the key in "quotes" where it is meant` };
+  if (stray !== null) return { fault: msg`${stray.message}, or put the key in "quotes" where it is meant` };
   return key.isWellFormed() ? { key } : { fault: halfCharacter };
 }
 
 /** A scalar as written, without its quotes. */
 const textOf = ({ value, source }: Scalar): string => (typeof value === "string" ? value : (source ?? ""));
 
-const halfCharacter =
-  "holds half a character (a \\u escape without its other half), which nothing can send; write the whole character";
+const halfCharacter = msg`holds half a character (a \\u escape without its other half), which nothing can send; write the whole character`;
 
 /** Stands for a value that could not be read and is reported already, so that nothing else complains about it. */
 const unreadable = Symbol("unreadable");
@@ -100,7 +100,7 @@ const unreadable = Symbol("unreadable");
 interface ReadFault {
   readonly offset: number;
   readonly path: Path;
-  readonly message: string;
+  readonly message: Text;
 }
 
 /** A document as plain values, and what was noticed on the way. */
@@ -173,7 +173,7 @@ export function readDocument(
       notes.faults.push({
         offset,
         path: from,
-        message: `stands beside its new name ${to.join(".")}; keep that one`,
+        message: msg`stands beside its new name ${to.join(".")}; keep that one`,
       });
   return { ...notes, value, renamed: notes.moved };
 }
@@ -198,29 +198,33 @@ function readNode(notes: Notes, node: Node | null, spot: Spot): unknown {
   if (node === null) return null;
   const offset = spot.referencedAt ?? startOf(notes.source, node);
   if (!isScalar(node) || node.value !== null) notes.places.values.set(pathKey(spot.path), offset);
-  const refuse = (message: string | null) => {
-    const where = spot.referencedAt === null ? "" : " (in the file of secrets)";
-    if (message !== null) notes.faults.push({ offset, path: spot.path, message: message + where });
+  const refuse = (message: Text | null) => {
+    const own = spot.referencedAt === null;
+    if (message !== null)
+      notes.faults.push({
+        ...{ offset, path: spot.path },
+        message: own ? message : msg`${message} (in the file of secrets)`,
+      });
     notes.unreadable.push(spot.path);
     return unreadable;
   };
-  if (isAlias(node)) return refuse("aliases (*name) are not allowed; write the value out");
+  if (isAlias(node)) return refuse(msg`aliases (*name) are not allowed; write the value out`);
   if ("anchor" in node && node.anchor !== undefined)
-    return refuse("anchors (&name) are not allowed; write the value where it is needed");
+    return refuse(msg`anchors (&name) are not allowed; write the value where it is needed`);
   if (node.tag === "!env" || node.tag === "!secret") {
-    if (!isScalar(node)) return refuse(`expected a name after ${node.tag}`);
-    if (spot.referencedAt !== null) return refuse("!env and !secret are not allowed here");
+    if (!isScalar(node)) return refuse(msg`expected a name after ${node.tag}`);
+    if (spot.referencedAt !== null) return refuse(msg`!env and !secret are not allowed here`);
     const resolved = resolveReference(node.tag, String(node.value), notes.references);
     return resolved.ok
       ? readNode(notes, resolved.node, { ...spot, referencedAt: offset })
       : refuse(resolved.message);
   }
   if (node.tag !== undefined && !standardTag.test(node.tag))
-    return refuse(`unknown tag; !env NAME and !secret name are known`);
+    return refuse(msg`unknown tag; !env NAME and !secret name are known`);
   if (isScalar(node) && !textOf(node).isWellFormed()) return refuse(halfCharacter);
   if (isMap(node)) return readMap(notes, node, { ...spot, shape: shapeFor(spot.shape, "section", "map") });
   if (isSeq(node)) return readList(notes, node, { ...spot, shape: shapeFor(spot.shape, "list") });
-  return isScalar(node) ? readScalar(notes, node, spot) : refuse("expected a value");
+  return isScalar(node) ? readScalar(notes, node, spot) : refuse(msg`expected a value`);
 }
 
 const standardTag = /^tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq)$/;
@@ -246,12 +250,12 @@ const mostHints = 200;
 
 /** What is said of a key that is none, and the one of the section that may be meant. */
 function unknownKey({ faults, root }: Notes, key: string, shape: Shape) {
-  if (faults.length >= mostHints) return { known: null, message: "unknown key" };
+  if (faults.length >= mostHints) return { known: null, message: msg`unknown key` };
   const known = nearest(key, keysOf(shape));
   const meant = known === null ? highestPlaceOf(key, root) : `"${known}"`;
   const odd = oddIn(key);
-  const hint = meant === null ? "" : `, did you mean ${meant}?`;
-  return { known, message: `unknown key${hint}${odd === null ? "" : `; ${odd.message}`}` };
+  const hint = meant === null ? "" : msg`, did you mean ${meant}?`;
+  return { known, message: msg`unknown key${hint}${odd === null ? "" : msg`; ${odd.message}`}` };
 }
 
 function readMap(notes: Notes, node: YAMLMap, spot: Spot): unknown {
@@ -261,7 +265,7 @@ function readMap(notes: Notes, node: YAMLMap, spot: Spot): unknown {
     const found = keyOf(pair.key);
     const at = isNode(pair.key) ? pair.key.range?.[0] : undefined;
     const offset = spot.referencedAt ?? at ?? node.range?.[0] ?? 0;
-    const report = (path: Path, message: string) => notes.faults.push({ offset, path, message });
+    const report = (path: Path, message: Text) => notes.faults.push({ offset, path, message });
     if ("fault" in found) {
       report(spot.path, found.fault);
       continue;
@@ -273,7 +277,7 @@ function readMap(notes: Notes, node: YAMLMap, spot: Spot): unknown {
       const { known, message } = unknownKey(notes, found.key, spot.shape);
       report(path, message);
       if (known !== null) meant.add(known);
-    } else if (entries.has(found.key)) report(path, "this key stands here twice; keep one of them");
+    } else if (entries.has(found.key)) report(path, msg`this key stands here twice; keep one of them`);
     else {
       notes.places.keys.set(pathKey(path), offset);
       noteOddKey(notes, found.key, spot, offset);
@@ -380,7 +384,7 @@ function noteOdd({ source, places, strays }: Notes, node: Scalar, { path, refere
   if (odd !== null) places.odd.set(pathKey(path), place(odd));
   const stray = node.type === "PLAIN" ? strayIn(written) : null;
   if (stray === null) return;
-  const message = `${stray.message}, or put the value in "quotes" where it is meant`;
+  const message = msg`${stray.message}, or put the value in "quotes" where it is meant`;
   strays.push({ offset: place(stray).offset, path, message });
 }
 

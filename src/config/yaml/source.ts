@@ -1,3 +1,5 @@
+import { statements } from "../../language/lists.js";
+import { msg, type Text } from "../../language/text.js";
 import {
   Composer,
   type CST,
@@ -11,26 +13,25 @@ import type { Finding, Path } from "../../settings/problem.js";
 import { culprit, type Odd } from "./odd-characters.js";
 
 /* Own words for every syntax error: the parser's may repeat parts of the file, and that part may be a password. */
-const sentences: Partial<Record<ErrorCode, string>> = {
-  BAD_DQ_ESCAPE: 'a backslash in "..." must be doubled, or use single quotes',
-  BAD_INDENT: "wrong indentation; keys of one section start in the same column, and every [ and { is closed",
-  BAD_SCALAR_START: 'this character cannot start a value here; put the value in "quotes"',
-  BLOCK_AS_IMPLICIT_KEY:
-    'a section cannot start on the line of its key; if this is one value, put it in "quotes"',
-  BLOCK_IN_FLOW: "inside [ ] and { } every value must be on the same line, or in [ ] and { } too",
-  MISSING_CHAR: "something is missing here: a closing quote, bracket or comma, or the blank after a colon",
-  MULTILINE_IMPLICIT_KEY: "a key must end with a colon on its own line; check the lines around this one",
-  MULTIPLE_TAGS: "only one tag may stand before a value",
-  TAB_AS_INDENT: "tabs are not allowed as indentation; use blanks",
-  TAG_RESOLVE_FAILED: "unknown tag; !env NAME and !secret name are known",
-  UNEXPECTED_TOKEN: "this is not expected here; check quotes, brackets and the line above",
-  BAD_ALIAS: "aliases (*name) are not allowed; write the value out",
-  BAD_DIRECTIVE: "directives (%) are not allowed",
-  KEY_OVER_1024_CHARS: "a key is longer than 1024 characters; a quote may be missing",
+const sentences: Partial<Record<ErrorCode, Text>> = {
+  BAD_DQ_ESCAPE: msg`a backslash in "..." must be doubled, or use single quotes`,
+  BAD_INDENT: msg`wrong indentation; keys of one section start in the same column, and every [ and { is closed`,
+  BAD_SCALAR_START: msg`this character cannot start a value here; put the value in "quotes"`,
+  BLOCK_AS_IMPLICIT_KEY: msg`a section cannot start on the line of its key; if this is one value, put it in "quotes"`,
+  BLOCK_IN_FLOW: msg`inside [ ] and { } keep every value on one line, or in [ ] and { } too`,
+  MISSING_CHAR: msg`something is missing here: a closing quote, bracket or comma, or the blank after a colon`,
+  MULTILINE_IMPLICIT_KEY: msg`a key must end with a colon on its own line; check the lines around this one`,
+  MULTIPLE_TAGS: msg`only one tag may stand before a value`,
+  TAB_AS_INDENT: msg`tabs are not allowed as indentation; use blanks`,
+  TAG_RESOLVE_FAILED: msg`unknown tag; !env NAME and !secret name are known`,
+  UNEXPECTED_TOKEN: msg`this is not expected here; check quotes, brackets and the line above`,
+  BAD_ALIAS: msg`aliases (*name) are not allowed; write the value out`,
+  BAD_DIRECTIVE: msg`directives (%) are not allowed`,
+  KEY_OVER_1024_CHARS: msg`a key is longer than 1024 characters; a quote may be missing`,
 };
 
-const syntaxSentence = (code: ErrorCode): string =>
-  sentences[code] ?? "this is not valid YAML; check quotes, brackets and indentation around here";
+const syntaxSentence = (code: ErrorCode): Text =>
+  sentences[code] ?? msg`this is not valid YAML; check quotes, brackets and indentation around here`;
 
 interface SourcePosition {
   readonly line: number;
@@ -38,7 +39,7 @@ interface SourcePosition {
 }
 
 export interface SourceFault extends SourcePosition {
-  readonly message: string;
+  readonly message: Text;
 }
 
 export interface Source {
@@ -61,26 +62,26 @@ export function parseSource(text: string): ParsedSource {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
-  const fault = (offset: number, message: string): ParsedSource => ({
+  const fault = (offset: number, message: Text): ParsedSource => ({
     ok: false,
     faults: [{ ...positionAt(offset), message }],
   });
   const tokens = [...new Parser(lines.addNewLine).parse(text)];
   const tooDeep = deepToken(tokens);
-  if (tooDeep !== null) return fault(tooDeep, `nested more than ${deepest} levels deep`);
+  if (tooDeep !== null) return fault(tooDeep, msg`nested more than ${deepest} levels deep`);
   const [document, second] = compose(tokens, text.length);
-  if (document === undefined) return fault(0, "not readable as YAML");
+  if (document === undefined) return fault(0, msg`not readable as YAML`);
   if (document.errors.length > 0)
     return {
       ok: false,
       faults: document.errors.slice(0, 20).map((error) => {
         const odd = culprit(text, error.pos[0]);
-        const message = [syntaxSentence(error.code), ...(odd === null ? [] : [odd.message])].join("; ");
+        const message = statements([syntaxSentence(error.code), ...(odd === null ? [] : [odd.message])]);
         return { ...positionAt(odd?.offset ?? error.pos[0]), message };
       }),
     };
   if (second !== undefined)
-    return fault(second.range[0], "a second document starts here; keep everything in one, without ---");
+    return fault(second.range[0], msg`a second document starts here; keep everything in one, without ---`);
   return { ok: true, source: { text, root: document.contents, positionAt } };
 }
 
@@ -140,9 +141,9 @@ export interface Places {
 export function withCulprit(
   places: Places,
   finding: Finding,
-): { readonly offset: number; readonly message: string } {
+): { readonly offset: number; readonly message: Text } {
   const odd = finding.on === "value" ? places.odd.get(pathKey(finding.path)) : undefined;
-  if (odd !== undefined) return { offset: odd.offset, message: `${finding.message}; ${odd.message}` };
+  if (odd !== undefined) return { offset: odd.offset, message: statements([finding.message, odd.message]) };
   return { offset: offsetOf(places, finding.path, finding.on), message: finding.message };
 }
 

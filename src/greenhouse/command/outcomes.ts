@@ -1,3 +1,4 @@
+import { msg, type Text, row } from "../../language/text.js";
 import type { Interlock } from "../limits.js";
 
 /** How commands end that left the platform showing what they asked for. */
@@ -10,8 +11,10 @@ export const outcomes = [...goodOutcomes, "dry_run", "refused", "superseded", ..
 export type Outcome = (typeof outcomes)[number];
 export type BadOutcome = (typeof badOutcomes)[number];
 
-export const isGood = (outcome: Outcome): boolean => goodOutcomes.some((one) => one === outcome);
-export const isBad = (outcome: Outcome): outcome is BadOutcome => badOutcomes.some((one) => one === outcome);
+const good: ReadonlySet<Outcome> = new Set(goodOutcomes);
+const bad: ReadonlySet<Outcome> = new Set(badOutcomes);
+export const isGood = (outcome: Outcome): boolean => good.has(outcome);
+export const isBad = (outcome: Outcome): outcome is BadOutcome => bad.has(outcome);
 
 export const refusalReasons = [
   "retained",
@@ -39,7 +42,7 @@ export type RefusalReason = (typeof refusalReasons)[number];
 export interface Refusal {
   readonly reason: RefusalReason;
   /** A sentence: what is wrong and what to do about it. */
-  readonly message: string;
+  readonly message: Text;
 }
 
 export type StepPurpose = "mode" | "lead_in" | "value" | "stop";
@@ -66,7 +69,7 @@ export interface CommandResult {
   readonly value: string | null;
   readonly outcome: Outcome;
   readonly reason: string | null;
-  readonly message: string | null;
+  readonly message: Text | null;
   readonly request_id: string | null;
   readonly by: string | null;
   readonly via: Via;
@@ -83,6 +86,8 @@ export interface CommandResult {
   readonly proof?: "pulse";
   /** Of commands of a flood that nobody looked at: how many ended with this one result. */
   readonly count?: number;
+  /** The ids that their senders gave the first of them; the rest is only counted. */
+  readonly ids?: readonly string[];
   /** The first result, when this is the answer to a duplicate; null while the first is open. */
   readonly original?: CommandResult | null;
 }
@@ -99,16 +104,16 @@ export type ToldResult = Pick<
  */
 export function resultSentence(
   result: ToldResult,
-  paint = (outcome: Outcome): string => outcome,
-  tell = (english: string): string => english,
-): string {
+  paint = (outcome: Outcome): Text => outcome,
+  say = (message: Text): Text => message,
+): Text {
   const { controller, actuator, command, outcome, reason, message, read_back, duration_ms } = result;
   const what = [`${controller}/${actuator}`, command ?? []].flat().join(" ");
   const why = reason === null ? "" : ` (${reason})`;
-  const shows = read_back === null ? "" : tell(`, the platform shows ${read_back}`);
-  const more = message === null ? "" : `: ${tell(message)}`;
-  const took = tell(`after ${(duration_ms / 1000).toFixed(1)} s`);
-  return `${what} → ${paint(outcome)}${why} ${took}${shows}${more}`;
+  const shows = read_back === null ? "" : msg`, the platform shows ${read_back}`;
+  const more = message === null ? "" : msg`: ${say(message)}`;
+  const took = msg`after ${(duration_ms / 1000).toFixed(1)} s`;
+  return row`${what} → ${paint(outcome)}${why} ${took}${shows}${more}`;
 }
 
 /** Whether people are told when the value comes after the command has ended so. */

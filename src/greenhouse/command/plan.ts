@@ -1,3 +1,4 @@
+import { msg } from "../../language/text.js";
 import {
   decodeValue,
   degreeOf,
@@ -159,7 +160,7 @@ export function ageAllowance(facts: AgeFacts): number | Refusal {
   if (facts.requireAge && at === null && expiryMs === null) {
     return {
       reason: "no_age",
-      message: 'This bridge takes only commands that carry "at" or an MQTT 5 message expiry.',
+      message: msg`This bridge takes only commands that carry "at" or an MQTT 5 message expiry.`,
     };
   }
   const limit = Math.min(facts.maxAgeMs, facts.payloadMaxAgeMs ?? Infinity);
@@ -168,12 +169,11 @@ export function ageAllowance(facts: AgeFacts): number | Refusal {
     if (!facts.clockTrusted) {
       return {
         reason: "clock",
-        message:
-          'The bridge\'s clock is not known to be right, so "at" cannot be judged; check the time service, or send without "at".',
+        message: msg`The bridge's clock is not known to be right, so "at" cannot be judged; check the time service, or send without "at".`,
       };
     }
     if (at - facts.now > aheadMs) {
-      return { reason: "clock", message: '"at" lies in the future; check the clock of the sender.' };
+      return { reason: "clock", message: msg`"at" lies in the future; check the clock of the sender.` };
     }
     left = Math.min(left, limit - Math.max(0, facts.now - at));
   }
@@ -186,11 +186,10 @@ const noticeableAgeMs = 1_000;
 
 const expiredUnread = (ageMs: number): Refusal => ({
   reason: "expired",
-  message: `The command was read late, as the bridge stood still or none was connected: it may have been sent ${Math.round(ageMs / 1_000)} s earlier, which is older than its max_age; send it again if it is still wanted.`,
+  message: msg`The command was read late: the bridge stood still, none was connected, or its sender sent more than is read at once. It may have been sent ${Math.round(ageMs / 1_000)} s earlier, which is older than its max_age; send it again if it is still wanted.`,
 });
 
 export const expired = (): Refusal => ({
   reason: "expired",
-  message:
-    "The command was older than its max_age, or than the time it was to last, before it could be sent; send it again if it is still wanted.",
+  message: msg`The command was older than its max_age, or than the time it was to last, before it could be sent; send it again if it is still wanted.`,
 });

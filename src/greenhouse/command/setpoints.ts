@@ -1,3 +1,4 @@
+import { msg, type Text } from "../../language/text.js";
 import type { Refusal } from "./outcomes.js";
 
 /** What a writable parameter takes: numbers as people write them, sent as whole digits of `scale`. */
@@ -21,7 +22,7 @@ export interface Setpoint {
   readonly value: string;
 }
 
-const setpointRefusal = (reason: Refusal["reason"], message: string): Refusal => ({ reason, message });
+const setpointRefusal = (reason: Refusal["reason"], message: Text): Refusal => ({ reason, message });
 
 /** As many decimals as sums of decimals have in binary: 0.1 + 0.2 is what automations send. */
 const plainDecimal = /^-?(0|[1-9]\d*)(\.\d{1,20})?$/;
@@ -38,29 +39,29 @@ export function readNumberSetpoint(text: string, range: NumberRange): Setpoint |
   if (!plainDecimal.test(text)) {
     return setpointRefusal(
       "bad_payload",
-      `"${text.slice(0, 40)}" is not a plain number; send ${min} to ${max} such as ${min}, without leading zeros, exponent or unit.`,
+      msg`"${text.slice(0, 40)}" is not a plain number; send ${min} to ${max} such as ${min}, without leading zeros, exponent or unit.`,
     );
   }
   const number = Number(text);
   if (number < min || number > max)
-    return setpointRefusal("out_of_range", `${text.slice(0, 40)} is outside ${min} to ${max}.`);
+    return setpointRefusal("out_of_range", msg`${text.slice(0, 40)} is outside ${min} to ${max}.`);
   const steps = (number - min) / step;
   if (Math.abs(steps - Math.round(steps)) > stepTolerance) {
     return setpointRefusal(
       "out_of_range",
-      `${text.slice(0, 40)} lies between two steps; values go from ${min} to ${max} in steps of ${step}.`,
+      msg`${text.slice(0, 40)} lies between two steps; values go from ${min} to ${max} in steps of ${step}.`,
     );
   }
   const sent = digitsSent(number, scale);
   if (sent < 0)
     return setpointRefusal(
       "out_of_range",
-      `${text.slice(0, 40)} would be sent as a negative value, which the platform has no digits for; check min and scale.`,
+      msg`${text.slice(0, 40)} would be sent as a negative value, which the platform has no digits for; check min and scale.`,
     );
   if (!Number.isSafeInteger(sent))
     return setpointRefusal(
       "out_of_range",
-      `${text.slice(0, 40)} would be sent with more digits than can be exact; check max and scale.`,
+      msg`${text.slice(0, 40)} would be sent with more digits than can be exact; check max and scale.`,
     );
   return { text: String(Number(number.toPrecision(15))), value: String(sent) };
 }
@@ -71,10 +72,10 @@ export function readRawSetpoint(text: string): Setpoint | Refusal {
   if (/^[a-z_][a-z_\d]*$/i.test(text))
     return setpointRefusal(
       "unknown_command",
-      `A raw address knows no words such as "${text.slice(0, 40)}": send the control value in digits, or configure an actuator with values.`,
+      msg`A raw address knows no words such as "${text.slice(0, 40)}": send the control value in digits, or configure an actuator with values.`,
     );
   return setpointRefusal(
     "bad_payload",
-    "A raw address takes one control value of at most 64 digits, such as 00000100.",
+    msg`A raw address takes one control value of at most 64 digits, such as 00000100.`,
   );
 }

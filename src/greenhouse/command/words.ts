@@ -1,3 +1,4 @@
+import { msg, type Text } from "../../language/text.js";
 import {
   type KindRow,
   kindRows,
@@ -21,7 +22,7 @@ export type Wanted =
 
 export type Target = Pick<ActuatorSettings, "kind" | "values" | "stop" | "address" | "accepts">;
 
-const refusal = (reason: Refusal["reason"], message: string): Refusal => ({ reason, message });
+const refusal = (reason: Refusal["reason"], message: Text): Refusal => ({ reason, message });
 
 /** The command's canonical text: a lower-case word, or the degree. */
 export function canonical(wanted: Wanted): string {
@@ -73,7 +74,7 @@ export function readWanted(text: string, target: Target): Wanted | Refusal {
     if (!takesDegrees(target.kind)) return noDegree("bad_payload", target);
     return refusal(
       "bad_payload",
-      `"${text.slice(0, 40)}" is not a plain whole number; send 0 to 100 without leading zeros, sign or fraction.`,
+      msg`"${text.slice(0, 40)}" is not a plain whole number; send 0 to 100 without leading zeros, sign or fraction.`,
     );
   }
   return readWord(text, target);
@@ -87,12 +88,12 @@ function readNumber(text: string, target: Target): Wanted | Refusal {
   const degree = Number(text);
   const isOutside = degree < 0 || degree > 100;
   if (row.positionMode === null) return noDegree(isOutside ? "out_of_range" : "unknown_command", target);
-  if (isOutside) return refusal("out_of_range", `${text.slice(0, 40)} is outside 0 to 100.`);
+  if (isOutside) return refusal("out_of_range", msg`${text.slice(0, 40)} is outside 0 to 100.`);
   return { type: "position", degree };
 }
 
 const noDegree = (reason: RefusalReason, target: Target): Refusal =>
-  refusal(reason, `This actuator takes no degree; it accepts ${listAccepted(target)}.`);
+  refusal(reason, msg`This actuator takes no degree; it accepts ${listAccepted(target)}.`);
 
 // 050, 1e1, 0x32, 45.5, +5, 1,5: a number to a person, but not one spelling everybody reads alike.
 const numberLike = /^[+-]?(0x[0-9a-f]+|\d[\d.,]*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?)$/i;
@@ -112,12 +113,15 @@ function readWord(text: string, target: Target): Wanted | Refusal {
   if (word === "stop" && target.stop) return wordWanted(word, target);
   return refusal(
     "unknown_command",
-    `"${text.slice(0, 40)}" is no command of this actuator; it accepts ${listAccepted(target)}.`,
+    msg`"${text.slice(0, 40)}" is no command of this actuator; it accepts ${listAccepted(target)}.`,
   );
 }
 
 const positionWithoutDegree = () =>
-  refusal("unknown_command", "A position needs its degree: send a number from 0 to 100 instead of the word.");
+  refusal(
+    "unknown_command",
+    msg`A position needs its degree: send a number from 0 to 100 instead of the word.`,
+  );
 
 function wordWanted(word: string, target: Target): Wanted {
   if (word === "stop" && target.stop) return { type: "stop", ...target.stop };
@@ -159,7 +163,7 @@ export function targetOf(
   if (why === null) return settings;
   return {
     reason: "unknown_actuator",
-    message: `Nobody knows what "${targetId}" is: ${why}; ${contradictionRemedy}.`,
+    message: msg`Nobody knows what "${targetId}" is: ${why}; ${contradictionRemedy}.`,
   };
 }
 
@@ -196,7 +200,7 @@ function parameterTarget(parameter: ParameterSettings, rules: TargetRules): Actu
   if (writable === undefined) {
     return {
       reason: "read_only",
-      message: `Parameter "${id}" is only mirrored; give it writable: {min, max, step} in the configuration to allow commands.`,
+      message: msg`Parameter "${id}" is only mirrored; give it writable: {min, max, step} in the configuration to allow commands.`,
     };
   }
   return { ...plain(id, address, rules), accepts: { type: "number", ...writable, scale } };
@@ -212,14 +216,14 @@ function rawTarget(
   if (!rules.raw_addresses) {
     return {
       reason: "unknown_actuator",
-      message: "Raw addresses take no commands here; set commands.raw_addresses to true to allow them.",
+      message: msg`Raw addresses take no commands here; set commands.raw_addresses to true to allow them.`,
     };
   }
   const owner = ownerOf(controller, address);
   if (owner !== null) {
     return {
       reason: "unknown_actuator",
-      message: `Address ${address} belongs to ${owner}; send the command there, so that commands stay in order.`,
+      message: msg`Address ${address} belongs to ${owner}; send the command there, so that commands stay in order.`,
     };
   }
   return { ...plain(address, address, rules), accepts: { type: "raw" } };
@@ -229,19 +233,33 @@ function rawTarget(
  * The actuator or parameter an address belongs to; null for any other address. Whether the platform takes `0101` for `101`
  * is not known, so both are the owner's.
  */
-export function ownerOf(controller: Controller, address: string): string | null {
+export function ownerOf(controller: Controller, address: string): Text | null {
   const isIt = (own: string | undefined) => own !== undefined && sameValue(own, address);
-  for (const { settings } of controller.actuators.values()) {
-    const { modeAddress, positionAddress, stop } = settings;
-    if ([settings.address, modeAddress, positionAddress, stop?.address].some(isIt))
-      return `actuator "${settings.id}"`;
-  }
+  const hasIt = (one: ActuatorSettings) =>
+    [one.address, one.modeAddress, one.positionAddress, one.stop?.address].some(isIt);
+  for (const { settings } of controller.actuators.values())
+    if (hasIt(settings)) return msg`actuator "${settings.id}"`;
+  const ignored = ignoredOf(controller).find(hasIt);
+  if (ignored !== undefined) return msg`actuator "${ignored.id}"`;
   for (const { settings } of controller.parameters.values())
-    if (isIt(settings.address)) return `parameter "${settings.id}"`;
+    if (isIt(settings.address)) return msg`parameter "${settings.id}"`;
   return null;
 }
 
+const ignoredOf = ({ settings }: Controller): readonly ActuatorSettings[] => settings?.ignored ?? [];
+
 const mostNamed = 12;
+
+function noTarget(target: TargetKind, controllerId: string, id: string): Text {
+  switch (target) {
+    case "actuator":
+      return msg`Controller "${controllerId}" has no actuator "${id}"`;
+    case "parameter":
+      return msg`Controller "${controllerId}" has no parameter "${id}"`;
+    case "address":
+      return msg`Controller "${controllerId}" has no address "${id}"`;
+  }
+}
 
 /** Which of the two is unknown, and what there is. */
 function unknown(controller: Controller | undefined, { controllerId, target, targetId }: Addressee): Refusal {
@@ -249,16 +267,18 @@ function unknown(controller: Controller | undefined, { controllerId, target, tar
   if (controller === undefined)
     return {
       reason,
-      message: `There is no controller "${controllerId}"; bridge/controllers lists those there are.`,
+      message: msg`There is no controller "${controllerId}"; bridge/controllers lists those there are.`,
     };
-  const none = `Controller "${controllerId}" has no ${target} "${targetId}"`;
+  const none = noTarget(target, controllerId, targetId);
   if (target === "address")
-    return { reason, message: `${none}; an address is letters, digits, ".", "_", "-".` };
+    return { reason, message: msg`${none}; an address is letters, digits, ".", "_", "-".` };
+  if (target === "actuator" && ignoredOf(controller).some(({ id }) => id === targetId))
+    return { reason, message: msg`${none}: the configuration has ignore: true there.` };
   const ids = [...(target === "actuator" ? controller.actuators : controller.parameters).keys()];
-  const more = ids.length > mostNamed ? `, and ${ids.length - mostNamed} more` : "";
+  const more = ids.length > mostNamed ? msg`, and ${ids.length - mostNamed} more` : "";
   const has =
     ids.length === 0
-      ? `the configuration lists no ${target}s of it`
-      : `it has ${ids.slice(0, mostNamed).join(", ")}${more}`;
-  return { reason, message: `${none}; ${has}.` };
+      ? msg`the configuration lists no ${target}s of it`
+      : msg`it has ${ids.slice(0, mostNamed).join(", ")}${more}`;
+  return { reason, message: msg`${none}; ${has}.` };
 }

@@ -1,9 +1,10 @@
-import { readingSentence } from "../../greenhouse/alarms.js";
-import type { Bands } from "../../greenhouse/bands.js";
+import { readingSentence, unsureSentence } from "../../greenhouse/alarms.js";
+import { isFromAverage } from "../../greenhouse/averages.js";
+import { type Bands, beyondOf } from "../../greenhouse/bands.js";
 import { sensorName } from "../../greenhouse/documents.js";
 import type { Alarm, AlarmFacts, ReadingFact } from "../../greenhouse/limits.js";
 import type { Controller, ReadingAlarm, Sensor } from "../../greenhouse/model.js";
-import type { Clock } from "../../runtime/clock.js";
+import { type Clock, every } from "../../runtime/clock.js";
 import type { GreenhouseStore } from "../../sync/store.js";
 import type { AlarmChange } from "../rules/alarms.js";
 import { judgeSide, type Level, limitOf, type Side, type SideState, within } from "./judge.js";
@@ -20,12 +21,14 @@ const typeOf = (side: Side): ReadingType => `reading_${side}`;
 type ShownAlarm = Omit<Alarm, "clearedAt">;
 
 interface ReadingAlarmPorts {
-  readonly clock: Pick<Clock, "soon">;
-  readonly store: Pick<GreenhouseStore, "onChange" | "get" | "dispatch">;
+  readonly clock: Clock;
+  readonly store: Pick<GreenhouseStore, "onChange" | "get" | "byId" | "dispatch">;
   readonly alarms: {
     readonly list: readonly ShownAlarm[];
     setAll(changes: Iterable<AlarmChange>): void;
   };
+  /** When the newest answer about a controller's readings came, monotonic ms; null before the first. */
+  readonly answeredAt: (code: string) => number | null;
 }
 
 /** A limit that a reading is beyond, as it was when that was noticed. */
@@ -38,8 +41,8 @@ interface Crossing {
 interface SensorState {
   readonly sides: Readonly<Record<Side, SideState>>;
   readonly crossings: Readonly<Partial<Record<Side, Crossing>>>;
-  /** As it was judged last. */
-  readonly judged: Sensor;
+  /** As it was judged last; the rest stands, while nothing about it changed. */
+  judged: Sensor;
 }
 
 interface House {
@@ -49,7 +52,10 @@ interface House {
 }
 
 /** So many controllers at once; then whoever sends something has a turn. */
-const housesATurn = 5;
+const housesATurn = 2;
+const lookForUnlistedMs = 60_000;
+/** So many end at once; then whoever sends something has a turn. */
+const mostATurn = 30;
 
 export class ReadingAlarms {
   readonly #ports: ReadingAlarmPorts;
@@ -58,6 +64,8 @@ export class ReadingAlarms {
   readonly #carried = new Map<string, ShownAlarm[]>();
   /** Device codes of controllers with readings that were not judged yet. */
   readonly #dirty = new Set<string>();
+  /** Of sensors with an alarm that answers do not list, by the alarm's id. */
+  #unlisted = new Map<string, Unlisted>();
   #isComing = false;
 
   constructor(ports: ReadingAlarmPorts) {
@@ -71,6 +79,43 @@ export class ReadingAlarms {
       if (alarm.sensor === undefined || alarm.controller === null || alarm.state === "cleared") continue;
       this.#carried.set(alarm.controller, [...(this.#carried.get(alarm.controller) ?? []), alarm]);
     }
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await every(lookForUnlistedMs, this.#ports.clock, signal, () => this.#endUnlisted());
+  }
+
+  readonly #endUnlisted = (): void => {
+    const unlisted = new Map<string, Unlisted>();
+    const changes: AlarmChange[] = [];
+    for (const alarm of this.#ports.alarms.list) {
+      if (alarm.sensor === undefined || alarm.state === "cleared") continue;
+      const controller = this.#ports.store.byId(alarm.controller ?? "");
+      const answeredAt = controller && this.#ports.answeredAt(controller.info.code);
+      if (controller === undefined || typeof answeredAt !== "number") continue;
+      const before = this.#unlisted.get(alarm.id);
+      const isListed = listsSensor(controller, alarm.sensor);
+      if (isListed === null && before !== undefined) unlisted.set(alarm.id, { ...before, answeredAt });
+      if (isListed !== false) continue;
+      const now = unlistedAfter(before, answeredAt);
+      if (isGone(now) && changes.length < mostATurn)
+        changes.push(this.#forget(controller, alarm, alarm.sensor));
+      else unlisted.set(alarm.id, now);
+    }
+    this.#unlisted = unlisted;
+    if (changes.length > 0) this.#ports.alarms.setAll(changes);
+    if (changes.length >= mostATurn) this.#ports.clock.soon(this.#endUnlisted);
+  };
+
+  /** One that comes back is judged as a new one. */
+  #forget({ info }: Controller, alarm: ShownAlarm, sensor: string): AlarmChange {
+    const house = this.#houses.get(info.code);
+    house?.sensors.delete(sensor);
+    house?.carried.delete(sensor);
+    if (house !== undefined)
+      this.#ports.store.dispatch(info.code, { type: "readings_judged", open: openIn(house) });
+    const type = alarm.type === "reading_low" ? "reading_low" : "reading_high";
+    return { ...cleared(type, info.id, sensor), last: lastOf(type, alarm) };
   }
 
   #onChange(before: Controller | undefined, after: Controller | undefined): void {
@@ -105,7 +150,8 @@ export class ReadingAlarms {
     let hasBands = house.sensors.size > 0 || house.carried.size > 0;
     for (const sensor of controller.sensors.values()) {
       hasBands ||= sensor.definition.bands !== undefined;
-      changes.push(...judgeSensor(house, sensor, id));
+      const news = judgeSensor(house, sensor, id);
+      if (news.length > 0) changes.push(...news);
     }
     if (known === undefined) changes.push(...withoutLimits(house, controller));
     if (known === undefined && hasBands) this.#houses.set(code, house);
@@ -142,6 +188,14 @@ const cleared = (type: Alarm["type"], controller: string, sensor: string): Alarm
   message: null,
 });
 
+/** What an alarm says from its end on whose sensor is gone. */
+function lastOf(type: ReadingType, { message, facts }: ShownAlarm): AlarmChange["last"] {
+  if (facts?.reading === undefined)
+    return { message: `${message}${unsureSentence({ quality: "good", gone: true })}`, facts: {} };
+  const reading: ReadingFact = { ...facts.reading, gone: true };
+  return { message: readingSentence(type, reading), facts: { reading } };
+}
+
 const nothingCrossed: SensorState["crossings"] = {};
 
 const unjudged = (judged: Sensor): SensorState => ({
@@ -150,16 +204,29 @@ const unjudged = (judged: Sensor): SensorState => ({
   judged,
 });
 
+const noChanges: readonly AlarmChange[] = [];
+
+const isCalm = ({ sides: { low, high }, crossings }: SensorState): boolean =>
+  low === within && high === within && crossings === nothingCrossed;
+
+const isWithin = ({ value, quality }: Sensor, bands: Bands): boolean =>
+  quality === "good" && typeof value === "number" && beyondOf(bands, value) === null;
+
 function judgeSensor(house: House, sensor: Sensor, controller: string): readonly AlarmChange[] {
   const { id, bands } = sensor.definition;
   const held = house.sensors.get(id);
-  if (held?.judged === sensor) return [];
-  const carried = house.carried.get(id);
+  if (held?.judged === sensor) return noChanges;
+  const carried = house.carried.size === 0 ? undefined : house.carried.get(id);
   if (bands === undefined) {
-    if (held === undefined && carried === undefined) return [];
+    if (held === undefined && carried === undefined) return noChanges;
     house.sensors.delete(id);
     house.carried.delete(id);
     return sides.map((side) => cleared(typeOf(side), controller, id));
+  }
+  // As nearly all readings are: nothing is made of it.
+  if (held !== undefined && carried === undefined && isCalm(held) && isWithin(sensor, bands)) {
+    held.judged = sensor;
+    return noChanges;
   }
   const before = held ?? (carried === undefined ? unjudged(sensor) : asLeft(carried, sensor));
   const after = judged(before, sensor, bands);
@@ -245,7 +312,7 @@ function judged(before: SensorState, sensor: Sensor, bands: Bands): SensorState 
 const crossingOf = (side: Side, level: Crossing["level"], fact: ReadingFact): Crossing => ({
   level,
   fact,
-  message: readingSentence(typeOf(side), fact, "en"),
+  message: readingSentence(typeOf(side), fact),
 });
 
 const withQuality = (side: Side, crossing: Crossing, quality: ReadingFact["quality"]): Crossing =>
@@ -279,4 +346,44 @@ function openIn({ sensors, carried }: House): readonly ReadingAlarm[] {
   );
   const isError = ({ limit }: ReadingAlarm) => Number(limit === "low_low" || limit === "high_high");
   return [...open, ...unread].toSorted((one, other) => isError(other) - isError(one));
+}
+
+/*
+ * A sensor that was renamed, removed or is shown no more is never judged again, so what it had crossed would stand for ever. It counts
+ * as gone once the answers of its controller have not listed it for a day; an outage is no answer. Instants are monotonic ms.
+ */
+
+/** How long answers have come without a sensor. */
+interface Unlisted {
+  readonly ms: number;
+  readonly answeredAt: number;
+}
+
+const unlistedForMs = 86_400_000;
+/** Of a longer pause between two answers only so much counts: nobody was told anything meanwhile. */
+const longestPauseMs = 900_000;
+
+const isGone = ({ ms }: Unlisted): boolean => ms >= unlistedForMs;
+
+/** After a look at the newest answer, which does not list it. */
+function unlistedAfter(before: Unlisted | undefined, answeredAt: number): Unlisted {
+  if (before === undefined) return { ms: 0, answeredAt };
+  const ms = before.ms + Math.min(answeredAt - before.answeredAt, longestPauseMs);
+  return answeredAt === before.answeredAt ? before : { ms, answeredAt };
+}
+
+/** Whether only averages could list it, which an account may have no right to. Of an earlier run only the configuration tells. */
+function isAverage({ sensors, settings }: Controller, sensor: string): boolean {
+  if (settings?.averages !== true) return false;
+  const definition = sensors.get(sensor)?.definition;
+  if (definition !== undefined) return definition.average === true;
+  return settings.sensors.some(({ id, from }) => id === sensor && isFromAverage(from));
+}
+
+/** Whether the newest answers of a controller list a sensor; null where they say nothing about it. */
+function listsSensor(controller: Controller, sensor: string): boolean | null {
+  const { layout, averages = [], availability } = controller;
+  if (availability === "offline" || layout.length === 0) return null;
+  if (averages.length === 0 && isAverage(controller, sensor)) return null;
+  return [...layout, ...averages].some(({ definition }) => definition?.id === sensor);
 }

@@ -22,19 +22,15 @@ export interface AlarmChange {
   /** Null clears it. */
   readonly message: string | null;
   readonly facts?: AlarmFacts | undefined;
+  /** Of one that is cleared, what it says from then on; absent where that is what it said before. */
+  readonly last?: Pick<Alarm, "message" | "facts"> | undefined;
   /** Absent where the type says it. */
   readonly severity?: Alarm["severity"] | undefined;
 }
 
 const remedies: Readonly<Record<AlarmType, readonly [severity: Alarm["severity"], remedy: string]>> = {
-  reading_low: [
-    "warning",
-    "Go and look: whether heating, water and what else should act does, what stands open, and whether the sensor is right.",
-  ],
-  reading_high: [
-    "warning",
-    "Go and look: whether vents, shade and fans are as they should be, and whether the sensor is right.",
-  ],
+  reading_low: ["warning", "Check heating, water and open windows, and whether the sensor is right."],
+  reading_high: ["warning", "Check vents, shade and fans, and whether the sensor is right."],
   guard_blind: [
     "warning",
     "Check the sensor, its cable and whether its value still arrives; until it does the guard holds.",
@@ -85,22 +81,19 @@ const remedies: Readonly<Record<AlarmType, readonly [severity: Alarm["severity"]
   ],
   settings_returned: [
     "error",
-    "The former configuration is in force again. The settings on the page show what was taken back; correct it and save it again.",
+    "The former configuration is in force again. The settings on the page show what was taken back; correct it and save it again. To keep the former one, acknowledge this: it ends an hour later.",
   ],
   birth_too_large: [
     "error",
     "Raise the broker's packet limit (Mosquitto: max_packet_size; embedded: broker.limits.packet_size), or mirror fewer things of this controller: Sparkplug forbids to split a birth.",
   ],
   duplicate_node: ["error", "Give each bridge in the group its own sparkplug.node, or stop the other one."],
-  flood: [
-    "error",
-    "Many alarms at once have one cause more often than not: look at power, network and platform first.",
-  ],
+  flood: ["error", "Many alarms at once mostly have one cause: look at power, network and platform first."],
 };
 
 export interface AlarmState {
   readonly alarms: ReadonlyMap<string, Alarm>;
-  /** When alarms were raised in the last ten minutes. */
+  /** When alarms were raised, or became worse, in the last ten minutes. */
   readonly raised: readonly number[];
   /** Of those that are on, the ones that nothing speaks for any more: they stand for a while still. */
   readonly over: ReadonlySet<string>;
@@ -147,23 +140,25 @@ const isRecent = (now: number) => (at: number) => at <= now && now - at < floodW
 export function change(state: AlarmState, changes: Iterable<AlarmChange>, now: number): AlarmNews {
   const draft = draftOf(state, now);
   for (const one of changes)
-    if (one.message === null) endIn(state, draft, alarmId(one.type, one.about));
+    if (one.message === null) endIn(state, draft, alarmId(one.type, one.about), one.last);
     else raiseIn(state, draft, { ...one, message: one.message });
   return newsOf(state, draft);
 }
 
-const draftOf = ({ raised, over }: AlarmState, now: number): Draft => ({
+const draftOf = ({ raised, over: overBefore }: AlarmState, now: number): Draft => ({
   alarms: null,
   raised,
-  over,
+  overBefore,
+  over: null,
   changed: new Map(),
   events: [],
   now,
 });
 
 function newsOf(state: AlarmState, draft: Draft): AlarmNews {
-  const { raised, over, changed, events } = draft;
+  const { raised, changed, events } = draft;
   const alarms = draft.alarms ?? state.alarms;
+  const over = draft.over ?? state.over;
   const isSame = alarms === state.alarms && raised === state.raised && over === state.over;
   return { state: isSame ? state : { alarms, raised, over }, changed, events };
 }
@@ -177,11 +172,12 @@ export const raise = (
   now: number,
 ): AlarmNews => change(state, [{ type, about, message }], now);
 
-/** What changes of a state; the alarms are copied with the first. */
+/** What changes of a state; the alarms, and those that are over, are copied with the first. */
 interface Draft {
   alarms: Map<string, Alarm> | null;
   raised: readonly number[];
-  over: ReadonlySet<string>;
+  readonly overBefore: ReadonlySet<string>;
+  over: Set<string> | null;
   readonly changed: Map<string, Alarm | null>;
   readonly events: BridgeEvent[];
   readonly now: number;
@@ -205,21 +201,28 @@ function raiseIn(
   const before = heldIn(state, draft, alarmId(type, about));
   if (before !== undefined && isOn(before)) {
     // Somebody saw the one before, and this one nobody.
-    const isUnseen = before.state === "acknowledged" && draft.over.has(before.id);
+    const isUnseen = before.state === "acknowledged" && (draft.over ?? draft.overBefore).has(before.id);
     markOver(draft, before.id, false);
     if (before.message === message && !isCarried(before) && !isUnseen) return;
     const changed = changedInPlace(before, message, severity ?? before.severity, facts);
     putIn(state, draft, isUnseen ? { ...changed, state: "active", by: null } : changed);
+    if (ranks[changed.severity] > ranks[before.severity]) announceIn(state, draft, changed);
     return;
   }
   const made = { ...newAlarm(type, about, message, now), facts };
   const alarm = severity === undefined ? made : { ...made, severity };
+  putIn(state, draft, alarm);
+  announceIn(state, draft, alarm);
+}
+
+/** It came, or became worse: told by itself, or as one of many. */
+function announceIn(state: AlarmState, draft: Draft, alarm: Alarm): void {
+  const { now } = draft;
   draft.raised = [...draft.raised.filter(isRecent(now)), now].slice(-mostCounted);
   const isFlood = draft.raised.length > mostRaised;
-  putIn(state, draft, alarm);
   if (!isFlood) draft.events.push(alarmEvent("alarm", alarm, now));
   if (!isFlood || isOn(heldIn(state, draft, "flood"))) return;
-  const text = `More than ${mostRaised} alarms came within 10 minutes; further ones are not told one by one.`;
+  const text = `More than ${mostRaised} alarms came within 10 minutes, so one message stands for all.`;
   const flood = newAlarm("flood", { controller: null, actuator: null }, text, now);
   putIn(state, draft, flood);
   draft.events.push(alarmEvent("flood", flood, now));
@@ -256,27 +259,28 @@ function newAlarm(type: AlarmType, subject: Subject, message: string, now: numbe
 }
 
 function markOver(draft: Draft, id: string, isOver: boolean): void {
-  if (draft.over.has(id) === isOver) return;
-  const others = [...draft.over].filter((one) => one !== id);
-  draft.over = new Set(isOver ? [...others, id] : others);
+  if ((draft.over ?? draft.overBefore).has(id) === isOver) return;
+  draft.over ??= new Set(draft.overBefore);
+  if (isOver) draft.over.add(id);
+  else draft.over.delete(id);
 }
 
 /** Takes it back, once it has stood for a while: one that comes and goes is on. */
-function endIn(state: AlarmState, draft: Draft, id: string): void {
+function endIn(state: AlarmState, draft: Draft, id: string, last?: AlarmChange["last"]): void {
   const before = heldIn(state, draft, id);
   if (before === undefined || !isOn(before)) return;
   // Of what an earlier run left the first look decides.
   const shown = isCarried(before) ? null : { state: true, since: Date.parse(before.since) };
-  if (mayFollow(shown, false, draft.now, standings.alarm)) takeBack(state, draft, id);
+  if (mayFollow(shown, false, draft.now, standings.alarm)) takeBack(state, draft, id, last);
   else markOver(draft, id, true);
 }
 
-function takeBack(state: AlarmState, draft: Draft, id: string): void {
+function takeBack(state: AlarmState, draft: Draft, id: string, last?: AlarmChange["last"]): void {
   const before = heldIn(state, draft, id);
   if (before === undefined || !isOn(before)) return;
   markOver(draft, id, false);
   const isFlood = isOn(heldIn(state, draft, "flood")) && id !== "flood";
-  const alarm: Alarm = { ...before, state: "cleared", clearedAt: draft.now };
+  const alarm: Alarm = { ...before, ...last, state: "cleared", clearedAt: draft.now };
   putIn(state, draft, alarm);
   if (!isFlood) draft.events.push(alarmEvent("alarm_cleared", alarm, draft.now));
 }
@@ -288,37 +292,48 @@ export function clear(state: AlarmState, id: string, now: number): AlarmNews {
   return newsOf(state, draft);
 }
 
-/** A person has seen it, which clears nothing; null where there is no such alarm. */
-export function acknowledge(state: AlarmState, id: string, by: string | null): AlarmNews | null {
-  const before = state.alarms.get(id);
-  if (before === undefined || !isOn(before)) return null;
-  return put(state, { ...before, state: "acknowledged", by }, []);
+/** A person has seen these, which clears nothing; null where none of them is on. */
+export function acknowledge(state: AlarmState, ids: readonly string[], by: string | null): AlarmNews | null {
+  const draft = draftOf(state, 0);
+  for (const id of ids) {
+    const before = heldIn(state, draft, id);
+    if (before !== undefined && isOn(before)) putIn(state, draft, { ...before, state: "acknowledged", by });
+  }
+  return draft.changed.size === 0 ? null : newsOf(state, draft);
 }
 
-/** Lets time pass: what is over has stood long enough, the flood ends, and what cleared an hour ago is forgotten. */
-export function passTime(before: AlarmState, now: number): AlarmNews {
+/**
+ * Lets time pass: what is over has stood long enough, the flood ends, and what cleared an hour ago is forgotten. Of thousands so many
+ * at once; `isMore` tells that others are left.
+ */
+export function passTime(
+  before: AlarmState,
+  now: number,
+  most = Infinity,
+): AlarmNews & { readonly isMore: boolean } {
   const ended = draftOf(before, now);
-  for (const id of before.over) endIn(before, ended, id);
+  for (const id of before.over) {
+    if (ended.changed.size >= most) break;
+    endIn(before, ended, id);
+  }
   const { state, changed: over, events } = newsOf(before, ended);
-  const gone = [...state.alarms.values()].filter(
-    ({ clearedAt }) =>
-      clearedAt !== null && (now - clearedAt >= shownAfterMs || clearedAt > now + shownAfterMs),
-  );
-  const alarms = new Map([...state.alarms].filter(([, alarm]) => !gone.includes(alarm)));
-  const changed = new Map<string, Alarm | null>(gone.map(({ id }) => [id, null]));
-  const forgotten = gone.length === 0 ? state : { ...state, alarms };
+  const gone: string[] = [];
+  for (const { id, clearedAt } of state.alarms.values()) {
+    if (over.size + gone.length >= most) break;
+    if (clearedAt !== null && (now - clearedAt >= shownAfterMs || clearedAt > now + shownAfterMs))
+      gone.push(id);
+  }
+  const changed = new Map<string, Alarm | null>(gone.map((id) => [id, null]));
+  const left = () => new Map([...state.alarms].filter(([id]) => !changed.has(id)));
+  const forgotten = gone.length === 0 ? state : { ...state, alarms: left() };
   const isOver = isOn(state.alarms.get("flood")) && state.raised.filter(isRecent(now)).length <= mostRaised;
   const news = isOver ? clear(forgotten, "flood", now) : noNews(forgotten);
   return {
     state: news.state,
     changed: new Map([...over, ...changed, ...news.changed]),
     events: [...events, ...news.events],
+    isMore: over.size + gone.length >= most,
   };
-}
-
-function put(state: AlarmState, alarm: Alarm, events: readonly BridgeEvent[]): AlarmNews {
-  const alarms = new Map([...state.alarms, [alarm.id, alarm]]);
-  return { state: { ...state, alarms }, changed: new Map([[alarm.id, alarm]]), events };
 }
 
 function alarmEvent(type: "alarm" | "alarm_cleared" | "flood", alarm: Alarm, at: number): BridgeEvent {
@@ -345,16 +360,29 @@ const mostListed = 10;
 /** ISO times; of thousands, a comparison by the rules of a language takes long. */
 const newerFirst = (one: string, other: string): number => (one > other ? -1 : one < other ? 1 : 0);
 
-/** All that are on in one: how many, and the ten that matter most, unseen ones first, then the worst, then the newest. */
-export function alarmSummary(alarms: readonly Omit<Alarm, "clearedAt" | "facts">[]) {
-  const on = alarms.filter(({ state }) => state !== "cleared");
-  const unseen = on.filter(({ state }) => state === "active").length;
-  const sorted = on.toSorted(
-    (one, other) =>
-      Number(other.state === "active") - Number(one.state === "active") ||
-      ranks[other.severity] - ranks[one.severity] ||
-      newerFirst(one.since, other.since),
-  );
-  const { message = null, remedy = null } = sorted[0] ?? {};
-  return { count: on.length, unacknowledged: unseen, message, remedy, alarms: sorted.slice(0, mostListed) };
+type Ranked = Pick<Alarm, "state" | "severity" | "since" | "message" | "remedy">;
+
+/** Unseen ones first, then the worst, then the newest. */
+const byWeight = (one: Ranked, other: Ranked): number =>
+  Number(other.state === "active") - Number(one.state === "active") ||
+  ranks[other.severity] - ranks[one.severity] ||
+  newerFirst(one.since, other.since);
+
+/** All that are on in one: how many, and the ten that matter most. One pass, as thousands can change one after the other. */
+export function alarmSummary<One extends Ranked>(alarms: Iterable<One>) {
+  const first: One[] = [];
+  let count = 0;
+  let unseen = 0;
+  for (const alarm of alarms) {
+    if (alarm.state === "cleared") continue;
+    count += 1;
+    if (alarm.state === "active") unseen += 1;
+    const last = first.at(-1);
+    if (first.length === mostListed && last !== undefined && byWeight(alarm, last) >= 0) continue;
+    const place = first.findIndex((one) => byWeight(alarm, one) < 0);
+    first.splice(place < 0 ? first.length : place, 0, alarm);
+    if (first.length > mostListed) first.pop();
+  }
+  const { message = null, remedy = null } = first[0] ?? {};
+  return { count, unacknowledged: unseen, message, remedy, alarms: first };
 }

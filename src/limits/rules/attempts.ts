@@ -60,7 +60,7 @@ export function attemptAfter(
   if (isGood(outcome)) return null;
   // Nothing was sent, so the lease is not over.
   if (outcome === "dry_run" && kind === "guard") return null;
-  const problem = message ?? `It ended ${outcome}.`;
+  const problem = String(message ?? `It ended ${outcome}.`);
   if (sentNothing(result)) return keptBackAfter(before, result, problem, now);
   const { tries } = before;
   const pause = pauses[kind][tries - 1] ?? laterTriesMs;

@@ -198,10 +198,10 @@ function hindrance(
   if (!own.platformAnswers) return "The platform cannot be reached.";
   if (own.availability === "offline") return "The platform says that the controller is offline.";
   const wanted = readWanted(command, settings);
-  if ("reason" in wanted) return wanted.message;
+  if ("reason" in wanted) return String(wanted.message);
   const judged = { wanted, isLeadIn: false, source, hasHold: false, shown: own.actuators.get(entry.id) };
   const verdict = judge(entry, judged, now);
-  return verdict.type === "go" ? null : verdict.message;
+  return verdict.type === "go" ? null : String(verdict.message);
 }
 
 const lookAgainMs = 30_000;
@@ -269,7 +269,11 @@ export function problemsOf(
   return problems;
 }
 
-function ofGuards({ settings }: Entry, guards: readonly GuardNow[], are: "blind" | "unmet"): EntryProblem {
+function ofGuards(
+  { settings, lock }: Entry,
+  guards: readonly GuardNow[],
+  are: "blind" | "unmet",
+): EntryProblem {
   const message = guards.map(({ guard, state }) =>
     are === "blind"
       ? guardSentence(guard, state, canStop(settings))
@@ -281,7 +285,8 @@ function ofGuards({ settings }: Entry, guards: readonly GuardNow[], are: "blind"
     sends: are === "unmet" ? guard.sends : null,
     quality: state.reading.quality,
   }));
-  return { message: message.join(" "), facts: { guards: named } };
+  const isLocked = are === "unmet" && lock !== null;
+  return { message: message.join(" "), facts: { guards: named, ...(isLocked && { locked_by: lock.by }) } };
 }
 
 const overrunOf = ({ command, endsWith, end: { problem } }: Lease): EntryProblem | null =>

@@ -200,10 +200,11 @@ export function keptOf(entry: Entry, aheadMs: number): KeptLimits | null {
   const startsPerHour = settings.limits?.startsPerHour ?? null;
   const keptGuards = new Map<string, KeptLimits["guards"][string]>();
   for (const { guard, state } of guards) {
-    const { phase, sending, attempts } = state;
+    const { phase, sending, attempts, isTripped } = state;
+    const tripped = isTripped ? ({ tripped: true } as const) : {};
     // Nothing of one that is as it begins without a kept state.
-    if (phase !== unjudged.phase || sending !== unjudged.sending)
-      keptGuards.set(guard.name, { phase, sending, id: attempts.id, tries: attempts.tries });
+    if (phase !== unjudged.phase || sending !== unjudged.sending || isTripped)
+      keptGuards.set(guard.name, { phase, sending, id: attempts.id, tries: attempts.tries, ...tripped });
   }
   const sent = keptSent(entry, epoch);
   const isBound = lock !== null || hold !== null || lease !== null || formerLease !== null || sent !== null;
@@ -294,7 +295,7 @@ export function restore(
     end: firstAttempt,
     until: isBehind ? mono : Math.min(ahead(until), mono + dayMs),
     isKept: true,
-    ...(isOfCluster && { isUnjudged: true }),
+    ...(isOfCluster && !isBehind && { isUnjudged: true }),
   });
   const restoreHold = ({ id, by, until }: KeptHold): Hold => ({
     ...{ id, by, until: Math.min(ahead(until), mono + dayMs), isKept: true },
@@ -373,8 +374,9 @@ function keptGuard(
   mono: number,
 ): GuardState {
   if (kept === undefined) return unjudged;
-  const { sending, id, tries } = kept;
-  const state = { ...unjudged, phase: kept.phase === "clear" ? ("unsure" as const) : kept.phase, sending };
+  const { sending, id, tries, tripped: isTripped = false } = kept;
+  const phase = kept.phase === "clear" ? ("unsure" as const) : kept.phase;
+  const state = { ...unjudged, phase, sending, isTripped };
   if (sending !== "due") return state;
   // One that was about to be sent and of which the platform has nothing was no attempt.
   if (id !== null) {
@@ -415,8 +417,11 @@ export function afterClockSet(entry: Entry, byMs: number, startedAt: number): En
 const holdAfterClockSet = (hold: Hold, byMs: number): Hold =>
   hold.isKept === true ? { ...hold, until: hold.until - byMs } : hold;
 
+/** Of another computer's run that is not judged yet only the new clock tells when it ends, later too. */
 const leaseAfterClockSet = (lease: Lease, byMs: number): Lease =>
-  lease.isKept === true ? { ...lease, until: lease.until - Math.max(0, byMs) } : lease;
+  lease.isKept === true
+    ? { ...lease, until: lease.until - (lease.isUnjudged === true ? byMs : Math.max(0, byMs)) }
+    : lease;
 
 function sentAfterClockSet(sent: Entry["sent"], byMs: number): Entry["sent"] {
   const after = new Map(sent);

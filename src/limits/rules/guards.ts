@@ -44,6 +44,8 @@ export interface GuardState {
   readonly reading: Reading;
   /** A good input was read in this run. */
   readonly isSeen: boolean;
+  /** The condition began on a good input, and the guard was not clear since. */
+  readonly isTripped: boolean;
   readonly sending: SendState;
   readonly attempts: Attempts;
 }
@@ -60,6 +62,7 @@ export const unjudged: GuardState = {
   clearSince: null,
   reading: nothingRead,
   isSeen: false,
+  isTripped: false,
   sending: "idle",
   attempts: firstAttempt,
 };
@@ -142,6 +145,7 @@ export function foldReading(
     isSame &&
     after.phase === before.phase &&
     after.clearSince === before.clearSince &&
+    after.isTripped === before.isTripped &&
     after.sending === before.sending;
   return isAsBefore ? before : after;
 }
@@ -163,7 +167,7 @@ function fold(
   }
   const state = { ...before, reading, isSeen: true };
   if (reading.values.some((value) => begins(condition, value)))
-    return { ...state, phase: "held", clearSince: null, sending: tripped };
+    return { ...state, phase: "held", clearSince: null, isTripped: true, sending: tripped };
   if (before.phase === "clear") return { ...state, clearSince: null };
   if (reading.values.some((value) => goesOn(condition, value))) return { ...state, clearSince: null };
   // What nobody saw in between may have been anything.

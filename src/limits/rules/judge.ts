@@ -5,6 +5,7 @@ import {
   kindRows,
   stateOfWord,
 } from "../../greenhouse/actuator-kinds.js";
+import { joined, msg, type Text, word } from "../../language/text.js";
 import { needsLeadIn } from "../../greenhouse/command/plan.js";
 import { canonical, canStop, vocabulary, type Wanted } from "../../greenhouse/command/words.js";
 import type {
@@ -51,7 +52,7 @@ interface KeptBack {
   /** Monotonic ms; Infinity where only an end can tell. */
   readonly until: number;
   readonly interlock: Interlock;
-  readonly message: string;
+  readonly message: Text;
 }
 
 export type Verdict = { readonly type: "go" } | KeptBack;
@@ -61,7 +62,7 @@ export const go: Verdict = { type: "go" };
 /** What keeps commands back now, whatever they wait for. */
 interface Reason {
   readonly interlock: Interlock;
-  readonly message: () => string;
+  readonly message: () => Text;
   /** What passes all the same. */
   readonly allow: Allowance;
   /** Only commands that a sender asked for, and of these none that holds the actuator itself. */
@@ -98,7 +99,7 @@ export function judge(standing: Standing, judged: Judged, now: Instant): Verdict
   if (reason !== undefined) {
     // The word itself may be one of those that the sentence calls allowed.
     const isOfLeadIn = judged.isLeadIn && passes(reason, { ...judged, isLeadIn: false });
-    const message = `${reason.message()}${isOfLeadIn ? ` ${leadInSentence}` : ""}`;
+    const message = isOfLeadIn ? msg`${reason.message()} ${leadInSentence}` : reason.message();
     return { type: "refuse", until: Infinity, interlock: reason.interlock, message };
   }
   // Pauses never delay what ends something or what a rule sends.
@@ -250,6 +251,16 @@ function pauseInterlock({ rule, limit, until }: Pause, moves: Moves, { mono, iso
 
 const valueOf = ({ reading }: GuardState) => reading.values[0] ?? null;
 
+/** What a guard shows, and what it is judged by, as plain values. */
+export function guardFacts(guard: Guard, state: GuardState) {
+  const limit = limitOf(guard.condition);
+  return { value: valueOf(state), limit: typeof limit === "object" ? limit.join(", ") : limit };
+}
+
+/** `weather/wind is 14, and the limit is above 12`. */
+export const shownBy = (guard: Guard, state: GuardState): string =>
+  `${guard.from} is ${String(valueOf(state))}, and the limit is ${String(conditionText(guard))}`;
+
 function guardInterlock(guard: Guard, state: GuardState, { iso }: Instant): Interlock {
   const at = clearsAt(guard, state);
   const until = at === null ? null : iso(at);
@@ -258,13 +269,19 @@ function guardInterlock(guard: Guard, state: GuardState, { iso }: Instant): Inte
   return interlock(guard.name, { input: guard.from, value, limit, quality: state.reading.quality, until });
 }
 
-const leadInSentence = 'This light gets "on" first (lead_in) unless it shows on, and "on" is not allowed.';
+const leadInSentence = msg`This light gets "on" first (lead_in) unless it shows on, and "on" is not allowed.`;
 
-const lockedSentence = ({ by, reason }: Lock, hasStop: boolean) =>
-  `${by} has locked this actuator${reason === null ? "" : ` (${reason})`}; ${hasStop ? "only stop" : "nothing"} passes until it is unlocked.`;
+function lockedSentence({ by, reason }: Lock, hasStop: boolean): Text {
+  const why = reason === null ? "" : ` (${reason})`;
+  return hasStop
+    ? msg`${by} has locked this actuator${why}; only stop passes until it is unlocked.`
+    : msg`${by} has locked this actuator${why}; nothing passes until it is unlocked.`;
+}
 
-const heldSentence = ({ by }: Hold) =>
-  `A command${by === null ? "" : ` of ${by}`} holds this actuator; send with "hold", or release it first.`;
+const heldSentence = ({ by }: Hold): Text =>
+  by === null
+    ? msg`A command holds this actuator; send with "hold", or release it first.`
+    : msg`A command of ${by} holds this actuator; send with "hold", or release it first.`;
 
 const pauseSentences: Readonly<Record<string, (limit: string) => string>> = {
   rest: (limit) => `It rests ${limit} s from the end of one movement to the next.`,
@@ -278,31 +295,44 @@ function pauseSentence({ rule, limit, until }: Interlock): string {
 }
 
 /** `hasStop`: the actuator takes the word, which always passes; without it the word would lead a person astray in a storm. */
-export function guardSentence(guard: Guard, state: GuardState, hasStop: boolean): string {
-  const value = valueOf(state);
-  const { quality } = state.reading;
-  const shown = value === null ? "has no value" : `is ${String(value)}`;
+export function guardSentence(guard: Guard, state: GuardState, hasStop: boolean): Text {
+  const { name, from } = guard;
   const allowed = allowanceText(guard.allow, hasStop);
   if (isBlind(state))
-    return `${guard.from} has no good value (${quality}), so the guard "${guard.name}" holds. Until it is back, allowed: ${allowed}.`;
-  const why =
-    state.clearSince === null
-      ? `${guard.from} ${shown}, and the limit is ${conditionText(guard)}`
-      : `${guard.from} ${shown} again, not yet for long enough`;
-  return `The guard "${guard.name}" holds: ${why}. Allowed: ${allowed}.`;
+    return msg`${from} has no good value (${word(state.reading.quality)}), so the guard "${name}" holds. Until it is back, allowed: ${allowed}.`;
+  const value = valueOf(state);
+  const shown = value === null ? msg`${from} has no value` : msg`${from} is ${shownWord(value)}`;
+  return state.clearSince === null
+    ? msg`The guard "${name}" holds: ${shown}, and the limit is ${conditionText(guard)}. Allowed: ${allowed}.`
+    : msg`The guard "${name}" holds: ${shown} again, not yet for long enough. Allowed: ${allowed}.`;
 }
 
-function conditionText({ condition }: Guard): string {
+/** A word that people have a name for stays English for programs. */
+const shownWord = (value: unknown): Text =>
+  typeof value === "string" ? word(value, `state.${value}`) : String(value);
+
+function conditionText({ condition }: Guard): Text {
   const limit = limitOf(condition);
-  if (condition.type === "moving") return "that it does not move";
-  return `${condition.type.replace("_", " ")} ${typeof limit === "object" ? limit.join(", ") : String(limit)}`;
+  const shown = joined((typeof limit === "object" ? limit : [limit]).map(shownWord), ", ");
+  switch (condition.type) {
+    case "above":
+      return msg`above ${shown}`;
+    case "below":
+      return msg`below ${shown}`;
+    case "is":
+      return msg`is ${shown}`;
+    case "is_not":
+      return msg`is not ${shown}`;
+    case "moving":
+      return msg`that it does not move`;
+  }
 }
 
 /** `close, 0 to 10, stop`. */
-function allowanceText({ words, degrees }: Allowance, hasStop: boolean): string {
-  const range = degrees === null ? [] : [`${degrees.min} to ${degrees.max}`];
-  const stop = hasStop ? ["stop"] : [];
-  return [...words.filter((word) => word !== "stop"), ...range, ...stop].join(", ") || "nothing";
+function allowanceText({ words, degrees }: Allowance, hasStop: boolean): Text {
+  const range = degrees === null ? [] : [msg`${degrees.min} to ${degrees.max}`];
+  const all = [...words.filter((one) => one !== "stop"), ...range, ...(hasStop ? ["stop"] : [])];
+  return all.length === 0 ? msg`nothing` : joined(all, ", ");
 }
 
 /** What may be commanded now. Pauses stand among the reasons and narrow nothing. */

@@ -241,10 +241,28 @@ function withoutSends(entry: Entry, word: string | null): Entry {
   return { ...entry, guards };
 }
 
-/** It was moved elsewhere: a start that counts, and the end of a lease. */
-export function afterForeignMove(entry: Entry, from: string, to: string, mono: number): Entry {
+/** What an earlier command of ours leads to, carried out late. */
+interface OwnLate {
+  readonly id: string;
+  readonly to: string;
+}
+
+/**
+ * It was moved elsewhere: a start that counts, and the end of a lease. What is our own and was carried out late has to end as it was
+ * to, and guards go on against it.
+ */
+export function afterForeignMove(
+  entry: Entry,
+  from: string,
+  to: string,
+  mono: number,
+  late: OwnLate | null = null,
+): Entry {
   const degree = /^\d+$/.test(from) ? Number(from) : null;
   const shown = { state: degree === null ? from : "position", position: degree };
   const moves = startMovement(entry, to, { shown, mono }, mono + entry.settings.travelMs);
-  return { ...withoutSends(entry, null), moves, lease: null };
+  if (late === null) return { ...withoutSends(entry, null), moves, lease: null };
+  const { lease } = entry;
+  const isOfLate = lease !== null && (lease.id === late.id || lease.command === late.to);
+  return { ...entry, moves, lease: isOfLate ? lease : null };
 }

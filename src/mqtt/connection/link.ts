@@ -1,3 +1,4 @@
+import { msg, type Text, TextError } from "../../language/text.js";
 import type { Duplex } from "node:stream";
 import type {
   IClientOptions,
@@ -24,7 +25,8 @@ import type {
   Will,
 } from "./settings.js";
 import type { Socket } from "node:net";
-import { leaveOutSurplus } from "./surplus.js";
+import { leaveOutSurplus, type TooLarge } from "./surplus.js";
+import { ignored } from "../../runtime/failures.js";
 import { endpointOf, openSocket, secured } from "../../runtime/connecting.js";
 import { Names } from "../../runtime/names.js";
 import { pem } from "../../runtime/sockets.js";
@@ -36,12 +38,12 @@ const maxFrameBytes = 16 * 1024 * 1024;
 const readableHighWaterMark = 1024 * 1024;
 
 /** `mqtt://host:port`: where a URL leads, fit for logs (no credentials, no path, no query). */
-export function brokerName(url: string): string {
+export function brokerName(url: string): Text {
   try {
     const { protocol, host, port } = placeOf(url);
     return `${protocol}//${host.includes(":") ? `[${host}]` : host}:${port}`;
   } catch {
-    return "the broker";
+    return msg`the broker`;
   }
 }
 
@@ -83,7 +85,7 @@ export function streamFrom(
 function placeOf(url: string) {
   const { protocol } = new URL(url);
   if (!protocols.has(protocol))
-    throw new Error(`mqtt.url must begin with mqtt:, mqtts:, ws: or wss:, not ${protocol}`);
+    throw new TextError(msg`mqtt.url must begin with mqtt:, mqtts:, ws: or wss:, not ${protocol}`);
   return { protocol, ...endpointOf(url) };
 }
 
@@ -237,7 +239,8 @@ const noRetained = 2;
 const disconnectWithWill = 4;
 
 // A CommonJS module with a default of its own: some loaders unwrap it, Node does not.
-const Client = "default" in library ? library.default : library;
+const isWrapped = (module: object): module is { readonly default: typeof MqttClient } => "default" in module;
+const Client: typeof MqttClient = isWrapped(library) ? library.default : library;
 
 export interface LinkOptions {
   readonly settings: Pick<
@@ -251,6 +254,8 @@ export interface LinkOptions {
   readonly message: (message: IncomingMessage) => void;
   readonly openStream: OpenStream;
   readonly clock?: Clock;
+  /** A message was left out that no broker should have taken. */
+  readonly onTooLarge?: (message: TooLarge) => void;
   /** What comes on it can wait for everything else. */
   readonly isPatient?: boolean;
 }
@@ -490,8 +495,9 @@ export async function openLink(options: LinkOptions) {
     stream.on("error", (error) => {
       facts.error ??= error;
     });
-    const { settings, version, clock = systemClock } = options;
-    if (settings.flood) leaveOutSurplus(stream, settings.flood, { isVersion5: version === 5, clock });
+    const { settings, version, clock = systemClock, onTooLarge = ignored } = options;
+    const bounds = { isVersion5: version === 5, mostPacketBytes: options.limits.maxPacketBytes };
+    if (settings.flood) leaveOutSurplus(stream, settings.flood, { ...bounds, clock, onTooLarge });
     return new BrokerLink(options, stream, facts);
   } catch (error) {
     facts.error = error instanceof Error ? error : new Error(String(error));
@@ -515,5 +521,7 @@ export function versionAfter(used: ProtocolVersion, { kind, code }: LinkEnd, pre
 export const versionName = (version: ProtocolVersion): string => (version === 5 ? "MQTT 5" : "MQTT 3.1.1");
 
 /** Why a link speaks the version that it speaks. */
-export const versionReason = (preferred: ProtocolVersion, used: ProtocolVersion): string =>
-  used === preferred ? `mqtt.protocol_version is ${used}` : `the broker refuses ${versionName(preferred)}`;
+export const versionReason = (preferred: ProtocolVersion, used: ProtocolVersion): Text =>
+  used === preferred
+    ? msg`mqtt.protocol_version is ${used}`
+    : msg`the broker refuses ${versionName(preferred)}`;

@@ -1,3 +1,5 @@
+import { msg, type Text, TextError, textOf } from "../../language/text.js";
+import { ignored } from "../../runtime/failures.js";
 import type { BrokerFacts, ConnectionLimits, PublishOptions, Publish } from "./settings.js";
 import { type Clock, Rest } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
@@ -64,11 +66,11 @@ export function sendable(
 export type PublishErrorKind = "invalid" | "offline" | "busy" | "unacknowledged" | "refused";
 
 /** A publish that did not happen, or that cannot be vouched for (`offline`, `unacknowledged`). */
-export class PublishError extends Error {
+export class PublishError extends TextError {
   override name = "PublishError" as const;
   readonly kind: PublishErrorKind;
 
-  constructor(kind: PublishErrorKind, message: string, options?: { cause?: unknown }) {
+  constructor(kind: PublishErrorKind, message: Text, options?: { cause?: unknown }) {
     super(message, options);
     this.kind = kind;
   }
@@ -169,14 +171,15 @@ export class PublishQueue {
   }
 
   /** Counts and makes the rejection of a publish that is not sent at all. */
-  refuse(kind: "invalid" | "offline" | "busy", message: string): Promise<never> {
+  refuse(kind: "invalid" | "offline" | "busy", message: Text): Promise<never> {
     this.#tally.dropped += 1;
     return Promise.reject(new PublishError(kind, message));
   }
 
   publish(publish: Publish): Promise<void> {
     const { topic, bytes } = publish;
-    if (this.#link === null) return this.refuse("offline", `not connected to the broker: ${topic} not sent`);
+    if (this.#link === null)
+      return this.refuse("offline", msg`not connected to the broker: ${topic} not sent`);
     const { maxWaiting, maxWaitingBytes } = this.#limits;
     if (this.#waiting.size >= maxWaiting || this.#waitingBytes + bytes > maxWaitingBytes)
       return this.refuse("busy", `too many publishes wait for the broker: ${topic} not sent`);
@@ -215,7 +218,7 @@ export class PublishQueue {
     for (;;) {
       const isSettled = this.#inFlight.size + this.#waiting.size + this.#unproven.length === 0;
       if (isSettled && !wasMute) await this.#rest.for(Infinity, signal);
-      await this.#clock.wait(everyMs, signal).catch(() => undefined);
+      await this.#clock.wait(everyMs, signal).catch(ignored);
       if (signal.aborted) return;
       const count = this.sweep();
       const text = this.#isMute
@@ -253,7 +256,7 @@ export class PublishQueue {
     if (one.sentAt >= this.#answeredAt) this.#isMute = true;
     this.#tally.unacknowledged += 1;
     const seconds = this.#limits.ackTimeoutMs / 1000;
-    const message = `the broker did not acknowledge ${one.publish.topic} within ${seconds} s`;
+    const message = msg`the broker did not acknowledge ${one.publish.topic} within ${seconds} s`;
     one.reject?.(new PublishError("unacknowledged", message));
   }
 
@@ -305,7 +308,7 @@ export class PublishQueue {
       one.resolve?.();
     } else {
       this.#tally.publishRefused += weight;
-      const message = `the broker refused ${one.publish.topic}: ${error.message}; check its access list`;
+      const message = msg`the broker refused ${one.publish.topic}: ${textOf(error)}; check its access list`;
       one.reject?.(new PublishError("refused", message, { cause: error }));
     }
     if (this.#waiting.size + this.#watchers.length > 0) this.#advance();

@@ -1,3 +1,4 @@
+import { falseIfFailed, ignored } from "../../runtime/failures.js";
 import { randomUUID } from "node:crypto";
 import { cameWithin, type Clock, untilAborted } from "../../runtime/clock.js";
 import { ArrivalAge, noGaps } from "../../runtime/gaps.js";
@@ -182,7 +183,7 @@ export class Session {
     this.#echoes.clear();
     this.#echoes.set(said, proven);
     const bytes = topic.length + said.length;
-    queue.publish({ topic, payload: said, options: { qos: 1 }, bytes }).catch(() => undefined);
+    queue.publish({ topic, payload: said, options: { qos: 1 }, bytes }).catch(ignored);
     void this.#proveByMarks(proven, echoWithinMs);
   }
 
@@ -215,7 +216,7 @@ export class Session {
     if (signal.aborted) await this.#endInOrder();
     const end = await this.#link.closed;
     this.#online = false;
-    const lost = queue.close(`the link to the broker is gone: ${end.reason}`);
+    const lost = queue.close(`the link to the broker is gone: ${String(end.reason)}`);
     this.#age.close();
     this.#life.abort();
     await chores;
@@ -255,7 +256,7 @@ export class Session {
     };
     this.scans.add(takes);
     const closed = this.#link.closed.then(() => false);
-    const isThrough = await Promise.race([whole(), closed]).catch(() => false);
+    const isThrough = await Promise.race([whole(), closed]).catch(falseIfFailed);
     const unsubscribed = this.#link.unsubscribe(filters);
     // A broker that did not answer so far need not answer this.
     if (isThrough) await Promise.race([unsubscribed, closed]);
@@ -286,7 +287,7 @@ export class Session {
       );
     };
     this.scans.add(counts);
-    await Promise.race([whole(), this.#link.closed]).catch(() => undefined);
+    await Promise.race([whole(), this.#link.closed]).catch(ignored);
     this.scans.delete(counts);
   }
 
@@ -378,7 +379,7 @@ export class Session {
     void this.#ask(heard, this.#plainly, this.#unheard);
     void this.#ask(kept, (filters) => this.#link.subscribeToKept(filters), this.#unheard);
     // It only fails when the link goes, and then the next link asks again.
-    if (withRetained.length > 0) void this.#link.subscribeWithRetained(withRetained).catch(() => undefined);
+    if (withRetained.length > 0) void this.#link.subscribeWithRetained(withRetained).catch(ignored);
   }
 
   readonly #plainly = (filters: readonly string[]) =>

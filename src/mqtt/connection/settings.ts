@@ -1,6 +1,7 @@
+import { type Text } from "../../language/text.js";
 import { randomBytes } from "node:crypto";
 import type { Duplex } from "node:stream";
-import type { Configuration } from "../../config/schema.js";
+import type { CoreConfiguration } from "../../settings/sections/core.js";
 import type { BackoffRange, Clock, Random } from "../../runtime/clock.js";
 import type { Gaps } from "../../runtime/gaps.js";
 import type { Logger } from "../../runtime/log.js";
@@ -100,7 +101,7 @@ export interface LinkEnd {
   /** CONNACK reason or MQTT 5 DISCONNECT reason. */
   readonly code: number | null;
   readonly connected: boolean;
-  readonly reason: string;
+  readonly reason: Text;
   /** A link that stood, which the broker closed without saying why. */
   readonly wordless?: boolean;
 }
@@ -132,14 +133,27 @@ export interface FloodAllowance {
   readonly key: string;
   /** Whether one has to get through, however many there are; null where none has. */
   readonly isUrgent: ((payload: Buffer) => boolean) | null;
+  /** For what an urgent one is, where a topic is for many: it takes the place of one for the same alone. */
+  readonly targetOf?: (payload: Buffer) => string;
+  /** The id that its sender gave one, so that it is told with what becomes of it; null for one without. */
+  readonly idOf?: (payload: Buffer) => string | null;
+}
+
+/** Messages of one allowance that were left out. */
+export interface Surplus {
+  readonly key: string;
+  readonly count: number;
+  /** Because a newer one took their place. */
+  readonly isUrgent: boolean;
+  /** Of the first of them that have one, a few hundred at most. */
+  readonly ids: readonly string[];
 }
 
 /** Whose messages they are, of which there may be too many. */
 export interface FloodListener {
   /** Null for what has no pace. Asked anew every few seconds. */
   readonly allowanceOf: (topic: string) => FloodAllowance | null;
-  /** So many of an allowance were left out; with `isUrgent` because a newer one took their place. */
-  readonly onSurplus: (key: string, count: number, isUrgent: boolean) => void;
+  readonly onSurplus: (surplus: Surplus) => void;
 }
 
 /** What the broker keeps for whoever connects next with the client id. */
@@ -226,7 +240,7 @@ export interface Embedded {
 }
 
 /** Where the configured broker is, or the embedded one, and as whom it is reached. */
-export function brokerAccess(mqtt: Configuration["mqtt"], embedded: Embedded | null) {
+export function brokerAccess(mqtt: CoreConfiguration["mqtt"], embedded: Embedded | null) {
   const { ca, cert, key, reject_unauthorized: rejectUnauthorized } = mqtt.tls;
   return {
     url: embedded?.url ?? mqtt.url ?? "",
@@ -239,9 +253,12 @@ export function brokerAccess(mqtt: Configuration["mqtt"], embedded: Embedded | n
   };
 }
 
+/** What ends in a result. */
+const commandTypes: ReadonlySet<string | undefined> = new Set(["command", "group"]);
+
 /** The link the bridge makes to the configured broker, or to the embedded one. */
 export function connectionSettings(
-  mqtt: Configuration["mqtt"],
+  mqtt: CoreConfiguration["mqtt"],
   topics: Topics,
   embedded: Embedded | null,
   /** Filters of others that the bridge listens to. */
@@ -250,7 +267,7 @@ export function connectionSettings(
   /** So long the broker keeps commands for the next link, of whichever machine; null for not at all. */
   keptForS: number | null = null,
 ): ConnectionSettings {
-  const isCommand = (topic: string) => incomingOn(topics, topic)?.type === "command";
+  const isCommand = (topic: string) => commandTypes.has(incomingOn(topics, topic)?.type);
   return {
     ...brokerAccess(mqtt, embedded),
     session: keptForS === null ? undefined : { forS: keptForS, isOwed: isCommand },

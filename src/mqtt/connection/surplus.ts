@@ -6,7 +6,7 @@ import type { FloodAllowance, FloodListener } from "./settings.js";
 /*
  * A broker hands over what everybody sends in one stream, and drops what is not taken fast enough, a stop too. So of a flood most is
  * taken out of the stream before the MQTT library sees it, which needs a hundred times as long for each message. What asks for haste
- * is never lost: of many the newest goes on as soon as it may.
+ * is never lost: of many for the same the newest goes on as soon as it may.
  */
 
 interface Pace {
@@ -45,11 +45,48 @@ interface Message {
   readonly id: number | null;
 }
 
+/** An urgent one that waits for its turn. */
+interface Held {
+  readonly topic: string;
+  readonly key: string;
+  readonly packet: Buffer;
+  readonly id: string | null;
+}
+
+/** What is told of a message that is larger than any. */
+export interface TooLarge {
+  readonly topic: string;
+  readonly bytes: number;
+}
+
+interface SurplusOptions {
+  readonly isVersion5: boolean;
+  readonly clock: Pick<Clock, "monotonic" | "after">;
+  readonly write: (bytes: Buffer) => void;
+  readonly push: (bytes: Buffer) => void;
+  /** A larger packet is left out: the MQTT library would keep all of it, and a process may end for want of memory. */
+  readonly mostPacketBytes: number;
+  readonly onTooLarge: (message: TooLarge) => void;
+}
+
+/** What was left out of an allowance. */
+interface Left {
+  readonly key: string;
+  count: number;
+  readonly isUrgent: boolean;
+  readonly ids: string[];
+}
+
 const publish = 3;
 const longestHeader = 5;
 /** What is not whole yet is kept up to this size. A command is smaller; what is larger is passed on in pieces. */
 const mostHeldBytes = 20 * 1024;
 const mostKnownTopics = 2_000;
+/** So many urgent ones of a topic wait, each for something else. */
+const mostHeldOfTopic = 100;
+/** Ids are looked for in so many of an allowance, and told of all together up to this size; the rest is counted. */
+const mostIds = 300;
+const mostIdBytes = 64 * 1024;
 const nothing = Buffer.alloc(0);
 const tellEveryMs = 2_000;
 const releaseEveryMs = 50;
@@ -72,51 +109,66 @@ function afterProperties(bytes: Buffer, at: number): number {
   return found === null ? Infinity : found.end;
 }
 
+/** Topic and id of a PUBLISH; null where they are not all there yet. */
+function headOf(bytes: Buffer, at: number, body: number): Pick<Message, "topic" | "id"> | null {
+  const first = bytes[at] ?? 0;
+  if (first >> 4 !== publish) return { topic: "", id: null };
+  const topicEnd = body + 2 <= bytes.length ? body + 2 + bytes.readUInt16BE(body) : Infinity;
+  const hasId = (first & 0x06) !== 0;
+  if (topicEnd + (hasId ? 2 : 0) > bytes.length) return null;
+  return {
+    topic: bytes.toString("latin1", body + 2, topicEnd),
+    id: hasId ? bytes.readUInt16BE(topicEnd) : null,
+  };
+}
+
 /** Takes the surplus out of what comes. Returns what follows of the bytes so far, and writes the acknowledgements that it owes. */
 export class SurplusFilter {
   readonly #listener: FloodListener;
-  readonly #isVersion5: boolean;
-  readonly #clock: Pick<Clock, "monotonic" | "after">;
-  readonly #write: (bytes: Buffer) => void;
-  readonly #push: (bytes: Buffer) => void;
+  readonly #options: SurplusOptions;
   #rest: Buffer = nothing;
   /** Of a large packet, which is passed on as it comes. */
   #passing = 0;
+  /** Of one that is larger than any, which is left out. */
+  #skipping = 0;
   readonly #allowances = new Map<string, FloodAllowance | null>();
   readonly #tokens = new Map<string, Tokens>();
-  /** The newest urgent one of each topic that had no room. */
-  readonly #held = new Map<string, { readonly key: string; readonly packet: Buffer }>();
-  #surplus = new Map<string, { count: number; urgent: number }>();
+  /** Of each topic, and of all that it is for, the newest urgent one that had no room. */
+  readonly #held = new Map<string, Held>();
+  #surplus = new Map<string, Left>();
+  /** How much room is left for ids until the next telling. */
+  #idBytes = mostIdBytes;
   #toldAt = -Infinity;
-  #takeBack: (() => void) | null = null;
+  #takeBackRelease: (() => void) | null = null;
+  #takeBackTelling: (() => void) | null = null;
 
-  constructor(
-    listener: FloodListener,
-    options: {
-      readonly isVersion5: boolean;
-      readonly clock: Pick<Clock, "monotonic" | "after">;
-      readonly write: (bytes: Buffer) => void;
-      readonly push: (bytes: Buffer) => void;
-    },
-  ) {
+  constructor(listener: FloodListener, options: SurplusOptions) {
     this.#listener = listener;
-    this.#isVersion5 = options.isVersion5;
-    this.#clock = options.clock;
-    this.#write = options.write;
-    this.#push = options.push;
+    this.#options = options;
   }
 
   /** What is left of it for the parser. */
   take(chunk: Buffer): Buffer {
-    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    const skipped = Math.min(this.#skipping, chunk.length);
+    this.#skipping -= skipped;
+    const fresh = skipped === 0 ? chunk : chunk.subarray(skipped);
+    const bytes = this.#rest.length === 0 ? fresh : Buffer.concat([this.#rest, fresh]);
     this.#rest = nothing;
-    const now = this.#clock.monotonic();
+    const now = this.#options.clock.monotonic();
     const kept: Buffer[] = [];
     const answers: Buffer[] = [];
     let at = Math.min(this.#passing, bytes.length);
     this.#passing -= at;
     let from = 0;
     while (at < bytes.length) {
+      const large = this.#leftOut(bytes, at);
+      if (large !== null) {
+        kept.push(bytes.subarray(from, at));
+        answers.push(large.answer);
+        at = large.end;
+        from = at;
+        continue;
+      }
       const end = this.#endOf(bytes, at);
       if (end === null) break;
       const message = this.#message(bytes, at, end);
@@ -130,16 +182,34 @@ export class SurplusFilter {
       at = end;
     }
     kept.push(bytes.subarray(from, at));
-    if (answers.length > 0) this.#write(Buffer.concat(answers));
-    this.#tell(now);
+    if (answers.length > 0) this.#options.write(Buffer.concat(answers));
+    if (this.#surplus.size > 0) this.#tell(now);
     return Buffer.concat(kept);
+  }
+
+  /** Of a packet that is larger than any: where it ends, as far as it is there, and what it is owed. Null for all others. */
+  #leftOut(bytes: Buffer, at: number): { readonly end: number; readonly answer: Buffer } | null {
+    const extent = extentOf(bytes, at);
+    const { mostPacketBytes, onTooLarge } = this.#options;
+    if (extent === null || extent.end - at <= mostPacketBytes) return null;
+    const head = headOf(bytes, at, extent.body);
+    if (head === null) return null;
+    const end = Math.min(extent.end, bytes.length);
+    this.#skipping = extent.end - end;
+    const { topic, id } = head;
+    const allowance = this.#allowanceOf(topic);
+    // Whoever asked for something is told that it was not taken.
+    if (allowance !== null) this.#left(allowance.key, false, () => null);
+    onTooLarge({ topic, bytes: extent.end - at });
+    return { end, answer: id === null ? nothing : acknowledgement(id) };
   }
 
   /** Where the packet ends, as far as it is there; null where it is to be whole first. */
   #endOf(bytes: Buffer, at: number): number | null {
     const extent = extentOf(bytes, at);
     if (extent !== null && extent.end <= bytes.length) return extent.end;
-    if (extent === null || extent.end - at <= mostHeldBytes) {
+    const isHeld = extent !== null && extent.end - at > this.#options.mostPacketBytes;
+    if (extent === null || isHeld || extent.end - at <= mostHeldBytes) {
       this.#rest = bytes.subarray(at);
       return null;
     }
@@ -148,11 +218,11 @@ export class SurplusFilter {
   }
 
   close(): void {
-    this.#takeBack?.();
+    this.#takeBackRelease?.();
     // Acknowledged already, and there is no link any more to bring it over.
-    for (const { key } of this.#held.values()) this.#left(key, false);
+    for (const { key, id } of this.#held.values()) this.#left(key, false, () => id);
     this.#held.clear();
-    this.#tell(Infinity);
+    if (this.#surplus.size > 0) this.#tell(Infinity);
   }
 
   /** Null for what is none that may be too many. */
@@ -168,7 +238,7 @@ export class SurplusFilter {
     const allowance = this.#allowanceOf(topic);
     if (allowance === null) return null;
     const properties = topicEnd + (hasId ? 2 : 0);
-    const payload = this.#isVersion5 ? afterProperties(bytes, properties) : properties;
+    const payload = this.#options.isVersion5 ? afterProperties(bytes, properties) : properties;
     if (payload > end) return null;
     const id = hasId ? bytes.readUInt16BE(topicEnd) : null;
     return { topic, allowance, payload: bytes.subarray(payload, end), bytes: bytes.subarray(at, end), id };
@@ -189,12 +259,17 @@ export class SurplusFilter {
     const { key, isUrgent } = allowance;
     const { known, urgent, others } = receiving.foreign;
     if (this.#take(key, isUrgent === null ? others : known, now)) return this.#released(topic);
-    if (isUrgent?.(payload) !== true) return this.#left(key, false);
+    const idOf = () => allowance.idOf?.(payload) ?? null;
+    if (isUrgent?.(payload) !== true) return this.#left(key, false, idOf);
     if (this.#take(`${key} `, urgent, now)) return this.#released(topic);
-    const isReplaced = this.#held.has(topic);
-    this.#held.set(topic, { key, packet: Buffer.from(message.bytes) });
-    this.#takeBack ??= this.#clock.after(releaseEveryMs, this.#release);
-    return isReplaced ? this.#left(key, true) : "drop";
+    const place = `${topic}\0${allowance.targetOf?.(payload) ?? ""}`;
+    const replaced = this.#held.get(place);
+    if (replaced === undefined && this.#heldOf(topic).length >= mostHeldOfTopic)
+      return this.#left(key, false, idOf);
+    const packet = Buffer.from(message.bytes);
+    this.#held.set(place, { topic, key, packet, id: this.#idIfRoom(key, true, idOf) });
+    this.#takeBackRelease ??= this.#options.clock.after(releaseEveryMs, this.#release);
+    return replaced === undefined ? "drop" : this.#left(key, true, () => replaced.id);
   }
 
   #take(key: string, pace: Pace, now: number): boolean {
@@ -203,48 +278,71 @@ export class SurplusFilter {
     return tokens.take(now);
   }
 
-  #left(key: string, isUrgent: boolean): "drop" {
-    const left = this.#surplus.get(key) ?? { count: 0, urgent: 0 };
-    if (isUrgent) left.urgent += 1;
-    else left.count += 1;
-    this.#surplus.set(key, left);
+  #left(key: string, isUrgent: boolean, idOf: () => string | null): "drop" {
+    const id = this.#idIfRoom(key, isUrgent, idOf);
+    const left = this.#leftOf(key, isUrgent);
+    left.count += 1;
+    if (id === null) return "drop";
+    left.ids.push(id);
+    this.#idBytes -= id.length;
     return "drop";
   }
 
-  /** An urgent one of the same topic that has waited is older than this. */
+  #leftOf(key: string, isUrgent: boolean): Left {
+    const place = isUrgent ? `${key} ` : key;
+    const left = this.#surplus.get(place) ?? { key, count: 0, isUrgent, ids: [] };
+    this.#surplus.set(place, left);
+    return left;
+  }
+
+  /** Of a very great flood no more than the first are looked at. */
+  #idIfRoom(key: string, isUrgent: boolean, idOf: () => string | null): string | null {
+    const looked = this.#surplus.get(isUrgent ? `${key} ` : key)?.count ?? 0;
+    return looked < mostIds && this.#idBytes > 0 ? idOf() : null;
+  }
+
+  /** Urgent ones of the same topic that have waited are older than this. */
   #released(topic: string): Buffer | null {
-    const held = this.#held.get(topic);
-    this.#held.delete(topic);
-    return held === undefined ? null : withoutId(held.packet);
+    if (this.#held.size === 0) return null;
+    const held = this.#heldOf(topic);
+    for (const [place] of held) this.#held.delete(place);
+    return held.length === 0 ? null : Buffer.concat(held.map(([, { packet }]) => withoutId(packet)));
+  }
+
+  #heldOf(topic: string): readonly (readonly [string, Held])[] {
+    return [...this.#held].filter(([, held]) => held.topic === topic);
   }
 
   /** Between packets only: in the middle of a large one it waits. */
   readonly #release = (): void => {
-    this.#takeBack = null;
-    const now = this.#clock.monotonic();
-    for (const [topic, { key, packet }] of this.#passing > 0 ? [] : [...this.#held]) {
+    this.#takeBackRelease = null;
+    const now = this.#options.clock.monotonic();
+    for (const [place, { key, packet }] of this.#passing > 0 ? [] : [...this.#held]) {
       if (!this.#take(`${key} `, receiving.foreign.urgent, now)) continue;
-      this.#held.delete(topic);
-      this.#push(withoutId(packet));
+      this.#held.delete(place);
+      this.#options.push(withoutId(packet));
     }
-    if (this.#held.size > 0) this.#takeBack = this.#clock.after(releaseEveryMs, this.#release);
-    this.#tell(now);
+    if (this.#held.size > 0) this.#takeBackRelease = this.#options.clock.after(releaseEveryMs, this.#release);
+  };
+
+  readonly #tellLater = (): void => {
+    this.#takeBackTelling = null;
+    this.#tell(this.#options.clock.monotonic());
   };
 
   #tell(now: number): void {
-    if (this.#surplus.size === 0) return;
     if (now - this.#toldAt < tellEveryMs) {
-      this.#takeBack ??= this.#clock.after(tellEveryMs, this.#release);
+      this.#takeBackTelling ??= this.#options.clock.after(tellEveryMs, this.#tellLater);
       return;
     }
+    this.#takeBackTelling?.();
+    this.#takeBackTelling = null;
     this.#toldAt = now;
     this.#allowances.clear();
     const surplus = this.#surplus;
     this.#surplus = new Map();
-    for (const [key, { count, urgent }] of surplus) {
-      if (count > 0) this.#listener.onSurplus(key, count, false);
-      if (urgent > 0) this.#listener.onSurplus(key, urgent, true);
-    }
+    this.#idBytes = mostIdBytes;
+    for (const left of surplus.values()) this.#listener.onSurplus(left);
   }
 }
 
@@ -271,7 +369,7 @@ function lengthOf(bytes: number): readonly number[] {
 export function leaveOutSurplus(
   stream: Duplex,
   listener: FloodListener,
-  options: { readonly isVersion5: boolean; readonly clock: Pick<Clock, "monotonic" | "after"> },
+  options: Omit<SurplusOptions, "write" | "push">,
 ): void {
   const push = stream.push.bind(stream);
   const filter = new SurplusFilter(listener, {

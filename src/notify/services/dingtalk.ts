@@ -1,3 +1,4 @@
+import { msg } from "../../language/text.js";
 import { createHmac } from "node:crypto";
 import { optional, required, section, webUrl, withDefault } from "../../settings/values.js";
 import { judgeRobot } from "../answers.js";
@@ -13,12 +14,12 @@ export const dingtalk = service({
     section({
       url: withDefault(webUrl("https://oapi.dingtalk.com"), "https://oapi.dingtalk.com", "DingTalk's host."),
       access_token: required(
-        secretText("the access token of a custom robot", /^[A-Za-z0-9]{1,200}$/),
+        secretText(msg`the access token of a custom robot`, /^[A-Za-z0-9]{1,200}$/),
         "What follows `access_token=` in the robot's address.",
         secretExample("dingtalk_token"),
       ),
       secret: optional(
-        secretText("the robot's secret, which begins with SEC"),
+        secretText(msg`the robot's secret, which begins with SEC`),
         "Of a robot whose messages are signed. One with a keyword instead needs it in `notify.name`.",
         secretExample("dingtalk_secret"),
       ),
@@ -43,8 +44,4 @@ export const dingtalk = service({
     },
     judge: judgeRobot(new Set([-1, 90_018, 130_101, 130_102])),
   }),
-  chinese: [
-    ["the access token of a custom robot", "自定义机器人的 access token"],
-    ["the robot's secret, which begins with SEC", "机器人的密钥，以 SEC 开头"],
-  ],
 });

@@ -1,3 +1,4 @@
+import { msg } from "../../language/text.js";
 import { optional, required, section, webUrl, withDefault, writtenText } from "../../settings/values.js";
 import { fieldsOf, noAnswer, sent } from "../answers.js";
 import { cutTo, post, secretExample, secretText, service } from "../service.js";
@@ -17,11 +18,11 @@ export const ntfy = service({
         "The server, your own or the public one.",
       ),
       topic: required(
-        writtenText("a topic of letters, digits, _ and -", /^[A-Za-z0-9_-]{1,64}$/),
+        writtenText(msg`a topic of letters, digits, _ and -`, /^[A-Za-z0-9_-]{1,64}$/),
         "At the public server who knows the topic reads it: choose one that nobody guesses.",
         secretExample("ntfy_topic"),
       ),
-      token: optional(secretText("an access token without blanks"), "Access token, where one is needed.", {
+      token: optional(secretText(msg`an access token without blanks`), "Access token, where one is needed.", {
         ...secretExample("ntfy_token"),
         off: true,
       }),
@@ -40,8 +41,4 @@ export const ntfy = service({
       ),
     judge: (body) => (typeof fieldsOf(body)?.["id"] === "string" ? sent : noAnswer),
   }),
-  chinese: [
-    ["a topic of letters, digits, _ and -", "由字母、数字、_ 和 - 组成的主题"],
-    ["an access token without blanks", "不含空格的访问令牌"],
-  ],
 });

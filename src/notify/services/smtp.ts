@@ -1,3 +1,4 @@
+import { msg } from "../../language/text.js";
 import { isLoopback } from "../../runtime/sockets.js";
 import {
   choice,
@@ -16,7 +17,7 @@ import { loginErrors, secretExample, service } from "../service.js";
 
 const mailAddress = () =>
   writtenText(
-    "a mail address such as house@example.com",
+    msg`a mail address such as house@example.com`,
     /^(?:[^\s<>@]+@[^\s<>@]+|[^<>\r\n]{1,100} <[^\s<>@]+@[^\s<>@]+>)$/,
   );
 
@@ -24,7 +25,7 @@ export const smtp = service({
   key: optional(
     section({
       host: required(
-        text("a host name or address", /^[A-Za-z0-9._:[\]%-]{1,253}$/),
+        text(msg`a host name or address`, /^[A-Za-z0-9._:[\]%-]{1,253}$/),
         "The mail server.",
         "mail.example.com",
       ),
@@ -39,7 +40,7 @@ export const smtp = service({
       password: optional(writtenText(), "Its password.", secretExample("smtp_password")),
       from: required(mailAddress(), "Who writes.", "house@example.com"),
       to: required(
-        list(mailAddress()).min(1, { error: expecting("at least one mail address") }),
+        list(mailAddress()).min(1, { error: expecting(msg`at least one mail address`) }),
         "Who gets it.",
         "[anna@example.com]",
       ),
@@ -54,18 +55,11 @@ export const smtp = service({
     private: { hosts: [mail.host], users: [mail.username, mail.from, ...mail.to] },
     doubts: [
       ...(mail.encryption === "none" && !isLoopback(mail.host)
-        ? ([["encryption", "messages and the login travel unencrypted"]] as const)
+        ? ([["encryption", msg`messages and the login travel unencrypted`]] as const)
         : []),
       ...(mail.reject_unauthorized
         ? []
-        : ([["reject_unauthorized", "the mail server's certificate is not verified"]] as const)),
+        : ([["reject_unauthorized", msg`the mail server's certificate is not verified`]] as const)),
     ],
   }),
-  chinese: [
-    ["a mail address such as house@example.com", "邮箱地址，例如 house@example.com"],
-    ["at least one mail address", "至少一个邮箱地址"],
-    ["messages and the login travel unencrypted", "消息和登录没有加密"],
-    ["the mail server's certificate is not verified", "不验证邮件服务器的证书"],
-    ["the mail server: {}", "邮件服务器：{1}"],
-  ],
 });

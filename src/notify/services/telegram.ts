@@ -1,3 +1,4 @@
+import { msg } from "../../language/text.js";
 import { optional, required, section, webUrl, withDefault, writtenText } from "../../settings/values.js";
 import { fieldsOf, noAnswer, sent } from "../answers.js";
 import { plainText, post, secretExample, secretText, service } from "../service.js";
@@ -7,12 +8,12 @@ export const telegram = service({
     section({
       url: withDefault(webUrl("https://api.telegram.org"), "https://api.telegram.org", "The Bot API's host."),
       token: required(
-        secretText("a bot's token such as 123456:ABC-DEF", /^\d{1,20}:[A-Za-z0-9_-]{10,200}$/),
+        secretText(msg`a bot's token such as 123456:ABC-DEF`, /^\d{1,20}:[A-Za-z0-9_-]{10,200}$/),
         "The bot's token, from @BotFather.",
         secretExample("telegram_token"),
       ),
       chat_id: required(
-        writtenText("a chat id such as 12345678, -100123456789 or @channel", /^(?:-?\d{1,20}|@\w{1,64})$/),
+        writtenText(msg`a chat id such as 12345678, -100123456789 or @channel`, /^(?:-?\d{1,20}|@\w{1,64})$/),
         "Where it writes: a person, a group or a channel.",
         "12345678",
       ),
@@ -25,7 +26,7 @@ export const telegram = service({
     url,
     private: { users: [chat] },
     whereabouts: (movedTo) =>
-      `the group is a supergroup now: write chat_id: "${movedTo}" under telegram of this way`,
+      msg`the group is a supergroup now: write chat_id: "${movedTo}" under telegram of this way`,
     request: (message, _, movedTo) =>
       post(`${url}/bot${token}/sendMessage`, {
         chat_id: movedTo ?? chat,
@@ -35,15 +36,4 @@ export const telegram = service({
       }),
     judge: (body) => (fieldsOf(body)?.["ok"] === true ? sent : noAnswer),
   }),
-  chinese: [
-    ["a bot's token such as 123456:ABC-DEF", "机器人的令牌，例如 123456:ABC-DEF"],
-    [
-      "a chat id such as 12345678, -100123456789 or @channel",
-      "会话 id，例如 12345678、-100123456789 或 @channel",
-    ],
-    [
-      'the group is a supergroup now: write chat_id: "{}" under telegram of this way',
-      '该群已升级为超级群：请在这个通知方式的 telegram 下写 chat_id: "{1}"',
-    ],
-  ],
 });

@@ -1,3 +1,4 @@
+import { joined, msg } from "../../language/text.js";
 import { z } from "zod";
 import { expecting, named, optional, required, section, urlOf, writtenText } from "../../settings/values.js";
 import { askedMs, fieldsOf, reasonIn, sent } from "../answers.js";
@@ -6,14 +7,14 @@ import { post, secretExample, service } from "../service.js";
 
 const headers = () => {
   const name = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, {
-    error: expecting("the name of a header"),
+    error: expecting(msg`the name of a header`),
   });
-  const value = writtenText("the text of a header", /^[ -~]{1,1000}$/);
-  return named(z.record(name, value, { error: expecting("a section of headers") }), "map of texts");
+  const value = writtenText(msg`the text of a header`, /^[ -~]{1,1000}$/);
+  return named(z.record(name, value, { error: expecting(msg`a section of headers`) }), "map of texts");
 };
 
 const hookUrl = () => {
-  const error = expecting("an address that starts with http:// or https://");
+  const error = expecting(msg`an address that starts with http:// or https://`);
   const pattern = /^https?:\/\/[^\s/@]+(?:\/[!-~]*)?$/;
   return named(
     z
@@ -50,12 +51,6 @@ export const webhook = service({
       post(url, { kind, severity, title, text, at, alarms, over, missed }, headers),
     judge: judgeHook,
   }),
-  chinese: [
-    ["the name of a header", "请求头的名称"],
-    ["the text of a header", "请求头的内容"],
-    ["a section of headers", "由请求头组成的段"],
-    ["it answers that it did not take it ({})", "它回答没有接受（{1}）"],
-  ],
 });
 
 /** Many take a message with 200 and say in JSON that they did not: `{"ok": false}`, or a robot's code. */
@@ -68,8 +63,8 @@ function judgeHook(body: string): Sent {
   const isNo = ok === false || success === false || /^(?:error|fail(?:ed|ure)?)$/i.test(String(status));
   if (!isNo && !isCode(errcode) && !isOdd) return sent;
   const number = [errcode, code].find(isCode);
-  const words = [...(number === undefined ? [] : [String(number)]), reasonIn(fields) ?? "no reason given"];
-  const problem = `it answers that it did not take it (${words.join(": ")})`;
+  const words = [...(number === undefined ? [] : [String(number)]), reasonIn(fields) ?? msg`no reason given`];
+  const problem = msg`it answers that it did not take it (${joined(words, ": ")})`;
   return { ok: false, problem, isRefused: true, retryAfterMs: askedMs(body) };
 }
 

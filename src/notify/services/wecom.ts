@@ -1,3 +1,4 @@
+import { msg } from "../../language/text.js";
 import { optional, required, section, webUrl, withDefault } from "../../settings/values.js";
 import { judgeRobot } from "../answers.js";
 import { cutTo, plainText, post, secretExample, secretText, service } from "../service.js";
@@ -7,7 +8,7 @@ export const wecom = service({
     section({
       url: withDefault(webUrl("https://qyapi.weixin.qq.com"), "https://qyapi.weixin.qq.com", "WeCom's host."),
       key: required(
-        secretText("the key of a group robot", /^[A-Za-z0-9-]{1,200}$/),
+        secretText(msg`the key of a group robot`, /^[A-Za-z0-9-]{1,200}$/),
         "What follows `key=` in the address of the group's robot.",
         secretExample("wecom_key"),
       ),
@@ -26,5 +27,4 @@ export const wecom = service({
       }),
     judge: judgeRobot(new Set([-1, 45_009])),
   }),
-  chinese: [["the key of a group robot", "群机器人的 key"]],
 });

@@ -1,3 +1,4 @@
+import { msg, type Text, TextError } from "../../language/text.js";
 import type { ReadTime } from "../time.js";
 
 /** A JSON object of the platform. Only ever looked up by name, never copied whole. */
@@ -41,7 +42,7 @@ export function at(value: unknown, path: string): unknown {
 }
 
 /** Takes what decoders of one operation could not read; `answer` is where the sample stands in. */
-export type ReportShape = (problem: string, sample: unknown, answer?: unknown) => void;
+export type ReportShape = (problem: Text, sample: unknown, answer?: unknown) => void;
 
 /** What every decoder is given beside the answer. */
 export interface Decoding {
@@ -58,7 +59,7 @@ export interface Decoding {
 export type Decode<T> = (answer: unknown, decoding: Decoding) => T;
 
 /** An answer as a whole is not what the operation returns. */
-export class UnreadableShape extends Error {
+export class UnreadableShape extends TextError {
   override name = "UnreadableShape" as const;
 }
 
@@ -75,7 +76,7 @@ export function checkDevice(answer: unknown, code: string): void {
     for (const name of isFields(fields) ? (["deviceCode", "deviceSn"] as const) : []) {
       const named = textOf(own(fields as Fields, name));
       if (named !== null && !isDevice(named, code))
-        throw new UnreadableShape("the answer is about another device than was asked about");
+        throw new UnreadableShape(msg`the answer is about another device than was asked about`);
     }
 }
 
@@ -98,7 +99,7 @@ export function envelopeOf(body: unknown): Envelope {
   };
 }
 
-const holdsData = (data: unknown): boolean =>
+export const holdsData = (data: unknown): boolean =>
   isContainer(data) ? Object.keys(data).length > 0 : data !== undefined && data !== null && data !== "";
 
 /** What a body says of its failure, flattened: a String, or an Object `{code, message}`; the 403 body adds `error`. */
@@ -109,6 +110,35 @@ export function messageOf(body: unknown): string | null {
   const why = textOf(isFields(message) ? own(message, "message") : message);
   return what === null ? why : why === null ? what : `${what}: ${why}`;
 }
+
+const complaining = new Set(words("error err errMsg errorMsg errorMessage msg message detail"));
+const besideComplaints = new Set(
+  words("timestamp time ts path status success requestId traceId trace exception"),
+);
+const agreement = /^(?:ok|success(?:ful)?|succeeded|(?:操作|查询|请求)?成功)[.!。！]?$/i;
+
+/** Words in the place of an answer, as of an error: neither code nor data, and nothing beside them but what goes with an error. */
+export function isComplaint(body: unknown): boolean {
+  if (!isFields(body) || Object.hasOwn(body, "data")) return false;
+  const names = Object.keys(body).filter((name) => holdsData(body[name]));
+  const { status, success } = body;
+  // The status of a device may stand there alone, and its unknown code may be all that there is.
+  const isAnswer = readFlag(status) !== null || textOf(status) === "200" || readFlag(success) === true;
+  if (isAnswer || at(body, "message.code") === notFound) return false;
+  const isGood = (name: string) => agreement.test(textOf(body[name]) ?? "");
+  if (!names.every((name) => (complaining.has(name) || besideComplaints.has(name)) && !isGood(name)))
+    return false;
+  const said = names.filter((name) => complaining.has(name));
+  return said.length > 0 && said.every((name) => isSaid(body[name]));
+}
+
+/** Words, or `{code, message}`: any other list or object may be what was asked for. */
+const isSaid = (value: unknown): boolean =>
+  !isContainer(value) ||
+  (isFields(value) && Object.keys(value).every((name) => name === "code" || name === "message"));
+
+/** What the status of a single device says of one that is offline or unknown. */
+export const notFound = "CLIENTID_NOT_FOUND";
 
 const hostile = ["__proto__", "constructor", "prototype"] as const;
 
@@ -138,7 +168,7 @@ const lastWord = /(?:[A-Z]+|[A-Z]?[a-z]+)$/;
 export const isMetadata = (name: string): boolean =>
   metadataWords.has((lastWord.exec(name)?.[0] ?? "").toLowerCase());
 
-export class UnreadableJson extends Error {
+export class UnreadableJson extends TextError {
   override name = "UnreadableJson" as const;
 }
 
@@ -157,7 +187,7 @@ export function parseJson(body: Buffer): unknown {
     const value: unknown = JSON.parse(isPlain ? text : withLongsQuoted(text));
     return value;
   } catch (error) {
-    throw error instanceof UnreadableJson ? error : new UnreadableJson("broken or cut JSON");
+    throw error instanceof UnreadableJson ? error : new UnreadableJson(msg`broken or cut JSON`);
   }
 }
 
@@ -224,10 +254,13 @@ export function roleReader<R extends string>(
   table: RoleTable<R>,
   paths: Readonly<Partial<Record<R, string | undefined>>>,
 ): ReadRoles<R> {
-  const places = placesOf(table, paths);
   const configured = Object.entries(paths).filter(
     (entry): entry is [R, string] => typeof entry[1] === "string",
   );
+  const isUsual = configured.length === 0;
+  const known = isUsual ? (usual.get(table) as ReadonlyMap<string, RolePlace<R>> | undefined) : undefined;
+  const places = known ?? placesOf(table, paths);
+  if (isUsual) usual.set(table, places);
   return (fields) => {
     const roles: Partial<Record<R, unknown>> = {};
     const ranks: Partial<Record<R, number>> = {};
@@ -249,6 +282,9 @@ export function roleReader<R extends string>(
     return roles;
   };
 }
+
+/** By table, where no path is configured: each account of a fleet reads by the same ones. */
+const usual = new WeakMap<object, ReadonlyMap<string, RolePlace<string>>>();
 
 function placesOf<R extends string>(
   table: RoleTable<R>,

@@ -1,11 +1,15 @@
+import { msg, type Text } from "../../language/text.js";
 import {
   at,
+  envelopeOf,
   type Fields,
+  holdsData,
   isContainer,
   isDevice,
   isFields,
   isMetadata,
   own,
+  readFlag,
   type ReadRoles,
   type Roles,
   textOf,
@@ -21,6 +25,8 @@ export interface Item<R extends string> {
   readonly group: Item<R> | null;
   /** The answer's frame (`data`, `data.page`): what it says is about the whole answer. */
   readonly isFrame: boolean;
+  /** A frame that stands under the code of the device that was asked about, or in one that does: what it says is about that one. */
+  readonly isOwn: boolean;
 }
 
 /** What one decoder makes of what the walk finds. */
@@ -30,7 +36,7 @@ interface ItemVisitor<R extends string> {
   readonly item: (item: Item<R>) => boolean;
   /** Takes an object whose own scalars are items by their keys; false when they are not. */
   readonly row?: (item: Item<R>) => boolean;
-  readonly unreadable: (problem: string, sample: unknown) => void;
+  readonly unreadable: (problem: Text, sample: unknown) => void;
   /**
    * Some platforms answer for several devices whatever was asked: items that name another one are passed over, and where the
    * devices are keys, only what stands under this one is looked at.
@@ -45,6 +51,8 @@ const structure = new Set(
     "devices deviceList children factors factorList body payload page elements points params paramList info"
   ).split(" "),
 );
+export const isStructure = (name: string): boolean => structure.has(name);
+
 /** Where an answer keeps what was asked for, in this order. */
 const doors = "data rows list records items result results content payload body".split(" ");
 const maxDepth = 6;
@@ -52,7 +60,7 @@ const maxDepth = 6;
 /**
  * Walks an answer to its items: a list or a keyed object, under `data`, `data.list`, `rows`, …, perhaps grouped. A configured
  * path is followed instead where given. Returns false when there is nothing that could hold items, which an absent, null or
- * empty `data` is not: that is no items.
+ * empty `data` is not: that is no items. Something else in the place of both `code` and `data` is no answer.
  */
 export function visitItems<R extends string>(
   answer: unknown,
@@ -60,11 +68,20 @@ export function visitItems<R extends string>(
   visitor: ItemVisitor<R>,
 ): boolean {
   const root = path === undefined ? behindDoor(answer) : at(answer, path);
-  if (root === null || (root === undefined && path === undefined)) return true;
+  if (root === null) return true;
+  if (root === undefined && path === undefined) return !isForeign(answer);
   if (!isContainer(root)) return false;
-  if (!walk(root, { key: null, group: null, isFrame: true }, visitor, 0)) visitor.unreadable(strange, root);
+  if (!walk(root, { key: null, group: null, isFrame: true, isOwn: false }, visitor, 0))
+    visitor.unreadable(strange, root);
   return true;
 }
+
+/** Of what has no place for data: neither an envelope nor only what describes an answer. */
+const isForeign = (answer: unknown): boolean =>
+  isFields(answer) &&
+  envelopeOf(answer).code === null &&
+  readFlag(own(answer, "success")) !== true &&
+  Object.keys(answer).some((name) => !isMetadata(name) && holdsData(answer[name]));
 
 /** Undefined where no door is there, null where behind every door is nothing, else what is behind the first. */
 function behindDoor(answer: unknown): unknown {
@@ -78,7 +95,7 @@ function behindDoor(answer: unknown): unknown {
   return found === "" ? null : found;
 }
 
-type Place<R extends string> = Pick<Item<R>, "key" | "group" | "isFrame">;
+type Place<R extends string> = Pick<Item<R>, "key" | "group" | "isFrame" | "isOwn">;
 
 /** False when nothing in it could be made sense of and that was not told yet. */
 function walk<R extends string>(
@@ -87,13 +104,13 @@ function walk<R extends string>(
   visitor: ItemVisitor<R>,
   depth: number,
 ): boolean {
-  if (depth > maxDepth) visitor.unreadable("nested too deeply", node);
+  if (depth > maxDepth) visitor.unreadable(msg`nested too deeply`, node);
   else if (Array.isArray(node)) walkList(node, place, visitor, depth);
   else if (isFields(node)) return walkFields(node, place, visitor, depth);
   return true;
 }
 
-const strange = "an item without the fields it needs";
+const strange = msg`an item without the fields it needs`;
 
 function walkList<R extends string>(
   list: readonly unknown[],
@@ -102,9 +119,9 @@ function walkList<R extends string>(
   depth: number,
 ): void {
   const group = place.key === null ? place.group : { ...place, fields: {}, found: visitor.roles({}) };
-  const inside = { key: null, group, isFrame: false };
+  const inside = { key: null, group, isFrame: false, isOwn: false };
   for (const element of list) {
-    if (!isContainer(element)) visitor.unreadable("a list element that is no object", element);
+    if (!isContainer(element)) visitor.unreadable(msg`a list element that is no object`, element);
     else if (!walk(element, inside, visitor, depth + 1)) visitor.unreadable(strange, element);
   }
 }
@@ -115,12 +132,12 @@ function walkFields<R extends string>(
   visitor: ItemVisitor<R>,
   depth: number,
 ): boolean {
-  const { key, group, isFrame } = place;
+  const { key, group, isFrame, isOwn } = place;
   const { device } = visitor;
-  const item = { fields, found: visitor.roles(fields), key, group, isFrame };
-  if (isForeign(item.found, device) || visitor.item(item)) return true;
+  const item = { fields, found: visitor.roles(fields), key, group, isFrame, isOwn };
+  if (isAnothers(item.found, device) || visitor.item(item)) return true;
   const asked = device === undefined ? undefined : own(fields, device);
-  if (isContainer(asked)) return walk(asked, { key, group, isFrame: true }, visitor, depth + 1);
+  if (isContainer(asked)) return walk(asked, { key, group, isFrame: true, isOwn: true }, visitor, depth + 1);
   const names = Object.keys(fields);
   const inside = names.filter((name) => isContainer(fields[name]));
   if (inside.length > 0) return walkInside(item, inside, visitor, depth);
@@ -128,7 +145,7 @@ function walkFields<R extends string>(
   return isFrame && names.every((name) => fields[name] === null || isMetadata(name));
 }
 
-function isForeign({ device: named }: Readonly<{ device?: unknown }>, device: string | undefined): boolean {
+function isAnothers({ device: named }: Readonly<{ device?: unknown }>, device: string | undefined): boolean {
   const text = textOf(named);
   return device !== undefined && text !== null && !isDevice(text, device);
 }
@@ -145,10 +162,11 @@ function walkInside<R extends string>(
   for (const name of names) {
     const child = group.fields[name];
     if (!isContainer(child)) continue;
-    const isStructure = structure.has(name);
-    const place = { key: isStructure ? null : name, group, isFrame: isStructure && group.isFrame };
+    const isDoor = isStructure(name);
+    const isFrame = isDoor && group.isFrame;
+    const place = { key: isDoor ? null : name, group, isFrame, isOwn: isFrame && group.isOwn };
     if (!walk(child, place, visitor, depth + 1)) odd.push(child);
-    else if (isStructure) hasList = true;
+    else if (isDoor) hasList = true;
   }
   if (!hasList) for (const child of odd) visitor.unreadable(strange, child);
   return true;

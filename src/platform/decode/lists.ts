@@ -1,3 +1,4 @@
+import { msg, type Text } from "../../language/text.js";
 import { deviceType } from "../../greenhouse/device-types.js";
 import type { DeviceList, DeviceRecord, PlatformStation } from "../../greenhouse/ports.js";
 import type { OperationShape } from "../settings.js";
@@ -50,7 +51,7 @@ function readerOf(
   return (answer, { report }) => {
     const byCode = new Map<string, DeviceRecord>();
     let unreadable = 0;
-    const skip = (problem: string, sample: unknown) => {
+    const skip = (problem: Text, sample: unknown) => {
       unreadable += 1;
       report(problem, sample);
     };
@@ -59,14 +60,14 @@ function readerOf(
       item: ({ fields, found }) => {
         const record = deviceOf(fields, found);
         if (record === null) return false;
-        if (byCode.has(record.code)) skip("a device code that is listed twice", fields);
+        if (byCode.has(record.code)) skip(msg`a device code that is listed twice`, fields);
         else byCode.set(record.code, record);
         return true;
       },
       unreadable: skip,
     });
     const hasNothing = byCode.size === 0 && (unreadable > 0 || !isList || isForeign(answer));
-    if (hasNothing) throw new UnreadableShape("no device could be read from the answer");
+    if (hasNothing) throw new UnreadableShape(msg`no device could be read from the answer`);
     const list: readonly DeviceRecord[] = [...byCode.values()];
     if (!isPageOf(answer, list.length + unreadable)) return list;
     report(pageProblem, at(answer, "data") ?? answer);
@@ -110,8 +111,7 @@ function extraOf(fields: Fields): Readonly<Record<string, string>> {
 }
 
 /** With the remedy, which is none of the shapes of items. */
-export const pageProblem =
-  "only a page of a longer list, so what it leaves out is not taken for gone; params (such as { pageSize: 500 }) can ask for all of it";
+export const pageProblem = msg`only a page of a longer list, so what it leaves out is not taken for gone; params (such as { pageSize: 500 }) can ask for all of it`;
 
 const totalNames = ["total", "totalCount", "totalElements", "totalSize", "totalNum", "totalRows", "count"];
 const pagesNames = ["pages", "totalPages", "totalPage", "pageCount"];
@@ -164,7 +164,7 @@ export function stationReader(shape: OperationShape): Decode<readonly PlatformSt
       },
     });
     if (!isList || (unreadable > 0 && stations.length === 0))
-      throw new UnreadableShape("no station could be read from the answer");
+      throw new UnreadableShape(msg`no station could be read from the answer`);
     return stations;
   };
 }

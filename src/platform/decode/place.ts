@@ -1,3 +1,4 @@
+import { msg, type Text } from "../../language/text.js";
 import { type Fields, isContainer } from "./decoding.js";
 
 /* Where in an answer something stands that cannot be read, looked for only once it is reported. */
@@ -26,15 +27,15 @@ export function placeIn(answer: unknown, part: unknown): string | null {
 const shortened = (text: string): string => (text.length > mostText ? `${text.slice(0, mostText)}…` : text);
 
 /** What stood there, without its values: every letter of a text is an `x`, every digit a `0`. */
-export function lookOf(part: unknown): string {
+export function lookOf(part: unknown): Text {
   if (part === null) return "null";
-  if (Array.isArray(part)) return `a list of ${part.length}`;
+  if (Array.isArray(part)) return msg`a list of ${part.length}`;
   if (isContainer(part)) {
     const names = Object.keys(part);
-    return names.length === 0 ? "an object without fields" : `an object with ${names.length} fields`;
+    return names.length === 0 ? msg`an object without fields` : msg`an object with ${names.length} fields`;
   }
-  if (typeof part !== "string") return `a ${typeof part}`;
-  return part.trim() === "" ? "a text of blanks" : `a text like "${masked(part)}"`;
+  if (typeof part !== "string") return msg`a ${typeof part}`;
+  return part.trim() === "" ? msg`a text of blanks` : msg`a text like "${masked(part)}"`;
 }
 
 export const masked = (text: string): string =>

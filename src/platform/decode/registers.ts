@@ -1,4 +1,5 @@
-import type { RawValue, WriteAccepted } from "../../greenhouse/ports.js";
+import { msg } from "../../language/text.js";
+import type { ListedAddress, RawValue, WriteAccepted } from "../../greenhouse/ports.js";
 import { saysNothing } from "../../greenhouse/units.js";
 import type { OperationShape } from "../settings.js";
 import {
@@ -17,20 +18,32 @@ import {
   UnreadableShape,
   type ReadRoles,
   roleReader,
+  words,
 } from "./decoding.js";
 import { visitItems } from "./items.js";
 
 /** What the fields of a register are called. */
-export const registerNames = {
+const registerNames = {
   address: ["address", "addr", "registerAddress", "addressCode", "paramAddress"],
-  value: ["value", "val", "currentValue", "setValue", "paramValue", "v", "data"],
+  value: ["value", "val", "currentValue", "paramValue", "v", "data"],
+  set: ["setValue"],
   device: ["deviceCode"],
 } as const;
 
-const registerReader = ({ code, value }: OperationShape) =>
-  roleReader(registerNames, { address: code, value });
+type RegisterRole = Exclude<keyof typeof registerNames, "set">;
 
-const plainRegister = roleReader(registerNames, {});
+/** What was set is the value where the platform has no field for another one; an empty one says that there is none. */
+export function registerReader({ code, value }: OperationShape): ReadRoles<RegisterRole> {
+  const read = roleReader(registerNames, { address: code, value });
+  const mayStandIn = value === undefined;
+  return (fields) => {
+    const found = read(fields);
+    const isAlone = !("value" in found) && !registerNames.value.some((name) => Object.hasOwn(fields, name));
+    return mayStandIn && "set" in found && isAlone ? { ...found, value: found.set } : found;
+  };
+}
+
+const plainRegister = registerReader({});
 
 /** A register's value, plain or as `{value}`; null where there is none. Blanks around a text are no part of it. */
 function registerValue(given: unknown, roles = plainRegister): RawValue | null {
@@ -40,7 +53,7 @@ function registerValue(given: unknown, roles = plainRegister): RawValue | null {
   return saysNothing(text, "register") ? null : text;
 }
 
-const strangeValue = "a value of an address that is no text and no number";
+const strangeValue = msg`a value of an address that is no text and no number`;
 
 /** Where it gave no value: whether it holds something that could not be read. */
 const isStrange = (given: unknown, roles = plainRegister): boolean =>
@@ -48,24 +61,37 @@ const isStrange = (given: unknown, roles = plainRegister): boolean =>
   Object.keys(given).length > 0 &&
   (!isFields(given) || (!("value" in roles(given)) && Object.values(given).some((one) => one !== null)));
 
+/** What a list may say of an address beside its value. */
+const readNotes = roleReader(
+  {
+    name: words("name addressName paramName title label showName displayName cnName"),
+    unit: words("unit unitName paramUnit unitSymbol"),
+  },
+  {},
+);
+
 /**
  * All addresses of the answer of `GET /api/set-value/flush`: an object keyed by address (plain values or `{value}`), or a list of items
- * `{address, value}`, the value plain or again as `{value}`. Addresses without a value are left out, as are those that stand there twice with different values.
- * Throws UnreadableShape where nothing could hold them.
+ * `{address, value}`, the value plain or again as `{value}`. The value is null where there is none, and where an address stands there
+ * twice with different ones. Throws UnreadableShape where nothing could hold them.
  */
-export function manyValuesReader(shape: OperationShape): Decode<ReadonlyMap<string, RawValue>> {
+export function listingReader(shape: OperationShape): Decode<readonly ListedAddress[]> {
   const roles = registerReader(shape);
   return (answer, { code, report }) => {
-    const values = new Map<string, RawValue>();
+    const listed = new Map<string, ListedAddress>();
     const doubtful = new Set<string>();
-    const add = (address: string, given: unknown) => {
+    const add = (address: string, given: unknown, fields: Fields = {}) => {
       const value = registerValue(given);
-      if (value === null) {
-        if (isStrange(given)) report(strangeValue, { [address]: given });
-        return;
-      }
-      if (values.has(address) && String(values.get(address)) !== String(value)) doubtful.add(address);
-      values.set(address, value);
+      const isUnread = value === null && isStrange(given);
+      if (isUnread) report(strangeValue, { [address]: given });
+      const known = listed.get(address)?.value ?? null;
+      if (known !== null && value !== null && String(known) !== String(value)) doubtful.add(address);
+      const { name, unit } = readNotes(fields);
+      if (value !== null || (known === null && (isUnread || !listed.has(address))))
+        listed.set(address, {
+          ...{ address, value, name: textOf(name), unit: textOf(unit) },
+          ...(isUnread && { unclear: "strange" }),
+        });
     };
     const isList = visitItems(answer, shape.items, {
       roles,
@@ -75,19 +101,28 @@ export function manyValuesReader(shape: OperationShape): Decode<ReadonlyMap<stri
         const address = textOf(found.address) ?? (key !== null && isAddress(key) ? key : null);
         const inner = own(fields, "value");
         const value = "value" in found || !isFields(inner) ? found.value : inner;
-        if (address !== null && value !== undefined) add(address, value);
+        if (address !== null && value !== undefined) add(address, value, fields);
         else for (const plain of plainAddresses(fields)) add(plain, fields[plain]);
         return address !== null && value !== undefined;
       },
       row: ({ fields }) => plainAddresses(fields).length > 0,
     });
-    if (!isList) throw new UnreadableShape("no addresses could be found in the answer");
-    for (const address of doubtful) {
-      values.delete(address);
-      report("an address that stands there twice with different values", { address });
-    }
-    return values;
+    if (!isList) throw new UnreadableShape(msg`no addresses could be found in the answer`);
+    for (const address of doubtful)
+      report(msg`an address that stands there twice with different values`, { address });
+    return [...listed.values()].map((one) =>
+      doubtful.has(one.address) ? { ...one, value: null, unclear: "doubtful" } : one,
+    );
   };
+}
+
+/** The addresses of such an answer that have a value. */
+export function manyValuesReader(shape: OperationShape): Decode<ReadonlyMap<string, RawValue>> {
+  const read = listingReader(shape);
+  return (answer, decoding) =>
+    new Map(
+      read(answer, decoding).flatMap(({ address, value }) => (value === null ? [] : [[address, value]])),
+    );
 }
 
 /** Digits, or a short word with a digit in it (`D101`, `M0.1`) that does not describe something else. */
@@ -125,7 +160,7 @@ export function oneValueReader(shape: OperationShape): Decode<RawValue | null> {
     const found =
       find(root, { code, address, roles, report }, 0, shape.items === undefined) ?? bareValue(answer);
     if (found === null && holdsSomething(answer))
-      report("an answer without the address that was asked", answer);
+      report(msg`an answer without the address that was asked`, answer);
     return found?.value ?? null;
   };
 }
@@ -133,7 +168,7 @@ export function oneValueReader(shape: OperationShape): Decode<RawValue | null> {
 interface Search {
   readonly code: string;
   readonly address: string;
-  readonly roles: ReadRoles<keyof typeof registerNames>;
+  readonly roles: ReadRoles<RegisterRole>;
   readonly report: ReportShape;
 }
 
@@ -204,10 +239,10 @@ export function readWriteAnswer(
   // The answer to a POST to another device says nothing of this one.
   const device = textOf(own(echo, "deviceCode"));
   if (device !== null && !isDevice(device, sent.deviceCode)) {
-    report("a set-value answer about another device", echo);
+    report(msg`a set-value answer about another device`, echo);
     return null;
   }
   if (envelope.code === null && !isWhole) return null;
-  for (const name of others) report(`a set-value answer that echoes another ${name}`, echo);
+  for (const name of others) report(msg`a set-value answer that echoes another ${name}`, echo);
   return { requestId: envelope.requestId, code: envelope.code };
 }

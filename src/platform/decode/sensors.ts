@@ -1,5 +1,7 @@
+import { msg } from "../../language/text.js";
 import { asAverage } from "../../greenhouse/averages.js";
 import type { SensorItem } from "../../greenhouse/ports.js";
+import { recogniseSensor } from "../../greenhouse/sensor-names.js";
 import { knownUnit, saysNothing } from "../../greenhouse/units.js";
 import type { OperationShape } from "../settings.js";
 import {
@@ -8,6 +10,7 @@ import {
   isContainer,
   isMetadata,
   own,
+  type ReportShape,
   scalarOf,
   textOf,
   UnreadableShape,
@@ -15,7 +18,7 @@ import {
   type ReadRoles,
   roleReader,
 } from "./decoding.js";
-import { inGroups, type Item, visitItems } from "./items.js";
+import { inGroups, isStructure, type Item, visitItems } from "./items.js";
 
 const sensorRoles = {
   name: words("name sensorName factorName paramName title label showName displayName cnName"),
@@ -32,6 +35,14 @@ const sensorRoles = {
 
 type SensorRole = keyof typeof sensorRoles;
 
+/**
+ * What a frame says of the time of its items, unless it is the device's own. When the answer was made, as `timestamp` may say, is
+ * nothing of theirs.
+ */
+const frameRoles = {
+  time: sensorRoles.time.filter((name) => name !== "timestamp" && name !== "ts"),
+} as const;
+
 type SensorObject = Item<SensorRole>;
 
 /**
@@ -40,36 +51,71 @@ type SensorObject = Item<SensorRole>;
  */
 export function sensorReader(shape: OperationShape): Decode<readonly SensorItem[]> {
   const { name, value, unit, time, channel, code: factor } = shape;
-  const roles = roleReader(sensorRoles, { name, value, unit, time, channel, factor });
-  return (answer, decoding) => {
-    const { report } = decoding;
-    const items: SensorItem[] = [];
-    const seen = new Set<string>();
-    const add = (item: SensorItem, sample: unknown) => {
-      const { size } = seen;
-      if (seen.add(traits(item)).size === size) report(alike, sample);
-      items.push(item);
-    };
-    const isList = visitItems(answer, shape.items, {
-      roles,
-      device: decoding.code,
-      unreadable: report,
-      item: (given) => {
-        if (!("value" in given.found)) return false;
-        const item = sensorItem(given, decoding);
-        if (item === null) report("a reading without name, factor or channel", given.fields);
-        else add(item, given.fields);
-        return true;
-      },
-      row: (row) => {
-        const readings = readWideRow(row, roles);
-        for (const [key, raw] of readings ?? []) add(rowItem(key, raw, row, decoding), row.fields);
-        return readings !== null;
-      },
+  const paths = { name, value, unit, time, channel, factor };
+  const roles = roleReader(sensorRoles, paths);
+  const frameTime = roleReader(frameRoles, { time });
+  const timeIn = ({ fields, found, isFrame, isOwn }: SensorObject) =>
+    (isFrame && !isOwn && textOf(found.device) === null ? frameTime(fields) : found).time;
+  // Who names fields names all that count.
+  const isGiven = Object.values(paths).some((path) => path !== undefined);
+  return (answer, given) => {
+    const decoding = { ...given, timeIn };
+    const told: Parameters<ReportShape>[] = [];
+    const report: ReportShape = (...one) => told.push(one);
+    const seen: SensorObject[] = [];
+    const items = readItems(answer, shape, roles, { ...decoding, report }, (item) => {
+      seen.push(item);
+      return item;
     });
-    if (!isList) throw new UnreadableShape("no readings could be found in the answer");
+    const lone = isGiven ? null : loneValueIn(seen, roles);
+    if (lone !== null)
+      return readItems(answer, shape, roles, decoding, (item) => withLoneValue(item, lone, roles));
+    for (const one of told) decoding.report(...one);
     return items;
   };
+}
+
+interface SensorDecoding extends Decoding {
+  /** What the time is of all that stands in an object. */
+  readonly timeIn: (group: SensorObject) => unknown;
+}
+
+/** `given` says what an object is taken for. */
+function readItems(
+  answer: unknown,
+  shape: OperationShape,
+  roles: ReadRoles<SensorRole>,
+  decoding: SensorDecoding,
+  given: (plain: SensorObject) => SensorObject,
+): readonly SensorItem[] {
+  const { report } = decoding;
+  const items: SensorItem[] = [];
+  const seen = new Set<string>();
+  const add = (item: SensorItem, sample: unknown) => {
+    const { size } = seen;
+    if (seen.add(traits(item)).size === size) report(alike, sample);
+    items.push(item);
+  };
+  const isList = visitItems(answer, shape.items, {
+    roles,
+    device: decoding.code,
+    unreadable: report,
+    item: (plain) => {
+      const taken = given(plain);
+      if (!("value" in taken.found)) return false;
+      const item = sensorItem(taken, decoding);
+      if (item === null) report(msg`a reading without name, factor or channel`, taken.fields);
+      else add(item, taken.fields);
+      return true;
+    },
+    row: (row) => {
+      const readings = readWideRow(row, roles);
+      for (const [key, raw] of readings ?? []) add(rowItem(key, raw, row, decoding), row.fields);
+      return readings !== null;
+    },
+  });
+  if (!isList) throw new UnreadableShape(msg`no readings could be found in the answer`);
+  return items;
 }
 
 /**
@@ -91,18 +137,18 @@ export function averageReader(shape: OperationShape): Decode<readonly SensorItem
       if ((other?.measuredAt ?? -Infinity) <= (item.measuredAt ?? 0)) newest.set(key, item);
     }
     for (const key of unclear) newest.delete(key);
-    if (unclear.size > 0) decoding.report("several averages of a quantity, without times", answer);
+    if (unclear.size > 0) decoding.report(msg`several averages of a quantity, without times`, answer);
     return [...newest.values()].map(asAverage);
   };
 }
 
-const alike =
-  "readings that nothing tells apart: name, factor and channel are the same, so only the first is shown";
+/** What is told of twins, which the configuration can tell apart. */
+export const alike = msg`readings that nothing tells apart: name, factor and channel are the same, so only the first is shown`;
 
 const traits = ({ name, factor, channel }: SensorItem): string => JSON.stringify([name, factor, channel]);
 
 /** One item of the platform as ours; null when nothing says what it measures. */
-function sensorItem(given: SensorObject, decoding: Decoding): SensorItem | null {
+function sensorItem(given: SensorObject, decoding: SensorDecoding): SensorItem | null {
   const { name, factor, channel } = naming(given);
   if (name === null && factor === null && channel === null) return null;
   const { value, unit, time } = given.found;
@@ -152,6 +198,73 @@ function groupChannel(item: SensorObject, used: string | null): string | null {
 }
 
 /**
+ * The name that values have in an answer of items whose value has a name of its own (`{factorName, factorCode, data}`); null where
+ * it is not that, as one value under a usual name shows: then an item without it has none, and what it says besides is no reading.
+ */
+function loneValueIn(seen: readonly SensorObject[], roles: ReadRoles<SensorRole>): string | null {
+  if (seen.some(({ found }) => "value" in found)) return null;
+  const items = new Set<SensorObject>();
+  const names = new Set<string>();
+  let isLeftOut = false;
+  for (const item of seen) {
+    const left = fieldsLeft(item, roles);
+    // What an item holds only describes it.
+    if (left === null || inGroups(item, (group) => items.has(group) || null) !== null) continue;
+    const [key, ...more] = left;
+    if (key === undefined) isLeftOut = true;
+    else if (more.length > 0 || !mayBeValue(key, item)) return null;
+    else {
+      items.add(item);
+      names.add(key);
+    }
+  }
+  const [lone = null, ...others] = names;
+  if (lone === null || others.length > 0) return null;
+  // Of a name that nobody knows it takes several items that agree, and a number: where values are missing, what is left says something else.
+  const isNumber = ({ fields }: SensorObject) => /^\s*[-+]?\d/.test(textOf(own(fields, lone)) ?? "");
+  const isTrusted = !isLeftOut && items.size > 1 && [...items].some(isNumber);
+  return isStructure(lone) || isTrusted ? lone : null;
+}
+
+function withLoneValue(item: SensorObject, lone: string, roles: ReadRoles<SensorRole>): SensorObject {
+  const left = fieldsLeft(item, roles);
+  return left?.length === 1 && left[0] === lone
+    ? { ...item, found: { ...item.found, value: own(item.fields, lone) } }
+    : item;
+}
+
+/** Of fields that say how a reading was come by, or that something is wrong with it. */
+const describing =
+  /(?:alarms?|warn(?:ing)?|fault|err(?:or)?|abnormal|quality|valid|level|battery|signal|rssi|sn|max|min)$/i;
+
+/** The scalars of a named item that are nothing else; null for what is no item, such as a group of them. */
+function fieldsLeft(
+  { fields, found, isFrame }: SensorObject,
+  roles: ReadRoles<SensorRole>,
+): readonly string[] | null {
+  if (isFrame || (textOf(found.name) === null && textOf(found.factor) === null)) return null;
+  const names = Object.keys(fields);
+  const inside = names.filter((key) => isContainer(fields[key]));
+  const left = names.filter(
+    (key) =>
+      !isContainer(fields[key]) &&
+      !isMetadata(key) &&
+      !describing.test(key) &&
+      Object.keys(roles({ [key]: fields[key] })).length === 0,
+  );
+  const isItem =
+    inside.length === 0 ||
+    (isStructure(left[0] ?? "") && !inside.some((key) => Array.isArray(fields[key]) || isStructure(key)));
+  return isItem ? left : null;
+}
+
+function mayBeValue(key: string, { found }: SensorObject): boolean {
+  const isTold = "unit" in found || ("name" in found && "factor" in found);
+  const isQuantity = recogniseSensor({ name: key, factor: key, unit: null }).kind !== "other";
+  return isStructure(key) || (isTold && !isQuantity);
+}
+
+/**
  * The readings of an object that keeps them under their names (`{temperature: 23.5, humidity: 60, dateTime}`); null when it is not
  * one. A text that is no number shows that its keys are not quantities, so then nothing is taken.
  */
@@ -174,7 +287,7 @@ function readWideRow(
 }
 
 /** A number that stands under its name. */
-function rowItem(key: string, raw: unknown, row: SensorObject, decoding: Decoding): SensorItem {
+function rowItem(key: string, raw: unknown, row: SensorObject, decoding: SensorDecoding): SensorItem {
   const { found } = row;
   const isFactor = isAscii(key);
   const told = row.isFrame ? null : (textOf(found.name) ?? row.key);
@@ -211,18 +324,27 @@ export function measurement(
   return { value: trimmed, unit: null };
 }
 
+/** The nearest place for a time decides: an empty one says that nothing was measured, whatever stands around it. */
+function timeAround({ group }: SensorObject, timeIn: SensorDecoding["timeIn"]): unknown {
+  for (let around = group; around !== null; around = around.group) {
+    const time = timeIn(around);
+    if (time !== undefined) return time;
+  }
+  return null;
+}
+
 function reading(
   given: unknown,
   givenUnit: unknown,
   ownTime: unknown,
   item: SensorObject,
-  { readTime, receivedAt, report }: Decoding,
+  { readTime, receivedAt, report, timeIn }: SensorDecoding,
 ): Pick<SensorItem, "value" | "raw" | "unit" | "measuredAt"> {
   const raw = scalarOf(given);
   const unit = textOf(givenUnit);
-  const time = ownTime ?? inGroups(item, ({ found }) => found.time ?? null);
+  const time = ownTime === undefined ? timeAround(item, timeIn) : ownTime;
   const measuredAt = readTime(time, receivedAt);
-  if (measuredAt === null && time !== null && time !== "") report("a time that cannot be read", { time });
+  if (measuredAt === null && time !== null && time !== "") report(msg`a time that cannot be read`, { time });
   if (typeof raw === "string") {
     const measured = measurement(raw, unit);
     return { value: measured.value, raw, unit: unit ?? measured.unit, measuredAt };

@@ -1,3 +1,4 @@
+import { msg } from "../../language/text.js";
 import { statusNumber } from "../../greenhouse/device-types.js";
 import type { ClientStatus, RunningStatusItem } from "../../greenhouse/ports.js";
 import type { OperationShape } from "../settings.js";
@@ -8,6 +9,7 @@ import {
   type Fields,
   isFields,
   isMetadata,
+  notFound,
   own,
   type Scalar,
   scalarOf,
@@ -40,7 +42,7 @@ export function runningStatusReader(shape: OperationShape): Decode<readonly Runn
     const add = (key: string | null, found: Roles<StatusRole>, sample: unknown) => {
       const item = statusItem(key, found);
       if (item === null) {
-        report("a running status without name or number", sample);
+        report(msg`a running status without name or number`, sample);
         return;
       }
       const { size } = seen;
@@ -63,13 +65,12 @@ export function runningStatusReader(shape: OperationShape): Decode<readonly Runn
         return switches.length > 0;
       },
     });
-    if (!isList) throw new UnreadableShape("no running statuses could be found in the answer");
+    if (!isList) throw new UnreadableShape(msg`no running statuses could be found in the answer`);
     return items;
   };
 }
 
-const alike =
-  "running statuses that nothing tells apart: name and number are the same, so only the first is shown";
+const alike = msg`running statuses that nothing tells apart: name and number are the same, so only the first is shown`;
 
 function statusItem(key: string | null, found: Roles<StatusRole>): RunningStatusItem | null {
   const isNumber = key !== null && /^\d{1,6}$/.test(key);
@@ -121,12 +122,12 @@ function stateOf(answer: unknown, shape: OperationShape, { report }: Decoding): 
       ? (at(answer, "data.status") ?? at(answer, "data.online") ?? at(answer, "status"))
       : at(answer, shape.value);
   const flag = readFlag(found);
-  const isNotFound = at(answer, "message.code") === "CLIENTID_NOT_FOUND";
+  const isNotFound = at(answer, "message.code") === notFound;
   if (flag === true && !isNotFound) return "online";
   if (flag === false) return "offline";
   if (isNotFound && found === undefined) return "offline";
   report(
-    "a connection status that is neither 0 nor 1",
+    msg`a connection status that is neither 0 nor 1`,
     isFields(answer) ? (own(answer, "data") ?? answer) : answer,
   );
   return "unknown";

@@ -1,5 +1,8 @@
+import { msg, type Text, row } from "../../language/text.js";
+import { ignored } from "../../runtime/failures.js";
 import type { Socket } from "node:net";
 import { type RawData, WebSocket } from "ws";
+import { Arrivals } from "../../runtime/arrivals.js";
 import { type Clock, fullJitter } from "../../runtime/clock.js";
 import { endpointOf, secured } from "../../runtime/connecting.js";
 import { lines, PacedReading, type ReadingTurns, webSocketFrames } from "../../runtime/paced-reading.js";
@@ -44,8 +47,8 @@ function liveness({ heardAt, pingedAt }: Heard, now: number): Liveness {
 /** How one try at a channel ended. */
 export type End =
   /** It was open, and stood for so long. */
-  | { readonly type: "lost"; readonly livedMs: number; readonly why: string }
-  | { readonly type: "failed"; readonly why: string }
+  | { readonly type: "lost"; readonly livedMs: number; readonly why: Text }
+  | { readonly type: "failed"; readonly why: Text }
   /** Answered with an HTTP status instead of the upgrade. */
   | { readonly type: "refused"; readonly status: number };
 
@@ -70,48 +73,52 @@ export const isUnauthorized = (status: number): boolean => status === 401 || sta
 const isFinal = (status: number): boolean =>
   status < 500 && status !== 408 && status !== 425 && status !== 429;
 
-const brokenFrames: ReadonlyMap<string, string> = new Map([
-  ["WS_ERR_UNSUPPORTED_MESSAGE_LENGTH", "a frame larger than 1 MiB"],
-  ["WS_ERR_INVALID_UTF8", "a text frame that is not UTF-8"],
-  ["WS_ERR_TOO_MANY_BUFFERED_PARTS", "a frame in too many pieces"],
+const brokenFrames: ReadonlyMap<string, Text> = new Map([
+  ["WS_ERR_UNSUPPORTED_MESSAGE_LENGTH", msg`a frame larger than 1 MiB`],
+  ["WS_ERR_INVALID_UTF8", msg`a text frame that is not UTF-8`],
+  ["WS_ERR_TOO_MANY_BUFFERED_PARTS", msg`a frame in too many pieces`],
 ]);
 
 /** What was wrong with a frame that ended the connection; null when it was something else. */
-function brokenFrame(error: Error): string | null {
+function brokenFrame(error: Error): Text | null {
   const code = troubleCode(error);
   const known = brokenFrames.get(code);
   if (known !== undefined) return known;
-  return code.startsWith("WS_ERR_") ? "a frame that breaks the WebSocket protocol" : null;
+  return code.startsWith("WS_ERR_") ? msg`a frame that breaks the WebSocket protocol` : null;
 }
 
-export function whyFailed(error: unknown): string {
+export function whyFailed(error: unknown): Text {
   const code = troubleCode(error);
-  if (code === "") return "what answers there does not speak WebSocket";
+  if (code === "") return msg`what answers there does not speak WebSocket`;
   const { what, remedy } = troubleOf(code, false);
-  return `${what}; ${remedy.replace("{key}", "platform.realtime_url")}`;
+  return row`${what}; ${remedy("platform.realtime_url")}`;
 }
 
 /** Why a channel is not open, and what to do about it. Holds no part of the answer. */
-export function whyNotOpen(end: End, credentialKey: string): string {
+export function whyNotOpen(end: End, credentialKey: string): Text {
   if (end.type !== "refused") return end.why;
   const { status } = end;
   if (isUnauthorized(status))
-    return `HTTP ${status}: the credential is refused; check ${credentialKey}, and platform.push.credential for how it is carried`;
+    return msg`HTTP ${status}: the credential is refused; check ${credentialKey}, and platform.push.credential for how it is carried`;
   if (status >= 300 && status < 400)
-    return `HTTP ${status}: a redirect, which is not followed; check platform.realtime_url`;
+    return msg`HTTP ${status}: a redirect, which is not followed; check platform.realtime_url`;
   if (status === 404)
-    return "HTTP 404: the platform has no such channel; platform.push.enabled: false stops asking for it";
-  return `HTTP ${status} instead of a WebSocket`;
+    return msg`HTTP 404: the platform has no such channel; platform.push.enabled: false stops asking for it`;
+  return msg`HTTP ${status} instead of a WebSocket`;
 }
 
 export interface ConnectionEvents {
   readonly onOpen: () => void;
   readonly frame: (data: Buffer) => void;
-  /** A frame that was not even handed over: binary, larger than 1 MiB, not UTF-8. The connection may end with it. */
-  readonly unusable: (problem: string) => void;
+  /** A frame that was not even handed over: binary, larger than 1 MiB, not UTF-8, too old. The connection may end with it. */
+  readonly unusable: (problem: Text) => void;
 }
 
 const maxFrameBytes = 1024 * 1024;
+/** What waited longer, as more is pushed than is read, is no news: polls bring what it is about. */
+const longestWaitMs = 30_000;
+/** So often a channel that pushes more than is read is asked to answer, behind what it has sent. */
+const markEveryMs = 1_000;
 const handshakeMs = 10_000;
 
 /** Of every socket to the platform. */
@@ -129,12 +136,15 @@ export class PushConnection {
   readonly #events: ConnectionEvents;
   readonly #over = new AbortController();
   readonly #socket: WebSocket;
+  readonly #arrivedAt: () => number;
+  readonly #advance: (to: number) => void;
   /** What the channel wants to be told before it says anything. */
   readonly #first: string | null;
   #openedAt: number | null = null;
   #heardAt = 0;
   #pingedAt: number | null = null;
-  #why: string | null = null;
+  #markedAt = -Infinity;
+  #why: Text | null = null;
   #status: number | null = null;
 
   /** Begins the handshake over a connection to the host. Throws only for a URL that is none. */
@@ -155,6 +165,10 @@ export class PushConnection {
     const stream = secure ? secured(connection, host, verifiedTls) : connection;
     // A flood waits on the sender's side while everything else of the bridge gets its turn.
     const reading = new PacedReading(stream, turns, lines());
+    const arrivals = new Arrivals(clock);
+    arrivals.follow(stream, [reading]);
+    this.#arrivedAt = () => arrivals.since(stream);
+    this.#advance = (to) => arrivals.advance(stream, to);
     this.#socket = new WebSocket(url, { ...socketOptions, headers, createConnection: () => stream });
     this.#socket.once("upgrade", () => reading.become(turns, webSocketFrames()));
   }
@@ -175,7 +189,7 @@ export class PushConnection {
         socket.terminate();
       });
       this.#listen();
-      void this.#endIn(handshakeMs, "the handshake was not answered within 10 s");
+      void this.#endIn(handshakeMs, msg`the handshake was not answered within 10 s`);
       signal.addEventListener("abort", stop, { once: true });
       if (signal.aborted) stop();
     });
@@ -194,7 +208,10 @@ export class PushConnection {
       this.#events.onOpen();
     });
     socket.on("ping", onHeard);
-    socket.on("pong", onHeard);
+    socket.on("pong", (data) => {
+      onHeard();
+      this.#onMark(Number(data.toString("latin1") || NaN));
+    });
     socket.on("message", (data, isBinary) => {
       onHeard();
       this.#onMessage(data, isBinary);
@@ -204,9 +221,27 @@ export class PushConnection {
   #onMessage(data: RawData, isBinary: boolean): void {
     // What was still on its way when the connection was given up is no news any more.
     if (this.#socket.readyState !== WebSocket.OPEN) return;
+    const now = this.#clock.monotonic();
+    const waitedMs = now - this.#arrivedAt();
+    if (waitedMs > 0) this.#mark(now);
+    if (waitedMs > longestWaitMs) {
+      this.#events.unusable(msg`a frame that had waited for more than 30 s, as more is pushed than is read`);
+      return;
+    }
     const frame = Buffer.isBuffer(data) ? data : Buffer.alloc(0);
-    if (isBinary) this.#events.unusable("a binary frame");
+    if (isBinary) this.#events.unusable(msg`a binary frame`);
     else this.#events.frame(frame);
+  }
+
+  /** What comes behind the answer was sent after this. */
+  #mark(now: number): void {
+    if (now - this.#markedAt < markEveryMs) return;
+    this.#markedAt = now;
+    this.#socket.ping(String(now));
+  }
+
+  #onMark(markedAt: number): void {
+    if (markedAt <= this.#markedAt) this.#advance(markedAt);
   }
 
   async #stayAlive(): Promise<void> {
@@ -215,23 +250,23 @@ export class PushConnection {
       const now = this.#clock.monotonic();
       const step = liveness({ heardAt: this.#heardAt, pingedAt: this.#pingedAt }, now);
       if (step.type === "dead") {
-        this.#giveUp("no sign of life for 44 s, although it was asked twice");
+        this.#giveUp(msg`no sign of life for 44 s, although it was asked twice`);
         return;
       }
       if (step.type === "ping") {
         this.#pingedAt = now;
         this.#socket.ping();
-      } else await this.#clock.wait(step.ms, signal).catch(() => undefined);
+      } else await this.#clock.wait(step.ms, signal).catch(ignored);
     }
   }
 
   /** Ends a handshake that takes too long. */
-  async #endIn(ms: number, why: string): Promise<void> {
-    await this.#clock.wait(ms, this.#over.signal).catch(() => undefined);
+  async #endIn(ms: number, why: Text): Promise<void> {
+    await this.#clock.wait(ms, this.#over.signal).catch(ignored);
     if (this.#openedAt === null && !this.#over.signal.aborted) this.#giveUp(why);
   }
 
-  #giveUp(why: string): void {
+  #giveUp(why: Text): void {
     this.#why ??= why;
     this.#socket.terminate();
   }
@@ -245,10 +280,10 @@ export class PushConnection {
   #end(closeCode: number): End {
     if (this.#openedAt !== null) {
       const livedMs = this.#clock.monotonic() - this.#openedAt;
-      return { type: "lost", livedMs, why: this.#why ?? `the platform closed it (code ${closeCode})` };
+      return { type: "lost", livedMs, why: this.#why ?? msg`the platform closed it (code ${closeCode})` };
     }
     if (this.#status !== null) return { type: "refused", status: this.#status };
-    return { type: "failed", why: this.#why ?? "the connection failed" };
+    return { type: "failed", why: this.#why ?? msg`the connection failed` };
   }
 }
 

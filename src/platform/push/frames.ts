@@ -1,3 +1,4 @@
+import { msg, type Text } from "../../language/text.js";
 import type { PushChannel, PushNews } from "../../greenhouse/ports.js";
 import {
   at,
@@ -16,7 +17,7 @@ import {
   roleReader,
   type Roles,
 } from "../decode/decoding.js";
-import { manyValuesReader, registerNames } from "../decode/registers.js";
+import { manyValuesReader, registerReader } from "../decode/registers.js";
 import { sensorReader } from "../decode/sensors.js";
 import { runningStatusReader } from "../decode/statuses.js";
 import type { OperationShape, ShapeSettings } from "../settings.js";
@@ -48,7 +49,7 @@ export function frameDecoder(
         decoding.greeted?.();
         return [];
       }
-      report("text that is no JSON, or broken JSON", data.toString("utf8", 0, 200));
+      report(msg`text that is no JSON, or broken JSON`, data.toString("utf8", 0, 200));
       return [];
     }
     if (isGreeting(frame)) {
@@ -56,7 +57,7 @@ export function frameDecoder(
       return [];
     }
     if (isContainer(frame)) return decode(frame, decoding);
-    report("a frame that is neither object nor list", frame);
+    report(msg`a frame that is neither object nor list`, frame);
     return [];
   };
 }
@@ -116,9 +117,9 @@ function byScope({ items: path }: OperationShape, decode: DecodeScope): DecodeFr
 }
 
 function reportScopes({ list, foreign, cut, mixed }: Scopes, frame: object, { report }: FrameDecoding): void {
-  if (mixed) report("a device inside another one, which is left out", frame);
-  if (cut) report("more than 500 devices in one frame; the rest is left out", frame);
-  if (list.length === 0 && !foreign && !mixed) report("a frame that names no device", frame);
+  if (mixed) report(msg`a device inside another one, which is left out`, frame);
+  if (cut) report(msg`more than 500 devices in one frame; the rest is left out`, frame);
+  if (list.length === 0 && !foreign && !mixed) report(msg`a frame that names no device`, frame);
 }
 
 /**
@@ -159,9 +160,9 @@ function eitherOf(
   return [...news, ...others];
 }
 
-const addressRoles = roleReader({ address: registerNames.address }, {});
+const plainRegister = registerReader({});
 
-const namesAddress = (fields: Fields): boolean => "address" in addressRoles(fields);
+const namesAddress = (fields: Fields): boolean => "address" in plainRegister(fields);
 
 const namesStatus = (fields: Fields): boolean => {
   const { name, online } = connectionRoles(fields);
@@ -172,11 +173,9 @@ const namesStatus = (fields: Fields): boolean => {
 const isKeyedByAddress = (fields: Fields): boolean =>
   Object.entries(fields).some(([key, given]) => {
     if (!/^\d{1,16}$/.test(key)) return false;
-    const value = isFields(given) && !namesStatus(given) ? plainValue(given).value : given;
+    const value = isFields(given) && !namesStatus(given) ? plainRegister(given).value : given;
     return value !== undefined && value !== null && !isContainer(value) && readFlag(value) === null;
   });
-
-const plainValue = roleReader({ value: registerNames.value }, {});
 
 const hasAny = (node: object, isIt: (fields: Fields) => boolean): boolean => {
   for (const fields of objectsIn(node)) if (isIt(fields)) return true;
@@ -186,7 +185,7 @@ const hasAny = (node: object, isIt: (fields: Fields) => boolean): boolean => {
 /** What an operation's own decoder finds in a part of a frame, null where nothing could hold it, and whether it reported something. */
 function readPart<T>(read: Decode<T>, part: unknown, decoding: Decoding) {
   let isReported = false;
-  const report = (problem: string, found: unknown) => {
+  const report = (problem: Text, found: unknown) => {
     isReported = true;
     decoding.report(problem, found);
   };
@@ -206,7 +205,7 @@ function registersFrame(shape: OperationShape): DecodeScope {
     const { code, node } = scope;
     const { found: values, isReported } = readPart(read, { data: node }, decoding);
     if (values !== null && values.size > 0) return [{ type: "registers", code, values }];
-    if (!isReported) decoding.report("a frame without an address and its value", node);
+    if (!isReported) decoding.report(msg`a frame without an address and its value`, node);
     return [];
   };
 }
@@ -218,14 +217,14 @@ function readingsFrame(code: string, shape: OperationShape): DecodeFrame {
     const decoding = { ...around, code, address: "" };
     const named = isFields(frame) ? textOf(scopeRoles(frame).device) : null;
     if (named !== null && named !== code) {
-      decoding.report("a frame about another device than the channel's", frame);
+      decoding.report(msg`a frame about another device than the channel's`, frame);
       return [];
     }
     let { found: items, isReported } = readPart(read, frame, decoding);
     if ((items ?? []).length === 0 && !isReported && shape.items === undefined)
       ({ found: items, isReported } = readPart(read, { data: frame }, decoding));
     if (items !== null && items.length > 0) return [{ type: "sensors", code, items }];
-    if (!isReported) decoding.report("a frame without readings", frame);
+    if (!isReported) decoding.report(msg`a frame without readings`, frame);
     return [];
   };
 }
@@ -242,7 +241,7 @@ function statusFrame(shape: OperationShape): DecodeScope {
     const news: PushNews[] = online === null ? [] : [{ type: "connection", code, online }];
     if (items !== null && items.length > 0) news.push({ type: "statuses", code, items });
     if (news.length === 0 && !isReported)
-      decoding.report("a frame without a running status or connection", node);
+      decoding.report(msg`a frame without a running status or connection`, node);
     return news;
   };
 }

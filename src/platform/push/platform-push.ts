@@ -1,3 +1,4 @@
+import { type Text } from "../../language/text.js";
 import {
   PlatformError,
   type PlatformPush,
@@ -13,6 +14,7 @@ import type { Redact } from "../../runtime/redaction.js";
 import type { PushTally, ShapeReports } from "../counters.js";
 import type { ReportShape } from "../decode/decoding.js";
 import { type Operation, pathCode } from "../operations.js";
+import type { HostLinks } from "../links.js";
 import type { CredentialSource, Blank } from "../session/credential.js";
 import type { PlatformSettings } from "../settings.js";
 import type { ReadTime } from "../time.js";
@@ -42,6 +44,7 @@ const operation = (path: string, name: string): Operation => ({
 
 export interface PushParts {
   readonly source: CredentialSource;
+  readonly links: Pick<HostLinks, "onRenewed">;
   readonly readTime: ReadTime;
   readonly clock: Clock;
   readonly names: Names;
@@ -58,6 +61,7 @@ export function createPush(settings: PlatformSettings, parts: PushParts): Platfo
   const { clock, log, tally, reports } = parts;
   const { realtime_url: realtimeUrl, push, shapes } = settings;
   const credential = new PushCredential(parts.source, clock);
+  parts.links.onRenewed(() => credential.renewed());
   const turns = new ReadingTurns(receiving.push, clock);
   const listen = async (channel: PushChannel, listener: PushListener, signal: AbortSignal) => {
     const operation = usableChannel(channel, log);
@@ -66,12 +70,12 @@ export function createPush(settings: PlatformSettings, parts: PushParts): Platfo
     const events = {
       onOpen: () => listener.onOpen(),
       frame: frameTaker(frameDecoder(channel, shapes), listener, report, parts),
-      unusable: (problem: string) => {
+      unusable: (problem: Text) => {
         tally.unreadable += 1;
         report(problem, {});
       },
       onLost: () => listener.onLost(),
-      onClosed: (why: string) => listener.onClosed?.(why),
+      onClosed: (why: Text) => listener.onClosed?.(why),
     };
     const link = new PushLink(operation, events, {
       ...parts,

@@ -1,5 +1,7 @@
+import { msg, Sentence, withStrings, type Text } from "../../language/text.js";
+import { ignored } from "../../runtime/failures.js";
 import { PlatformError } from "../../greenhouse/ports.js";
-import type { Clock, Random } from "../../runtime/clock.js";
+import { type Clock, type Random, Rest } from "../../runtime/clock.js";
 import { endpointOf, openSocket } from "../../runtime/connecting.js";
 import type { Logger } from "../../runtime/log.js";
 import type { Names } from "../../runtime/names.js";
@@ -37,7 +39,7 @@ interface LinkParts {
   readonly redact: Redact;
 }
 
-type LinkEvents = ConnectionEvents & { onLost(): void; onClosed(why: string): void };
+type LinkEvents = ConnectionEvents & { onLost(): void; onClosed(why: Text): void };
 
 /** Keeps one connection of one channel open: tries, waits with full jitter, and tries again. */
 export class PushLink {
@@ -54,7 +56,7 @@ export class PushLink {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, random, tally } = this.#parts;
+    const { random, tally } = this.#parts;
     const isOver = () => signal.aborted;
     for (let tries = 0; !isOver();) {
       const end = await this.#try(signal);
@@ -64,8 +66,18 @@ export class PushLink {
       tries = triesAfter(tries, end);
       const pause = pauseMs(end, tries, random());
       this.#tell(end, pause);
-      await clock.wait(pause, signal).catch(() => undefined);
+      await this.#pause(end, pause, signal);
     }
+  }
+
+  /** Another credential than the refused one may be let in at once. */
+  async #pause(end: End, ms: number, signal: AbortSignal): Promise<void> {
+    const { clock, credential, settings } = this.#parts;
+    const rest = new Rest(clock);
+    const isItsMatter = isRefusal(end) && settings.credential !== "none";
+    const stop = isItsMatter ? credential.onRenewed(() => rest.wake()) : ignored;
+    await rest.for(ms, signal);
+    stop();
   }
 
   /** One try; a refused credential is replaced once. */
@@ -86,7 +98,7 @@ export class PushLink {
         this.#parts.log.error({ err: error, channel: kind }, "a push channel failed unexpectedly");
       return {
         type: "failed",
-        why: error instanceof PlatformError ? error.message : "it failed unexpectedly",
+        why: error instanceof PlatformError ? error.text : msg`it failed unexpectedly`,
       };
     }
   }
@@ -105,7 +117,7 @@ export class PushLink {
     const socket = await openSocket({ ...endpointOf(handshake.url), names, connectMs, signal }).catch(
       whyFailed,
     );
-    if (typeof socket === "string") return { type: "failed", why: socket };
+    if (typeof socket === "string" || socket instanceof Sentence) return { type: "failed", why: socket };
     const parts = { ...this.#parts, first: firstMessage(settings.subscribe, path) };
     const connection = new PushConnection(socket, handshake, { ...this.#events, onOpen }, parts);
     const end = await connection.run(signal);
@@ -126,7 +138,7 @@ export class PushLink {
   #tell(end: End, pause: number): void {
     const { log, credential, redact } = this.#parts;
     const channel = this.#operation.label;
-    const why = redact(whyNotOpen(end, credential.key));
+    const why = withStrings(whyNotOpen(end, credential.key), redact);
     this.#events.onClosed(why);
     const isGood = end.type === "lost" && end.livedMs >= goodLifeMs;
     if (isGood) this.#complained = false;
@@ -136,7 +148,7 @@ export class PushLink {
       this.#announced = false;
     }
     const facts = { channel, next_try_s: Math.ceil(pause / 1000) };
-    const text = `the push channel is not open: ${why}. Polling carries on.`;
+    const text = `the push channel is not open: ${String(why)}. Polling carries on.`;
     if (isLoud) log.warn(facts, text);
     else log.debug(facts, text);
   }
@@ -166,6 +178,7 @@ export class PushCredential {
   readonly #clock: Clock;
   /** By the kind of channel: the generation that took the place of a refused one, and until when no other is asked for. */
   readonly #refusals = new Map<string, typeof none>();
+  readonly #listeners = new Set<() => void>();
 
   constructor(source: CredentialSource, clock: Clock) {
     this.#source = source;
@@ -180,6 +193,17 @@ export class PushCredential {
   /** Rejects with a PlatformError when there is none now. */
   async obtain(signal: AbortSignal): Promise<Credential> {
     return this.#source.current() ?? (await this.#source.obtain(signal));
+  }
+
+  /** There is another credential than before. */
+  renewed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Calls back when there is another one; returns what ends that. */
+  onRenewed(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   onAccepted(kind: string): void {

@@ -1,3 +1,4 @@
+import { msg, type Text } from "../../language/text.js";
 import { PlatformError, type PlatformHost } from "../../greenhouse/ports.js";
 import { cameWithin, type Clock } from "../../runtime/clock.js";
 import type { Files } from "../../runtime/file-system.js";
@@ -12,6 +13,10 @@ export interface Credential {
   /** Names and values in turn, ready to be sent; the same array for as long as the token is. */
   readonly headers: string[];
 }
+
+/** A redirect, a page, some words, or nothing, where another answer was expected: the HTTP status behind this stands for the code. */
+export const codeless = "HTTP ";
+export const isCodeless = (doubt: string): boolean => doubt.startsWith(codeless);
 
 /** Where the token comes from and what happens when it is refused. */
 export interface CredentialSource {
@@ -36,10 +41,10 @@ export interface CredentialSource {
   ): Promise<boolean>;
   /** Whether it comes from an earlier run, where it was let in. */
   hasWorked?(credential: Credential): boolean;
-  /** Whether another credential did not help lately against a refusal with this code. */
-  isVain?(code: string): boolean;
+  /** Whether another credential did not help lately against a refusal with this code; `isAlone`: the host lets nothing in any more. */
+  isVain?(code: string, host: PlatformHost, isAlone: boolean): boolean;
   /** It did not help: the code means something else. */
-  doubtedInVain?(code: string): void;
+  doubtedInVain?(code: string, host: PlatformHost): void;
   /** A call with this credential was let in; only signing in learns from it. */
   onAccepted?(credential: Credential, host: PlatformHost): void;
   /** A call was refused again with a credential that had just been renewed for it; as above. */
@@ -99,10 +104,10 @@ export function staticToken(token: string): CredentialSource {
   };
 }
 
-const unusable = "platform.token is empty or holds characters that cannot be sent (a line break, a blank?)";
+const unusable = msg`platform.token is empty or holds characters that cannot be sent (a line break, a blank?)`;
 
-const notSent = (why: string): PlatformError =>
-  new PlatformError(`not sent; ${why}`, {
+const notSent = (why: Text): PlatformError =>
+  new PlatformError(msg`not sent; ${why}`, {
     kind: "unauthorized",
     host: "business",
     operation: "credential",
@@ -152,7 +157,9 @@ export class TokenFile implements CredentialSource {
     const found = await this.atHand();
     if (found !== null) return found;
     this.#parts.links.credentialMissing();
-    throw notSent(`platform.token_file ${this.#path} is missing, unreadable or does not hold a token alone`);
+    throw notSent(
+      msg`platform.token_file ${this.#path} is missing, unreadable or does not hold a token alone`,
+    );
   }
 
   async renew(refused: Credential): Promise<boolean> {

@@ -1,3 +1,6 @@
+import { setMaxListeners } from "node:events";
+import { msg, type Text } from "../../language/text.js";
+import { ignored } from "../../runtime/failures.js";
 import { PlatformError, type PlatformErrorFacts, type PlatformHost } from "../../greenhouse/ports.js";
 import { abortReason, type Clock } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
@@ -6,7 +9,7 @@ import type { Tally } from "../counters.js";
 import type { SignInAnswer } from "../decode/sign-in.js";
 import type { HostLinks } from "../links.js";
 import { operations } from "../operations.js";
-import { credential, type Credential, type CredentialSource } from "./credential.js";
+import { credential, type Credential, type CredentialSource, isCodeless } from "./credential.js";
 import { noCodes, type SavedToken, type SessionStore, type VainCodes } from "./session-store.js";
 import { type SignInHistory, SignInPace } from "./sign-in-pace.js";
 
@@ -21,7 +24,7 @@ function isRefusal(error: unknown): error is PlatformError {
 }
 
 /** What calls get that wait for a sign-in which did not help; they themselves were not sent. */
-const unauthorized = (message: string, facts: Partial<PlatformErrorFacts> = {}): PlatformError =>
+const unauthorized = (message: Text, facts: Partial<PlatformErrorFacts> = {}): PlatformError =>
   new PlatformError(message, {
     ...facts,
     kind: "unauthorized",
@@ -30,17 +33,24 @@ const unauthorized = (message: string, facts: Partial<PlatformErrorFacts> = {}):
     sent: false,
   });
 
-const noToken =
-  "the platform answered the sign-in, but no token was found in the answer; set platform.sign_in.token_path to where it is";
+function notHelped({ text, facts }: PlatformError): PlatformError {
+  const { status, code, platformMessage, requestId, retryAfterMs } = facts;
+  return unauthorized(text, { status, code, platformMessage, requestId, retryAfterMs });
+}
 
-const doubted = (code: string): string =>
-  `the platform refuses with code ${code} what it let in before, so a new token is tried; where this code means a refused token, write it into platform.sign_in.refused_codes`;
+const noToken = msg`the platform answered the sign-in, but no token was found in the answer; set platform.sign_in.token_path to where it is`;
+
+const doubted = (code: string): Text =>
+  msg`the platform refuses with code ${code} what it let in before, so a new token is tried; where this code means a refused token, write it into platform.sign_in.refused_codes`;
+
+const doubtedWithoutCode = (answer: string): Text =>
+  msg`the platform answers ${answer} with no data to what it let in before; perhaps it says so that the token has ended, so a new one is tried`;
 
 /** What calls get while the next sign-in has to wait. */
 function heldBack(refusals: number, waitMs: number): PlatformError {
-  const times = refusals === 1 ? "once" : `${refusals} times`;
+  const times = refusals === 1 ? msg`once` : msg`${refusals} times`;
   return unauthorized(
-    `not sent; signing in did not help ${times} in a row, so the next try is in ${Math.ceil(waitMs / 1000)} s; check the account and password in platform.sign_in.body`,
+    msg`not sent; signing in did not help ${times} in a row, so the next try is in ${Math.ceil(waitMs / 1000)} s; check the account and password in platform.sign_in.body`,
     { retryAfterMs: waitMs },
   );
 }
@@ -68,6 +78,8 @@ const barredMs = 600_000;
 const saveAgainMs = 600_000;
 /** A code against which a new token did not help asks for none for this long. */
 const vainForMs = 3_600_000;
+/** Where nothing is let in meanwhile it may mean the token after all: so long at first, then twice as long each time. */
+const vainAloneForMs = 600_000;
 const mostVain = 20;
 
 /** A token got with an account: one sign-in at a time, as seldom as can be, remembered over restarts. */
@@ -92,6 +104,11 @@ export class SignIn implements CredentialSource {
   /** Of a token that an earlier run was let in with. */
   #savedGeneration = 0;
   #vain: VainCodes = noCodes;
+  /** How often in a row another token did not help against a code, since the host let anything in. */
+  readonly #vainTimes: Readonly<Record<PlatformHost, Map<string, number>>> = {
+    business: new Map(),
+    realtime: new Map(),
+  };
   #savedAttempt: { readonly refusals: number; readonly at: number } | null = null;
 
   constructor(body: unknown, parts: SignInParts) {
@@ -142,9 +159,12 @@ export class SignIn implements CredentialSource {
     if (hasEnded && this.#pace.onEnd(this.#generation, since, doubt !== undefined))
       this.#parts.tally.contested += 1;
     if (doubt !== undefined && this.#renewing === null)
-      this.#parts.log.warn({ host, operation, code: doubt }, doubted(doubt));
+      this.#parts.log.warn(
+        { host, operation, code: doubt },
+        String(isCodeless(doubt) ? doubtedWithoutCode(doubt) : doubted(doubt)),
+      );
     try {
-      await this.#renew(signal);
+      await this.#renew(signal, doubt !== undefined && isCodeless(doubt));
     } catch (error) {
       if (error instanceof PlatformError && error.facts.kind === "unauthorized") return false;
       throw error;
@@ -155,6 +175,7 @@ export class SignIn implements CredentialSource {
   onAccepted(used: Credential, host: PlatformHost): void {
     if (used.generation !== this.#generation) return;
     this.#acceptedBy.add(host);
+    this.#vainTimes[host].clear();
     this.#isRefused = false;
     if (this.#pace.acceptedBy(host)) this.#saveLater();
   }
@@ -179,12 +200,18 @@ export class SignIn implements CredentialSource {
     return generation === this.#savedGeneration;
   }
 
-  isVain(code: string): boolean {
+  isVain(code: string, host: PlatformHost, isAlone: boolean): boolean {
     const at = this.#vain.get(code);
-    return at !== undefined && Math.abs(this.#parts.clock.now() - at) < vainForMs;
+    const aloneForMs = vainAloneForMs * 2 ** ((this.#vainTimes[host].get(code) ?? 1) - 1);
+    const forMs = isAlone ? Math.min(vainForMs, aloneForMs) : vainForMs;
+    return at !== undefined && Math.abs(this.#parts.clock.now() - at) < forMs;
   }
 
-  doubtedInVain(code: string): void {
+  doubtedInVain(code: string, host: PlatformHost): void {
+    const times = this.#vainTimes[host];
+    const before = times.get(code) ?? 0;
+    if (times.size >= mostVain) times.clear();
+    times.set(code, before + 1);
     const others = [...this.#vain].filter(([other]) => other !== code).slice(1 - mostVain);
     this.#vain = new Map([...others, [code, this.#parts.clock.now()]]);
     this.#saveLater();
@@ -201,7 +228,7 @@ export class SignIn implements CredentialSource {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#loading;
-    await this.#renewing?.catch(() => undefined);
+    await this.#renewing?.catch(ignored);
     await this.#saving;
   }
 
@@ -240,10 +267,12 @@ export class SignIn implements CredentialSource {
   }
 
   /** Waits for the one sign-in under way, starting it where none is; the caller may stop waiting, the sign-in goes on. */
-  #renew(signal: AbortSignal): Promise<void> {
-    const renewing = (this.#renewing ??= this.#signIn().finally(() => {
+  #renew(signal: AbortSignal, isGuess = false): Promise<void> {
+    const renewing = (this.#renewing ??= this.#signIn(isGuess).finally(() => {
       this.#renewing = null;
     }));
+    // Any number of calls may wait with one signal, where Node warns of a leak from the eleventh listener on.
+    setMaxListeners(0, signal);
     return new Promise((resolve, reject) => {
       const giveUp = () => reject(abortReason(signal));
       signal.addEventListener("abort", giveUp, { once: true });
@@ -252,7 +281,8 @@ export class SignIn implements CredentialSource {
     });
   }
 
-  async #signIn(): Promise<void> {
+  /** `isGuess`: nobody has refused the token at hand, so it stays as good as it is where the sign-in is refused. */
+  async #signIn(isGuess: boolean): Promise<void> {
     await this.#whenLoaded();
     if (await this.#adoptSaved()) return;
     const waitMs = this.#pace.waitMs();
@@ -265,7 +295,8 @@ export class SignIn implements CredentialSource {
       this.#pace.onSuccess(attempt);
       this.#use(answer.token, answer.lifetimeMs);
     } catch (error) {
-      throw isRefusal(error) ? this.#refused(attempt, error) : error;
+      if (!isRefusal(error)) throw error;
+      throw isGuess && this.#token !== null ? this.#inVain(error) : this.#refused(attempt, error);
     }
     this.#savedAttempt = null;
     await this.#save(this.#pace.history);
@@ -278,8 +309,15 @@ export class SignIn implements CredentialSource {
     void this.#tryLater();
     this.#parts.log.error({ refusals: attempt.refusals, nextTryInS: pauseMs / 1000 }, error.message);
     this.#parts.links.credentialMissing();
-    const { status, code, platformMessage, requestId, retryAfterMs } = error.facts;
-    return unauthorized(error.message, { status, code, platformMessage, requestId, retryAfterMs });
+    return notHelped(error);
+  }
+
+  /** The token at hand stays in use, and its next sign-in waits for nothing. */
+  #inVain(error: PlatformError): PlatformError {
+    this.#parts.log.warn(error.message);
+    // On disk the attempt counts as refused.
+    this.#saveLater();
+    return notHelped(error);
   }
 
   /** A token that another program of this account has got meanwhile. */

@@ -10,8 +10,11 @@ import { deviceTypes, isCamera, statusesOfKind, typeName, typeRows } from "../..
 import { defineSensor } from "../../greenhouse/fold-sensors.js";
 import { statusState } from "../../greenhouse/fold-statuses.js";
 import { mayBeDegree } from "../../greenhouse/group-listing.js";
-import type { Language } from "../../greenhouse/labels.js";
+import { type Language, ofNames } from "../../greenhouse/labels.js";
+import { joined, msg, row as line, type Text } from "../../language/text.js";
+import type { Tell } from "../../language/words.js";
 import type { SensorItem } from "../../greenhouse/ports.js";
+import { alternatives } from "../../language/lists.js";
 import { assignIds } from "../../greenhouse/topic-ids.js";
 import {
   actuatorIds,
@@ -42,57 +45,65 @@ import {
   sectionOf,
   wrap,
   yamlText,
-} from "../yaml-text.js";
+} from "../../saving/yaml-text.js";
 
 /** Enough for any real device; a broken answer must not make the file unreadable. */
 const mostItems = 200;
 const mostAddresses = 1_000;
 
 /** Who a device is, for one comment line. */
-function deviceLine({ code, name, type, typeName: platforms, stationName, online }: ListedDevice): string {
-  const kind = nameOr(type === null ? null : (deviceTypes.get(type) ?? platforms), "device of unknown type");
+function deviceLine(
+  { code, name, type, typeName: platforms, stationName, online }: ListedDevice,
+  tell: Tell,
+): string {
+  const known = type === null ? null : (deviceTypes.get(type) ?? platforms);
+  const kind = nameOr(known === null ? null : tell(known), tell(msg`device of unknown type`));
   return [
     nameOr(name, commentText(code)),
     type === null ? kind : `${kind} (${commentText(type, 20)})`,
-    ...(stationName === null ? [] : [`station ${commentText(stationName)}`]),
-    ...(online === null ? [] : [online ? "online" : "offline"]),
+    ...(stationName === null ? [] : [tell(msg`station ${commentText(stationName)}`)]),
+    ...(online === null ? [] : [tell(online ? msg`online` : msg`offline`)]),
   ].join(", ");
 }
 
 /** Readings and running statuses, which the bridge mirrors by itself, and what is missing. */
-function deviceRemarks({ device, answers, unanswered, isOffline }: DeviceSurvey): readonly string[] {
+function deviceRemarks(
+  { device, answers, unanswered, isOffline }: DeviceSurvey,
+  tell: Tell,
+): readonly string[] {
   const asked = [...answers.keys(), ...unanswered.map(({ ask }) => ask)];
   const isAskedForAddresses = isOffline || asked.some((ask) => typeof ask === "number");
-  const notAsked = `not asked for addresses, \`discover --controller ${shellWord(commentText(device.code))}\` does that`;
+  const notAsked = msg`not asked for addresses, \`discover --controller ${shellWord(commentText(device.code))}\` does that`;
   return [
-    ...(device.isOfStations === true ? [ofStations] : []),
-    ...[...answers.values()].flatMap(answerLines),
-    ...(isOffline ? ["not connected, so its addresses could not be read: run discover again later"] : []),
-    ...(isAskedForAddresses ? [] : [notAsked]),
-    ...refusedLines(answers),
-    ...unanswered.map(
-      ({ ask, why }) => `no answer about ${askName(ask)}, run discover again: ${commentText(why, 160)}`,
+    ...(device.isOfStations === true ? [tell(ofStations)] : []),
+    ...[...answers.values()].flatMap((answer) => answerLines(answer, tell)),
+    ...(isOffline
+      ? [tell(msg`not connected, so its addresses could not be read: run discover again later`)]
+      : []),
+    ...(isAskedForAddresses ? [] : [tell(notAsked)]),
+    ...refusedLines(answers, tell),
+    ...unanswered.map(({ ask, why }) =>
+      tell(msg`no answer about ${askName(ask)}, run discover again: ${commentText(why, 160)}`),
     ),
   ];
 }
 
-const ofStations =
-  "the list of stations alone names it: it is followed only because it stands here, and without an online flag";
+const ofStations = msg`the list of stations alone names it: it is followed only because it stands here, and without an online flag`;
 
-const askName = (ask: Ask): string =>
-  ask === "sensors" ? "readings" : ask === "statuses" ? "running statuses" : typeName(ask);
+const askName = (ask: Ask): Text =>
+  ask === "sensors" ? msg`readings` : ask === "statuses" ? msg`running statuses` : typeName(ask);
 
-function answerLines(answer: Answer): readonly string[] {
+function answerLines(answer: Answer, tell: Tell): readonly string[] {
   if (answer.type !== "sensors" && answer.type !== "statuses") return [];
   const more = answer.items.length - mostItems;
-  const rest = more > 0 ? [`and ${more} more of them`] : [];
+  const rest = more > 0 ? [tell(msg`and ${more} more of them`)] : [];
   if (answer.type === "statuses") {
     const texts = answer.items
       .slice(0, mostItems)
       .map(({ number, name, value }) =>
         joinParts(String(number ?? ""), commentText(name), commentText(statusState(value), 30)),
       );
-    return [...wrap("running statuses: ", texts), ...rest];
+    return [...wrap(tell(msg`running statuses: `), texts), ...rest];
   }
   const read = answer.items
     .slice(0, mostItems)
@@ -100,18 +111,23 @@ function answerLines(answer: Answer): readonly string[] {
   const texts = (areKnown: boolean) =>
     read
       .filter(({ kind }) => (kind !== "other") === areKnown)
-      .map(({ item, kind, unit }) => sensorText(item, areKnown ? kind : "", unit));
+      .map(({ item, kind, unit }) => sensorText(item, areKnown ? kind : "", unit, tell));
   return [
-    ...wrap("readings: ", texts(true)),
-    ...wrap("readings of unknown kind (say kind and unit under sensors): ", texts(false)),
+    ...wrap(tell(msg`readings: `), texts(true)),
+    ...wrap(tell(msg`readings of unknown kind (say kind and unit under sensors): `), texts(false)),
     ...rest,
   ];
 }
 
 /** `空气温度 @1 temperature 17.3 °C`. */
-function sensorText({ name, factor, channel, value }: SensorItem, kind: string, unit: string | null): string {
+function sensorText(
+  { name, factor, channel, value }: SensorItem,
+  kind: string,
+  unit: string | null,
+  tell: Tell,
+): string {
   return joinParts(
-    nameOr(name === "" ? factor : name, "without name"),
+    nameOr(name === "" ? factor : name, tell(msg`without name`)),
     channel === null ? "" : `@${commentText(channel, 20)}`,
     kind,
     value === null ? "--" : commentText(String(value), 30),
@@ -122,14 +138,17 @@ function sensorText({ name, factor, channel, value }: SensorItem, kind: string, 
 const joinParts = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join(" ");
 
 /** Types refused with the same words in one line. */
-function refusedLines(answers: DeviceSurvey["answers"]): readonly string[] {
+function refusedLines(answers: DeviceSurvey["answers"], tell: Tell): readonly string[] {
   const byReason = new Map<string, string[]>();
   for (const [ask, answer] of answers) {
     if (answer.type !== "refused") continue;
     const why = commentText(answer.why, 160);
-    byReason.set(why, [...(byReason.get(why) ?? []), typeof ask === "number" ? `type ${ask}` : askName(ask)]);
+    byReason.set(why, [
+      ...(byReason.get(why) ?? []),
+      tell(typeof ask === "number" ? msg`type ${ask}` : askName(ask)),
+    ]);
   }
-  return [...byReason].flatMap(([why, asks]) => wrap(`refused by the platform with ${why}: `, asks));
+  return [...byReason].flatMap(([why, asks]) => wrap(tell(msg`refused by the platform with ${why}: `), asks));
 }
 
 /** One word of a command line, in quotes where a shell would take it apart. */
@@ -163,8 +182,15 @@ const nothingKnown: KnownController = {
   addresses: new Set(),
 };
 
+/** How entries are called and explained. */
+interface Words {
+  /** Of the names of actuators and parameters. */
+  readonly language: Language;
+  readonly tell: Tell;
+}
+
 /** What was found on a controller and is not known yet. */
-function newsOf(survey: DeviceSurvey, known: KnownController, language: Language) {
+function newsOf(survey: DeviceSurvey, known: KnownController, words: Words) {
   const fresh = <One extends { readonly address: string }>(found: readonly One[]) =>
     found.filter(({ address }) => !known.addresses.has(address)).slice(0, mostAddresses);
   const found = findingsOf(survey);
@@ -173,27 +199,30 @@ function newsOf(survey: DeviceSurvey, known: KnownController, language: Language
   const ids = actuatorIds(actuators, known.actuatorIds);
   const ownIds = parameterIds(parameters, known.parameterIds);
   const taken = new Set([...known.actuatorIds, ...ids.values()]);
-  const heard = heardNews(fresh(heardOnly(survey.heard ?? [], found)), taken);
+  const heard = heardNews(fresh(heardOnly(survey.heard ?? [], found)), taken, words.tell);
   const isResolved = ({ address }: { readonly address: string }) => heard.resolved.has(address);
   const doubtful = fresh(found.doubtful).filter((one) => !isResolved(one));
+  const withoutValue = fresh(found.unread).filter((one) => !isResolved(one));
+  const unread = unreadNews(withoutValue, doubtful, taken, words);
   return {
     actuators: [
       ...actuators.map((one) =>
-        actuatorEntry(one, ids.get(one.address) ?? "", language, {
+        actuatorEntry(one, ids.get(one.address) ?? "", words, {
           running: runningIn(survey, one.row.kind),
-          degrees: doubtful.filter(({ group, raw }) => group === one.group && mayBeDegree(textOf(raw))),
+          degrees: degreesIn(doubtful, one.group),
         }),
       ),
       ...heard.actuators,
     ],
-    doubtful: [...doubtful.filter(hasNoEntry).map(doubtLine), ...heard.doubtful],
-    offers: offeredEntries(doubtful, taken, language),
+    doubtful: [...doubtLines(doubtful, words.tell), ...unread.doubtful, ...heard.doubtful],
+    offers: [...unread.offers, ...offeredEntries(doubtful, new Set([...taken, ...unread.ids]), words)],
     parameters: [
-      ...parameters.map((one) => parameterEntry(one, ownIds.get(one.address) ?? "", language)),
+      ...parameters.map((one) => parameterEntry(one, ownIds.get(one.address) ?? "", words)),
       ...offeredParameters(
         doubtful,
         new Set([...known.parameterIds, ...ownIds.values()]),
         found.actuators.filter(({ address }) => known.addresses.has(address)),
+        words.tell,
       ),
     ],
   };
@@ -201,27 +230,89 @@ function newsOf(survey: DeviceSurvey, known: KnownController, language: Language
 
 type Findings = ReturnType<typeof findingsOf>;
 
+/** What of a type may be the degree of another address of it. */
+const degreesIn = (
+  doubtful: Findings["doubtful"],
+  type: Findings["doubtful"][number]["group"],
+): Findings["doubtful"] =>
+  doubtful.filter(
+    ({ group, raw, unit }) => group === type && mayBeDegree(textOf(raw)) && (unit === null || unit === "%"),
+  );
+
+/** What is listed without a value: the mode of a positioner that may only be written, where a degree stands beside it. */
+function unreadNews(
+  unread: Findings["unread"],
+  doubtful: Findings["doubtful"],
+  taken: ReadonlySet<string>,
+  words: Words,
+) {
+  const placed = unread.map((one) => ({
+    ...one,
+    degrees: takesDegrees(one.row.kind) && one.unclear === undefined ? degreesIn(doubtful, one.group) : [],
+  }));
+  const modes = placed.filter(({ degrees }) => degrees.length > 0);
+  const ids = actuatorIds(modes, taken);
+  const idOf = ({ address }: { readonly address: string }) => ids.get(address) ?? "";
+  return {
+    ids: [...ids.values()],
+    offers: modes.flatMap(({ degrees, ...one }) =>
+      degrees.slice(0, mostPlaces).map((degree) => unreadMode(one, degree, idOf(one), words)),
+    ),
+    doubtful: placed.filter(({ degrees }) => degrees.length === 0).map((one) => words.tell(unreadLine(one))),
+  };
+}
+
+function unreadMode(
+  { address, group, row }: Findings["unread"][number],
+  degree: Findings["doubtful"][number],
+  id: string,
+  { language, tell }: Words,
+): string {
+  const values = {
+    ...{ kind: row.kind, name: nameFor(row[ofNames(language)], row.word === id, address) },
+    ...{ address: plainNumber(address), position_address: plainNumber(degree.address) },
+    ...{ mode_reads: "never", type_id: group },
+  };
+  const now = commentText(textOf(degree.raw), 40);
+  const remark = msg`listed without a value, as a mode that may only be written; right where ${degree.address}, now ${now}, follows it`;
+  return yamlText(sectionOf([entryOf(id, values, tell(remark))])).trimEnd();
+}
+
+const lacks = {
+  doubtful: msg`is listed twice, with different values: look again`,
+  strange: msg`is listed with what is no text and no number: a value that cannot be read`,
+} as const;
+
+const unreadLine = ({ address, group, unclear }: Findings["unread"][number]): Text =>
+  msg`address ${commentText(address, 70)} of ${typeName(group)} ${unclear === undefined ? msg`is listed without a value: look again when it has one` : lacks[unclear]}`;
+
+const nowText = (raw: Findings["parameters"][number]["raw"]): Text =>
+  msg`now ${commentText(String(raw), 40)}`;
+
 function parameterEntry(
   { address, group, raw, row }: Findings["parameters"][number],
   id: string,
-  language: Language,
+  { language, tell }: Words,
 ): string {
-  const name = nameFor(row[language], row.word === id, address);
+  const name = nameFor(row[ofNames(language)], row.word === id, address);
   const values = { name, address: plainNumber(address), type_id: group };
-  return yamlText(sectionOf([entryOf(id, values, `now ${commentText(String(raw), 40)}`)])).trimEnd();
+  return yamlText(sectionOf([entryOf(id, values, tell(nowText(raw)))])).trimEnd();
 }
 
 const hasNoEntry = ({ offers, isParameter }: Findings["doubtful"][number]): boolean =>
   offers.length === 0 && !isParameter;
 
-const doubtLine = ({ address, group, raw, why }: Findings["doubtful"][number]): string =>
-  `address ${commentText(address, 70)} of ${typeName(group)} holds ${commentText(String(raw), 40)}: ${why}`;
+const doubtLines = (doubtful: Findings["doubtful"], tell: Tell): readonly string[] =>
+  doubtful.filter(hasNoEntry).map((one) => tell(doubtLine(one)));
+
+const doubtLine = ({ address, group, raw, why }: Findings["doubtful"][number]): Text =>
+  msg`address ${commentText(address, 70)} of ${typeName(group)} holds ${commentText(String(raw), 40)}: ${why}`;
 
 /** What may be an actuator and may be something else, each as its entry with the reason. */
 function offeredEntries(
   doubtful: Findings["doubtful"],
   taken: ReadonlySet<string>,
-  language: Language,
+  { language, tell }: Words,
 ): readonly string[] {
   const offered = doubtful.flatMap(({ offers, ...one }) => offers.map((offer) => ({ ...one, ...offer })));
   const ids = new Set(taken);
@@ -231,11 +322,11 @@ function offeredEntries(
     const text = textOf(raw);
     const isCombined = isCombinedAutomatic(row.kind, text);
     const values = {
-      ...{ kind: row.kind, name: nameFor(row[language], row.word === id, address) },
+      ...{ kind: row.kind, name: nameFor(row[ofNames(language)], row.word === id, address) },
       ...{ address: plainNumber(address), type_id: group },
       ...(isCombined && { reads: { auto: combinedAutomatic(row.kind) } }),
     };
-    const remark = `now ${commentText(text, 40)}: ${why}`;
+    const remark = tell(msg`now ${commentText(text, 40)}: ${why}`);
     return yamlText(sectionOf([entryOf(id, values, remark)])).trimEnd();
   });
 }
@@ -245,6 +336,7 @@ function offeredParameters(
   doubtful: Findings["doubtful"],
   taken: ReadonlySet<string>,
   givenActuators: Findings["actuators"],
+  tell: Tell,
 ): readonly string[] {
   const offered = doubtful.filter(({ isParameter }) => isParameter);
   const wanted = offered.map(({ address }) => ({ key: address, wanted: `p_${address}` }));
@@ -252,10 +344,14 @@ function offeredParameters(
   return offered.map((one) => {
     const { address, group, raw, why } = one;
     const text = textOf(raw);
-    const unit = guessedUnit(one);
-    const values = { address: plainNumber(address), type_id: group, ...(unit !== null && { unit }) };
-    const remark = `now ${commentText(text, 40)}${unit === null ? "" : ", unit guessed"}: ${why}${keyFor(one, givenActuators)}`;
-    return yamlText(sectionOf([entryOf(ids.get(address) ?? "", values, remark)])).trimEnd();
+    const guessed = one.unit === null ? guessedUnit(one) : null;
+    const unit = one.unit === null ? guessed : commentText(one.unit, 20);
+    const values = {
+      ...(one.name !== null && { name: commentText(one.name, 60) }),
+      ...{ address: plainNumber(address), type_id: group, ...(unit !== null && { unit }) },
+    };
+    const remark = msg`now ${commentText(text, 40)}${guessed === null ? "" : msg`, unit guessed`}: ${why}${keyFor(one, givenActuators)}`;
+    return yamlText(sectionOf([entryOf(ids.get(address) ?? "", values, tell(remark))])).trimEnd();
   });
 }
 
@@ -271,53 +367,52 @@ function guessedUnit({ group, raw }: Findings["doubtful"][number]): string | nul
 function actuatorEntry(
   { address, group, raw, row, alsoIn }: Findings["actuators"][number],
   id: string,
-  language: Language,
+  { language, tell }: Words,
   { running, degrees }: { readonly running: readonly number[]; readonly degrees: Findings["doubtful"] },
 ): Pair {
   const state = stateWord(row.kind, raw);
   const remarks = [
-    `now ${commentText(String(raw), 40)}${state === null ? "" : ` (${state})`}`,
+    line`${nowText(raw)}${state === null ? "" : ` (${state})`}`,
     ...(row.assumption === undefined ? [] : [row.assumption]),
-    ...(alsoIn.length === 0 ? [] : [`also in ${alsoIn.map(typeName).join(", ")}`]),
+    ...(alsoIn.length === 0 ? [] : [msg`also in ${joined(alsoIn.map(typeName), ", ")}`]),
   ];
-  const names = { kind: row.kind, name: nameFor(row[language], row.word === id, address) };
+  const remark = tell(joined(remarks, "; "));
+  const names = { kind: row.kind, name: nameFor(row[ofNames(language)], row.word === id, address) };
   const own = { ...names, address: plainNumber(address), type_id: group };
   const values = running.length === 0 ? own : { ...own, running };
-  const places = takesDegrees(row.kind) ? degrees.slice(0, mostPlaces).map(placeLine) : [];
+  const places = takesDegrees(row.kind)
+    ? degrees.slice(0, mostPlaces).map((one) => placeLine(one, tell))
+    : [];
   const after = [
-    ...(isCombinedAutomatic(row.kind, textOf(raw)) ? [readsHead, readsLine(row.kind)] : []),
-    ...(places.length > 0 ? [placesHead, ...places] : []),
+    ...(isCombinedAutomatic(row.kind, textOf(raw)) ? [tell(readsHead), readsLine(row.kind)] : []),
+    ...(places.length > 0 ? [tell(placesHead), ...places] : []),
   ];
-  if (after.length === 0) return entryOf(id, values, remarks.join("; "));
+  if (after.length === 0) return entryOf(id, values, remark);
   const pairs = Object.entries(values).map(([key, value]) => pairOf(key, flowNode(value)));
-  return pairOf(id, sectionOf(pairs, { after }), [remarks.join("; ")]);
+  return pairOf(id, sectionOf(pairs, { after }), [remark]);
 }
 
 /** What to write for an actuator of its type that the file holds already and that may have its degree there. */
-function keyFor(
-  { address, group, raw }: Findings["doubtful"][number],
-  givenActuators: Findings["actuators"],
-): string {
+function keyFor(found: Findings["doubtful"][number], givenActuators: Findings["actuators"]): Text {
+  const { address, group } = found;
   const own = givenActuators.filter((one) => one.group === group && takesDegrees(one.row.kind));
-  if (own.length === 0 || !mayBeDegree(textOf(raw))) return "";
+  if (own.length === 0 || degreesIn([found], group).length === 0) return "";
   const those = own.slice(0, mostPlaces).map((one) => commentText(one.address, 70));
-  return `; where it follows ${those.join(" or ")}, write position_address: ${commentText(address, 70)} there`;
+  return msg`; where it follows ${alternatives(those)}, write position_address: ${commentText(address, 70)} there`;
 }
 
-const readsHead =
-  "it seems to be in automatic, combined with what runs: where it is, take away the # before the next line, or auto is never confirmed";
+const readsHead = msg`it seems to be in automatic, combined with what runs: where it is, take away the # before the next line, or auto is never confirmed`;
 
 const readsLine = (kind: ActuatorKind): string =>
   yamlText(sectionOf([pairOf("reads", flowNode({ auto: combinedAutomatic(kind) }))])).trimEnd();
 
 const mostPlaces = 12;
-const placesHead =
-  "where one of these follows it, its degree has that address: take away the # before that line, or degrees move nothing";
+const placesHead = msg`where one of these follows it, its degree has that address: take away the # before that line, or degrees move nothing`;
 
 /** Ready to be switched on. */
-const placeLine = ({ address, raw }: Findings["doubtful"][number]): string =>
+const placeLine = ({ address, raw }: Findings["doubtful"][number], tell: Tell): string =>
   yamlText(sectionOf([pairOf("position_address", flowNode(plainNumber(address)))])).trimEnd() +
-  ` # now ${commentText(String(raw), 40)}`;
+  ` # ${tell(nowText(raw))}`;
 
 /** The numbers of the interface's table that belong to a kind, as far as the device lists them. */
 function runningIn({ answers }: DeviceSurvey, kind: ActuatorKind): readonly number[] {
@@ -337,27 +432,33 @@ function heardOnly(
 }
 
 /** Entries and comments for addresses that were only heard while somebody moved things. */
-function heardNews(heard: readonly SeenAddress[], taken: ReadonlySet<string>) {
+function heardNews(heard: readonly SeenAddress[], taken: ReadonlySet<string>, tell: Tell) {
   const suggested = heard.flatMap((one) => {
     const actuator = suggestedActuator(one);
     return actuator === null ? [] : [{ one, actuator }];
   });
   const wanted = suggested.map(({ one, actuator }) => ({ key: one.address, wanted: actuator.id }));
   const ids = assignIds(wanted, { reserved: taken });
-  const tell = ({ values, lastAt }: SeenAddress) =>
-    `heard ${commentText(valuesText(values), 100)} at ${new Date(lastAt).toISOString().slice(0, 19)}Z`;
+  const heardText = ({ values, lastAt }: SeenAddress) =>
+    msg`heard ${commentText(valuesText(values), 100)} at ${new Date(lastAt).toISOString().slice(0, 19)}Z`;
   return {
     resolved: new Set(suggested.map(({ one }) => one.address)),
     actuators: suggested.map(({ one, actuator: { kind, values } }) =>
       entryOf(
         ids.get(one.address) ?? "",
         { kind, address: plainNumber(one.address), ...(values === null ? {} : { values }) },
-        `${tell(one)}, ${values === null ? "which fits this kind: name it by what moved" : "rename the words by what moved"}`,
+        tell(
+          values === null
+            ? msg`${heardText(one)}, which fits this kind: name it by what moved`
+            : msg`${heardText(one)}, rename the words by what moved`,
+        ),
       ),
     ),
     doubtful: heard
       .filter((one) => suggestedActuator(one) === null)
-      .map((one) => `address ${one.address} was ${tell(one)}: looks like ${likenessOf(one.values).text}`),
+      .map((one) =>
+        tell(msg`address ${one.address} was ${heardText(one)}: looks like ${likenessOf(one.values).text}`),
+      ),
   };
 }
 
@@ -368,22 +469,23 @@ const nameFor = (name: string, isAlone: boolean, address: string): string =>
 export const hasNews = ({ actuators, doubtful, offers, parameters }: ControllerPart): boolean =>
   actuators.length + doubtful.length + offers.length + parameters.length > 0;
 
-const offersHead = "actuators: # not sure: take away the # here and before each line that is right";
-const moreOffers = "not sure: take away the # before each line that is right";
-
-const parametersHead =
-  "parameters: # shown only, never set: take away the # here and before each line to be mirrored";
+const offersHead = msg`not sure: take away the # here and before each line that is right`;
+const moreOffers = msg`not sure: take away the # before each line that is right`;
+const parametersHead = msg`shown only, never set: take away the # here and before each line to be mirrored`;
 
 /** One controller below `controllers:`; what the given file holds comes first and is kept as it is. */
-export function controllerPair({ code, title, id, given, ...part }: ControllerPart): Pair {
+export function controllerPair({ code, title, id, given, ...part }: ControllerPart, tell: Tell): Pair {
   const actuators = [...sectionIn(given, "actuators").items, ...part.actuators];
   const parameters = sectionIn(given, "parameters").items;
   const isMirrored = parameters.length > 0;
-  const shown = [parametersHead, ...part.parameters.map((line) => `  ${line}`)];
+  const shown = [`parameters: # ${tell(parametersHead)}`, ...part.parameters.map((line) => `  ${line}`)];
   const hasActuators = actuators.length > 0;
   const isOffered = part.offers.length > 0;
-  const offers = isOffered && !hasActuators ? [offersHead, ...part.offers.map((line) => `  ${line}`)] : [];
-  const beside = isOffered ? { after: [moreOffers, ...part.offers] } : {};
+  const offers =
+    isOffered && !hasActuators
+      ? [`actuators: # ${tell(offersHead)}`, ...part.offers.map((offer) => `  ${offer}`)]
+      : [];
+  const beside = isOffered ? { after: [tell(moreOffers), ...part.offers] } : {};
   const items = [
     ...(id === null ? [] : [pairOf("id", id)]),
     ...given.items.filter(({ key }) => !["actuators", "parameters"].includes(keyOf(key))),
@@ -395,15 +497,13 @@ export function controllerPair({ code, title, id, given, ...part }: ControllerPa
 }
 
 /** What a scan found, and what need not be said again. */
-export interface Found {
+export interface Found extends Words {
   readonly survey: Survey;
   readonly known: KnownFile;
-  /** Of the names of actuators and parameters. */
-  readonly language: Language;
 }
 
 /** Everything found that can have an entry, without what is known already, on top of what the `controllers` of a file hold. */
-export function foundParts({ survey, known, language }: Found, given?: YAMLMap): readonly ControllerPart[] {
+export function foundParts({ survey, known, ...words }: Found, given?: YAMLMap): readonly ControllerPart[] {
   const listed = survey.devices.filter(isEntry);
   const fresh = listed.map(({ device }) => device.code).filter((code) => !known.controllers.has(code));
   const ids = controllerIds(fresh, known.topicIds);
@@ -411,10 +511,10 @@ export function foundParts({ survey, known, language }: Found, given?: YAMLMap):
     const { code } = one.device;
     return {
       code,
-      title: deviceLine(one.device),
+      title: deviceLine(one.device, words.tell),
       id: ids.get(code) ?? null,
-      remarks: deviceRemarks(one),
-      ...newsOf(one, known.controllers.get(code) ?? nothingKnown, language),
+      remarks: deviceRemarks(one, words.tell),
+      ...newsOf(one, known.controllers.get(code) ?? nothingKnown, words),
       given: sectionIn(given, code),
     };
   });
@@ -432,6 +532,7 @@ function hasReadings(answers: DeviceSurvey["answers"]): boolean {
 /** Comment lines about the devices without an entry. */
 export function otherDevices(
   { devices }: Survey,
+  tell: Tell,
   isNews: (code: string) => boolean = () => true,
 ): readonly string[] {
   const others = devices.filter((one) => !isEntry(one) && isNews(one.device.code));
@@ -443,15 +544,15 @@ export function otherDevices(
   const isOfCamera = ({ device }: DeviceSurvey) => isCamera(device.type) && isUsableCode(device.code);
   return [
     ...wrap(
-      "Cameras, which have neither readings nor addresses: ",
+      tell(msg`Cameras, which have neither readings nor addresses: `),
       nameThose((one) => isOfCamera(one) && !isAsked(one)),
     ),
     ...wrap(
-      "Cameras that were asked for readings and gave none now: ",
+      tell(msg`Cameras that were asked for readings and gave none now: `),
       nameThose((one) => isOfCamera(one) && isAsked(one)),
     ),
     ...wrap(
-      "Devices whose code no configuration can hold, which are not asked: ",
+      tell(msg`Devices whose code no configuration can hold, which are not asked: `),
       nameThose(({ device }) => !isUsableCode(device.code)),
     ),
   ];

@@ -1,8 +1,10 @@
+import { counted, msg, type Text, textOf } from "../../language/text.js";
 import { dirname, join } from "node:path";
 import { loadConfiguration, mostConfigurationBytes, withTexts } from "../../config/load.js";
-import { formatProblem } from "../../settings/problem.js";
+import { problemText } from "../../settings/problem.js";
 import type { Configuration } from "../../config/schema.js";
 import { isCamera } from "../../greenhouse/device-types.js";
+import type { Tell } from "../../language/words.js";
 import type { PlatformClient } from "../../platform/client.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { Found } from "./controller-entry.js";
@@ -20,7 +22,7 @@ import { type Meter, Progress } from "./progress.js";
 import { scanAccount } from "./scan.js";
 import { type DeviceSurvey, isComplete, type Selection, type Survey } from "./survey.js";
 import { secretNames, textIn, withLines } from "../init/new-file.js";
-import { commentText } from "../yaml-text.js";
+import { commentText } from "../../saving/yaml-text.js";
 import { newsText, wholeFileText } from "./whole-file.js";
 
 /** What `check` says about a text that is to lie at `file`, once the secrets taken out of it are where they belong. */
@@ -41,15 +43,15 @@ export async function verdictOn(
     env: { ...env, ...Object.fromEntries(variables) },
   });
   return {
-    problems: result.ok ? [] : result.problems.map(formatProblem),
-    warnings: result.warnings.map(formatProblem),
+    problems: result.ok ? [] : result.problems.map(problemText),
+    warnings: result.warnings.map(problemText),
   };
 }
 
 const secretsBeside = (file: string): string => join(dirname(file), "secrets.yaml");
 
 /** What a scan found, in sentences for the person who started it. */
-function summaryOf({ devices, stations }: Survey): readonly string[] {
+function summaryOf({ devices, stations }: Survey): readonly Text[] {
   const cameras = devices.filter(({ device }) => isCamera(device.type)).length;
   const findings = devices.map(findingsOf);
   const count = (what: "actuators" | "parameters" | "doubtful") =>
@@ -57,25 +59,21 @@ function summaryOf({ devices, stations }: Survey): readonly string[] {
   const isOffline = devices.filter((device) => device.isOffline);
   const unanswered = devices.filter((device) => device.unanswered.length > 0);
   return [
-    `found ${countOf(devices.length, "device")} (${countOf(cameras, "camera")}) in ${countOf(stations.length, "station")}: ` +
-      `${countOf(count("actuators"), "actuator")}, ${countOf(count("parameters"), "parameter")}, ` +
-      `${countOf(count("doubtful"), "address", "addresses")} of unknown meaning`,
-    ...incomplete("not connected", isOffline),
-    ...incomplete("not every question answered", unanswered),
+    msg`found ${counted(devices.length, "device", "devices")} (${counted(cameras, "camera", "cameras")}) in ${counted(stations.length, "station", "stations")}: ${counted(count("actuators"), "actuator", "actuators")}, ${counted(count("parameters"), "parameter", "parameters")}, ${counted(count("doubtful"), "address", "addresses")} of unknown meaning`,
+    ...incomplete(msg`not connected`, isOffline),
+    ...incomplete(msg`not every question answered`, unanswered),
   ];
 }
 
-/** `1 device`, `2 devices`. */
-const countOf = (count: number, one: string, many = `${one}s`): string =>
-  `${count} ${count === 1 ? one : many}`;
-
 const mostNamed = 10;
 
-function incomplete(what: string, devices: readonly DeviceSurvey[]): readonly string[] {
+function incomplete(what: Text, devices: readonly DeviceSurvey[]): readonly Text[] {
   if (devices.length === 0) return [];
   const named = devices.slice(0, mostNamed).map(({ device }) => commentText(device.code));
-  const more = devices.length > mostNamed ? ` and ${devices.length - mostNamed} more` : "";
-  return [`${what}: ${named.join(", ")}${more}; run discover again later, it asks only for what is missing`];
+  const more = devices.length > mostNamed ? msg` and ${devices.length - mostNamed} more` : "";
+  return [
+    msg`${what}: ${named.join(", ")}${more}; run discover again later, it asks only for what is missing`,
+  ];
 }
 
 export interface DiscoverRequest extends Selection {
@@ -97,6 +95,8 @@ export interface DiscoverRequest extends Selection {
   readonly out: string | null;
   /** `greenhouse2mqtt 0.1.0`. */
   readonly writtenBy: string;
+  /** Of the comments. */
+  readonly tell: Tell;
 }
 
 /**
@@ -113,7 +113,7 @@ export async function discover(
   const { concurrency, ...at } = configuration.platform;
   const progress = new Progress(configuration.data_dir, [at.business_url, at.realtime_url], clock);
   await (request.fresh ? progress.discard() : progress.load()).catch((error: unknown) =>
-    meter.note(`the progress of an earlier scan cannot be read, so all is asked: ${String(error)}`),
+    meter.note(msg`the progress of an earlier scan cannot be read, so all is asked: ${textOf(error)}`),
   );
   const { controllers } = merge?.configuration ?? configuration;
   const known = knownFile(controllers, merge?.text);
@@ -125,13 +125,13 @@ export async function discover(
   const parts = { platform, clock, budget: platform.budget, progress, meter, concurrency };
   const scanned = await scanAccount(request, isLeftOut, parts, stop).finally(() => meter.end());
   const { language } = configuration.homeassistant;
-  const say = (line: string) => meter.say(line);
+  const say = (line: Text) => meter.say(line);
   const { listen } = request;
   const survey =
     listen === null
       ? scanned
       : await listenToAccount(scanned, known, { platform, clock, say, language, forMs: listen.forMs }, stop);
-  const found = { survey, known, language };
+  const found = { survey, known, language, tell: request.tell };
   const written =
     given === null
       ? newsIn(merge?.file ?? "", request.writtenBy, found)
@@ -147,16 +147,16 @@ export async function discover(
 interface Written {
   readonly text: string;
   /** Sentences for the user. */
-  readonly notes: readonly string[];
+  readonly notes: readonly Text[];
   /** Why the text would not pass `check`; empty when it does. */
-  readonly problems: readonly string[];
+  readonly problems: readonly Text[];
   /** To be added to the secrets beside the text before it is written. */
   readonly secrets: { readonly file: string; readonly lines: string } | null;
 }
 
 function newsIn(file: string, writtenBy: string, found: Found): Written {
   const { text, newControllers, newActuators } = newsText(file, writtenBy, found);
-  const note = `not there yet: ${countOf(newControllers, "device")}, ${countOf(newActuators, "actuator")}`;
+  const note = msg`not there yet: ${counted(newControllers, "device", "devices")}, ${counted(newActuators, "actuator", "actuators")}`;
   return { text, notes: [note], problems: [], secrets: null };
 }
 
@@ -172,8 +172,8 @@ async function wholeFile(
   const moved = given.replaced.map(({ path, tag, name }) => {
     const what = commentText(path.join("."));
     return tag === "!env"
-      ? `${what} is not written out: set ${name} in the environment`
-      : `${what} is kept in ${secretsBeside(out ?? file)} as ${name}`;
+      ? msg`${what} is not written out: set ${name} in the environment`
+      : msg`${what} is kept in ${secretsBeside(out ?? file)} as ${name}`;
   });
   const lines = secretLinesOf(given.replaced);
   const isTooLarge = Buffer.byteLength(text) > mostConfigurationBytes;
@@ -185,5 +185,4 @@ async function wholeFile(
   };
 }
 
-const smaller =
-  "name the controllers that matter with --controller, or fewer parameter groups with --types, and run discover again; nothing is asked twice, because what was learnt is kept";
+const smaller = msg`name the controllers that matter with --controller, or fewer parameter groups with --types, and run discover again; nothing is asked twice, because what was learnt is kept`;

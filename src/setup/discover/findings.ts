@@ -1,4 +1,4 @@
-import { controllerTopicId } from "../../config/schema.js";
+import { controllerTopicId } from "../../settings/controllers.js";
 import {
   type ActuatorKind,
   decodeValue,
@@ -17,7 +17,8 @@ import {
   type TypeRow,
   typeRows,
 } from "../../greenhouse/device-types.js";
-import type { RawValue } from "../../greenhouse/ports.js";
+import type { ListedAddress, RawValue } from "../../greenhouse/ports.js";
+import { joined, msg, type Text } from "../../language/text.js";
 import { assignIds, freeId } from "../../greenhouse/topic-ids.js";
 import type { DeviceSurvey } from "./survey.js";
 
@@ -65,6 +66,9 @@ interface Found {
   readonly address: string;
   readonly raw: RawValue;
   readonly group: ParameterGroup;
+  /** In the platform's own words; null where it says none. */
+  readonly name: string | null;
+  readonly unit: string | null;
 }
 
 interface ActuatorOffer {
@@ -73,7 +77,7 @@ interface ActuatorOffer {
 }
 
 interface Doubtful extends Found {
-  readonly why: string;
+  readonly why: Text;
   /** Actuators that it may be. */
   readonly offers: readonly ActuatorOffer[];
   /** It may be a set point, a time or a counter as well. */
@@ -86,13 +90,11 @@ type FoundAs<Row> = Found & { readonly row: Row };
 interface Place {
   readonly group: ParameterGroup;
   readonly row: TypeRow | undefined;
-  /** The answer holds no other address. */
+  /** The answer lists no other address. */
   readonly isAlone: boolean;
 }
 
-interface Sighting {
-  readonly address: string;
-  readonly raw: RawValue;
+interface Sighting extends Omit<Found, "group"> {
   /** Never empty; what decides comes first: a type of actuators, then one of parameters. */
   readonly places: readonly [Place, ...Place[]];
 }
@@ -107,16 +109,42 @@ export function findingsOf({ answers }: Pick<DeviceSurvey, "answers">) {
   const actuators: (FoundAs<ActuatorRow> & { readonly alsoIn: readonly ParameterGroup[] })[] = [];
   const parameters: FoundAs<ParameterRow>[] = [];
   const doubtful: Doubtful[] = [];
-  for (const sighting of sightingsIn(answers)) {
-    const { address, raw, places } = sighting;
+  const sightings = sightingsIn(answers);
+  for (const sighting of sightings) {
+    const { places, ...told } = sighting;
     const [{ group, row }, ...others] = places;
+    const found = { ...told, group };
     const why = doubtAbout(sighting);
     if (why !== null || row === undefined)
-      doubtful.push({ address, raw, group, why: why ?? unknownType, ...perhaps(sighting) });
-    else if (row.role === "parameter") parameters.push({ address, raw, group, row });
-    else actuators.push({ address, raw, group, row, alsoIn: others.map((place) => place.group) });
+      doubtful.push({ ...found, why: why ?? unknownType, ...perhaps(sighting) });
+    else if (row.role === "parameter") parameters.push({ ...found, row });
+    else actuators.push({ ...found, row, alsoIn: others.map((place) => place.group) });
   }
-  return { actuators, parameters, doubtful };
+  return {
+    actuators,
+    parameters,
+    doubtful,
+    unread: unreadIn(answers, new Set(sightings.map(({ address }) => address))),
+  };
+}
+
+/** Addresses of actuators that are listed nowhere with a value, or with one that is unclear: they cannot be read, or not now. */
+function unreadIn(answers: DeviceSurvey["answers"], read: ReadonlySet<string>) {
+  const unread = new Map<
+    string,
+    Pick<ListedAddress, "address" | "unclear"> & { readonly group: ParameterGroup; readonly row: ActuatorRow }
+  >();
+  for (const [ask, answer] of answers) {
+    if (typeof ask !== "number" || answer.type !== "values") continue;
+    const row = typeRows.get(ask);
+    if (row?.role !== "actuator") continue;
+    for (const { address, value, unclear } of answer.beside ?? [])
+      if (value === null && usable.test(address) && unread.get(address)?.unclear === undefined)
+        unread.set(address, { address, group: ask, row, ...(unclear !== undefined && { unclear }) });
+  }
+  return [...unread.values()]
+    .filter(({ address }) => !read.has(address))
+    .sort((one, other) => byAddress(one.address, other.address));
 }
 
 /** What a doubtful address is perhaps, so that its entries can be written ready to be switched on: only one of them is right. */
@@ -135,39 +163,49 @@ function perhaps({ address, raw, places }: Sighting): Pick<Doubtful, "offers" | 
 function sightingsIn(answers: DeviceSurvey["answers"]): readonly Sighting[] {
   const sightings = new Map<string, Sighting>();
   const groups = [...answers].flatMap(([ask, answer]) =>
-    typeof ask === "number" && answer.type === "values" ? [{ group: ask, values: answer.values }] : [],
+    typeof ask === "number" && answer.type === "values" ? [{ group: ask, ...answer }] : [],
   );
   const rank = ({ group }: { readonly group: ParameterGroup }) =>
     ["actuator", "parameter", undefined].indexOf(typeRows.get(group)?.role);
-  for (const { group, values } of groups.sort(
+  for (const { group, values, beside = [] } of groups.sort(
     (one, other) => rank(one) - rank(other) || one.group - other.group,
-  ))
+  )) {
+    const isAlone = values.length === 1 && beside.every(({ value }) => value !== null);
+    const told = new Map(beside.map((one) => [one.address, one]));
     for (const [address, raw] of [...values].sort(([one], [other]) => byAddress(one, other))) {
-      const place = { group, row: typeRows.get(group), isAlone: values.length === 1 };
-      const known = sightings.get(address);
-      sightings.set(address, { address, raw, ...known, places: known ? [...known.places, place] : [place] });
+      const place = { group, row: typeRows.get(group), isAlone };
+      const { name = null, unit = null } = told.get(address) ?? {};
+      const known = sightings.get(address) ?? { address, raw, name, unit };
+      const places: Sighting["places"] = "places" in known ? [...known.places, place] : [place];
+      sightings.set(address, { ...known, places });
     }
+  }
   return [...sightings.values()];
 }
 
-const unknownType = "this type is not in the interface's table: a parameter, or kind: custom with its values";
+const unknownType = msg`this type is not in the interface's table: a parameter, or kind: custom with its values`;
 
 /** Why an address is not taken for what its type says; null where it is. */
-function doubtAbout({ address, raw, places }: Sighting): string | null {
-  if (!usable.test(address)) return "a configuration cannot hold such an address";
+function doubtAbout({ address, raw, places }: Sighting): Text | null {
+  if (!usable.test(address)) return msg`a configuration cannot hold such an address`;
   const [{ row, isAlone }] = places;
   if (row?.role !== "actuator") return null;
   const { kind } = row;
   if (places.some((other) => other.row?.role === "actuator" && other.row.kind !== kind))
-    return `several types hold it (${places.map(({ group }) => typeName(group)).join(", ")}): only one of these is right`;
+    return msg`several types hold it (${joined(
+      places.map(({ group }) => typeName(group)),
+      ", ",
+    )}): only one of these is right`;
   const evidence = evidenceFor(kind, raw);
   const isShared = places.some((other) => other.row?.role !== "actuator");
   if (evidence === "sure" || (evidence === "possible" && isAlone && !isShared)) return null;
   if (evidence === "none")
-    return `no value of the kind ${kind}: a parameter, or kind: custom with its values`;
+    return msg`no value of the kind ${kind}: a parameter, or kind: custom with its values`;
   if (isCombinedAutomatic(kind, textOf(raw)))
-    return `kind: ${kind} in automatic, combined with what runs, or a parameter`;
-  return `kind: ${kind}, ${takesDegrees(kind) ? "a position_address of another one, " : ""}or a parameter`;
+    return msg`kind: ${kind} in automatic, combined with what runs, or a parameter`;
+  return takesDegrees(kind)
+    ? msg`kind: ${kind}, a position_address of another one, or a parameter`
+    : msg`kind: ${kind}, or a parameter`;
 }
 
 /** Numbers by size, before everything else. */

@@ -1,11 +1,13 @@
+import { msg, TextError } from "../../language/text.js";
 import { isAbsolute, relative, resolve } from "node:path";
 import { isMap, isNode, isScalar, isSeq, parseDocument, Scalar, visit, YAMLMap } from "yaml";
 import { readFile, type ReadFile, readYaml } from "../../config/load.js";
 import type { Path } from "../../settings/problem.js";
-import { type Configuration, configurationSchema, controllerTopicId } from "../../config/schema.js";
+import { type Configuration, configurationSchema } from "../../config/schema.js";
+import { controllerTopicId } from "../../settings/controllers.js";
 import { readDocument } from "../../config/yaml/read-document.js";
 import { pathKey, type Source } from "../../config/yaml/source.js";
-import { commentText, keyOf } from "../yaml-text.js";
+import { commentText, keyOf } from "../../saving/yaml-text.js";
 
 /** A secret that stood in the file, and the variable or the name in `secrets.yaml` that stands for it in what is written. */
 export interface ReplacedSecret {
@@ -32,7 +34,8 @@ export async function readGivenFile(
   read: ReadFile = readFile,
 ): Promise<GivenFile> {
   const found = await readYaml(file, read);
-  if (!found.ok || !isMap(found.source.root)) throw new Error(`${file} changed while it was read; try again`);
+  if (!found.ok || !isMap(found.source.root))
+    throw new TextError(msg`${file} changed while it was read; try again`);
   const root = found.source.root as YAMLMap;
   const replaced = literalSecrets(found.source, root, taken);
   // A comment may hold an old password.

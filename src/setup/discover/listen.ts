@@ -1,3 +1,5 @@
+import { anyOf } from "../../runtime/signals.js";
+import { counted, msg, row, type Text } from "../../language/text.js";
 import { likenessOf, seeAddress, type SeenAddress, valuesText } from "../../greenhouse/addresses-seen.js";
 import { sameValue, textOf } from "../../greenhouse/actuator-kinds.js";
 import type { Language } from "../../greenhouse/labels.js";
@@ -5,7 +7,7 @@ import { addressPattern } from "../../greenhouse/model.js";
 import type { PlatformPush, PushChannel, PushNews, RawValue } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
 import { formatDuration } from "../../runtime/duration.js";
-import { commentText } from "../yaml-text.js";
+import { commentText } from "../../saving/yaml-text.js";
 import { findingsOf } from "./findings.js";
 import type { KnownFile } from "./given-file.js";
 import type { DeviceSurvey, Survey } from "./survey.js";
@@ -14,7 +16,7 @@ export interface ListenParts {
   readonly platform: PlatformPush;
   readonly clock: Clock;
   /** One line for the person who listens. */
-  readonly say: (line: string) => void;
+  readonly say: (line: Text) => void;
   /** Null until it is stopped. */
   readonly forMs: number | null;
   /** Of the names of what is known. */
@@ -38,15 +40,15 @@ export async function listenToAccount(
   const ear = new Ear(survey, known, parts);
   const { clock, forMs, platform, say } = parts;
   const over = new AbortController();
-  const signal = AbortSignal.any([stop, over.signal]);
+  const signal = anyOf(stop, over.signal);
   const until =
-    forMs === null ? "until you press Ctrl-C" : `for ${formatDuration(forMs)}, or until you press Ctrl-C`;
+    forMs === null
+      ? msg`until you press Ctrl-C`
+      : msg`for ${formatDuration(forMs)}, or until you press Ctrl-C`;
   say(
-    `listening ${until}; nothing is sent. Move one thing after the other in the vendor's app, and note which it was.`,
+    msg`listening ${until}; nothing is sent. Move one thing after the other in the vendor's app, and note which it was.`,
   );
-  const listening = channels.map((channel) =>
-    platform.listen(channel, ear.listener(channel), AbortSignal.any([signal])),
-  );
+  const listening = channels.map((channel) => platform.listen(channel, ear.listener(channel), anyOf(signal)));
   if (forMs !== null)
     clock.wait(forMs, signal).then(
       () => over.abort(),
@@ -87,10 +89,10 @@ class Ear {
       },
       news: (news: PushNews) => this.#hear(news),
       onLost: () => undefined,
-      onClosed: (why: string) => {
-        if (this.#closed.get(type) !== why)
-          this.#parts.say(`ws/${type} is not open: ${why}; it is tried again`);
-        this.#closed.set(type, why);
+      onClosed: (why: Text) => {
+        if (this.#closed.get(type) !== String(why))
+          this.#parts.say(msg`ws/${type} is not open: ${why}; it is tried again`);
+        this.#closed.set(type, String(why));
       },
     };
   }
@@ -113,20 +115,20 @@ class Ear {
     }
     const now = seeAddress(before, code, address, raw, clock.now());
     heard.set(address, now);
-    say(`${this.#time()} ${commentText(code)} ${this.#what(code, address)}: ${this.#change(code, now)}`);
+    say(row`${this.#time()} ${commentText(code)} ${this.#what(code, address)}: ${this.#change(code, now)}`);
   }
 
-  #what(code: string, address: string): string {
+  #what(code: string, address: string): Text {
     const name = this.#names.get(code)?.get(address);
-    return name === undefined ? `address ${address}` : `${name} (address ${address})`;
+    return name === undefined ? msg`address ${address}` : msg`${name} (address ${address})`;
   }
 
-  #change(code: string, { address, values }: SeenAddress): string {
+  #change(code: string, { address, values }: SeenAddress): Text {
     const change = commentText(valuesText(values.slice(-2)), 100);
     const isKnown =
       this.#names.get(code)?.has(address) === true ||
       this.#known.controllers.get(code)?.addresses.has(address) === true;
-    return isKnown ? change : `${change}, looks like ${likenessOf(values).text}`;
+    return isKnown ? change : msg`${change}, looks like ${likenessOf(values).text}`;
   }
 
   #time(): string {
@@ -141,18 +143,18 @@ class Ear {
     return [...(this.#heard.get(code)?.values() ?? [])].filter(({ lastAt }) => lastAt > 0);
   }
 
-  summary(): readonly string[] {
+  summary(): readonly Text[] {
     const all = [...this.#devices.keys()].flatMap((code) => this.heardOf(code));
     if (all.length > 0) {
       const codes = new Set(all.map(({ code }) => code));
       return [
-        `heard ${all.length} ${all.length === 1 ? "address" : "addresses"} of ${codes.size} ${codes.size === 1 ? "controller" : "controllers"}`,
+        msg`heard ${counted(all.length, "address", "addresses")} of ${counted(codes.size, "controller", "controllers")}`,
       ];
     }
     if (this.#opened.size === 0)
-      return ["no channel opened, so nothing could be heard; `doctor` says more (push.…)"];
+      return [msg`no channel opened, so nothing could be heard; \`doctor\` says more (push.…)`];
     return [
-      "nothing was heard: either nothing was moved meanwhile, or this platform does not push control parameters to this account",
+      msg`nothing was heard: either nothing was moved meanwhile, or this platform does not push control parameters to this account`,
     ];
   }
 }

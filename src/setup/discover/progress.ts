@@ -1,10 +1,13 @@
+import { msg, type Text } from "../../language/text.js";
+import type { Tell } from "../../language/words.js";
+import { ignored } from "../../runtime/failures.js";
 import { appendFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../runtime/clock.js";
 import { nodeFiles } from "../../runtime/file-system.js";
 import { type Screen, StatusLine } from "../status-line.js";
 import type { AccountLists, Answer, Ask, DeviceSurvey } from "./survey.js";
-import { commentText } from "../yaml-text.js";
+import { commentText } from "../../saving/yaml-text.js";
 
 interface KeptAnswer {
   readonly code: string;
@@ -102,7 +105,7 @@ export class Progress {
       else await nodeFiles.writePrivate(this.#path, this.#head + line);
       this.#isBegun = true;
     });
-    this.#adding = added.catch(() => undefined);
+    this.#adding = added.catch(ignored);
     return added;
   }
 }
@@ -124,7 +127,7 @@ export class Meter {
   readonly #clock: Clock;
   /** Least time between two requests, on average. */
   readonly #gapMs: number;
-  readonly #tell: (english: string) => string;
+  readonly #tell: Tell;
   readonly #notes = new Set<string>();
   #total = 0;
   #done = 0;
@@ -140,7 +143,7 @@ export class Meter {
     clock: Clock,
     perMinute: number,
     onProgress: (done: number, total: number) => void = () => undefined,
-    tell = (english: string): string => english,
+    tell: Tell = String,
   ) {
     this.#onProgress = onProgress;
     this.#tell = tell;
@@ -156,14 +159,14 @@ export class Meter {
   }
 
   /** A sentence for the person. */
-  say(sentence: string): void {
+  say(sentence: Text): void {
     this.write(`${this.#tell(sentence)}\n`);
   }
 
   /** One about something that went otherwise than planned; once. */
-  note(sentence: string): void {
-    if (this.#notes.has(sentence)) return;
-    this.#notes.add(sentence);
+  note(sentence: Text): void {
+    if (this.#notes.has(String(sentence))) return;
+    this.#notes.add(String(sentence));
     this.say(sentence);
   }
 
@@ -175,9 +178,9 @@ export class Meter {
     this.#startedAt = this.#clock.monotonic();
     this.#onProgress(done, total);
     if (!this.#line.isShown) return;
-    const resumed = done === 0 ? "" : ` (${done} of ${total} are known from an interrupted scan)`;
+    const resumed = done === 0 ? "" : msg` (${done} of ${total} are known from an interrupted scan)`;
     const time = durationText((total - done) * this.#gapMs);
-    this.note(`${total - done} requests to go${resumed}, ${time}; nothing is sent to any actuator`);
+    this.note(msg`${total - done} requests to go${resumed}, ${time}; nothing is sent to any actuator`);
   }
 
   onAsked(code: string): void {
@@ -187,7 +190,7 @@ export class Meter {
     const eachMs = Math.max(this.#gapMs, elapsedMs / (this.#done - this.#resumed));
     const bar = "#".repeat(Math.round((this.#done / this.#total) * barWidth)).padEnd(barWidth, ".");
     const left = durationText((this.#total - this.#done) * eachMs);
-    const rest = this.#tell(`${left} left`);
+    const rest = this.#tell(msg`${left} left`);
     this.#line.show(`[${bar}] ${this.#done}/${this.#total}  ${rest}  ${commentText(code, 24)}`);
   }
 
@@ -204,8 +207,8 @@ export class Meter {
 const barWidth = 24;
 
 /** As exact as an estimate can be. */
-function durationText(ms: number): string {
-  if (ms < 60_000) return "less than a minute";
+function durationText(ms: number): Text {
+  if (ms < 60_000) return msg`less than a minute`;
   const minutes = Math.ceil(ms / 60_000);
-  return minutes < 90 ? `about ${minutes} min` : `about ${(minutes / 60).toFixed(1)} h`;
+  return minutes < 90 ? msg`about ${minutes} min` : msg`about ${(minutes / 60).toFixed(1)} h`;
 }

@@ -1,3 +1,5 @@
+import { anyOf } from "../../runtime/signals.js";
+import { msg, TextError, textOf } from "../../language/text.js";
 import { setMaxListeners } from "node:events";
 import {
   type DeviceRecord,
@@ -22,7 +24,7 @@ import {
   type Survey,
 } from "./survey.js";
 import type { Meter, Progress } from "./progress.js";
-import { commentText } from "../yaml-text.js";
+import { commentText } from "../../saving/yaml-text.js";
 
 interface ScanParts extends Omit<AskerParts, "stop" | "cut"> {
   readonly platform: PlatformReader;
@@ -37,7 +39,7 @@ async function readLists({ platform, clock, meter }: ScanParts, asker: Asker): P
   const orNone = <Item>(list: Promise<readonly Item[]>) =>
     list.catch((error: unknown) => {
       if (!(error instanceof PlatformError)) throw error;
-      meter.note(`going on without a list: ${error.message}`);
+      meter.note(msg`going on without a list: ${error.text}`);
       return [];
     });
   const controllers = await asker.ask((signal) => platform.controllers(signal));
@@ -68,8 +70,7 @@ const stationDevice = ({ device: code, name }: PlatformStation): readonly Listed
   return [{ code, name, ...unknown, stationName: name, isOfStations: true }];
 };
 
-const pageNote =
-  "the list of controllers is a page of a longer one, so devices may be missing here; platform.shapes.control/mqtt.params can ask for all of it, such as { pageSize: 500 }";
+const pageNote = msg`the list of controllers is a page of a longer one, so devices may be missing here; platform.shapes.control/mqtt.params can ask for all of it, such as { pageSize: 500 }`;
 
 // Nothing else of a record is kept: a stream's address may carry a password.
 function toListed(record: DeviceRecord, isController: boolean): ListedDevice {
@@ -112,7 +113,7 @@ async function scanDevice(
 
 /** A disk that takes nothing costs the resuming, not the scan. */
 const notKept = (meter: Meter) => (error: unknown) =>
-  meter.note(`the progress cannot be kept, an interruption would start over: ${String(error)}`);
+  meter.note(msg`the progress cannot be kept, an interruption would start over: ${textOf(error)}`);
 
 async function answerTo(
   ask: Ask,
@@ -153,11 +154,14 @@ function onlineCheck(code: string, platform: PlatformReader, asker: Asker): () =
 async function read(ask: Ask, code: string, platform: PlatformReader, signal: AbortSignal): Promise<Answer> {
   if (ask === "sensors") return { type: "sensors", items: await platform.sensors(code, signal) };
   if (ask === "statuses") return { type: "statuses", items: await platform.runningStatuses(code, signal) };
-  return { type: "values", values: [...(await platform.values(code, ask, signal))] };
+  const listed = await platform.listing(code, ask, signal);
+  const beside = listed.filter(({ value, name, unit }) => value === null || name !== null || unit !== null);
+  const values = listed.flatMap(({ address, value }) => (value === null ? [] : [[address, value] as const]));
+  return { type: "values", values, beside };
 }
 
 /** A name on the command line that no device of the account has. */
-class UnknownController extends Error {
+class UnknownController extends TextError {
   override name = "UnknownController" as const;
 }
 
@@ -181,7 +185,7 @@ export async function scanAccount(
   const halt = new AbortController();
   const cut = new AbortController();
   const over = new AbortController();
-  const signals = { stop: AbortSignal.any([stop, halt.signal]), cut: cut.signal };
+  const signals = { stop: anyOf(stop, halt.signal), cut: cut.signal };
   setMaxListeners(0, signals.stop, signals.cut);
   const letFinish = () => {
     endOfGrace(parts.clock, over.signal).then(
@@ -227,7 +231,7 @@ function planReads(
   const unknown = selection.controllers.filter((name) => !devices.some((one) => isCalled(one, name)));
   if (unknown.length > 0)
     throw new UnknownController(
-      `the account has no controller ${unknown.map((name) => commentText(name)).join(", ")}; \`greenhouse2mqtt get control/mqtt\` lists them`,
+      msg`the account has no controller ${unknown.map((name) => commentText(name)).join(", ")}; \`greenhouse2mqtt get control/mqtt\` lists them`,
     );
   return planScan(devices, selection, isLeftOut);
 }

@@ -1,4 +1,4 @@
-import { controllerTopicId } from "../../config/schema.js";
+import { controllerTopicId } from "../../settings/controllers.js";
 import type { SeenAddress } from "../../greenhouse/addresses-seen.js";
 import {
   type DeviceType,
@@ -10,10 +10,12 @@ import {
 import {
   PlatformError,
   type PlatformErrorFacts,
+  type ListedAddress,
   type RawValue,
   type RunningStatusItem,
   type SensorItem,
 } from "../../greenhouse/ports.js";
+import { msg, type Text, TextError } from "../../language/text.js";
 import { isDeviceCode } from "../../platform/operations.js";
 import type { Clock } from "../../runtime/clock.js";
 import type { RequestBudget } from "../../runtime/schedule.js";
@@ -47,7 +49,12 @@ export type Ask = "sensors" | "statuses" | ParameterGroup;
 export type Answer =
   | { readonly type: "sensors"; readonly items: readonly SensorItem[] }
   | { readonly type: "statuses"; readonly items: readonly RunningStatusItem[] }
-  | { readonly type: "values"; readonly values: readonly (readonly [address: string, raw: RawValue])[] }
+  | {
+      readonly type: "values";
+      readonly values: readonly (readonly [address: string, raw: RawValue])[];
+      /** Of which the platform gave no value, or said more than that. */
+      readonly beside?: readonly ListedAddress[];
+    }
   /** The platform answered with another code than success; asking again would bring the same. */
   | { readonly type: "refused"; readonly why: string };
 
@@ -116,11 +123,11 @@ export const isCalled = ({ code }: ListedDevice, name: string): boolean =>
   code === name || controllerTopicId(code) === name;
 
 /** A scan ended before its end; what was learnt is kept. */
-export class ScanEnded extends Error {
+export class ScanEnded extends TextError {
   override name = "ScanEnded" as const;
   readonly reason: "stopped" | "gave_up";
 
-  constructor(reason: ScanEnded["reason"], message: string = reason) {
+  constructor(reason: ScanEnded["reason"], message: Text = msg`stopped`) {
     super(message);
     this.reason = reason;
   }
@@ -183,7 +190,7 @@ export class Asker {
     else if (kind !== "invalid_request") this.#leftOutInARow += 1;
     // Nothing else would be answered either.
     const isHopeless = hopeless.has(kind) || this.#leftOutInARow >= mostLeftOut;
-    return isHopeless ? new ScanEnded("gave_up", error.message) : error;
+    return isHopeless ? new ScanEnded("gave_up", error.text) : error;
   }
 
   async #wait(ms: number): Promise<void> {

@@ -6,8 +6,10 @@ import {
   hasNews,
   otherDevices,
 } from "./controller-entry.js";
+import { counted, msg, type Text } from "../../language/text.js";
+import type { Tell } from "../../language/words.js";
 import { type GivenFile, sectionIn } from "./given-file.js";
-import { commentText, keyOf, nameOr, pairOf, sectionOf, wrap, yamlText } from "../yaml-text.js";
+import { commentText, keyOf, nameOr, pairOf, sectionOf, wrap, yamlText } from "../../saving/yaml-text.js";
 
 interface WholeFile extends Found {
   readonly given: GivenFile;
@@ -17,34 +19,40 @@ interface WholeFile extends Found {
   readonly at: number;
 }
 
-const readOnlyRemark =
-  "Every command is refused while this is true. Once the actuators below are right, set it to false.";
+const readOnlyRemark = msg`Every command is refused while this is true. Once the actuators below are right, set it to false.`;
 
 /** The text of a whole configuration: everything of the given file but its comments, and what was found. */
 export function wholeFileText(file: WholeFile): string {
-  const { given, survey } = file;
+  const { given, survey, tell } = file;
   const commands = sectionIn(given.root, "commands").items.filter(({ key }) => keyOf(key) !== "read_only");
-  const controllers = controllerParts(file).map(controllerPair);
+  const controllers = controllerParts(file).map((part) => controllerPair(part, tell));
   const sections = [
     ...given.root.items.filter(({ key }) => !["commands", "controllers"].includes(keyOf(key))),
     // Whatever the given file allows: nothing is to move before a person has looked through the list.
-    pairOf("commands", sectionOf([pairOf("read_only", true, [readOnlyRemark]), ...commands])),
+    pairOf("commands", sectionOf([pairOf("read_only", true, [tell(readOnlyRemark)]), ...commands])),
     pairOf("controllers", sectionOf(controllers)),
   ];
   for (const { key } of sections.slice(1)) Object.assign(key as object, { spaceBefore: true });
-  return yamlText(sectionOf(sections), head(file), otherDevices(survey));
+  return yamlText(sectionOf(sections), head(file), otherDevices(survey, tell));
 }
 
-const head = ({ writtenBy, at, given, survey }: WholeFile): readonly string[] => [
-  `Found by \`discover\` of ${writtenBy}, ${new Date(at).toISOString().slice(0, 16)}Z. Nothing was sent to any actuator.`,
-  "Which address moves what is told by its type alone: compare every actuator with the real one before it is used.",
+const head = ({ writtenBy, at, given, survey, tell }: WholeFile): readonly string[] => [
+  tell(
+    msg`Found by \`discover\` of ${writtenBy}, ${new Date(at).toISOString().slice(0, 16)}Z. Nothing was sent to any actuator.`,
+  ),
+  tell(
+    msg`The type of an address says what it moves: compare every actuator with the real one before you use it.`,
+  ),
   ...given.replaced.map(({ path, tag, name }) => {
-    const remedy =
-      tag === "!env" ? `set ${name} in the environment instead` : `now ${name} in secrets.yaml does`;
-    return `${commentText(path.join("."))} stood in the file; ${remedy}.`;
+    const what = commentText(path.join("."));
+    return tell(
+      tag === "!env"
+        ? msg`${what} stood in the file; set ${name} in the environment instead.`
+        : msg`${what} stood in the file; now ${name} in secrets.yaml does.`,
+    );
   }),
   ...wrap(
-    "Stations: ",
+    tell(msg`Stations: `),
     survey.stations.slice(0, 500).map(({ id, name }) => nameOr(name, commentText(id))),
   ),
 ];
@@ -56,7 +64,7 @@ function controllerParts(file: WholeFile): readonly ControllerPart[] {
   const asked = new Set(parts.map(({ code }) => code));
   const others = [...file.known.controllers.keys()].filter((code) => !asked.has(code));
   const nothing = { id: null, remarks: [], actuators: [], offers: [], doubtful: [], parameters: [] };
-  const title = "not asked this time";
+  const title = file.tell(msg`not asked this time`);
   return [...parts, ...others.map((code) => ({ ...nothing, code, title, given: sectionIn(given, code) }))];
 }
 
@@ -65,42 +73,42 @@ function controllerParts(file: WholeFile): readonly ControllerPart[] {
  * comment counts as seen. The file itself is not touched.
  */
 export function newsText(file: string, writtenBy: string, found: Found) {
-  const { known, survey } = found;
+  const { known, survey, tell } = found;
   const parts = foundParts(found);
   const isKnown = ({ code }: ControllerPart) => known.controllers.has(code);
   const added = parts.filter((part) => !isKnown(part));
   const grown = parts.filter((part) => isKnown(part) && hasNews(part));
-  const controllers = [...grown.map(withoutRemarks), ...added];
-  const others = otherDevices(survey, (code) => !known.mentions(code));
+  const controllers = [...grown.map((part) => withoutRemarks(part, tell)), ...added];
+  const others = otherDevices(survey, tell, (code) => !known.mentions(code));
   const name = commentText(file, 200);
   const title =
     controllers.length === 0 && others.length === 0
-      ? `Nothing new against ${name}: ${parts.length} devices compared by \`discover\` of ${writtenBy}.`
-      : `New against ${name}, by \`discover\` of ${writtenBy}. Paste the lines under the same keys there.`;
-  const sections =
-    controllers.length === 0 ? [] : [pairOf("controllers", sectionOf(controllers.map(controllerPair)))];
+      ? msg`Nothing new against ${name}: ${counted(parts.length, "device", "devices")} compared by \`discover\` of ${writtenBy}.`
+      : msg`New against ${name}, by \`discover\` of ${writtenBy}. Paste the lines under the same keys there.`;
+  const pairs = controllers.map((part) => controllerPair(part, tell));
+  const sections = pairs.length === 0 ? [] : [pairOf("controllers", sectionOf(pairs))];
   return {
-    text: yamlText(sectionOf(sections), [title, ...doubts(found)], others),
+    text: yamlText(sectionOf(sections), [tell(title), ...doubts(found).map(tell)], others),
     newControllers: added.length,
     newActuators: controllers.reduce((sum, { actuators }) => sum + actuators.length, 0),
   };
 }
 
 /** Its readings are no news. */
-const withoutRemarks = (part: ControllerPart): ControllerPart => ({
+const withoutRemarks = (part: ControllerPart, tell: Tell): ControllerPart => ({
   ...part,
-  title: `${part.title}; stands in the file already, with other addresses`,
+  title: tell(msg`${part.title}; stands in the file already, with other addresses`),
   remarks: [],
 });
 
 /** A device that could not be read may have news of its own. */
-const doubts = ({ survey, known }: Found): readonly string[] =>
+const doubts = ({ survey, known }: Found): readonly Text[] =>
   survey.devices
     .filter(
       ({ device, isOffline, unanswered }) =>
         known.controllers.has(device.code) && (isOffline || unanswered.length > 0),
     )
     .map(({ device, isOffline }) => {
-      const why = isOffline ? "not connected" : "not every question was answered";
-      return `${commentText(device.code)} may have more: ${why}; run discover again.`;
+      const why = isOffline ? msg`not connected` : msg`not every question answered`;
+      return msg`${commentText(device.code)} may have more: ${why}; run discover again.`;
     });

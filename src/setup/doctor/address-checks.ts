@@ -1,8 +1,11 @@
+import { clauses, statements } from "../../language/lists.js";
+import { msg, row, type Text } from "../../language/text.js";
 import { sameValue, stateAddresses, textOf } from "../../greenhouse/actuator-kinds.js";
 import { type ParameterGroup, parameterGroup, typeName } from "../../greenhouse/device-types.js";
 import { PlatformError } from "../../greenhouse/ports.js";
 import { notTried, ok, type Verdict, warning } from "./finding.js";
-import { commentText } from "../yaml-text.js";
+import { commentText } from "../../saving/yaml-text.js";
+import { mirroredActuators } from "../../settings/controllers.js";
 import { platformVerdict, sampleControllers } from "./platform-checks.js";
 import type { Check, DoctorContext } from "./context.js";
 
@@ -17,20 +20,21 @@ export const addressChecks: readonly Check[] = [
 /** What the single-device status tells of the interface; it decides nothing, and a helper asks for it. */
 async function interfaceVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
   const online = sampleControllers(context).filter((device) => device.online !== false);
-  if (online.length === 0) return notTried("no controller is online");
-  const told = new Set<string>();
+  if (online.length === 0) return notTried(msg`no controller is online`);
+  const told = new Map<string, Text>();
   for (const { code } of online) {
     const { version, description, marker = null } = await context.platform.connection(code, signal);
-    const parts = [
-      ...(version === null ? [] : [`interface version ${commentText(version, 20)}`]),
-      ...(marker === null ? [] : [`type ${commentText(marker, 20)}`]),
+    const parts: readonly Text[] = [
+      ...(version === null ? [] : [msg`interface version ${commentText(version, 20)}`]),
+      ...(marker === null ? [] : [msg`type ${commentText(marker, 20)}`]),
       ...(description === null ? [] : [`"${commentText(description, 60)}"`]),
     ];
-    if (parts.length > 0) told.add(parts.join(", "));
+    const whole = clauses(parts);
+    if (parts.length > 0) told.set(String(whole), whole);
   }
   return told.size === 0
-    ? ok("the platform tells no version of its interface")
-    : ok(`the platform tells: ${[...told].join("; ")}`);
+    ? ok(msg`the platform does not say which version its interface has`)
+    : ok(msg`the platform says: ${statements([...told.values()])}`);
 }
 
 /** Each costs a request. */
@@ -47,10 +51,10 @@ interface WantedGroup {
 /** Whether the platform lists each address below the `type_id` that the configuration gives it. */
 async function addressesVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
   const groups = wantedGroups(context);
-  if (groups.length === 0) return notTried("no actuator of a controller that is online has a type_id");
+  if (groups.length === 0) return notTried(msg`no actuator of a controller that is online has a type_id`);
   const tried = groups.slice(0, mostGroups);
   const left = groups.length - tried.length;
-  const unlisted: string[] = [];
+  const unlisted: Text[] = [];
   for (const { code, group, things } of tried) {
     const values = await context.platform.values(code, group, signal).catch((error: unknown) => {
       if (error instanceof PlatformError && !signal.aborted) return platformVerdict(error);
@@ -60,15 +64,15 @@ async function addressesVerdict(context: DoctorContext, signal: AbortSignal): Pr
     if ("status" in values) return { ...values, status: "warning" };
     for (const { id, address } of things)
       if (!values.has(address))
-        unlisted.push(`${typeName(group)} of ${code} does not list ${id} (${address})`);
+        unlisted.push(msg`${typeName(group)} of ${code} does not list ${id} (${address})`);
   }
-  const rest = left > 0 ? `, ${left} more not tried` : "";
+  const rest = left > 0 ? msg`, ${left} more not tried` : "";
   if (unlisted.length === 0)
-    return ok(`each address is listed below its type_id (${tried.length} tried${rest})`);
-  const more = unlisted.length > mostNamed ? `, and ${unlisted.length - mostNamed} more` : "";
+    return ok(msg`each address is listed below its type_id (${tried.length} tried${rest})`);
+  const more = unlisted.length > mostNamed ? msg`, and ${unlisted.length - mostNamed} more` : "";
   return warning(
-    `${unlisted.slice(0, mostNamed).join(", ")}${more}: the bridge reads them one by one${rest}`,
-    "correct type_id or the address there, or leave type_id out",
+    msg`${clauses(unlisted.slice(0, mostNamed))}${more}: the bridge reads them one by one${rest}`,
+    msg`correct type_id or the address there, or leave type_id out`,
   );
 }
 
@@ -76,7 +80,7 @@ const mostCompared = 12;
 
 /** Whether the group of an address and the address itself agree. What moves just now may differ, and says so. */
 async function bothReadsVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
-  const differing: string[] = [];
+  const differing: Text[] = [];
   let compared = 0;
   let left = 0;
   for (const { code, group, things } of wantedGroups(context)) {
@@ -94,13 +98,13 @@ async function bothReadsVerdict(context: DoctorContext, signal: AbortSignal): Pr
     compared += read.compared;
     differing.push(...read.differing);
   }
-  const rest = left > 0 ? `, ${left} more not tried` : "";
-  if (compared === 0) return notTried("no address of a controller that is online is read with a group");
+  const rest = left > 0 ? msg`, ${left} more not tried` : "";
+  if (compared === 0) return notTried(msg`no address of a controller that is online is read with a group`);
   if (differing.length === 0)
-    return ok(`group read and single read agree (${compared} addresses tried${rest})`);
+    return ok(msg`group read and single read agree (${compared} addresses tried${rest})`);
   return warning(
-    `${differing.join(", ")}${rest}`,
-    "look again when nothing moves; what differs for longer than it travels is read by get-value. Where that tells how far it is open, `greenhouse2mqtt doctor --watch` says what to set",
+    row`${clauses(differing)}${rest}`,
+    msg`Look again when nothing moves. If they still differ, the bridge uses get-value. \`greenhouse2mqtt doctor --watch\` says what to set.`,
   );
 }
 
@@ -111,12 +115,12 @@ async function freshReadsVerdict(context: DoctorContext, signal: AbortSignal): P
   const { platform, configuration, evidence, limits, ports } = context;
   const online = evidence.controllers.filter(({ online }) => online !== false);
   const all = online.flatMap(({ code }) =>
-    Object.entries(configuration.controllers[code]?.actuators ?? {}).map(([id, { address }]) => ({
+    mirroredActuators(configuration.controllers[code]).map(([id, { address }]) => ({
       ...{ code, id, address },
     })),
   );
   const tried = all.slice(0, mostFresh);
-  if (tried.length === 0) return notTried("no actuator of a controller that is online is configured");
+  if (tried.length === 0) return notTried(msg`no actuator of a controller that is online is configured`);
   const readAll = () =>
     Promise.all(tried.map(({ code, address }) => platform.value(code, address, true, signal)));
   const first = await readAll();
@@ -127,20 +131,20 @@ async function freshReadsVerdict(context: DoctorContext, signal: AbortSignal): P
     const [one = null, other = null] = [first[place], second[place]];
     if (one === null || other === null || sameValue(textOf(one), textOf(other))) return [];
     return [
-      `${id} (${address}) of ${code} is ${textOf(one)} by a fresh read and ${textOf(other)} by another one ${seconds} s later`,
+      msg`${id} (${address}) of ${code} is ${textOf(one)} by a fresh read and ${textOf(other)} by another one ${seconds} s later`,
     ];
   });
   return differing.length === 0
-    ? ok(`a fresh read gives at once what the next one gives (${tried.length} addresses tried)`)
+    ? ok(msg`a fresh read gives at once what the next one gives (${tried.length} addresses tried)`)
     : warning(
-        differing.join(", "),
-        "look again when nothing moves; where it stays so, flush=1 orders a read and answers the value before: set flush_lag: 5s",
+        clauses(differing),
+        msg`Look again when nothing moves. If they still differ, set flush_lag: 5s: flush=1 answers the value before.`,
       );
 }
 
 interface ComparedReads {
   readonly compared: number;
-  readonly differing: readonly string[];
+  readonly differing: readonly Text[];
 }
 
 async function comparedReads(
@@ -149,7 +153,7 @@ async function comparedReads(
   signal: AbortSignal,
 ): Promise<ComparedReads> {
   const values = await platform.values(code, group, signal);
-  const differing: string[] = [];
+  const differing: Text[] = [];
   let compared = 0;
   for (const { id, address } of things) {
     const ofGroup = values.get(address);
@@ -158,7 +162,7 @@ async function comparedReads(
     compared += 1;
     if (!sameValue(textOf(ofGroup), textOf(own)))
       differing.push(
-        `${id} (${address}) of ${code} is ${textOf(ofGroup)} by set-value/flush and ${textOf(own)} by get-value`,
+        msg`${id} (${address}) of ${code} is ${textOf(ofGroup)} by set-value/flush and ${textOf(own)} by get-value`,
       );
   }
   return { compared, differing };
@@ -167,9 +171,10 @@ async function comparedReads(
 function wantedGroups({ configuration, evidence }: DoctorContext): readonly WantedGroup[] {
   const online = evidence.controllers.filter((device) => device.online !== false);
   return online.flatMap(({ code }) => {
-    const { actuators = {}, parameters = {} } = configuration.controllers[code] ?? {};
+    const section = configuration.controllers[code];
+    const { parameters = {} } = section ?? {};
     const things = [
-      ...Object.entries(actuators).flatMap(([id, { type_id: type, ...one }]) =>
+      ...mirroredActuators(section).flatMap(([id, { type_id: type, ...one }]) =>
         stateAddresses({
           kind: one.kind,
           address: one.address,

@@ -1,11 +1,11 @@
+import { changed, msg, row, type Text, textOf } from "../../language/text.js";
+import { ignored } from "../../runtime/failures.js";
 import { createServer } from "node:net";
-import { brokerSettings } from "../../broker/settings.js";
+import { features } from "../../config/features.js";
 import type { Configuration } from "../../config/schema.js";
 import { holderOf } from "../../journal/lock.js";
 import { brokerName, versionName, versionReason } from "../../mqtt/connection/link.js";
 import { topicsUnder } from "../../mqtt/topics.js";
-import { hostWord } from "../../sparkplug/commands.js";
-import { sparkplugTopics } from "../../sparkplug/topics.js";
 import { cameWithin } from "../../runtime/clock.js";
 import { errorCode } from "../../runtime/file-system.js";
 import { silentLog } from "../../runtime/log.js";
@@ -17,14 +17,14 @@ import {
   needsProof,
   openClient,
   settingsBeside,
-} from "../broker-client.js";
-import { isOwnBroker } from "../own-socket.js";
+} from "../../beside/broker-client.js";
+import { isOwnBroker } from "../../beside/own-socket.js";
 import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
 import type { Check, DoctorContext } from "./context.js";
 
 interface Opened {
   readonly probe: BrokerClient;
-  readonly name: string;
+  readonly name: Text;
   /** Let in like any other client, without the bridge's own rights. */
   readonly isGuest: boolean;
 }
@@ -38,11 +38,16 @@ async function open(
   const name = brokerName(settings.url);
   const probe = await openClient(settings, ports.clock, limits.connectMs);
   if (probe instanceof BrokerClient) return { probe, name, isGuest: false };
-  const [what, ...rest] = probe.reason.split(/: (?=check|is |use|put|allow|change|renew|give|raise)/);
-  const remedy = rest.join(": ");
-  const place = (what ?? "").startsWith(name) ? "" : `${name}: `;
-  return failed(`${place}${what ?? probe.reason}`, remedy === "" ? `check ${key}` : remedy);
+  const whole = String(probe.reason).startsWith(String(name)) ? probe.reason : row`${name}: ${probe.reason}`;
+  if (!remedyMark.test(String(whole))) return failed(whole, msg`check ${key}`);
+  return failed(
+    changed(whole, (said) => said.slice(0, remedyMark.exec(said)?.index)),
+    changed(whole, (said) => said.slice((remedyMark.exec(said)?.index ?? said.length) + 1).trim()),
+  );
 }
+
+/** Where a reason of a link goes over to what is to be done, in each language. */
+const remedyMark = /: (?=check|is |use|put|allow|change|renew|give|raise|look)|：/;
 
 /**
  * Beside a running bridge its embedded broker is reached as any client would. Otherwise one is started as configured, but
@@ -55,33 +60,34 @@ async function openAtEmbedded(context: DoctorContext): Promise<Opened | Verdict>
   const busy = await whyBusy(host, port);
   if (busy !== null) return busy;
   try {
-    const { startBroker } = await import("../../broker/broker.js");
-    const embedded = await startBroker(brokerSettings(onFreePorts(configuration)), {
+    const embedded = await features.broker.start(onFreePorts(configuration), {
       clock: context.ports.clock,
       log: silentLog,
+      journal: { append: () => Promise.resolve() },
     });
+    if (embedded === null) return notTried(msg`there is no link to the broker`);
     context.evidence.endings.push(() => embedded.close());
     const access = await open(context, settingsBeside(configuration, embedded), "broker");
-    return "probe" in access ? { ...access, name: `the embedded broker (port ${port} is free)` } : access;
+    return "probe" in access ? { ...access, name: msg`the embedded broker (port ${port} is free)` } : access;
   } catch (error) {
     if (!(error instanceof Error) || error.name !== "BrokerStartError") throw error;
-    return failed(`the embedded broker does not start: ${error.message}`, "correct the section broker");
+    return failed(msg`the embedded broker does not start: ${textOf(error)}`, msg`correct the section broker`);
   }
 }
 
 /** Where all passwords are hashed, being refused is as it should be. */
 async function openAtRunning({ configuration, ports, limits }: DoctorContext): Promise<Opened | Verdict> {
-  const name = "the embedded broker of the running bridge";
+  const name = msg`the embedded broker of the running bridge`;
   if (needsProof(configuration) && !(await isOwnBroker(configuration, new AbortController().signal)))
     return warning(
-      `${name} was not tried: no password is sent to port ${configuration.broker.port} before the bridge has said at its socket in data_dir that it listens there`,
-      "run this as the user that runs the bridge",
+      msg`${name} was not tried: no password is sent to port ${configuration.broker.port} before the bridge has said at its socket in data_dir that it listens there`,
+      msg`run this as the user that runs the bridge`,
     );
   const probe = await openClient(settingsBeside(configuration), ports.clock, limits.connectMs);
   if (probe instanceof BrokerClient) return { probe, name, isGuest: true };
   return probe.kind === "refused" && !hasLogin(configuration)
-    ? ok(`${name} answers and wants a password; those in the configuration are only hashes`)
-    : failed(`${name}: ${probe.reason}`, "look at the log of the bridge");
+    ? ok(msg`${name} answers and wants a password; those in the configuration are only hashes`)
+    : failed(row`${name}: ${probe.reason}`, msg`look at the log of the bridge`);
 }
 
 function onFreePorts({ broker, ...others }: Configuration): Configuration {
@@ -95,13 +101,13 @@ function whyBusy(host: string, port: number): Promise<Verdict | null> {
   return new Promise((resolve) => {
     const server = createServer();
     const taken = failed(
-      `port ${port} for the embedded broker is in use by another program`,
-      "if that is Mosquitto, set mqtt.url to it; else set broker.port to a free port",
+      msg`port ${port} for the embedded broker is in use by another program`,
+      msg`if that is Mosquitto, set mqtt.url to it; else set broker.port to a free port`,
     );
     server.once("error", (error) => {
       const code = errorCode(error);
-      const why = `the embedded broker cannot listen on ${host}, port ${port} (${code})`;
-      resolve(code === "EADDRINUSE" ? taken : failed(why, "check broker.host and broker.port"));
+      const why = msg`the embedded broker cannot listen on ${host}, port ${port} (${code})`;
+      resolve(code === "EADDRINUSE" ? taken : failed(why, msg`check broker.host and broker.port`));
     });
     server.listen({ host: host.replace(/^\[|\]$/g, ""), port, exclusive: true }, () => {
       server.close(() => resolve(null));
@@ -119,14 +125,14 @@ const onProbe =
   (check: OnProbe) =>
   async (context: DoctorContext): Promise<Verdict> => {
     const { broker } = context.evidence;
-    return broker === null ? notTried("there is no link to the broker") : await check(broker, context);
+    return broker === null ? notTried(msg`there is no link to the broker`) : await check(broker, context);
   };
 
 /** The same for what only the bridge's own link may do. */
 const asBridge = (check: OnProbe) =>
   onProbe((probe, context) =>
     context.evidence.isGuest
-      ? notTried("only the running bridge itself has these rights at its embedded broker")
+      ? notTried(msg`only the running bridge itself has these rights at its embedded broker`)
       : check(probe, context),
   );
 
@@ -141,7 +147,6 @@ export const brokerChecks: readonly Check[] = [
   { id: "broker.anonymous", needs: ["broker"], run: anonymousVerdict },
   { id: "broker.announce", needs: ["broker"], run: asBridge(announceVerdict) },
   { id: "home_assistant", needs: ["broker"], run: onProbe(homeAssistantVerdict) },
-  { id: "sparkplug", needs: ["broker"], run: sparkplugVerdict },
 ];
 
 async function openVerdict(context: DoctorContext): Promise<Verdict> {
@@ -155,30 +160,29 @@ async function openVerdict(context: DoctorContext): Promise<Verdict> {
   context.evidence.broker = probe;
   context.evidence.isGuest = isGuest;
   context.evidence.endings.push(() => probe.close());
-  return ok(`${name} lets us in`);
+  return ok(msg`${name} lets us in`);
 }
 
 function versionVerdict({ facts }: BrokerClient, { configuration }: DoctorContext): Verdict {
   const wanted = configuration.mqtt.protocol_version;
-  const used = `${versionName(facts.protocolVersion)} is used, because ${versionReason(wanted, facts.protocolVersion)}`;
+  const used = msg`${versionName(facts.protocolVersion)} is used, because ${versionReason(wanted, facts.protocolVersion)}`;
   if (facts.protocolVersion === 5) return ok(used);
-  const onlyThen =
-    "only then do old commands expire on the way, and are live ones with the retain flag refused";
+  const onlyThen = msg`only then the broker drops old commands, and the bridge refuses live ones with the retain flag`;
   return warning(
     used,
     wanted === 5
-      ? `use a broker with MQTT 5, such as Mosquitto 2: ${onlyThen}; Home Assistant 2027.1 needs it too`
-      : `set mqtt.protocol_version to 5 unless the broker cannot do it: ${onlyThen}`,
+      ? msg`use a broker with MQTT 5, such as Mosquitto 2: ${onlyThen}; Home Assistant 2027.1 needs it too`
+      : msg`set mqtt.protocol_version to 5 unless the broker cannot do it: ${onlyThen}`,
   );
 }
 
 const testTopic = ({ configuration }: DoctorContext): string =>
   `${configuration.mqtt.base_topic}/bridge/doctor`;
 
-const accessList = ({ configuration }: DoctorContext, right: string): string => {
+const accessList = ({ configuration }: DoctorContext, right: Text): Text => {
   const { username, base_topic } = configuration.mqtt;
-  const who = username === undefined ? "clients without a user name" : "the user of mqtt.username";
-  return `allow ${who} to ${right} ${base_topic}/# in the broker's access list`;
+  const who = username === undefined ? msg`clients without a user name` : msg`the user of mqtt.username`;
+  return msg`allow ${who} to ${right} ${base_topic}/# in the broker's access list`;
 };
 
 /** Publishes to a topic and listens for the same message to come back. `taken` on MQTT 3.1.1 says nothing about permission. */
@@ -199,7 +203,7 @@ async function roundTrip(
     () => ({ published: "taken" as const, why: "" }),
     (error: unknown) => ({
       published: error instanceof LinkLost ? ("lost" as const) : ("refused" as const),
-      why: error instanceof Error ? error.message : String(error),
+      why: textOf(error),
     }),
   );
   const arrived =
@@ -214,60 +218,59 @@ const tryOnce = (probe: BrokerClient, context: DoctorContext) =>
 
 async function publishVerdict(probe: BrokerClient, context: DoctorContext): Promise<Verdict> {
   const { published, arrived, granted, why } = await tryOnce(probe, context);
-  const remedy = accessList(context, "publish");
-  if (published === "refused") return failed(`the broker refuses what we publish (${why})`, remedy);
-  if (published === "lost") return failed(`the broker ended the link when we published: ${why}`, remedy);
+  const remedy = accessList(context, msg`publish`);
+  if (published === "refused") return failed(msg`the broker refuses what we publish (${why})`, remedy);
+  if (published === "lost") return failed(msg`the broker ended the link when we published: ${why}`, remedy);
   // MQTT 3.1.1 has no way to say no: what is forbidden is acknowledged and thrown away.
   if (probe.facts.protocolVersion === 4 && !arrived)
     return failed(
       granted
-        ? "the broker took our message but never gave it back: it may not be published, or not be read"
-        : "the broker took our message, and MQTT 3.1.1 does not tell whether it was allowed",
-      accessList(context, "publish and subscribe to"),
+        ? msg`the broker took our message but never gave it back: it may not be published, or not be read`
+        : msg`the broker took our message; MQTT 3.1.1 does not say whether it may pass`,
+      accessList(context, msg`publish and subscribe to`),
     );
-  return ok(`we may publish (tried on ${testTopic(context)})`);
+  return ok(msg`we may publish (tried on ${testTopic(context)})`);
 }
 
 async function subscribeVerdict(probe: BrokerClient, context: DoctorContext): Promise<Verdict> {
   const topics = topicsUnder(context.configuration.mqtt.base_topic);
-  const remedy = accessList(context, "subscribe to");
+  const remedy = accessList(context, msg`subscribe to`);
   const refused = await probe.subscribe(topics.subscriptions);
   await probe.unsubscribe(topics.subscriptions);
   if (refused.length > 0)
     return failed(
-      `the broker does not let us subscribe to ${refused.join(", ")}: no command can arrive`,
+      msg`the broker does not let us subscribe to ${refused.join(", ")}: no command can arrive`,
       remedy,
     );
   const { published, arrived, granted } = await tryOnce(probe, context);
-  if (!granted) return failed(`the broker does not let us subscribe to ${testTopic(context)}`, remedy);
+  if (!granted) return failed(msg`the broker does not let us subscribe to ${testTopic(context)}`, remedy);
   if (published !== "taken")
-    return ok("we may subscribe to commands and requests (not tried with a message)");
+    return ok(msg`we may subscribe to commands and requests (not tried with a message)`);
   return arrived
-    ? ok("we may subscribe to commands and requests, and a message of ours came back")
+    ? ok(msg`we may subscribe to commands and requests, and a message of ours came back`)
     : failed(
-        "the broker takes our subscription but holds back the messages, so no command can arrive",
+        msg`the broker takes our subscription but holds back the messages, so no command can arrive`,
         remedy,
       );
 }
 
 async function retainedVerdict(probe: BrokerClient, context: DoctorContext): Promise<Verdict> {
-  const remedy = "allow retained messages there (Mosquitto: retain_available true): states live in them";
-  if (!probe.facts.retainAvailable) return failed("the broker keeps no retained messages", remedy);
+  const remedy = msg`allow retained messages there (Mosquitto: retain_available true): states live in them`;
+  if (!probe.facts.retainAvailable) return failed(msg`the broker keeps no retained messages`, remedy);
   const topic = testTopic(context);
   const payload = `retained ${Math.floor(context.ports.random() * 1e9)}`;
   try {
     await probe.publish(topic, payload, true);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return failed(`the broker refuses a retained message (${why})`, remedy);
+    return failed(msg`the broker refuses a retained message (${textOf(error)})`, remedy);
   }
   const isKept = (await probe.readRetained([topic])).found.get(topic) === payload;
-  await probe.publish(topic, "", true).catch(() => undefined);
+  await probe.publish(topic, "", true).catch(ignored);
   return isKept
-    ? ok("the broker keeps retained messages (the test message was cleared again)")
+    ? ok(msg`the broker keeps retained messages (the test message was cleared again)`)
     : failed(
-        "the broker took a retained message but does not give it back",
-        `${remedy}; or ${accessList(context, "read")}`,
+        msg`the broker took a retained message but does not give it back`,
+        msg`${remedy}; or ${accessList(context, msg`read`)}`,
       );
 }
 
@@ -276,13 +279,13 @@ function sizeVerdict({ facts }: BrokerClient): Verdict {
   if (most === null)
     return ok(
       protocolVersion === 5
-        ? "the broker sets no limit on packets"
-        : "unknown: MQTT 3.1.1 announces no limit",
+        ? msg`the broker sets no limit on packets`
+        : msg`unknown: MQTT 3.1.1 announces no limit`,
     );
-  if (most >= largestMessage) return ok(`packets up to ${most} bytes are taken`);
+  if (most >= largestMessage) return ok(msg`packets up to ${most} bytes are taken`);
   return warning(
-    `the broker takes packets of at most ${most} bytes, our largest may have ${largestMessage}: a long list of controllers or a large announcement to Home Assistant would not be published`,
-    `raise its limit (Mosquitto: max_packet_size ${largestMessage})`,
+    msg`the broker takes packets of at most ${most} bytes, and our largest may have ${largestMessage}; a long list of controllers or a large announcement to Home Assistant would not be published`,
+    msg`raise its limit (Mosquitto: max_packet_size ${largestMessage})`,
   );
 }
 
@@ -290,37 +293,39 @@ async function anonymousVerdict(context: DoctorContext): Promise<Verdict> {
   const { mqtt, broker } = context.configuration;
   if (mqtt.url === undefined)
     return broker.users.length > 0
-      ? ok("the embedded broker wants a user name and password")
-      : ok("the embedded broker takes clients without a password, of this computer only");
+      ? ok(msg`the embedded broker wants a user name and password`)
+      : ok(msg`the embedded broker takes clients without a password, of this computer only`);
   if (mqtt.username !== undefined) {
     const nobody = { ...settingsBeside(context.configuration), username: undefined, password: undefined };
     const probe = await openClient(nobody, context.ports.clock, context.limits.connectMs);
     if (!(probe instanceof BrokerClient))
       return probe.kind === "refused"
-        ? ok("the broker refuses clients without a user name")
-        : notTried(`the second connection did not come about: ${probe.reason}`);
+        ? ok(msg`the broker refuses clients without a user name`)
+        : notTried(msg`the second connection did not come about: ${probe.reason}`);
     await probe.close();
   }
-  const who = isLoopback(new URL(mqtt.url).hostname) ? "whoever reaches it" : "everybody on this network";
+  const who = isLoopback(new URL(mqtt.url).hostname)
+    ? msg`whoever reaches it`
+    : msg`everybody on this network`;
   return warning(
-    `the broker lets clients in without a user name: ${who} may move actuators`,
-    "let the broker ask for passwords (Mosquitto: allow_anonymous false and a password_file), and set mqtt.username and mqtt.password",
+    msg`the broker lets clients in without a user name: ${who} may move actuators`,
+    msg`let the broker ask for passwords (Mosquitto: allow_anonymous false and a password_file), and set mqtt.username and mqtt.password`,
   );
 }
 
 /** An empty message about a device that does not exist; Home Assistant passes over it. */
 async function announceVerdict(probe: BrokerClient, context: DoctorContext): Promise<Verdict> {
   const { enabled, discovery_prefix: prefix } = context.configuration.homeassistant;
-  if (!enabled) return notTried("homeassistant.enabled is false");
+  if (!enabled) return notTried(msg`homeassistant.enabled is false`);
   const topic = `${prefix}/device/greenhouse2mqtt_doctor/config`;
   const { published, arrived, granted } = await roundTrip(probe, topic, "", context);
   const isForbidden = published !== "taken" || (probe.facts.protocolVersion === 4 && granted && !arrived);
   return isForbidden
     ? failed(
-        `we may not publish below ${prefix}/, so Home Assistant would never hear of us`,
-        `allow it in the broker's access list (${prefix}/device/+/config), or set homeassistant.enabled to false`,
+        msg`we may not publish below ${prefix}/, so Home Assistant would never hear of us`,
+        msg`allow it in the broker's access list (${prefix}/device/+/config), or set homeassistant.enabled to false`,
       )
-    : ok(`we may announce devices below ${prefix}/`);
+    : ok(msg`we may announce devices below ${prefix}/`);
 }
 
 async function homeAssistantVerdict(probe: BrokerClient, context: DoctorContext): Promise<Verdict> {
@@ -330,54 +335,23 @@ async function homeAssistantVerdict(probe: BrokerClient, context: DoctorContext)
   const filters = [state, homeassistant.status_topic, `${prefix}/+/+/config`, `${prefix}/+/+/+/config`];
   const { found } = await probe.readRetained(filters);
   context.evidence.bridgeOnline = found.get(state) === "online";
-  if (!homeassistant.enabled) return notTried("homeassistant.enabled is false");
+  if (!homeassistant.enabled) return notTried(msg`homeassistant.enabled is false`);
   if (mqtt.url === undefined && !context.evidence.bridgeOnline)
-    return notTried("the embedded broker runs only together with the bridge");
+    return notTried(msg`the embedded broker runs only together with the bridge`);
   const status = found.get(homeassistant.status_topic);
-  if (status === "online") return ok(`Home Assistant is online (${homeassistant.status_topic})`);
+  if (status === "online") return ok(msg`Home Assistant is online (${homeassistant.status_topic})`);
   if (status !== undefined)
     return warning(
-      `Home Assistant said "${status.slice(0, 20)}" last (${homeassistant.status_topic})`,
-      "start it, or look at its MQTT integration",
+      msg`Home Assistant said "${status.slice(0, 20)}" last (${homeassistant.status_topic})`,
+      msg`start it, or look at its MQTT integration`,
     );
   const announced = [...found.keys()].filter((topic) => topic.startsWith(`${prefix}/`)).length;
   if (announced > 0)
     return ok(
-      `${announced} announcements for Home Assistant are at this broker; it keeps no status of its own there`,
+      msg`${announced} announcements for Home Assistant are at this broker; it keeps no status of its own there`,
     );
   return warning(
-    "nothing of Home Assistant is to be seen at this broker",
-    `connect its MQTT integration to this broker (its birth message is not retained by default, so it may be there all the same); or set homeassistant.enabled to false`,
-  );
-}
-
-async function sparkplugVerdict(context: DoctorContext): Promise<Verdict> {
-  const { enabled } = context.configuration.sparkplug;
-  return enabled ? await asBridge(edgeNodeVerdict)(context) : notTried("sparkplug.enabled is false");
-}
-
-/** What the edge node must hear; nothing is published, since hosts would take it for the running bridge. */
-async function edgeNodeVerdict(probe: BrokerClient, { configuration }: DoctorContext): Promise<Verdict> {
-  const { group, node, primary_host: primaryHost } = configuration.sparkplug;
-  const topics = sparkplugTopics(configuration.sparkplug, primaryHost);
-  const refused = await probe.subscribe(topics.subscriptions);
-  await probe.unsubscribe(topics.subscriptions);
-  if (refused.length > 0)
-    return failed(
-      `the broker does not let us subscribe to ${refused.join(", ")}: the edge node ${group}/${node} is not born without`,
-      `allow the bridge to subscribe to these, and to publish ${topics.nodeBirth} and the like, in the broker's access list`,
-    );
-  const heard = `the broker grants what the edge node ${group}/${node} subscribes to`;
-  if (primaryHost === undefined) return ok(heard);
-  const { found } = await probe.readRetained(topics.states);
-  const words = topics.states.flatMap((topic, place) => {
-    const said = found.get(topic);
-    return said === undefined ? [] : [hostWord(Buffer.from(said), place > 0)];
-  });
-  if (words.some((word) => word?.isOnline === true)) return ok(`${heard}; ${primaryHost} is online`);
-  const state = words.length === 0 ? "has said nothing at this broker" : "is not online";
-  return warning(
-    `${heard}, but the primary host ${primaryHost} ${state}: births wait for it`,
-    "start it, correct sparkplug.primary_host, or leave that out",
+    msg`nothing of Home Assistant is to be seen at this broker`,
+    msg`connect its MQTT integration to this broker (its birth message is not retained by default, so it may be there all the same); or set homeassistant.enabled to false`,
   );
 }

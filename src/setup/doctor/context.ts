@@ -1,10 +1,11 @@
 import type { Configuration } from "../../config/schema.js";
+import type { Check as CheckOf } from "../../feature/doctor.js";
 import type { DeviceRecord, Query } from "../../greenhouse/ports.js";
 import type { PlatformClient, PlatformPorts } from "../../platform/client.js";
 import type { Clock, Random } from "../../runtime/clock.js";
 import type { Names } from "../../runtime/names.js";
 import type { Logger } from "../../runtime/log.js";
-import type { BrokerClient } from "../broker-client.js";
+import type { BrokerClient } from "../../beside/broker-client.js";
 import type { Verdict } from "./finding.js";
 
 export interface DoctorPorts {
@@ -57,13 +58,7 @@ export interface DoctorContext {
   readonly evidence: Evidence;
 }
 
-export interface Check {
-  /** As lines and JSON name it. */
-  readonly id: string;
-  /** Checks that must have passed (with a warning at most) before this one makes sense. */
-  readonly needs: readonly string[];
-  readonly run: (context: DoctorContext, signal: AbortSignal) => Promise<Verdict>;
-}
+export type Check = CheckOf<DoctorContext>;
 
 /** An answer of the platform as it came, parsed. */
 export interface RawAnswer {

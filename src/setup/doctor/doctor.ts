@@ -1,10 +1,11 @@
+import { msg, textOf } from "../../language/text.js";
+import { ignored } from "../../runtime/failures.js";
 import { once } from "node:events";
-import type { Configuration } from "../../config/schema.js";
+import { allFeatures, type Configuration } from "../../config/schema.js";
 import { createPlatform } from "../../platform/client.js";
 import { cameWithin, nextTurn } from "../../runtime/clock.js";
 import { Names } from "../../runtime/names.js";
 import { addressChecks } from "./address-checks.js";
-import { clusterChecks } from "./cluster-checks.js";
 import { brokerChecks } from "./broker-checks.js";
 import { failed, type Finding, notTried, type Verdict, within } from "./finding.js";
 import { meaningChecks } from "./meaning-checks.js";
@@ -20,7 +21,7 @@ import {
 import { shapeChecks } from "./shape-checks.js";
 import { zoneCheck } from "./zone-check.js";
 
-const stopped = notTried("stopped");
+const stopped = notTried(msg`stopped`);
 
 /**
  * Runs the checks in their order and yields each finding as it is made; after a stop the rest is found not tried. Never
@@ -41,7 +42,7 @@ export async function* examine(
       ? stopped
       : missing === undefined
         ? await inTime(check, context, stop, endAt)
-        : notTried(`it needs "${missing}", which did not pass`);
+        : notTried(msg`it needs "${missing}", which did not pass`);
     if (verdict.status === "ok" || verdict.status === "warning") lacking.delete(check.id);
     yield { check: check.id, ...verdict };
   }
@@ -55,10 +56,10 @@ async function inTime(
 ): Promise<Verdict> {
   const { clock } = context.ports;
   const ms = Math.min(context.limits.checkMs, endAt - clock.monotonic());
-  if (ms <= 0) return notTried("the time for all checks is over; something above is very slow");
+  if (ms <= 0) return notTried(msg`the time for all checks is over; something above is very slow`);
   const tooSlow = failed(
-    `no result within ${Math.round(ms / 1000)} s`,
-    "the line or the other side is very slow; try again",
+    msg`no result within ${Math.round(ms / 1000)} s`,
+    msg`the line or the other side is very slow; try again`,
   );
   return within(clock, ms, stop, async (signal) => {
     // What the check has found by now is still taken.
@@ -74,12 +75,11 @@ async function inTime(
 function verdictOfError(error: unknown): Verdict {
   const known = platformVerdict(error);
   if (known !== null) return known;
-  const message = error instanceof Error ? error.message : String(error);
-  return failed(`this check could not be carried out: ${message}`, "please report it");
+  return failed(msg`this check could not be carried out: ${textOf(error)}`, msg`please report it`);
 }
 
 /** In the order in which they are carried out and printed. */
-const checks: readonly Check[] = [
+const checksOf = async (configuration: Configuration): Promise<readonly Check[]> => [
   ...networkChecks("business"),
   ...networkChecks("realtime"),
   ...platformChecks,
@@ -90,6 +90,7 @@ const checks: readonly Check[] = [
   zoneCheck,
   ...pushChecks,
   ...brokerChecks,
+  ...(await Promise.all(allFeatures.map(async ({ checks }) => (await checks?.(configuration)) ?? []))).flat(),
   otherNamesCheck,
   ...dataChecks,
 ];
@@ -141,10 +142,10 @@ export async function* diagnose(
   { isWanted = () => true, more = [], onBegin = () => undefined }: Examination = {},
 ): AsyncGenerator<Finding> {
   try {
-    const all = context.configuration.cluster === undefined ? checks : [...checks, ...clusterChecks];
+    const all = await checksOf(context.configuration);
     yield* examine([...all.filter(isWanted), ...more], context, stop, onBegin);
   } finally {
     for (const end of context.evidence.endings.reverse())
-      await cameWithin(context.ports.clock, longestEndMs, end()).catch(() => undefined);
+      await cameWithin(context.ports.clock, longestEndMs, end()).catch(ignored);
   }
 }

@@ -1,31 +1,19 @@
+import { joinSignals } from "../../runtime/signals.js";
+import { statements } from "../../language/lists.js";
+import { changed, counted, msg, type Text, TextError } from "../../language/text.js";
+import type { Tell } from "../../language/words.js";
 import { deviceTexts, privateTexts } from "../../config/private-texts.js";
 import type { Configuration } from "../../config/schema.js";
+import { failed, notTried, ok, type Status, type Verdict, warning } from "../../feature/doctor.js";
 import { cameWithin, type Clock } from "../../runtime/clock.js";
 import { pad } from "../../runtime/text-table.js";
 import { type PrivateText, strangerSafe } from "../../runtime/redaction.js";
 
-type Status = "ok" | "warning" | "failed" | "skipped";
-
-/** What one check found. `remedy` says what to do, in the words of the configuration. */
-export interface Verdict {
-  readonly status: Status;
-  readonly summary: string;
-  readonly remedy?: string;
-  /** Texts of the platform inside the summary that a bug report must not show. */
-  readonly foreign?: readonly string[];
-}
+export { failed, notTried, ok, type Verdict, warning };
 
 export interface Finding extends Verdict {
   readonly check: string;
 }
-
-export const ok = (summary: string): Verdict => ({ status: "ok", summary });
-export const warning = (summary: string, remedy: string): Verdict => ({ status: "warning", summary, remedy });
-export const failed = (summary: string, remedy: string): Verdict => ({ status: "failed", summary, remedy });
-export const notTried = (because: string): Verdict => ({
-  status: "skipped",
-  summary: `not tried: ${because}`,
-});
 
 function countOf(findings: readonly Finding[]): Readonly<Record<Status, number>> {
   const counts = { ok: 0, warning: 0, failed: 0, skipped: 0 };
@@ -43,30 +31,39 @@ export async function within<T>(
   task: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const late = new AbortController();
-  const work = task(AbortSignal.any([stop, late.signal]));
+  const { signal, release } = joinSignals(stop, late.signal);
+  const work = task(signal).finally(release);
   if (await cameWithin(clock, ms, work)) return work;
-  late.abort(new Error("out of time"));
+  late.abort(new TextError(msg`out of time`));
   // What it has found by now is still taken; one that does not let go is left behind.
   if (await cameWithin(clock, lettingGoMs, work)) return work;
-  throw new Error("out of time");
+  throw new TextError(msg`out of time`);
 }
 
 const longestId = 25;
 
-type Tell = (text: string) => string;
+const statusTexts: Readonly<Record<Status, Text>> = {
+  ok: msg`ok`,
+  warning: msg`warning`,
+  failed: msg`failed`,
+  skipped: msg`skipped`,
+};
+
+/** What was found and, behind a semicolon, what to do. */
+export const wholeText = ({ summary, remedy }: Verdict): Text =>
+  remedy === undefined ? summary : statements([summary, remedy]);
 
 /** `failed   token   what; remedy`, always one line, with its words as `tell` says them. */
-export function lineOf({ status, check, summary, remedy }: Finding, tell: Tell): string {
-  const what = tell(oneLine(summary));
-  const joint = what === oneLine(summary) ? "; " : "；";
-  const text = remedy === undefined ? what : `${what}${joint}${tell(oneLine(remedy))}`;
-  return `${pad(tell(status), 8)} ${check.padEnd(longestId)} ${text}`;
+export function lineOf(finding: Finding, tell: Tell): string {
+  const text = tell(oneLine(wholeText(finding)));
+  return `${pad(tell(statusTexts[finding.status]), 8)} ${finding.check.padEnd(longestId)} ${text}`;
 }
 
 /** `12 ok, 2 warnings, 1 failed, 3 not tried`. */
-export function summaryOf(findings: readonly Finding[]): string {
+export function summaryOf(findings: readonly Finding[]): Text {
   const { ok, warning, failed, skipped } = countOf(findings);
-  return `${ok} ok, ${warning} ${warning === 1 ? "warning" : "warnings"}, ${failed} failed, ${skipped} not tried`;
+  const warnings = counted(warning, "warning", "warnings");
+  return msg`${ok} ok, ${warnings}, ${failed} failed, ${skipped} not tried`;
 }
 
 export interface ReportFacts {
@@ -87,7 +84,7 @@ export function jsonReport(facts: ReportFacts, findings: readonly Finding[], isS
   return JSON.stringify({ ...facts, ok: counts.failed === 0 && !isStopped, counts, checks }, null, 2);
 }
 
-const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
+const oneLine = (text: Text): Text => changed(text, (said) => said.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " "));
 
 /** What findings may hold that a stranger must not read, besides what the configuration holds. */
 export const textsOf = (
@@ -114,7 +111,8 @@ export function redactor(
   return (finding) => {
     safe.learn(textsOf(account, file, [finding]));
     const { check, status, summary, remedy } = finding;
-    const cleaned = remedy === undefined ? {} : { remedy: safe.text(remedy) };
-    return { check, status, summary: safe.text(summary), ...cleaned };
+    const cleanText = (said: string) => safe.text(said);
+    const cleaned = remedy === undefined ? {} : { remedy: changed(remedy, cleanText) };
+    return { check, status, summary: changed(summary, cleanText), ...cleaned };
   };
 }

@@ -1,3 +1,5 @@
+import { clauses, statements } from "../../language/lists.js";
+import { msg, row, type Text } from "../../language/text.js";
 import {
   decodeValue,
   type KindRow,
@@ -20,9 +22,10 @@ import { statusState } from "../../greenhouse/fold-statuses.js";
 import { degreePlaces, type FreeAddress, freeText, listingOf } from "../../greenhouse/group-listing.js";
 import { type DeviceRecord, PlatformError } from "../../greenhouse/ports.js";
 import { isIdlePulse, maybePulse } from "../../greenhouse/readings.js";
-import { commentText } from "../yaml-text.js";
+import { commentText } from "../../saving/yaml-text.js";
 import { notTried, ok, type Verdict, warning } from "./finding.js";
 import { sampleControllers } from "./platform-checks.js";
+import { mirroredActuators } from "../../settings/controllers.js";
 import type { Check, DoctorContext } from "./context.js";
 
 /** Whether what the platform shows means something by the configuration. What stands there may be another reading of the interface. */
@@ -54,14 +57,14 @@ type Settings = Parameters<typeof decodeValue>[0] & {
 };
 
 interface Doubt {
-  readonly what: string;
-  readonly remedy: string;
+  readonly what: Text;
+  readonly remedy: Text;
 }
 
 async function valuesVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
   const all = configuredActuators(context);
   const tried = all.slice(0, mostValues);
-  if (tried.length === 0) return notTried("no actuator of a controller that is online is configured");
+  if (tried.length === 0) return notTried(msg`no actuator of a controller that is online is configured`);
   const doubts: Doubt[] = [];
   let read = 0;
   for (const { code, settings } of tried) {
@@ -76,30 +79,30 @@ async function valuesVerdict(context: DoctorContext, signal: AbortSignal): Promi
   }
   if (read === 0)
     return warning(
-      `none of the ${tried.length} addresses tried gives a value`,
-      "compare the addresses with what `greenhouse2mqtt discover` finds, and the answer of `greenhouse2mqtt get get-value`",
+      msg`none of the ${tried.length} addresses tried gives a value`,
+      msg`compare the addresses with what \`greenhouse2mqtt discover\` finds, and the answer of \`greenhouse2mqtt get get-value\``,
     );
-  const rest = all.length > tried.length ? `, ${all.length - tried.length} more not tried` : "";
+  const rest = all.length > tried.length ? msg`, ${all.length - tried.length} more not tried` : "";
   return verdictOf(
     doubts,
-    `actuator states are understood: ${read} of ${tried.length} addresses have a value${rest}`,
+    msg`actuator states are understood: ${read} of ${tried.length} addresses have a value${rest}`,
   );
 }
 
-const verdictOf = (doubts: readonly Doubt[], fine: string): Verdict => {
+const verdictOf = (doubts: readonly Doubt[], fine: Text): Verdict => {
   if (doubts.length === 0) return ok(fine);
   const named = doubts.slice(0, mostNamed);
-  const more = doubts.length > mostNamed ? `, and ${doubts.length - mostNamed} more` : "";
+  const more = doubts.length > mostNamed ? msg`, and ${doubts.length - mostNamed} more` : "";
   return warning(
-    `${named.map(({ what }) => what).join(", ")}${more}`,
-    [...new Set(named.map(({ remedy }) => remedy))].join("; "),
+    row`${clauses(named.map(({ what }) => what))}${more}`,
+    statements([...new Map(named.map(({ remedy }) => [String(remedy), remedy])).values()]),
   );
 };
 
 function configuredActuators({ configuration, evidence }: DoctorContext) {
   const online = evidence.controllers.filter((device) => device.online !== false);
   return online.flatMap(({ code }) =>
-    Object.entries(configuration.controllers[code]?.actuators ?? {}).map(([id, actuator]) => {
+    mirroredActuators(configuration.controllers[code]).map(([id, actuator]) => {
       const ofKind = configuration.kinds[actuator.kind] ?? {};
       const { mode_address: modeAddress, position_address: positionAddress } = actuator;
       const modeReads = actuator.mode_reads ?? ofKind.mode_reads;
@@ -141,39 +144,48 @@ function doubtAbout(code: string, settings: Settings, text: string): Doubt | nul
   const others = kindsWith(text);
   if (maybePulse(settings, text, null))
     return {
-      what: `${nameOf(code, settings)} is idle (${shown}), which is no word of the kind ${kind}`,
-      remedy: `where it moved and is idle again, its register is a pulse: set pulse: true; \`greenhouse2mqtt doctor --watch ${code}/${id}\` shows it`,
+      what: msg`${nameOf(code, settings)} is idle (${shown}), which is no word of the kind ${kind}`,
+      remedy: msg`where it moved and is idle again, its register is a pulse: set pulse: true; \`greenhouse2mqtt doctor --watch ${code}/${id}\` shows it`,
     };
   return {
-    what: `${nameOf(code, settings)} reads ${shown}, which means nothing for the kind ${kind}`,
+    what: msg`${nameOf(code, settings)} reads ${shown}, which means nothing for the kind ${kind}`,
     remedy:
       others.length > 0
-        ? `it is a value of the kind ${others.join(", ")}: check kind and address`
+        ? msg`it is a value of the kind ${others.join(", ")}: check kind and address`
         : isAutomatic(settings, text)
-          ? `check kind and address; if they are right and it is left to automatic, add reads: { auto: ["${shown}"] }`
-          : `check kind and address; if they are right, say what it means with values or reads, which \`greenhouse2mqtt doctor --watch ${code}/${id}\` finds out`,
+          ? msg`check kind and address; if they are right and it is left to automatic, add reads: { auto: ["${shown}"] }`
+          : msg`check kind and address; if they are right, say what it means with values or reads, which \`greenhouse2mqtt doctor --watch ${code}/${id}\` finds out`,
   };
 }
 
-/** The mode's address gives no value, and the degree's does: it may be that it can only be written. */
+/**
+ * The mode's address gives no value, and the degree's does or is not known: it may be that it can only be written. Of what takes no degree
+ * an address without a value is just counted.
+ */
 async function writeOnlyDoubt(
   code: string,
   settings: Settings,
   { platform }: DoctorContext,
   signal: AbortSignal,
 ): Promise<Doubt | null> {
-  if (settings.position === null) return null;
+  if (settings.position === null) {
+    const row: KindRow = kindRows[settings.kind];
+    if (row.positionMode === null || !settings.isShared) return null;
+    return {
+      what: msg`${nameOf(code, settings)} gives no value`,
+      remedy: msg`check the address; where it is right and can only be written, its degree has an address of its own: set position_address and mode_reads: never`,
+    };
+  }
   const degree = await platform.value(code, settings.position, false, signal);
   return degree === null
     ? null
     : {
-        what: `${nameOf(code, settings)} gives no value, and its degree (${settings.position}) reads ${commentText(textOf(degree), 20)}`,
-        remedy:
-          "check mode_address; where it is right and can only be written, set mode_reads: never: the degree alone is the proof then",
+        what: msg`${nameOf(code, settings)} gives no value, and its degree (${settings.position}) reads ${commentText(textOf(degree), 20)}`,
+        remedy: msg`check mode_address; where it is right and can only be written, set mode_reads: never: the degree alone is the proof then`,
       };
 }
 
-const nameOf = (code: string, { id, address }: Settings): string => `${id} (${address}) of ${code}`;
+const nameOf = (code: string, { id, address }: Settings): Text => msg`${id} (${address}) of ${code}`;
 
 /**
  * An address that shows the mode of a positioner and no degree: its degree may have an address of its own, or never be shown. What tells
@@ -191,8 +203,8 @@ async function degreeDoubt(
   if (!settings.isShared || !(isModeAlone || settings.isModeEnough)) return null;
   const found = await freeIn(code, settings, context, signal);
   if (settings.isModeEnough && (found === null || found.free.length === 0)) return null;
-  const reads = `${nameOf(code, settings)} reads the mode ${commentText(text, 20)} and no degree`;
-  const weak = `${nameOf(code, settings)} has position_reads: mode, so a degree may be confirmed although nothing moves`;
+  const reads = msg`${nameOf(code, settings)} reads the mode ${commentText(text, 20)} and no degree`;
+  const weak = msg`${nameOf(code, settings)} has position_reads: mode, so a degree may be confirmed although nothing moves`;
   return { what: settings.isModeEnough ? weak : reads, remedy: placeRemedy(found) };
 }
 
@@ -201,13 +213,13 @@ interface FreeInGroup {
   readonly free: readonly FreeAddress[];
 }
 
-function placeRemedy(found: FreeInGroup | null): string {
+function placeRemedy(found: FreeInGroup | null): Text {
   if (found === null)
-    return "its degree may have an address of its own: look at what its type lists (`greenhouse2mqtt discover`) and set position_address";
+    return msg`its degree may have an address of its own: look at what its type lists (\`greenhouse2mqtt discover\`) and set position_address`;
   const { group, free } = found;
   return free.length > 0
-    ? `its degree may have an address of its own: ${typeName(group)} also lists ${freeText(free)}, which belongs to nothing here; set position_address to the one that follows it, and list others as parameters`
-    : "where a degree was sent before: if it stands still, its degree has another address (position_address); only if you saw it go there, set position_reads: mode";
+    ? msg`its degree may have an address of its own: ${typeName(group)} also lists ${freeText(free)}, which belongs to nothing here; set position_address to the one that follows it, and list others as parameters`
+    : msg`where a degree was sent before: if it stands still, its degree has another address (position_address); only if you saw it go there, set position_reads: mode`;
 }
 
 /** What of its type belongs to nothing and may be its degree; null where its type is not found. */
@@ -253,9 +265,9 @@ function ownedAddresses(section: DoctorContext["configuration"]["controllers"][s
 
 async function statusesVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
   const online = sampleControllers(context).filter((device) => device.online !== false);
-  if (online.length === 0) return notTried("no controller is online");
+  if (online.length === 0) return notTried(msg`no controller is online`);
   const { reads } = context.configuration.running_status;
-  const strange = new Map<string, string>();
+  const strange = new Map<string, Text>();
   let count = 0;
   for (const { code } of online)
     for (const { name, number, value } of await context.platform.runningStatuses(code, signal)) {
@@ -265,19 +277,22 @@ async function statusesVerdict(context: DoctorContext, signal: AbortSignal): Pro
         statusState(value, reads),
       );
       if (!isKnown && !strange.has(text))
-        strange.set(text, `${String(number ?? "")} ${commentText(name, 20)} of ${code}`.trim());
+        strange.set(text, msg`${`${number ?? ""} ${commentText(name, 20)}`.trim()} of ${code}`);
     }
   const doubts = [...strange].map(([text, where]): Doubt => ({
-    what: `running status ${where} reads ${commentText(text, 20)}`,
-    remedy: "say what that means: running_status: { reads: { on: [...], off: [...] } }",
+    what: msg`running status ${where} reads ${commentText(text, 20)}`,
+    remedy: msg`say what that means: running_status: { reads: { on: [...], off: [...] } }`,
   }));
-  return verdictOf(doubts, `running statuses are on or off (${count} of ${online.length} controllers tried)`);
+  return verdictOf(
+    doubts,
+    msg`running statuses are on or off (${count} of ${online.length} controllers tried)`,
+  );
 }
 
 /** Sensors of which nothing but their place in the list tells one from another: the second is left out unless the configuration names it. */
 async function twinsVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
   const tried = sampleControllers(context).filter((device) => device.online !== false);
-  if (tried.length === 0) return notTried("no controller is online");
+  if (tried.length === 0) return notTried(msg`no controller is online`);
   const lines: string[] = [];
   let first = "";
   for (const { code } of tried) {
@@ -290,10 +305,10 @@ async function twinsVerdict(context: DoctorContext, signal: AbortSignal): Promis
       }
   }
   return lines.length === 0
-    ? ok(`no two sensors of a controller differ by their place alone (${tried.length} tried)`)
+    ? ok(msg`no two sensors of a controller differ by their place alone (${tried.length} tried)`)
     : warning(
-        `only their place in the list tells these from others, so they are left out: ${lines.slice(0, mostNamed).join(", ")}`,
-        `write such a one below the controller's sensors, with a key of its own: second: { from: "${first}" }`,
+        msg`only their place in the list tells these from others, so they are left out: ${lines.slice(0, mostNamed).join(", ")}`,
+        msg`write such a one below the controller's sensors, with a key of its own: second: { from: "${first}" }`,
       );
 }
 
@@ -306,12 +321,12 @@ async function typesVerdict(context: DoctorContext, signal: AbortSignal): Promis
     ...(unknown.length === 0
       ? []
       : [
-          `types that the interface does not name: ${nameDevices(unknown)}: what answers decides, and is asked for`,
+          msg`types that the interface does not name: ${nameDevices(unknown)}: what answers decides, and is asked for`,
         ]),
     ...(await findDispute(controllers, context, signal)),
   ];
   return ok(
-    texts.length === 0 ? `the interface names the types of all ${all.length} devices` : texts.join("; "),
+    texts.length === 0 ? msg`the interface names the types of all ${all.length} devices` : statements(texts),
   );
 }
 
@@ -327,7 +342,7 @@ async function findDispute(
   controllers: readonly DeviceRecord[],
   { platform }: DoctorContext,
   signal: AbortSignal,
-): Promise<readonly string[]> {
+): Promise<readonly Text[]> {
   const asked = controllers.filter(({ type, online }) => online === true && isWithoutClient(type));
   const found: string[] = [];
   for (const { code } of asked.slice(0, mostDisputed)) {
@@ -337,6 +352,6 @@ async function findDispute(
   return found.length === 0
     ? []
     : [
-        `${found.join(", ")}: listed as online, and not found by a status of its own: shown as unknown, with its readings as they are`,
+        msg`${found.join(", ")}: listed as online, and not found by a status of its own: shown as unknown, with its readings as they are`,
       ];
 }

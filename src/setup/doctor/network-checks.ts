@@ -1,10 +1,10 @@
+import { additions, statements } from "../../language/lists.js";
+import { msg, row, type Text } from "../../language/text.js";
 import { isIP, type Socket } from "node:net";
 import { checkServerIdentity, type PeerCertificate } from "node:tls";
-import type { Configuration } from "../../config/schema.js";
+import { allFeatures, type Configuration } from "../../config/schema.js";
 import type { PlatformHost } from "../../greenhouse/ports.js";
 import { troubleCode, troubleOf } from "../../platform/answer.js";
-import type { WaySettings } from "../../notify/section.js";
-import { messengersOf } from "../../notify/services.js";
 import { endpointOf, openSocket, secured } from "../../runtime/connecting.js";
 import type { Names } from "../../runtime/names.js";
 import { isLoopback } from "../../runtime/sockets.js";
@@ -24,29 +24,29 @@ export function troublesOf(
   host: string,
   now: number,
   key: string,
-): readonly (readonly [what: string, remedy: string])[] {
+): readonly (readonly [what: Text, remedy: Text])[] {
   const { subject, issuer, subjectaltname, valid_from: from, valid_to: until } = certificate;
   const names = subjectaltname ?? [subject.CN].flat().join(", ");
-  const all: readonly (readonly [isSo: boolean, what: string, remedy: string])[] = [
+  const all: readonly (readonly [isSo: boolean, what: Text, remedy: Text])[] = [
     [
       Date.parse(until) < now,
-      `the certificate expired on ${dayOf(until)}`,
-      "its operator must renew it (if that day is not over yet, set this computer's clock)",
+      msg`the certificate expired on ${dayOf(until)}`,
+      msg`ask its operator to renew it; if that day is still ahead, set this computer's clock`,
     ],
     [
       Date.parse(from) > now,
-      `the certificate is not valid before ${dayOf(from)}`,
-      "set this computer's clock",
+      msg`the certificate is not valid before ${dayOf(from)}`,
+      msg`set this computer's clock`,
     ],
     [
       checkServerIdentity(host, certificate) !== undefined,
-      `the certificate is for another name (${names}) than ${host}`,
-      `check the host name in ${key}`,
+      msg`the certificate is for another name (${names}) than ${host}`,
+      msg`check the host name in ${key}`,
     ],
     [
       JSON.stringify(subject) === JSON.stringify(issuer),
-      "the certificate is self-signed",
-      "if this is the right host, trust its certificate with the environment variable NODE_EXTRA_CA_CERTS; else its operator must get one from an authority",
+      msg`the certificate is self-signed`,
+      msg`if this is the right host, trust its certificate with the environment variable NODE_EXTRA_CA_CERTS; else its operator must get one from an authority`,
     ],
   ];
   return all.flatMap(([isSo, what, remedy]) => (isSo ? [[what, remedy] as const] : []));
@@ -121,53 +121,42 @@ const slowMs = 1_000;
 /** Looks a host up, says how long that took, and names the name servers that do not answer. */
 export async function nameVerdict(
   host: string,
-  key: string,
+  key: Text,
   { names, ports: { clock } }: Pick<DoctorContext, "names" | "ports">,
   signal: AbortSignal,
 ): Promise<Verdict> {
-  if (isIP(host) !== 0) return ok(`${host} is an address, no name has to be looked up`);
+  if (isIP(host) !== 0) return ok(msg`${host} is an address, no name has to be looked up`);
   const begunAt = clock.monotonic();
   try {
     const found = await names.addresses(host);
     const tookMs = Math.round(clock.monotonic() - begunAt);
-    const what = `${host} has the address ${found.join(", ")}, looked up in ${tookMs} ms`;
+    const what = msg`${host} has the address ${found.join(", ")}, looked up in ${tookMs} ms`;
     const silent = names.originOf(host) === "servers" ? await names.silentServers(host, signal) : [];
-    if (silent.length > 0) return warning(`${what}, but ${silenceOf(silent)}`, serverRemedy);
-    return tookMs < slowMs ? ok(what) : warning(`${what}, which is slow`, serverRemedy);
+    if (silent.length > 0) return warning(msg`${what}, but ${silenceOf(silent)}`, serverRemedy);
+    return tookMs < slowMs ? ok(what) : warning(msg`${what}, which is slow`, serverRemedy);
   } catch (error) {
     const { what, remedy } = troubleOf(troubleCode(error), false);
     const silent = await names.silentServers(host, signal);
     return silent.length > 0
-      ? failed(`${host}: ${what}; ${silenceOf(silent)}`, serverRemedy)
-      : failed(`${host}: ${what}`, remedy.replace("{key}", key));
+      ? failed(statements([row`${host}: ${what}`, silenceOf(silent)]), serverRemedy)
+      : failed(row`${host}: ${what}`, remedy(key));
   }
 }
 
-const serverRemedy =
-  "correct the name servers of this computer (/etc/resolv.conf, or where its network is set up)";
+const serverRemedy = msg`correct the name servers of this computer (/etc/resolv.conf, or where its network is set up)`;
 
-const silenceOf = (servers: readonly string[]): string =>
+const silenceOf = (servers: readonly string[]): Text =>
   servers.length === 1
-    ? `the name server ${servers.join("")} does not answer`
-    : `the name servers ${servers.join(", ")} do not answer`;
+    ? msg`the name server ${servers.join("")} does not answer`
+    : msg`the name servers ${servers.join(", ")} do not answer`;
 
 const hostOf = (place: string): string => (URL.canParse(place) ? endpointOf(place).host : place);
 
-/** Where a way of messages leads. */
-const messengerHosts = (way: WaySettings): readonly string[] =>
-  messengersOf(way).map(([, messenger]) =>
-    "mail" in messenger ? messenger.mail.host : hostOf(messenger.url),
-  );
-
 /** The hosts beside the platform's that have to be looked up. */
-function otherHosts({ mqtt, notify, cluster }: Configuration): readonly string[] {
-  const { proxy, ways } = notify;
-  // Where there is a proxy, it looks the services up.
-  const messengers = proxy === undefined ? Object.values(ways).flatMap(messengerHosts) : [hostOf(proxy.url)];
-  const nats = (cluster?.nats ?? []).map((server) =>
-    hostOf(server.includes("://") ? server : `nats://${server}`),
-  );
-  const all = [...(mqtt.url === undefined ? [] : [hostOf(mqtt.url)]), ...messengers, ...nats];
+function otherHosts(configuration: Configuration): readonly string[] {
+  const { url } = configuration.mqtt;
+  const ofFeatures = allFeatures.flatMap(({ hosts }) => hosts?.(configuration) ?? []);
+  const all = [...(url === undefined ? [] : [url]), ...ofFeatures].map(hostOf);
   return [...new Set(all)].filter((host) => isIP(host) === 0 && !isLoopback(host));
 }
 
@@ -177,13 +166,13 @@ export const otherNamesCheck: Check = {
   needs: [],
   run: async (context, signal) => {
     const hosts = otherHosts(context.configuration);
-    if (hosts.length === 0) return notTried("the configuration names no other host");
+    if (hosts.length === 0) return notTried(msg`the configuration names no other host`);
     const verdicts = await Promise.all(
-      hosts.map((host) => nameVerdict(host, "the configuration", context, signal)),
+      hosts.map((host) => nameVerdict(host, msg`the configuration`, context, signal)),
     );
     const [worst] = verdicts.filter(({ status }) => status !== "ok");
     return worst?.remedy === undefined
-      ? ok(verdicts.map(({ summary }) => summary).join("; "))
+      ? ok(statements(verdicts.map(({ summary }) => summary)))
       : warning(worst.summary, worst.remedy);
   },
 };
@@ -206,18 +195,18 @@ async function connectionVerdict(
     // The error names only the first thing that is wrong with a certificate.
     const { what, remedy } = troubleOf(troubleCode(error), false);
     const found = certificate === null ? [] : troublesOf(certificate, host, now, key);
-    const troubles = found.length > 0 ? found : [[what, remedy.replace("{key}", key)] as const];
+    const troubles = found.length > 0 ? found : [[what, remedy(key)] as const];
     return failed(
-      `${place}: ${troubles.map(([trouble]) => trouble).join(", and ")}`,
-      troubles.map(([, way]) => way).join("; "),
+      row`${place}: ${additions(troubles.map(([trouble]) => trouble))}`,
+      statements(troubles.map(([, way]) => way)),
     );
   }
   if (certificate !== null) return secureVerdict(certificate.valid_to, place, protocol ?? "TLS", now);
   return isLoopback(host)
-    ? ok(`${place} is connected, unencrypted to this computer itself`)
+    ? ok(msg`${place} is connected, unencrypted to this computer itself`)
     : warning(
-        `${place} is connected, but unencrypted: the token can be read on the way`,
-        `use https:// in ${key}`,
+        msg`${place} is connected, but unencrypted: the token can be read on the way`,
+        msg`use https:// in ${key}`,
       );
 }
 
@@ -226,10 +215,10 @@ export function secureVerdict(until: string, place: string, protocol: string, no
   const days = Math.max(0, Math.floor((Date.parse(until) - now) / dayMs));
   return days < 14
     ? warning(
-        `${place} is connected, but its certificate ends in ${days} days (${dayOf(until)})`,
-        "tell its operator to renew it",
+        msg`${place} is connected, but its certificate ends in ${days} days (${dayOf(until)})`,
+        msg`tell its operator to renew it`,
       )
-    : ok(`${place} is connected with ${protocol}, certificate valid until ${dayOf(until)}`);
+    : ok(msg`${place} is connected with ${protocol}, certificate valid until ${dayOf(until)}`);
 }
 
 /** As the bridge itself judges: beyond this the clock is not trusted. */
@@ -244,20 +233,24 @@ export const clockCheck: Check = {
 
 /** `skewMs`: how far the platform's clock is ahead of ours; null while no answer carried a date. */
 export function clockVerdict(skewMs: number | null): Verdict {
-  if (skewMs === null) return notTried("no answer of the platform told its time");
+  if (skewMs === null) return notTried(msg`no answer of the platform told its time`);
   const seconds = Math.round(Math.abs(skewMs) / 1000);
-  const off = `this computer's clock is ${durationText(seconds)} ${skewMs > 0 ? "behind" : "ahead of"} the platform's`;
-  if (Math.abs(skewMs) <= exactMs) return ok("this computer's clock agrees with the platform's");
-  const remedy = "switch on network time (`timedatectl set-ntp true`) and check this computer's clock";
+  const time = durationText(seconds);
+  const off =
+    skewMs > 0
+      ? msg`this computer's clock is ${time} behind the platform's`
+      : msg`this computer's clock is ${time} ahead of the platform's`;
+  if (Math.abs(skewMs) <= exactMs) return ok(msg`this computer's clock agrees with the platform's`);
+  const remedy = msg`switch on network time (\`timedatectl set-ntp true\`) and check this computer's clock`;
   return Math.abs(skewMs) <= trustedMs
     ? warning(off, remedy)
-    : failed(`${off}: readings get a wrong age, and commands that carry a time are refused`, remedy);
+    : failed(msg`${off}: readings get a wrong age, and commands that carry a time are refused`, remedy);
 }
 
 /** `45 s`, `12 min`, `8.0 h`, `3 days`. */
-export function durationText(seconds: number): string {
-  if (seconds < 120) return `${seconds} s`;
-  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 172_800) return `${(seconds / 3600).toFixed(1)} h`;
-  return `${Math.round(seconds / 86_400)} days`;
+export function durationText(seconds: number): Text {
+  if (seconds < 120) return msg`${seconds} s`;
+  if (seconds < 7_200) return msg`${Math.round(seconds / 60)} min`;
+  if (seconds < 172_800) return msg`${(seconds / 3600).toFixed(1)} h`;
+  return msg`${Math.round(seconds / 86_400)} days`;
 }

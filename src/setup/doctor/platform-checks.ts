@@ -1,11 +1,12 @@
+import { anyOf } from "../../runtime/signals.js";
+import { clauses } from "../../language/lists.js";
+import { changed, counted, msg, type Text, textOf, word } from "../../language/text.js";
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, open, rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { PlatformError, type PushChannel, type Query } from "../../greenhouse/ports.js";
 import { accountCost } from "../../config/warnings.js";
-import { entranceTo } from "../../http/entrance.js";
-import { withStoredUsers } from "../../http/first-operator.js";
 import { diskRemedies } from "../../journal/journal.js";
 import { holderOf } from "../../journal/lock.js";
 import { journalDirectory } from "../../journal/open.js";
@@ -13,31 +14,42 @@ import { newestRecords, readHistory } from "../../journal/reader.js";
 import { createPlatform } from "../../platform/client.js";
 import { isDeviceCode, isPlainCode } from "../../platform/operations.js";
 import type { PlatformSettings } from "../../platform/settings.js";
-import { errorCode, textFile } from "../../runtime/file-system.js";
+import { errorCode } from "../../runtime/file-system.js";
 import { silentLog } from "../../runtime/log.js";
 import { failed, notTried, ok, type Verdict, warning, within } from "./finding.js";
 import { durationText } from "./network-checks.js";
 import { ask, type Check, type DoctorContext, type RawAnswer } from "./context.js";
 import { devicesIn } from "./shape-suggestion.js";
-import { commentText } from "../yaml-text.js";
+import { commentText } from "../../saving/yaml-text.js";
+
+/**
+ * What a sentence says before its first semicolon and behind it, in every language; null where there is none. What stands in `quoted`
+ * may hold semicolons of its own.
+ */
+function halvesOf(text: Text, quoted = ""): readonly [what: Text, remedy: Text] | null {
+  const cutIn = (said: string) => {
+    const from = Math.max(0, said.indexOf(quoted)) + quoted.length;
+    const { index = said.length, 0: mark = "" } = /; |；/.exec(said.slice(from)) ?? {};
+    return mark === "" ? null : { at: from + index, end: from + index + mark.length };
+  };
+  if (cutIn(String(text)) === null) return null;
+  return [
+    changed(text, (said) => said.slice(0, cutIn(said)?.at)),
+    changed(text, (said) => said.slice(cutIn(said)?.end ?? said.length)),
+  ];
+}
 
 /** A PlatformError as a verdict: its message says what happened and, behind the first semicolon, what to do. */
 export function platformVerdict(error: unknown): Verdict | null {
   if (!(error instanceof PlatformError)) return null;
   const { platformMessage, requestId, code } = error.facts;
   const quoted = platformMessage === undefined ? "" : JSON.stringify(platformMessage);
-  // The platform's own sentence may hold semicolons.
-  const at = error.message.indexOf("; ", Math.max(0, error.message.indexOf(quoted) + quoted.length));
-  const verdict =
-    at < 0
-      ? {
-          summary: error.message,
-          remedy: "ask again in a minute; if it stays so, show the line to the operator of the platform",
-        }
-      : { summary: error.message.slice(0, at), remedy: error.message.slice(at + 2) };
+  const [summary, remedy] = halvesOf(error.text, quoted) ?? [error.text, askAgain];
   const foreign = [quoted.slice(1, -1), requestId ?? "", code !== undefined && code.length > 6 ? code : ""];
-  return { status: "failed", ...verdict, foreign: foreign.filter((text) => text !== "") };
+  return { status: "failed", summary, remedy, foreign: foreign.filter((text) => text !== "") };
 }
+
+const askAgain = msg`ask again in a minute; if it stays so, show the line to the operator of the platform`;
 
 /** A code no device has; asking for it gives the answer of a device that is offline. */
 const nobody = "doctor";
@@ -62,10 +74,10 @@ function unknownRefusal(error: unknown, { configuration }: DoctorContext): Parti
   const { sign_in: signIn, token_file: file } = configuration.platform;
   if (signIn !== undefined)
     return {
-      remedy: `if code ${code} means a refused token, write platform.sign_in.refused_codes: [${code}]`,
+      remedy: msg`if code ${code} means a refused token, write platform.sign_in.refused_codes: [${code}]`,
     };
   const key = file === undefined ? "platform.token" : "platform.token_file";
-  return { remedy: `if code ${code} means a refused token, put a new one into ${key}` };
+  return { remedy: msg`if code ${code} means a refused token, put a new one into ${key}` };
 }
 
 function listVerdict(context: DoctorContext, answer: RawAnswer): Verdict {
@@ -74,19 +86,19 @@ function listVerdict(context: DoctorContext, answer: RawAnswer): Verdict {
   const { length } = controllers;
   if (length === 0)
     return warning(
-      "the business host accepts the token, but lists no controllers",
-      'check that this account owns controllers; if it does, see "shapes.control/mqtt" below',
+      msg`the business host accepts the token, but lists no controllers`,
+      msg`check that this account owns controllers; if it does, see "shapes.control/mqtt" below`,
     );
   const online = controllers.filter((controller) => controller.online === true).length;
   return ok(
-    `the business host accepts the token and lists ${length} ${length === 1 ? "controller" : "controllers"}, ${online} online`,
+    msg`the business host accepts the token and lists ${counted(length, "controller", "controllers")}, ${online} online`,
   );
 }
 
 async function realtimeVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
   const deviceCode = sampleControllers(context)[0]?.code ?? nobody;
   const answer = await askedOrVerdict(context, "mqtt-client-status", { deviceCode }, signal);
-  return "status" in answer ? answer : ok("the realtime host answers");
+  return "status" in answer ? answer : ok(msg`the realtime host answers`);
 }
 
 /** What polling this account costs. */
@@ -95,12 +107,12 @@ function requestsVerdict({ configuration, evidence }: DoctorContext): Verdict {
   const codes = evidence.controllers.map(({ code }) => code);
   const calls = accountCost(configuration, codes);
   const budget = requests_per_minute * 60;
-  const costs = `polling this account takes ${calls} requests an hour`;
+  const costs = msg`polling this account takes ${calls} requests an hour`;
   if (budget === 0) return ok(costs);
-  if (calls <= budget) return ok(`${costs} of the budget of ${budget}`);
+  if (calls <= budget) return ok(msg`${costs} of the budget of ${budget}`);
   return warning(
-    `${costs}, and the budget is ${budget}: all intervals will be stretched`,
-    "raise platform.requests_per_minute if the platform allows it, lengthen the intervals under polling, or name what is not needed with ignore",
+    msg`${costs}, and the budget is ${budget}: all intervals will be stretched`,
+    msg`raise platform.requests_per_minute if the platform allows it, lengthen the intervals under polling, or name what is not needed with ignore`,
   );
 }
 
@@ -133,8 +145,8 @@ async function wrongHostVerdict(
   // Both hosts get the same credential anyway, so asking each the other's question gives nothing away.
   if (!isSuspect || !(await (context.evidence.swapped ??= areSwapped(context, signal)))) return verdict;
   return failed(
-    "the two hosts are swapped: each answers what the other one is asked for",
-    "exchange platform.business_url and platform.realtime_url",
+    msg`the two hosts are swapped: each answers what the other one is asked for`,
+    msg`exchange platform.business_url and platform.realtime_url`,
   );
 }
 
@@ -185,29 +197,10 @@ const knowledge = (call: Promise<unknown>): Promise<number> =>
 const enoughBytes = 100 * 1024 * 1024;
 
 export const dataChecks: readonly Check[] = [
-  { id: "page", needs: [], run: pageVerdict },
   { id: "data_dir", needs: [], run: directoryVerdict },
   { id: "lock", needs: [], run: lockVerdict },
   { id: "last_run", needs: ["data_dir"], run: lastRunVerdict },
 ];
-
-/** Where the page is and who may command there; nothing is opened. */
-async function pageVerdict({ configuration: { http, data_dir: dataDir } }: DoctorContext): Promise<Verdict> {
-  const file = textFile(dataDir, "page-users.json");
-  const listener = http === false ? false : await withStoredUsers(http, () => file.read());
-  const entrance = listener === false ? null : entranceTo(listener, listener.port);
-  if (listener !== false && listener.isClosed)
-    return failed(
-      "page-users.json in the data directory cannot be read, so nobody gets in to the page",
-      "put it back from a copy; or remove it and restart, and make the first operator anew with the code that is then printed",
-    );
-  if (entrance === null) return ok("no page is served, see http.page");
-  const { url, commanders } = entrance;
-  return {
-    ...ok(`while the bridge runs, the page is at ${url}; ${commanders}`),
-    foreign: [new URL(url).hostname],
-  };
-}
 
 async function directoryVerdict({ configuration }: DoctorContext): Promise<Verdict> {
   const directory = configuration.data_dir;
@@ -219,16 +212,16 @@ async function directoryVerdict({ configuration }: DoctorContext): Promise<Verdi
     const free = bavail * bsize;
     if (free < enoughBytes)
       return warning(
-        `${directory} has only ${Math.round(free / 1_048_576)} MB left; the journal may take 50`,
-        "make room on that disk",
+        msg`${directory} has only ${Math.round(free / 1_048_576)} MB left; the journal may take 50`,
+        msg`make room on that disk`,
       );
-    return ok(existing === directory ? `${directory} can be written` : `${directory} can be created`);
+    return ok(existing === directory ? msg`${directory} can be written` : msg`${directory} can be created`);
   } catch (error) {
     const code = errorCode(error);
     return failed(
-      `${directory} cannot be written (${code}): without a journal no command is taken`,
+      msg`${directory} cannot be written (${code}): without a journal no command is taken`,
       diskRemedies[code] ??
-        "make it a folder that belongs to the user the bridge runs as, or set data_dir to one",
+        msg`make it a folder that belongs to the user the bridge runs as, or set data_dir to one`,
     );
   }
 }
@@ -262,16 +255,16 @@ async function lockVerdict({ configuration, evidence }: DoctorContext): Promise<
   if (holder === null)
     return bridgeOnline === true
       ? warning(
-          "no bridge works in this data directory, but one with this base topic is online at the broker",
-          "two bridges need a mqtt.client_id, mqtt.base_topic and data_dir of their own each",
+          msg`no bridge works in this data directory, but one with this base topic is online at the broker`,
+          msg`give each bridge its own mqtt.client_id, mqtt.base_topic and data_dir`,
         )
-      : ok("no bridge works in this data directory now");
-  const who = `process ${holder.pid}, since ${holder.since}`;
+      : ok(msg`no bridge works in this data directory now`);
+  const who = msg`process ${holder.pid}, since ${holder.since}`;
   return bridgeOnline === true
-    ? ok(`the bridge is running here (${who}) and online at the broker`)
+    ? ok(msg`the bridge is running here (${who}) and online at the broker`)
     : warning(
-        `the data directory is in use by a running bridge (${who})${bridgeOnline === false ? ", which is not online at this broker" : ""}`,
-        "look at its log; a second bridge needs a data_dir of its own",
+        msg`the data directory is in use by a running bridge (${who})${bridgeOnline === false ? msg`, which is not online at this broker` : ""}`,
+        msg`look at its log; a second bridge needs a data_dir of its own`,
       );
 }
 
@@ -283,29 +276,30 @@ async function lastRunVerdict({ ports, configuration }: DoctorContext): Promise<
   const [newest] = await newestRecords(directory, { types: new Set(["result"]), limit: 1 });
   const last = starts.at(-1);
   if (last === undefined && newest === undefined && unsettled.length === 0)
-    return ok("the journal is empty: no bridge has run here yet");
+    return ok(msg`the journal is empty: no bridge has run here yet`);
   const age = (at: string) =>
     durationText(Math.max(0, Math.round((ports.clock.now() - Date.parse(at)) / 1000)));
-  const outcome = newest?.type === "result" ? ` (${newest.result.outcome})` : "";
-  const facts = [
-    ...(last === undefined ? [] : [`started ${age(last.at)} ago`]),
-    newest === undefined ? "no command yet" : `newest command ${age(newest.at)} ago${outcome}`,
-  ].join(", ");
+  const facts = clauses([
+    ...(last === undefined ? [] : [msg`started ${age(last.at)} ago`]),
+    newest?.type !== "result"
+      ? msg`no command yet`
+      : msg`newest command ${age(newest.at)} ago (${word(newest.result.outcome)})`,
+  ]);
   const isRunning = (await holderOf(configuration.data_dir)) !== null;
   if (unsettled.length > 0 && !isRunning)
     return warning(
-      `${facts}; ${unsettled.length} ${unsettled.length === 1 ? "command has" : "commands have"} no result yet`,
-      "start the bridge: it reads them back and settles them, and sends nothing again",
+      msg`${facts}; ${counted(unsettled.length, "command has", "commands have")} no result yet`,
+      msg`start the bridge: it reads them back and settles them, and sends nothing again`,
     );
   if (!isRunning && last?.stopped === false)
     return warning(
-      `${facts}; it ended without saying so`,
-      "a power cut, a kill or a crash: look at its log of that time",
+      msg`${facts}; it ended without saying so`,
+      msg`a power cut, a kill or a crash: look at its log of that time`,
     );
   if (problems.length > 0)
     return warning(
-      `${facts}; the newest command of ${problems.length} ${problems.length === 1 ? "actuator" : "actuators"} ended badly`,
-      "`greenhouse2mqtt journal` names them",
+      msg`${facts}; the newest command of ${counted(problems.length, "actuator", "actuators")} ended badly`,
+      msg`\`greenhouse2mqtt journal\` names them`,
     );
   return ok(facts);
 }
@@ -325,9 +319,9 @@ export const pushChecks: readonly Check[] = Object.keys(channels).map((id, at) =
   run: async (context, signal) => {
     // All of them wait at the same time, so that three silent ones cost no more than one.
     context.evidence.channels ??= Object.values(channels).map((channelOf) =>
-      channelVerdict(channelOf, context, signal).catch((error: unknown) => notTried(String(error))),
+      channelVerdict(channelOf, context, signal).catch((error: unknown) => notTried(textOf(error))),
     );
-    return (await context.evidence.channels[at]) ?? notTried("it was not opened");
+    return (await context.evidence.channels[at]) ?? notTried(msg`it was not opened`);
   },
 }));
 
@@ -342,23 +336,31 @@ const stationsIn = ({ devices, controllers }: DoctorContext["evidence"]) =>
 function withoutStation({ evidence }: DoctorContext): Verdict {
   const [odd] = stationsIn(evidence);
   return odd === undefined
-    ? notTried("the account lists no weather station (a type that begins with W)")
+    ? notTried(msg`the account lists no weather station (a type that begins with W)`)
     : notTried(
-        `the code of the weather station ${commentText(odd.code, 40)} cannot stand in the path of a channel; its readings are polled`,
+        msg`the code of the weather station ${commentText(odd.code, 40)} cannot stand in the path of a channel; its readings are polled`,
       );
 }
 
-const off = "or set platform.push.enabled to false: polling does the same, only later";
+const off = msg`set platform.push.enabled to false: polling does the same, only later`;
+const onTheWay = msg`check proxies and firewalls on the way`;
 
 const silent = (waitedMs: number): Verdict =>
   ok(
-    `opened; no frame came within ${durationText(Math.round(waitedMs / 1000))}, as where nothing changes, or where it waits for a first message (platform.push.subscribe); polling goes on beside it`,
+    msg`opened; no frame came within ${durationText(Math.round(waitedMs / 1000))}, as where nothing changes, or where it waits for a first message (platform.push.subscribe); polling goes on beside it`,
   );
 
 const greetedOnly = (waitedMs: number): Verdict =>
   ok(
-    `opened; only greetings so far, within ${durationText(Math.round(waitedMs / 1000))}, as where nothing changes, or where it waits for a first message (platform.push.subscribe); polling goes on beside it`,
+    msg`opened; only greetings so far, within ${durationText(Math.round(waitedMs / 1000))}, as where nothing changes, or where it waits for a first message (platform.push.subscribe); polling goes on beside it`,
   );
+
+/** What cures a channel that does not open; a reason that tells of the setting already needs no second word of it. */
+export function notOpened(why: Text): Verdict {
+  const [what, remedy] = halvesOf(why) ?? [why, onTheWay];
+  const isTold = String(remedy).includes("platform.push.enabled");
+  return warning(msg`it does not open: ${what}`, isTold ? remedy : msg`${remedy}, or ${off}`);
+}
 
 /** Opens the channel as the bridge would, and waits for one frame. */
 async function channelVerdict(
@@ -367,15 +369,12 @@ async function channelVerdict(
   stop: AbortSignal,
 ): Promise<Verdict> {
   const { platform, configuration, ports, limits } = context;
-  if (!configuration.platform.push.enabled) return notTried("platform.push.enabled is false");
+  if (!configuration.platform.push.enabled) return notTried(msg`platform.push.enabled is false`);
   const channel = channelOf(context);
   if (channel === null) return withoutStation(context);
   const end = new AbortController();
   const heard = { isReadable: false };
-  let verdict = warning(
-    "it does not open: no answer to the upgrade",
-    `check proxies and firewalls on the way, ${off}`,
-  );
+  let verdict = warning(msg`it does not open: no answer to the upgrade`, msg`${onTheWay}, or ${off}`);
   const decide = (found: Verdict) => {
     verdict = found;
     end.abort();
@@ -386,18 +385,15 @@ async function channelVerdict(
     greeted: () => (verdict = greetedOnly(limits.frameMs)),
     news: ({ type }: { readonly type: string }) => {
       heard.isReadable = true;
-      decide(ok(`opened; the first frame tells ${type}`));
+      decide(ok(msg`opened; the first frame tells ${type}`));
     },
     onLost: () => undefined,
-    onClosed: (why: string) => {
-      const [what = why, remedy = "check proxies and firewalls on the way"] = why.split("; ");
-      decide(warning(`it does not open: ${what}`, `${remedy}, ${off}`));
-    },
+    onClosed: (why: Text) => decide(notOpened(why)),
   };
   // Loaded beforehand, as a channel's time is no time for reading files.
   await import("../../platform/push/platform-push.js");
   await within(ports.clock, limits.frameMs, stop, (signal) =>
-    platform.listen(channel, listening, AbortSignal.any([signal, end.signal])),
+    platform.listen(channel, listening, anyOf(signal, end.signal)),
   );
   return heard.isReadable ? verdict : (unreadFrame(context, channel) ?? verdict);
 }
@@ -407,5 +403,5 @@ function unreadFrame({ platform }: DoctorContext, { type }: PushChannel): Verdic
   const unread = platform.shapeReports().find(({ operation }) => operation === name);
   return unread === undefined
     ? null
-    : warning(`opened, but a frame cannot be read: ${unread.problem}`, off.slice(3));
+    : warning(msg`opened, but a frame cannot be read: ${unread.problem}`, off);
 }

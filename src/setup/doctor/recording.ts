@@ -1,3 +1,4 @@
+import { msg } from "../../language/text.js";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { deviceTexts, privateTexts } from "../../config/private-texts.js";
@@ -118,7 +119,7 @@ async function recordVerdict(
   const unanswered = await askTheRest(context, signal);
   const answers = [...context.answers.values()];
   if (answers.length === 0)
-    return failed("there is no answer to save", "correct what failed above and try again");
+    return failed(msg`there is no answer to save`, msg`correct what failed above and try again`);
   const files = fileNames(answers);
   try {
     await makeDirectories(directory, 0o700);
@@ -134,19 +135,19 @@ async function recordVerdict(
     const code = errorCode(error);
     return code === "EEXIST"
       ? notEmpty(directory)
-      : failed(`${directory} cannot be written (${code})`, "name a folder that can be written");
+      : failed(msg`${directory} cannot be written (${code})`, msg`name a folder that can be written`);
   }
-  const saved = `${answers.length} answers are in ${directory}, with codes, names and tokens replaced; look through them before you pass them on`;
+  const saved = msg`${answers.length} answers are in ${directory}, with codes, names and tokens replaced; look through them before you pass them on`;
   return unanswered.length === 0
     ? ok(saved)
     : warning(
-        `${saved}; no answer to ${unanswered.join(", ")}`,
-        "these operations may need parameters the interface does not name",
+        msg`${saved}; no answer to ${unanswered.join(", ")}`,
+        msg`these operations may need parameters the interface does not name`,
       );
 }
 
 const notEmpty = (directory: string): Verdict =>
-  failed(`${directory} is not empty, and nothing there is overwritten`, "name another folder");
+  failed(msg`${directory} is not empty, and nothing there is overwritten`, msg`name another folder`);
 
 /** Operations that no check has asked yet. Their parameters are not known, so a refusal is no fault. */
 async function askTheRest(context: DoctorContext, signal: AbortSignal): Promise<readonly string[]> {

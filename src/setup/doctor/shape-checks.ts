@@ -1,7 +1,11 @@
-import { PlatformError, type Query } from "../../greenhouse/ports.js";
+import { statements } from "../../language/lists.js";
+import { counted, msg, type Text } from "../../language/text.js";
+import { missesDeviceCode, PlatformError, type Query } from "../../greenhouse/ports.js";
 import { pageProblem } from "../../platform/decode/lists.js";
+import { alike } from "../../platform/decode/sensors.js";
 import type { OperationShape } from "../../platform/settings.js";
 import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
+import { mirroredActuators } from "../../settings/controllers.js";
 import { platformVerdict, sampleControllers } from "./platform-checks.js";
 import { ask, type Check, type RawAnswer, type DoctorContext } from "./context.js";
 import {
@@ -13,31 +17,97 @@ import {
 } from "./shape-suggestion.js";
 
 /** The questions to ask, or why there is none. */
-type Queries = (context: DoctorContext) => readonly Query[] | string;
+type Queries = (context: DoctorContext) => readonly Query[] | Text;
 
 /**
- * Each operation with the check it needs, what its items are called (one and many), and whether it is vital: without it
+ * Each operation with the check it needs, how its items are counted, and whether it is vital: without it
  * the bridge shows nothing; the others are luxuries.
  */
 const table: readonly (readonly [
   operation: DecodedOperation,
   need: string,
-  one: string,
-  many: string,
+  countOf: (count: number) => Text,
   isVital: boolean,
   queries: Queries,
 ])[] = [
-  ["control/mqtt", "token", "controller", "controllers", true, () => [{}]],
-  ["device", "token", "device", "devices", false, () => [{ dataType: "TEXT" }]],
-  ["station", "token", "station", "stations", false, () => [{}]],
-  ["mqtt-client-status", "realtime", "status", "statuses", true, ofController],
-  ["sensor-data", "realtime", "reading", "readings", true, ofController],
-  ["device_status", "realtime", "running status", "running statuses", false, ofController],
-  ["get-value", "realtime", "value", "values", true, ofAddress],
-  ["set-value/flush", "realtime", "value", "values", false, ofType],
-  ["video-data/list", "token", "video", "videos", false, ofVideos],
-  ["weather-data/avg", "token", "average", "averages", false, ofAverages],
-  ["weather-data/list", "token", "past reading", "past readings", false, ofHistory],
+  [
+    "control/mqtt",
+    "token",
+    (count) => (count === 0 ? msg`no controllers` : counted(count, "controller", "controllers")),
+    true,
+    () => [{}],
+  ],
+  [
+    "device",
+    "token",
+    (count) => (count === 0 ? msg`no devices` : counted(count, "device", "devices")),
+    false,
+    () => [{ dataType: "TEXT" }],
+  ],
+  [
+    "station",
+    "token",
+    (count) => (count === 0 ? msg`no stations` : counted(count, "station", "stations")),
+    false,
+    () => [{}],
+  ],
+  [
+    "mqtt-client-status",
+    "realtime",
+    (count) => (count === 0 ? msg`no statuses` : counted(count, "status", "statuses")),
+    true,
+    ofController,
+  ],
+  [
+    "sensor-data",
+    "realtime",
+    (count) => (count === 0 ? msg`no readings` : counted(count, "reading", "readings")),
+    true,
+    ofController,
+  ],
+  [
+    "device_status",
+    "realtime",
+    (count) =>
+      count === 0 ? msg`no running statuses` : counted(count, "running status", "running statuses"),
+    false,
+    ofController,
+  ],
+  [
+    "get-value",
+    "realtime",
+    (count) => (count === 0 ? msg`no values` : counted(count, "value", "values")),
+    true,
+    ofAddress,
+  ],
+  [
+    "set-value/flush",
+    "realtime",
+    (count) => (count === 0 ? msg`no values` : counted(count, "value", "values")),
+    false,
+    ofType,
+  ],
+  [
+    "video-data/list",
+    "token",
+    (count) => (count === 0 ? msg`no videos` : counted(count, "video", "videos")),
+    false,
+    ofVideos,
+  ],
+  [
+    "weather-data/avg",
+    "token",
+    (count) => (count === 0 ? msg`no averages` : counted(count, "average", "averages")),
+    false,
+    ofAverages,
+  ],
+  [
+    "weather-data/list",
+    "token",
+    (count) => (count === 0 ? msg`no past readings` : counted(count, "past reading", "past readings")),
+    false,
+    ofHistory,
+  ],
 ];
 
 /** Which the platform may want asked for a device, or for a window of time. */
@@ -48,30 +118,29 @@ const windowed: ReadonlySet<DecodedOperation> = new Set([
 ]);
 
 /** Whether the answers of each read operation are understood, and which line of `platform.shapes` helps where not. */
-export const shapeChecks: readonly Check[] = table.map(
-  ([operation, need, one, many, isVital, queriesFor]) => ({
-    id: `shapes.${operation}`,
-    needs: [need],
-    run: async (context, signal) => {
-      const queries = queriesFor(context);
-      if (typeof queries === "string") return notTried(queries);
-      const countOf = (count: number) => `${count === 0 ? "no" : count} ${count === 1 ? one : many}`;
-      return shapeVerdict({ operation, isVital, countOf }, queries, context, signal);
-    },
-  }),
-);
+export const shapeChecks: readonly Check[] = table.map(([operation, need, countOf, isVital, queriesFor]) => ({
+  id: `shapes.${operation}`,
+  needs: [need],
+  run: async (context, signal) => {
+    const queries = queriesFor(context);
+    if (!isList(queries)) return notTried(queries);
+    return shapeVerdict({ operation, isVital, countOf }, queries, context, signal);
+  },
+}));
+
+const isList = (queries: readonly Query[] | Text): queries is readonly Query[] => Array.isArray(queries);
 
 interface ShapeCheck {
   readonly operation: DecodedOperation;
   readonly isVital: boolean;
   /** `no readings`, `1 reading`, `2 readings`. */
-  readonly countOf: (count: number) => string;
+  readonly countOf: (count: number) => Text;
 }
 
-function ofController(context: DoctorContext): readonly Query[] | string {
+function ofController(context: DoctorContext): readonly Query[] | Text {
   const sample = sampleControllers(context);
   return sample.length === 0
-    ? "no controller could be listed"
+    ? msg`no controller could be listed`
     : sample.map(({ code }) => ({ deviceCode: code }));
 }
 
@@ -80,48 +149,49 @@ const readable = (context: DoctorContext) =>
   sampleControllers(context, 50)
     .filter(({ online }) => online !== false)
     .map(({ code }) => {
-      const { actuators = {}, parameters = {} } = context.configuration.controllers[code] ?? {};
-      return { code, actuators: Object.values(actuators), parameters: Object.values(parameters) };
+      const section = context.configuration.controllers[code];
+      const actuators = mirroredActuators(section).map(([, actuator]) => actuator);
+      return { code, actuators, parameters: Object.values(section?.parameters ?? {}) };
     });
 
-function ofAddress(context: DoctorContext): readonly Query[] | string {
+function ofAddress(context: DoctorContext): readonly Query[] | Text {
   const [query] = readable(context).flatMap(({ code, actuators, parameters }) =>
     [...actuators, ...parameters].map(({ address }) => ({ deviceCode: code, address })),
   );
   return query === undefined
-    ? "the configuration names no address of a controller that is online; `greenhouse2mqtt discover` finds them"
+    ? msg`the configuration names no address of a controller that is online; \`greenhouse2mqtt discover\` finds them`
     : [query];
 }
 
 const configuredWith = ({ configuration }: DoctorContext, key: "stream" | "averages") =>
   Object.entries(configuration.controllers).flatMap(([code, section]) => (section[key] ? [code] : []));
 
-function ofVideos(context: DoctorContext): readonly Query[] | string {
-  return configuredWith(context, "stream").length === 0 ? "no controller has stream: true" : [{}];
+function ofVideos(context: DoctorContext): readonly Query[] | Text {
+  return configuredWith(context, "stream").length === 0 ? msg`no controller has stream: true` : [{}];
 }
 
-function ofAverages(context: DoctorContext): readonly Query[] | string {
+function ofAverages(context: DoctorContext): readonly Query[] | Text {
   const [code] = configuredWith(context, "averages");
-  return code === undefined ? "no controller has averages: true" : [{ deviceCode: code }];
+  return code === undefined ? msg`no controller has averages: true` : [{ deviceCode: code }];
 }
 
-function ofHistory(context: DoctorContext): readonly Query[] | string {
+function ofHistory(context: DoctorContext): readonly Query[] | Text {
   const { http } = context.configuration;
-  if (http === false || !http.past_readings) return "http.past_readings is off";
+  if (http === false || !http.past_readings) return msg`http.past_readings is off`;
   const { devices } = context.evidence;
   const station = devices.find(({ type }) => type === "W001") ?? sampleControllers(context)[0];
-  return station === undefined ? "no controller could be listed" : [{ deviceCode: station.code }];
+  return station === undefined ? msg`no controller could be listed` : [{ deviceCode: station.code }];
 }
 
 /** Type 2, the left skylight, is the first of the interface's table. */
-function ofType(context: DoctorContext): readonly Query[] | string {
+function ofType(context: DoctorContext): readonly Query[] | Text {
   const online = readable(context);
   const known = online.flatMap(({ code, actuators }) =>
     actuators.flatMap(({ type_id: id }) => (id === undefined ? [] : [{ code, id: String(id) }])),
   );
   const first = known[0] ?? online.map(({ code }) => ({ code, id: "2" }))[0];
   return first === undefined
-    ? "no controller is online"
+    ? msg`no controller is online`
     : [{ deviceTypeId: first.id, deviceCode: first.code }];
 }
 
@@ -134,10 +204,15 @@ async function shapeVerdict(
   const { operation, isVital } = check;
   const answers: RawAnswer[] = [];
   let query: OperationShape["query"];
-  for (const asked of queries) {
+  const open = [...queries];
+  for (const asked of open) {
     try {
       answers.push(await ask(context, operation, asked, signal));
     } catch (error) {
+      if (operation === "video-data/list" && asked["deviceCode"] === undefined && missesDeviceCode(error)) {
+        open.push(...configuredWith(context, "stream").map((code) => ({ deviceCode: code })));
+        continue;
+      }
       const renamed = await withOtherName(operation, asked, error, context, signal);
       const verdict = platformVerdict(error);
       if (verdict === null) throw error;
@@ -155,7 +230,7 @@ async function shapeVerdict(
 const windowVerdict = (operation: DecodedOperation, verdict: Verdict): Verdict => ({
   ...verdict,
   status: "warning",
-  remedy: `if it misses parameters, add platform.shapes.${operation}.params: { deviceCode: "{deviceCode}", startTime: "{since}", endTime: "{until}" }, with the platform's own names`,
+  remedy: msg`if it misses parameters, add platform.shapes.${operation}.params: { deviceCode: "{deviceCode}", startTime: "{since}", endTime: "{until}" }, with the platform's own names`,
 });
 
 function answersVerdict(
@@ -168,25 +243,31 @@ function answersVerdict(
   const shape = shapes[operation] ?? {};
   const decoded = answers.map((answer) => decodedAnswer(answer, operation, shape, timeZone));
   const found = decoded.reduce((sum, one) => sum + one.found.length, 0);
-  const problems = [...new Set(decoded.flatMap((one) => one.problems))];
-  if (problems.length === 0 && query === undefined) return ok(`understood: ${countOf(found)}`);
-  if (found > 0 && query === undefined && problems.every((one) => one.startsWith(pageProblem)))
+  // Twins have a line of their own.
+  const told = decoded.flatMap((one) => one.problems).filter((one) => !String(one).startsWith(String(alike)));
+  const problems = [...new Map(told.map((one) => [String(one), one])).values()];
+  if (problems.length === 0 && query === undefined) return ok(msg`understood: ${countOf(found)}`);
+  if (
+    found > 0 &&
+    query === undefined &&
+    problems.every((one) => String(one).startsWith(String(pageProblem)))
+  )
     return warning(
-      `${countOf(found)} understood, but they are ${pageProblem}`,
-      `add ${shapeLine(operation, { params: { pageSize: "500" } })}, with the platform's own name for the size of a page`,
+      msg`${countOf(found)} understood, but they are ${pageProblem}`,
+      msg`add ${shapeLine(operation, { params: { pageSize: "500" } })}, with the platform's own name for the size of a page`,
     );
   const worst = answers[decoded.findIndex((one) => one.problems.length > 0)] ?? answers[0];
   const guess = worst === undefined ? null : suggestedShape(worst, operation, timeZone);
   const line = { ...(guess ?? {}), ...(query === undefined ? {} : { query }) };
   const remedy =
     Object.keys(line).length > 0
-      ? `add ${shapeLine(operation, line)} (found by what the fields hold: compare it with the answer of \`greenhouse2mqtt get ${operation}\`)`
-      : `look at \`greenhouse2mqtt get ${operation}\` and say in platform.shapes.${operation} where items, name, value and time stand`;
+      ? msg`add ${shapeLine(operation, line)} (found by what the fields hold: compare it with the answer of \`greenhouse2mqtt get ${operation}\`)`
+      : msg`look at \`greenhouse2mqtt get ${operation}\` and say in platform.shapes.${operation} where items, name, value and time stand`;
   const what =
-    problems.length > 0 ? problems.slice(0, 3).join("; ") : "the device code goes under another name";
+    problems.length > 0 ? statements(problems.slice(0, 3)) : msg`the device code goes under another name`;
   if (found > 0 && query === undefined)
-    return warning(`${countOf(found)} understood, but also: ${what}`, remedy);
-  return (isVital ? failed : warning)(`not understood: ${what}`, remedy);
+    return warning(msg`${countOf(found)} understood, but also: ${what}`, remedy);
+  return (isVital ? failed : warning)(msg`not understood: ${what}`, remedy);
 }
 
 const missingName =

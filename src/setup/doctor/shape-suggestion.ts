@@ -1,5 +1,6 @@
 import { Document } from "yaml";
-import type { ShapedOperation } from "../../config/sections/platform.js";
+import { msg, row, type Text } from "../../language/text.js";
+import type { ShapedOperation } from "../../settings/sections/platform.js";
 import type { DeviceRecord, SensorItem } from "../../greenhouse/ports.js";
 import { type Decoding, UnreadableShape } from "../../platform/decode/decoding.js";
 import { lookOf, placeIn } from "../../platform/decode/place.js";
@@ -9,8 +10,9 @@ import { manyValuesReader, oneValueReader } from "../../platform/decode/register
 import { averageReader, measurement, sensorReader } from "../../platform/decode/sensors.js";
 import { connectionReader, runningStatusReader } from "../../platform/decode/statuses.js";
 import type { OperationShape, ShapeSettings } from "../../platform/settings.js";
-import { timeReader, zoneOffset } from "../../platform/time.js";
-import { pairOf, sectionOf, yamlText } from "../yaml-text.js";
+import { timeReader } from "../../platform/time.js";
+import { zoneOffset } from "../../runtime/zone.js";
+import { pairOf, sectionOf, yamlText } from "../../saving/yaml-text.js";
 import type { RawAnswer } from "./context.js";
 
 type Read = (body: unknown, shape: OperationShape, decoding: Decoding) => readonly unknown[];
@@ -41,19 +43,21 @@ function decode<Item>(
   timeZone: string,
   read: (body: unknown, decoding: Decoding) => readonly Item[],
 ) {
-  const problems = new Set<string>();
+  const problems = new Map<string, Text>();
+  const add = (problem: Text): void => void problems.set(String(problem), problem);
   const decoding: Decoding = {
     code: query["deviceCode"] ?? "",
     address: query["address"] ?? "",
-    report: (problem, sample) => problems.add(`${problem}${placeOf(body, sample)}${fieldsOf(sample)}`),
+    report: (problem, sample) => add(row`${problem}${placeOf(body, sample)}${fieldsOf(sample)}`),
     readTime: timeReader(zoneOffset(timeZone)),
     receivedAt,
   };
   try {
-    return { found: read(body, decoding), problems: [...problems] };
+    return { found: read(body, decoding), problems: [...problems.values()] };
   } catch (error) {
     if (!(error instanceof UnreadableShape)) throw error;
-    return { found: [], problems: [...problems, `${error.message}${fieldsOf(body)}`] };
+    add(row`${error.text}${fieldsOf(body)}`);
+    return { found: [], problems: [...problems.values()] };
   }
 }
 
@@ -66,7 +70,7 @@ export const decodedAnswer = (
   operation: DecodedOperation,
   shape: OperationShape,
   timeZone: string,
-): { readonly found: readonly unknown[]; readonly problems: readonly string[] } =>
+): { readonly found: readonly unknown[]; readonly problems: readonly Text[] } =>
   decode<unknown>(answer, timeZone, (body, decoding) => decoders[operation](body, shape, decoding));
 
 /** Devices of an answer, as far as they can be read. */
@@ -81,16 +85,16 @@ export const readingsIn = (
 ): readonly SensorItem[] => decode(answer, timeZone, sensorReader(shapes["sensor-data"] ?? {})).found;
 
 /** Where it stood and what it was, without its values. */
-function placeOf(body: unknown, sample: unknown): string {
+function placeOf(body: unknown, sample: unknown): Text {
   const place = placeIn(body, sample);
-  return place === null || sample === body ? "" : ` at ${place}: ${lookOf(sample)}`;
+  return place === null || sample === body ? "" : msg` at ${place}: ${lookOf(sample)}`;
 }
 
 /** ` (fields: a, b)`: names only, never values. */
-function fieldsOf(sample: unknown): string {
+function fieldsOf(sample: unknown): Text {
   if (typeof sample !== "object" || sample === null) return "";
   const names = Object.keys(Array.isArray(sample) ? ((sample[0] ?? {}) as object) : sample).slice(0, 12);
-  return names.length === 0 ? "" : ` (fields: ${names.map((name) => name.slice(0, 40)).join(", ")})`;
+  return names.length === 0 ? "" : msg` (fields: ${names.map((name) => name.slice(0, 40)).join(", ")})`;
 }
 
 type Fields = Readonly<Record<string, unknown>>;

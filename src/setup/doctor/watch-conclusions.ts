@@ -1,3 +1,5 @@
+import { clauses } from "../../language/lists.js";
+import { msg, type Text } from "../../language/text.js";
 import {
   type ActuatorKind,
   decodeValue,
@@ -14,7 +16,7 @@ import { type ParameterGroup, typeName } from "../../greenhouse/device-types.js"
 import { type FreeAddress, freeText } from "../../greenhouse/group-listing.js";
 import { maybePulse } from "../../greenhouse/readings.js";
 import { statusState } from "../../greenhouse/fold-statuses.js";
-import { commentText, flowNode, pairOf, sectionOf, yamlText } from "../yaml-text.js";
+import { commentText, flowNode, pairOf, sectionOf, yamlText } from "../../saving/yaml-text.js";
 
 /*
  * What one watched movement says about how this platform is to be read. Pure: a record of what each way of reading showed when, and
@@ -75,12 +77,12 @@ interface Advice {
   readonly key:
     "reads" | "position_address" | "position_reads" | "pulse" | "tolerance" | "running" | "travel_time";
   readonly value: string | number | boolean | readonly number[] | Readonly<Record<string, readonly string[]>>;
-  readonly evidence: string;
+  readonly evidence: Text;
 }
 
 export interface Conclusion {
   /** Sentences, the most important first. */
-  readonly findings: readonly string[];
+  readonly findings: readonly Text[];
   readonly advice: readonly Advice[];
 }
 
@@ -132,7 +134,7 @@ function readsAdvice(record: WatchRecord): Conclusion {
   const degree = degreeOf(word);
   const address = degree === null ? actuator.modeAddress : actuator.positionAddress;
   const values = valuesOf(record, "get-value flush=1", address);
-  if (values === null) return { findings: [`address ${address} gave no value at all`], advice: [] };
+  if (values === null) return { findings: [msg`address ${address} gave no value at all`], advice: [] };
   const { last, changes } = values;
   if (degree !== null && isModeOf(actuator, last.value) && placeOfDegree(record, degree) !== null)
     return degreeAdvice(record, values, degree);
@@ -142,7 +144,7 @@ function readsAdvice(record: WatchRecord): Conclusion {
   if (changes.length === 0 && !isPushed)
     return {
       findings: [
-        `nothing changed at address ${address}: it read ${last.value} all the time. Either nothing was sent, or this is not its address`,
+        msg`nothing changed at address ${address}: it read ${last.value} all the time. Either nothing was sent, or this is not its address`,
         ...(maybePulse(actuator, last.value, null) ? [missedPulse] : []),
         ...otherAddresses(record),
       ],
@@ -151,18 +153,17 @@ function readsAdvice(record: WatchRecord): Conclusion {
   return degree === null ? wordAdvice(record, values) : degreeAdvice(record, values, degree);
 }
 
-const missedPulse =
-  "a register that goes back to idle at once may have been missed: where you saw it move, set pulse: true";
+const missedPulse = msg`a register that goes back to idle at once may have been missed: where you saw it move, set pulse: true`;
 
-const onlyFound = (finding: string): Conclusion => ({ findings: [finding], advice: [] });
+const onlyFound = (finding: Text): Conclusion => ({ findings: [finding], advice: [] });
 
 /** The register showed what was sent and went back to idle; null where it did not. */
 function pulseAdvice({ actuator, word }: WatchRecord, { first, last, changes }: Values): Conclusion | null {
   const sent = valueTable(actuator)[word];
   const pulsed = changes.find(({ value }) => sent !== undefined && sameValue(sent, value));
   if (pulsed === undefined || !maybePulse(actuator, last.value, first.value)) return null;
-  const found = `the register showed ${pulsed.value} at ${seconds(pulsed.atMs)} and went back to ${last.value}: it is a pulse, and without a setting each ${word} ends unconfirmed`;
-  const evidence = `only if you saw it do that: ${word} was sent, and the register went back to ${last.value} at ${seconds(last.atMs)}`;
+  const found = msg`the register showed ${pulsed.value} at ${seconds(pulsed.atMs)} and went back to ${last.value}: it is a pulse, and without a setting each ${word} ends unconfirmed`;
+  const evidence = msg`only if you saw it do that: ${word} was sent, and the register went back to ${last.value} at ${seconds(last.atMs)}`;
   return { findings: [found], advice: [{ key: "pulse", value: true, evidence }] };
 }
 
@@ -175,35 +176,36 @@ function wordAdvice(record: WatchRecord, values: Values): Conclusion {
   const shown = decodeValue(actuator, last.value);
   if (shown.state === state)
     return onlyFound(
-      `reads as expected: ${last.value} means ${state} (at ${seconds(last.atMs)}, and to the end)`,
+      msg`reads as expected: ${last.value} means ${state} (at ${seconds(last.atMs)}, and to the end)`,
     );
-  const meaningOf = (value: string) => decodeValue(actuator, value).state;
   // Of automatic all that ran meanwhile belongs to it; of anything else only what stayed.
   const further =
     word === "auto"
-      ? changes.map(({ value }) => value).filter((value) => meaningOf(value) === "unknown")
+      ? changes.map(({ value }) => value).filter((value) => decodeValue(actuator, value).state === "unknown")
       : [last.value];
   const pulse = pulseAdvice(record, values);
   if (pulse !== null) return pulse;
   const isTaken = shown.state !== "unknown" && shown.state !== "position";
   if (isTaken)
     return onlyFound(
-      `${word} was sent, and the address reads ${last.value}, which means ${shown.state}: it was not taken, somebody moved it again, or this is not its address`,
+      msg`${word} was sent, and the address reads ${last.value}, which means ${shown.state}: it was not taken, somebody moved it again, or this is not its address`,
     );
   const strange = further.filter((value) => !mayMean(actuator, state, value));
   if (strange.length > 0)
     return onlyFound(
-      `${word} was sent, and the address reads ${strange.join(", ")}, which may be anything: on its way, or of another thing. Check kind and address, and watch once more`,
+      msg`${word} was sent, and the address reads ${strange.join(", ")}, which may be anything: on its way, or of another thing. Check kind and address, and watch once more`,
     );
   const all = [
     ...new Set([...(sent === undefined ? [] : [sent]), ...(actuator.reads[word] ?? []), ...further]),
   ];
-  const evidence = `${word} was sent, and get-value read ${further.join(", ")} from ${seconds(last.atMs)} to the end (${seconds(endedMs)})`;
+  const evidence = msg`${word} was sent, and get-value read ${further.join(", ")} from ${seconds(last.atMs)} to the end (${seconds(endedMs)})`;
   return {
     findings: [
-      `${word} is not read as ${sent ?? "what was sent"} but as ${further.join(", ")}: without a setting each ${word} ends unconfirmed`,
+      msg`${word} is not read as ${sent ?? msg`what was sent`} but as ${further.join(", ")}: without a setting each ${word} ends unconfirmed`,
     ],
-    advice: [{ key: "reads", value: { [word]: all }, evidence: `only if you saw it do that: ${evidence}` }],
+    advice: [
+      { key: "reads", value: { [word]: all }, evidence: msg`only if you saw it do that: ${evidence}` },
+    ],
   };
 }
 
@@ -217,23 +219,23 @@ function degreeAdvice(record: WatchRecord, values: Values, degree: number): Conc
   const { actuator, endedMs } = record;
   const { last } = values;
   const shown = degreeOf(last.value);
-  const at = `at ${seconds(last.atMs)}, and to the end (${seconds(endedMs)})`;
+  const at = msg`at ${seconds(last.atMs)}, and to the end (${seconds(endedMs)})`;
   if (isModeOf(actuator, last.value)) {
-    const found = `the address reads the mode ${last.value} after a degree, ${at}`;
+    const found = msg`the address reads the mode ${last.value} after a degree, ${at}`;
     return modeAdvice(record, degree, found);
   }
   if (shown === null)
     return {
-      findings: [`${degree} was sent, and the address reads ${last.value}, which is no degree`],
+      findings: [msg`${degree} was sent, and the address reads ${last.value}, which is no degree`],
       advice: [],
     };
   const off = Math.abs(shown - degree);
   if (off <= actuator.tolerance)
-    return { findings: [`reads as expected: the degree ${shown}, ${at}`], advice: [] };
+    return { findings: [msg`reads as expected: the degree ${shown}, ${at}`], advice: [] };
   if (off > 10)
     return {
       findings: [
-        `${degree} was sent, and the address reads ${shown}: it did not arrive, or is not what was sent`,
+        msg`${degree} was sent, and the address reads ${shown}: it did not arrive, or is not what was sent`,
       ],
       advice: [],
     };
@@ -242,13 +244,15 @@ function degreeAdvice(record: WatchRecord, values: Values, degree: number): Conc
   if (from !== null && Math.abs(from - degree) < 2 * off)
     return {
       findings: [
-        `${degree} was sent and ${shown} is read, and it stood at ${from} before: watch once more, from further away`,
+        msg`${degree} was sent and ${shown} is read, and it stood at ${from} before: watch once more, from further away`,
       ],
       advice: [],
     };
   return {
-    findings: [`${degree} was sent and ${shown} is read: without a tolerance it ends unconfirmed`],
-    advice: [{ key: "tolerance", value: off, evidence: `${degree} was sent, and ${shown} was read ${at}` }],
+    findings: [msg`${degree} was sent and ${shown} is read: without a tolerance it ends unconfirmed`],
+    advice: [
+      { key: "tolerance", value: off, evidence: msg`${degree} was sent, and ${shown} was read ${at}` },
+    ],
   };
 }
 
@@ -256,39 +260,39 @@ function degreeAdvice(record: WatchRecord, values: Values, degree: number): Conc
  * The mode alone is read after a degree. Its degree may have an address of its own, which shows it, or none; the weaker proof is named
  * only where its type lists nothing else that could be it.
  */
-function modeAdvice(record: WatchRecord, degree: number, found: string): Conclusion {
+function modeAdvice(record: WatchRecord, degree: number, found: Text): Conclusion {
   const { actuator, free } = record;
   const place = placeOfDegree(record, degree);
   if (place !== null)
     return {
       findings: [
-        `${found}, and address ${place.subject} went to ${place.value}: the degree has that address`,
+        msg`${found}, and address ${place.subject} went to ${place.value}: the degree has that address`,
       ],
       advice: [
         {
           key: "position_address",
           value: place.subject,
-          evidence: `${degree} was sent, and ${place.subject} went from ${place.before ?? ""} to ${place.value} at ${seconds(place.atMs)}`,
+          evidence: msg`${degree} was sent, and ${place.subject} went from ${place.before ?? ""} to ${place.value} at ${seconds(place.atMs)}`,
         },
       ],
     };
   const other =
     free === null
-      ? "its degree may have an address of its own: look at what its type lists (`greenhouse2mqtt discover`) and set position_address"
+      ? msg`its degree may have an address of its own: look at what its type lists (\`greenhouse2mqtt discover\`) and set position_address`
       : free.length > 0
-        ? `its degree may have an address of its own: its type also lists ${freeText(free)}, which belongs to nothing here; watch once more and move it in the vendor's app, which knows the address`
+        ? msg`its degree may have an address of its own: its type also lists ${freeText(free)}, which belongs to nothing here; watch once more and move it in the vendor's app, which knows the address`
         : null;
   if (other !== null) return { findings: [found, other], advice: [] };
-  if (actuator.positionReads === "mode") return { findings: [`reads as expected: ${found}`], advice: [] };
+  if (actuator.positionReads === "mode") return { findings: [msg`reads as expected: ${found}`], advice: [] };
   return {
     findings: [
-      `${found}: without a setting each position ends unconfirmed. If it stood still, its degree has another address`,
+      msg`${found}: without a setting each position ends unconfirmed. If it stood still, its degree has another address`,
     ],
     advice: [
       {
         key: "position_reads",
         value: "mode",
-        evidence: `only if you saw it go there: ${degree} was sent, and ${found}`,
+        evidence: msg`only if you saw it go there: ${degree} was sent, and ${found}`,
       },
     ],
   };
@@ -307,7 +311,7 @@ const placeOfDegree = ({ actuator, sightings }: WatchRecord, degree: number): Si
   ) ?? null;
 
 /** Whether the group shows what the address itself does; where it does not, the bridge asks for the address alone. */
-function flushFindings(record: WatchRecord): readonly string[] {
+function flushFindings(record: WatchRecord): readonly Text[] {
   const { actuator, endedMs } = record;
   const { group } = actuator;
   if (group === null) return [];
@@ -317,11 +321,11 @@ function flushFindings(record: WatchRecord): readonly string[] {
     if (own === null) return [];
     if (listed === null)
       return [
-        `${typeName(group)} does not list address ${address}: the bridge reads it by itself; leave type_id out`,
+        msg`${typeName(group)} does not list address ${address}: the bridge reads it by itself; leave type_id out`,
       ];
     if (sameValue(own.last.value, listed.last.value)) return [];
     return [
-      `the two reads differ and stay different: set-value/flush says ${listed.last.value}, get-value ${own.last.value}, at the end (${seconds(endedMs)}); leave type_id out, so that get-value counts`,
+      msg`the two reads differ and stay different: set-value/flush says ${listed.last.value}, get-value ${own.last.value}, at the end (${seconds(endedMs)}); leave type_id out, so that get-value counts`,
     ];
   });
 }
@@ -355,24 +359,24 @@ function runningAdvice(record: WatchRecord): Conclusion {
   const strange = moved.flatMap(({ subject, changes }) =>
     changes
       .filter(({ value }) => !["on", "off"].includes(statusState(value)))
-      .map(({ value }) => `${subject} reads ${value}`),
+      .map(({ value }) => msg`${subject} reads ${value}`),
   );
   const findings = strange
     .slice(0, 3)
     .map(
       (one) =>
-        `${one}, which is neither on nor off: \`running_status: { reads: { on: [...], off: [...] } }\` says what it means`,
+        msg`${one}, which is neither on nor off: \`running_status: { reads: { on: [...], off: [...] } }\` says what it means`,
     );
   const numbers = [...new Set(moved.flatMap(({ number }) => (number === null ? [] : [number])))];
   const fresh = numbers.filter((number) => !actuator.running.includes(number));
   if (fresh.length === 0) return { findings, advice: [] };
-  const evidence = moved
+  const told = moved
     .flatMap(({ subject, changes }) => changes.slice(0, 1).map((one) => ({ subject, one })))
-    .map(({ subject, one }) => `${subject} ${one.before ?? ""} → ${one.value} at ${seconds(one.atMs)}`)
-    .join(", ");
+    .map(({ subject, one }) => msg`${subject} ${one.before ?? ""} → ${one.value} at ${seconds(one.atMs)}`);
+  const evidence = clauses(told);
   const all = [...new Set([...actuator.running, ...numbers])].sort((one, other) => one - other);
   return {
-    findings: [...findings, `running statuses changed with it: ${evidence}`],
+    findings: [...findings, msg`running statuses changed with it: ${evidence}`],
     advice: [{ key: "running", value: all, evidence }],
   };
 }
@@ -395,44 +399,44 @@ function travelAdvice(record: WatchRecord): Conclusion {
   const longest = Math.max(0, ...spans);
   if (longest < 1_000) return nothing;
   const proposed = `${Math.ceil((longest * 1.2) / 5_000) * 5}s`;
-  const evidence = `it moved for ${Math.round(longest / 1000)} s, and a fifth was added`;
+  const evidence = msg`it moved for ${Math.round(longest / 1000)} s, and a fifth was added`;
   // A shorter one may be right only for a way from end to end, and too short a one tells of what still travels as of what stands.
   return actuator.travelMs >= longest
     ? nothing
     : {
         findings: [
-          `it moved for ${Math.round(longest / 1000)} s, and travel_time is ${Math.round(actuator.travelMs / 1000)} s`,
+          msg`it moved for ${Math.round(longest / 1000)} s, and travel_time is ${Math.round(actuator.travelMs / 1000)} s`,
         ],
         advice: [{ key: "travel_time", value: proposed, evidence }],
       };
 }
 
 /** What came over the channels, and how much sooner. */
-function channelFindings(record: WatchRecord): readonly string[] {
+function channelFindings(record: WatchRecord): readonly Text[] {
   const ways = ["ws/set-value", "ws/device-status"] as const;
   const came = ways.flatMap((way) => {
     const first = record.sightings.find((one) => one.way === way);
-    return first === undefined ? [] : [`${way} told of it at ${seconds(first.atMs)}`];
+    return first === undefined ? [] : [msg`${way} told of it at ${seconds(first.atMs)}`];
   });
-  return came.length === 0 ? ["neither channel told of it; polling does the same, only later"] : came;
+  return came.length === 0 ? [msg`neither channel told of it; polling does the same, only later`] : came;
 }
 
 /** Nothing that is read says what a person saw. */
-function directionFindings({ actuator, word }: WatchRecord): readonly string[] {
+function directionFindings({ actuator, word }: WatchRecord): readonly Text[] {
   if (kindRows[actuator.kind].family !== "curtains" || !["open", "close"].includes(word)) return [];
-  const spread = word === "open" ? "spread out" : "drew aside";
+  const spread = word === "open" ? msg`spread out` : msg`drew aside`;
   return [
-    `did the curtain ${word === "open" ? "draw aside" : "spread out"}? If it ${spread} instead, write homeassistant: { inverted: true }`,
+    msg`did the curtain ${word === "open" ? msg`draw aside` : msg`spread out`}? If it ${spread} instead, write homeassistant: { inverted: true }`,
   ];
 }
 
 /** Where nothing changed at the configured address, what did change is perhaps the right one. */
-function otherAddresses({ sightings, actuator }: WatchRecord): readonly string[] {
+function otherAddresses({ sightings, actuator }: WatchRecord): readonly Text[] {
   const own = new Set([actuator.modeAddress, actuator.positionAddress]);
   const others = sightings.filter(({ way, subject }) => way === "ws/set-value" && !own.has(subject));
   return [...new Map(others.map((one) => [one.subject, one]))].map(
     ([subject, { value, atMs }]) =>
-      `address ${subject} was pushed meanwhile with ${value}, at ${seconds(atMs)}`,
+      msg`address ${subject} was pushed meanwhile with ${value}, at ${seconds(atMs)}`,
   );
 }
 
@@ -444,7 +448,9 @@ export function adviceYaml(
 ): string {
   if (advice.length === 0) return "";
   const entry = sectionOf(
-    advice.map(({ key, value, evidence }) => pairOf(key, flowNode(value), [commentText(evidence, 200)])),
+    advice.map(({ key, value, evidence }) =>
+      pairOf(key, flowNode(value), [commentText(String(evidence), 200)]),
+    ),
   );
   const actuators = sectionOf([pairOf(actuator.id, entry)]);
   const controller = sectionOf([pairOf("actuators", actuators)]);

@@ -1,3 +1,5 @@
+import { anyOf } from "../../runtime/signals.js";
+import { msg, row, type Text } from "../../language/text.js";
 import { degreeOf, sameValue, textOf } from "../../greenhouse/actuator-kinds.js";
 import { type ParameterGroup, typeRows } from "../../greenhouse/device-types.js";
 import { listingOf } from "../../greenhouse/group-listing.js";
@@ -22,7 +24,7 @@ interface WatchParts {
   readonly platform: PlatformPush & Pick<PlatformReader, "value" | "values" | "runningStatuses">;
   readonly clock: Clock;
   /** One line for the person who watches. */
-  readonly say: (line: string) => void;
+  readonly say: (line: Text) => void;
   readonly actuator: WatchedActuator;
   /** What the person will send. */
   readonly word: string;
@@ -43,10 +45,10 @@ const mostOthers = 20;
  */
 export async function watchMovement(parts: WatchParts, stop: AbortSignal): Promise<WatchRecord> {
   const over = new AbortController();
-  const signal = AbortSignal.any([stop, over.signal]);
+  const signal = anyOf(stop, over.signal);
   const watch = new Watch(parts, signal);
   const channels = (["set-value", "device-status"] as const).map((type) =>
-    parts.platform.listen({ type }, watch.listener(`ws/${type}`), AbortSignal.any([signal])),
+    parts.platform.listen({ type }, watch.listener(`ws/${type}`), anyOf(signal)),
   );
   await watch.findType();
   await watch.round();
@@ -110,9 +112,9 @@ class Watch {
     this.#isBegun = true;
     this.#startedAt = this.#parts.clock.monotonic();
     say("");
-    say(`Now send "${word}" to ${actuator.id}, once, in the vendor's app or with`);
+    say(msg`Now send "${word}" to ${actuator.id}, once, in the vendor's app or with`);
     say(`  greenhouse2mqtt set ${actuator.code} ${actuator.id} ${word}`);
-    say("and look at the real thing. Nothing is sent from here. Ctrl-C ends the watch early.");
+    say(msg`and look at the real thing. Nothing is sent from here. Ctrl-C ends the watch early.`);
     say("");
   }
 
@@ -165,7 +167,7 @@ class Watch {
       knows: (named: string) => named === code,
       onOpen: () => undefined,
       onLost: () => undefined,
-      onClosed: (why: string) => this.#trouble(`${way} is not open: ${why}`),
+      onClosed: (why: Text) => this.#trouble(msg`${way} is not open: ${why}`),
       news: (news: PushNews) => {
         if (news.type === "registers")
           for (const [address, raw] of news.values) this.#seePushed(way, address, raw);
@@ -188,13 +190,13 @@ class Watch {
       seen(await question);
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
-      if (!this.#signal.aborted) this.#trouble(`${what}: ${error.message}`);
+      if (!this.#signal.aborted) this.#trouble(row`${what}: ${error.text}`);
     }
   }
 
-  #trouble(text: string): void {
-    if (this.#troubles.has(text)) return;
-    this.#troubles.add(text);
+  #trouble(text: Text): void {
+    if (this.#troubles.has(String(text))) return;
+    this.#troubles.add(String(text));
     this.#parts.say(text);
   }
 

@@ -1,5 +1,6 @@
+import { msg, row } from "../../language/text.js";
 import { formatDuration } from "../../runtime/duration.js";
-import { zoneOffset } from "../../platform/time.js";
+import { zoneOffset } from "../../runtime/zone.js";
 import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
 import { durationText } from "./network-checks.js";
 import { sampleControllers } from "./platform-checks.js";
@@ -32,13 +33,13 @@ export function zoneVerdict({ ages, dependsOnZone, timeZone, now, staleAfterMs }
   const ageMs = middleOf(ages);
   const age = durationText(Math.round(Math.abs(ageMs) / 1000));
   if (ageMs >= -slackMs && ageMs < hourMs - slackMs) {
-    const where = dependsOnZone ? ` in ${timeZone}` : " (their times carry a zone)";
-    const fresh = `the newest readings are ${ageMs < 0 ? "0 s" : age} old`;
+    const where = dependsOnZone ? msg` in ${timeZone}` : msg` (their times carry a zone)`;
+    const fresh = msg`the newest readings are ${ageMs < 0 ? durationText(0) : age} old`;
     return ageMs <= staleAfterMs
-      ? ok(fresh + where)
+      ? ok(row`${fresh}${where}`)
       : warning(
-          `${fresh}, more than polling.stale_after (${formatDuration(staleAfterMs)})`,
-          "look in the platform's own app whether the sensors still report; only where they report that seldom, lengthen polling.stale_after",
+          msg`${fresh}, more than polling.stale_after (${formatDuration(staleAfterMs)})`,
+          msg`look in the platform's own app whether the sensors still report; only where they report that seldom, lengthen polling.stale_after`,
         );
   }
   const zone = dependsOnZone ? likelyZone(ageMs, timeZone, now) : undefined;
@@ -46,26 +47,26 @@ export function zoneVerdict({ ages, dependsOnZone, timeZone, now, staleAfterMs }
     const [where, unless] =
       ageMs < 0
         ? [
-            `${age} in the future`,
-            "; unless the platform's own app shows such times too: then the controllers' clocks are wrong",
+            msg`${age} in the future`,
+            msg`; unless the platform's own app shows such times too: then the controllers' clocks are wrong`,
           ]
         : [
-            `${age} old`,
-            "; unless the platform's own app shows such times too: then the controllers have measured nothing for so long",
+            msg`${age} old`,
+            msg`; unless the platform's own app shows such times too: then the controllers have measured nothing for so long`,
           ];
     return failed(
-      `the newest readings are ${where}, as if their times were not written in ${timeZone}`,
-      `set platform.time_zone to ${zone} (or another zone that is ${offsetText(zone, now)} now)${unless}`,
+      msg`the newest readings are ${where}, as if their times were not written in ${timeZone}`,
+      msg`set platform.time_zone to ${zone} (or another zone that is ${offsetText(zone, now)} now)${unless}`,
     );
   }
   return ageMs < 0
     ? failed(
-        `the newest readings are ${age} in the future, so all of them are \`uncertain\``,
-        "no time zone explains it: the controllers' clocks are wrong; ask the platform's operator",
+        msg`the newest readings are ${age} in the future, so all of them are \`uncertain\``,
+        msg`no time zone explains it: the controllers' clocks are wrong; ask the platform's operator`,
       )
     : warning(
-        `the newest readings of online controllers are ${age} old, so all of them are \`stale\``,
-        "no time zone explains it: look in the platform's own app whether the sensors still report",
+        msg`the newest readings of online controllers are ${age} old, so all of them are \`stale\``,
+        msg`no time zone explains it: look in the platform's own app whether the sensors still report`,
       );
 }
 
@@ -94,7 +95,7 @@ export const zoneCheck: Check = { id: "time_zone", needs: ["shapes.sensor-data"]
 async function checkedZone(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
   const { configuration, ports, platform } = context;
   const online = sampleControllers(context).filter((controller) => controller.online !== false);
-  if (online.length === 0) return notTried("no controller is online, so no reading is fresh");
+  if (online.length === 0) return notTried(msg`no controller is online, so no reading is fresh`);
   const now = ports.clock.now() + (platform.clockSkewMs() ?? 0);
   const { time_zone: timeZone, shapes } = configuration.platform;
   const ages: number[] = [];
@@ -110,11 +111,11 @@ async function checkedZone(context: DoctorContext, signal: AbortSignal): Promise
     // Two zones on either side of the date line never agree on a time that carries none.
     if (String(times("Etc/GMT+12")) !== String(times("Etc/GMT-14"))) dependsOnZone = true;
   }
-  if (readings === 0) return notTried('no reading could be read, see "shapes.sensor-data"');
+  if (readings === 0) return notTried(msg`no reading could be read, see "shapes.sensor-data"`);
   if (ages.length === 0)
     return warning(
-      "readings carry no time that can be read, so all of them are published as `uncertain`",
-      "say where it stands: platform.shapes.sensor-data.time",
+      msg`readings carry no time that can be read, so all of them are published as \`uncertain\``,
+      msg`say where it stands: platform.shapes.sensor-data.time`,
     );
   return zoneVerdict({ ages, dependsOnZone, timeZone, now, staleAfterMs: configuration.polling.stale_after });
 }

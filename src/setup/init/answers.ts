@@ -1,9 +1,12 @@
+import { msg, type Text } from "../../language/text.js";
 import { type Node, Scalar, YAMLSeq } from "yaml";
 import type { Language } from "../../greenhouse/labels.js";
+import { inEnglish } from "../../language/languages.js";
+import type { Tell } from "../../language/words.js";
 import { urlOf } from "../../settings/values.js";
 import type { suggestedBands } from "../../greenhouse/bands.js";
 import { isLoopback } from "../../runtime/sockets.js";
-import { type EntryValue, flowNode, pairOf, sectionOf, yamlText } from "../yaml-text.js";
+import { type EntryValue, flowNode, pairOf, sectionOf, yamlText } from "../../saving/yaml-text.js";
 
 /** A text that is kept in `secrets.yaml`, or the variable of the environment that holds it at every start. */
 export interface Secret {
@@ -46,12 +49,12 @@ export interface BrokerAnswer {
 }
 
 /** Why this cannot be the address of a host of the platform; null when it can. */
-export function addressObjection(address: string): string | null {
+export function addressObjection(address: string): Text | null {
   const url = urlOf(address);
   if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === "")
-    return "expected an address such as https://business.example.com";
+    return msg`expected an address such as https://business.example.com`;
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
-    return 'expected an address alone, without user, "?" and "#"';
+    return msg`expected an address alone, without user, "?" and "#"`;
   return null;
 }
 
@@ -77,10 +80,11 @@ export interface FirstFiles {
   readonly secrets: ReadonlyMap<string, string>;
 }
 
-/** The first configuration. `taken`: names in `secrets.yaml` that already stand for something else. */
+/** The first configuration. `taken`: names in `secrets.yaml` that already stand for something else; `tell`: of the comments. */
 export function firstFiles(
   { language, platform, mqtt, http, alarms, data_dir }: Answers,
   taken: ReadonlySet<string>,
+  tell: Tell = inEnglish,
 ): FirstFiles {
   const secrets = new Map<string, string>();
   const refer = (wanted: string, { from, text }: Secret): Scalar => {
@@ -94,21 +98,21 @@ export function firstFiles(
     if (typeof value !== "object" || value === null) return new Scalar(value);
     if (Array.isArray(value)) return listOf(value);
     const pairs = Object.entries(value).map(([inner, one]) =>
-      pairOf(inner, nodeOf(section, inner, one), remarks[inner]),
+      pairOf(inner, nodeOf(section, inner, one), remarks[inner]?.map(tell)),
     );
     return sectionOf(pairs);
   };
-  const commands = sectionOf([pairOf("read_only", true, [readOnly])]);
+  const commands = sectionOf([pairOf("read_only", true, [tell(readOnly)])]);
   const sections = [
     ...(language === undefined ? [] : [pairOf("language", new Scalar(language))]),
     pairOf("platform", nodeOf("platform", "", platform)),
     ...(mqtt.url === undefined ? [] : [pairOf("mqtt", nodeOf("mqtt", "", mqtt))]),
-    pairOf("commands", commands, mqtt.url === undefined ? [embedded] : []),
+    pairOf("commands", commands, mqtt.url === undefined ? [tell(embedded)] : []),
     ...(http === undefined ? [] : [pairOf("http", nodeOf("http", "", http))]),
     ...(alarms === undefined ? [] : [pairOf("alarms", bandsNode(alarms))]),
     ...(data_dir === undefined ? [] : [pairOf("data_dir", new Scalar(data_dir))]),
   ];
-  return { configuration: yamlText(sectionOf(sections), [head], [foot]), secrets };
+  return { configuration: yamlText(sectionOf(sections), [tell(head)], [tell(foot)]), secrets };
 }
 
 const listOf = (items: readonly unknown[]): Node => {
@@ -120,14 +124,12 @@ const listOf = (items: readonly unknown[]): Node => {
 const bandsNode = (alarms: object): Node =>
   sectionOf(Object.entries(alarms).map(([kind, bands]) => pairOf(kind, flowNode(bands as EntryValue))));
 
-const head =
-  "Written by `greenhouse2mqtt init`. `greenhouse2mqtt schema --example` shows every key, `greenhouse2mqtt check` reads this file.";
-const foot = "Actuators are listed under `controllers`; `greenhouse2mqtt discover` finds their addresses.";
-const readOnly = "No command is taken; set it to false when the readings look right.";
-const embedded =
-  "Without mqtt.url the embedded broker is used, on this computer only. Mosquitto is better for permanent use.";
-const remarks: Readonly<Record<string, readonly string[]>> = {
-  allow_insecure: ["The token can be read on the way."],
+const head = msg`Written by \`greenhouse2mqtt init\`. \`greenhouse2mqtt schema --example\` shows every key, \`greenhouse2mqtt check\` reads this file.`;
+const foot = msg`Actuators are listed under \`controllers\`; \`greenhouse2mqtt discover\` finds their addresses.`;
+const readOnly = msg`No command is taken; set it to false when the readings look right.`;
+const embedded = msg`Without mqtt.url the embedded broker is used, on this computer only. Mosquitto is better for permanent use.`;
+const remarks: Readonly<Record<string, readonly Text[]>> = {
+  allow_insecure: [msg`The token can be read on the way.`],
 };
 
 const isSecret = (value: unknown): value is Secret =>

@@ -1,9 +1,12 @@
+import { both } from "../../language/lists.js";
+import { msg, row, type Text } from "../../language/text.js";
 import { parse } from "yaml";
 import { z } from "zod";
 import { findingsOf } from "../../config/load.js";
 import { type Finding, formatPath } from "../../settings/problem.js";
 import { nearest, suggestion } from "../../runtime/similar-words.js";
-import { section } from "../../settings/values.js";
+import { saying } from "../../settings/issues.js";
+import { section, spoken } from "../../settings/values.js";
 import type { Language } from "../../greenhouse/labels.js";
 import { harmless } from "../discover/given-file.js";
 import { addressObjection, type Answers, isOpen, type Secret } from "./answers.js";
@@ -17,11 +20,12 @@ export interface GivenOptions {
   readonly mqttUrl?: string;
 }
 
-const text = z.string({ error: "expected a text" }).min(1, { error: "expected a text" });
+const expectedText = saying(msg`expected a text`);
+const text = z.string({ error: expectedText }).min(1, { error: expectedText });
 const platformAnswers = section({
   business_url: text,
   realtime_url: text,
-  allow_insecure: z.literal(true, { error: "expected true" }),
+  allow_insecure: z.literal(true, { error: saying(msg`expected true`) }),
   token: text,
   token_env: text,
   token_file: text,
@@ -29,7 +33,7 @@ const platformAnswers = section({
 }).partial();
 const mqttAnswers = section({ url: text, username: text, password: text }).partial();
 const fields = section({
-  language: z.enum(["en", "zh"], { error: "expected en or zh" }).optional(),
+  language: spoken().optional(),
   platform: platformAnswers.default({}),
   mqtt: mqttAnswers.default({}),
 });
@@ -43,26 +47,26 @@ function placeOf(key: string): string | null {
 }
 
 /** A finding in a line; an unknown key with the one that may be meant, and where it belongs. */
-function lineOf({ path, on, message }: Finding): string {
+function lineOf({ path, on, message }: Finding): Text {
   const where = formatPath(path);
-  return `${where === "" ? "" : `${where}: `}${message}${on === "key" ? meant(path.map(String)) : ""}`;
+  return row`${where === "" ? "" : `${where}: `}${message}${on === "key" ? meant(path.map(String)) : ""}`;
 }
 
-function meant(path: readonly string[]): string {
+function meant(path: readonly string[]): Text {
   const key = path.at(-1) ?? "";
   const place = placeOf(key);
   const [section = "", inner] = place?.split(".") ?? [];
   if (place !== null)
     return inner === undefined
-      ? `; it belongs to no section: write "${place}: …" without blanks before it`
-      : `; it belongs to ${place}: write "${section}: { ${inner}: … }"`;
+      ? msg`; it belongs to no section: write "${place}: …" without blanks before it`
+      : msg`; it belongs to ${place}: write "${section}: { ${inner}: … }"`;
   const own = suggestion(key, Object.keys(path.length === 1 ? fields.shape : shapeAt(path[0] ?? "")));
   if (own !== "") return own;
   const near = nearest(
     key,
     Object.values(sections).flatMap(({ shape }) => Object.keys(shape)),
   );
-  return near === null ? "" : `, did you mean "${placeOf(near) ?? near}"?`;
+  return near === null ? "" : msg`, did you mean "${placeOf(near) ?? near}"?`;
 }
 
 const shapeAt = (section: string): object =>
@@ -73,7 +77,7 @@ export function givenAnswers(
   file: string,
   options: GivenOptions,
   spoken: Language = "en",
-): Answers | readonly string[] {
+): Answers | readonly Text[] {
   const read = fields.safeParse(parseYaml(file) ?? {});
   if (!read.success) return findingsOf(read.error.issues).map(lineOf);
   const { platform, mqtt, language = spoken === "en" ? undefined : spoken } = read.data;
@@ -89,7 +93,7 @@ export function givenAnswers(
     ...addressProblems("platform.realtime_url", "--realtime-url", realtime_url, allow_insecure),
     ...(given.length === 1 ? [] : [credentialProblem(given.map(([key]) => key))]),
     ...(url === undefined && (mqtt.username ?? mqtt.password) !== undefined
-      ? ["mqtt.url is missing beside mqtt.username and mqtt.password"]
+      ? [msg`mqtt.url is missing beside mqtt.username and mqtt.password`]
       : []),
   ];
   if (business_url === undefined || realtime_url === undefined || wrong.length > 0) return wrong;
@@ -117,21 +121,21 @@ function parseYaml(file: string): unknown {
   }
 }
 
-function addressProblems(key: string, option: string, address = "", isAllowed = false): readonly string[] {
-  if (address === "") return [`${key} is missing (${option})`];
+function addressProblems(key: string, option: string, address = "", isAllowed = false): readonly Text[] {
+  if (address === "") return [msg`${key} is missing (${option})`];
   const objection = addressObjection(address);
-  if (objection !== null) return [`${key}: ${objection}`];
+  if (objection !== null) return [row`${key}: ${objection}`];
   return isOpen(address) && !isAllowed
     ? [
-        `${key}: http:// lets others read the token on the way; use https://, or say platform.allow_insecure: true`,
+        msg`${key}: http:// lets others read the token on the way; use https://, or say platform.allow_insecure: true`,
       ]
     : [];
 }
 
-const credentialProblem = (given: readonly string[]): string =>
+const credentialProblem = (given: readonly string[]): Text =>
   given.length === 0
-    ? "a credential is missing: platform.token_env (--token-env), token, token_file or sign_in"
-    : `one credential is expected, and there are ${given.join(" and ")}`;
+    ? msg`a credential is missing: platform.token_env (--token-env), token, token_file or sign_in`
+    : msg`one credential is expected, and there are ${both(given)}`;
 
 const secret = (given: string): Secret => ({ from: "secrets", text: given });
 

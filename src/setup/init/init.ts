@@ -1,14 +1,17 @@
+import { joined, msg, row, type Text, TextError } from "../../language/text.js";
+import { nullIfFailed } from "../../runtime/failures.js";
 import { lstat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { loadConfiguration, withTexts } from "../../config/load.js";
-import { formatProblem } from "../../settings/problem.js";
+import { problemText } from "../../settings/problem.js";
 import type { Configuration } from "../../config/schema.js";
 import type { Language } from "../../greenhouse/labels.js";
+import type { Tell } from "../../language/words.js";
 import { nodeFiles } from "../../runtime/file-system.js";
 import type { Clock, Random } from "../../runtime/clock.js";
 import { silentLog } from "../../runtime/log.js";
 import { diagnose, openContext } from "../doctor/doctor.js";
-import type { Finding } from "../doctor/finding.js";
+import { type Finding, wholeText } from "../doctor/finding.js";
 import { type Answers, firstFiles, type FirstFiles, type PlatformAnswer, secretLines } from "./answers.js";
 import {
   askAlarms,
@@ -38,15 +41,27 @@ const trials: Readonly<Record<Tried, readonly string[]>> = {
   mqtt: ["broker"],
 };
 
+/** The same for a configuration that is there already. */
+const trialsOfParts = {
+  platform: trials.platform,
+  broker: [...trials.mqtt, "broker.publish", "broker.subscribe"],
+  homeassistant: [...trials.mqtt, "broker.announce", "home_assistant"],
+} as const;
+
+export type TriedPart = keyof typeof trialsOfParts;
+export const triedParts = Object.keys(trialsOfParts) as readonly TriedPart[];
+
 export interface InitPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stop: AbortSignal;
   readonly dialogue: Dialogue;
-  readonly say: (text: string) => void;
+  readonly say: (text: Text) => void;
   /** As `--data-dir` gives it. */
   readonly dataDir?: string;
+  /** Of the comments in the file; English where it is not given. */
+  readonly tell?: Tell;
   /** In which language it asks, and may go on. */
   readonly speech: { readonly language: Language; choose(language: Language): Promise<void> };
   /** Addresses at which a broker may be. */
@@ -54,7 +69,7 @@ export interface InitPorts {
 }
 
 /** Nothing was written, and why. */
-export class NotWritten extends Error {
+export class NotWritten extends TextError {
   override name = "NotWritten" as const;
 }
 
@@ -75,7 +90,7 @@ export async function triedAnswers(
     const { ok, lines } = await outcomeOf(answers, what, file, ports);
     for (const line of lines) ports.say(line);
     if (!ok)
-      throw new NotWritten("that did not work, so nothing was written; --no-try writes it all the same");
+      throw new NotWritten(msg`that did not work, so nothing was written; --no-try writes it all the same`);
   }
   return answers;
 }
@@ -94,21 +109,23 @@ export async function writeConfigurationOf(
   ports: UnaskedPorts,
 ): Promise<Configuration> {
   const secretsFile = join(dirname(file), "secrets.yaml");
-  if (await lstat(file).catch(() => null)) throw new FileExists(file);
+  if (await lstat(file).catch(nullIfFailed)) throw new FileExists(file);
   await mustTakeFiles(dirname(file));
   const taken = await secretNames(secretsFile);
   if (taken === null)
-    throw new NotWritten(`${secretsFile} is not a list of "name: value" lines; correct it or move it away`);
-  const files = firstFiles(await placed(await answers(), file, ports), taken);
+    throw new NotWritten(
+      msg`${secretsFile} is not a list of "name: value" lines; correct it or move it away`,
+    );
+  const files = firstFiles(await placed(await answers(), file, ports), taken, ports.tell);
   const loaded = await loadedFrom(files, file, ports.env);
   if (!loaded.ok)
     throw new NotWritten(
-      `nothing was written, because it would not pass a check:\n${loaded.problems.join("\n")}`,
+      row`${msg`nothing was written, because it would not pass a check:`}\n${joined(loaded.problems, "\n")}`,
     );
   await writeFiles(files, file, ports.say);
   const [program, flag] = await callOf(file, loaded.configuration);
-  ports.say(`Now run  ${program} doctor${flag}    (does everything work?)`);
-  ports.say(`then     ${program} discover${flag}  (which actuators are there?)`);
+  ports.say(msg`Now run  ${program} doctor${flag}    (does everything work?)`);
+  ports.say(msg`then     ${program} discover${flag}  (which actuators are there?)`);
   return loaded.configuration;
 }
 
@@ -137,13 +154,13 @@ export async function callOf(
 export async function writeFiles(
   { configuration, secrets }: FirstFiles,
   file: string,
-  say: (text: string) => void,
+  say: (text: Text) => void,
 ): Promise<void> {
   const secretsFile = join(dirname(file), "secrets.yaml");
   if (secrets.size > 0) await addLines(secretsFile, secretLines(secrets));
   await writeNew(file, configuration);
-  if (secrets.size > 0) say(`${secretsFile}: added ${[...secrets.keys()].join(", ")}`);
-  say(`${file}: written`);
+  if (secrets.size > 0) say(msg`${secretsFile}: added ${[...secrets.keys()].join(", ")}`);
+  say(msg`${file}: written`);
 }
 
 async function collect(file: string, ports: InitPorts): Promise<Answers> {
@@ -188,15 +205,15 @@ async function wayOn(
   ports: InitPorts,
 ): Promise<"again" | "exchange" | "keep"> {
   const { dialogue } = ports;
-  dialogue.say("Trying it …");
+  dialogue.say(msg`Trying it …`);
   const { ok, areSwapped, lines } = await outcomeOf(answers, what, file, ports);
-  for (const line of lines) dialogue.say(`  ${line}`);
+  for (const line of lines) dialogue.say(row`  ${line}`);
   if (ok) return "keep";
-  const way = await dialogue.choose("That did not work.", [
-    ...(areSwapped ? [["exchange", "exchange the two addresses and try again"] as const] : []),
-    ["again", "answer again"],
-    ["keep", "keep it as it is"],
-    ["stop", "stop, and write nothing"],
+  const way = await dialogue.choose(msg`That did not work.`, [
+    ...(areSwapped ? [["exchange", msg`exchange the two addresses and try again`] as const] : []),
+    ["again", msg`answer again`],
+    ["keep", msg`keep it as it is`],
+    ["stop", msg`stop, and write nothing`],
   ]);
   if (way === "stop") throw new GoneAway();
   return way;
@@ -210,7 +227,7 @@ export async function outcomeOf(answers: Answers, what: Tried, file: string, por
     return {
       ok: true,
       areSwapped: false,
-      lines: [`not tried: ${loaded.unset.join(", ")} is not set in this environment`],
+      lines: [msg`not tried: ${loaded.unset.join(", ")} is not set in this environment`],
     };
   return tryOut(loaded.configuration, what, ports);
 }
@@ -218,24 +235,47 @@ export async function outcomeOf(answers: Answers, what: Tried, file: string, por
 /** Asks both hosts one question each, or connects to the broker once, as `doctor` does; a sentence for each thing tried. */
 async function tryOut(configuration: Configuration, what: Tried, ports: UnaskedPorts) {
   const { clock, random, stop } = ports;
-  // A token that was got for the trial is not kept: nothing is written before everything is known.
-  const files = { ...nodeFiles, writePrivate: () => Promise.resolve() };
-  const scene = openContext(configuration, { clock, random, log: silentLog, files });
+  const scene = sceneOf(configuration, { clock, random });
   const findings: Finding[] = [];
   const isWanted = ({ id }: { readonly id: string }) => trials[what].includes(id);
   for await (const finding of diagnose(scene, stop, { isWanted })) findings.push(finding);
   // Both hosts may say the same.
-  const lines = new Set(findings.map(({ summary, remedy }) => [summary, remedy].filter(Boolean).join("; ")));
+  const lines = new Map(findings.map(wholeText).map((line) => [String(line), line]));
   return {
     ok: findings.every(({ status }) => status !== "failed"),
     areSwapped: (await scene.evidence.swapped) === true,
-    lines: [...lines],
+    lines: [...lines.values()],
   };
+}
+
+/** A token that was got for the trial is not kept: nothing is written before everything is known. */
+function sceneOf(configuration: Configuration, { clock, random }: Pick<UnaskedPorts, "clock" | "random">) {
+  const files = { ...nodeFiles, writePrivate: () => Promise.resolve() };
+  return openContext(configuration, { clock, random, log: silentLog, files });
+}
+
+/** Tries the connections of a configuration that is not in force yet; what is found as it comes. */
+export async function* tryParts(
+  configuration: Configuration,
+  parts: readonly TriedPart[],
+  ports: Pick<UnaskedPorts, "clock" | "random">,
+  stop: AbortSignal,
+): AsyncGenerator<Finding & { readonly part: TriedPart }> {
+  const told = new Set<string>();
+  for (const part of parts) {
+    const wanted: readonly string[] = trialsOfParts[part];
+    const isWanted = ({ id }: { readonly id: string }) => wanted.includes(id);
+    for await (const finding of diagnose(sceneOf(configuration, ports), stop, { isWanted }))
+      if (!told.has(finding.check)) {
+        told.add(finding.check);
+        yield { part, ...finding };
+      }
+  }
 }
 
 type Loaded =
   | { readonly ok: true; readonly configuration: Configuration; readonly unset: readonly string[] }
-  | { readonly ok: false; readonly problems: readonly string[] };
+  | { readonly ok: false; readonly problems: readonly Text[] };
 
 /** Reads the files as `check` would, before they exist. Variables of a later environment stand for themselves. */
 export async function loadedFrom(files: FirstFiles, file: string, env: InitPorts["env"]): Promise<Loaded> {
@@ -252,5 +292,5 @@ export async function loadedFrom(files: FirstFiles, file: string, env: InitPorts
   const result = await loadConfiguration(file, sources);
   return result.ok
     ? { ok: true, configuration: result.configuration, unset }
-    : { ok: false, problems: result.problems.map(formatProblem) };
+    : { ok: false, problems: result.problems.map(problemText) };
 }

@@ -1,3 +1,5 @@
+import { msg, row, type Text, TextError } from "../../language/text.js";
+import { nullIfFailed } from "../../runtime/failures.js";
 import { access, constants, readdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { isMap, isScalar, parseDocument } from "yaml";
@@ -5,35 +7,37 @@ import { createFile, errorCode, readText, replaceFile } from "../../runtime/file
 import { forGroup, privateModeIn, userName } from "../../runtime/permissions.js";
 
 /** A file of another's stands there. */
-export class FileExists extends Error {
+export class FileExists extends TextError {
   override name = "FileExists" as const;
 
   constructor(path: string) {
-    super(`${path} exists already and is never overwritten; move it away, or name another file with -c`);
+    super(msg`${path} exists already and is never overwritten; move it away, or name another file with -c`);
   }
 }
 
 /** A file or its folder cannot be used; says which and what to do. */
-class PlaceUnusable extends Error {
+class PlaceUnusable extends TextError {
   override name = "PlaceUnusable" as const;
 }
 
-const forbidden = "this user may not write there; give permission, or name another place with -c";
-const remedies: Readonly<Record<string, string>> = {
-  ENOENT: "this folder does not exist; make it first, or name another place with -c",
-  ENOTDIR: "a part of this path is a file, not a folder; name another place with -c",
+const forbidden = msg`this user may not write there; give permission, or name another place with -c`;
+const remedies: Readonly<Record<string, Text>> = {
+  ENOENT: msg`this folder does not exist; make it first, or name another place with -c`,
+  ENOTDIR: msg`a part of this path is a file, not a folder; name another place with -c`,
   EACCES: forbidden,
   EPERM: forbidden,
-  EROFS: "the disk is mounted read-only; name another place with -c",
-  ENOSPC: "the disk is full; free some space on it",
-  EISDIR: "a folder is where a file should be; move it away, or name another place with -c",
+  EROFS: msg`the disk is mounted read-only; name another place with -c`,
+  ENOSPC: msg`the disk is full; free some space on it`,
+  EISDIR: msg`a folder is where a file should be; move it away, or name another place with -c`,
 };
 
 /** `place` is a file or folder; what is no error of the file system stays as it is. */
 function unusable(place: string, error: unknown): unknown {
   const code = errorCode(error);
   if (!(error instanceof Error) || !("syscall" in error)) return error;
-  return new PlaceUnusable(`${place}: ${remedies[code] ?? `it cannot be used (${code})`}`, { cause: error });
+  return new PlaceUnusable(row`${place}: ${remedies[code] ?? msg`it cannot be used (${code})`}`, {
+    cause: error,
+  });
 }
 
 /** Rejects with PlaceUnusable where no new file can be made in the folder. */
@@ -109,7 +113,7 @@ export async function stateFolderOf(file: string): Promise<string | null> {
 
 /** How the owner of the data directory is named where this is another user, such as root before the service of a package. */
 export async function ownerBeside(dataDir: string): Promise<string | null> {
-  const facts = await stat(dataDir).catch(() => null);
+  const facts = await stat(dataDir).catch(nullIfFailed);
   return facts === null || facts.uid === process.getuid?.() ? null : userName(facts.uid);
 }
 

@@ -1,12 +1,16 @@
+import { joinSignals } from "../../runtime/signals.js";
+import { joined, msg, type Text, TextError } from "../../language/text.js";
+import type { Tell } from "../../language/words.js";
 import { type Readable, Writable } from "node:stream";
 import { confirm, log, password, select, text } from "@clack/prompts";
-import type { Language } from "../../greenhouse/labels.js";
+import { type Language, languageName } from "../../greenhouse/labels.js";
+import { languages } from "../../language/known.js";
 import { suggestedBands } from "../../greenhouse/bands.js";
 import { hashPassword, passwordWeakness } from "../../runtime/passwords.js";
 import { urlOf } from "../../settings/values.js";
 import { cameWithin, type Clock } from "../../runtime/clock.js";
 import { clientIdBeside } from "../../mqtt/connection/settings.js";
-import { BrokerClient, openClient } from "../broker-client.js";
+import { BrokerClient, openClient } from "../../beside/broker-client.js";
 import {
   addressObjection,
   type BrokerAnswer,
@@ -19,35 +23,30 @@ import {
 } from "./answers.js";
 
 /** The objection to an answer, or null. */
-type Judge = (answer: string) => string | null;
-
-interface YesOrNo {
-  readonly active: string;
-  readonly inactive: string;
-}
+type Judge = (answer: string) => Text | null;
 
 /** Who is asked. Every question may reject with GoneAway. */
 export interface Dialogue {
-  say(words: string): void;
+  say(words: Text): void;
   /** Asks until an answer passes; trimmed. The suggestion stands where nothing is typed. */
-  ask(question: string, judge: Judge, suggestion?: string): Promise<string>;
+  ask(question: Text, judge: Judge, suggestion?: string): Promise<string>;
   /** Asks until an answer passes; as it was typed, blanks and all, and not shown. */
-  secret(question: string, judge: Judge): Promise<string>;
+  secret(question: Text, judge: Judge): Promise<string>;
   /** `before` is the one to begin with, or the first. */
   choose<const Word extends string>(
-    question: string,
-    options: readonly (readonly [word: Word, text: string])[],
+    question: Text,
+    options: readonly (readonly [word: Word, text: Text])[],
     before?: NoInfer<Word>,
   ): Promise<Word>;
-  confirm(question: string, before: boolean, words?: YesOrNo): Promise<boolean>;
+  confirm(question: Text, before: boolean): Promise<boolean>;
 }
 
 /** The person went away: end of input, Ctrl-C, Ctrl-D, or the program was stopped. */
-export class GoneAway extends Error {
+export class GoneAway extends TextError {
   override name = "GoneAway" as const;
 
   constructor() {
-    super("stopped; nothing was written");
+    super(msg`stopped; nothing was written`);
   }
 }
 
@@ -55,6 +54,15 @@ interface Terminal {
   readonly input: Readable;
   readonly output: { write(text: string): unknown };
   readonly stop: AbortSignal;
+  readonly tell: Tell;
+}
+
+/** What the library is given with every question. */
+interface About {
+  readonly input: Readable;
+  readonly output: Writable;
+  readonly signal: AbortSignal;
+  readonly message: string;
 }
 
 /** Aborts when nothing more is typed. */
@@ -68,92 +76,71 @@ function endOf(input: Readable): AbortSignal {
   return ended.signal;
 }
 
-/** Questions over a terminal. */
-export function terminalDialogue({ input, output: screen, stop }: Terminal): Dialogue {
-  const ended = endOf(input);
-  const output = new Writable({
+const writableTo = (screen: Terminal["output"]): Writable =>
+  new Writable({
     write: (chunk: Buffer, _encoding, done) => {
       screen.write(chunk.toString());
       done();
     },
   });
+
+/** Questions over a terminal, in the language in which `tell` says them by then. */
+export function terminalDialogue({ input, output: screen, stop, tell }: Terminal): Dialogue {
+  const ended = endOf(input);
+  const objection = (text: Text | null) => (text === null ? undefined : tell(text));
+  const output = writableTo(screen);
   // A signal for each question, as the library leaves its listener there.
-  const common = () => ({ input, output, signal: AbortSignal.any([stop, ended]) });
+  const answered = async <Answer>(question: Text, prompt: (about: About) => Promise<Answer>) => {
+    const { signal, release } = joinSignals(stop, ended);
+    const answer = await prompt({ input, output, signal, message: tell(question) }).finally(release);
+    if (typeof answer === "symbol") throw new GoneAway();
+    return answer as Exclude<Answer, symbol>;
+  };
   return {
-    say: (words) => log.message(words, { output }),
+    say: (words) => log.message(tell(words), { output }),
     ask: async (question, judge, suggestion = "") => {
       const whole = (answer = "") => (answer.trim() === "" ? suggestion : answer.trim());
       const shown = suggestion === "" ? {} : { placeholder: suggestion, defaultValue: suggestion };
-      const validate = (answer?: string) => judge(whole(answer)) ?? undefined;
-      return whole(await unlessStopped(text({ ...common(), ...shown, message: question, validate })));
+      const validate = (answer?: string) => objection(judge(whole(answer)));
+      return whole(await answered(question, (about) => text({ ...about, ...shown, validate })));
     },
     secret: (question, judge) =>
-      unlessStopped(
-        password({ ...common(), message: question, validate: (answer = "") => judge(answer) ?? undefined }),
+      answered(question, (about) =>
+        password({ ...about, validate: (answer = "") => objection(judge(answer)) }),
       ),
     choose: async (question, words, before) => {
-      const options = words.map(([value, label]): { value: string; label: string } => ({ value, label }));
-      const chosen = await unlessStopped(
-        // Its instructions are English.
-        select({ ...common(), message: question, options, initialValue: before, showInstructions: false }),
-      );
+      const optionOf = ([value, label]: readonly [string, Text]) => ({ value, label: tell(label) });
+      const options = words.map(optionOf);
+      // Its instructions are English.
+      const manner = { options, initialValue: before, showInstructions: false };
+      const chosen = await answered(question, (about) => select({ ...about, ...manner }));
       const found = words.find(([word]) => word === chosen);
       if (found === undefined) throw new GoneAway();
       return found[0];
     },
-    confirm: (question, before, words = { active: "Yes", inactive: "No" }) =>
-      unlessStopped(confirm({ ...common(), ...words, message: question, initialValue: before })),
+    confirm: (question, before) => {
+      const words = { active: tell(msg`Yes`), inactive: tell(msg`No`) };
+      return answered(question, (about) => confirm({ ...about, ...words, initialValue: before }));
+    },
   };
-}
-
-/** The same dialogue in another language. */
-export const inLanguage = (dialogue: Dialogue, tell: (text: string) => string): Dialogue => {
-  const judgeWith =
-    (judge: Judge): Judge =>
-    (answer) => {
-      const objection = judge(answer);
-      return objection === null ? null : tell(objection);
-    };
-  return {
-    say: (words) => dialogue.say(tell(words)),
-    ask: (question, judge, suggestion) => dialogue.ask(tell(question), judgeWith(judge), suggestion),
-    secret: (question, judge) => dialogue.secret(tell(question), judgeWith(judge)),
-    choose: (question, options, before) =>
-      dialogue.choose(
-        tell(question),
-        options.map(([word, text]) => [word, tell(text)] as const),
-        before,
-      ),
-    confirm: (question, before) =>
-      dialogue.confirm(tell(question), before, { active: tell("Yes"), inactive: tell("No") }),
-  };
-};
-
-async function unlessStopped<Answer>(asked: Promise<Answer>): Promise<Exclude<Answer, symbol>> {
-  const answer = await asked;
-  if (typeof answer === "symbol") throw new GoneAway();
-  return answer as Exclude<Answer, symbol>;
 }
 
 /** Asked in both, as nobody knows yet which one is understood. */
 export const askLanguage = (dialogue: Dialogue, usual: Language): Promise<Language> =>
   dialogue.choose(
     "Language / 语言  (↑ ↓ Enter)",
-    [
-      ["en", "English"],
-      ["zh", "中文"],
-    ],
+    languages.map((one) => [one, languageName(one)] as const),
     usual,
   );
 
 /** `before`: the answers of an earlier try, which stand where nothing else is typed. */
 export async function askPlatform(dialogue: Dialogue, before?: PlatformAnswer): Promise<PlatformAnswer> {
-  dialogue.say("The platform has two hosts. Their addresses are in the papers of your account.");
-  const address = (name: string, earlier?: string) =>
-    askAddress(dialogue, `${name} host, such as https://${name.toLowerCase()}.example.com`, earlier);
-  const business_url = await address("Business", before?.business_url);
-  const realtime_url = await address("Realtime", before?.realtime_url);
-  const question = "http:// lets others read the token on the way. Allow it?";
+  dialogue.say(msg`The platform has two hosts. Their addresses are in the papers of your account.`);
+  const business = msg`Business host, such as https://business.example.com`;
+  const business_url = await askAddress(dialogue, business, before?.business_url);
+  const realtime = msg`Realtime host, such as https://realtime.example.com`;
+  const realtime_url = await askAddress(dialogue, realtime, before?.realtime_url);
+  const question = msg`http:// lets others read the token on the way. Allow it?`;
   const isAllowed =
     [business_url, realtime_url].some(isOpen) &&
     (await dialogue.confirm(question, before?.allow_insecure === true));
@@ -162,17 +149,17 @@ export async function askPlatform(dialogue: Dialogue, before?: PlatformAnswer): 
 }
 
 /** A bare name means https. */
-async function askAddress(dialogue: Dialogue, what: string, before?: string): Promise<string> {
+async function askAddress(dialogue: Dialogue, what: Text, before?: string): Promise<string> {
   const whole = (answer: string) => (answer.includes("://") ? answer : `https://${answer}`);
   const answer = await dialogue.ask(what, (given) => addressObjection(whole(given)), before);
   return whole(answer).replace(/\/+$/, "");
 }
 
 const ways = [
-  ["token", "a token, kept in secrets.yaml (readable by you only)"],
-  ["env", "a token in an environment variable; nothing is written"],
-  ["file", "a token in a file that something else keeps up to date"],
-  ["sign_in", "account and password; the bridge signs in by itself"],
+  ["token", msg`a token, kept in secrets.yaml (readable by you only)`],
+  ["env", msg`a token in an environment variable; nothing is written`],
+  ["file", msg`a token in a file that something else keeps up to date`],
+  ["sign_in", msg`account and password; the bridge signs in by itself`],
 ] as const;
 
 type Way = (typeof ways)[number][0];
@@ -185,60 +172,54 @@ function wayOf({ token, token_file, sign_in }: Credential): Way | undefined {
 
 async function askCredential(dialogue: Dialogue, before: Credential): Promise<Credential> {
   const { token, token_file, sign_in } = before;
-  switch (await dialogue.choose("How does the bridge prove who it is?", ways, wayOf(before))) {
+  switch (await dialogue.choose(msg`How does the bridge prove who it is?`, ways, wayOf(before))) {
     case "token":
-      return { token: await askSecret(dialogue, "Token", tokenObjection, token) };
+      return { token: await askSecret(dialogue, msg`Token`, tokenObjection, token) };
     case "env": {
       const usual = token?.from === "env" ? token.text : "GREENHOUSE_TOKEN";
       return {
-        token: { from: "env", text: await dialogue.ask("Name of the variable", nameObjection, usual) },
+        token: { from: "env", text: await dialogue.ask(msg`Name of the variable`, nameObjection, usual) },
       };
     }
     case "file":
-      return { token_file: await dialogue.ask("Path of the file", notEmpty, token_file) };
+      return { token_file: await dialogue.ask(msg`Path of the file`, notEmpty, token_file) };
     case "sign_in":
       return { sign_in: { body: await askAccount(dialogue, Object.entries(sign_in?.body ?? {})) } };
   }
 }
 
-const ownAccount =
-  "Best is an account that nobody else uses: on some platforms each sign-in ends the others' sessions.";
+const ownAccount = msg`Best is an account that nobody else uses: on some platforms each sign-in ends the others' sessions.`;
 
 /** The interface does not name the fields of the sign-in body. */
 async function askAccount(dialogue: Dialogue, before: readonly (readonly [string, string | Secret])[]) {
   const [[accountKey, account] = ["account", ""], [passwordKey, password] = ["password", ""]] = before;
   dialogue.say(ownAccount);
   const ask = dialogue.ask.bind(dialogue);
-  const accountField = await ask("Name of the account's field in the sign-in", fieldObjection, accountKey);
-  const name = await ask("Account", notEmpty, typeof account === "string" ? account : "");
-  const passwordField = await ask("Name of the password's field", fieldObjection, passwordKey);
+  const accountField = await ask(msg`Name of the account's field in the sign-in`, fieldObjection, accountKey);
+  const name = await ask(msg`Account`, notEmpty, typeof account === "string" ? account : "");
+  const passwordField = await ask(msg`Name of the password's field`, fieldObjection, passwordKey);
   const kept = typeof password === "string" ? undefined : password;
   return {
     [accountField]: name,
-    [passwordField]: await askSecret(dialogue, "Password", notEmpty, kept),
+    [passwordField]: await askSecret(dialogue, msg`Password`, notEmpty, kept),
   };
 }
 
-async function askSecret(
-  dialogue: Dialogue,
-  question: string,
-  judge: Judge,
-  before?: Secret,
-): Promise<Secret> {
+async function askSecret(dialogue: Dialogue, question: Text, judge: Judge, before?: Secret): Promise<Secret> {
   const kept = before?.from === "secrets" ? before : null;
-  if (kept !== null) dialogue.say("Enter keeps the one given before.");
+  if (kept !== null) dialogue.say(msg`Enter keeps the one given before.`);
   const isKept = (answer: string) => kept !== null && answer.trim() === "";
   const answer = await dialogue.secret(question, (text) => (isKept(text) ? null : judge(text.trim())));
   return kept !== null && isKept(answer) ? kept : { from: "secrets", text: answer.trim() };
 }
 
-const nameObjection = (name: string): string | null =>
-  /^[A-Za-z_]\w{0,199}$/.test(name) ? null : "letters, digits and _";
-const notEmpty = (answer: string): string | null => (answer === "" ? "it cannot be empty" : null);
-const fieldObjection = (answer: string): string | null =>
-  /^[A-Za-z_][\w-]{0,63}$/.test(answer) ? null : "letters, digits, _ and -";
-const tokenObjection = (answer: string): string | null =>
-  /^[!-~]{1,8192}$/.test(answer) ? null : 'the token alone, without "Bearer " and without blanks';
+const nameObjection = (name: string): Text | null =>
+  /^[A-Za-z_]\w{0,199}$/.test(name) ? null : msg`letters, digits and _`;
+const notEmpty = (answer: string): Text | null => (answer === "" ? msg`it cannot be empty` : null);
+const fieldObjection = (answer: string): Text | null =>
+  /^[A-Za-z_][\w-]{0,63}$/.test(answer) ? null : msg`letters, digits, _ and -`;
+const tokenObjection = (answer: string): Text | null =>
+  /^[!-~]{1,8192}$/.test(answer) ? null : msg`the token alone, without "Bearer " and without blanks`;
 
 /** `find` looks for brokers nearby. `before`: the answers of an earlier try, which stand where nothing else is typed. */
 export async function askBroker(
@@ -246,24 +227,24 @@ export async function askBroker(
   find: () => Promise<readonly FoundBroker[]>,
   before?: BrokerAnswer,
 ): Promise<BrokerAnswer> {
-  dialogue.say("Looking for a broker …");
+  dialogue.say(msg`Looking for a broker …`);
   const found = await find();
   const isAmong = found.some(({ url }) => url === before?.url);
   const way = await dialogue.choose(
-    found.length === 0 ? "No broker was found." : "Which broker?",
+    found.length === 0 ? msg`No broker was found.` : msg`Which broker?`,
     [
       ...found.map(
-        ({ url, isLocked }) => [url, `${url}${isLocked ? " (wants a user name and password)" : ""}`] as const,
+        ({ url, isLocked }) => [url, isLocked ? msg`${url} (wants a user name and password)` : url] as const,
       ),
-      ["embedded", "the embedded one, for this computer only (keeps nothing over a restart)"],
-      ["other", "another one"],
+      ["embedded", msg`the embedded one, for this computer only (keeps nothing over a restart)`],
+      ["other", msg`another one`],
     ],
     before?.url === undefined ? undefined : isAmong ? before.url : "other",
   );
   if (way === "embedded") return {};
   const url =
     way === "other"
-      ? await dialogue.ask("Its address", brokerObjection, before?.url ?? "mqtt://localhost:1883")
+      ? await dialogue.ask(msg`Its address`, brokerObjection, before?.url ?? "mqtt://localhost:1883")
       : way;
   const isLocked = found.find((one) => one.url === url)?.isLocked;
   return await askLogin(dialogue, url, isLocked, before?.url === url ? before : undefined);
@@ -276,18 +257,18 @@ async function askLogin(
   before: BrokerAnswer | undefined,
 ): Promise<BrokerAnswer> {
   const had = before === undefined || before.username !== undefined;
-  const hasLogin = isLocked ?? (await dialogue.confirm("Does it want a user name and password?", had));
+  const hasLogin = isLocked ?? (await dialogue.confirm(msg`Does it want a user name and password?`, had));
   if (!hasLogin) return { url };
-  const username = await dialogue.ask("User name at the broker", notEmpty, before?.username);
-  const password = await askSecret(dialogue, "Its password", notEmpty, before?.password);
+  const username = await dialogue.ask(msg`User name at the broker`, notEmpty, before?.username);
+  const password = await askSecret(dialogue, msg`Its password`, notEmpty, before?.password);
   return { url, username, password };
 }
 
-function brokerObjection(address: string): string | null {
+function brokerObjection(address: string): Text | null {
   const url = urlOf(address);
   const isUsable =
     url !== null && /^(mqtts?|wss?):$/.test(url.protocol) && url.hostname !== "" && url.username === "";
-  return isUsable ? null : "expected an address such as mqtt://localhost:1883, without user and password";
+  return isUsable ? null : msg`expected an address such as mqtt://localhost:1883, without user and password`;
 }
 
 /**
@@ -295,22 +276,22 @@ function brokerObjection(address: string): string | null {
  * kept as a hash.
  */
 export async function askPage(dialogue: Dialogue): Promise<PageAnswer | null> {
-  const question = "Phones and other computers in this network too? (the page, with a login)";
+  const question = msg`Phones and other computers in this network too? (the page, with a login)`;
   if (!(await dialogue.confirm(question, false))) return null;
-  const username = await dialogue.ask("Your name on the page", userObjection);
+  const username = await dialogue.ask(msg`Your name on the page`, userObjection);
   for (;;) {
-    const password = await dialogue.secret("Your password there (at least 12 characters)", weaknessOf);
-    const again = await dialogue.secret("The same again", notEmpty);
+    const password = await dialogue.secret(msg`Your password there (at least 12 characters)`, weaknessOf);
+    const again = await dialogue.secret(msg`The same again`, notEmpty);
     if (again === password) return { host: everyAddress, users: [await adminOf(username, password)] };
-    dialogue.say("These were two different passwords.");
+    dialogue.say(msg`These were two different passwords.`);
   }
 }
 
-const userObjection = (name: string): string | null =>
-  /^[^\p{C}]{1,64}$/u.test(name) ? null : "a name of one line";
-const weaknessOf = (password: string): string | null => {
+const userObjection = (name: string): Text | null =>
+  /^[^\p{C}]{1,64}$/u.test(name) ? null : msg`a name of one line`;
+const weaknessOf = (password: string): Text | null => {
   const weakness = passwordWeakness(password);
-  return weakness === null ? null : `This password will not do: ${weakness}.`;
+  return weakness === null ? null : msg`This password will not do: ${weakness}.`;
 };
 
 /** Who may do everything at the page. */
@@ -322,8 +303,8 @@ export const adminOf = async (username: string, password: string) => ({
 
 /** The usual limits as lines, and whether they are wanted; asked with the numbers in view. */
 export async function askAlarms(dialogue: Dialogue): Promise<typeof suggestedBands | null> {
-  dialogue.say(["Alarms when it is too cold, too hot, too dry:", ...bandLines()].join("\n"));
-  return (await dialogue.confirm("Begin with these limits?", false)) ? suggestedBands : null;
+  dialogue.say(joined([msg`Alarms when it is too cold, too hot, too dry:`, ...bandLines()], "\n"));
+  return (await dialogue.confirm(msg`Begin with these limits?`, false)) ? suggestedBands : null;
 }
 
 /** `  temperature: low_low 2, low 5, high 35, high_high 40 (10m)`. */

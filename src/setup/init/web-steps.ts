@@ -1,3 +1,9 @@
+import type { Language } from "../../greenhouse/labels.js";
+import { languages } from "../../language/known.js";
+import { statements } from "../../language/lists.js";
+import { msg, type Text, TextError, textOf as sentenceOf } from "../../language/text.js";
+import type { Tell } from "../../language/words.js";
+import { nullIfFailed } from "../../runtime/failures.js";
 import { lstat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isMap } from "yaml";
@@ -16,7 +22,7 @@ import { Meter, Progress } from "../discover/progress.js";
 import { scanAccount } from "../discover/scan.js";
 import type { Survey } from "../discover/survey.js";
 import { wholeFileText } from "../discover/whole-file.js";
-import { editedYaml, keyOf, textIn as scalarIn } from "../yaml-text.js";
+import { editedYaml, keyOf, textIn as scalarIn } from "../../saving/yaml-text.js";
 import { type Answers, everyAddress, firstFiles } from "./answers.js";
 import { givenAnswers } from "./given-answers.js";
 import { callOf, loadedFrom, NotWritten, outcomeOf, placed, type UnaskedPorts, writeFiles } from "./init.js";
@@ -32,9 +38,9 @@ export interface WebPorts extends UnaskedPorts {
   readonly writtenBy: string;
   /** Of the page of the steps, which is to be that of the bridge; null for the usual one. */
   readonly port: () => number | null;
-  readonly speech: { choose(language: "en" | "zh"): Promise<void>; readonly tell: (text: string) => string };
+  readonly speech: { choose(language: Language): Promise<void>; readonly tell: Tell };
   /** Where the bridge's page will be, with its picture for a phone's camera where a phone can reach it. */
-  readonly entrance: (configuration: Configuration) => Promise<WrittenPage | null>;
+  readonly pageAddress: (configuration: Configuration) => Promise<WrittenPage | null>;
   /** Called once the files are written, with what runs the bridge. */
   readonly onDone: (call: string, configuration: Configuration) => void;
 }
@@ -46,7 +52,7 @@ interface WrittenPage {
 }
 
 /** A step that cannot be done as it was asked for, in a sentence for the person. */
-class StepRefused extends Error {
+class StepRefused extends TextError {
   override name = "StepRefused" as const;
 }
 
@@ -55,7 +61,7 @@ export type Step = (input: unknown) => Promise<unknown>;
 const answered = z.looseObject({ platform: z.unknown(), mqtt: z.unknown().optional() });
 const name = z.string().trim().max(100);
 const edits = z.object({
-  language: z.enum(["en", "zh"]).default("en"),
+  language: z.enum(languages).default("en"),
   user: z.object({ username: name.min(1), password: z.string() }).nullish(),
   /** Phones and other computers may open the page too. */
   phones: z.boolean().default(false),
@@ -72,14 +78,15 @@ const edits = z.object({
     .default({}),
 });
 type Edits = z.output<typeof edits>;
-const chosen = z.looseObject({ language: z.enum(["en", "zh"]) });
-const tried = z.looseObject({ lines: z.array(z.string()) });
+const chosen = z.looseObject({ language: z.enum(languages) });
+const isTried = (answer: unknown): answer is { readonly lines: readonly Text[] } =>
+  typeof answer === "object" && answer !== null && "lines" in answer;
 
 /** What was answered so far, in the words of `--answers FILE`. */
 function answersIn(input: unknown): Answers {
   const { platform, mqtt = {} } = answered.parse(input);
   const answers = givenAnswers(JSON.stringify({ platform, mqtt }), {});
-  if (!("platform" in answers)) throw new StepRefused(answers.join("; "));
+  if (!("platform" in answers)) throw new StepRefused(statements(answers));
   return answers;
 }
 
@@ -98,11 +105,12 @@ const spokenSteps = (steps: Readonly<Record<string, Step>>, speech: WebPorts["sp
       async (input) => {
         const { data } = chosen.safeParse(input);
         if (data !== undefined) await speech.choose(data.language);
-        const answer = await step(input).catch((error: unknown) => {
-          throw new Error(speech.tell(error instanceof Error ? error.message : String(error)));
-        });
-        const { data: outcome } = tried.safeParse(answer);
-        return outcome === undefined ? answer : { ...outcome, lines: outcome.lines.map(speech.tell) };
+        try {
+          const answer = await step(input);
+          return isTried(answer) ? { ...answer, lines: answer.lines.map(speech.tell) } : answer;
+        } catch (error) {
+          throw new Error(speech.tell(sentenceOf(error)), { cause: error });
+        }
       },
     ]),
   );
@@ -132,17 +140,25 @@ const brokerOutcome = async (answers: Answers, { file, ports }: Draft) =>
     : outcomeOf(answers, "mqtt", file, ports);
 
 /** What `init` and, where the account was looked through, `discover` would write. */
-async function textOf(answers: Answers, language: "en" | "zh", { file, ports, found }: Draft) {
+async function textOf(answers: Answers, language: Language, { file, ports, found }: Draft) {
   const secretsFile = join(dirname(file), "secrets.yaml");
   const taken = await secretNames(secretsFile);
   if (taken === null)
-    throw new StepRefused(`${secretsFile} is not a list of "name: value" lines; move it away`);
-  const files = firstFiles(await placed(answers, file, ports), taken);
+    throw new StepRefused(msg`${secretsFile} is not a list of "name: value" lines; move it away`);
+  const files = firstFiles(await placed(answers, file, ports), taken, ports.speech.tell);
   if (found === null) return { ...files, text: files.configuration };
   const given = await readGivenFile(file, null, withTexts({ [file]: files.configuration }));
   const { writtenBy, clock } = ports;
   const at = clock.now();
-  const text = wholeFileText({ survey: found, known: knownFile({}), language, given, writtenBy, at });
+  const text = wholeFileText({
+    survey: found,
+    known: knownFile({}),
+    language,
+    tell: ports.speech.tell,
+    given,
+    writtenBy,
+    at,
+  });
   return { ...files, text };
 }
 
@@ -150,21 +166,21 @@ async function write(given: Edits, answers: Answers, draft: Draft) {
   const { file, ports } = draft;
   const { text, ...files } = await textOf(answers, given.language, draft);
   const whole = { ...files, configuration: await edit(text, given, ports.port()) };
-  if (await lstat(file).catch(() => null)) throw new FileExists(file);
+  if (await lstat(file).catch(nullIfFailed)) throw new FileExists(file);
   await mustTakeFiles(dirname(file));
   const loaded = await loadedFrom(whole, file, ports.env);
-  if (!loaded.ok) throw new NotWritten(`nothing was written: ${loaded.problems.join("; ")}`);
+  if (!loaded.ok) throw new NotWritten(msg`nothing was written: ${statements(loaded.problems)}`);
   await writeFiles(whole, file, ports.say);
   const [program, flag] = await callOf(file, loaded.configuration);
   ports.onDone(`${program} run${flag}`, loaded.configuration);
-  return { file, page: null, qr: null, ...(await ports.entrance(loaded.configuration)) };
+  return { file, page: null, qr: null, ...(await ports.pageAddress(loaded.configuration)) };
 }
 
 /** Asks the account what there is; only reads are sent, and nothing of it is kept. */
 async function surveyOf(answers: Answers, file: string, ports: WebPorts): Promise<Survey> {
   const { clock, random, stop } = ports;
   const loaded = await loadedFrom(firstFiles(answers, new Set()), file, ports.env);
-  if (!loaded.ok) throw new StepRefused(loaded.problems.join("; "));
+  if (!loaded.ok) throw new StepRefused(statements(loaded.problems));
   const { configuration } = loaded;
   const { concurrency, business_url, realtime_url, requests_per_minute } = configuration.platform;
   const dataDir = configuration.data_dir;
@@ -211,9 +227,11 @@ async function edit(
   port: number | null,
 ): Promise<string> {
   const weakness = user ? passwordWeakness(user.password) : null;
-  if (weakness !== null) throw new StepRefused(`This password will not do: ${weakness}.`);
+  if (weakness !== null) throw new StepRefused(msg`This password will not do: ${weakness}.`);
   if (phones && !user)
-    throw new StepRefused("The page is for other computers only with a login: give a name and a password.");
+    throw new StepRefused(
+      msg`The page is for other computers only with a login: give a name and a password.`,
+    );
   const users = user ? [await adminOf(user.username, user.password)] : null;
   return editedYaml(text, (root, set) => {
     if (language !== "en") set(["language"], language);

@@ -29,7 +29,8 @@ export interface Lane {
 
 export type World = Awaited<ReturnType<typeof createWorld>>;
 
-export async function createWorld(lane: Lane) {
+/** What is drawn follows from the seed. */
+export async function createWorld(lane: Lane, seed: number) {
   const stage = await createStage();
   const platform = await stage.platform({ controllers: 3 });
   const platformPort = Number(new URL(platform.url).port);
@@ -59,7 +60,7 @@ export async function createWorld(lane: Lane) {
   const load = startLoad(watch, platform, lane.name);
   const [gaps, clockOffsets, unwritable]: [Gap[], number[], Stretch[]] = [[], [0], []];
   return {
-    ...{ lane, stage, configuration, platform, business, realtime, requests },
+    ...{ lane, seed, stage, configuration, platform, business, realtime, requests },
     ...{ broker, brokerDoor, brokerPort, httpPort, hasOwnDisk, bridge, watch, load },
     ...{ gaps, clockOffsets, unwritable },
     clear: async () => {

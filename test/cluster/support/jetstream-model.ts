@@ -82,6 +82,10 @@ export class JetStreamModel {
   onState: (process: Process) => void = () => undefined;
   /** Something of a process is on its way to the stream: the worst moment to stop it. */
   onAppend: (process: Process) => void = () => undefined;
+  /** The stream has taken what a process appended. */
+  onKept: (process: Process, data: Uint8Array) => void = () => undefined;
+  /** A process has left the mark that it holds a key no more. */
+  onMark: (process: Process, key: string) => void = () => undefined;
 
   constructor(
     time: VirtualTime,
@@ -171,6 +175,11 @@ export class JetStreamModel {
     return this.#linkOf(process).server === this.#isolation?.server;
   }
 
+  /** The server that leads the stream is slow with what comes next of a process. */
+  holdUp(process: Process, ms: number): void {
+    this.#arrivals.stream.set(process, this.#time.now + ms);
+  }
+
   /** The server that its watch hangs on is gone: nothing is told there any more. */
   deafen(process: Process): void {
     const left = this.#watchers.filter((one) => one.process !== process);
@@ -190,7 +199,9 @@ export class JetStreamModel {
         ask(() => (this.#key(key)?.revision === revision ? this.#put(key, value) : null)),
       release: (key, revision) =>
         ask(() => {
-          if (this.#key(key)?.revision === revision) this.#put(key, null);
+          if (this.#key(key)?.revision !== revision) return;
+          this.#put(key, null);
+          this.onMark(process, key);
         }),
       get: (key) => ask(() => this.#key(key), true),
       put: (key, value) => ask(() => this.#put(key, value)),
@@ -211,6 +222,7 @@ export class JetStreamModel {
       append: (entry, after) => {
         const asked = ask(() => {
           if (this.#entries.length !== after) return null;
+          this.onKept(process, entry.data);
           return this.#entries.push({ ...entry, data: Uint8Array.from(entry.data) });
         });
         this.onAppend(process);

@@ -2,9 +2,9 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { join } from "node:path";
-import { expect, onTestFinished } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import { brokerAndClient, platform } from "../../bridge/support/bridge.js";
-import { hashOf } from "../../../src/config/fleet.js";
+import { hashOf } from "../../../src/runtime/spread.js";
 import { logged, startProcess } from "../../bridge/support/program.js";
 import type { Program } from "../../end-to-end/support/program.js";
 import { tempFolder, until } from "../../mqtt-connection/support.js";
@@ -14,7 +14,7 @@ import { startTcpProxy, type TcpProxy } from "../../support/tcp-proxy.js";
 
 /* Members of a cluster as built programs, at real NATS servers, with one simulated platform and one broker. */
 
-export const topicOf = (actuator: string): string => `greenhouse/gh-0001/actuator/${actuator}`;
+const topicOf = (actuator: string): string => `greenhouse/gh-0001/actuator/${actuator}`;
 const resultTopic = `${topicOf("fan")}/result`;
 export const journal = "test_greenhouse2mqtt";
 
@@ -157,23 +157,29 @@ export async function settledOwner(cluster: Cluster): Promise<Member> {
   return ownerOf(cluster);
 }
 
+/** Asks again while the servers have to find a leader. */
 async function streamIn({ servers }: NatsCluster, stream: string) {
   const link = await connect({ servers: servers.map(({ port }) => `127.0.0.1:${port}`) });
-  const info = await (await jetstreamManager(link)).streams.info(stream);
+  const info = async () => (await jetstreamManager(link)).streams.info(stream);
+  const told = await vi.waitFor(info, { timeout: 50_000, interval: 200 });
   await link.close();
-  return info;
+  return told;
 }
 
 /** The number of its newest entry. */
 export const lengthOf = async (nats: NatsCluster, stream: string): Promise<number> =>
   (await streamIn(nats, stream)).state.last_seq;
 
-/** The server that leads a stream. */
-export async function leaderOf(nats: NatsCluster, stream: string): Promise<NatsCluster["servers"][number]> {
-  const { cluster } = await streamIn(nats, stream);
-  const leader = nats.servers.find(({ name }) => name === cluster?.leader);
-  return leader ?? Promise.reject(new Error(`no server is called ${String(cluster?.leader)}`));
-}
+/** The server that leads a stream, once there is one. */
+export const leaderOf = (nats: NatsCluster, stream: string): Promise<NatsCluster["servers"][number]> =>
+  vi.waitFor(
+    async () => {
+      const { cluster } = await streamIn(nats, stream);
+      const leader = nats.servers.find(({ name }) => name === cluster?.leader);
+      return leader ?? Promise.reject(new Error(`no server is called ${String(cluster?.leader)}`));
+    },
+    { timeout: 50_000, interval: 500 },
+  );
 
 let sent = 0;
 

@@ -9,18 +9,27 @@ import {
   aboutKey,
   type CommandTaken,
   type JournalRecord,
+  type LaneMemory,
   type RecordBody,
 } from "../../../src/journal/records.js";
 import { newestRecords } from "../../../src/journal/reader.js";
 import { journalDirectory } from "../../../src/journal/open.js";
 import type { FileSystem } from "../../../src/runtime/file-system.js";
 import { silentLog } from "../../../src/runtime/log.js";
+import { type EndOfLease, ModelLeases } from "./model-leases.js";
 import type { Process } from "./process.js";
+
+export interface ModelLease {
+  readonly actuator: string;
+  readonly forMs: number;
+}
 
 /** A command as the broker gives it, again and again until it is acknowledged. */
 export interface ModelMessage {
   readonly id: string;
   readonly isStop: boolean;
+  /** Of one that ends by itself: the actuator, and after how many ms. */
+  readonly lease: ModelLease | null;
   /** It may have been given to an earlier link. */
   readonly isKept: boolean;
   readonly acknowledge: () => void;
@@ -37,15 +46,31 @@ export interface Surroundings {
     on: { readonly command: (message: ModelMessage) => void; readonly lost: () => void },
   ): void;
   disconnect(process: Process): void;
+  /** For what rules send. */
+  newId(): string;
+  /** What an actuator shows; null where the platform does not answer. */
+  shows(process: Process, actuator: string): string | null;
+  /** The journal has that this was carried out. */
+  ended(id: string): void;
+  /** As the platform tells the time; null where it does not answer. */
+  date(process: Process): string | null;
   /** What it does not reach now. */
   lacks(process: Process): readonly Reach[];
   /** False where there is no link. */
   tell(process: Process, id: string, outcome: string): boolean;
 }
 
-const about = { controller: "GH-0001", actuator: "vent" } as const;
+interface About {
+  readonly controller: string;
+  readonly actuator: string;
+}
 
-const takenBy = (id: string): CommandTaken => ({
+const aboutOf = (lease: ModelLease | null): About => ({
+  controller: "GH-0001",
+  actuator: lease?.actuator ?? "vent",
+});
+
+const takenBy = (id: string, about: About): CommandTaken => ({
   type: "command_taken",
   ...about,
   id,
@@ -60,23 +85,23 @@ const takenBy = (id: string): CommandTaken => ({
   own_id: true,
 });
 
-const sending = (id: string): RecordBody => ({ type: "phase", ...about, id, phase: "sending" });
+const sending = (id: string, about: About, memory?: LaneMemory): RecordBody => ({
+  ...{ type: "phase", ...about, id, phase: "sending", ...(memory && { memory }) },
+});
 
-const answered = (id: string): RecordBody => ({
+const answered = (id: string, about: About, isSent = true): RecordBody => ({
   type: "step_answered",
   ...about,
   id,
   address: "101",
   attempt: 1,
-  code: "200",
+  code: isSent ? "200" : null,
   request_id: null,
-  error: null,
-  sent: true,
+  error: isSent ? null : "not sent",
+  sent: isSent,
 });
 
-const lane = aboutKey(about);
-
-const resultOf = (id: string, outcome: string): RecordBody =>
+const resultOf = (id: string, outcome: string, about: About): RecordBody =>
   ({ type: "result", ...about, result: { id, outcome, finished_at: "" } }) as unknown as RecordBody;
 
 /** After that a read tells what became of a POST of an earlier owner. */
@@ -96,6 +121,9 @@ export class ModelBridge {
   readonly #held = new Map<string, string>();
   readonly #untold = new Map<string, string>();
   readonly #receipts = new Receipts();
+  /** Of commands that end by themselves. */
+  readonly #leased = new Map<string, ModelLease>();
+  readonly #leases: ModelLeases;
   #journal: Journal | null = null;
   #underWay = 0;
 
@@ -104,6 +132,12 @@ export class ModelBridge {
     this.#owned = owned;
     this.#process = process;
     this.#around = around;
+    this.#leases = new ModelLeases(process.clock, {
+      newId: () => around.newId(),
+      shows: (actuator) => around.shows(process, actuator),
+      isOpen: (actuator) =>
+        [...this.#leased].some(([id, one]) => one.actuator === actuator && this.#outcomes.get(id) === null),
+    });
   }
 
   async run(dataDir: string): Promise<void> {
@@ -114,11 +148,13 @@ export class ModelBridge {
     try {
       const records = await newestRecords(journalDirectory(dataDir), { limit: 10_000 }, this.#files);
       this.#restore(records);
+      this.#leases.restore(opened.journal);
       this.#connect();
       while (!stop.aborted) {
         await clock.wait(1_000, stop).catch(() => undefined);
         this.#owned.ownership.lack(this.#around.lacks(this.#process));
         await this.#again();
+        this.#endLeases();
       }
       // What is under way is let finish.
       for (let n = 0; n < 50 && this.#underWay > 0; n += 1) await clock.wait(100);
@@ -130,10 +166,13 @@ export class ModelBridge {
   }
 
   #restore(records: readonly JournalRecord[]): void {
-    this.#owned.ownership.foundUnderWay(lanesUnderWay(records));
+    this.#owned.ownership.foundUnderWay(lanesUnderWay(records, this.#process.clock.now()));
     for (const record of records) {
-      if (record.type === "command_taken" && !this.#outcomes.has(record.id))
-        this.#outcomes.set(record.id, null);
+      if (record.type === "command_taken") {
+        if (!this.#outcomes.has(record.id)) this.#outcomes.set(record.id, null);
+        if (record.actuator !== "vent")
+          this.#leased.set(record.id, { actuator: record.actuator, forMs: NaN });
+      }
       if (record.type === "result") this.#outcomes.set(record.result.id, record.result.outcome);
     }
     for (const [id, outcome] of this.#outcomes)
@@ -170,8 +209,9 @@ export class ModelBridge {
     });
   }
 
-  #command({ id, isStop, isKept, acknowledge }: ModelMessage): void {
+  #command({ id, isStop, lease, isKept, acknowledge }: ModelMessage): void {
     if (this.#owned.stop.aborted || this.#journal === null) return;
+    if (lease !== null && !this.#leased.has(id)) this.#leased.set(id, lease);
     this.#receipts.whenTaken(acknowledge, () => {
       const isKnown = this.#outcomes.has(id);
       if (!isKnown) void this.#take(id, isStop, isKept);
@@ -182,6 +222,7 @@ export class ModelBridge {
   async #take(id: string, isStop: boolean, isKept: boolean): Promise<void> {
     const journal = this.#journal;
     if (journal === null) return;
+    const lane = aboutKey(this.#about(id));
     const isRefused = this.#owned.ownership.commandsProblem(lane) !== null || !journal.state().available;
     if (!isStop && (isKept || isRefused)) {
       if (this.#around.tell(this.#process, id, "refused")) this.#receipts.settle(id);
@@ -198,7 +239,13 @@ export class ModelBridge {
 
   async #carryOut(id: string, isStop: boolean, journal: Journal): Promise<void> {
     const { ownership, stop } = this.#owned;
-    const records = [takenBy(id), sending(id)].map((record) => journal.append(record, { durable: true }));
+    const lease = this.#leased.get(id) ?? null;
+    const about = aboutOf(lease);
+    const leasing = lease && this.#leases.begin(id, lease.actuator, lease.forMs);
+    const memory = lease && this.#memory(lease.actuator);
+    const records = [takenBy(id, about), sending(id, about, memory ?? undefined)].map((record) =>
+      journal.append(record, { durable: true }),
+    );
     records[0]?.then(
       () => this.#receipts.settle(id),
       () => undefined,
@@ -215,22 +262,75 @@ export class ModelBridge {
       return;
     }
     const platform = withLease(this.#around.platformOf(this.#process), ownership);
-    const manner = { isStop, lane, mayPost: () => !stop.aborted };
+    const manner = { isStop, lane: aboutKey(about), mayPost: () => !stop.aborted };
+    if (leasing) this.#leases.posted(leasing);
     try {
       await platform.write(about.controller, "101", id, stop, manner);
-      journal.append(answered(id), { durable: false }).catch(() => undefined);
+      journal.append(answered(id, about), { durable: false }).catch(() => undefined);
+      if (leasing) this.#leases.ended(leasing, "confirmed");
       await this.#end(id, "confirmed");
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
+      if (leasing) this.#leases.ended(leasing, error.facts.sent ? "unconfirmed" : "not_sent");
       if (error.facts.sent) await this.#readBack(id);
       else await this.#end(id, "not_sent");
     }
   }
 
+  #about(id: string): About {
+    return aboutOf(this.#leased.get(id) ?? null);
+  }
+
+  #memory(actuator: string): LaneMemory {
+    return { limits: this.#leases.kept(actuator) };
+  }
+
+  /** Whether the journal has it. */
+  #note(actuator: string, durable: boolean): Promise<boolean> {
+    const record = { type: "lane", controller: "GH-0001", actuator, memory: this.#memory(actuator) } as const;
+    const appended = this.#journal?.append(record, { durable }) ?? Promise.reject(new Error());
+    return appended.then(
+      () => true,
+      () => false,
+    );
+  }
+
+  #endLeases(): void {
+    this.#leases.heard(this.#around.date(this.#process));
+    const noted = (actuator: string) => void this.#note(actuator, false);
+    for (const end of this.#leases.look(noted)) void this.#endLease(end);
+  }
+
+  /** As a rule sends: the journal is waited for a moment. */
+  async #endLease({ id, actuator, command }: EndOfLease): Promise<void> {
+    const { ownership, stop } = this.#owned;
+    const about = { controller: "GH-0001", actuator };
+    this.#underWay += 1;
+    const kept = this.#journal?.append(sending(command.id, about, this.#memory(actuator)), { durable: true });
+    await Promise.race([kept?.catch(() => undefined), this.#process.clock.wait(200)]);
+    const platform = withLease(this.#around.platformOf(this.#process), ownership);
+    const manner = { pace: "first", lane: aboutKey(about), mayPost: () => !stop.aborted } as const;
+    let outcome: "confirmed" | "unconfirmed" | "not_sent" = "confirmed";
+    try {
+      await platform.write(about.controller, actuator, id, stop, manner);
+    } catch (error) {
+      if (!(error instanceof PlatformError)) throw error;
+      outcome = error.facts.sent ? "unconfirmed" : "not_sent";
+    } finally {
+      this.#underWay -= 1;
+    }
+    this.#leases.ended(command, outcome);
+    const answer = answered(command.id, about, outcome === "confirmed");
+    if (outcome !== "unconfirmed") this.#journal?.append(answer, { durable: false }).catch(() => undefined);
+    this.#journal?.append(resultOf(command.id, outcome, about), { durable: false }).catch(() => undefined);
+    if ((await this.#note(actuator, true)) && outcome === "confirmed") this.#around.ended(id);
+  }
+
   /** Told once the journal has it. */
   async #end(id: string, outcome: string): Promise<void> {
     const isKept = await (
-      this.#journal?.append(resultOf(id, outcome), { durable: true }) ?? Promise.reject(new Error())
+      this.#journal?.append(resultOf(id, outcome, this.#about(id)), { durable: true }) ??
+      Promise.reject(new Error())
     ).then(
       () => true,
       () => false,

@@ -3,7 +3,8 @@ import type { Chance } from "../../simulation/scenario.js";
 import { waitingBy } from "../../../src/runtime/clock.js";
 import type { VirtualTime } from "../../support/virtual-clock.js";
 
-const epochMs = Date.parse("2026-03-01T08:00:00Z");
+/** By a right clock, at the beginning of the virtual time. */
+export const epochMs = Date.parse("2026-03-01T08:00:00Z");
 
 /**
  * A process on a computer of its own: with clocks that run a little fast or slow and may be set, and which may stop for a while
@@ -26,6 +27,8 @@ export class Process {
   #wake: () => void = () => undefined;
   /** Of its going on: how likely it is stopped before. */
   pauses = 0;
+  /** By so much its wall clock was set forward, together. */
+  forwardMs = 0;
 
   constructor(id: string, time: VirtualTime, chance: Chance) {
     this.id = id;
@@ -95,6 +98,12 @@ export class Process {
 
   setWall(byMs: number): void {
     this.#wallOffset += byMs;
+    this.forwardMs += Math.max(0, byMs);
+  }
+
+  /** By how much its wall clock is ahead of a right one. */
+  get aheadMs(): number {
+    return this.clock.now() - epochMs - this.#time.now;
   }
 
   kill(): void {

@@ -1,18 +1,22 @@
-import { Answers } from "../../../src/cluster/answers.js";
+import { ServerWatchdog } from "../../../src/cluster/server-watchdog.js";
 import { Cluster, leaseMs, type OwnedRun } from "../../../src/cluster/cluster.js";
 import { bucketLimits } from "../../../src/cluster/lease.js";
-import { memberKey } from "../../../src/cluster/view.js";
-import { type FleetFiles, hashOf } from "../../../src/config/fleet.js";
+import { memberKey, ownerKey } from "../../../src/cluster/membership-view.js";
+import { hashOf } from "../../../src/runtime/spread.js";
+import type { FleetFiles } from "../../../src/config/fleet.js";
 import { Fleet } from "../../../src/fleet/fleet.js";
 import { PlatformError } from "../../../src/greenhouse/ports.js";
 import { silentLog } from "../../../src/runtime/log.js";
 import { loaded, platform } from "../../config/loading.js";
 import { SimulatedDisk } from "../../simulation/disk.js";
 import { Chance } from "../../simulation/scenario.js";
-import { WallClock, worldTime } from "../../simulation/time.js";
+import { VirtualTime } from "../../support/virtual-clock.js";
+import { WallClock } from "../../simulation/time.js";
 import { JetStreamModel } from "./jetstream-model.js";
-import { ModelBridge, type Surroundings } from "./model-bridge.js";
-import { Process } from "./process.js";
+import { LeaseJudge } from "./lease-judge.js";
+import { ModelBridge, type ModelLease, type Surroundings } from "./model-bridge.js";
+import { endOf, valveOf } from "./model-leases.js";
+import { epochMs, Process } from "./process.js";
 
 /** Between whom a link may be cut. */
 type Far = "nats" | "broker" | "platform";
@@ -27,6 +31,7 @@ interface Post {
 interface Command {
   readonly id: string;
   readonly isStop: boolean;
+  readonly lease: ModelLease | null;
   readonly at: number;
   readonly told: Set<string>;
 }
@@ -37,6 +42,8 @@ export interface History {
   readonly posts: number;
   readonly commands: number;
   readonly takeOvers: number;
+  /** Commands that were carried out and had to end by themselves. */
+  readonly leases: number;
   /** Of the last, which nothing disturbs: ms to the first reading and to the first command taken. */
   readonly readingMs: number;
   readonly commandMs: number;
@@ -63,6 +70,10 @@ export interface Trouble {
   readonly deafPerMinute: number;
   /** NATS servers that lose their peers. */
   readonly isolationsPerMinute: number;
+  /** Commands that end by themselves, each to an actuator of its own. */
+  readonly leasesPerMinute: number;
+  /** Clocks of all who stand by that are wrong by an hour for a while, as the owner dies. */
+  readonly wrongClocksPerMinute: number;
   /** SIGHUPs, one or two together, around a change of the account's file. */
   readonly reloadsPerMinute: number;
 }
@@ -84,6 +95,8 @@ export function troubleOf(seed: number): Trouble {
     sleepsPerMinute: chance.of([0, 1, 2]),
     isolationsPerMinute: chance.of([0, 0, 1]),
     reloadsPerMinute: 0,
+    leasesPerMinute: chance.of([2, 6]),
+    wrongClocksPerMinute: chance.of([0, 0.25]),
   };
 }
 
@@ -107,7 +120,7 @@ const controlMs = 30_000;
 const calmMs = 240_000;
 
 class World {
-  readonly time = worldTime();
+  readonly time = new VirtualTime();
   readonly violations: string[] = [];
   readonly posts: Post[] = [];
   readonly commands = new Map<string, Command>();
@@ -121,21 +134,27 @@ class World {
   readonly #fleets = new Map<Process, Fleet>();
   /** What the folder of accounts of a member has. */
   readonly #folders = new Map<string, FleetFiles>();
-  readonly #overdue = new Set<Process>();
   /** So often the account runs in a process, or stands by. */
   readonly #runs = new Map<Process, number>();
   readonly #shown = new Set<string>();
+  /** Of which commands a process has put something into the journal. */
+  readonly #recorded = new Map<Process, Set<string>>();
   /** What the broker holds for the client id of the account. */
-  readonly #kept = new Map<string, boolean>();
+  readonly #kept = new Map<string, Command>();
+  readonly #leases = new LeaseJudge();
+  #ids = 0;
   #connected: { readonly process: Process; readonly on: Parameters<Surroundings["connect"]>[1] } | null =
     null;
   #started = 0;
+  #stops = 0;
   /** To sleep before its next POST. */
   #sleeping: Process | null = null;
   /** To be stopped in order once a POST of it is under way, */
   #leaving: Process | null = null;
   /** and that in the moment in which its next entry is on its way to the journal. */
   #leavingWithEntry: Process | null = null;
+  /** To be stopped in order once a POST of it is under way that the journal does not have. */
+  #leavingWithStop: Process | null = null;
   /** Each time that a bridge began to run, which is when its owner may act. */
   readonly begun: { readonly at: number; readonly process: Process }[] = [];
   /** So often an owner gave the account up to a member that reaches more. */
@@ -150,6 +169,15 @@ class World {
     });
     this.#jetStream.onAppend = (process) => {
       if (process === this.#leavingWithEntry) this.#leave(process, this.#chance.logUniform(500, 40_000));
+    };
+    this.#jetStream.onKept = (process, data) => {
+      for (const [, id = ""] of Buffer.from(data)
+        .toString()
+        .matchAll(/"id":"([^"]+)"/g))
+        this.#recorded.set(process, (this.#recorded.get(process) ?? new Set()).add(id));
+    };
+    this.#jetStream.onMark = (process, key) => {
+      if (key === ownerKey(account)) this.#judgeMark(process);
     };
     this.#jetStream.onState = (process) => {
       for (const other of this.#processes.values())
@@ -174,10 +202,10 @@ class World {
     this.#disks.set(id, disk);
     const files = disk.mount(process.clock);
     const { clock } = process;
-    const answers = new Answers({ clock, onMute: () => this.#jetStream.reconnect(process) });
+    const watchdog = new ServerWatchdog({ clock, onMute: () => this.#jetStream.reconnect(process) });
     const cluster = new Cluster({
       id,
-      bucket: answers.bucket(this.#jetStream.bucketOf(process)),
+      bucket: watchdog.bucket(this.#jetStream.bucketOf(process)),
       clock,
       upMs: process.upMs,
       hash: hashOf,
@@ -187,7 +215,7 @@ class World {
         await clock.wait(50);
         return !this.#isCut(process, far === "broker" ? far : "platform");
       },
-      openStream: () => Promise.resolve(answers.stream(this.#jetStream.streamOf(process))),
+      openStream: () => Promise.resolve(watchdog.stream(this.#jetStream.streamOf(process))),
     });
     const end = new AbortController();
     this.#ends.set(process, end);
@@ -204,6 +232,7 @@ class World {
     void cluster.run(end.signal);
     const run = async (run: OwnedRun) => {
       this.begun.push({ at: this.time.now, process });
+      this.#leases.begins(process);
       await new ModelBridge(run, process, files, this.#surroundings).run(dataDir);
     };
     const own = (stop: AbortSignal) => this.#within(process, () => cluster.own(owned, run, stop));
@@ -227,26 +256,17 @@ class World {
       noteError: (_, error) => this.violations.push(`${this.time.now}: ${id} fails: ${String(error)}`),
       clock,
       random: () => chance.random(),
-      log: {
-        ...silentLog,
-        error: (...said: unknown[]) => this.#noteOverdue(process, said.at(-1)),
-      },
+      log: silentLog,
     });
     this.#fleets.set(process, fleet);
     void fleet.run(folder, stop);
   }
 
-  /** It said that it waits no longer for a run that does not end. */
-  #noteOverdue(process: Process, said: unknown): void {
-    if (typeof said === "string" && said.includes("has not ended in a minute")) this.#overdue.add(process);
-  }
-
-  /** An account of a name runs once, but beside a run that was waited for a minute. */
+  /** An account of a name runs once. */
   async #within(process: Process, own: () => Promise<void>): Promise<void> {
     const count = (this.#runs.get(process) ?? 0) + 1;
     this.#runs.set(process, count);
-    if (count > 1 && !this.#overdue.has(process))
-      this.violations.push(`${this.time.now}: the account runs ${count} times in ${process.id}`);
+    if (count > 1) this.violations.push(`${this.time.now}: the account runs ${count} times in ${process.id}`);
     try {
       await own();
     } finally {
@@ -281,13 +301,14 @@ class World {
         if (process === this.#sleeping) this.#sleep(process);
         await process.clock.wait(this.#chance.logUniform(5, 3_000));
         if (this.#isCut(process, "platform") || mayPost?.() === false) throw postError("withheld", false);
-        const isLeaving = process === this.#leaving;
+        const isLeaving = process === this.#leaving || process === this.#leavingWithStop;
         const isAnswered = !isLeaving && this.#chance.hits(0.9);
         const takesMs = isAnswered ? this.#chance.logUniform(20, 5_000) : controlMs;
         const inMs = isLeaving ? this.#chance.between(5, controlMs) : this.#chance.logUniform(5, takesMs);
-        if (isLeaving) this.#leaveWithNextEntry();
+        if (process === this.#leavingWithStop) this.#leave(process, this.#chance.logUniform(500, 40_000));
+        else if (isLeaving) this.#leaveWithNextEntry();
         this.#posted(process, id, this.time.now + inMs);
-        this.time.in(inMs, () => this.#shown.add(id));
+        this.time.in(inMs, () => this.#carriedOut(id));
         await process.clock.wait(takesMs);
         if (!isAnswered || this.#isCut(process, "platform")) throw postError("timeout", true);
         return { requestId: null, code: "200" };
@@ -297,6 +318,15 @@ class World {
       await process.clock.wait(50);
       return this.#isCut(process, "platform") ? null : this.#shown.has(id);
     },
+    newId: () => `end-${(this.#ids += 1)}`,
+    shows: (process, actuator) => {
+      if (this.#isCut(process, "platform")) return null;
+      const id = this.#leases.commandOf(actuator);
+      return id !== null && this.#shown.has(id) && !this.#shown.has(endOf(id)) ? "on" : "off";
+    },
+    ended: (id) => this.#leases.recorded(id),
+    date: (process) =>
+      this.#isCut(process, "platform") ? null : new Date(epochMs + this.time.now).toUTCString(),
     lacks: (process) => [
       ...(this.#connected?.process === process ? [] : (["broker"] as const)),
       ...(this.#isCut(process, "platform") ? (["platform"] as const) : []),
@@ -309,7 +339,7 @@ class World {
         }
         this.#drop();
         this.#connected = { process, on };
-        for (const [id, isStop] of this.#kept) this.#give(id, isStop, true);
+        for (const command of this.#kept.values()) this.#give(command, true);
       });
     },
     disconnect: (process) => {
@@ -328,26 +358,62 @@ class World {
     if (dropped !== null) this.time.in(10, () => dropped.process.goOn(dropped.on.lost));
   }
 
+  #carriedOut(id: string): void {
+    this.#shown.add(id);
+    const lease = this.commands.get(id)?.lease ?? null;
+    if (lease !== null) this.#leases.carriedOut(id);
+  }
+
   #posted(process: Process, id: string, carriedOutAt: number): void {
     const { owner } = this;
     if (owner !== process)
       this.violations.push(
         `${this.time.now}: ${process.id} POSTs ${id}, and ${String(owner?.id)} is the owner`,
       );
+    const of = this.#leases.leaseOfEnd(id);
+    if (of !== null) {
+      const problem = this.#leases.ends(of, process, this.time.now);
+      if (problem !== null) this.violations.push(`${this.time.now}: ${process.id} ${problem}`);
+      return;
+    }
     // A stop does not wait for the journal, so that its next owner may not know of it.
     const isStop = this.commands.get(id)?.isStop === true;
     if (!isStop && this.posts.some((post) => post.id === id))
       this.violations.push(`${this.time.now}: ${id} is POSTed twice`);
     // A stop that the journal did not take in time the next owner cannot know of.
-    const isKnown = (post: Post) => this.commands.get(post.id)?.isStop !== true || this.#isRecorded(post.id);
+    const isKnown = (post: Post) => this.commands.get(post.id)?.isStop !== true || this.#isRecorded(post);
     const other = this.posts.find(
-      (post) => post.by !== process && post.carriedOutAt > this.time.now && isKnown(post),
+      (post) =>
+        post.by !== process &&
+        post.carriedOutAt > this.time.now &&
+        isKnown(post) &&
+        this.#isBeside(post.id, id),
     );
     if (!isStop && other !== undefined)
       this.violations.push(
         `${this.time.now}: ${id} is POSTed while ${other.id} of ${other.by.id} is under way`,
       );
     this.posts.push({ id, at: this.time.now, by: process, carriedOutAt });
+  }
+
+  /** Both go to the same actuator. */
+  #isBeside(one: string, other: string): boolean {
+    return this.commands.get(one)?.lease?.actuator === this.commands.get(other)?.lease?.actuator;
+  }
+
+  /**
+   * Whoever finds the mark need not wait for anything but what the journal says is under way. The clock by which an owner waits for a POST
+   * may run fast.
+   */
+  #judgeMark(process: Process): void {
+    const isOver = ({ carriedOutAt }: Post) => carriedOutAt <= this.time.now + controlMs * 0.03;
+    const unknown = this.posts.find(
+      (post) => post.by === process && !isOver(post) && !this.#isRecorded(post),
+    );
+    if (unknown !== undefined)
+      this.violations.push(
+        `${this.time.now}: ${process.id} gives the account up while ${unknown.id} is under way, which the journal does not have`,
+      );
   }
 
   #told(id: string, outcome: string): void {
@@ -359,20 +425,32 @@ class World {
   }
 
   /** The broker acknowledges it to its sender, and keeps it until whoever runs the account has acknowledged it. */
-  send(id: string, isStop: boolean): void {
-    this.commands.set(id, { id, isStop, at: this.time.now, told: new Set() });
-    this.#kept.set(id, isStop);
-    this.#give(id, isStop, false);
+  send(id: string, isStop: boolean, lease: ModelLease | null = null): void {
+    const command = { id, isStop, lease, at: this.time.now, told: new Set<string>() };
+    this.commands.set(id, command);
+    this.#kept.set(id, command);
+    this.#give(command, false);
   }
 
-  #give(id: string, isStop: boolean, isKept: boolean): void {
+  /** One that ends by itself, to an actuator that has no other. */
+  sendLease(place: number): void {
+    const chance = this.#chance;
+    // Those that are over within one owner's time, and those that several owners have.
+    const forMs = chance.hits(0.5) ? chance.logUniform(5_000, 100_000) : chance.between(200_000, 700_000);
+    const lease = { actuator: valveOf(place), forMs };
+    const id = `lease-${place}`;
+    this.#leases.sent(id, lease, this.time.now);
+    this.send(id, false, lease);
+  }
+
+  #give({ id, isStop, lease }: Command, isKept: boolean): void {
     const connected = this.#connected;
     if (connected === null || this.#isCut(connected.process, "broker")) return;
     const acknowledge = () => {
       if (this.#connected === connected && !this.#isCut(connected.process, "broker")) this.#kept.delete(id);
     };
     this.time.in(this.#chance.logUniform(1, 30), () =>
-      connected.process.goOn(() => connected.on.command({ id, isStop, isKept, acknowledge })),
+      connected.process.goOn(() => connected.on.command({ id, isStop, lease, isKept, acknowledge })),
     );
   }
 
@@ -391,6 +469,7 @@ class World {
     const { cutsPerMinute, stopsPerMinute, killsPerMinute, outagesPerMinute, jumpsPerMinute } = this.#trouble;
     const { leavesPerMinute, deafPerMinute, sleepsPerMinute, isolationsPerMinute, reloadsPerMinute } =
       this.#trouble;
+    const { wrongClocksPerMinute } = this.#trouble;
     const chance = this.#chance;
     const upTo = () => Math.min(chance.logUniform(300, 60_000), until - this.time.now);
     const one = () => chance.of([...this.#processes.values()]);
@@ -401,7 +480,8 @@ class World {
     const aWhile = () => Math.min(chance.between(300, 60_000), until - this.time.now);
     this.every(stopsPerMinute, until, () => one().stop(aWhile(), chance.hits(0.3)));
     this.every(killsPerMinute, until, () => this.#restart(one(), chance.logUniform(500, 40_000)));
-    this.every(jumpsPerMinute, until, () => one().setWall(chance.between(-100_000, 100_000)));
+    this.every(jumpsPerMinute, until, () => this.#setWall(one(), chance.between(-100_000, 100_000)));
+    this.every(wrongClocksPerMinute, until, () => this.#wrongClocks(until));
     this.every(outagesPerMinute, until, () => {
       this.#jetStream.isDown = true;
       this.time.in(upTo(), () => {
@@ -412,6 +492,7 @@ class World {
     this.every(leavesPerMinute, until, () => {
       this.#leaving = this.owner;
     });
+    this.every(leavesPerMinute, until, () => this.#leaveWithStop());
     this.every(sleepsPerMinute, until, () => {
       this.#sleeping = this.owner;
     });
@@ -462,7 +543,8 @@ class World {
     if (cut === undefined || cut.has(far)) return;
     cut.add(far);
     // Without a network the time server is gone as well.
-    if (far === "nats" && this.#chance.hits(0.3)) process.setWall(this.#chance.between(-90_000, 90_000));
+    if (far === "nats" && this.#chance.hits(0.3))
+      this.#setWall(process, this.#chance.between(-90_000, 90_000));
     // The broker notices by its keepalive.
     if (far === "broker" && this.#connected?.process === process) this.#drop();
     if (ms === Infinity) return;
@@ -470,6 +552,32 @@ class World {
       cut.delete(far);
       if (far === "nats") this.#jetStream.healed(process);
     });
+  }
+
+  #setWall(process: Process, byMs: number): void {
+    this.#leases.look();
+    process.setWall(byMs);
+    this.#leases.look();
+  }
+
+  /** Those that stand by have come up without a time server, mostly ahead; the owner dies, and the clocks are set right some time. */
+  #wrongClocks(until: number): void {
+    const chance = this.#chance;
+    const { owner } = this;
+    const byMs = chance.of([3_600_000, 3_600_000, 600_000, -3_600_000]);
+    const wrong = this.alive.filter((one) => one !== owner);
+    const rightAfterMs = chance.of([
+      chance.between(10_000, 30_000),
+      chance.between(0, until - this.time.now),
+    ]);
+    for (const process of wrong) {
+      this.#setWall(process, byMs);
+      this.time.in(rightAfterMs, () => this.#setWall(process, -byMs));
+      // The platform tells the time later than the clock is set right, or sooner.
+      this.#cutFor(process, "platform", chance.between(0, 40_000));
+    }
+    if (owner !== null && chance.hits(0.8))
+      this.time.in(chance.between(0, 3_000), () => this.#restart(owner, 60_000));
   }
 
   /** Its network fails; the broker is back soon, NATS later, and often not before the process dies. */
@@ -493,7 +601,7 @@ class World {
     if (other !== undefined && this.#chance.hits(0.3)) this.#nap(process, other);
     else process.stop(this.#chance.between(10_000, 60_000), this.#chance.hits(0.3));
     // The clock of a computer may be set when it wakes.
-    if (this.#chance.hits(0.5)) process.setWall(this.#chance.between(-90_000, 0));
+    if (this.#chance.hits(0.5)) this.#setWall(process, this.#chance.between(-90_000, 0));
   }
 
   /** Shorter than its lease, of which the servers lose the key; another member starts that never saw it. */
@@ -513,6 +621,16 @@ class World {
     });
   }
 
+  /** The journal is slow, and a stop does not wait for it. */
+  #leaveWithStop(): void {
+    const { owner } = this;
+    if (owner === null) return;
+    this.#leavingWithStop = owner;
+    this.#jetStream.holdUp(owner, this.#chance.between(500, 8_000));
+    this.#stops += 1;
+    this.send(`stop-${this.#stops}`, true);
+  }
+
   #isLeaving(process: Process): boolean {
     return !process.isAlive || this.#ends.get(process)?.signal.aborted === true;
   }
@@ -520,6 +638,7 @@ class World {
   /** In order: it has some seconds for that. */
   #leave(process: Process, afterMs: number): void {
     this.#leavingWithEntry = null;
+    this.#leavingWithStop = null;
     if (this.#isLeaving(process)) return;
     this.#ends.get(process)?.abort();
     this.time.in(9_000, () => this.#killed(process, afterMs));
@@ -544,6 +663,7 @@ class World {
     this.#sleeping = null;
     this.#leaving = null;
     this.#leavingWithEntry = null;
+    this.#leavingWithStop = null;
     this.#jetStream.isCalm = true;
     for (const process of this.#processes.values()) process.pauses = 0;
   }
@@ -567,11 +687,21 @@ class World {
     return this.#jetStream.entries.map(({ data }) => Buffer.from(data).toString()).join("");
   }
 
-  #isRecorded(id: string): boolean {
-    return this.#text().includes(`"id":"${id}"`);
+  /** Its next owner has the stop from the broker as well, and records it anew. */
+  #isRecorded({ id, by }: Post): boolean {
+    return this.#recorded.get(by)?.has(id) === true;
   }
 
   /** Every command that the broker acknowledged to its sender has one result. */
+  /** Every lease whose time is over has ended. */
+  judgeLeases(): void {
+    this.violations.push(...this.#leases.missing(this.time.now));
+  }
+
+  get leases(): number {
+    return this.#leases.count;
+  }
+
   judgeTold(): void {
     for (const { id, told, at } of this.commands.values())
       if (told.size === 0) this.violations.push(`${id}, sent at ${at}, has no result`);
@@ -589,8 +719,8 @@ class World {
       if (!results.has(id) && text.includes(`"id":"${id}"`))
         this.violations.push(`${id} was POSTed, and the journal has no result of it`);
     for (const [id, outcomes] of results) {
-      const told = this.commands.get(id)?.told ?? new Set();
-      if (told.size === 0) this.violations.push(`the result of ${id}, ${outcomes.join()}, was never told`);
+      const told = this.commands.get(id)?.told;
+      if (told?.size === 0) this.violations.push(`the result of ${id}, ${outcomes.join()}, was never told`);
     }
   }
 }
@@ -609,6 +739,11 @@ export async function historyOf(seed: number, trouble: Trouble = troubleOf(seed)
     const id = `c${count}`;
     world.send(id, chance.hits(0.2));
   });
+  let place = 0;
+  world.every(trouble.leasesPerMinute, until, () => {
+    place += 1;
+    world.sendLease(place);
+  });
   world.disturb(until);
   await world.time.runUntil(until + 1_000);
   world.calm();
@@ -622,6 +757,7 @@ export async function historyOf(seed: number, trouble: Trouble = troubleOf(seed)
   const taken = await takeOver(world, chance.of(["quiet", "quiet", "quiet", "set back", "isolated"]));
   world.judgeJournal();
   world.judgeTold();
+  world.judgeLeases();
   return {
     ...taken,
     askedPerMinute,
@@ -629,6 +765,7 @@ export async function historyOf(seed: number, trouble: Trouble = troubleOf(seed)
     posts: world.posts.length,
     commands: world.commands.size,
     takeOvers: world.begun.length,
+    leases: world.leases,
   };
 }
 

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { configurationSchema } from "../../../src/config/schema.js";
-import { pageNames, pageOf, titles, type PageName } from "./section-pages.js";
+import { english, type ReferenceWords } from "./reference-words.js";
+import { pageNames, pageOf, type PageName } from "./section-pages.js";
 import { fieldFacts, type FieldFacts, typeFacts } from "../../../src/settings/values.js";
 import { bare, type Shape, shapeOf } from "../../../src/config/yaml/read-document.js";
 
-/* What is made from the schema: config.example.yaml, and the pages in docs/configuration. */
+/* What is made from the schema: config.example.yaml, and the pages in docs/configuration and docs/zh/configuration. */
 
 type Schema = z.core.$ZodType;
 
@@ -163,49 +164,50 @@ function wrapped(text: string, room: number): string[] {
   return lines;
 }
 
-const tableHead = ["| key | type | default | meaning |", "| --- | --- | --- | --- |"];
+const tableHead = ({ columns }: ReferenceWords) => [
+  `| ${columns.join(" | ")} |`,
+  `|${" --- |".repeat(columns.length)}`,
+];
 
 /** Every key of the file as a Markdown table: key, type, default, meaning. */
-export function referenceTable(): string {
-  const rows = entriesOf(configurationSchema).flatMap((entry) => rowsOf(entry, ""));
-  return [...tableHead, ...rows].join("\n");
+export function referenceTable(words = english): string {
+  const rows = entriesOf(configurationSchema).flatMap((entry) => rowsOf(entry, "", words));
+  return [...tableHead(words), ...rows].join("\n");
 }
 
-function rowsOf(entry: Entry, above: string): string[] {
+function rowsOf(entry: Entry, above: string, words: ReferenceWords): string[] {
   const path = `${above}${entry.key}`;
-  const own = row(path, entry);
+  const own = row(path, entry, words);
   if (entry.holds === "value") return [own];
-  return [own, ...entry.below.flatMap((inner) => rowsOf(inner, `${path}${eachOf(entry)}.`))];
+  return [own, ...entry.below.flatMap((inner) => rowsOf(inner, `${path}${eachOf(entry)}.`, words))];
 }
 
 const eachOf = ({ facts, holds }: Entry): string =>
   holds === "map" ? `.${facts.each ?? "<id>"}` : holds === "list" ? "[]" : "";
 
-function row(path: string, { facts, holds, required, type }: Entry): string {
-  const value = required ? "required" : facts.default === undefined ? "" : `\`${yamlText(facts.default)}\``;
+function row(path: string, { facts, holds, required, type }: Entry, words: ReferenceWords): string {
+  const value = required
+    ? words.required
+    : facts.default === undefined
+      ? ""
+      : `\`${yamlText(facts.default)}\``;
   const cells = [
     `\`${path}\``,
-    short.get(type) ?? type,
+    words.type(type),
     holds === "section" ? "" : value,
-    asWords(facts.description),
+    asWords(words.meaning(path, facts.description)),
   ];
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }
 
-/** Names of types as tables have them. */
-const short = new Map([
-  ["true or false", "boolean"],
-  ["whole number", "integer"],
-]);
-
 /** A list of words of the program at the end of a sentence is marked as such. */
 const asWords = (sentence: string): string =>
-  sentence.replace(/(?<=: )[a-z_0-9]+(?:, [a-z_0-9]+){9,}(?=\.$)/, (words) =>
+  sentence.replace(/(?<=: |：)[a-z_0-9]+(?:(?:, |、)[a-z_0-9]+){9,}(?=[.。]$)/, (words) =>
     words.replace(/[a-z_0-9]+/g, "`$&`"),
   );
 
 /** The pages in docs/configuration by their names: of each section its example and its keys. */
-export function referencePages(): ReadonlyMap<string, string> {
+export function referencePages(words = english): ReadonlyMap<string, string> {
   const sections = entriesOf(configurationSchema);
   return new Map(
     pageNames.map((name) => [
@@ -213,30 +215,34 @@ export function referencePages(): ReadonlyMap<string, string> {
       pageText(
         name,
         sections.filter(({ key }) => pageOf(key).page === name),
+        words,
       ),
     ]),
   );
 }
 
-function pageText(name: PageName, sections: readonly Entry[]): string {
-  const said = sections.length === 1 ? sections.map(({ facts }) => facts.description) : [];
-  const examples = sections.map(({ key }) => pageOf(key).example).join("\n");
-  const { title, more = [] } = titles[name];
+function pageText(name: PageName, sections: readonly Entry[], words: ReferenceWords): string {
+  const said =
+    sections.length === 1 ? sections.map(({ key, facts }) => words.meaning(key, facts.description)) : [];
+  const examples = sections.map(({ key }) => words.example(pageOf(key).example)).join("\n");
   return [
-    ...[`# Configuration: ${title}`, ...said, ...more],
+    `# ${words.title(sections.map(({ key }) => key))}`,
+    ...[...said, ...words.more(name)],
     `\`\`\`yaml\n${examples}\n\`\`\``,
-    [...tableHead, ...sections.flatMap(rowsOnPage).slice(said.length)].join("\n"),
-    `[All sections](../configuration.md#every-key)\n`,
+    [...tableHead(words), ...sections.flatMap((entry) => rowsOnPage(entry, words)).slice(said.length)].join(
+      "\n",
+    ),
+    `${words.allSections}\n`,
   ].join("\n\n");
 }
 
 /** What holds for a kind has the keys of an actuator, which are not explained twice. */
-function rowsOnPage(entry: Entry): string[] {
-  const rows = rowsOf(entry, "");
+function rowsOnPage(entry: Entry, words: ReferenceWords): string[] {
+  const rows = rowsOf(entry, "", words);
   if (entry.key !== "kinds") return rows;
-  const keys = entry.below.map(({ key }) => `\`${key}\``).join(", ");
+  const keys = entry.below.map(({ key }) => `\`${key}\``);
   return [
     ...rows.slice(0, 1),
-    `| \`kinds.<kind>.…\` | section | | Of the [keys of an actuator](controllers.md): ${keys}. |`,
+    `| \`kinds.<kind>.…\` | ${words.type("section")} | | ${words.ofActuator(keys)} |`,
   ];
 }

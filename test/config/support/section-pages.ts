@@ -9,34 +9,6 @@ export const pageNames = [
 ] as const satisfies readonly string[];
 export type PageName = (typeof pageNames)[number];
 
-interface Page {
-  readonly title: string;
-  /** Sentences before the example. */
-  readonly more?: readonly string[];
-}
-
-const named = (name: string): Page => ({ title: `\`${name}\`` });
-
-export const titles: Readonly<Record<PageName, Page>> = {
-  platform: named("platform"),
-  mqtt: named("mqtt"),
-  broker: named("broker"),
-  homeassistant: named("homeassistant"),
-  sparkplug: named("sparkplug"),
-  polling: named("polling"),
-  commands: named("commands"),
-  http: named("http"),
-  log: named("log"),
-  weather: named("weather"),
-  alarms: named("alarms"),
-  notify: named("notify"),
-  controllers: { ...named("controllers"), more: ["[limits.md](../limits.md) explains `limits`."] },
-  kinds: { title: "`kinds` and `running_status`" },
-  groups: { title: "`groups` and `scenes`" },
-  general: { title: "`language`, `data_dir` and `mirror`" },
-  cluster: named("cluster"),
-};
-
 interface Place {
   readonly page: PageName;
   readonly example: string;
@@ -53,6 +25,7 @@ const places: Readonly<Record<keyof Configuration, Place>> = {
   requests_per_minute: 300`,
   },
   language: { page: "general", example: "language: zh" },
+  updates: { page: "general", example: "updates: true" },
   data_dir: { page: "general", example: "data_dir: /var/lib/greenhouse2mqtt" },
   mirror: {
     page: "general",

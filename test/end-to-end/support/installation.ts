@@ -16,7 +16,7 @@ export async function installation(
   const look = () => stage.watch({ url, protocolVersion: version });
   const now: { watch: Watch | null; bridge: Program | null } = { watch: null, bridge: null };
   return {
-    mosquitto,
+    ...{ mosquitto, port },
     /** The bridge's section for its broker. */
     section: embedded ? { broker: { port } } : mosquittoSection(url, version),
     get watch() {

@@ -45,6 +45,8 @@ export interface Client {
   /** Everything an entity showed since a moment of `performance.now()`. */
   shown(entity: string, sinceMs: number): readonly Shown[];
   until(what: string, holds: () => boolean, timeoutMs?: number): Promise<void>;
+  /** With which this connection signed in. */
+  readonly token: string;
   close(): void;
 }
 
@@ -158,6 +160,7 @@ export async function connect({ url, refreshToken }: Account, watchesStates = tr
     shown: (entity, sinceMs) => shown.filter(({ entity_id: id, atMs }) => id === entity && atMs >= sinceMs),
     until: (what, holds, timeoutMs = patientMs) => holdsWithin(timeoutMs, holds, changed, what),
     close: () => socket.close(),
+    token: String(token),
   };
 }
 

@@ -86,6 +86,7 @@ config:
 history:
 logbook:
 recorder:
+sun:
 automation: []
 script: {}
 `;

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { historyIn } from "../../../src/platform/decode/history.js";
-import { timeReader, zoneOffset } from "../../../src/platform/time.js";
+import { timeReader } from "../../../src/platform/time.js";
+import { zoneOffset } from "../../../src/runtime/zone.js";
 
 const readTime = timeReader(zoneOffset("Asia/Shanghai"));
 const now = Date.UTC(2026, 2, 1, 8);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { UnreadableShape } from "../../../src/platform/decode/decoding.js";
-import { manyValuesReader, oneValueReader } from "../../../src/platform/decode/registers.js";
+import { listingReader, manyValuesReader, oneValueReader } from "../../../src/platform/decode/registers.js";
 import type { OperationShape } from "../../../src/platform/settings.js";
 import { anyAnswer, decoding, register, scalarsOf } from "../support/decoding.js";
 
@@ -10,6 +10,14 @@ function one(answer: unknown, address = "101", shape: OperationShape = {}) {
   const value = oneValueReader(shape)(answer, given);
   return { value, problems: given.problems };
 }
+
+const set = { setValue: "10010" };
+/** The platform has no value at present, whatever was set. */
+const empties = ["value", "val", "currentValue", "current_value", "v"].flatMap((name) => [
+  { [name]: null },
+  { [name]: "" },
+  { [name]: "--" },
+]);
 
 describe("get-value: data is keyed by the address string and holds that address's value", () => {
   it.each<[string, unknown, unknown]>([
@@ -32,6 +40,17 @@ describe("get-value: data is keyed by the address string and holds that address'
     ["nothing: the address with nothing in it", { data: { "101": "" } }, null],
     ["nothing: the address with dashes", { data: { "101": "--" } }, null],
     ["nothing: an empty list", { data: [] }, null],
+    ["what was set, where there is no field for another value", { data: { "101": set } }, "10010"],
+    ...empties.map((empty): [string, unknown, null] => [
+      `nothing: ${JSON.stringify(empty)} beside what was set`,
+      { data: { "101": { ...set, ...empty } } },
+      null,
+    ]),
+    ...empties.map((empty): [string, unknown, null] => [
+      `nothing: an item with ${JSON.stringify(empty)} beside what was set`,
+      { data: { list: [{ address: "101", ...set, ...empty }] } },
+      null,
+    ]),
   ])("%s, and nothing to complain of", (_name, answer, value) =>
     expect(one(answer)).toEqual({ value, problems: [] }),
   );
@@ -104,6 +123,39 @@ describe("set-value/flush: all addresses of a parameter group", () => {
     ["with empty ones left out", { data: { ...both, "103": null, "104": "" } }],
   ])("%s", (_name, answer) => expect(many(answer)).toEqual({ values: both, problems: [] }));
 
+  it.each([...empties, { value: { value: null } }, { value: {} }])(
+    "what was set is no value where %j says that there is none",
+    (empty) => {
+      const list = [{ address: "101", ...set, ...empty }, register("102", "45")];
+      expect(many({ data: list }).values).toEqual({ "102": "45" });
+      expect(many({ data: { "101": { ...set, ...empty }, "102": "45" } }).values).toEqual({ "102": "45" });
+    },
+  );
+
+  it.each([{ value: { value: "10001" } }, { value: "10001" }, { currentValue: 10001 }])(
+    "what was set gives way to %j",
+    (current) =>
+      expect(String(many({ data: [{ address: "101", ...set, ...current }] }).values["101"])).toBe("10001"),
+  );
+
+  it.each([{ error: "Forbidden" }, { foo: "bar" }, { detail: "Not found." }])(
+    "%j is a shape nobody knows",
+    (answer) => expect(() => many(answer)).toThrow(UnreadableShape),
+  );
+
+  it.each([
+    [],
+    {},
+    { data: null },
+    { code: 200 },
+    { list: [] },
+    { rows: null },
+    { "101": null },
+    { total: 0 },
+  ])("%j holds none, and nothing to complain of", (answer) =>
+    expect(many(answer)).toEqual({ values: {}, problems: [] }),
+  );
+
   it("numbers stay numbers", () => expect(many({ data: { "101": 10010 } }).values).toEqual({ "101": 10010 }));
 
   it.each([null, {}, []])("data %j is no addresses", (data) =>
@@ -116,6 +168,21 @@ describe("set-value/flush: all addresses of a parameter group", () => {
   it("an address that stands there twice with different values is in doubt and left out", () => {
     const twice = [register("101", "1"), register("101", "2"), register("102", "3"), register("102", "3")];
     expect(many({ data: twice })).toEqual({ values: { "102": "3" }, problems: [expect.any(String)] });
+  });
+
+  it("a listing tells an address without a value from one whose value is in doubt or cannot be read", () => {
+    const strange = { what: "1" };
+    const data = [
+      ...[register("101", "1"), register("101", "2"), register("102", null)],
+      ...[register("103", strange), register("103", null), register("104", strange), register("104", "4")],
+    ];
+    const listed = listingReader({})({ data }, decoding());
+    expect(listed.map(({ address, value, unclear }) => [address, value, unclear])).toEqual([
+      ["101", null, "doubtful"],
+      ["102", null, undefined],
+      ["103", null, "strange"],
+      ["104", "4", undefined],
+    ]);
   });
 
   it("any answer gives scalars of the answer or none, never a crash", () => {

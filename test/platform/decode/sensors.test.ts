@@ -96,9 +96,68 @@ describe("sensor-data: where the items are", () => {
     expect(() => read({ code: 200, data })).toThrow(UnreadableShape),
   );
 
+  it.each([{ error: "Forbidden" }, { foo: "bar" }, { detail: "Not found.", status: 404 }])(
+    "%j is a shape nobody knows",
+    (answer) => expect(() => read(answer)).toThrow(UnreadableShape),
+  );
+
+  it.each([
+    [],
+    {},
+    { data: null },
+    { code: 200 },
+    { code: 200, msg: "ok" },
+    { list: [] },
+    { timestamp: at, success: true },
+    { total: 0, dataList: [] },
+    { total: 0, page: {}, remark: "" },
+  ])("%j is no items, and nothing to complain of", (answer) =>
+    expect(read(answer)).toEqual({ items: [], problems: [] }),
+  );
+
   it("items of other devices are left out", () => {
     const data = ["GH-2", "GH-1"].map((deviceCode) => ({ ...plain, deviceCode }));
     expect(read({ data })).toEqual({ items: [expected], problems: [] });
+  });
+});
+
+describe("sensor-data: when an item was measured", () => {
+  const late = "2026-03-01 16:00:30";
+  const inside = { name: "空气温度", value: 23.5 };
+  const frame = (around: object, item: object) => ({ data: { ...around, list: [{ ...inside, ...item }] } });
+  it.each<[string, object, number | null]>([
+    ["its own time", frame({ dateTime: late }, { dateTime: time }), at],
+    ["the frame's time, where it has none", frame({ dateTime: time }, {}), at],
+    ["no time of the frame where its own is null", frame({ dateTime: time }, { dateTime: null }), null],
+    ["nor where it is empty", frame({ dateTime: time }, { dateTime: "" }), null],
+    ["nor when the answer was made", frame({ timestamp: at }, {}), null],
+    ["nor that where its own is null", frame({ timestamp: at, ts: at }, { dateTime: null }), null],
+    ["the frame's other time", frame({ timestamp: at + 30_000, updateTime: time }, {}), at],
+    [
+      "no time of its group where its own is null",
+      { data: [{ channel: 3, time, sensors: [{ ...inside, time: null }] }] },
+      null,
+    ],
+    ["the time of its group", { data: [{ channel: 3, time, sensors: [inside] }] }, at],
+    [
+      "none where its group has an empty one",
+      { data: { time, list: [{ channel: 3, time: null, sensors: [inside] }] } },
+      null,
+    ],
+    ["numbers under their names: beside them", { data: { lp: 23.5, timestamp: at } }, at],
+    ["and not where it is null", { data: { timestamp: at, list: [{ lp: 23.5, dateTime: null }] } }, null],
+    ["keyed by device: the device's own", { data: { "GH-1": { timestamp: at, list: [inside] } } }, at],
+    ["the same a level deeper", { data: { "GH-1": { data: { ts: at, list: [inside] } } } }, at],
+    ["that of a frame which names the device", frame({ deviceCode: "GH-1", timestamp: at }, {}), at],
+  ])("%s", (_name, answer, measuredAt) => {
+    const { items, problems } = read(answer);
+    expect(items.map((item) => item.measuredAt)).toEqual([measuredAt]);
+    expect(problems).toEqual([]);
+  });
+
+  it("a path of the configuration is followed in the frame too", () => {
+    const { items } = read(frame({ timestamp: at }, {}), { time: "timestamp" });
+    expect(items[0]?.measuredAt).toBe(at);
   });
 });
 
@@ -113,6 +172,85 @@ describe("sensor-data: the fields of an item", () => {
   ])("spellings: %j", (fields) => {
     const [item] = read({ data: [fields] }).items;
     expect(item).toMatchObject({ name: "空气温度", value: 23.5, unit: "℃", measuredAt: at });
+  });
+
+  it.each([
+    [
+      { factorName: "空气温度", factorCode: "t", data: 23.5 },
+      { factor: "t", unit: null },
+    ],
+    [{ name: "空气温度", data: 23.5 }, { unit: null }],
+    [{ name: "空气温度", data: 23.5, remark: null, ext: { createBy: "admin" } }, { unit: null }],
+    [{ name: "空气温度", data: 23.5, alarm: 0, ext: { name: "admin", phone: "1" } }, { unit: null }],
+    [
+      { name: "风向", data: "东北" },
+      { name: "风向", value: "东北", raw: "东北", unit: null },
+    ],
+  ])("what stands alone beside name and unit or factor is the value: %j", (fields, over) => {
+    const { items, problems } = read({ data: [{ ...fields, dateTime: time }] });
+    expect({ items, problems }).toEqual({ items: [{ ...expected, ...over }], problems: [] });
+  });
+
+  const named = { name: "空气温度", code: "t1", dateTime: time };
+
+  it("a lone field hides neither the value inside its item nor the items of its group", () => {
+    const value = { value: 23.5, unit: "℃" };
+    expect(read({ data: [{ ...named, value, alarm: 0 }] }).items).toEqual([{ ...expected, factor: "t1" }]);
+    const factors = [{ factorName: "空气温度", factorCode: "t", data: 23.5, unit: "℃", dateTime: time }];
+    for (const inside of [factors, factors.map(({ data, ...one }) => ({ ...one, value: data }))])
+      expect(read({ data: [{ name: "采集器1", code: "C1", sn: "123", factors: inside }] }).items).toEqual([
+        { ...expected, factor: "t", channel: "采集器1" },
+      ]);
+    const zone = { name: "采集器1", code: "C1", sn: "123", 一区: { temperature: 23.5 } };
+    expect(read({ data: [zone] }).items).toMatchObject([{ factor: "temperature", value: 23.5 }]);
+    expect(read({ data: [{ name: "采集器1", code: "C1", sn: "123", factors: [] }] }).items).toEqual([]);
+  });
+
+  it.each<[string, object[]]>([
+    ["others have a value", [plain, { name: "土壤温度", unit: "℃", shuju: 0 }]],
+    ["all is without a value", [{ name: "土壤温度", unit: "℃", alarm: 0 }]],
+    ["one alone has a name that nobody knows", [{ name: "土壤温度", unit: "℃", rawX: 0 }]],
+    [
+      "what all have left is a word",
+      [
+        { name: "空气温度", unit: "℃", location: "East" },
+        { name: "土壤温度", unit: "℃", location: "West" },
+      ],
+    ],
+    [
+      "another field is the lone one of another item",
+      [
+        { name: "空气温度", unit: "℃", shuju: 23.5 },
+        { name: "土壤温度", unit: "℃", jingbao: 0 },
+      ],
+    ],
+  ])("where a value is left out, no other field is the reading: %s", (_name, data) =>
+    expect(read({ data }).items.filter(({ name, value }) => name === "土壤温度" && value !== null)).toEqual(
+      [],
+    ),
+  );
+
+  it("a name that nobody knows is that of the values where several items agree", () => {
+    const data = [
+      { factorName: "空气温度", shuju: "23.5", unit: "℃" },
+      { factorName: "风向", shuju: "东北", unit: "" },
+    ];
+    expect(read({ data }).items).toMatchObject([{ name: "空气温度", value: 23.5 }, { name: "风向" }]);
+  });
+
+  it("an item that leaves out the lone value takes it from no other", () => {
+    const [one] = read({
+      data: [
+        { ...named, data: 23.5 },
+        { name: "土壤温度", code: "t2" },
+      ],
+    }).items;
+    expect(one).toEqual({ ...expected, factor: "t1", unit: null });
+  });
+
+  it("a quantity's own name is the name, and the sensor's is its place", () => {
+    const [item] = read({ data: [{ name: "探头1", code: "p1", temperature: 23.5 }] }).items;
+    expect(item).toMatchObject({ factor: "temperature", channel: "探头1", value: 23.5 });
   });
 
   it.each([
@@ -169,6 +307,12 @@ describe("sensor-data: what the configuration says", () => {
     const shape = { ...where, time: "when", channel: "no", code: "id" };
     const items = [{ ...expected, factor: "t1", channel: "4" }];
     expect(read({ payload: { points: [point] } }, shape)).toEqual({ items, problems: [] });
+  });
+
+  it("where the path to a value leads nowhere, no other field is the value", () => {
+    const points = [{ name: "空气温度", unit: "℃", rawValue: 512 }];
+    const { items } = read({ data: points }, { value: "calibrated" });
+    expect(items.filter(({ name }) => name === "空气温度")).toEqual([]);
   });
 
   it("a path that leads nowhere is an unknown shape, not an empty answer", () =>

@@ -1,6 +1,7 @@
 import https from "node:https";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import type { WebSocket } from "ws";
 import { PlatformError } from "../../../src/greenhouse/ports.js";
 import { type End, handshakeOf, pauseMs, triesAfter } from "../../../src/platform/push/connection.js";
 import { channelOperation } from "../../../src/platform/push/platform-push.js";
@@ -8,9 +9,10 @@ import { credential } from "../../../src/platform/session/credential.js";
 import { running } from "../../simulator/running.js";
 import { settled, VirtualClock } from "../../support/virtual-clock.js";
 import { portFor } from "../../support/free-port.js";
+import { never } from "../support/client-under-test.js";
 import { startRawHost } from "../support/hosts.js";
 import { testCertificate } from "../../broker/certificate.js";
-import { type Listening, listening, type ListenOptions, startPeer } from "./listening.js";
+import { type Listening, listening, type ListenOptions, memory, startPeer } from "./listening.js";
 
 const patience = { timeout: 50_000, interval: 5 };
 
@@ -111,6 +113,45 @@ describe("a refused handshake", () => {
     expect(lines.filter((line) => line.includes('"level":40') && line.includes("push channel"))).toHaveLength(
       1,
     );
+  });
+
+  it.each([401, 403])("with %i is no reason to wait once another credential is there", async (status) => {
+    const good = "Bearer the-newer-token";
+    const peer = await startPeer({
+      status: () => (peer.asked.at(-1)?.includes(good) === true ? null : status),
+    });
+    const clock = new VirtualClock();
+    const files = memory();
+    await files.writePrivate("token", "the-older-token");
+    const settings = { token_file: "token" };
+    const { client } = listening(peer.url, { settings, clock, files, random: () => 0.5 });
+    await expect.poll(() => client.pushCounters().failures, patience).toBe(1);
+    await clock.advance(10_000);
+    const asked = peer.asked.length;
+    await client.sensors(code, never);
+    await clock.advance(10_000);
+    expect(peer.asked).toHaveLength(asked);
+    await files.writePrivate("token", "the-newer-token");
+    await client.sensors(code, never);
+    await expect.poll(() => client.pushCounters().open, patience).toBe(1);
+    expect(clock.monotonic()).toBe(20_000);
+  });
+
+  it("that lasts has each new credential tried once, and costs no sign-in of its own", async () => {
+    const peer = await startPeer({ status: () => 403 });
+    const clock = new VirtualClock();
+    const files = memory();
+    await files.writePrivate("token", "token-number-0");
+    const { client } = listening(peer.url, { settings: { token_file: "token" }, clock, files });
+    await expect.poll(() => client.pushCounters().failures, patience).toBe(1);
+    for (let n = 1; n <= 10; n += 1) {
+      await clock.advance(10_000);
+      await files.writePrivate("token", `token-number-${n}`);
+      await client.sensors(code, never);
+      await expect.poll(() => client.pushCounters().failures, patience).toBe(n + 1);
+    }
+    expect(new Set(peer.asked).size).toBe(11);
+    expect(peer.asked.length).toBeLessThanOrEqual(12);
   });
 
   it("of a channel the platform does not have is tried again after five minutes at the earliest", async () => {
@@ -217,6 +258,62 @@ describe("an open channel", () => {
         return taken();
       }, patience)
       .toBe(all);
+    expect(client.pushCounters()).toMatchObject({ connects: 1, lost: 0 });
+  });
+
+  it("that pushes more than is read for long brings nothing that is older than half a minute, and is heard again after that", async () => {
+    const frameAt = (n: number) => JSON.stringify({ deviceCode: "GH-1", address: "1", value: n });
+    const all = 10_000;
+    const open: WebSocket[] = [];
+    const peer = await startPeer({
+      opened: (socket) => {
+        open.push(socket);
+        for (let n = 0; n < all; n++) socket.send(frameAt(n));
+      },
+    });
+    const clock = new VirtualClock();
+    const { client, news } = listening(peer.url, { clock });
+    await expect.poll(() => news.length, patience).toBeGreaterThan(0);
+    const passed = async (seconds: number) => {
+      for (let n = 0; n < seconds; n++) {
+        await clock.advance(1_000);
+        await fetch(peer.url).then((reply) => reply.text());
+      }
+    };
+    await passed(60);
+    // 200 at once, and 200 a second.
+    expect(news.length).toBeLessThanOrEqual(200 + 31 * 200);
+    const before = news.length;
+    await expect
+      .poll(async () => {
+        open[0]?.send(frameAt(all));
+        await passed(1);
+        return news.length;
+      }, patience)
+      .toBeGreaterThan(before);
+    expect(client.pushCounters()).toMatchObject({ connects: 1, lost: 0 });
+    expect(client.shapeReports().map(({ problem }) => String(problem))).toEqual([
+      "a frame that had waited for more than 30 s, as more is pushed than is read",
+    ]);
+  });
+
+  it("that pushes a little more than is read is heard for as long as nothing of it waits for half a minute", async () => {
+    const open: WebSocket[] = [];
+    const peer = await startPeer({ opened: (socket) => open.push(socket) });
+    const clock = new VirtualClock();
+    const { client, news } = listening(peer.url, { clock });
+    await expect.poll(() => open.length, patience).toBe(1);
+    let sent = 0;
+    const text = JSON.stringify({ deviceCode: "GH-1", address: "1", value: 1, filler: "x".repeat(500) });
+    for (let second = 0; second < 90; second++) {
+      for (let n = 0; n < (second === 0 ? 600 : 205); n++, sent++) open[0]?.send(text);
+      await fetch(peer.url).then((reply) => reply.text());
+      await clock.advance(1_000);
+      await fetch(peer.url).then((reply) => reply.text());
+    }
+    // 200 at once, and 200 a second.
+    expect(news.length).toBeGreaterThan(80 * 200);
+    expect(client.shapeReports()).toEqual([]);
     expect(client.pushCounters()).toMatchObject({ connects: 1, lost: 0 });
   });
 });

@@ -275,6 +275,14 @@ describe("frames of a weather station", () => {
     expect(decoded(station, frame)).toEqual({ news: [], problems: [problem] }),
   );
 
+  it.each(["timestamp", "ts", "dateTime"])("are dated by their own %s", (name) => {
+    const measuredAt = 1_772_352_000_000;
+    const frame = { deviceCode: "WS-1", [name]: measuredAt, sensors: [{ ...item, dateTime: undefined }] };
+    const { news, problems } = decoded(station, frame);
+    expect(news).toMatchObject([{ type: "sensors", items: [{ measuredAt }] }]);
+    expect(problems).toEqual([]);
+  });
+
   it("are read as platform.shapes reads the sensor data, where it says nothing of the channel", () => {
     const shapes = { "sensor-data": { items: "payload.points", name: "what", value: "now" } };
     const frame = { payload: { points: [{ what: "wind", now: 3 }] } };

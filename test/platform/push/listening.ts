@@ -13,12 +13,18 @@ export interface ListenOptions {
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly client?: PlatformClient;
+  readonly files?: ReturnType<typeof memory>;
 }
 
 /** A client that listens on one channel; it stops when the test ends. */
 export function listening(url: string, options: ListenOptions = {}) {
-  const { clock = systemClock, channel = { type: "set-value" }, random = () => 0 } = options;
-  const made = makeClient(settingsFor(url, options.settings), { clock, random, files: memory() });
+  const {
+    clock = systemClock,
+    channel = { type: "set-value" },
+    random = () => 0,
+    files = memory(),
+  } = options;
+  const made = makeClient(settingsFor(url, options.settings), { clock, random, files });
   const { client = made.client } = options;
   const news: PushNews[] = [];
   let lost = 0;
@@ -42,7 +48,7 @@ export function listening(url: string, options: ListenOptions = {}) {
 export type Listening = ReturnType<typeof listening>;
 
 /** The small files of the data directory. */
-function memory() {
+export function memory() {
   const held = new Map<string, string>();
   return {
     read: (path: string) => Promise.resolve(held.get(path) ?? null),

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import type { Decoding } from "../../../src/platform/decode/decoding.js";
-import { timeReader, zoneOffset } from "../../../src/platform/time.js";
+import { timeReader } from "../../../src/platform/time.js";
+import { zoneOffset } from "../../../src/runtime/zone.js";
 
 const receivedAt = Date.parse("2026-03-01T08:00:30Z");
 
@@ -10,7 +11,7 @@ export function decoding(address = ""): Decoding & { readonly problems: readonly
   return {
     code: "GH-1",
     address,
-    report: (problem) => problems.push(problem),
+    report: (problem) => problems.push(String(problem)),
     readTime: timeReader(zoneOffset("Asia/Shanghai")),
     receivedAt,
     problems,

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { controllerTopicId } from "../../../src/config/schema.js";
+import { controllerTopicId } from "../../../src/settings/controllers.js";
 import type { ActuatorKind } from "../../../src/greenhouse/actuator-kinds.js";
 import { brokerAndClient, bridge } from "../../bridge/support/bridge.js";
 import { tempFolder, until } from "../../mqtt-connection/support.js";

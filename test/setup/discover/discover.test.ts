@@ -2,10 +2,11 @@ import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isMap, parseDocument, type YAMLMap } from "yaml";
-import { discoverSteps } from "../../../src/cli/discover.js";
-import { Speech } from "../../../src/cli/speech.js";
+import { discoverSteps } from "../../../src/setup/discover/command.js";
+import { inEnglish } from "../../../src/language/languages.js";
+import { Speech } from "../../../src/terminal/speech.js";
 import { loadConfiguration } from "../../../src/config/load.js";
-import { controllerTopicId } from "../../../src/config/schema.js";
+import { controllerTopicId } from "../../../src/settings/controllers.js";
 import { plainProfileNames } from "../../../src/simulator/dialects.js";
 import { addressTable } from "../../../src/simulator/addresses.js";
 import type { Simulator } from "../../../src/simulator/simulator.js";
@@ -57,7 +58,12 @@ it("for the page tells how far it is, and then what the configuration does not h
   const end = new AbortController();
   const steps = async () => {
     const all: Readonly<Record<string, unknown>>[] = [];
-    const scan = discoverSteps(loaded.configuration, config, { ...around, stop: end.signal }, end.signal);
+    const scan = discoverSteps(
+      loaded.configuration,
+      config,
+      { ...around, stop: end.signal },
+      { tell: inEnglish, stop: end.signal },
+    );
     for await (const step of scan) all.push(step);
     return all;
   };
@@ -67,7 +73,7 @@ it("for the page tells how far it is, and then what the configuration does not h
   expect(found.find((step) => step["done"] === step["total"])).toBeDefined();
   expect(yaml).toContain("150");
   expect(yaml).not.toContain("address: 101");
-  expect(notes.at(-1)).toMatch(/^not there yet: .* actuators$/);
+  expect(String(notes.at(-1))).toMatch(/^not there yet: .* actuators$/);
   await simulator.close();
   expect((await steps()).at(-1)).toEqual({ problem: expect.stringMatching(/./) as string });
 });
@@ -150,6 +156,28 @@ describe("the file", () => {
     const named = new Set([...out.matchAll(/address: "?([\w.]+)/g)].map(([, address]) => address));
     expect(listed.length).toBeGreaterThan(100);
     expect(listed.filter(({ address }) => !named.has(address))).toEqual([]);
+  });
+
+  it("has a mode that can only be written, behind a #, with its degree beside it", async () => {
+    const readings = ["degrees_apart", "mode_write_only"] as const;
+    const { out } = await discovered(await running({ controllers: 1, profile: "list", readings }));
+    expect(Object.values((await loadedText(out)).controllers["GH-0001"]?.actuators ?? {})).not.toContainEqual(
+      expect.objectContaining({ address: "1101" }),
+    );
+    const uncommented = out.replace(/^( +)# (left_skylight: \{.*mode_reads.*)$/m, "$1$2");
+    expect((await loadedText(uncommented)).controllers["GH-0001"]?.actuators).toMatchObject({
+      left_skylight: { address: "101", position_address: "1101", mode_reads: "never" },
+    });
+  });
+
+  it("has the platform's own names of what it offers as parameters", async () => {
+    const simulator = await running({
+      controllers: 1,
+      profile: "records",
+      readings: ["set_points_in_groups"],
+    });
+    const { out } = await discovered(simulator);
+    expect(out).toMatch(/# {3}p_\d+: \{ name: \S+, address: /);
   });
 
   it("has a weather station that stands in the list of stations alone, if it has readings", async () => {

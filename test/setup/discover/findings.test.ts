@@ -17,7 +17,7 @@ import {
   parameterIds,
   stateWord,
 } from "../../../src/setup/discover/findings.js";
-import { commentText, nameOr } from "../../../src/setup/yaml-text.js";
+import { commentText, nameOr } from "../../../src/saving/yaml-text.js";
 import { answers, type Groups } from "./support/surveys.js";
 
 const found = (groups: Groups) => {
@@ -25,7 +25,7 @@ const found = (groups: Groups) => {
   return {
     actuators: actuators.map(({ address, group, row }) => `${address} ${group} ${row.kind}`),
     parameters: parameters.map(({ address, group }) => `${address} ${group}`),
-    doubtful: doubtful.map(({ address, why }) => `${address}: ${why}`),
+    doubtful: doubtful.map(({ address, why }) => `${address}: ${String(why)}`),
   };
 };
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PlatformPush, PushListener, RawValue } from "../../../src/greenhouse/ports.js";
+import type { Text } from "../../../src/language/text.js";
 import { knownFile } from "../../../src/setup/discover/given-file.js";
 import { listenToAccount } from "../../../src/setup/discover/listen.js";
 import { wholeFileText } from "../../../src/setup/discover/whole-file.js";
@@ -25,7 +26,7 @@ function listening(forMs: number | null = 600_000) {
     },
   };
   const stop = new AbortController();
-  const say = (line: string) => lines.push(line);
+  const say = (line: Text) => lines.push(String(line));
   const parts = { platform, clock, say, language: "en" as const, forMs, timeZone: "UTC" };
   const done = listenToAccount(scanned, knownFile({}), parts, stop.signal);
   const push = async (values: Readonly<Record<string, RawValue>>, code = "GH-0001") => {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseDocument, type YAMLMap } from "yaml";
 import { deviceType, isCamera, parameterGroup, statusNumber } from "../../../src/greenhouse/device-types.js";
-import type { SensorItem } from "../../../src/greenhouse/ports.js";
+import type { ListedAddress, SensorItem } from "../../../src/greenhouse/ports.js";
 import { verdictOn } from "../../../src/setup/discover/discover.js";
 import { knownFile, movePaths, readGivenFile } from "../../../src/setup/discover/given-file.js";
 import {
@@ -17,6 +17,7 @@ import { wholeFileText } from "../../../src/setup/discover/whole-file.js";
 import { fileWith } from "../../cli/in-process.js";
 import { loaded } from "../../config/loading.js";
 import { item } from "../../support/builders.js";
+import { inChinese } from "../../support/chinese.js";
 import { loadedText } from "./support/account.js";
 import { device, file, survey } from "./support/surveys.js";
 
@@ -49,12 +50,24 @@ const anyStatus = fc.record({
 });
 const anyRegister = fc.tuple(fc.oneof(anyText, fc.nat(50).map(String)), anyValue);
 
+const anyListed = fc.record({
+  address: fc.oneof(anyText, fc.nat(50).map(String)),
+  ...{ value: fc.option(anyValue), name: fc.option(anyText), unit: fc.option(anyText) },
+});
+
 const anyAnswer: fc.Arbitrary<readonly [Ask, Answer]> = fc.oneof(
   fc.array(anyItem, { maxLength: 5 }).map((items) => ["sensors", { type: "sensors", items }] as const),
   fc.array(anyStatus, { maxLength: 5 }).map((items) => ["statuses", { type: "statuses", items }] as const),
   fc
-    .tuple(fc.constantFrom(2, 3, 10, 12, 190, 203, 212, 5), fc.array(anyRegister, { maxLength: 6 }))
-    .map(([type, pairs]) => [parameterGroup(type), { type: "values", values: [...new Map(pairs)] }] as const),
+    .tuple(
+      fc.constantFrom(2, 3, 10, 12, 190, 203, 212, 5),
+      fc.array(anyRegister, { maxLength: 6 }),
+      fc.array(anyListed, { maxLength: 6 }),
+    )
+    .map(([type, pairs, beside]) => {
+      const answer = { type: "values", values: [...new Map(pairs)], beside } as const;
+      return [parameterGroup(type), answer] as const;
+    }),
   fc
     .tuple(fc.constantFrom(2, 4, 7), anyText)
     .map(([type, why]) => [parameterGroup(type), { type: "refused", why }] as const),
@@ -196,6 +209,38 @@ describe("the whole file", () => {
     for (const line of lines) expect(textAbout(found)).toContain(line);
   });
 
+  it("tells its comments in Chinese to whom reads Chinese, all but words of the file and answers", () => {
+    const devices = [
+      { ...survey({}, {}, [[parameterGroup(3), refused]]), isOffline: true, unanswered },
+      survey(
+        { code: "A" },
+        { 2: { "101": "10001", "601": "350", "602": "45", "603": "3600" }, 5: { "9": 1 } },
+      ),
+      survey({ code: "B" }, { 2: { "101": "10010", "a b": "10010" }, 3: { "101": "10010" } }),
+      survey(
+        { code: "C", type: null },
+        { 7: { "104": "11000" }, 3: { "102": "10010" }, 41: { "102": "10010" } },
+      ),
+      survey(
+        { code: "D", type: deviceType("C003"), online: false },
+        { 2: { "101": "11010" } },
+        sensors(readings),
+      ),
+      ...["V008", "V009"].map((type) => ({
+        ...survey({ code: type, type: deviceType(type) }, {}),
+        unanswered: type === "V009" ? unanswered : [],
+      })),
+    ];
+    const found = { stations: [{ id: "1", name: "North farm" }], devices };
+    const text = wholeFileText({ ...file, language: "zh", tell: inChinese, survey: found });
+    const comments = [...text.matchAll(/# (.*)$/gm)].map(([, comment = ""]) => comment);
+    const own =
+      /`[^`]*`|code 400 no|no whole answer within 15 s|North farm|East house|position_address|type_id|custom|kind|\w+: \S+|@\d \w+|ecfii ec|under sensors/g;
+    const english = comments.filter((one) => /[a-z]{3,} [a-z]{2,}/.test(one.replace(own, "")));
+    expect(comments.length).toBeGreaterThan(20);
+    expect(english).toEqual([]);
+  });
+
   it.each(["602", "007", "a.b", "1e3"])(
     "has a line for each address that may be the degree of a window, which counts once its # is gone (%s)",
     async (place) => {
@@ -237,6 +282,76 @@ describe("the whole file", () => {
       .replace(/^( +)# (actuators:) .*$/m, "$1$2")
       .replace(new RegExp(`^( +)# ( *${id}: \\{.*)$`, "m"), "$1$2");
     expect(await actuatorsOf(uncommented)).toHaveProperty(id);
+  });
+
+  /** A skylight's group, with what the platform says of an address beside its value. */
+  const listing = (values: Readonly<Record<string, string>>, ...beside: readonly ListedAddress[]) =>
+    textAbout(
+      survey({ code: "GH-1" }, {}, [
+        [parameterGroup(2), { type: "values", values: Object.entries(values), beside }],
+      ]),
+    );
+  const houseOf = async (text: string) => (await loaded(text)).configuration.controllers["GH-1"];
+  const told = { address: "101", value: null, name: null, unit: null };
+
+  it("a degree beside an address without a value is no actuator of its own: the other may be its mode", async () => {
+    const text = listing({ "601": "0" }, told);
+    expect((await houseOf(text))?.actuators ?? {}).toEqual({});
+    const uncommented = text
+      .replace(/^( +)# (actuators:) .*$/m, "$1$2")
+      .replace(/^( +)# ( *left_skylight: \{.*)$/m, "$1$2");
+    expect((await houseOf(uncommented))?.actuators).toMatchObject({
+      left_skylight: { address: "101", position_address: "601", mode_reads: "never" },
+    });
+  });
+
+  it("an address without a value is told, never left out", () =>
+    expect(listing({ "102": "10001" }, told)).toContain(
+      "# address 101 of type 2 (left skylight) is listed without a value",
+    ));
+
+  it("an address without a value under one type that has one under another is told once", () => {
+    const text = textAbout(
+      survey({ code: "GH-1" }, { 3: { "101": "10001" } }, [
+        [parameterGroup(2), { type: "values", values: [["601", "45"]], beside: [told] }],
+      ]),
+    );
+    expect(text).toMatch(/address: 101\b/);
+    expect(text).not.toContain("without a value");
+  });
+
+  it.each(["doubtful", "strange"] as const)(
+    "an address whose value is %s is no mode that is only written, and is told",
+    (unclear) => {
+      const text = listing({ "601": "45" }, { ...told, unclear });
+      expect(text).not.toMatch(/without a value|mode_reads/);
+      expect(text).toContain("# address 101 of type 2 (left skylight) is listed ");
+    },
+  );
+
+  it("an address without a value that was heard with one is told as that alone", () => {
+    const one = survey({ code: "GH-1" }, {}, [
+      [parameterGroup(2), { type: "values", values: [["601", "45"]], beside: [told] }],
+    ]);
+    const text = textAbout({
+      ...one,
+      heard: [{ code: "GH-1", address: "101", values: ["10001", "10010"], firstAt: 0, lastAt: 1 }],
+    });
+    expect(text).toContain("address: 101");
+    expect(text).not.toContain("without a value");
+  });
+
+  it("what the platform says of an address goes before every guess", async () => {
+    const set = { address: "601", value: "25.5", name: "左天窗开启温度", unit: "℃" };
+    const text = listing({ "101": "10001", "601": "25.5" }, set);
+    expect(text).not.toContain("position_address");
+    expect(text).toMatch(
+      /p_601: \{ name: 左天窗开启温度, address: 601, type_id: 2, unit: ℃ \} # now 25.5: no value/,
+    );
+    const uncommented = text
+      .replace(/^( +)# (parameters:) .*$/m, "$1$2")
+      .replace(/^( +)# ( *p_601: .*)$/m, "$1$2");
+    expect((await houseOf(uncommented))?.parameters).toMatchObject({ p_601: { unit: "℃" } });
   });
 
   it("an answer with thousands of items does not drown the rest", () => {

@@ -7,7 +7,7 @@ import { startBroker } from "../../../src/broker/broker.js";
 import { acquire } from "../../journal/support/disk.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { silentLog } from "../../../src/runtime/log.js";
-import { BrokerClient, openClient, settingsBeside } from "../../../src/setup/broker-client.js";
+import { BrokerClient, openClient, settingsBeside } from "../../../src/beside/broker-client.js";
 import type { Simulator } from "../../../src/simulator/simulator.js";
 import { testBroker, testMosquitto, until } from "../../mqtt-connection/support.js";
 import { fileWith, folder, greenhouse2mqtt } from "../../cli/in-process.js";
@@ -45,12 +45,12 @@ describe("where everything works", { timeout: 60_000 }, () => {
       const { findings, of } = await examined(await loaded(section, await folder()));
       const warned = complaints(findings).filter((line) => !expectable.test(line));
       expect(warned).toEqual(version === 5 ? [] : [expect.stringMatching(/^warning broker\.version/)]);
-      expect(of("broker.anonymous").summary).toMatch(/refuses clients without a user name/);
+      expect(String(of("broker.anonymous").summary)).toMatch(/refuses clients without a user name/);
       const tried = ["greenhouse/bridge/doctor", "homeassistant/device/greenhouse2mqtt_doctor/config"];
       expect([...new Set(seen)].sort()).toEqual(tried);
       expect(simulator.control.posts()).toEqual([]);
       const later = await openClient({ url, clientId: "later", ...spying }, systemClock, 5_000);
-      if (!(later instanceof BrokerClient)) throw new Error(later.reason);
+      if (!(later instanceof BrokerClient)) throw new Error(String(later.reason));
       onTestFinished(() => later.close());
       expect([...(await later.readRetained(["#"])).found.keys()]).toEqual([]);
     },
@@ -61,7 +61,7 @@ describe("where everything works", { timeout: 60_000 }, () => {
     const section = plainConfiguration(await platform(), {}, given);
     const { findings, of } = await examined(await loaded(section, await folder()));
     expect(complaints(findings).filter((line) => !expectable.test(line))).toEqual([]);
-    expect(of("broker").summary).toMatch(/embedded broker/);
+    expect(String(of("broker").summary)).toMatch(/embedded broker/);
     const statuses = ["broker.publish", "broker.retained", "home_assistant"].map((check) => of(check).status);
     expect(statuses).toEqual(["ok", "ok", "skipped"]);
   });
@@ -82,7 +82,7 @@ describe("where everything works", { timeout: 60_000 }, () => {
     const seenAfter = async (topic: string, payload: string) => {
       await client.publishAsync(`homeassistant/${topic}`, payload, { retain: true, qos: 1 });
       const { status, summary } = (await examined(configuration)).of("home_assistant");
-      return `${status} ${summary}`;
+      return `${status} ${String(summary)}`;
     };
     expect(await seenAfter("sensor/other/config", "{}")).toMatch(/^ok /);
     expect(await seenAfter("status", "offline")).toMatch(/^warning /);
@@ -103,7 +103,7 @@ describe("where everything works", { timeout: 60_000 }, () => {
     const verdict = async (username: string, sparkplug: object) => {
       const given = plainConfiguration(await platform(), { url, username, password: "pass" }, { sparkplug });
       const { status, summary } = (await examined(await loaded(given, await folder()))).of("sparkplug");
-      return `${status} ${summary}`;
+      return `${status} ${String(summary)}`;
     };
     const awaited = { enabled: true, primary_host: "scada1" };
     expect(await verdict("east", {})).toBe("skipped not tried: sparkplug.enabled is false");
@@ -137,7 +137,7 @@ describe("where everything works", { timeout: 60_000 }, () => {
     expect(complaints(findings).filter((line) => !expectable.test(line))).toEqual([
       expect.stringMatching(/^warning lock: the data directory is in use/),
     ]);
-    expect(of("broker").summary).toMatch(/running bridge lets us in/);
+    expect(String(of("broker").summary)).toMatch(/running bridge lets us in/);
     const rights = ["broker.publish", "broker.subscribe", "broker.announce"].map((check) => of(check).status);
     expect(rights).toEqual(["skipped", "skipped", "skipped"]);
   });
@@ -161,8 +161,8 @@ it(
     expect(await foundWith(2)).toMatchObject({ status: "ok" });
     const { status, summary, remedy } = await foundWith(4);
     expect(status).toBe("warning");
-    expect(summary).toContain("type 4 (right skylight) of GH-0001 does not list roof (101)");
-    expect(remedy).toContain("leave type_id out");
+    expect(String(summary)).toContain("type 4 (right skylight) of GH-0001 does not list roof (101)");
+    expect(String(remedy)).toContain("leave type_id out");
   },
 );
 
@@ -184,8 +184,8 @@ it(
     expect(await foundAt([])).toMatchObject({ status: "ok" });
     const { status, summary, remedy } = await foundAt(["actual_positions", "group_of_settings"]);
     expect(status).toBe("warning");
-    expect(summary).toContain("roof (101) of GH-0001 is 10001 by set-value/flush and 0 by get-value");
-    expect(remedy).toContain("doctor --watch");
+    expect(String(summary)).toContain("roof (101) of GH-0001 is 10001 by set-value/flush and 0 by get-value");
+    expect(String(remedy)).toContain("doctor --watch");
   },
 );
 
@@ -220,7 +220,7 @@ describe("shapes", { timeout: 60_000 }, () => {
     const withShapes = async (shapes: unknown) =>
       examined(await loaded(plainConfiguration(simulator, { url }, { platform: { shapes } }), home));
     const before = (await withShapes({})).of("shapes.sensor-data");
-    const flow = /shapes: (\{.*?\} \} \}) \}/.exec(before.remedy ?? "")?.[1] ?? "";
+    const flow = /shapes: (\{.*?\} \} \}) \}/.exec(String(before.remedy))?.[1] ?? "";
     const { of } = await withShapes(parse(flow));
     expect(before.status).toBe("failed");
     expect([of("shapes.sensor-data").status, of("time_zone").status]).toEqual(["ok", "ok"]);

@@ -2,11 +2,13 @@ import { meaningChecks } from "../../../src/setup/doctor/meaning-checks.js";
 import type { PeerCertificate } from "node:tls";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkTexts } from "../../../src/page/codes.js";
-import { zoneOffset } from "../../../src/platform/time.js";
+import en from "../../../locales/en.json" with { type: "json" };
+import { zoneOffset } from "../../../src/runtime/zone.js";
+import type { Query } from "../../../src/greenhouse/ports.js";
 import { systemClock } from "../../../src/runtime/clock.js";
 import { addressChecks } from "../../../src/setup/doctor/address-checks.js";
-import { clusterChecks } from "../../../src/setup/doctor/cluster-checks.js";
+import { loaded, platform } from "../../config/loading.js";
+import { allFeatures } from "../../../src/config/schema.js";
 import { brokerChecks } from "../../../src/setup/doctor/broker-checks.js";
 import { examine } from "../../../src/setup/doctor/doctor.js";
 import { type Finding, ok } from "../../../src/setup/doctor/finding.js";
@@ -18,12 +20,18 @@ import {
   secureVerdict,
   troublesOf,
 } from "../../../src/setup/doctor/network-checks.js";
-import { dataChecks, platformChecks, pushChecks } from "../../../src/setup/doctor/platform-checks.js";
+import {
+  dataChecks,
+  notOpened,
+  platformChecks,
+  pushChecks,
+} from "../../../src/setup/doctor/platform-checks.js";
 import { type Check, defaultLimits, type DoctorContext } from "../../../src/setup/doctor/context.js";
 import { shapeChecks } from "../../../src/setup/doctor/shape-checks.js";
 import { readingsIn, suggestedShape } from "../../../src/setup/doctor/shape-suggestion.js";
 import { zoneCheck, zoneVerdict } from "../../../src/setup/doctor/zone-check.js";
 import { StatusLine } from "../../../src/setup/status-line.js";
+import { platformError } from "../../support/scripted-platform.js";
 
 const scene = { ports: { clock: systemClock }, limits: defaultLimits } as unknown as DoctorContext;
 
@@ -32,6 +40,52 @@ async function findingsOf(checks: readonly Check[], stop: AbortSignal): Promise<
   for await (const finding of examine(checks, scene, stop, () => undefined)) findings.push(finding);
   return findings;
 }
+
+describe("a channel that does not open", () =>
+  it.each([
+    [
+      "HTTP 404: no such channel; platform.push.enabled: false stops asking",
+      /^platform\.push\.enabled: false stops asking$/,
+    ],
+    ["HTTP 401; check the token", /^check the token, or set platform\.push\.enabled to false/],
+    ["HTTP 500", /^check proxies and firewalls on the way, or set platform\.push\.enabled to false/],
+  ])("%s: the remedy tells of the setting once", (why, remedy) =>
+    expect(String(notOpened(why).remedy)).toMatch(remedy),
+  ));
+
+/** What a check of `shapes` says of what the platform answers. */
+async function shapeFinding(id: string, get: (query: Query) => unknown): Promise<string> {
+  const check = shapeChecks.find((one) => one.id === id);
+  const context = {
+    ...scene,
+    configuration: {
+      platform: { shapes: {}, time_zone: "UTC" },
+      controllers: { "CAM-1": { stream: true }, "CAM-2": { stream: true } },
+    },
+    evidence: { controllers: [{ code: "GH-1", online: true }], devices: [] },
+    answers: new Map(),
+    platform: { get: (_: string, query: Query) => Promise.resolve(query).then(get) },
+  } as unknown as DoctorContext;
+  const found = await check?.run(context, new AbortController().signal);
+  return `${found?.status ?? ""}: ${String(found?.summary)}; ${String(found?.remedy ?? "")}`;
+}
+
+describe("what the doctor asks, and where it sends people", () => {
+  it("videos are asked a device each where a refusal names the device code, as the bridge does", async () => {
+    const found = await shapeFinding("shapes.video-data/list", ({ deviceCode: code }) => {
+      if (code === undefined)
+        throw platformError({ kind: "rejected", platformMessage: "parameter 'deviceCode' is not present" });
+      return { data: [{ code, hlsUrl: `https://a.example/${code}.flv` }] };
+    });
+    expect(found).toBe("ok: understood: 2 videos; ");
+  });
+
+  it("readings that differ by their place alone are the twins' line, and no matter of shapes", async () => {
+    const twin = { name: "空气温度", value: 20, unit: "℃" };
+    const found = await shapeFinding("shapes.sensor-data", () => ({ data: [twin, { ...twin, value: 21 }] }));
+    expect(found).toMatch(/^ok: understood/);
+  });
+});
 
 const skipped = { status: "skipped", summary: "not tried: stopped" };
 
@@ -89,7 +143,7 @@ describe("the clock", () =>
 describe("the zone", () => {
   const judged = (ages: readonly number[], timeZone = "UTC", dependsOnZone = true) => {
     const found = zoneVerdict({ ages, dependsOnZone, timeZone, now, staleAfterMs: 15 * minute });
-    return `${found.status}: ${found.summary}; ${found.remedy ?? ""}`;
+    return `${found.status}: ${String(found.summary)}; ${String(found.remedy ?? "")}`;
   };
   const old = /^warning: .* old, so all of them are `stale`; no time zone explains it/;
   const future = /^failed: .* in the future, so all of them are `uncertain`; no time zone explains it/;
@@ -201,7 +255,10 @@ describe("a suggested shape", () => {
     ));
 });
 
-it("each check of doctor has a title on the page, and none stands there that is no check", () => {
+it("each check of doctor has a title on the page, and none stands there that is no check", async () => {
+  const { configuration: clustered } = await loaded(
+    `${platform}mqtt: { url: "mqtt://broker" }\ncluster: { name: farm, nats: ["nats://a:4222"] }\n`,
+  );
   const checks = [
     ...[...networkChecks("business"), ...networkChecks("realtime"), ...platformChecks, clockCheck],
     ...[
@@ -212,11 +269,11 @@ it("each check of doctor has a title on the page, and none stands there that is 
       ...pushChecks,
       ...brokerChecks,
       otherNamesCheck,
-      ...clusterChecks,
+      ...(await Promise.all(allFeatures.map(async ({ checks }) => (await checks?.(clustered)) ?? []))).flat(),
       ...dataChecks,
     ],
   ];
-  const titled = Object.keys(checkTexts);
+  const titled = Object.keys(en.checks);
   const titles = checks.map(({ id }) => [id, id.split(".")[0] ?? ""].find((key) => titled.includes(key)));
   expect(checks.filter((_, at) => titles[at] === undefined)).toEqual([]);
   expect(titled.filter((key) => !titles.includes(key))).toEqual([]);

@@ -80,7 +80,7 @@ const platformRows: readonly Row[] = [
     plant: async ({ businessUrl }) => ({
       platform: { business_url: await httpsFront(businessUrl, expired) },
     }),
-    finds: /^failed business\.tls: .*expired on 2021-01-01.* → .*operator must renew it/,
+    finds: /^failed business\.tls: .*expired on 2021-01-01.* → .*ask its operator to renew it/,
   },
   {
     fault: "a self-signed certificate for another name",
@@ -345,7 +345,8 @@ describe("each planted fault is named with its remedy", () =>
       const limits = { ...quick, ...(isDeaf && { roundTripMs: 500 }) };
       const { findings } = await examined(await loaded(section, home), { clock }, [], limits);
       const lines = findings.map(
-        ({ status, check, summary, remedy = "" }) => `${status} ${check}: ${summary} → ${remedy}`,
+        ({ status, check, summary, remedy = "" }) =>
+          `${status} ${check}: ${String(summary)} → ${String(remedy)}`,
       );
       expect(lines).toContainEqual(expect.stringMatching(row.finds));
       const shown = JSON.stringify(findings);

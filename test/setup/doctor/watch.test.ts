@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { parameterGroup, statusNumber } from "../../../src/greenhouse/device-types.js";
 import type { PlatformPush, PushListener, RawValue } from "../../../src/greenhouse/ports.js";
+import { Sentence, type Text } from "../../../src/language/text.js";
 import { watchMovement } from "../../../src/setup/doctor/watch.js";
 import { adviceYaml, conclude, type WatchedActuator } from "../../../src/setup/doctor/watch-conclusions.js";
 import { fileWith, greenhouse2mqtt } from "../../cli/in-process.js";
@@ -75,7 +76,7 @@ async function watched({ actuator = {}, word, begins = "10001", beside, moments 
   const parts = {
     platform,
     clock,
-    say: (line: string) => void lines.push(line),
+    say: (line: Text) => void lines.push(String(line)),
     actuator: one,
     word,
     patienceMs: 120_000,
@@ -383,7 +384,7 @@ describe("one watched movement", () => {
       {
         platform,
         clock,
-        say: (line) => void lines.push(line),
+        say: (line: Text) => void lines.push(String(line)),
         actuator: skylight,
         word: "open",
         patienceMs: 60_000,
@@ -393,7 +394,7 @@ describe("one watched movement", () => {
     await clock.advance(100_000);
     expect(conclude(await watching)).toMatchObject({
       advice: [],
-      findings: ["address 101 gave no value at all", expect.any(String)],
+      findings: ["address 101 gave no value at all", expect.any(Sentence)],
     });
     expect(lines.filter((line) => line.startsWith("get-value:"))).toHaveLength(1);
   });

@@ -5,9 +5,10 @@ import { PassThrough } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { inChinese } from "../../../src/cli/chinese/chinese.js";
-import { Speech } from "../../../src/cli/speech.js";
+import { Speech } from "../../../src/terminal/speech.js";
 import { loadConfiguration, withTexts } from "../../../src/config/load.js";
+import { msg, type Text } from "../../../src/language/text.js";
+import type { Tell } from "../../../src/language/words.js";
 import { type Clock, systemClock } from "../../../src/runtime/clock.js";
 import { type Answers, type Credential, firstFiles, secretLines } from "../../../src/setup/init/answers.js";
 import { writeFirstConfiguration } from "../../../src/setup/init/init.js";
@@ -18,10 +19,12 @@ import {
   secretNames,
   writeNew,
 } from "../../../src/setup/init/new-file.js";
-import { type Dialogue, GoneAway, inLanguage, terminalDialogue } from "../../../src/setup/init/questions.js";
+import { type Dialogue, GoneAway, terminalDialogue } from "../../../src/setup/init/questions.js";
+import { formatProblem } from "../../../src/settings/problem.js";
 import { fileWith, folder, greenhouse2mqtt } from "../../cli/in-process.js";
 import { testBroker } from "../../mqtt-connection/support.js";
 import { running } from "../../simulator/running.js";
+import { inChinese } from "../../support/chinese.js";
 import { freePort } from "../../support/mosquitto.js";
 
 const token = "canary-token-81cc02";
@@ -42,31 +45,31 @@ function person(
     return queue && ((queue.given.length > 1 ? queue.given.shift() : queue.given[0]) ?? "");
   };
   /** As a terminal does: what does not pass is objected to, and asked again. */
-  const until = (question: string, judge: (answer: string) => string | null, suggestion = ""): string => {
+  const until = (question: Text, judge: (answer: string) => Text | null, suggestion = ""): string => {
     for (;;) {
-      const words = typed(question);
-      if (words === undefined && suggestion === "") throw new Error(`nobody answers: ${question}`);
+      const words = typed(String(question));
+      if (words === undefined && suggestion === "") throw new Error(`nobody answers: ${String(question)}`);
       const answer = words === undefined || words === "" ? suggestion : words;
       const objection = judge(answer);
       if (objection === null) return answer;
-      said.push(objection);
+      said.push(String(objection));
     }
   };
   const soon = <T>(answer: () => T) => new Promise<T>((resolve) => resolve(answer()));
   return {
     said,
-    say: (words) => said.push(words),
+    say: (words) => said.push(String(words)),
     ask: (question, judge, suggestion) => soon(() => until(question, judge, suggestion)),
     secret: (question, judge) => soon(() => until(question, judge)),
     choose: (question, options, before) =>
       soon(() => {
-        const number = typed(question);
+        const number = typed(String(question));
         const chosen = number ? options[Number(number) - 1] : options.find(([word]) => word === before);
-        return (chosen ?? options[0])?.[0] ?? unanswered(question);
+        return (chosen ?? options[0])?.[0] ?? unanswered(String(question));
       }),
     confirm: (question, before) =>
       soon(() => {
-        const words = typed(question);
+        const words = typed(String(question));
         return words ? words === "y" : before;
       }),
   };
@@ -87,15 +90,16 @@ async function asked(answers: Parameters<typeof person>[0], brokers: readonly st
   const said: string[] = [];
   const stop = new AbortController().signal;
   const ports = { clock: patient, random: () => 0.5, env: {}, stop, dialogue, brokers, speech: new Speech() };
-  const over = await writeFirstConfiguration(file, { ...ports, say: (text) => said.push(text) }).catch(
-    (error: unknown) => error,
-  );
+  const over = await writeFirstConfiguration(file, {
+    ...ports,
+    say: (text) => said.push(String(text)),
+  }).catch((error: unknown) => error);
   return { home, file, over, told: [...dialogue.said, ...said] };
 }
 
 const loaded = async (file: string) => {
   const result = await loadConfiguration(file, { env: { GREENHOUSE_TOKEN: "token" } });
-  if (!result.ok) throw new Error(result.problems.map(({ message }) => message).join("\n"));
+  if (!result.ok) throw new Error(result.problems.map(formatProblem).join("\n"));
   return result;
 };
 
@@ -260,12 +264,12 @@ describe("asking", () => {
 });
 
 describe("a terminal", () => {
-  function terminal() {
+  function terminal(tell: Tell = String) {
     const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
     let shown = "";
     const output = { write: (text: string) => (shown += text) };
     const stop = new AbortController();
-    const dialogue = terminalDialogue({ input, output, stop: stop.signal });
+    const dialogue = terminalDialogue({ input, output, stop: stop.signal, tell });
     return { input, stop, dialogue, shown: () => shown };
   }
   const any = () => null;
@@ -319,12 +323,11 @@ describe("a terminal", () => {
   });
 
   it("has no English word of its own in Chinese", async () => {
-    const { input, dialogue, shown } = terminal();
-    const chinese = inLanguage(dialogue, inChinese);
-    const chosen = chinese.choose("Which broker?", [["other", "another one"]]);
+    const { input, dialogue: chinese, shown } = terminal(inChinese);
+    const chosen = chinese.choose(msg`Which broker?`, [["other", msg`another one`]]);
     input.write("\r");
     await chosen;
-    const agreed = chinese.confirm("Does it want a user name and password?", true);
+    const agreed = chinese.confirm(msg`Does it want a user name and password?`, true);
     input.write("\r");
     await agreed;
     expect(stripVTControlCharacters(shown()).replaceAll("MQTT", "")).not.toMatch(/[a-z]{2}/i);
@@ -382,6 +385,14 @@ describe("the written configuration", () => {
         expect(plain.configuration.commands.read_only).toBe(true);
       }),
     );
+  });
+
+  it("explains itself in the language of the person", () => {
+    const token = { from: "secrets", text: "t" } as const;
+    const { configuration } = firstFiles({ platform: hosts({ token }), mqtt: {} }, new Set(), inChinese);
+    const comments = configuration.match(/#.*/g) ?? [];
+    expect(comments.length).toBeGreaterThan(3);
+    expect(comments.filter((one) => !/\p{Script=Han}/u.test(one))).toEqual([]);
   });
 
   it("holds no secret itself", () => {

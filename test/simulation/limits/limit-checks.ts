@@ -13,6 +13,12 @@ import { LeaseChecks, PauseChecks, RuleChecks } from "./rule-checks.js";
 
 /** The disk has what was to be kept within this, unless something is wrong with it. */
 const keptWithinMs = 60_000;
+/** What says that an actuator moved without a command that is under way: it is a start, and ends a lease. */
+const ofOthers: ReadonlySet<BridgeEvent["type"]> = new Set([
+  "changed_elsewhere",
+  "ended_by_itself",
+  "late_execution",
+]);
 /** `polling.stale_after` where nothing else is configured. */
 const staleAfterMs = 15 * 60_000;
 
@@ -56,11 +62,11 @@ export class LimitChecks extends Check {
 
   event(event: BridgeEvent): void {
     this.alarms.event(event);
-    if (event.type !== "changed_elsewhere" && event.type !== "ended_by_itself") return;
+    if (!ofOthers.has(event.type)) return;
     const { controller, actuator, to } = event.facts ?? {};
     const one = this.limits.byId(controller, actuator);
     if (one === undefined) return;
-    one.movedElsewhere(String(to));
+    one.movedElsewhere(String(to), event.type === "late_execution");
     this.rules.changedElsewhere(one);
   }
 

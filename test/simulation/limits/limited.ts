@@ -100,10 +100,10 @@ export class Limited {
     this.begins(ask);
   }
 
-  /** It was moved elsewhere: that ends a lease. */
-  movedElsewhere(word: string): void {
+  /** It was moved elsewhere: that ends a lease, unless it is a command of ours that was carried out late, which has to end as it was to. */
+  movedElsewhere(word: string, isOwn: boolean): void {
     this.#moved({ boot: this.#world.bridge?.boot ?? 0, word, ask: null, posts: [] });
-    this.lease = null;
+    if (!isOwn || this.lease?.word !== word) this.lease = null;
   }
 
   #moved(about: Pick<Move, "boot" | "word" | "ask" | "posts">): void {

@@ -1,6 +1,7 @@
 import type { Bridge } from "../bridge.js";
 import type { Ask, Post } from "../../judge/history.js";
-import { sameAs, shows, stateAddresses, targetOf } from "../../judge/values.js";
+import { modeProofMs } from "../../judge/timing.js";
+import { isDegree, sameAs, shows, stateAddresses, targetOf } from "../../judge/values.js";
 import type { Beginning } from "./guard-model.js";
 import { LimitCheck } from "./limit-book.js";
 import { isStart, type Lease, type Limited, type Move } from "./limited.js";
@@ -50,10 +51,25 @@ export class LeaseChecks extends LimitCheck {
 
   /** The command of it is over, perhaps badly, and the lease before is in force again. */
   #mayHaveGone({ isUncertain, ask }: Lease): boolean {
-    // The end of a command that nothing was accepted of is told a moment later than what follows from it begins.
-    const isVain = ask.posts.every(({ outcome }) => outcome !== "accepted");
-    const isDone = ask.phases.at(-1)?.phase === "done" || isVain;
+    const isDone = ask.phases.at(-1)?.phase === "done" || this.#isVain(ask);
     return isUncertain || (isDone && ask.results.length === 0);
+  }
+
+  /**
+   * Nothing of it was accepted, and by now it may have ended so, which is told a moment after what follows from it: by what the platform
+   * said, or when its time to be read back is over. Of what an earlier run sent nobody saw when it ended.
+   */
+  #isVain({ posts: own, donor, settings, word, inherits, boot }: Ask): boolean {
+    const posts = own.length > 0 ? own : (donor?.posts ?? []);
+    const last = posts.at(-1);
+    if (last === undefined || last.endedAt === null)
+      return inherits || (last !== undefined && last.boot !== boot);
+    if (posts.some(({ outcome }) => outcome === "accepted")) return false;
+    const isTold = !last.sent || last.bodyCode !== null || last.outcome === "unauthorized";
+    const isTravelling = settings !== null && settings.travelMs > 0;
+    const confirmMs = isTravelling ? settings.travelMs + 30_000 : 60_000;
+    const isRead = this.world.time.now >= last.endedAt + (isDegree(word ?? "") ? modeProofMs : confirmMs);
+    return isTold || isRead;
   }
 
   /** Of an actuator, every few seconds while the bridge runs. */

@@ -264,7 +264,7 @@ export class WeatherStation {
 
   #deliver(topic: string, text: string, retain: boolean): void {
     const { bridge, checks, journalist } = this.#world;
-    if (bridge === null || !bridge.isLinked || !bridge.clock.isAlive) return;
+    if (bridge?.hears !== true) return;
     const isOfStore = this.protocolVersion === 4 && retain;
     if (this.#world.isFromSocket) journalist.saw("weather that lay in the socket");
     const isLive = !isOfStore && !this.#world.isFromSocket;

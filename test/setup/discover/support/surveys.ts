@@ -1,5 +1,6 @@
 import { YAMLMap } from "yaml";
 import { deviceType, parameterGroup } from "../../../../src/greenhouse/device-types.js";
+import { inEnglish } from "../../../../src/language/languages.js";
 import type { RawValue } from "../../../../src/greenhouse/ports.js";
 import type { wholeFileText } from "../../../../src/setup/discover/whole-file.js";
 import type { Answer, Ask, DeviceSurvey, ListedDevice } from "../../../../src/setup/discover/survey.js";
@@ -43,5 +44,5 @@ export const file = {
   given: { root: new YAMLMap(), replaced: [] },
   known: { controllers: new Map(), topicIds: new Set<string>(), mentions: () => false },
   survey: { stations: [], devices: [] },
-  ...{ language: "en", writtenBy: "test", at: 0 },
+  ...{ language: "en", tell: inEnglish, writtenBy: "test", at: 0 },
 } satisfies Parameters<typeof wholeFileText>[0];

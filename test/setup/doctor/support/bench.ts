@@ -58,7 +58,7 @@ export async function loaded(section: Section, at: string): Promise<Configuratio
     env: {},
   });
   if (!result.ok)
-    throw new Error(result.problems.map(({ message, path }) => `${path}: ${message}`).join("\n"));
+    throw new Error(result.problems.map(({ message, path }) => `${path}: ${String(message)}`).join("\n"));
   return result.configuration;
 }
 
@@ -96,4 +96,4 @@ export async function examined(
 export const complaints = (findings: readonly Finding[]): readonly string[] =>
   findings
     .filter(({ status }) => status === "failed" || status === "warning")
-    .map(({ check, status, summary }) => `${status} ${check}: ${summary}`);
+    .map(({ check, status, summary }) => `${status} ${check}: ${String(summary)}`);

@@ -1,0 +1,339 @@
+import { msg, type Text, textOf } from "../language/text.js";
+import { existsSync } from "node:fs";
+import { readdir, writeFile } from "node:fs/promises";
+import { backupName } from "./backup-name.js";
+import { makeAccountBackup, makeBackup, makeFleetBackup, NotBackedUp, type Place } from "./backup.js";
+import { NotRestored, openBackup, type Opened, refuseOtherData, textIn } from "./opened.js";
+import {
+  accountPlan,
+  accountsDirOf,
+  bridgePlan,
+  dataDirIn,
+  dataDirOf,
+  fleetPlan,
+  folderNamedIn,
+  type Plan,
+} from "./plans.js";
+import { carryOut } from "./restore.js";
+import { accountOf, configurationsIn, type FleetFiles, isFleetFile, loadFleet } from "../config/fleet.js";
+import { loadConfiguration } from "../config/load.js";
+import type { Configuration } from "../config/schema.js";
+import { secretNames } from "../saving/given.js";
+import { namesIn } from "../saving/secrets.js";
+import { dataFormat } from "../journal/open.js";
+import { problemText } from "../settings/problem.js";
+import { systemClock } from "../runtime/clock.js";
+import { errorCode, readText, readWholeFile } from "../runtime/file-system.js";
+import { passwordWeakness } from "../runtime/passwords.js";
+import { basename, dirname, extname, join, resolve } from "node:path";
+import { firstLine, overridden, readConfiguration, refuseToOverwrite } from "../terminal/common.js";
+import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import {
+  type CommonOptions,
+  programVersion,
+  type ProcessContext,
+  unlessStopped,
+} from "../terminal/context.js";
+
+/* `backup` and `restore`: all that a bridge, an account or a fleet has in one file, and what it was from it. */
+
+interface BackupOptions extends CommonOptions {
+  /** The first line of what is piped in. */
+  readonly password?: boolean;
+  /** Where a fleet that runs was told to have its data; an account may name another place for its own. */
+  readonly fleetDataDir?: string;
+}
+
+const mostBackupBytes = 512 * 1024 * 1024;
+
+const told = (sentence: Text) => new CommandFailure(sentence, exitCodes.usage);
+
+/** `greenhouse2mqtt backup [FILE]`; `-` writes to stdout. Also while the bridge runs. */
+export async function backup(
+  context: ProcessContext,
+  given: string | undefined,
+  options: BackupOptions,
+): Promise<void> {
+  const packed = await packedBy(options, context);
+  const password = options.password === true ? await firstLine(process.stdin, context.stop) : null;
+  const weakness = password === null ? null : passwordWeakness(password);
+  if (weakness !== null) throw told(msg`this password will not do: ${weakness}`);
+  const now = systemClock.now();
+  const out = given ?? backupName(now, password !== null);
+  if (out !== "-") refuseToOverwrite(out, msg`name another file`);
+  const { bytes, remarks } = await packed({ version: programVersion(), now, password }).catch(
+    (error: unknown) => {
+      throw error instanceof NotBackedUp ? told(error.text) : error;
+    },
+  );
+  for (const remark of remarks) context.err.write(`${context.speech.tell(remark)}\n`);
+  if (out === "-") {
+    await new Promise<void>((done) => process.stdout.write(bytes, () => done()));
+    return;
+  }
+  await writeFile(out, bytes, { mode: 0o600, flag: "wx" });
+  const done =
+    password === null
+      ? msg`${out} written, without secrets`
+      : msg`${out} written, with secrets, under the password`;
+  context.out(`${context.speech.tell(done)}\n`);
+}
+
+type Packing = (wanted: Parameters<typeof makeBackup>[1]) => Promise<{
+  readonly bytes: Uint8Array;
+  /** What is not in it, a sentence each. */
+  readonly remarks: readonly Text[];
+}>;
+
+/** What the options mean: a bridge, an account of a fleet, or all of it. */
+async function packedBy(options: BackupOptions, context: ProcessContext): Promise<Packing> {
+  const { account, config } = options;
+  if (account === undefined && (await unlessStopped(isFleetFile(config), context)))
+    return fleetPacking(options, context);
+  if (account !== undefined) return accountPacking(account, options, context);
+  const configuration = await readConfiguration(options, context);
+  const remarks = remarksOn(configuration);
+  const place = placeOf(config, configuration);
+  return async (wanted) => ({ bytes: await makeBackup(place, wanted), remarks });
+}
+
+async function accountPacking(
+  account: string,
+  options: BackupOptions,
+  context: ProcessContext,
+): Promise<Packing> {
+  const { env } = context;
+  const { config, fleetDataDir: dataDir } = options;
+  await readConfiguration(options, context);
+  const { fleet, accounts } = await loadFleet(config, { env, dataDir, alone: account });
+  const loaded = accounts.get(account);
+  if (fleet === null || loaded === undefined) throw told(msg`${config} cannot be read`);
+  const { file } = loaded;
+  const configuration = overridden(loaded.configuration, options);
+  const files = (await configurationsIn(fleet.accounts)).filter((one) => one !== file);
+  const beside = {
+    fleet: { file: config, dataDir: fleet.data_dir },
+    others: (await Promise.all(files.map((one) => placesOf(one, fleet.data_dir, env)))).flat(),
+  };
+  const own = { ...placeOf(file, configuration), account };
+  return async (wanted) => ({
+    bytes: await makeAccountBackup(own, beside, wanted),
+    remarks: remarksOn(configuration),
+  });
+}
+
+/** Where another account has its data, also where its file has mistakes: in the folder that it names, or had before it named one. */
+async function placesOf(file: string, fleetData: string, env: ProcessContext["env"]) {
+  const named = folderNamedIn(await readText(file), file, env);
+  const usual = join(fleetData, basename(file, extname(file)));
+  return [usual, ...(named === null ? [] : [named])].map((dataDir) => ({ file, dataDir }));
+}
+
+/** All accounts have to be sound: where one has its data, and what it names, nobody knows otherwise. */
+async function fleetPacking({ config, dataDir }: BackupOptions, { env }: ProcessContext): Promise<Packing> {
+  const { fleet, accounts, problems }: FleetFiles = await loadFleet(config, { env, dataDir });
+  const [first] = problems;
+  if (fleet === null || first !== undefined)
+    throw told(first === undefined ? msg`${config} cannot be read` : problemText(first));
+  const places = [...accounts.values()].map(({ account, file, configuration }) => ({
+    ...placeOf(file, configuration),
+    account,
+  }));
+  const own = { file: config, named: [], dataDir: fleet.data_dir };
+  return async (wanted) => ({
+    bytes: await makeFleetBackup({ ...own, accounts: places }, wanted),
+    remarks: fleet.cluster === undefined ? [] : [ofCluster],
+  });
+}
+
+const placeOf = (file: string, configuration: Configuration): Place => ({
+  file,
+  named: filesIn(configuration),
+  dataDir: configuration.data_dir,
+});
+
+const ofCluster = msg`the journal of a cluster is in its NATS servers, and not in this backup: \`journal export\` writes it`;
+
+export const remarksOn = (
+  { data_dir: dataDir, cluster }: Configuration,
+  isThere = existsSync(dataDir),
+): readonly Text[] => [
+  ...(isThere ? [] : [msg`there is no ${dataDir}: the backup holds the configuration alone`]),
+  ...(cluster === undefined ? [] : [ofCluster]),
+];
+
+/** The files beside it that a configuration names. */
+const filesIn = ({ platform, mqtt, broker }: Configuration): readonly string[] => {
+  const { ca, cert, key } = mqtt.tls;
+  const files = [platform.token_file, ca, cert, key, broker.tls.cert, broker.tls.key];
+  return files.filter((path) => path !== undefined);
+};
+
+/** `greenhouse2mqtt restore FILE`: only where there is no configuration and there are no data yet. */
+export async function restore(context: ProcessContext, file: string, options: BackupOptions): Promise<void> {
+  const { bytes } = await readWholeFile(file, mostBackupBytes).catch((error: unknown) => {
+    throw told(
+      errorCode(error) === "ENOENT"
+        ? msg`${file} does not exist`
+        : msg`${file} cannot be read: ${errorCode(error) || textOf(error)}`,
+    );
+  });
+  const password = options.password === true ? await firstLine(process.stdin, context.stop) : null;
+  const { lines } = await restored(bytes, password, options, context);
+  for (const line of lines) context.out(`${context.speech.tell(line)}\n`);
+}
+
+interface Restored {
+  /** Of the bridge, the account or the fleet. */
+  readonly file: string;
+  readonly of: Opened["facts"]["of"];
+  /** That of the fleet where an account was restored. */
+  readonly runsBy: string;
+  /** What was restored and what is left to do, a sentence each. */
+  readonly lines: readonly Text[];
+}
+
+type Where = Pick<CommonOptions, "config" | "dataDir" | "account">;
+type Env = ProcessContext["env"];
+
+/** Rejects with a CommandFailure. */
+export async function restored(
+  bytes: Uint8Array,
+  password: string | null,
+  where: Where,
+  { env }: Pick<ProcessContext, "env">,
+): Promise<Restored> {
+  try {
+    const opened = await openBackup(bytes, password);
+    refuseOtherData(opened, dataFormat);
+    const { plan, file, runsBy = file, left } = await planFor[opened.facts.of](opened, where, env);
+    await carryOut(plan);
+    return { file, of: opened.facts.of, runsBy, lines: [whatIs(opened, file), ...(await left())] };
+  } catch (error) {
+    if (error instanceof NotRestored) throw told(error.text);
+    throw error;
+  }
+}
+
+interface Planned {
+  readonly plan: Plan;
+  readonly file: string;
+  readonly runsBy?: string;
+  /** What is left to do afterwards. */
+  readonly left: () => Promise<readonly Text[]>;
+}
+
+const planFor: Readonly<
+  Record<Opened["facts"]["of"], (opened: Opened, where: Where, env: Env) => Promise<Planned>>
+> = {
+  bridge: (opened, { config, dataDir }, env) => {
+    const plan = bridgePlan(opened, resolve(config), resolve(dataDir ?? dataDirOf(opened, config, env)));
+    const { secrets_left_out: names } = opened.facts;
+    const left = async () => {
+      const { ok } = await loadConfiguration(config, { env });
+      return names.length > 0 ? [secretsOf(names, config)] : ok ? [] : [checkSays(config)];
+    };
+    return Promise.resolve({ plan, file: config, left });
+  },
+  account: async (opened, { config, dataDir, account: given }, env) => {
+    const fleetFile = fleetFileOf(config);
+    const account = given ?? opened.facts.account ?? "";
+    const { fleet } = await loadFleet(fleetFile, { env, alone: account });
+    if (fleet === null)
+      throw new NotRestored(
+        msg`this backup is of the account ${account} of a fleet, and ${fleetFile} is no file of one: name it with -c`,
+      );
+    const file = join(resolve(fleet.accounts), `${account}.yaml`);
+    const twin = join(resolve(fleet.accounts), `${account}.yml`);
+    if (existsSync(twin)) throw new NotRestored(msg`${twin} exists and is never overwritten; move it away`);
+    const { account: former = "", account_secrets_left_out: names } = opened.facts;
+    const places = {
+      usual: join(fleet.data_dir, account),
+      allowed: [dirname(resolve(fleetFile)), fleet.data_dir],
+    };
+    const data = resolve(dataDir ?? dataDirIn(textIn(opened, `accounts/${former}.yaml`), file, env, places));
+    const left = async () => {
+      const { ok } = await accountOf(account, fleetFile, { env });
+      const secrets = await secretsLeft(names, file);
+      const mistakes = secrets.length > 0 || ok ? secrets : [checkSays(fleetFile)];
+      return [...mistakes, msg`a fleet that runs takes it up at a SIGHUP (\`systemctl reload\`)`];
+    };
+    return { plan: accountPlan(opened, { file, dataDir: data }), file, runsBy: fleetFile, left };
+  },
+  fleet: async (opened, { config, dataDir }, env) => {
+    const file = resolve(fleetFileOf(config));
+    const accounts = accountsDirOf(opened, file, env);
+    await refuseOtherAccounts(opened, accounts);
+    const own = { usual: "data", allowed: [dirname(file)] };
+    const data = resolve(dataDir ?? dataDirIn(textIn(opened, "fleet.yaml"), file, env, own));
+    const dataDirOfAccount = (account: string) => {
+      const places = { usual: join(data, account), allowed: [dirname(file), data] };
+      const text = textIn(opened, `accounts/${account}.yaml`);
+      return dataDirIn(text, join(accounts, `${account}.yaml`), env, places);
+    };
+    const plan = fleetPlan(opened, { file, accounts, dataDir: data, dataDirOf: dataDirOfAccount });
+    const { secrets_left_out: names, account_secrets_left_out: others } = opened.facts;
+    const left = async () => {
+      const { problems } = await loadFleet(file, { env, dataDir });
+      const given = [
+        ...(names.length === 0 ? [] : [secretsOf(names, file)]),
+        ...(others.length === 0 ? [] : [secretsOf(others, join(accounts, "a.yaml"))]),
+      ];
+      return given.length === 0 && problems.length > 0 ? [checkSays(file)] : given;
+    };
+    return { plan, file, left };
+  },
+};
+
+/** What lies in the folder of the accounts already would be of the fleet too. Rejects with NotRestored where there is any. */
+async function refuseOtherAccounts({ files }: Opened, folder: string): Promise<void> {
+  const there = await readdir(folder).catch((error: unknown) => {
+    if (errorCode(error) === "ENOENT") return [];
+    throw error;
+  });
+  const other = there.find(
+    (name) =>
+      /\.ya?ml$/.test(name) &&
+      !/^(?:\.|secrets\.)/.test(name) &&
+      !files.some((file) => file.name === `accounts/${name}`),
+  );
+  if (other !== undefined)
+    throw new NotRestored(
+      msg`${join(folder, other)} is not in the backup, and would be an account of this fleet too: move it away`,
+    );
+}
+
+/** The name that a configuration has where nobody says another. */
+const usualFile = "config.yaml";
+const fleetFileOf = (config: string): string => (config === usualFile ? "fleet.yaml" : config);
+
+const whatIs = ({ facts: { version, made_at: at } }: Opened, file: string): Text =>
+  msg`${file} and its data are restored from the backup of ${at} (version ${version})`;
+
+const secretsOf = (names: readonly string[], file: string): Text =>
+  msg`these secrets are not in the backup: write ${names.join(", ")} to ${join(dirname(file), "secrets.yaml")}`;
+
+/** Of those that are not in the backup of an account: which its fleet lacks, and which it has for other accounts. */
+async function secretsLeft(names: readonly string[], file: string): Promise<readonly Text[]> {
+  const folder = dirname(file);
+  const there = namesIn(await readText(join(folder, "secrets.yaml")).catch(emptyIfMissing));
+  const others = (await configurationsIn(folder)).filter((one) => basename(one) !== basename(file));
+  const used = new Set((await Promise.all(others.map((one) => readText(one)))).flatMap(secretNames));
+  const missing = names.filter((name) => !there.has(name));
+  const shared = names.filter((name) => there.has(name) && used.has(name));
+  return [
+    ...(missing.length === 0 ? [] : [secretsOf(missing, file)]),
+    ...(shared.length === 0
+      ? []
+      : [
+          msg`other accounts use ${shared.join(", ")} of ${join(folder, "secrets.yaml")} too: check that the values are right for this one`,
+        ]),
+  ];
+}
+
+function emptyIfMissing(error: unknown): string {
+  if (errorCode(error) === "ENOENT") return "";
+  throw error;
+}
+
+const checkSays = (file: string): Text => msg`\`greenhouse2mqtt check -c ${file}\` says what is left to do`;

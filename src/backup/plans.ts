@@ -1,0 +1,154 @@
+import { msg } from "../language/text.js";
+import { dirname, join, resolve, sep } from "node:path";
+import { given } from "../saving/given.js";
+import { secretValues } from "../saving/secrets.js";
+import type { Packed } from "./archive.js";
+import { accountsIn, bytesIn, NotRestored, type Opened, textIn, textOf } from "./opened.js";
+
+/* Where each file of a backup goes. */
+
+/** What is to be written, and where. */
+export interface Plan {
+  /** Folders of data, none below another, each with what belongs there by path. */
+  readonly data: readonly { readonly folder: string; readonly files: ReadonlyMap<string, Uint8Array> }[];
+  /** One after the other: until the last is there nothing runs. */
+  readonly texts: readonly Written[];
+  /** Secrets for a file that may have others already, before the last of the texts. */
+  readonly secrets: { readonly file: string; readonly more: ReadonlyMap<string, string> } | null;
+}
+
+interface Written {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}
+
+/** A bridge, at these places. */
+export function bridgePlan({ files }: Opened, file: string, dataDir: string): Plan {
+  const secrets = bytesIn(files, "secrets.yaml");
+  const texts = [
+    ...(secrets === undefined ? [] : [{ path: join(dirname(file), "secrets.yaml"), bytes: secrets }]),
+    { path: file, bytes: bytesIn(files, "config.yaml") ?? new Uint8Array() },
+  ];
+  return { data: [{ folder: dataDir, files: filesUnder(files, "data", dataDir) }], texts, secrets: null };
+}
+
+/** What lies below a folder of the backup, by the path where it goes; `isOwn`: of what is directly there alone. */
+function filesUnder(
+  files: readonly Packed[],
+  folder: string,
+  into: string,
+  isOwn = false,
+): ReadonlyMap<string, Uint8Array> {
+  const start = `${folder}/`;
+  const found = files.flatMap(({ name, bytes }) => {
+    const below = name.startsWith(start) ? name.slice(start.length).split("/") : [];
+    return below.length === 0 || (isOwn && below.length > 1) ? [] : [[join(into, ...below), bytes] as const];
+  });
+  return new Map(found);
+}
+
+/** An account of a fleet that is there: its file, its data, and its secrets beside those of others. */
+export function accountPlan(
+  { facts, files }: Opened,
+  { file, dataDir }: { readonly file: string; readonly dataDir: string },
+): Plan {
+  const account = facts.account ?? "";
+  const more = secretValues(textOf(bytesIn(files, "accounts/secrets.yaml") ?? new Uint8Array())) ?? new Map();
+  return {
+    data: [{ folder: dataDir, files: filesUnder(files, `data/${account}`, dataDir) }],
+    texts: [{ path: file, bytes: bytesIn(files, `accounts/${account}.yaml`) ?? new Uint8Array() }],
+    secrets: { file: join(dirname(file), "secrets.yaml"), more },
+  };
+}
+
+/** A fleet: `accounts` is the folder of its accounts, `dataDirOf` where each of them has its data. */
+export function fleetPlan(
+  { files }: Opened,
+  places: {
+    readonly file: string;
+    readonly accounts: string;
+    readonly dataDir: string;
+    readonly dataDirOf: (account: string) => string;
+  },
+): Plan {
+  const { file, accounts, dataDir } = places;
+  const names = accountsIn(files);
+  const folders = new Map([dataDir, ...names.map(places.dataDirOf)].map((path) => [path, [] as string[]]));
+  const data = [
+    ...filesUnder(files, "data", dataDir, true),
+    ...names.flatMap((name) => [...filesUnder(files, `data/${name}`, places.dataDirOf(name))]),
+  ];
+  const tops = [...folders.keys()].filter(
+    (path) => ![...folders.keys()].some((other) => path.startsWith(join(other, sep))),
+  );
+  const secrets = bytesIn(files, "secrets.yaml");
+  return {
+    data: tops.map((folder) => ({
+      folder,
+      files: new Map(data.filter(([path]) => path.startsWith(join(folder, sep)))),
+    })),
+    texts: [
+      ...[...filesUnder(files, "accounts", accounts, true)].map(([path, bytes]) => ({ path, bytes })),
+      ...(secrets === undefined ? [] : [{ path: join(dirname(file), "secrets.yaml"), bytes: secrets }]),
+      { path: file, bytes: bytesIn(files, "fleet.yaml") ?? new Uint8Array() },
+    ],
+    secrets: null,
+  };
+}
+
+/** Where a package keeps the data of a configuration below /etc. */
+const ofPackage = "/var/lib/greenhouse2mqtt";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * As its configuration says, from the folder where that comes to lie. Rejects with NotRestored where that leads anywhere else than
+ * where a bridge has its data: whoever restores says then where they go.
+ */
+export const dataDirOf = (opened: Opened, file: string, env: Environment): string =>
+  dataDirIn(textIn(opened, "config.yaml"), file, env, { usual: "data", allowed: [dirname(file)] });
+
+/** The folder that a text names for its data, where it may be there: below one of the places. `usual`: where it names none. */
+export function dataDirIn(
+  text: string,
+  file: string,
+  env: Environment,
+  { usual, allowed }: { readonly usual: string; readonly allowed: readonly string[] },
+): string {
+  const found = namedFolder(text, "data_dir", file, env) ?? resolve(dirname(file), usual);
+  if (!isBelow(found, [...allowed, ofPackage]))
+    throw new NotRestored(
+      msg`by its configuration the data of this backup go to ${found}; give --data-dir ${found} where that is meant, or another folder`,
+    );
+  return found;
+}
+
+const isBelow = (path: string, places: readonly string[]): boolean =>
+  places.map((place) => resolve(place)).some((place) => path === place || path.startsWith(join(place, sep)));
+
+function namedFolder(text: string, key: string, file: string, env: Environment): string | null {
+  const named = given(text, { env, secretsFile: "", secretsText: null })[key];
+  if (named === undefined) return null;
+  if (typeof named.value !== "string")
+    throw new NotRestored(
+      msg`the backup takes the folder of its data from ${named.name ?? key}, which is not known here; name the folder with --data-dir`,
+    );
+  return resolve(dirname(file), named.value);
+}
+
+/** The folder that a text names for its data; null where it names none, or one that is not known here. */
+export function folderNamedIn(text: string, file: string, env: Environment): string | null {
+  const named = given(text, { env, secretsFile: "", secretsText: null })["data_dir"]?.value;
+  return typeof named === "string" ? resolve(dirname(file), named) : null;
+}
+
+/** The folder of the accounts of a fleet that comes to lie at `file`. */
+export function accountsDirOf(opened: Opened, file: string, env: Environment): string {
+  const folder = dirname(resolve(file));
+  const found = namedFolder(textIn(opened, "fleet.yaml"), "accounts", file, env) ?? join(folder, "accounts");
+  if (!isBelow(found, [folder]))
+    throw new NotRestored(
+      msg`by its file the accounts of this fleet are in ${found}; restore it with -c in that folder, or one above it`,
+    );
+  return found;
+}

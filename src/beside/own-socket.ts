@@ -1,0 +1,131 @@
+import { anyOf } from "../runtime/signals.js";
+import { msg, Sentence, type Text, TextError, textOf } from "../language/text.js";
+import { nullIfFailed } from "../runtime/failures.js";
+import { request } from "node:http";
+import type { Configuration } from "../config/schema.js";
+import { holderOf, type LockHolder } from "../journal/lock.js";
+import { errorCode } from "../runtime/file-system.js";
+import { ownerSocket, socketPath } from "../runtime/socket-file.js";
+
+/*
+ * The bridge that works in the data directory, asked at its own socket there. Nobody else can listen at it, and whoever may open it
+ * needs no password: so nothing secret is sent, to anybody.
+ */
+
+type Document = Readonly<Record<string, unknown>>;
+
+interface SocketAnswer {
+  readonly status: number;
+  readonly document: Document;
+}
+
+/** One request, with the document of its answer. */
+export type AskSocket = (path: string, body?: Document) => Promise<SocketAnswer>;
+
+/** Why the bridge was not asked at its socket. */
+export class NotAtSocket {
+  /** Null where no bridge works in the data directory, as far as this process can see. */
+  readonly holder: LockHolder | null;
+  readonly reason: Text;
+
+  constructor(holder: LockHolder | null, reason: Text) {
+    this.holder = holder;
+    this.reason = reason;
+  }
+}
+
+/** What was asked broke off: nobody knows what became of it. */
+export class SocketLost extends TextError {
+  override name = "SocketLost" as const;
+}
+
+const longestMs = 30_000;
+const mostAnswerBytes = 16 * 1024 * 1024;
+
+const whyNot: Readonly<Record<string, Text>> = {
+  ENOENT: msg`it has no socket in its data directory (yet): an older version, or a file system without sockets`,
+  ECONNREFUSED: msg`nobody listens at its socket`,
+  EACCES: msg`its socket is another user's: run this as the user that runs the bridge, with sudo -u`,
+  EPERM: msg`its socket is another user's: run this as the user that runs the bridge, with sudo -u`,
+};
+
+/** Has `work` ask the bridge; rejects with SocketLost where it goes away meanwhile. */
+export async function atSocket<Answer>(
+  { data_dir: dataDir }: Pick<Configuration, "data_dir">,
+  work: (ask: AskSocket) => Promise<Answer>,
+  stop: AbortSignal,
+  language = "en",
+): Promise<Answer | NotAtSocket> {
+  const holder = await holderOf(dataDir);
+  const place = await socketPath(dataDir, ownerSocket).catch(textOf);
+  if (typeof place === "string" || place instanceof Sentence) return new NotAtSocket(holder, place);
+  const ask: AskSocket = (path, body) => exchange(place.path, path, body, language, stop);
+  try {
+    const refused = await ask("/livez").then(
+      () => null,
+      (error: unknown) => whyNot[errorCode(error)] ?? String(error),
+    );
+    if (refused !== null) return new NotAtSocket(holder, refused);
+    return await work(async (path, body) => {
+      try {
+        return await ask(path, body);
+      } catch (error) {
+        const why = stop.aborted ? msg`stopped` : msg`the bridge does not answer any more (${String(error)})`;
+        throw new SocketLost(msg`${why}; it was asked, and what became of it is not known`);
+      }
+    });
+  } finally {
+    await place.release();
+  }
+}
+
+function exchange(
+  socketPath: string,
+  path: string,
+  body: Document | undefined,
+  language: string,
+  stop: AbortSignal,
+): Promise<SocketAnswer> {
+  const signal = anyOf(stop, AbortSignal.timeout(longestMs));
+  const method = body === undefined ? "GET" : "POST";
+  const headers = {
+    ...(body !== undefined && { "content-type": "application/json" }),
+    ...(language !== "en" && { "accept-language": language }),
+  };
+  return new Promise((resolve, reject) => {
+    const asking = request({ socketPath, path, method, headers, signal, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      response.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > mostAnswerBytes) response.destroy(new TextError(msg`an answer of more than 16 MiB`));
+        else chunks.push(chunk);
+      });
+      response.on("error", reject);
+      response.on("end", () =>
+        resolve({ status: response.statusCode ?? 0, document: documentIn(Buffer.concat(chunks)) }),
+      );
+    });
+    asking.on("error", reject);
+    asking.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+function documentIn(bytes: Buffer): Document {
+  try {
+    const parsed: unknown = JSON.parse(bytes.toString());
+    return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : {};
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * Whether it is the running bridge's embedded broker that listens at the configured port: the bridge says so itself, and no two programs
+ * have a port. Else a password that was sent there could be anybody's.
+ */
+export async function isOwnBroker(configuration: Configuration, stop: AbortSignal): Promise<boolean> {
+  const answer = await atSocket(configuration, (ask) => ask("/api/broker"), stop).catch(nullIfFailed);
+  if (answer === null || answer instanceof NotAtSocket) return false;
+  return answer.document["port"] === configuration.broker.port;
+}

@@ -1,0 +1,86 @@
+import { joined, msg, row, type Text } from "../language/text.js";
+import { NotAtSocket } from "../beside/own-socket.js";
+import type { Configuration } from "../config/schema.js";
+import { CommandFailure } from "../runtime/ending.js";
+import { inOptions } from "../terminal/common.js";
+import type { ProcessContext } from "../terminal/context.js";
+import { askAtSocket, type Document, NotAsked, requestOf } from "../terminal/running-bridge.js";
+import { refusalText } from "./wording.js";
+
+/* A request to the running bridge: at its own socket, and where it has none over the broker. */
+
+/** As long as the disk may take on a busy small computer. */
+const longestMs = 30_000;
+
+const endings = (name: string) => ({
+  notSent: msg`stopped; "${name}" was not sent`,
+  stopped: msg`stopped; "${name}" was sent, and its answer is not known`,
+  gone: msg`"${name}" was sent, but the bridge has gone offline; ask again once it runs`,
+  late: msg`the bridge did not answer "${name}"; ask again`,
+});
+
+/** Somebody who is about to climb must not be told to start a second bridge beside the one that runs. */
+function notReached(asked: NotAsked, { holder, reason }: NotAtSocket): CommandFailure {
+  if (holder !== null)
+    return new CommandFailure(
+      joined(
+        [
+          msg`a bridge is running (process ${holder.pid}, since ${holder.since}) and was not reached, so nothing was done. Do not start another one.`,
+          msg`at its socket: ${reason}`,
+          msg`over the broker: ${asked.reason}`,
+        ],
+        "\n  ",
+      ),
+    );
+  if (asked.why === "offline")
+    return new CommandFailure(
+      msg`no bridge is running (${asked.reason}), so nothing was done; start it first.`,
+    );
+  return new CommandFailure(
+    asked.why === "no_login"
+      ? msg`the running bridge could not be asked, so nothing was done. ${asked.reason}`
+      : row`${msg`the broker could not be reached, so nothing was done, and nobody knows whether a bridge is running.`}\n  ${asked.reason}`,
+  );
+}
+
+type Fields = Readonly<Record<string, string | boolean | undefined>>;
+
+/** The data of the bridge's answer; a refusal ends the command with the bridge's sentence, in the language of whoever asks. */
+export async function request(
+  { speech: { language }, stop }: ProcessContext,
+  configuration: Configuration,
+  name: string,
+  about: Fields,
+): Promise<unknown> {
+  const fields = language === "en" ? about : { ...about, language };
+  const patience = { longestMs, endings: endings(name) };
+  const answer = await asked(
+    configuration,
+    [`/api/requests/${name}`, fields],
+    () => requestOf(configuration, name, fields, patience, stop),
+    stop,
+  );
+  const { status, data } = answer;
+  if (status !== "ok") throw new CommandFailure(refused(answer));
+  return data;
+}
+
+/** In English the bridge speaks of fields of JSON. */
+const refused = (answer: Document): Text => {
+  const { error, message } = answer;
+  return refusalText({ error, message: inOptions(String(message ?? error)) });
+};
+
+/** At the bridge's own socket, and where it has none over the broker. With fields it is a request, without them only looked at. */
+export async function asked<Answer>(
+  configuration: Configuration,
+  [path, fields]: readonly [path: string, fields?: Fields],
+  overBroker: () => Promise<Answer | NotAsked>,
+  stop: AbortSignal,
+): Promise<Answer | Document> {
+  const own = await askAtSocket(configuration, (ask) => ask(path, fields), stop);
+  if (!(own instanceof NotAtSocket)) return own.document;
+  const answer = await overBroker();
+  if (answer instanceof NotAsked) throw notReached(answer, own);
+  return answer;
+}

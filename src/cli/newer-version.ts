@@ -1,0 +1,86 @@
+import type { Clock } from "../runtime/clock.js";
+import { nullIfFailed } from "../runtime/failures.js";
+
+/* Whether a newer version is out. Nobody is asked unless the configuration wants it, and nothing is installed. */
+
+const dayMs = 86_400_000;
+const againMs = 3_600_000;
+const longestMs = 10_000;
+/** What is told of one version is some KiB. */
+const mostAnswerBytes = 64 * 1024;
+const newest = "https://registry.npmjs.org/greenhouse2mqtt/latest";
+
+interface NewerPorts {
+  readonly clock: Clock;
+  readonly fetch: (
+    url: string,
+    init: { readonly signal: AbortSignal; readonly redirect: "error" },
+  ) => Promise<Response>;
+  /** The one that runs. */
+  readonly version: string;
+  readonly isWanted: () => boolean;
+}
+
+/** Asks once a day, and only when somebody looks; what is known by then is told at once. */
+export class NewerVersion {
+  readonly #ports: NewerPorts;
+  #newest: string | null = null;
+  #askedAt: number | null = null;
+  #isKnown = false;
+
+  constructor(ports: NewerPorts) {
+    this.#ports = ports;
+  }
+
+  /** Null where there is none, or nobody wants to know. */
+  get found(): string | null {
+    const { isWanted, version } = this.#ports;
+    if (!isWanted()) return null;
+    void this.look();
+    return this.#newest !== null && isNewer(this.#newest, version) ? this.#newest : null;
+  }
+
+  async look(): Promise<void> {
+    const { clock, fetch } = this.#ports;
+    const now = clock.monotonic();
+    if (this.#askedAt !== null && now - this.#askedAt < (this.#isKnown ? dayMs : againMs)) return;
+    this.#askedAt = now;
+    const signal = AbortSignal.timeout(longestMs);
+    const body: unknown = await fetch(newest, { signal, redirect: "error" })
+      .then(documentIn)
+      .catch(nullIfFailed);
+    const version = typeof body === "object" && body !== null && "version" in body ? body.version : null;
+    this.#isKnown = typeof version === "string";
+    if (typeof version === "string") this.#newest = version;
+  }
+}
+
+/** Null for an error and for an answer that is too long; what is not read of either is not waited for. */
+async function documentIn({ ok, body }: Response): Promise<unknown> {
+  if (body === null) return null;
+  if (!ok) {
+    await body.cancel();
+    return null;
+  }
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of body as AsyncIterable<Uint8Array>) {
+    bytes += piece.length;
+    if (bytes > mostAnswerBytes) return null;
+    pieces.push(piece);
+  }
+  return JSON.parse(Buffer.concat(pieces).toString("utf8"));
+}
+
+/** A version that is tried out is newer than none. */
+export function isNewer(one: string, other: string): boolean {
+  const [numbers, others] = [numbersOf(one), numbersOf(other)];
+  if (numbers === null || others === null) return false;
+  const at = numbers.findIndex((number, place) => number !== others[place]);
+  return at >= 0 && (numbers[at] ?? 0) > (others[at] ?? 0);
+}
+
+function numbersOf(version: string): readonly number[] | null {
+  const found = /^(\d{1,6})\.(\d{1,6})\.(\d{1,6})$/.exec(version);
+  return found === null ? null : found.slice(1).map(Number);
+}

@@ -1,0 +1,303 @@
+import { falseIfFailed, ignored } from "../runtime/failures.js";
+import {
+  ageMs,
+  commandsProblem,
+  leaseOf,
+  leaseAfterFence,
+  type Instant,
+  isConfirmed,
+  type Lease,
+  type LeaseTimes,
+  mayFence,
+  mayMark,
+  mayPost,
+  Posts,
+  provenMs,
+  leaseAfterRenewal,
+  renewEveryMs,
+  leaseWithoutKey,
+  withLease,
+} from "./lease.js";
+import type { Registry } from "../runtime/metrics.js";
+import type { Ownership } from "../feature/core.js";
+import type { Reach } from "./membership.js";
+import type { Bucket } from "./ports.js";
+
+export type LeaseChange =
+  "lost" | "handing back" | "reaching less" | "unconfirmed" | "confirmed" | "not fenced";
+
+interface LeaseHolderPorts {
+  readonly bucket: Bucket;
+  readonly member: string;
+  readonly key: string;
+  readonly value: string;
+  readonly times: LeaseTimes;
+  readonly instant: () => Instant;
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Puts the fencing record into the journal; rejects where it is not known to be there. */
+  readonly fence: () => Promise<void>;
+  /** A sentence where the journal is not what it was; null otherwise. */
+  readonly journalProblem: () => string | null;
+  /** Why another member is to have the account; null where none is. */
+  readonly isToGoTo: () => "handing back" | "reaching less" | null;
+  readonly onLack: (lacked: readonly Reach[]) => void;
+  readonly metrics: () => Registry;
+  readonly onChange: (what: LeaseChange) => void;
+}
+
+const retryMs = 500;
+/** Without an answer for so long a renewal is tried once more. */
+const unansweredMs = 1_000;
+/** Before the bridge runs each look is at what is known here already. */
+const fenceAgainMs = 50;
+
+/** The time from the claim of an account to its end: keeps the lease, and says what may be done under it. */
+export class LeaseHolder {
+  readonly #ports: LeaseHolderPorts;
+  readonly #stop = new AbortController();
+  readonly #cut = new AbortController();
+  readonly #over = new AbortController();
+  readonly #posts = new Posts();
+  #lease: Lease;
+  /** The journal was read, and the bridge runs. */
+  #isRunning = false;
+  #isLost = false;
+  readonly #renewing = new Set<Promise<boolean>>();
+  #isFencing = false;
+  /** By the monotonic clock. */
+  #fenceFailsSince: number | null = null;
+  /** Null where it is not known, so that it may be any. */
+  #underWay: ReadonlySet<string> | null = null;
+  #wasConfirmed = true;
+  readonly ownership: Ownership;
+
+  constructor(lease: Lease, ports: LeaseHolderPorts) {
+    this.#lease = lease;
+    this.#ports = ports;
+    const { instant, times } = ports;
+    this.ownership = {
+      member: ports.member,
+      mayPost: () => !this.#isLost && mayPost(this.#lease, instant(), times),
+      postBegins: (isRecorded) => this.#posts.begin(instant().mono, isRecorded),
+      commandsProblem: (lane) =>
+        commandsProblem(this.#isLost ? null : this.#lease, instant(), times, this.#isBusy(lane)),
+      foundUnderWay: (lanes) => {
+        this.#underWay = lanes;
+      },
+      alarm: () =>
+        isConfirmed(this.#lease, instant(), times)
+          ? ports.journalProblem()
+          : commandsProblem(this.#lease, instant(), times, false),
+      leaseAgeMs: () => ageMs(this.#lease.confirmedAt, instant()),
+      cut: this.#cut.signal,
+      lack: ports.onLack,
+      linkLost: () => {
+        if (!isConfirmed(this.#lease, instant(), times)) this.onLost();
+      },
+      metrics: ports.metrics,
+      underLease: (platform) => withLease(platform, this.ownership),
+    };
+  }
+
+  #isBusy(lane: string | undefined): boolean {
+    if (this.#underWay === null) return true;
+    return lane !== undefined && this.#underWay.has(lane);
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  get isConfirmed(): boolean {
+    return !this.#isLost && isConfirmed(this.#lease, this.#ports.instant(), this.#ports.times);
+  }
+
+  /** Aborts when the bridge is to end. */
+  get stop(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** Somebody else has the account, or may have it. */
+  readonly onLost = (): void => {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    this.#ports.onChange("lost");
+    this.#cut.abort();
+    this.#stop.abort();
+  };
+
+  /** Keeps the lease while `run` runs, which begins once nobody else can act for the account; then gives it up. */
+  async hold(run: (stop: AbortSignal) => Promise<void>, stop: AbortSignal): Promise<void> {
+    const end = () => this.#stop.abort();
+    stop.addEventListener("abort", end);
+    if (stop.aborted) end();
+    const keeping = this.#keep();
+    try {
+      if (await this.#begin()) {
+        this.#isRunning = true;
+        await run(this.#stop.signal);
+      }
+    } finally {
+      stop.removeEventListener("abort", end);
+      this.#over.abort();
+      await keeping;
+      await Promise.allSettled(this.#renewing);
+      await this.#giveUp();
+    }
+  }
+
+  /** Waits until the fencing record may stand, and stands; false where it is over before. */
+  async #begin(): Promise<boolean> {
+    const { wait, instant, times, onChange } = this.#ports;
+    let isTold = false;
+    while (!this.#stop.signal.aborted) {
+      if (await this.#fence()) break;
+      const failingMs = instant().mono - (this.#fenceFailsSince ?? Infinity);
+      if (!isTold && failingMs >= times.leaseMs) {
+        isTold = true;
+        onChange("not fenced");
+      }
+      await wait(fenceAgainMs, this.#stop.signal).catch(ignored);
+    }
+    return !this.#stop.signal.aborted;
+  }
+
+  async #fence(): Promise<boolean> {
+    const { fence, instant, times } = this.#ports;
+    const { aloneFrom } = this.#lease;
+    if (this.#isFencing || !mayFence(this.#lease, instant(), times)) return false;
+    this.#isFencing = true;
+    try {
+      await fence();
+      // Claimed anew meanwhile, there is more to be waited for.
+      if (this.#lease.aloneFrom === aloneFrom) this.#lease = leaseAfterFence(this.#lease);
+    } catch {
+      // The journal does not acknowledge it; it is tried again.
+      this.#fenceFailsSince ??= instant().mono;
+    } finally {
+      this.#isFencing = false;
+    }
+    return this.#lease.isFenced;
+  }
+
+  #isOver(): boolean {
+    return this.#isLost || this.#over.signal.aborted;
+  }
+
+  async #keep(): Promise<void> {
+    const { wait, times } = this.#ports;
+    let waitMs = provenMs;
+    while (!this.#isOver()) {
+      await wait(waitMs, this.#over.signal).catch(ignored);
+      if (this.#isOver()) return;
+      const isRenewed = await this.#attempt();
+      waitMs = isRenewed ? renewEveryMs(times) : retryMs;
+      this.#tell();
+      if (!this.#isRunning || this.#stop.signal.aborted) continue;
+      // Not waited for: the lease has to be renewed meanwhile.
+      if (!this.#lease.isFenced) void this.#fence();
+      if (isRenewed && this.#mayMark() && this.#isSettled()) this.#goToOther();
+    }
+  }
+
+  /** Whether a renewal is answered at once. A server that is gone leaves one for long without an answer, and others are made beside it. */
+  async #attempt(): Promise<boolean> {
+    const answered = new AbortController();
+    const renewing = this.#renew().catch(falseIfFailed);
+    this.#renewing.add(renewing);
+    void renewing.then(() => {
+      this.#renewing.delete(renewing);
+      answered.abort();
+    });
+    const late = this.#ports.wait(unansweredMs, answered.signal).then(
+      () => false,
+      () => false,
+    );
+    return Promise.race([renewing, late]);
+  }
+
+  /** Whoever has it next would wait anew for what the owner before may have under way. */
+  #isSettled(): boolean {
+    return this.#ports.instant().mono >= this.#lease.settledFrom;
+  }
+
+  #goToOther(): void {
+    const why = this.#ports.isToGoTo();
+    if (why === null) return;
+    this.#ports.onChange(why);
+    this.#stop.abort();
+  }
+
+  #tell(): void {
+    const { instant, times, onChange } = this.#ports;
+    const now = isConfirmed(this.#lease, instant(), times);
+    if (now !== this.#wasConfirmed) onChange(now ? "confirmed" : "unconfirmed");
+    this.#wasConfirmed = now;
+  }
+
+  /** Whether it is confirmed for now. */
+  async #renew(): Promise<boolean> {
+    const { bucket, key, value, instant } = this.#ports;
+    if (!this.isConfirmed && (await this.#isOthers())) return false;
+    const sentAt = instant();
+    const revision = await bucket.renew(key, value, this.#lease.revision);
+    if (revision !== null) {
+      // The answer to one that was made later may have come before.
+      if (revision > this.#lease.revision) this.#lease = leaseAfterRenewal(this.#lease, revision, sentAt);
+      return true;
+    }
+    const found = await bucket.get(key);
+    if (found === null) {
+      this.#lease = leaseWithoutKey(this.#lease);
+      return this.#claimAnew();
+    }
+    // Read from a server that is behind.
+    if (found.revision <= this.#lease.revision) return false;
+    if (found.value !== value) this.onLost();
+    // A claim anew of which the answer was lost has been carried out, or else a renewal.
+    else if (this.#lease.aloneFrom === Infinity) this.#ownAnew(found.revision, this.#lease.confirmedAt);
+    else this.#lease = { ...this.#lease, revision: found.revision };
+    return false;
+  }
+
+  /** Asked once the lease has run out: where the servers have lost the key its numbers may be another member's by now. */
+  async #isOthers(): Promise<boolean> {
+    const { bucket, key, value } = this.#ports;
+    const found = await bucket.get(key);
+    if (found === null || found.value === value) return false;
+    this.onLost();
+    return true;
+  }
+
+  /** It had vanished. What others could have begun meanwhile has to end first, and the journal tells whether they did. */
+  async #claimAnew(): Promise<boolean> {
+    const { bucket, key, value, instant } = this.#ports;
+    const sentAt = instant();
+    const revision = await bucket.claim(key, value, 0);
+    if (revision === null) return false;
+    this.#ownAnew(revision, sentAt);
+    return true;
+  }
+
+  #ownAnew(revision: number, sentAt: Instant): void {
+    const { instant, times } = this.#ports;
+    const answeredAt = instant().mono;
+    const anew = leaseOf({ revision, sentAt, answeredAt, isAlone: false }, times);
+    // While it runs, the next fence tells whether anybody else did anything meanwhile.
+    const settledFrom = this.#isRunning
+      ? Math.max(this.#lease.settledFrom, anew.aloneFrom)
+      : anew.settledFrom;
+    this.#lease = { ...anew, settledFrom };
+  }
+
+  #mayMark(): boolean {
+    const { instant, times } = this.#ports;
+    return !this.#isLost && mayMark(this.#lease, this.#posts, instant(), times);
+  }
+
+  /** Where something may still be under way there is no mark: the lease runs out, and the next owner waits as after a failure. */
+  async #giveUp(): Promise<void> {
+    const { bucket, key } = this.#ports;
+    if (this.#mayMark()) await bucket.release(key, this.#lease.revision).catch(ignored);
+  }
+}

@@ -1,0 +1,178 @@
+import {
+  claimInMs,
+  claimsOver,
+  countOf,
+  type Holding,
+  isReachedElsewhere,
+  isToHandBack,
+  lackedIn,
+  type Looking,
+  type Member,
+  type Reach,
+  type ReachOf,
+} from "./membership.js";
+import type { BucketEntry } from "./ports.js";
+
+export const ownerKey = (account: string): string => `owner.${account}`;
+export const memberKey = (id: string): string => `member.${id}`;
+
+/** What stands in the key of an account. `run` tells two members of one name apart, and one before from after its restart. */
+interface OwnerValue {
+  readonly member: string;
+  readonly run: string;
+}
+
+interface MemberValue {
+  readonly unfit: readonly string[];
+  readonly lacks: ReachOf;
+  readonly reaches: ReachOf;
+  readonly moved: readonly string[];
+}
+
+export const ownerText = (value: OwnerValue): string => JSON.stringify(value);
+/** What there is nothing of is left out: most have nothing to say of what they reach. */
+export const memberText = ({ unfit, lacks, reaches, moved }: MemberValue): string =>
+  JSON.stringify({
+    unfit,
+    ...(lacks.size > 0 && { lacks: reachRecord(lacks) }),
+    ...(reaches.size > 0 && { reaches: reachRecord(reaches) }),
+    ...(moved.length > 0 && { moved }),
+  });
+
+const reachRecord = (of: ReachOf) =>
+  Object.fromEntries([...of].map(([account, reached]) => [account, [...reached]]));
+
+/** Null for what no member wrote. */
+function readOwner(text: string): OwnerValue | null {
+  const value = parse(text);
+  const { member, run } = value as Partial<OwnerValue>;
+  return typeof member === "string" && typeof run === "string" ? { member, run } : null;
+}
+
+/** The member that an account's key names; null for what no member wrote. */
+export const ownerOf = (text: string): string | null => readOwner(text)?.member ?? null;
+
+function readAccounts(text: string, key: "unfit" | "moved"): ReadonlySet<string> {
+  const { [key]: value } = parse(text) as Partial<Record<typeof key, unknown>>;
+  return new Set(Array.isArray(value) ? value.filter((one) => typeof one === "string") : []);
+}
+
+function readReach(text: string, key: "lacks" | "reaches"): ReachOf {
+  const { [key]: value } = parse(text) as Partial<Record<typeof key, unknown>>;
+  const record: Readonly<Record<string, unknown>> =
+    typeof value === "object" && value !== null ? { ...value } : {};
+  const isReach = (one: unknown): one is Reach => one === "broker" || one === "platform";
+  return new Map(
+    Object.entries(record).map(([account, list]) => [
+      account,
+      new Set(Array.isArray(list) ? list.filter(isReach) : []),
+    ]),
+  );
+}
+
+function parse(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+interface ViewSettings {
+  readonly self: string;
+  readonly leaseMs: number;
+  readonly hash: Looking["hash"];
+}
+
+/** What this member has seen of the others and of who runs what. Instants are its own, monotonic. */
+export class MembershipView {
+  readonly #settings: ViewSettings;
+  readonly #members = new Map<string, Member>();
+  readonly #holdings = new Map<string, Holding>();
+  #since = 0;
+
+  constructor(settings: ViewSettings) {
+    this.#settings = settings;
+  }
+
+  get members(): readonly Member[] {
+    return [...this.#members.values()];
+  }
+
+  /** Those that are there, with this one. */
+  count(now: number): number {
+    return countOf(this.#looking("", now));
+  }
+
+  /** From now on everything that happens is seen. */
+  begin(now: number): void {
+    this.#since = now;
+  }
+
+  take(key: string, { revision, value }: BucketEntry, now: number): void {
+    const [, kind, name] = /^(owner|member)\.(.+)$/.exec(key) ?? [];
+    if (name === undefined) return;
+    if (kind === "owner") this.#hold(name, revision, value, now);
+    else if (value === null) this.#members.delete(name);
+    else this.#onMember(name, value, now);
+  }
+
+  #hold(account: string, revision: number, value: string | null, now: number): void {
+    const known = this.#holdings.get(account);
+    // What is told again after a reconnect is not news.
+    if (known?.revision === revision) return;
+    const holder = value === null ? null : (readOwner(value)?.member ?? "");
+    const left = holder === null ? (known?.holder ?? null) : null;
+    this.#holdings.set(account, { revision, holder, seenAt: now, left });
+  }
+
+  #onMember(id: string, value: string, now: number): void {
+    const known = this.#members.get(id);
+    const isBack = known === undefined || now - known.lastSeenAt > 2 * this.#settings.leaseMs;
+    const firstSeenAt = isBack ? now : known.firstSeenAt;
+    this.#members.set(id, {
+      id,
+      firstSeenAt,
+      lastSeenAt: now,
+      unfit: readAccounts(value, "unfit"),
+      lacks: readReach(value, "lacks"),
+      reaches: readReach(value, "reaches"),
+      moved: readAccounts(value, "moved"),
+    });
+  }
+
+  holding(account: string): Holding | null {
+    return this.#holdings.get(account) ?? null;
+  }
+
+  /** The mark of who gave it up has vanished. */
+  forgetMark(account: string): void {
+    if (this.#holdings.get(account)?.holder === null) this.#holdings.delete(account);
+  }
+
+  claimInMs(account: string, now: number, isUnfit: boolean): number {
+    return claimInMs(this.#looking(account, now), this.holding(account), isUnfit);
+  }
+
+  claimsOver(account: string, now: number): readonly number[] {
+    return claimsOver(this.#looking(account, now), this.holding(account));
+  }
+
+  isToHandBack(account: string, now: number, ownedSince: number): boolean {
+    return isToHandBack(this.#looking(account, now), ownedSince);
+  }
+
+  /** What somebody says that is not reached of what the account needs. */
+  lacked(account: string, now: number): ReadonlySet<Reach> {
+    return lackedIn(this.#looking(account, now));
+  }
+
+  isReachedElsewhere(account: string, now: number, lacks: ReadonlySet<Reach>): boolean {
+    return isReachedElsewhere(this.#looking(account, now), lacks);
+  }
+
+  #looking(account: string, now: number): Looking {
+    return { account, now, members: this.members, since: this.#since, ...this.#settings };
+  }
+}

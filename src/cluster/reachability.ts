@@ -1,0 +1,145 @@
+import { falseIfFailed } from "../runtime/failures.js";
+import type { Clock } from "../runtime/clock.js";
+import type { Reach, ReachOf } from "./membership.js";
+
+/*
+ * An owner that alone is cut from the broker or the platform says so in the bucket. Members that stand by look then whether they reach
+ * what it does not, and say that; where one does, the owner gives the account up in order.
+ */
+
+/** A link that is away for less comes back by itself. */
+const lackedForMs = 20_000;
+/** So often at most an account goes to another member for this. */
+const reachEveryMs = 300_000;
+/** So often a member that stands by looks again. */
+const lookEveryMs = 10_000;
+
+interface ReachabilityPorts {
+  readonly clock: Pick<Clock, "monotonic">;
+  /** Whether one of an account's hosts can be reached from here. */
+  readonly reaches: (account: string, what: Reach) => Promise<boolean>;
+}
+
+/** Of an account that does not run here. */
+interface Look {
+  readonly at: number;
+  isOpen: boolean;
+  /** As the look before found it until this one has ended. */
+  reached: ReadonlySet<Reach>;
+}
+
+/** Of an account that another member was to have. */
+interface GivenUp {
+  readonly at: number;
+  readonly lacked: ReadonlySet<Reach>;
+}
+
+const nothing: ReadonlySet<Reach> = new Set();
+
+/** What this member reaches of accounts, and lacks. */
+export class Reachability {
+  readonly #ports: ReachabilityPorts;
+  readonly #lackedSince = new Map<string, ReadonlyMap<Reach, number>>();
+  readonly #looks = new Map<string, Look>();
+  readonly #givenUp = new Map<string, GivenUp>();
+
+  constructor(ports: ReachabilityPorts) {
+    this.#ports = ports;
+  }
+
+  /** An account that runs here does not reach this now. */
+  lack(account: string, now: readonly Reach[]): void {
+    const since = this.#lackedSince.get(account);
+    const at = this.#ports.clock.monotonic();
+    if (now.length === 0) this.#reachesAll(account);
+    else this.#lackedSince.set(account, new Map(now.map((what) => [what, since?.get(what) ?? at])));
+  }
+
+  #reachesAll(account: string): void {
+    this.#lackedSince.delete(account);
+    if (this.mayGiveUp(account)) this.#givenUp.delete(account);
+  }
+
+  /** It runs here no more. */
+  forget(account: string): void {
+    this.#lackedSince.delete(account);
+  }
+
+  lackedBy(account: string): ReadonlySet<Reach> {
+    const now = this.#ports.clock.monotonic();
+    const since = this.#lackedSince.get(account) ?? new Map<Reach, number>();
+    return new Set([...since].flatMap(([what, at]) => (now - at >= lackedForMs ? [what] : [])));
+  }
+
+  /** Of accounts that run here, or were given up for that: what is not reached. */
+  get lacks(): ReachOf {
+    const all = new Map([...this.#givenUp].map(([account, { lacked }]) => [account, lacked]));
+    for (const account of this.#lackedSince.keys()) all.set(account, this.lackedBy(account));
+    return new Map([...all].filter(([, lacked]) => lacked.size > 0));
+  }
+
+  get reaches(): ReachOf {
+    const all = [...this.#looks].map(([account, { reached }]) => [account, reached] as const);
+    return new Map(all.filter(([, reached]) => reached.size > 0));
+  }
+
+  /** It does not run here, and somebody lacks this. What this member gave it up for it looks for as well. */
+  look(account: string, lackedBySome: ReadonlySet<Reach>): void {
+    const now = this.#ports.clock.monotonic();
+    const lacked = new Set([...lackedBySome, ...(this.#givenUp.get(account)?.lacked ?? [])]);
+    const before = this.#looks.get(account);
+    if (lacked.size === 0) this.#looks.delete(account);
+    else if (before === undefined || (!before.isOpen && now - before.at >= lookEveryMs)) {
+      const look = { at: now, isOpen: true, reached: before?.reached ?? nothing };
+      this.#looks.set(account, look);
+      void this.#lookAt(account, look, [...lacked]);
+    }
+  }
+
+  /** It runs here: what is reached shows there. */
+  runs(account: string): void {
+    this.#looks.delete(account);
+  }
+
+  async #lookAt(account: string, look: Look, lacked: readonly Reach[]): Promise<void> {
+    const answers = await Promise.all(
+      lacked.map(async (what) =>
+        (await this.#ports.reaches(account, what).catch(falseIfFailed)) ? [what] : [],
+      ),
+    );
+    look.isOpen = false;
+    look.reached = new Set(answers.flat());
+    if (this.#looks.get(account) === look) this.#mend(account, look);
+  }
+
+  /** What it was given up for is reached again. */
+  #mend(account: string, { reached }: Look): void {
+    const given = this.#givenUp.get(account);
+    if (given !== undefined && this.mayGiveUp(account) && [...given.lacked].every((one) => reached.has(one)))
+      this.#givenUp.delete(account);
+  }
+
+  /** Whether it may be given up for this now; not often, as what one member reaches may change as fast as what another does. */
+  mayGiveUp(account: string): boolean {
+    return this.#ports.clock.monotonic() - (this.#givenUp.get(account)?.at ?? -Infinity) >= reachEveryMs;
+  }
+
+  gaveUp(account: string): void {
+    this.#givenUp.set(account, { at: this.#ports.clock.monotonic(), lacked: this.lackedBy(account) });
+  }
+
+  /** Others go first with what this member gave up, for a while and until it reaches what it did not. */
+  isUnfit(account: string): boolean {
+    return this.#givenUp.has(account);
+  }
+
+  /** Accounts with which others go first. */
+  get unfit(): readonly string[] {
+    return [...this.#givenUp.keys()];
+  }
+
+  /** Accounts that went to another member so short a time ago that they stay there. */
+  get moved(): readonly string[] {
+    return this.unfit.filter((account) => !this.mayGiveUp(account));
+  }
+}

@@ -1,0 +1,60 @@
+import { ignored, nullIfFailed } from "../runtime/failures.js";
+import { join } from "node:path";
+import type { Clock } from "../runtime/clock.js";
+import type { FileSystem } from "../runtime/file-system.js";
+import type { StreamStore } from "./stream-store.js";
+
+/** Small files of an account that its next owner has to have as well: what was learned, withdrawn and told, the token, who may log in. */
+export const stateFiles = [
+  "platform-session.json",
+  "homeassistant-withdrawn.json",
+  "absent-controllers.json",
+  "addresses-seen.json",
+  "notified.json",
+  "guards-told.json",
+  "sparkplug.json",
+  "page-users.json",
+  "sessions.json",
+];
+
+const lookEveryMs = 5_000;
+
+interface Noting {
+  readonly files: FileSystem;
+  readonly clock: Clock;
+  readonly dataDir: string;
+  readonly store: Pick<StreamStore, "keepNoteFile" | "keepCopy">;
+}
+
+/** Brings them into the stream when they have changed, and writes down how far the copy here goes, until the signal aborts, and then once more. */
+export async function keepStateFiles(noting: Noting, signal: AbortSignal): Promise<void> {
+  const kept = new Map<string, string>();
+  await lookAt(noting, kept, false);
+  while (!signal.aborted) {
+    await noting.clock.wait(lookEveryMs, signal).catch(ignored);
+    await lookAt(noting, kept, true);
+  }
+}
+
+/** At first they are what the stream has. */
+async function lookAt(
+  { files, dataDir, store }: Noting,
+  kept: Map<string, string>,
+  isKept: boolean,
+): Promise<void> {
+  for (const name of stateFiles) {
+    const path = join(dataDir, name);
+    const facts = await files.facts(path).catch(nullIfFailed);
+    if (facts === null) continue;
+    const version = `${facts.modifiedAt} ${facts.bytes}`;
+    if (kept.get(name) === version) continue;
+    try {
+      if (isKept) await store.keepNoteFile(name);
+      kept.set(name, version);
+    } catch {
+      // The stream does not take it now; it is looked at again.
+    }
+  }
+  // Without it a loss is noticed later, or not.
+  await store.keepCopy().catch(ignored);
+}

@@ -1,0 +1,139 @@
+import type { CommandResult } from "./command/outcomes.js";
+import { alarmTitles, amountText, readingSentence, unsureSentence } from "./alarms.js";
+import {
+  type Alarm,
+  type AlarmFacts,
+  type AlarmType,
+  type Interlock,
+  isGuard,
+  type ReadingFact,
+} from "./limits.js";
+import { byCode, joined, row, Sentence, type Text, word } from "../language/text.js";
+
+/*
+ * What a running bridge, or the journal, tells in codes and in an English sentence. In English its sentence says the most; another
+ * language has words for the code, the same as the page's.
+ */
+
+/** A word that people read as a label in Chinese. */
+const label = (english: string): Text => word(english, `state.${english}`);
+
+/** A command: a word, or a degree. */
+const commandText = (command: string): Text => (/^\d+$/.test(command) ? `${command} %` : label(command));
+
+const valueText = (value: unknown): Text =>
+  Array.isArray(value)
+    ? joined(value.map(valueText), " / ")
+    : typeof value === "string"
+      ? label(value)
+      : typeof value === "number" || typeof value === "boolean"
+        ? String(value)
+        : "–";
+
+const isText = (limit: Interlock["limit"]): boolean => [limit].flat().some((one) => typeof one === "string");
+
+/** Which words tell a guard: `waits` where it sees nothing any more and waits. */
+function guardCode({ value, limit, quality }: Interlock, waits: boolean): string {
+  if ((quality !== null && quality !== "good") || value === null) return "rule.guard_blind";
+  if (limit === true) return waits ? "rule.guard_moved" : "rule.guard_moves";
+  if (waits) return "rule.guard_waits";
+  return isText(limit) ? "rule.guard_is" : "rule.guard";
+}
+
+/** What a guard has no value of, or what keeps a command back. */
+function ruleText(interlock: Interlock, english: string, timeZone?: string): Text {
+  const { rule, input, value, limit, quality, until } = interlock;
+  const isOfGuard = isGuard(rule);
+  const named = {
+    ...{ rule, input: input ?? "", limit: valueText(limit), quality: word(quality ?? "unknown") },
+    value: isOfGuard ? valueText(value) : String(value ?? "–"),
+  };
+  const own = rule === "hold" && value === null ? "rule.hold_unnamed" : `rule.${rule}`;
+  const why = byCode(isOfGuard ? guardCode(interlock, until !== null) : own, english, named);
+  if (until === null) return why;
+  const time = new Date(until).toLocaleString("sv-SE", { timeZone });
+  return row`${why}${byCode("rule.until", "", { until: time })}`;
+}
+
+/** Reasons that say more than the outcome that they are of. */
+const tellingReasons: ReadonlySet<string | null> = new Set([
+  ...["retained", "expired", "no_age", "no_sender", "clock", "duplicate", "bad_payload", "unknown_actuator"],
+  ...["unknown_command", "out_of_range", "read_only", "controller_offline", "platform_unavailable"],
+  ...["no_read_back", "journal_unavailable", "overloaded", "other_bridge", "shutting_down", "not_sent"],
+  ...["unauthorized", "before_sending", "after_sending", "mode_not_confirmed", "lead_in_not_confirmed"],
+  "expired_midway",
+]);
+
+type Ended = Pick<CommandResult, "outcome" | "reason" | "command"> &
+  Partial<Pick<CommandResult, "interlock" | "read_back" | "steps">>;
+
+/** How a command ended, for `resultSentence`; `timeZone` is the machine's own when absent. */
+export const endedText =
+  (ended: Ended, timeZone?: string) =>
+  (message: Text): Text =>
+    // What is a sentence still says the most, in every language.
+    message instanceof Sentence ? message : endText(ended, message, timeZone);
+
+function endText({ outcome, reason, command, ...more }: Ended, message: string, timeZone?: string): Text {
+  const { interlock = null, read_back: readBack = null, steps = [] } = more;
+  if (interlock !== null) return ruleText(interlock, message, timeZone);
+  const code = steps.at(-1)?.code ?? "–";
+  const named = { code, message, command: command ?? "–", read_back: readBack ?? "–" };
+  return byCode(`code.${reason !== null && tellingReasons.has(reason) ? reason : outcome}`, message, named);
+}
+
+/** What an alarm is called. */
+export const alarmTitle = (type: AlarmType): Text => word(alarmTitles[type], `alarm.${type}`);
+
+/** A name that is there in two languages. */
+const named = ({ en, zh }: ReadingFact["name"]): Text => byCode("name", en, { en, zh });
+
+/** What is wrong with a reading. */
+function readingText(type: "reading_low" | "reading_high", fact: ReadingFact): Text {
+  const { name, value, limit, unit, quality, gone } = fact;
+  const said = byCode(
+    type === "reading_low" ? "code.reading_below" : "code.reading_above",
+    readingSentence(type, { name, value, limit, unit, quality: "good" }),
+    { name: named(name), value: amountText(value, unit), limit: amountText(limit, unit) },
+  );
+  const unsure = unsureSentence({ quality, gone });
+  if (unsure === "") return said;
+  const code = gone === true ? "code.reading_gone" : "code.reading_unsure";
+  return row`${said}${byCode(code, unsure, { quality: word(quality) })}`;
+}
+
+type Told = Pick<Alarm, "type" | "message"> & { readonly facts?: AlarmFacts | undefined };
+
+type GuardFact = NonNullable<AlarmFacts["guards"]>[number];
+
+const guardText = ({ sends, ...guard }: GuardFact, message: string): Text =>
+  sends
+    ? byCode("code.guard_sends", message, { rule: guard.rule, command: commandText(sends) })
+    : ruleText({ ...guard, ...unsaid }, message);
+
+const unsaid = { value: null, limit: null, until: null };
+
+/** All of one text say together what is English in one sentence. */
+const together = (english: string, texts: readonly Text[]): Text =>
+  texts.length === 1 ? (texts[0] ?? english) : byCode("together", english, { texts: joined(texts, "") });
+
+/** What an alarm names beside its type; null where its type says all. */
+export function factText({ type, message, facts = {} }: Told): Text | null {
+  const { guards = [], command, outcome, ends_with: end, late = [], reading, locked_by: locker, why } = facts;
+  if (reading !== undefined && (type === "reading_low" || type === "reading_high"))
+    return readingText(type, reading);
+  if (guards.length > 0) {
+    const lock = { rule: "lock", input: null, quality: null, ...unsaid, value: locker ?? null };
+    const locked = locker === undefined ? [] : [ruleText(lock, message)];
+    return together(message, [...guards.map((one) => guardText(one, message)), ...locked]);
+  }
+  if (why !== undefined) return byCode("code.settings_because", message, { why });
+  const named = { command: commandText(command ?? "–") };
+  if (command && end) return byCode("code.lease_ends", message, { ...named, end: commandText(end) });
+  if (command && outcome) return byCode("code.command_ended", message, { ...named, outcome: word(outcome) });
+  return late.length > 0 ? byCode("code.late", message, { late: joined(late, ", ") }) : null;
+}
+
+/** What is to be done about it. */
+export const remedyText = ({ type, remedy }: Pick<Alarm, "type" | "remedy">): Text =>
+  byCode(`code.${type}`, remedy);

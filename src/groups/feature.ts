@@ -1,0 +1,60 @@
+import { lazy } from "../runtime/lazy.js";
+import { randomUUID } from "node:crypto";
+import type { Core, Running } from "../feature/core.js";
+import type { Feature } from "../feature/feature.js";
+import { withDefault } from "../settings/values.js";
+import { groupsAndScenesIn, groupSentences, soundGroups } from "./judge.js";
+import { groupsSection, scenesSection } from "./section.js";
+
+const keys = {
+  groups: withDefault(groupsSection, {}, "Actuators that take one command together, by id.", {
+    entry: "skylights",
+    off: true,
+  }),
+  scenes: withDefault(scenesSection, {}, "Several commands that are sent together, by id.", {
+    entry: "night",
+    off: true,
+  }),
+};
+
+const code = lazy(() => import("./service.js"));
+const restoring = lazy(() => import("./restore.js"));
+
+/** What is commanded together. */
+export const groups = {
+  keys,
+  errors: soundGroups,
+  sentences: groupSentences,
+  /** What is commanded together by a configuration without mistakes. */
+  read: groupsAndScenesIn,
+  load: () => code(),
+  make: (core) => makeGroups(core),
+} satisfies Feature<typeof keys> & { readonly read: typeof groupsAndScenesIn };
+
+async function makeGroups({ commands, mirror, retained, topics, clock, journal, ...core }: Core) {
+  const { GroupService } = await code();
+  const service = new GroupService({
+    groupsAndScenes: core.groupsAndScenes,
+    topics,
+    store: mirror.store,
+    onSurplus: (surplus) => commands.onSurplus(null, surplus),
+    submit: (request) => commands.commander.submit(request),
+    outbox: commands.outbox,
+    journal,
+    signal: core.signal,
+    keepResult: (record, durable) => commands.keepResult(record, durable),
+    deliveryOf: (sequence) => commands.deliveryOf(sequence),
+    receipts: commands.receipts,
+    retained,
+    responseTopics: () => core.rules().response_topics,
+    clock,
+    newId: randomUUID,
+  });
+  if (service.hasSome) commands.listen(service);
+  retained.onFound(topics.groups, service);
+  const restore = async () => {
+    const { restoreGroups } = await restoring();
+    await restoreGroups(service, commands, { journal, clock });
+  };
+  return { part: service, service, restore } satisfies Running & { readonly service: unknown };
+}

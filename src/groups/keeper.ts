@@ -1,0 +1,126 @@
+import type { GroupResult } from "../greenhouse/groups.js";
+import type { Checkpoint, GroupMemberTaken, GroupTaken, RecordBody } from "../journal/records.js";
+import type { Clock } from "../runtime/clock.js";
+import { endedOf, placeOfAll, type Running, takenOf } from "./running.js";
+
+export interface KeeperPorts {
+  readonly journal: {
+    append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
+    /** What the next start would find. */
+    history(): Pick<Checkpoint, "groups">;
+  };
+  /** Has the journal keep a result; what it resolves with is called once that was delivered. */
+  readonly keepResult: (record: RecordBody, durable: boolean) => Promise<() => void>;
+  readonly clock: Pick<Clock, "monotonic" | "wait">;
+  /** Aborts when the bridge is to end. */
+  readonly signal: AbortSignal;
+}
+
+const minuteMs = 60_000;
+/** As many as each member takes of one target: more is a flood, which the members refuse, and which must not fill the disk. */
+const mostPerMinute = 60;
+const againMs = 5_000;
+const nothing = (): void => undefined;
+
+/** Has the journal keep commands to several, so that each has its one result also where the program ends meanwhile. */
+export class GroupKeeper {
+  readonly #ports: KeeperPorts;
+  /** When the newest were kept, by what they were for; refusals together. */
+  readonly #kept = new Map<string, readonly number[]>();
+
+  constructor(ports: KeeperPorts) {
+    this.#ports = ports;
+  }
+
+  /**
+   * To be called before the members are asked: the journal keeps the order, so that nothing of a member is on disk before this. So nothing
+   * waits for it but whoever tells the sender that it is taken (`onDurable`). Null for one of a flood.
+   */
+  taken(
+    running: Running,
+    members: readonly GroupMemberTaken[],
+    onDurable: () => void,
+  ): Promise<boolean> | null {
+    if (!this.#hasRoom(placeOfAll(running))) return null;
+    const group = takenOf(running, members);
+    return this.#ports.journal.append({ type: "group_taken", group }, { durable: true }).then(
+      () => {
+        onDurable();
+        return true;
+      },
+      () => this.#holds(group),
+    );
+  }
+
+  /** A disk that did not answer in time may have it all the same. */
+  #holds({ kind, name, id }: GroupTaken): boolean {
+    const { groups = [] } = this.#ports.journal.history();
+    return groups.some((one) => one.kind === kind && one.name === name && one.id === id);
+  }
+
+  /** Resolves when the result may be told; with null where that is left to the next start. */
+  async ended(running: Running, result: GroupResult): Promise<(() => void) | null> {
+    const { keepResult, clock, signal } = this.#ports;
+    if (running.isKept === null) return nothing;
+    const record = { type: "group_ended", group: endedOf(running, result, true) } as const;
+    // The next start would end it once more, and perhaps otherwise.
+    const isHeld = await running.isKept;
+    for (;;)
+      try {
+        return await keepResult(record, true);
+      } catch {
+        if (!isHeld) return nothing;
+        if (!(await waited(clock, signal))) return null;
+      }
+  }
+
+  /** The same of one that no member is asked, which is told whatever the journal says. */
+  async refused(running: Running, result: GroupResult): Promise<() => void> {
+    if (!this.#hasRoom("")) return nothing;
+    const record = { type: "group_ended", group: endedOf(running, result, false) } as const;
+    return this.#ports.keepResult(record, false).catch(() => nothing);
+  }
+
+  #hasRoom(of: string): boolean {
+    const now = this.#ports.clock.monotonic();
+    const ofLate = (this.#kept.get(of) ?? []).filter((at) => now - at < minuteMs);
+    const hasRoom = ofLate.length < mostPerMinute;
+    this.#kept.set(of, hasRoom ? [...ofLate, now] : ofLate);
+    return hasRoom;
+  }
+}
+
+/** False where the bridge ends meanwhile. */
+const waited = (clock: KeeperPorts["clock"], signal: AbortSignal): Promise<boolean> =>
+  clock.wait(againMs, signal).then(
+    () => true,
+    () => false,
+  );
+
+/** Of all results together: some megabytes. */
+const mostMembers = 1_000;
+
+/** What each result says of its members, of the newest. Of older ones the rest of it is kept with their ids. */
+export class WholeResults {
+  readonly #newest = new Map<string, GroupResult>();
+  #members = 0;
+
+  add(key: string, result: GroupResult): void {
+    this.#drop(key);
+    this.#newest.set(key, result);
+    this.#members += result.members.length;
+    for (const oldest of this.#newest.keys()) {
+      if (this.#members <= mostMembers || this.#newest.size === 1) break;
+      this.#drop(oldest);
+    }
+  }
+
+  get(key: string): GroupResult | undefined {
+    return this.#newest.get(key);
+  }
+
+  #drop(key: string): void {
+    this.#members -= this.#newest.get(key)?.members.length ?? 0;
+    this.#newest.delete(key);
+  }
+}

@@ -1,0 +1,111 @@
+import type { CommandListener, CommandService } from "../commands/service.js";
+import { unsentEnding } from "../commands/endings.js";
+import type { MemberResult } from "../greenhouse/groups.js";
+import type { Journal } from "../journal/journal.js";
+import { newestRecords } from "../journal/reader.js";
+import type { GroupEnded, GroupMemberTaken, GroupTaken, JournalRecord } from "../journal/records.js";
+import { JournalUnreadable } from "../journal/segments.js";
+import type { Clock } from "../runtime/clock.js";
+import { placeOf, type Running, runningFrom } from "./running.js";
+
+/* What earlier runs left of commands to groups and scenes. */
+
+/** A result of an earlier run. */
+export interface EarlierEnd {
+  readonly group: GroupEnded;
+  /** How long ago, by which its id is recognised; null where that is too long, or it took none. */
+  readonly agoMs: number | null;
+  /** Its number, where the broker is not known to have it. */
+  readonly undelivered: number | null;
+}
+
+export interface GroupsPast {
+  readonly open: readonly GroupTaken[];
+  /** Whether the journal holds a member's command without a result, so that this run ends it. */
+  readonly isOpen: (member: GroupMemberTaken) => boolean;
+  /** Oldest first. */
+  readonly ended: readonly EarlierEnd[];
+}
+
+const dayMs = 24 * 3_600_000;
+const ownIdMs = 12 * 3_600_000;
+const most = 2_000;
+
+interface Past {
+  readonly journal: Journal;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** Takes up what earlier runs left, also of what the configuration has no more. What cannot be read the next start takes up that can. */
+export async function restoreGroups(
+  service: CommandListener & { readonly hasSome: boolean; restore(past: GroupsPast): void },
+  commands: Pick<CommandService, "listen" | "leaveDeliveryMarks">,
+  from: Past,
+): Promise<void> {
+  const past = await readGroupsPast(from);
+  if (past === null) {
+    commands.leaveDeliveryMarks();
+    return;
+  }
+  if (!service.hasSome && past.open.length > 0) commands.listen(service);
+  service.restore(past);
+}
+
+/** Null where a file cannot be read. */
+async function readGroupsPast({ journal, clock }: Past): Promise<GroupsPast | null> {
+  const { groups: open = [] } = journal.history();
+  if (journal.readProblem !== null) return null;
+  const isOpen = (member: GroupMemberTaken) => journal.isOpen(member, member.id);
+  const { directory, files } = journal;
+  const now = clock.now();
+  try {
+    const since = { sinceMs: now - dayMs, limit: most };
+    const ended = await newestRecords(directory, { ...since, types: new Set(["group_ended"]) }, files);
+    const [mark] = await newestRecords(directory, { types: new Set(["delivered"]), limit: 1 }, files);
+    const through = mark?.type === "delivered" ? mark.through : 0;
+    return { open, isOpen, ended: ended.flatMap((record) => earlierEnd(record, through, now) ?? []) };
+  } catch (error) {
+    if (!(error instanceof JournalUnreadable)) throw error;
+    return null;
+  }
+}
+
+/** Of a record by a clock that was not known to be right the age is not known: to ask twice is worse than to refuse a repetition. */
+function earlierEnd(record: JournalRecord, through: number, now: number): EarlierEnd | null {
+  if (record.type !== "group_ended") return null;
+  const { group, seq } = record;
+  const agoMs = record.clock_synced === true ? Math.max(0, now - Date.parse(group.told.finished_at)) : 0;
+  return {
+    group,
+    agoMs: group.is_taken && agoMs <= ownIdMs ? agoMs : null,
+    undelivered: seq > through ? seq : null,
+  };
+}
+
+/**
+ * An open one as this run goes on with it: members that have ended, members whose commands are ended now, and those whose commands
+ * never came into the journal. `idOf`: the topic id of a device code.
+ */
+export function takenUp(
+  taken: GroupTaken,
+  isOpen: GroupsPast["isOpen"],
+  idOf: (code: string) => string,
+): Running {
+  const running = runningFrom(taken);
+  for (const member of taken.members) {
+    const { controller: code, actuator, id, ended, refused } = member;
+    const controllerId = idOf(code);
+    if (ended !== undefined) running.ended.push({ ...ended, controller: controllerId });
+    else if (isOpen(member))
+      running.open.set(placeOf(controllerId, actuator, id), { code, controllerId, actuator });
+    else if (refused !== undefined) running.ended.push({ ...refused, controller: controllerId });
+    else running.ended.push(neverAsked(member, controllerId));
+  }
+  running.order = taken.members.map(({ controller, actuator }) => `${idOf(controller)}/${actuator}`);
+  return running;
+}
+
+function neverAsked({ actuator, id, command }: GroupMemberTaken, controller: string): MemberResult {
+  const { outcome, reason, message } = unsentEnding(command?.toLowerCase() === "stop");
+  return { controller, actuator, command, id, outcome, reason, message, interlock: null };
+}

@@ -1,0 +1,71 @@
+import { tellIn } from "../language/languages.js";
+import { Document } from "yaml";
+import { CommandFailure } from "../runtime/ending.js";
+import type { CommandCall } from "../feature/command.js";
+import type { Configured } from "../feature/feature.js";
+import { msg } from "../language/text.js";
+import { foundDocument, record } from "./announced.js";
+import { type AnnouncedHouse, dashboardOf } from "./dashboard.js";
+import type { keys } from "./section.js";
+
+/* `dashboard`: what the running bridge has announced to Home Assistant, as a dashboard. */
+
+/** An announcement of a controller; null for the bridge's own, and for what is another one's. */
+function houseIn(payload: string, baseTopic: string): AnnouncedHouse | null {
+  const code = foundDocument(payload, baseTopic)?.code ?? null;
+  if (code === null) return null;
+  const { device, components } = record(JSON.parse(payload));
+  const { name } = record(device);
+  const entities = Object.entries(record(components)).map(([key, one]) => [key, record(one)]);
+  return {
+    code,
+    name: typeof name === "string" ? name : code,
+    components: Object.fromEntries(entities) as AnnouncedHouse["components"],
+  };
+}
+
+/** Houses that the configuration names, in its order; where it names none, all that there are. */
+function configured(
+  houses: readonly AnnouncedHouse[],
+  { controllers }: Pick<Configured<typeof keys>, "controllers">,
+): readonly AnnouncedHouse[] {
+  const codes = Object.entries(controllers).flatMap(([code, { ignore }]) => (ignore ? [] : [code]));
+  const named = codes.flatMap((code) => houses.find((one) => one.code === code) ?? []);
+  return named.length > 0 ? named : houses;
+}
+
+export async function dashboard({
+  read,
+  retained,
+  out,
+  tell,
+}: CommandCall<Configured<typeof keys>>): Promise<void> {
+  const configuration = await read();
+  const { enabled, discovery_prefix: prefix, language } = configuration.homeassistant;
+  if (!enabled)
+    throw new CommandFailure(
+      msg`homeassistant.enabled is false, so nothing is announced that a dashboard could show`,
+    );
+  const texts = await retained(`${prefix}/device/+/config`);
+  const announced = [...texts.values()].flatMap((text) => houseIn(text, configuration.mqtt.base_topic) ?? []);
+  const houses = configured(
+    announced.toSorted((one, other) => (one.code < other.code ? -1 : 1)),
+    configuration,
+  );
+  if (houses.length === 0)
+    throw new CommandFailure(
+      msg`no controller is announced to Home Assistant yet; wait until the bridge has read the account`,
+    );
+  const head = [
+    msg`Settings, Dashboards, Add dashboard, New dashboard from scratch; open it, Edit, three dots,`,
+    msg`Raw configuration editor: replace what stands there by this text.`,
+  ];
+  out(yamlOf(dashboardOf(houses, await tellIn(language)), head.map(tell)));
+}
+
+/** Below remarks; for readers of YAML 1.1 too, to whom a bare `on` is no text. */
+function yamlOf(value: unknown, head: readonly string[]): string {
+  const document = new Document(value, { version: "1.1", aliasDuplicateObjects: false });
+  document.commentBefore = head.map((line) => ` ${line}`).join("\n");
+  return document.toString({ lineWidth: 0, indentSeq: true });
+}

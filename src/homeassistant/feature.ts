@@ -1,0 +1,50 @@
+import { tellIn } from "../language/languages.js";
+import { lazy } from "../runtime/lazy.js";
+import type { Feature } from "../feature/feature.js";
+import type { CoreConfiguration } from "../settings/sections/core.js";
+import { discoveryFilter } from "./identity.js";
+import { curtainSentences, keys } from "./section.js";
+
+const code = lazy(() => import("./part.js"));
+
+/** What is announced to Home Assistant. */
+export const homeassistant = {
+  keys,
+  sentences: curtainSentences,
+  /** What the bridge listens to beside its own topics. */
+  listensTo: (
+    { homeassistant: { enabled, status_topic: status, discovery_prefix: prefix } }: HasSection,
+    isOneOfMany: boolean,
+  ) => (enabled ? [status, ...(isOneOfMany ? [] : [discoveryFilter(prefix)])] : []),
+  /** What it leaves at the broker. */
+  left: async (configuration: CoreConfiguration & HasSection) => {
+    const { foundDocument } = await import("./announced.js");
+    return {
+      filter: discoveryFilter(configuration.homeassistant.discovery_prefix),
+      isOurs: (payload: string) => foundDocument(payload, configuration.mqtt.base_topic) !== null,
+    };
+  },
+  commands: [
+    {
+      name: "dashboard",
+      description: "a Home Assistant dashboard for your houses, as YAML to paste",
+      examples: ["greenhouse2mqtt dashboard > dashboard.yaml"],
+      run: async (call) => (await import("./dashboard-command.js")).dashboard(call),
+    },
+  ],
+  load: () => code(),
+  make: async (core, configuration) => {
+    const { announce, withdraw } = await code();
+    return configuration.homeassistant.enabled
+      ? announce(core, configuration, await tellIn(configuration.homeassistant.language))
+      : withdraw(core, configuration);
+  },
+} satisfies Feature<typeof keys> & Readonly<Record<"listensTo" | "left", unknown>>;
+
+interface HasSection {
+  readonly homeassistant: {
+    readonly enabled: boolean;
+    readonly status_topic: string;
+    readonly discovery_prefix: string;
+  };
+}

@@ -1,0 +1,72 @@
+import type { Core, Running } from "../feature/core.js";
+import type { Configured } from "../feature/feature.js";
+import { DiscoveryOutput } from "./discovery-output.js";
+import type { Tell } from "../language/words.js";
+import type { keys } from "./section.js";
+import { withdrawEarlier } from "./withdrawals.js";
+
+type Settings = Configured<typeof keys>;
+
+/** Announces everything, each state behind its announcement. */
+export function announce(core: Core, configuration: Settings, tell: Tell): Running {
+  const { mirror, retained, outputs, connection, commands, topics, clock } = core;
+  const { store, inventory, watch, poller } = mirror;
+  const discovery = new DiscoveryOutput(
+    {
+      announce: (topic, text) => retained.announce(topic, text),
+      publishStates: (code, which) => {
+        if (code !== null) retained.release(code, which === "all");
+        else if (which === "all" && watch.state !== null)
+          retained.wanted(topics.bridge.platform, watch.state);
+      },
+      listen: core.isOneOfMany ? (topics) => connection.listen(topics) : null,
+      memory: core.file("homeassistant-withdrawn.json"),
+      view: {
+        controllers: () => store.controllers(),
+        get: (code) => store.get(code),
+        platformHadTime: () => inventory.hadTime(clock.monotonic()),
+        mayForget: (code) => code === null || inventory.mayForget(code, clock.monotonic()),
+      },
+      clock,
+      random: core.random,
+      log: core.log,
+    },
+    settingsOf(core, configuration, tell),
+  );
+  retained.gateBy(discovery.gate);
+  outputs.announceBy(discovery);
+  discovery.onBirth(() => retained.republish());
+  discovery.onBirth(() => commands.outbox.repeatLate());
+  poller.onTried((code) => discovery.onTried(code));
+  retained.onFound([], { onFound: (...found) => discovery.onFound(...found) });
+  return { part: discovery };
+}
+
+function settingsOf({ topics, version, page, groupsAndScenes }: Core, configuration: Settings, tell: Tell) {
+  const { homeassistant, mqtt, platform } = configuration;
+  return {
+    topics,
+    version,
+    clientId: mqtt.client_id,
+    pageUrl: page.url,
+    prefix: homeassistant.discovery_prefix,
+    statusTopic: homeassistant.status_topic,
+    language: homeassistant.language,
+    tell,
+    sensorNames: homeassistant.sensor_names,
+    hasBudget: platform.requests_per_minute > 0,
+    groupsAndScenes,
+  };
+}
+
+/** Takes back what an earlier run announced, as nothing is announced any more. */
+export function withdraw(core: Core, { homeassistant, mqtt }: Settings): null {
+  const { retained, connection, topics, log } = core;
+  withdrawEarlier({
+    retained,
+    settings: { topics, prefix: homeassistant.discovery_prefix, clientId: mqtt.client_id },
+    scan: core.isOneOfMany ? (...of) => connection.scan(...of) : null,
+    log,
+  });
+  return null;
+}

@@ -1,0 +1,90 @@
+import { once } from "node:events";
+import { hostname } from "node:os";
+import type { Clock } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
+import { isAnnounced, type Listener, mdnsName } from "./access.js";
+import { ownAddresses } from "./page-address.js";
+import type { MdnsRecord, Question } from "./mdns.js";
+
+/*
+ * The page under a name in its own network, by multicast DNS: `greenhouse2mqtt.local`, and in lists of what is there
+ * (`_http._tcp`). Without it the page works all the same at its address.
+ */
+
+const service = "_http._tcp.local";
+const listOfServices = "_services._dns-sd._udp.local";
+const ttl = 120;
+
+interface Announced {
+  /** Of the bridge, in lists. */
+  readonly name: string;
+  readonly port: number;
+  readonly addresses: readonly string[];
+}
+
+/** Everything that is said of the page; with a `ttl` of 0 that it is gone. */
+export function recordsOf({ name, port, addresses }: Announced, lasts = ttl): readonly MdnsRecord[] {
+  const instance = `${name}.${service}`;
+  const target = mdnsName;
+  return [
+    { name: listOfServices, type: "PTR", ttl: lasts, data: service },
+    { name: service, type: "PTR", ttl: lasts, data: instance },
+    { name: instance, type: "SRV", ttl: lasts, data: { target, port } },
+    { name: instance, type: "TXT", ttl: lasts, data: "path=/" },
+    ...addresses.map((data): MdnsRecord => ({ name: mdnsName, type: "A", ttl: lasts, data })),
+  ];
+}
+
+/** What of it answers these questions; names have no case. */
+export function answersTo(
+  questions: readonly Question[],
+  records: readonly MdnsRecord[],
+): readonly MdnsRecord[] {
+  return records.filter(({ name, type }) =>
+    questions.some(
+      (asked) => asked.name.toLowerCase() === name.toLowerCase() && [type, "ANY"].includes(asked.type),
+    ),
+  );
+}
+
+/** A dot would end a part of the name. */
+const shownName = () => `greenhouse2mqtt on ${hostname().split(".")[0] ?? ""}`.slice(0, 63);
+
+/** Until the signal aborts; what fails is told once and ends nothing. */
+export async function announce(
+  {
+    listener,
+    port,
+    clock,
+    log,
+  }: { readonly listener: Listener; readonly port: number; readonly clock: Clock; readonly log: Logger },
+  signal: AbortSignal,
+): Promise<void> {
+  if (!isAnnounced(listener)) return;
+  let isTold = false;
+  const onFailure = (error: unknown) => {
+    if (!isTold)
+      log.warn(
+        { reason: String(error) },
+        `the page has no name ${mdnsName} in the network; its address works`,
+      );
+    isTold = true;
+  };
+  const records = (lasts?: number) =>
+    recordsOf({ name: shownName(), port, addresses: ownAddresses() }, lasts);
+  try {
+    const { MdnsSocket } = await import("./mdns.js");
+    const socket = new MdnsSocket({
+      clock,
+      onFailure,
+      onQuestions: (questions) => socket.say(answersTo(questions, records())),
+    });
+    await socket.open();
+    socket.say(records());
+    if (!signal.aborted) await once(signal, "abort");
+    socket.say(records(0), true);
+    await socket.close();
+  } catch (error) {
+    onFailure(error);
+  }
+}

@@ -1,0 +1,166 @@
+import type { Core, Running } from "../feature/core.js";
+import { ignored } from "../runtime/failures.js";
+import { journalReader } from "../journal/reader.js";
+import type { Port } from "./port.js";
+import type { HttpSection } from "./section.js";
+import type { PageService, PageSources } from "./service.js";
+
+/** What the page shows that is not the core's, and what it can do beyond the bridge. */
+export interface Shown
+  extends
+    Pick<PageSources, "status" | "groups" | "ask" | "logLevel" | "recentLog">,
+    Partial<Pick<PageSources, "doctor" | "discover" | "demo" | "settings">> {
+  readonly status: PageSources["status"] & Port["status"];
+  readonly metrics: () => Promise<PageSources["metrics"]>;
+  /** The section as it is in force. */
+  readonly current: () => HttpSection;
+  readonly onListening: Port["onListening"];
+  /** Where a page of several accounts shows this one too: the kinds of readings on its overview. */
+  readonly elsewhere: Pick<PageSources, "kinds"> | null;
+  /** The command line of the same user asks at a socket in the data directory; a simulated world has none. */
+  readonly hasOwner: boolean;
+}
+
+export interface RunningPage extends Running {
+  readonly part: NonNullable<Running["part"]>;
+  /** Null where no page shows the bridge. */
+  readonly page: PageService | null;
+}
+
+/** Where the page and the command line ask. */
+export async function servePage(core: Core, http: HttpSection, shown: Shown): Promise<RunningPage> {
+  const isShown = http !== false || shown.elsewhere !== null;
+  const page = isShown ? await createPage(core, http, shown) : null;
+  const servers = [
+    ...(page === null ? [] : [await pageServer(page, core, http, shown)]),
+    ...(shown.hasOwner ? [ownerServer(page, core, http, shown)] : []),
+  ];
+  const run = async (signal: AbortSignal) => {
+    await Promise.all(servers.map((serve) => serve(signal)));
+  };
+  return { page, part: { run } };
+}
+
+async function createPage(core: Core, http: HttpSection, shown: Shown): Promise<PageService> {
+  const { PageService } = await import("./service.js");
+  const { clock, log, mirror, commands, gaps, journal } = core;
+  const { metrics, current, elsewhere, ...sources } = shown;
+  const ownKinds = () => (current() || http || { overview: [] }).overview;
+  const page = new PageService({
+    ...sources,
+    clock,
+    log,
+    metrics: await metrics(),
+    store: mirror.store,
+    kinds: http === false ? (elsewhere?.kinds ?? ownKinds) : ownKinds,
+    submit: (request) => commands.commander.submit(request),
+    sentSince: (readAt) => gaps.sentSince(readAt),
+    alarms: () => commands.limits.alarms.list,
+    seenAddresses: () => mirror.seen.list(),
+    weather: () => commands.limits.weather(),
+    settingsSaved: (by, via, keys) => noteSaved(core, by, via, keys),
+    pastReadings: http !== false && http.past_readings ? pastReadings(core) : null,
+    dataDir: core.configuration.data_dir,
+    inPlace: core.inPlace,
+    journal,
+    ...journalReader(journal.directory),
+  });
+  commands.listen(page);
+  return page;
+}
+
+/** Who changed which settings: in the journal, which the answer waits for, and as an event. */
+async function noteSaved(
+  { journal, onEvent, clock }: Core,
+  by: string | null,
+  via: string | null,
+  keys: readonly string[],
+): Promise<void> {
+  const who = by ?? via ?? "somebody";
+  const message = `${who} changed the settings: ${keys.join(", ")}`.slice(0, 500);
+  const facts = { by: who, keys: keys.join(", ").slice(0, 500) };
+  onEvent({ type: "settings_changed", severity: "info", message, at: clock.now(), facts });
+  const record = { type: "configuration_changed", changes: keys, by: who } as const;
+  await journal.append(record, { durable: true }).catch(ignored);
+}
+
+/** What the platform has kept, asked with requests that polling leaves over. */
+const pastReadings = ({ configuration, clock, platform }: Core): PageSources["pastReadings"] => ({
+  ask: async (code, signal) => {
+    await platform.budget.turn(clock, signal);
+    return platform.history(code, signal);
+  },
+  pauseMs: () => {
+    const left = platform.budget.remaining(clock.monotonic());
+    return left === null || left > configuration.platform.requests_per_minute / 2 ? 0 : 5_000;
+  },
+});
+
+type Serve = (signal: AbortSignal) => Promise<void>;
+
+/** Whoever looks at a greenhouse over MQTT must not lose it for the page. */
+async function pageServer(page: PageService, core: Core, http: HttpSection, shown: Shown): Promise<Serve> {
+  const port = http === false ? null : await createPort(core, http, shown);
+  const { openPort } = await import("./port.js");
+  return async (signal) => {
+    try {
+      const elsewhere = shown.elsewhere === null ? null : page.run(signal);
+      if (port !== null) {
+        const opened = openPort(port);
+        const { serveHttp } = await import("./server.js");
+        await serveHttp(page, port, signal, opened);
+      }
+      await elsewhere;
+    } catch (error) {
+      page.faults.note(error);
+    }
+  };
+}
+
+async function createPort(
+  { clock, log, file }: Core,
+  http: Exclude<HttpSection, false>,
+  { current, status, settings, onListening }: Shown,
+): Promise<Port> {
+  const { FirstOperator } = await import("./first-operator.js");
+  const { Faults } = await import("./faults.js");
+  const firstOperator = new FirstOperator({
+    file: file("page-users.json"),
+    log,
+    isOnTrial: () => settings?.isOnTrial() ?? false,
+  });
+  return {
+    clock,
+    log,
+    listener: () => firstOperator.complete({ ...(current() || http), host: http.host }),
+    status,
+    sessions: file("sessions.json"),
+    firstOperator,
+    onListening,
+    faults: new Faults(log, clock),
+  };
+}
+
+/** The command line of the same user asks there. */
+const ownerServer =
+  (page: PageService | null, core: Core, http: HttpSection, shown: Shown): Serve =>
+  async (signal) => {
+    const { configuration, broker, clock, log } = core;
+    const { serveOwner } = await import("./owner.js");
+    const { Faults } = await import("./faults.js");
+    const faults = new Faults(log, clock);
+    const service = async () => page ?? (await createPage(core, http, shown));
+    const parts = { dataDir: configuration.data_dir, brokerPort: broker?.port ?? null, clock, log };
+    await serveOwner({ ...parts, faults, service }, signal).catch((error: unknown) => faults.note(error));
+  };
+
+/** What is loaded while the bridge begins to work, else. */
+export const loadOwner = () =>
+  Promise.all([import("./owner.js"), import("./faults.js"), import("./server.js")]);
+export const loadPage = () =>
+  Promise.all([
+    import("./service.js"),
+    import("./access.js"),
+    import("./first-operator.js"),
+    import("./port.js"),
+  ]);

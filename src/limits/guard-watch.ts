@@ -1,0 +1,102 @@
+import type { BridgeEvent } from "../greenhouse/events.js";
+import type { Guard } from "../greenhouse/limits.js";
+import { givesWayAt, mayFollow, type Shown, standings } from "../greenhouse/steady.js";
+import type { Entry } from "./rules/entry.js";
+import type { GuardNow, GuardState } from "./rules/guards.js";
+import { guardFacts, shownBy } from "./rules/judge.js";
+
+/*
+ * What everybody is told of guards that trip and clear: once for all actuators that one concerns at a moment, and of one that flaps
+ * no more than a pair a minute. One without a value has not tripped; its alarm says so.
+ */
+
+interface About {
+  readonly controller: string;
+  readonly actuator: string;
+}
+
+/** A guard that has become another, and what it is one of. */
+interface Change {
+  readonly guard: Guard;
+  readonly state: GuardState;
+  readonly concerns: About[];
+}
+
+/** So many actuators are named. */
+const mostNamed = 20;
+
+export class GuardWatch {
+  /** Whether everybody was told last that it has tripped, and since when, monotonic ms. */
+  readonly #told = new Map<string, Shown<boolean>>();
+  #changed = new Map<string, Change>();
+
+  /** What an earlier run has told is not told again. */
+  restore(key: string, guards: readonly GuardNow[]): void {
+    for (const { guard, state } of guards)
+      if (state.isTripped) this.#told.set(nameOf(key, guard), { state: true, since: -Infinity });
+  }
+
+  /** As an actuator's guards are now; when one of them may be told of that may not be yet, monotonic ms. */
+  note(key: string, { guards }: Entry, about: About, now: number): number {
+    let next = Infinity;
+    for (const { guard, state } of guards) {
+      const name = nameOf(key, guard);
+      const told = this.#told.get(name) ?? null;
+      if ((told?.state ?? false) === state.isTripped) continue;
+      if (told !== null && !mayFollow(told, state.isTripped, now, standings.guardTold)) {
+        next = Math.min(next, givesWayAt(told, state.isTripped, standings.guardTold));
+        continue;
+      }
+      this.#told.set(name, { state: state.isTripped, since: now });
+      this.#add(guard, state, about);
+    }
+    return next;
+  }
+
+  #add(guard: Guard, state: GuardState, about: About): void {
+    const { input } = guard;
+    const of = input.type === "weather" ? null : (input.controller ?? about.controller);
+    const { value, limit } = guardFacts(guard, state);
+    const group = JSON.stringify([guard.name, guard.from, of, value, limit, state.isTripped]);
+    const known = this.#changed.get(group);
+    if (known === undefined) this.#changed.set(group, { guard, state, concerns: [about] });
+    else known.concerns.push(about);
+  }
+
+  /** What was noted since the last time; `at` is epoch ms. */
+  take(at: number): readonly BridgeEvent[] {
+    if (this.#changed.size === 0) return [];
+    const changed = [...this.#changed.values()];
+    this.#changed = new Map();
+    return changed.map((one) => guardEvent(one, at));
+  }
+}
+
+const nameOf = (key: string, { name }: Guard): string => `${key} ${name}`;
+
+function guardEvent({ guard, state, concerns }: Change, at: number): BridgeEvent {
+  const named = concerns.slice(0, mostNamed).map(({ controller, actuator }) => `${controller}/${actuator}`);
+  const more = concerns.length - named.length;
+  const actuators = `${named.join(", ")}${more === 0 ? "" : ` and ${more} more`}`;
+  const isOne = (part: keyof About) => concerns.every((one) => one[part] === concerns[0]?.[part]);
+  const controller = isOne("controller") ? (concerns[0]?.controller ?? null) : null;
+  const actuator = concerns.length === 1 ? (concerns[0]?.actuator ?? null) : null;
+  const { value, limit } = guardFacts(guard, state);
+  const facts = { controller, actuator, actuators, rule: guard.name, input: guard.from, value, limit };
+  const shown = shownBy(guard, state);
+  return state.isTripped
+    ? {
+        type: "guard_tripped",
+        severity: "warning",
+        message: `The guard "${guard.name}" has tripped at ${actuators}: ${shown}.`,
+        at,
+        facts,
+      }
+    : {
+        type: "guard_cleared",
+        severity: "info",
+        message: `The guard "${guard.name}" at ${actuators} is clear again: ${shown}.`,
+        at,
+        facts,
+      };
+}

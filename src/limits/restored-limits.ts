@@ -1,0 +1,169 @@
+import type { BridgeEvent } from "../greenhouse/events.js";
+import { wholeController } from "../greenhouse/limits.js";
+import type { Controller } from "../greenhouse/model.js";
+import type { ActuatorSettings } from "../greenhouse/settings.js";
+import type { Checkpoint, KeptLease, LimitsEntry } from "../journal/records.js";
+import { trustedSkewMs } from "../runtime/clock.js";
+import type { GreenhouseStore } from "../sync/store.js";
+import { overrunEvent } from "./events.js";
+import { type Entry, isLeaseOver, keyOf, newEntry, restore } from "./rules/entry.js";
+
+/* What limits actuators as an earlier run left it, compared with what the configuration has by now. */
+
+/** What limits one actuator at a start. */
+export interface RestoredLimits {
+  /** Null for nothing any more. */
+  readonly now: Entry | null;
+  /** The same where it is as the disk has it. */
+  readonly onDisk: Entry | null;
+}
+
+export const noLimits: RestoredLimits = { now: null, onDisk: null };
+
+/** Of what is locked and is no actuator of the configuration: nothing is ever sent there. */
+const noActuator: Omit<ActuatorSettings, "id"> = {
+  kind: "custom",
+  address: "",
+  values: {},
+  leadIn: "never",
+  readOnly: true,
+  settleMs: 0,
+  travelMs: 0,
+  confirmWithinMs: 0,
+  minIntervalMs: 0,
+  tolerance: 0,
+  homeAssistant: { enabled: false },
+};
+
+const entryWithoutActuator = (code: string, id: string): Entry => newEntry(code, { ...noActuator, id });
+
+/** Of each actuator, and last of the controller as a whole, which can be locked too. */
+export const entriesOf = ({ info: { code }, actuators }: Controller): readonly Entry[] => [
+  ...[...actuators.values()].map(({ settings }) => newEntry(code, settings)),
+  entryWithoutActuator(code, wholeController),
+];
+
+/** For so long a lease of an address that its actuator has no more is kept past its end. */
+const goneForMs = 86_400_000;
+
+/** What of an earlier run is not in force any more, by the alarm that says so; null for nothing. */
+type Lost = Readonly<Record<"lease_overrun" | "state_lost", string | null>>;
+
+export interface LimitsLeft {
+  /** By lane, where something was left, or is in force all the same. */
+  readonly limits: ReadonlyMap<string, RestoredLimits>;
+  /** What is told of it. */
+  readonly events: readonly BridgeEvent[];
+  readonly lost: Lost;
+}
+
+interface Start {
+  /** Epoch ms and the monotonic ms of the same moment. */
+  readonly at: number;
+  readonly mono: number;
+  /** Epoch ms of the newest record of earlier runs, by the clock of then. */
+  readonly newestAt: number;
+  readonly isOfCluster?: boolean;
+}
+
+/**
+ * The newest record of a cluster's journal may be by the clock of another computer. Where that is ahead by no more than two trusted
+ * clocks are apart, its time is gone by, and what was to end later does not end at once.
+ */
+export function startAt(now: number, newestAt: number, isOfCluster: boolean): number {
+  const aheadMs = newestAt - now;
+  return isOfCluster && aheadMs > 0 && aheadMs <= trustedSkewMs ? newestAt : now;
+}
+
+/** `present` is what limits every configured actuator before anything happened there. */
+export function limitsLeft(
+  history: Pick<Checkpoint, "open" | "lanes">,
+  start: Start,
+  present: ReadonlyMap<string, Entry>,
+  store: Pick<GreenhouseStore, "get">,
+): LimitsLeft {
+  const open = new Set(history.open.flatMap(({ sent }) => sent?.id ?? []));
+  const isBehind = start.at < start.newestAt;
+  const limits = new Map<string, RestoredLimits>();
+  const events: BridgeEvent[] = [];
+  for (const { controller: code, actuator, memory } of history.lanes) {
+    if (!memory.limits) continue;
+    const left = { controller: code, actuator, kept: memory.limits };
+    const known = present.get(keyOf(code, actuator)) ?? null;
+    const controller = store.get(code);
+    const { entry, ...restoredLimits } = takenUp(left, known, start, (id) => open.has(id));
+    limits.set(keyOf(code, actuator), restoredLimits);
+    if (entry.lease === null || !isLeaseOver(entry.lease, start.mono)) continue;
+    const about = { controller: controller?.info.id ?? code, actuator };
+    events.push(overrunEvent(entry.lease, about, isBehind ? null : left.kept, start.at));
+  }
+  lockAsWhole(limits, present);
+  const entries = [...limits.values()].flatMap(({ now }) => now ?? []);
+  return { limits, events, lost: lostNow(entries, start, present, store) };
+}
+
+/** What of earlier runs is not in force although nobody ended it: a lock until it is lifted, a lease for a day past its end. */
+export function lostNow(
+  entries: Iterable<Entry>,
+  { at, mono }: Pick<Start, "at" | "mono">,
+  present: ReadonlyMap<string, Entry>,
+  store: Pick<GreenhouseStore, "get">,
+): Lost {
+  const leases: string[] = [];
+  const locks: string[] = [];
+  for (const { code, id, lock, formerLease } of entries) {
+    if (formerLease !== null && at < formerLease.until + goneForMs)
+      leases.push(lostLease(code, id, formerLease));
+    const isHere = present.has(keyOf(code, id)) || store.get(code) === undefined;
+    if (!isHere && lock !== null && lock.endsAt > mono) locks.push(lostLock(code, id, lock.by));
+  }
+  return { lease_overrun: leases.join(" ") || null, state_lost: locks.join(" ") || null };
+}
+
+interface TakenUp extends RestoredLimits {
+  readonly entry: Entry;
+}
+
+function takenUp(
+  { controller, actuator, kept }: LimitsEntry,
+  known: Entry | null,
+  { at, mono, newestAt, isOfCluster }: Start,
+  isOpen: (id: string) => boolean,
+): TakenUp {
+  const isElsewhere =
+    known === null || (kept.lease?.address ?? known.settings.address) !== known.settings.address;
+  const own = isElsewhere ? { ...kept, lease: null, sent: {} } : kept;
+  const fresh = known ?? entryWithoutActuator(controller, actuator);
+  const entry = restore(fresh, own, { at, mono, isBehind: at < newestAt, isOfCluster, isOpen });
+  // Of an address that is no actuator's of that name any more; what was locked or held there stays so.
+  const lease = isElsewhere ? kept.lease : null;
+  const former = lease !== null && at < lease.until + goneForMs ? lease : null;
+  const isLeft = known !== null || kept.lock !== null || kept.hold !== null || former !== null;
+  return {
+    entry,
+    now: isLeft ? { ...entry, formerLease: former } : null,
+    onDisk: { ...entry, formerLease: lease },
+  };
+}
+
+/** A lock of a whole controller is also one of an actuator that the configuration has since. */
+function lockAsWhole(limits: Map<string, RestoredLimits>, present: ReadonlyMap<string, Entry>): void {
+  for (const [key, atFirst] of present) {
+    const left = limits.get(key) ?? { now: atFirst, onDisk: null };
+    const whole = limits.get(keyOf(atFirst.code, wholeController))?.now?.lock ?? null;
+    if (whole !== null && left.now !== null && left.now.lock === null)
+      limits.set(key, { ...left, now: { ...left.now, lock: whole } });
+  }
+}
+
+const lostLock = (controller: string, actuator: string, by: string): string =>
+  `The configuration has ${controller}/${actuator} no more, which ${by} has locked: that lock refuses nothing now.`;
+
+function lostLease(
+  controller: string,
+  actuator: string,
+  { command, ends_with, until, address }: KeptLease,
+): string {
+  const where = `${controller}/${actuator}${address === undefined ? "" : ` at address ${address}`}`;
+  return `The configuration has ${where} no more, where "${command}" was to end with "${ends_with}" at ${new Date(until).toISOString()}: nothing ends it.`;
+}

@@ -1,0 +1,54 @@
+import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import type { CommandCall } from "../feature/command.js";
+import type { Configured } from "../feature/feature.js";
+import { msg } from "../language/text.js";
+import { systemClock } from "../runtime/clock.js";
+import { testOnce } from "./notify.js";
+import type { keys } from "./section.js";
+
+/* `notify`: how alarms get out, tried without a bridge; and the message of the day. */
+
+type Call = CommandCall<Configured<typeof keys>>;
+
+export async function notify(call: Call): Promise<void> {
+  const { daily, test } = call.options;
+  if (daily === true) return tellDay(call);
+  if (test !== true)
+    throw new CommandFailure(
+      msg`say --test: one message through each way of notify; or --daily: the daily message`,
+      exitCodes.usage,
+    );
+  await tryWays(call);
+}
+
+/** As the running bridge makes it, sent or only printed. */
+async function tellDay({ options, request, out, isTerminal }: Call): Promise<void> {
+  const data = await request("notify_daily", { print: options["print"] === true });
+  const { title, text } = { title: "", text: "", ...Object(data) } as Readonly<Record<string, unknown>>;
+  out(isTerminal ? `${String(title)}\n${String(text)}\n` : `${JSON.stringify(data)}\n`);
+}
+
+/** One message through each way, and what became of it. */
+async function tryWays({ read, secrets, stop, out, isTerminal, tell }: Call): Promise<void> {
+  const configuration = await read();
+  if (Object.keys(configuration.notify.ways).length === 0)
+    throw new CommandFailure(
+      msg`no way is configured under notify.ways; docs/notify.md shows each`,
+      exitCodes.usage,
+    );
+  const results = await testOnce(
+    {
+      notify: configuration.notify,
+      timeZone: configuration.platform.time_zone,
+      secrets: await secrets(),
+    },
+    systemClock,
+    stop,
+  );
+  if (isTerminal)
+    for (const [way, { service, problem }] of Object.entries(results))
+      out(`${way} (${service}): ${tell(problem === null ? msg`sent` : msg`not sent: ${problem}`)}\n`);
+  else out(`${JSON.stringify(results)}\n`);
+  const failed = Object.entries(results).flatMap(([way, { ok }]) => (ok ? [] : [way]));
+  if (failed.length > 0) throw new CommandFailure(msg`not sent by ${failed.join(", ")}`);
+}

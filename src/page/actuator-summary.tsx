@@ -1,0 +1,186 @@
+import { ofNames } from "../greenhouse/labels.js";
+import type { SensorKind } from "../greenhouse/sensors.js";
+import { Age, Badge, Beyond, Icon, type IconName, Quality, Value } from "./parts.js";
+import type { ActuatorFamily } from "../greenhouse/actuator-kinds.js";
+import type { KeyReading, LastSeen, OverviewRow, Weather } from "./protocol.js";
+import { whoText } from "./sentences.js";
+import { now } from "./live.js";
+import { countOf } from "./urgency.js";
+import {
+  clockText,
+  collator,
+  weatherText,
+  language,
+  roundedText,
+  stateWordText,
+  t,
+  codeText,
+} from "./words.js";
+
+/* What a person sees at one glance: key readings, what is open or runs, what holds, and the weather. */
+
+export const actuatorGroups: readonly ActuatorFamily[] = [
+  "vents",
+  "curtains",
+  "fans",
+  "climate",
+  "water",
+  "light",
+  "others",
+];
+
+/** A reading of a kind; how good it is only where it is not good. */
+export const KeyValue = ({ kind, of }: Readonly<{ kind: SensorKind; of: KeyReading | undefined }>) => (
+  <span class={of === undefined ? "key none" : "key"}>
+    <small>{codeText(kind)}</small>
+    {of === undefined ? (
+      "–"
+    ) : (
+      <span class={of.quality === "good" ? "" : "old"}>
+        <Value value={roundedText(of.value)} unit={of.unit} />
+        {of.quality === "good" ? null : <Quality of={of.quality} />}
+        {of.at ? <Age at={of.at} isOver /> : null}
+        <Beyond of={of.beyond} />
+      </span>
+    )}
+  </span>
+);
+
+const resting: ReadonlySet<string> = new Set(["closed", "off", "0"]);
+
+/** What is open or runs comes before what rests, and what is not known last. */
+function rank(state: string): number {
+  if (state === "stale" || state === "uncertain") return 3;
+  if (resting.has(state)) return 2;
+  return state === "auto" ? 1 : 0;
+}
+
+const orderOf = (one: string, other: string) => rank(one) - rank(other) || collator.compare(other, one);
+
+type Counts = Readonly<Record<string, number>>;
+
+/** `1 on until 15:57, 4 off`; of several that are all in one state the number says nothing. What runs is first, and ends. */
+function countsText(counts: Counts, end: string): string {
+  const states = Object.keys(counts).sort(orderOf);
+  const text = (state: string) =>
+    state === "stale" ? t("not_known") : state === "uncertain" ? codeText(state) : stateWordText(state);
+  const countText = (state: string) => t("count_of", { count: counts[state], what: text(state) });
+  const [first = "", ...others] = states.map(states.length === 1 ? text : countText);
+  return [first + end, ...others].join(t("comma"));
+}
+
+const isAtRest = (counts: Counts): boolean => Object.keys(counts).every((state) => resting.has(state));
+
+const alwaysTold: ReadonlySet<ActuatorFamily> = new Set(["vents", "curtains", "fans", "water"]);
+
+/** What a grower asks for at all times, and of the rest what runs. */
+function isTold(group: ActuatorFamily, counts: Counts | undefined): boolean {
+  if (counts === undefined) return false;
+  return (
+    alwaysTold.has(group) || (group !== "others" && Object.keys(counts).some((state) => rank(state) === 0))
+  );
+}
+
+type StripProps = Pick<OverviewRow, "actuators" | "last" | "limits">;
+
+/** Of what is not known any more only that of which nothing was seen before. */
+function knownOf(counts: Counts, last: LastSeen | undefined): Counts {
+  const unseen = (counts["stale"] ?? 0) - countOf(last?.states ?? {});
+  const known = Object.entries(counts).filter(([state]) => state !== "stale");
+  return Object.fromEntries(unseen > 0 ? [...known, ["stale", unseen]] : known);
+}
+
+/** `1 at 45 %, 2 min ago`. */
+const Last = ({ of: { states, read_at: at } }: Readonly<{ of: LastSeen }>) => (
+  <span class="last">
+    {countsText(states, "")}
+    {t("comma")}
+    <Age at={at} isOver />
+  </span>
+);
+
+/** One line of all actuators; what ends by itself says when. */
+export function Strip({ actuators, last, limits }: StripProps) {
+  const groups = actuatorGroups.filter(
+    (group) => isTold(group, actuators[group]) || isTold(group, last[group]?.states),
+  );
+  const ends = (group: ActuatorFamily) =>
+    Object.values(limits.leases)
+      .filter((lease) => lease.group === group)
+      .map(({ until }) => until)
+      .sort()
+      .slice(0, 1)
+      .map((until) => ` ${t("until", { time: clockText(until, now.peek()) })}`)
+      .join("");
+  return (
+    <span class="strip">
+      {groups.map((group) => {
+        const seen = last[group];
+        const known = knownOf(actuators[group] ?? {}, seen);
+        return (
+          <span key={group} class={!seen && isAtRest(known) ? "part rests" : "part"}>
+            <Icon name={group} />
+            <span>
+              <small>{codeText(group)}</small> {countsText(known, ends(group))}{" "}
+              {seen ? <Last of={seen} /> : null}
+            </span>
+          </span>
+        );
+      })}
+    </span>
+  );
+}
+
+/** Of one nothing is counted. */
+const times = (count: number) => (count > 1 ? ` ${count}` : "");
+
+type NoticeProps = Readonly<{ kind: string; icon: IconName; text: string }>;
+
+const Mark = ({ kind, icon, text }: NoticeProps) => (
+  <Badge kind={kind}>
+    <Icon name={icon} />
+    {text}
+  </Badge>
+);
+
+/** What keeps commands back at a controller. */
+export const LimitMarks = ({ of: { guards, locks, holds } }: Readonly<{ of: OverviewRow["limits"] }>) => (
+  <>
+    {Object.entries(guards).map(([name, count]) => (
+      <Mark
+        key={name}
+        kind="warn"
+        icon="shield"
+        text={t("guard_holds", { name: codeText(name), times: times(count) })}
+      />
+    ))}
+    {Object.entries(locks).map(([by, count]) => (
+      <Mark key={by} kind="warn" icon="lock" text={t("locked_by", { by, times: times(count) })} />
+    ))}
+    {Object.entries(holds).map(([by, count]) => (
+      <Mark key={by} kind="plain" icon="hold" text={t("held_by", { by: whoText(by), times: times(count) })} />
+    ))}
+  </>
+);
+
+/** What the weather topics brought, how old that is, and whether it can be relied on. */
+export const WeatherStrip = ({ of }: Readonly<{ of: Weather }>) =>
+  Object.keys(of).length === 0 ? null : (
+    <section class="weather" aria-label={t("weather")}>
+      {Object.entries(of).map(([name, { value, unit, quality, received_at: at }]) => (
+        <span key={name} class={quality === "good" ? "" : "old"}>
+          <small>{name === "temperature" ? t("outside") : codeText(name)}</small>{" "}
+          {typeof value === "number" || value === null ? (
+            <Value value={value === null ? null : roundedText(value)} unit={unit} />
+          ) : (
+            <Value value={weatherText(name, String(value))} />
+          )}{" "}
+          {quality === "good" ? null : <Quality of={quality} />} <Age at={at} />
+        </span>
+      ))}
+    </section>
+  );
+
+/** A name of the platform in the language of the page. */
+export const labelOf = ({ label }: Readonly<{ label: Readonly<{ en: string; zh: string }> }>): string =>
+  label[ofNames(language.value)];

@@ -1,0 +1,74 @@
+import { computed, signal } from "@preact/signals";
+import { get } from "./live.js";
+import type { SettingsDocument, SettingsProposal } from "./protocol.js";
+import type { Sentence } from "./sentences.js";
+import {
+  changed,
+  type Draft,
+  inKey,
+  isGiven,
+  moved,
+  orderOfKnown,
+  type Orders,
+  type PartName,
+  placed,
+  without,
+} from "./settings-parts.js";
+
+/* What is being changed in the settings, and what the bridge says of it. */
+
+interface Mirrored {
+  readonly code: string;
+  readonly name: string;
+}
+
+export const settings = signal<SettingsDocument | null>(null);
+export const isMissing = signal(false);
+export const draft = signal<Draft>({});
+/** By key of a section: its names as they are to come. */
+export const orders = signal<Orders>({});
+/** The whole text, where it is edited as such; null where it is not. */
+export const text = signal<string | null>(null);
+export const proposal = signal<SettingsProposal | null>(null);
+export const part = signal<PartName>("greenhouses");
+export const said = signal<Sentence | null>(null);
+export const isSaving = signal(false);
+
+export const given = computed(() => settings.value?.given ?? {});
+export const wanted = computed(() => {
+  if (text.value !== null) return { text: text.value };
+  const order = orderOfKnown(orders.value, given.value, draft.value);
+  return { changes: draft.value, ...(Object.keys(order).length > 0 && { order }) };
+});
+export const hasChanges = computed(() => text.value !== null || countOfChanges.value > 0);
+export const countOfChanges = computed(
+  () => Object.keys(draft.value).length + Object.keys(orders.value).length,
+);
+
+export const put = (key: string, value: unknown) =>
+  (draft.value = changed(draft.value, given.value, key, value));
+export const takeOut = (key: string) => (draft.value = without(draft.value, given.value, key));
+
+/** One of the names of a section by a place up (-1) or down (1); what the file does not name yet is named where its place needs it. */
+export function move(at: string, names: readonly string[], name: string, by: number): void {
+  const after = moved(names, name, by);
+  const isInFile = (one: string) => isGiven(inKey(at, one), given.value, {});
+  const order = placed(names, after, isInFile);
+  const added = order.map((one) => inKey(at, one)).filter((key) => !isGiven(key, given.value, draft.value));
+  draft.value = { ...draft.value, ...Object.fromEntries(added.map((key) => [key, {}])) };
+  orders.value = { ...orders.value, [at]: order };
+}
+
+/** What the platform has, by code: also what the file says nothing of. */
+export const mirrored = signal<Readonly<Record<string, string>>>({});
+
+export async function load(): Promise<void> {
+  void get<Readonly<Record<string, Mirrored>>>("api/controllers").then(({ status, body }) => {
+    if (status !== 200 || body === null) return;
+    const all = Object.values(body).filter((one): one is Mirrored => typeof one === "object");
+    mirrored.value = Object.fromEntries(all.map(({ code, name }) => [code, name]));
+  });
+  const { status, body } = await get<SettingsDocument>("api/settings");
+  if (status === 200) settings.value = body;
+  isMissing.value = status === 404;
+}

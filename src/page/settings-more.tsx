@@ -1,0 +1,321 @@
+import { computed, signal, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { type DiscoverStep, follow, Found } from "./diagnostics.js";
+import { Acting, Alert, Button, Field } from "./inputs.js";
+import { address, get, post, useAnswer } from "./live.js";
+import { Age, saveBlob, Says } from "./parts.js";
+import type {
+  ApiError,
+  ProgramFacts,
+  SeenAddresses,
+  SettingsAttempt,
+  SettingsDocument,
+  SettingsLogin,
+} from "./protocol.js";
+import { errorSentence, ofBridge, type Sentence } from "./sentences.js";
+import { draft, given, mirrored, proposal, said, text, wanted } from "./settings-draft.js";
+import { addedTo, type Draft, freeId, inKey, isGiven, thingsIn } from "./settings-parts.js";
+import { s } from "./settings-words.js";
+import { codeText, language, t } from "./words.js";
+
+/* What the settings can do beside changing keys: try connections, add what was found, end logins, restart. */
+
+/* Connections, which are tried before they are saved. */
+
+const attempts = signal<readonly SettingsAttempt[]>([]);
+const isTrying = signal(false);
+/** Of which change the attempts are. */
+const triedOf = signal<string | null>(null);
+const ofNow = computed(() => JSON.stringify(wanted.value));
+const hasFailed = computed(() => attempts.value.some(({ status }) => status === "failed"));
+
+/** It was tried and does not work, and may be meant all the same: a broker can be away for an hour. */
+export const isSavedAllTheSame = computed(() => triedOf.value === ofNow.value && hasFailed.value);
+
+const connections = /^(?:platform|mqtt|broker|homeassistant)(?:$|[.[])/;
+
+async function tryOut(): Promise<void> {
+  const own = ofNow.value;
+  attempts.value = [];
+  isTrying.value = true;
+  const add = (line: unknown) => (attempts.value = [...attempts.value, line as SettingsAttempt]);
+  const why = await follow("api/settings/try", add, wanted.value)
+    .catch((): Sentence => ({ text: t("not_sent") }))
+    .finally(() => (isTrying.value = false));
+  triedOf.value = why === null ? own : null;
+  if (why !== null) said.value = why;
+}
+
+/** Whether the connections that are changed were tried, and work or are meant as they are. */
+export async function mayBeSaved(): Promise<boolean> {
+  const isAbout = proposal.value?.keys.some((key) => connections.test(key)) === true;
+  if (!isAbout || isSavedAllTheSame.value) return true;
+  await tryOut();
+  return triedOf.value === ofNow.value && !hasFailed.value;
+}
+
+/** What was found of the change under way; that of another one says nothing of it. */
+export function Attempts() {
+  const isShown = isTrying.value || triedOf.value === ofNow.value;
+  if (!isShown || attempts.value.length === 0) return null;
+  return (
+    <ul class="findings" aria-live="polite">
+      {attempts.value.map((finding, at) => (
+        <Found key={at} finding={{ ...finding, status: finding.status as never }} />
+      ))}
+    </ul>
+  );
+}
+
+export const Tries = () => (
+  <div>
+    <Acting label={s("try")} busyLabel={s("trying")} act={tryOut} />
+    {isSavedAllTheSame.value ? <p class="error">{s("not_reached")}</p> : null}
+    <Attempts />
+  </div>
+);
+
+/* What the account has and the configuration does not. */
+
+function add(found: Draft): void {
+  text.value = null;
+  draft.value = addedTo(draft.value, given.value, found);
+}
+
+const isThere = (key: string): boolean => isGiven(key, given.value, draft.value);
+
+/** Addresses that were seen while somebody moved things. */
+function SeenThings() {
+  const seen = useAnswer<SeenAddresses>("api/addresses", 10_000);
+  const addresses = (seen.value?.addresses ?? []).filter(
+    ({ code, address }) =>
+      !Object.entries({ ...given.value, ...draft.value }).some(
+        ([key, value]) =>
+          key.startsWith(`${inKey("controllers", code)}.`) &&
+          key.endsWith(".address") &&
+          textOf(value) === address,
+      ),
+  );
+  if (addresses.length === 0) return <p>{s("seen_none")}</p>;
+  return (
+    <ul class="found">
+      {addresses.map(({ code, address, values, looks_like: kind, last_at: at }) => {
+        const all = inKey(inKey("controllers", code), "actuators");
+        const key = inKey(
+          all,
+          freeId(`${kind ?? "address"}_${address}`, (id) => isThere(inKey(all, id))),
+        );
+        const found = { [`${key}.address`]: address, ...(kind !== null && { [`${key}.kind`]: kind }) };
+        return (
+          <li key={`${code} ${address}`}>
+            <span>
+              {mirrored.value[code] ?? code} / {address}: {values.slice(-4).join(" → ")}
+              {kind === null ? null : ` (${codeText(kind)})`} <Age at={at} />
+            </span>
+            <Button act={() => add(found)}>{s("add")}</Button>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+const textOf = (value: unknown): string =>
+  String(typeof value === "object" && value !== null && "value" in value ? value.value : value);
+
+export function FoundThings() {
+  const step = useSignal<DiscoverStep>({});
+  const failed = useSignal<Sentence | null>(null);
+  const search = async () => {
+    step.value = {};
+    failed.value = await follow("api/discover", (line) => (step.value = line as DiscoverStep)).catch(
+      (): Sentence => ({ text: t("not_sent") }),
+    );
+  };
+  const { done, total, changes, notes = [], problem } = step.value;
+  const things = changes === undefined ? [] : thingsIn(changes).filter(({ key }) => !isThere(key));
+  const all = Object.assign({}, ...things.map(({ found }) => found)) as Draft;
+  return (
+    <details>
+      <summary>{s("found")}</summary>
+      <div class="body">
+        <p>{s("found_what")}</p>
+        <Acting
+          label={t("setup_search")}
+          busyLabel={done === undefined ? t("doctor_running") : t("discover_at", { done, total })}
+          act={search}
+        />
+        <Alert said={failed} />
+        {[...notes, ...(problem === undefined ? [] : [problem])].map((note) => (
+          <p key={note}>
+            <Says of={[ofBridge(note)]} />
+          </p>
+        ))}
+        {changes === undefined ? null : things.length === 0 ? (
+          <p>{s("found_none")}</p>
+        ) : (
+          <>
+            <div>
+              <Button act={() => add(all)}>{s("add_all", { count: things.length })}</Button>
+            </div>
+            <ul class="found">
+              {things.map(({ key, code, name, what, found }) => (
+                <li key={key}>
+                  <span>
+                    {mirrored.value[code] ?? code}
+                    {name === "" ? "" : ` / ${name}`} <small>{what}</small>
+                  </span>
+                  <Button act={() => add(found)}>{s("add")}</Button>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+        <p>{s("seen_moving")}</p>
+        <SeenThings />
+      </div>
+    </details>
+  );
+}
+
+/* People. */
+
+export function Logins() {
+  const logins = useSignal<readonly SettingsLogin[]>([]);
+  const failed = useSignal<Sentence | null>(null);
+  const look = async () => {
+    const { status, body } = await get<readonly SettingsLogin[]>("api/settings/logins");
+    if (status === 200 && body !== null) logins.value = body;
+  };
+  useEffect(() => void look(), []);
+  const end = async (some: readonly SettingsLogin[]) => {
+    const { status, body } = await post("api/settings/logins", { ids: some.map(({ id }) => id) });
+    failed.value = status === 204 ? null : errorSentence(body);
+    await look();
+  };
+  const others = logins.value.filter(({ own }) => !own);
+  return (
+    <details>
+      <summary>
+        {s("logins")} <small>{logins.value.length || ""}</small>
+      </summary>
+      <div class="body">
+        <ul class="found">
+          {logins.value.map((login) => (
+            <li key={login.id}>
+              <span>
+                {login.user} <small>{login.own ? s("logged_in_here") : <Age at={login.used} />}</small>
+              </span>
+              {login.own ? null : <Button act={() => end([login])}>{s("end_login")}</Button>}
+            </li>
+          ))}
+        </ul>
+        {others.length < 2 ? null : (
+          <div>
+            <Button act={() => end(others)}>{s("end_others")}</Button>
+          </div>
+        )}
+        <Alert said={failed} />
+      </div>
+    </details>
+  );
+}
+
+/* The program. */
+
+export const ProgramPart = ({ of }: Readonly<{ of: SettingsDocument }>) => (
+  <>
+    <Program of={of} />
+    <BackUp of={of} />
+  </>
+);
+
+function Program({ of: { program } }: Readonly<{ of: SettingsDocument }>) {
+  const done = useSignal<Sentence | null>(null);
+  const isAsked = useSignal(false);
+  const restart = async () => {
+    isAsked.value = false;
+    const { status, body } = await post("api/settings/restart", {});
+    done.value = status === 202 ? { text: s("restarting") } : errorSentence(body);
+  };
+  return (
+    <details open>
+      <summary>{s("program")}</summary>
+      <div class="body">
+        <p>
+          greenhouse2mqtt {program.version}, Node.js {program.node}
+        </p>
+        <Newer of={program} />
+        {program.can_restart ? (
+          <div>
+            {isAsked.value ? (
+              <>
+                <Button class="primary" act={restart}>
+                  {s("restart_now")}
+                </Button>{" "}
+                <Button act={() => (isAsked.value = false)}>{s("discard")}</Button>
+              </>
+            ) : (
+              <Button act={() => (isAsked.value = true)}>{s("restart")}</Button>
+            )}
+          </div>
+        ) : (
+          <p>{s("no_restart")}</p>
+        )}
+        <Alert said={done} />
+      </div>
+    </details>
+  );
+}
+
+/** One file with all that the bridge has, or all accounts of its fleet. */
+function BackUp({ of: { program } }: Readonly<{ of: SettingsDocument }>) {
+  const password = useSignal("");
+  const isOfFleet = useSignal(false);
+  const done = useSignal<Sentence | null>(null);
+  const load = async () => {
+    done.value = null;
+    const answer = await fetch(address("api/settings/backup"), {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        ...{ password: password.value, fleet: isOfFleet.value },
+        language: language.value,
+      }),
+    }).catch(() => null);
+    if (answer === null) done.value = { text: t("not_sent") };
+    else if (answer.status === 200) {
+      const [, name = "greenhouse2mqtt.tar.gz"] =
+        /filename="([\w.-]+)"/.exec(answer.headers.get("content-disposition") ?? "") ?? [];
+      saveBlob(name, await answer.blob());
+      const remarks = answer.headers.get("x-remarks");
+      if (remarks !== null) done.value = { text: decodeURIComponent(remarks) };
+    } else done.value = errorSentence((await answer.json()) as ApiError);
+  };
+  return (
+    <details>
+      <summary>{s("backup")}</summary>
+      <div class="body">
+        <p>{s("backup_what")}</p>
+        <div class="adding">
+          {program.of_fleet ? (
+            <label class="shown">
+              <input
+                type="checkbox"
+                checked={isOfFleet.value}
+                onChange={({ currentTarget }) => (isOfFleet.value = currentTarget.checked)}
+              />{" "}
+              <span>{s("backup_fleet")}</span>
+            </label>
+          ) : null}
+          <Field label={s("backup_password")} type="password" autocomplete="new-password" bound={password} />
+          <Acting label={t("download")} busyLabel={s("backup_making")} act={load} />
+        </div>
+        <Alert said={done} />
+      </div>
+    </details>
+  );
+}
+
+const Newer = ({ of: { newer } }: Readonly<{ of: ProgramFacts }>) =>
+  newer === null ? null : <p class="notice plain">{s("newer", { version: newer })}</p>;

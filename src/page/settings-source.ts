@@ -1,0 +1,59 @@
+import type { Language } from "../greenhouse/labels.js";
+import type { SettingsDocument, SettingsProposal } from "./protocol.js";
+
+/** Values at keys, null to take one away, and sections whose names are to come in another order; or the whole text. */
+export type WantedSettings =
+  | {
+      readonly changes: Readonly<Record<string, unknown>>;
+      readonly order?: Readonly<Record<string, readonly string[]>> | undefined;
+    }
+  | { readonly text: string };
+
+type SavedSettings =
+  | { readonly saved: true; readonly proposal: SettingsProposal }
+  | {
+      readonly saved: false;
+      readonly why: "changed" | "wrong" | "not_writable";
+      readonly message?: string;
+      readonly proposal: SettingsProposal;
+    };
+
+export interface Saver {
+  readonly language: Language;
+  /** A user of the page, who is to stay an admin; null for whoever is none. */
+  readonly admin: string | null;
+}
+
+interface WantedBackup {
+  readonly password: string | null;
+  readonly fleet: boolean;
+  readonly language: Language;
+}
+
+interface MadeBackup {
+  readonly name: string;
+  /** To be asked for at once: it makes room for the next one once it ends. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+  /** What is not in it, a sentence each. */
+  readonly remarks: readonly string[];
+}
+
+/** The file of the configuration, for the page. */
+export interface SettingsSource {
+  read(): Promise<SettingsDocument>;
+  check(wanted: WantedSettings, by: Saver): Promise<SettingsProposal>;
+  /** Resolves once the disk has it. `admin`: who saves must be an admin of the page afterwards too; null for nobody of it. */
+  save(wanted: WantedSettings, etag: string, by: Saver): Promise<SavedSettings>;
+  /** What comes of an attempt to reach platform, broker and Home Assistant by it, as it comes. */
+  attempt(wanted: WantedSettings, language: Language, signal: AbortSignal): AsyncIterable<unknown>;
+  /** All that the bridge has, or with `fleet` all accounts have; secrets only under a password. Null while this process makes another. */
+  backup(wanted: WantedBackup, signal: AbortSignal): Promise<MadeBackup | null>;
+  /** Ends the program where something starts it again; whether it does, or why that is refused. */
+  restart(): Promise<boolean | string>;
+  /** Has what was saved taken up, once the answer has left. */
+  takeUp(by: string | null): void;
+  /** Whether settings that were saved may be taken back yet. */
+  isOnTrial(): boolean;
+  /** Reads the file again; what was wrong with it, or null. */
+  readAgain(): Promise<string | null>;
+}

@@ -1,0 +1,42 @@
+import type { BandLimit } from "../greenhouse/bands.js";
+
+/* From where to where a curve is drawn. */
+
+/** A limit is near within so many least spans, or one span of the values; an outer one within the half of it. */
+const nearSpans = 3;
+
+export interface DrawnLimit {
+  readonly value: number;
+  /** Beyond it is an error. */
+  readonly isOuter: boolean;
+}
+
+export const limitsOf = (
+  limits: Readonly<Partial<Record<BandLimit, number>>> | null,
+): readonly DrawnLimit[] =>
+  Object.entries(limits ?? {}).map(([name, value]) => ({ value, isOuter: name.includes("_") }));
+
+/**
+ * All values and the limits near to them, and no less than `least`, so that the noise of a calm day is no cliff. Null without a
+ * value.
+ */
+export function drawnSpan(
+  values: readonly (number | null)[],
+  least: number,
+  limits: readonly DrawnLimit[] = [],
+): readonly [from: number, to: number] | null {
+  const known = values.filter((value) => value !== null);
+  if (known.length === 0) return null;
+  const from = known.reduce((one, other) => Math.min(one, other));
+  const to = known.reduce((one, other) => Math.max(one, other));
+  const near = Math.max(nearSpans * least, to - from);
+  const seen = limits.flatMap(({ value, isOuter }) =>
+    Math.max(from - value, value - to) <= (isOuter ? near / 2 : near) ? [value] : [],
+  );
+  const [low, high] = [Math.min(from, ...seen), Math.max(to, ...seen)];
+  const room = Math.max(0, least - (high - low)) / 2;
+  // What is never negative is not drawn as if it could be.
+  const bottom = low >= 0 ? Math.max(0, low - room) : low - room;
+  const top = Math.max(high, bottom + Math.max(least, high - low));
+  return top > bottom ? [bottom, top] : [bottom - 0.5, top + 0.5];
+}

@@ -1,0 +1,23 @@
+import type { OverviewRow } from "./protocol.js";
+
+/* Which greenhouse needs somebody first. */
+
+export const countOf = (counts: Readonly<Record<string, number>>): number =>
+  Object.values(counts).reduce((sum, one) => sum + one, 0);
+
+type Seen = Pick<OverviewRow, "availability" | "quality">;
+
+export const isOld = ({ availability, quality }: Seen): boolean =>
+  availability !== "offline" && quality !== null && quality !== "good";
+
+const severities = { error: 64, warning: 8, info: 1 } as const;
+
+/** An error, or a command that went wrong, comes before all that warnings and limits come to together. */
+export const urgency = (row: Seen & Pick<OverviewRow, "problem" | "worst" | "limits">): number =>
+  (row.problem ? 64 : 0) +
+  (row.worst ? severities[row.worst] : 0) +
+  (row.availability === "offline" ? 16 : 0) +
+  (countOf(row.limits.guards) > 0 ? 4 : 0) +
+  (countOf(row.limits.locks) > 0 ? 2 : 0) +
+  (isOld(row) ? 2 : 0) +
+  (countOf(row.limits.holds) > 0 ? 1 : 0);

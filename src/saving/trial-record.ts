@@ -1,0 +1,125 @@
+import { readdir, realpath, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { z } from "zod";
+import { type ReturnedSettings } from "../page/protocol.js";
+import { keptText, msg, type Text, textFrom, textOf } from "../language/text.js";
+import { ignored, nullIfFailed } from "../runtime/failures.js";
+import { errorCode, type FileSystem, nodeFileSystem, readText, replaceFile } from "../runtime/file-system.js";
+import { NotWritten } from "./write.js";
+
+/*
+ * What lies beside a configuration while nobody knows whether the bridge comes up by it. It is written before the configuration, so
+ * that a start after a kill or a power cut can take the change back.
+ */
+
+/** A text that a person reads. */
+const kept = z.union([z.string(), z.looseObject({})]).transform((given): Text => textFrom(given));
+const path = z.string().nullable();
+const identity = z.object({
+  pid: z.int(),
+  started: path,
+  namespace: path,
+  kernel: path,
+  host: z.string(),
+});
+
+const trialRecord = z.object({
+  kept: z.object({ file: path, secrets: path }),
+  /** Of the files before the first change, and after each. */
+  etags: z.array(z.string()).min(2),
+  keys: z.array(z.string()),
+  difference: z.string(),
+  /** The process that saved it. */
+  by: identity,
+  /** Starts of the program by these settings. */
+  starts: z.int(),
+  /** What was seen before. */
+  platform: z.string().nullable(),
+  wasPageOpen: z.boolean(),
+  /** Of the configuration before. */
+  dataDir: z.string(),
+  /** Why it is being taken back; null while it is not. */
+  reason: kept.nullable(),
+});
+
+export type TrialRecord = Readonly<z.infer<typeof trialRecord>>;
+
+const ending = ".trial";
+
+/** Beside the file that is replaced, where a link leads to it. */
+async function recordOf(file: string): Promise<string> {
+  const target = await realpath(file).catch(() => file);
+  return join(dirname(target), `.${basename(target)}${ending}`);
+}
+
+/** Null where there is none, and where it cannot be read. */
+export async function readTrial(file: string): Promise<TrialRecord | null> {
+  const text = await recordOf(file).then(readText).catch(nullIfFailed);
+  return text === null ? null : parsedAs(trialRecord, text);
+}
+
+/** Rejects with NotWritten. */
+export async function writeTrial(
+  file: string,
+  record: TrialRecord,
+  files: FileSystem = nodeFileSystem,
+): Promise<void> {
+  const at = await recordOf(file);
+  const reason = record.reason === null ? null : keptText(record.reason);
+  await replaceFile(at, JSON.stringify({ ...record, reason }), { files }).catch((error: unknown) => {
+    throw new NotWritten(
+      msg`${at} cannot be written (${errorCode(error) || textOf(error)}); nothing was changed`,
+      {
+        cause: error,
+      },
+    );
+  });
+}
+
+export async function removeTrial(file: string, files: FileSystem = nodeFileSystem): Promise<void> {
+  const at = await recordOf(file);
+  await files.remove(at).catch(ignored);
+  await files.syncDirectory(dirname(at)).catch(ignored);
+}
+
+/** The configurations of a folder that are on trial. */
+export async function filesOnTrial(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder).catch((): readonly string[] => []);
+  return names.flatMap((name) =>
+    name.startsWith(".") && name.endsWith(ending) ? [join(folder, name.slice(1, -ending.length))] : [],
+  );
+}
+
+const returnedSettings = z.object({
+  at: z.string(),
+  reason: kept,
+  difference: z.string(),
+  etag: z.string().optional(),
+});
+
+/** `etag`: of the file that was put back; earlier versions did not keep it. */
+export interface KeptReturned extends ReturnedSettings {
+  readonly etag?: string | undefined;
+}
+
+const returnedFile = (dataDir: string): string => join(dataDir, "settings-returned.json");
+
+/** The settings that were taken back last; null where none were, or others have come up since. */
+export async function readReturned(dataDir: string): Promise<KeptReturned | null> {
+  const text = await readText(returnedFile(dataDir)).catch(nullIfFailed);
+  return text === null ? null : parsedAs(returnedSettings, text);
+}
+
+export const writeReturned = (dataDir: string, returned: KeptReturned): Promise<void> =>
+  replaceFile(returnedFile(dataDir), JSON.stringify({ ...returned, reason: keptText(returned.reason) }));
+
+export const removeReturned = (dataDir: string): Promise<void> =>
+  unlink(returnedFile(dataDir)).catch(ignored);
+
+function parsedAs<Value>(schema: z.ZodType<Value>, text: string): Value | null {
+  try {
+    return schema.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,171 @@
+import { joined, msg, row, type Text, textOf } from "../../language/text.js";
+import type { Tell } from "../../language/words.js";
+import { ignored } from "../../runtime/failures.js";
+import type { Command } from "commander";
+import { type ParameterGroup, scannedTypes } from "../../greenhouse/device-types.js";
+import { systemClock } from "../../runtime/clock.js";
+import type { Configuration } from "../../config/schema.js";
+import { parseDuration } from "../../runtime/duration.js";
+import { readText } from "../../runtime/file-system.js";
+import { keysIn } from "../../saving/given.js";
+import { discover as discoverAccount, type DiscoverRequest } from "./discover.js";
+import { ScanEnded } from "./survey.js";
+import { Meter } from "./progress.js";
+
+import { codeOf } from "../../terminal/common.js";
+import { addLines, writeNew } from "../init/new-file.js";
+import { readConfiguration, refuseToOverwrite, withPlatform } from "../../terminal/common.js";
+import { CommandFailure, exitCodes } from "../../runtime/ending.js";
+import { type CommonOptions, programVersion, type ProcessContext, screenOf } from "../../terminal/context.js";
+
+interface DiscoverOptions extends CommonOptions {
+  readonly controller?: readonly string[];
+  readonly types?: readonly ParameterGroup[];
+  readonly out?: string;
+  readonly merge?: string;
+  readonly fresh?: boolean;
+  readonly listen?: boolean;
+  readonly for?: string;
+}
+
+/** `greenhouse2mqtt discover`: what the account holds, as YAML on stdout or in a new file; only reads are sent. */
+export async function discover(
+  context: ProcessContext,
+  given: DiscoverOptions,
+  self: Command,
+): Promise<void> {
+  // The file to compare with also leads to the platform, unless another one is named.
+  const isNamed = self.getOptionValueSource("config") !== "default";
+  const options = { ...given, config: isNamed ? given.config : (given.merge ?? given.config) };
+  if (options.out !== undefined)
+    refuseToOverwrite(
+      options.out,
+      msg`choose another name, or \`--merge ${options.out}\` to see what is new`,
+    );
+  if (options.for !== undefined && options.listen !== true)
+    throw new CommandFailure(msg`--for says how long to listen: write --listen too`, exitCodes.usage);
+  const configuration = await readConfiguration(options, context);
+  const request = await requestFor(options, configuration, context);
+  const { requests_per_minute: perMinute } = configuration.platform;
+  const meter = new Meter(screenOf(context), systemClock, perMinute, undefined, context.speech.tell);
+  const err = { isTTY: context.err.isTTY === true, write: (text: string) => meter.write(text) };
+  const found = await withPlatform(configuration, { ...context, err }, (platform) =>
+    discoverAccount(request, { platform, clock: systemClock, meter }, context.stop).catch(explain),
+  );
+  const { out } = options;
+  const say = (text: Text) => context.err.write(`${context.speech.tell(text)}\n`);
+  if (out === undefined) context.out(found.text);
+  else {
+    await writeFound(out, found);
+    say(msg`${out} written: ${whatNext(out, options.merge)}`);
+  }
+  await found.settle().catch((error: unknown) => {
+    say(msg`the progress of the scan could not be put away: ${textOf(error)}`);
+  });
+  for (const note of found.notes) say(note);
+  if (found.problems.length > 0) throw notTaken(found.problems);
+}
+
+const notTaken = (problems: readonly Text[]): CommandFailure =>
+  new CommandFailure(joined([msg`\`check\` will refuse this file:`, ...problems], "\n"));
+
+/** How far a scan is, or what came of it. */
+type DiscoverStep =
+  | { readonly done: number; readonly total: number }
+  /** `changes`: the same by key, as settings. */
+  | {
+      readonly yaml: string;
+      readonly notes: readonly Text[];
+      readonly changes: Readonly<Record<string, unknown>>;
+    }
+  | { readonly problem: Text };
+
+/** What of the account the configuration at `file` does not hold yet, for the page; only reads are sent. */
+export async function* discoverSteps(
+  configuration: Configuration,
+  file: string,
+  context: ProcessContext,
+  { tell, stop }: { readonly tell: Tell; readonly stop: AbortSignal },
+): AsyncGenerator<DiscoverStep> {
+  const unseen = { write: () => true };
+  const scan = async (give: (step: DiscoverStep) => void) => {
+    const text = await readText(file);
+    const perMinute = configuration.platform.requests_per_minute;
+    const meter = new Meter(unseen, systemClock, perMinute, (done, total) => give({ done, total }));
+    const request = {
+      ...{ configuration, file, env: context.env },
+      ...{ controllers: [], types: scannedTypes, fresh: false, listen: null },
+      merge: { file, configuration, text },
+      out: null,
+      writtenBy: `greenhouse2mqtt ${programVersion()}`,
+      tell,
+    };
+    const found = await withPlatform(configuration, { ...context, err: unseen }, (platform) =>
+      discoverAccount(request, { platform, clock: systemClock, meter }, stop),
+    );
+    give({ yaml: found.text, notes: found.notes, changes: keysIn(found.text) });
+    await found.settle();
+  };
+  yield* new ReadableStream<DiscoverStep>({
+    start: (steps) => {
+      const give = (step: DiscoverStep) => steps.enqueue(step);
+      scan(give)
+        .catch((error: unknown) => give({ problem: textOf(error) }))
+        .finally(() => steps.close())
+        // Nobody reads any more.
+        .catch(ignored);
+    },
+  });
+}
+
+/** What the options ask for. */
+async function requestFor(
+  options: DiscoverOptions,
+  configuration: Configuration,
+  context: ProcessContext,
+): Promise<DiscoverRequest> {
+  const compare = async (file: string) => {
+    const known = await readConfiguration({ ...options, config: file }, context);
+    return { file, configuration: known, text: await readText(file) };
+  };
+  return {
+    configuration,
+    file: options.config,
+    env: context.env,
+    controllers: (options.controller ?? []).map((name) => codeOf(configuration, name)),
+    types: options.types ?? scannedTypes,
+    fresh: options.fresh === true,
+    listen:
+      options.listen === true
+        ? { forMs: options.for === undefined ? null : parseDuration(options.for) }
+        : null,
+    merge: options.merge === undefined ? null : await compare(options.merge),
+    out: options.out ?? null,
+    writtenBy: `greenhouse2mqtt ${programVersion()}`,
+    tell: context.speech.tell,
+  };
+}
+
+/** The secrets first: a configuration that is there works. */
+async function writeFound(
+  out: string,
+  { text, secrets }: Pick<Awaited<ReturnType<typeof discoverAccount>>, "text" | "secrets">,
+): Promise<void> {
+  if (secrets !== null) await addLines(secrets.file, secrets.lines);
+  await writeNew(out, text);
+}
+
+const whatNext = (out: string, merge: string | undefined): Text =>
+  merge === undefined
+    ? msg`\`greenhouse2mqtt check ${out}\` reads it`
+    : msg`paste its lines under the same keys of ${merge}`;
+
+function explain(error: unknown): never {
+  if (!(error instanceof ScanEnded)) throw error;
+  const goOn = msg`run the same command again to go on from here (--fresh starts over)`;
+  throw new CommandFailure(
+    error.reason === "stopped"
+      ? msg`stopped; ${goOn}`
+      : row`${textOf(error)}\n${msg`the scan ended early; ${goOn}`}`,
+  );
+}

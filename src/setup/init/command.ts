@@ -1,0 +1,95 @@
+import { joined, msg, type Text } from "../../language/text.js";
+import type { Readable } from "node:stream";
+import { CommandFailure, exitCodes } from "../../runtime/ending.js";
+import { systemClock, systemRandom } from "../../runtime/clock.js";
+import { readText } from "../../runtime/file-system.js";
+import { hashPassword } from "../../runtime/passwords.js";
+import { firstLine } from "../../terminal/common.js";
+import { type CommonOptions, type ProcessContext, screenOf } from "../../terminal/context.js";
+import { type GivenOptions, givenAnswers } from "./given-answers.js";
+import { triedAnswers, writeConfigurationOf, writeFirstConfiguration } from "./init.js";
+import { GoneAway, terminalDialogue, usualBrokers } from "./questions.js";
+
+/* `init` and `passwd`: what is asked for in the terminal. */
+
+/** `greenhouse2mqtt passwd`: a password from the terminal, unseen, or one line of a pipe, becomes the hash for `broker.users`. */
+export async function passwd(
+  context: ProcessContext,
+  input: Readable & { readonly isTTY?: boolean } = process.stdin,
+): Promise<void> {
+  const password =
+    input.isTTY === true ? await readInput(input, context) : await firstLine(input, context.stop);
+  if (context.stop.aborted || password === null) throw new CommandFailure(msg`stopped; no hash was made`);
+  if (password === "") throw new CommandFailure(msg`no password was given`, exitCodes.usage);
+  context.out(`${await hashPassword(password)}\n`);
+}
+
+/** Asked for twice, as what is typed is not shown; null when the person went away. */
+async function readInput(input: Readable, context: ProcessContext): Promise<string | null> {
+  const { stop, speech } = context;
+  const dialogue = terminalDialogue({ input, output: screenOf(context), stop, tell: speech.tell });
+  const notEmpty = (answer: string) => (answer === "" ? msg`it cannot be empty` : null);
+  try {
+    const password = await dialogue.secret(msg`Password for the embedded broker`, notEmpty);
+    if ((await dialogue.secret(msg`The same again`, notEmpty)) !== password)
+      throw new CommandFailure(msg`these were two different passwords; no hash was made`, exitCodes.usage);
+    return password;
+  } catch (error) {
+    if (error instanceof GoneAway) return null;
+    throw error;
+  }
+}
+
+interface InitOptions extends CommonOptions, GivenOptions {
+  readonly web?: boolean;
+  readonly host?: string;
+  readonly answers?: string;
+  readonly try: boolean;
+}
+
+/** `greenhouse2mqtt init`: asks for hosts, credential and broker, or takes what is given, tries it, and writes the configuration once. */
+export async function init(context: ProcessContext, options: InitOptions): Promise<void> {
+  const { env, stop } = context;
+  const { language, tell } = context.speech;
+  if (options.web === true) {
+    await (await import("./web.js")).initWeb(context, options);
+    return;
+  }
+  if (options.host !== undefined)
+    throw new CommandFailure(
+      msg`--host is for --web: where the page of the questions listens`,
+      exitCodes.usage,
+    );
+  const { config, dataDir, answers: file, businessUrl, realtimeUrl, tokenEnv, mqttUrl } = options;
+  const { stdin: input, stdout: output } = process;
+  const say = (text: Text) => context.out(`${context.speech.tell(text)}\n`);
+  const given = [file, businessUrl, realtimeUrl, tokenEnv, mqttUrl];
+  if (!input.isTTY || !context.isTerminal || given.some((one) => one !== undefined)) {
+    const answers = givenAnswers(file === undefined ? "" : await answersIn(file), options, language);
+    if (!("platform" in answers))
+      throw new CommandFailure(joined([msg`nothing was written:`, ...answers], "\n  "), exitCodes.usage);
+    const unasked = { clock: systemClock, random: systemRandom, env, stop, say, tell, dataDir };
+    await writeConfigurationOf(() => triedAnswers(answers, options.try, config, unasked), config, unasked);
+    return;
+  }
+  const dialogue = terminalDialogue({ input, output, stop, tell: context.speech.tell });
+  const ports = {
+    clock: systemClock,
+    random: systemRandom,
+    env,
+    stop,
+    dialogue,
+    say,
+    tell,
+    dataDir,
+    brokers: usualBrokers,
+    speech: context.speech,
+  };
+  const written = await writeFirstConfiguration(config, ports);
+  await (await import("./web.js")).sayPage(context, written, say);
+}
+
+const answersIn = (file: string): Promise<string> =>
+  readText(file).catch((error: unknown) => {
+    throw new CommandFailure(msg`${file} cannot be read: ${String(error)}`, exitCodes.usage);
+  });

@@ -1,0 +1,45 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { AccountSettings } from "../../src/cli/account-settings.js";
+import { identityOf } from "../../src/journal/lock.js";
+import { filesOnTrial, readTrial, writeTrial } from "../../src/saving/trial-record.js";
+import { tempDirectory } from "../journal/support/disk.js";
+import { capturedLog } from "../mqtt-connection/support.js";
+import { VirtualClock } from "../support/virtual-clock.js";
+
+it("an account whose former file is not there keeps no other one of the fleet from its own", async () => {
+  const folder = await tempDirectory();
+  const accounts = join(folder, "accounts");
+  await mkdir(accounts);
+  const own = new AccountSettings({
+    settings: { accounts, file: join(folder, "fleet.yaml"), data_dir: folder } as never,
+    ...{ env: {}, restarting: undefined, clock: new VirtualClock() },
+    running: { reload: () => Promise.resolve(), state: () => undefined },
+    logOf: () => capturedLog().log,
+  });
+  const by = { ...(await identityOf(process.pid)), pid: 4_194_303, started: "1" };
+  for (const account of ["north", "south"]) {
+    const file = join(accounts, `${account}.yaml`);
+    await writeFile(file, "mirror: listed\n");
+    const { etag } = await own.source(account).read();
+    await writeTrial(file, {
+      ...{
+        by,
+        etags: ["0-0", etag],
+        keys: ["mirror"],
+        difference: "",
+        starts: 0,
+        reason: "it did not start",
+      },
+      ...{ platform: null, wasPageOpen: false, dataDir: folder },
+      kept: { file: join(folder, `${account}-before.yaml`), secrets: null },
+    });
+  }
+  await writeFile(join(folder, "south-before.yaml"), "mirror: all\n");
+  expect(await own.resume()).toBe(true);
+  expect(await filesOnTrial(accounts)).toEqual([]);
+  expect(await readTrial(join(accounts, "south.yaml"))).toBeNull();
+  const texts = ["north", "south"].map(async (account) => (await own.source(account).read()).text);
+  expect(await Promise.all(texts)).toEqual(["mirror: listed\n", "mirror: all\n"]);
+});

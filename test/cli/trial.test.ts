@@ -1,0 +1,437 @@
+import { mkdir, readFile, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { settingsOn } from "../../src/cli/settings-source.js";
+import { notComeUp, type Sight, unseen } from "../../src/cli/trial.js";
+import { loadConfiguration } from "../../src/config/load.js";
+import { identityOf } from "../../src/journal/lock.js";
+import { readReturned, readTrial, writeTrial } from "../../src/saving/trial-record.js";
+import { type FileSystem, nodeFileSystem } from "../../src/runtime/file-system.js";
+import { tempDirectory } from "../journal/support/disk.js";
+import { capturedLog } from "../mqtt-connection/support.js";
+import { cutAt } from "../saving/cut-disk.js";
+import { VirtualClock } from "../support/virtual-clock.js";
+
+const text = `platform: { business_url: "http://127.0.0.1:1", realtime_url: "http://127.0.0.1:2", token: !secret token }
+polling: { sensors: 1m } # as agreed
+`;
+
+interface Place {
+  readonly folder: string;
+  readonly file: string;
+  readonly text: () => Promise<string>;
+}
+
+async function placed(): Promise<Place> {
+  const folder = await tempDirectory();
+  const file = join(folder, "config.yaml");
+  await mkdir(join(folder, "data"));
+  await writeFile(file, text);
+  await writeFile(join(folder, "secrets.yaml"), "token: canary-token-0001\n");
+  return { folder, file, text: () => readFile(file, "utf8") };
+}
+
+/** What follows on the disk takes a while of its own. */
+const patient = { timeout: 20_000 };
+
+const runs: Sight = { ...unseen, runsForMs: 3_600_000 };
+const fails = (failures: number): Sight => ({ ...unseen, failures, error: "the port is taken" });
+
+/** A process that has this file; the trial of an earlier one is its own. */
+function processOn({ folder, file }: Place, files?: FileSystem) {
+  const clock = new VirtualClock();
+  const { log, lines } = capturedLog();
+  const seen = { now: runs };
+  const readAgain: number[] = [];
+  const { source, trial } = settingsOn({
+    file,
+    env: {},
+    load: (reads) => loadConfiguration(file, { env: {}, ...(reads && { readFile: reads }) }),
+    dataDir: () => join(folder, "data"),
+    readAgain: () => {
+      readAgain.push(clock.now());
+      return Promise.resolve(null);
+    },
+    seen: () => seen.now,
+    clock,
+    log: () => log,
+    ...(files && { files }),
+  });
+  const save = async (changes: Readonly<Record<string, unknown>>) => {
+    const { etag } = await source.read();
+    const saved = await source.save({ changes }, etag, { language: "en", admin: null });
+    expect(saved.saved).toBe(true);
+    source.takeUp(null);
+    await clock.advance(300);
+  };
+  return { source, trial, clock, seen, readAgain, save, lines };
+}
+
+/** Another process than this one has saved it. */
+async function asOfAnother({ file }: Place): Promise<void> {
+  const record = await readTrial(file);
+  if (record !== null)
+    await writeTrial(file, {
+      ...record,
+      by: { ...(await identityOf(process.pid)), pid: 4_194_303, started: "1" },
+    });
+}
+
+const other = { "polling.sensors": "2m" };
+
+describe("the trial of saved settings", () => {
+  it("leaves them where the bridge comes up by them, and nothing beside the file", async () => {
+    const place = await placed();
+    const { clock, save, trial, seen, source } = processOn(place);
+    const set = vi.fn();
+    const bridge = {
+      status: { facts: () => ({ platform: "online" }) },
+      commands: { limits: { alarms: { set } } },
+    } as never;
+    seen.now = { ...runs, bridge };
+    await save(other);
+    expect(await readTrial(place.file)).toMatchObject({ keys: ["polling.sensors"], platform: "online" });
+    expect(source.isOnTrial()).toBe(true);
+    await clock.advance(61_000);
+    await expect.poll(() => readTrial(place.file), patient).toBeNull();
+    expect([await place.text(), trial.returned]).toEqual([text.replace("1m", "2m"), null]);
+    // An alarm of settings that were taken back before is over.
+    await expect
+      .poll(() => set.mock.calls, patient)
+      .toEqual([["settings_returned", expect.anything(), null]]);
+  });
+
+  it("takes them back after a minute where it does not, and tells that until others have come up", async () => {
+    const place = await placed();
+    const { clock, save, seen, trial, source, readAgain } = processOn(place);
+    await save(other);
+    seen.now = fails(5);
+    await clock.advance(59_000);
+    expect([await place.text(), readAgain.length]).toEqual([text.replace("1m", "2m"), 1]);
+    await clock.advance(2_000);
+    await expect.poll(place.text, patient).toBe(text);
+    await expect.poll(() => readAgain.length, patient).toBe(2);
+    expect(trial.returned).toMatchObject({
+      reason: "the bridge did not start by them (the port is taken)",
+      difference: expect.stringContaining("2m") as string,
+    });
+    expect(JSON.stringify(trial.returnedAlarm())).not.toContain("2m");
+    const next = processOn(place);
+    await next.trial.resume();
+    await next.trial.recall();
+    expect(next.trial.returned).toEqual(trial.returned);
+    await next.save({ "polling.sensors": "3m" });
+    await next.clock.advance(61_000);
+    await expect.poll(() => next.trial.returned, patient).toBeNull();
+    expect((await source.read()).returned).not.toBeNull();
+    await expect.poll(() => readReturned(join(place.folder, "data")), patient).toBeNull();
+  });
+
+  describe("that was taken back is told until nobody has to see to it", () => {
+    /** The next process, with the file as it was left there. */
+    async function next(correct: (place: Place) => Promise<unknown>) {
+      const place = await placed();
+      const failed = processOn(place);
+      await failed.save(other);
+      failed.seen.now = fails(5);
+      await failed.clock.advance(61_000);
+      await expect.poll(place.text, patient).toBe(text);
+      await expect.poll(() => failed.trial.isUnderWay, patient).toBe(false);
+      await correct(place);
+      const made = processOn(place);
+      const alarm = { type: "settings_returned", state: "active" };
+      const set = vi.fn();
+      const bridge = {
+        status: { facts: () => ({ platform: "online" }) },
+        commands: { limits: { alarms: { set, list: [alarm] } } },
+      } as never;
+      made.seen.now = { ...unseen, runsForMs: null };
+      await made.trial.resume();
+      await made.trial.recall();
+      await made.clock.advance(600_000);
+      expect(made.trial.returned).not.toBeNull();
+      made.seen.now = { ...runs, bridge };
+      const over = [["settings_returned", { controller: null, actuator: null }, null]];
+      return { ...made, alarm, set, over, place };
+    }
+
+    it("by a file that was corrected by hand, once the bridge has run by it", async () => {
+      const { clock, trial, set, over, place } = await next(({ file }) =>
+        writeFile(file, text.replace("1m", "3m")),
+      );
+      await clock.advance(61_000);
+      await expect.poll(() => set.mock.calls, patient).toEqual(over);
+      expect(trial.returnedAlarm()).toBeNull();
+      expect(await readReturned(join(place.folder, "data"))).toBeNull();
+    });
+
+    it("by one that is corrected and read again while the bridge runs", async () => {
+      const { clock, trial, set, over, place } = await next(() => Promise.resolve());
+      await writeFile(place.file, text.replace("1m", "3m"));
+      await clock.advance(7_200_000);
+      expect(set).not.toHaveBeenCalled();
+      await trial.tookUp();
+      await clock.advance(121_000);
+      await expect.poll(() => set.mock.calls, patient).toEqual(over);
+    });
+
+    it("who keeps the former one acknowledges it", async () => {
+      const { clock, alarm, set, over } = await next(() => Promise.resolve());
+      await clock.advance(7_200_000);
+      alarm.state = "acknowledged";
+      await clock.advance(3_590_000);
+      expect(set).not.toHaveBeenCalled();
+      await clock.advance(130_000);
+      await expect.poll(() => set.mock.calls, patient).toEqual(over);
+    });
+  });
+
+  it("takes two that were saved within it back as one", async () => {
+    const place = await placed();
+    const { clock, save, seen, trial } = processOn(place);
+    await save(other);
+    seen.now = fails(2);
+    await clock.advance(30_000);
+    await save({ "commands.read_only": true });
+    seen.now = fails(9);
+    await clock.advance(61_000);
+    await expect.poll(place.text, patient).toBe(text);
+    await expect.poll(() => trial.isUnderWay, patient).toBe(false);
+  });
+
+  it("leaves what somebody changed by hand meanwhile", async () => {
+    const place = await placed();
+    const { clock, save, seen, trial } = processOn(place);
+    await save(other);
+    seen.now = fails(1);
+    await writeFile(place.file, `${text}# by hand\n`);
+    await clock.advance(61_000);
+    await expect.poll(() => trial.isUnderWay, patient).toBe(false);
+    await expect.poll(() => readTrial(place.file), patient).toBeNull();
+    expect([await place.text(), trial.returned]).toEqual([`${text}# by hand\n`, null]);
+  });
+
+  it("is none of what counts at once", async () => {
+    const place = await placed();
+    const { save, trial } = processOn(place);
+    await save({ "commands.read_only": true });
+    expect([trial.isUnderWay, await readTrial(place.file)]).toEqual([false, null]);
+  });
+
+  it("keeps the file before it, however often is saved within it", async () => {
+    const place = await placed();
+    const { clock, save, seen } = processOn(place);
+    for (let at = 2; at < 16; at += 1) await save({ "polling.sensors": `${at}m` });
+    seen.now = fails(1);
+    await clock.advance(61_000);
+    await expect.poll(place.text, patient).toBe(text);
+  });
+
+  it("goes on in the next process, with a minute of its own", async () => {
+    const place = await placed();
+    await processOn(place).save(other);
+    await asOfAnother(place);
+    const next = processOn(place);
+    next.seen.now = unseen;
+    expect(await next.trial.resume()).toBe(false);
+    next.seen.now = fails(3);
+    await next.clock.advance(61_000);
+    await expect.poll(place.text, patient).toBe(text);
+    expect(next.trial.returned).not.toBeNull();
+  });
+
+  it("ends at the third start where no process lives for a minute by them", async () => {
+    const place = await placed();
+    await processOn(place).save(other);
+    for (const isBack of [false, false, true]) {
+      await asOfAnother(place);
+      expect(await processOn(place).trial.resume()).toBe(isBack);
+    }
+    expect([await place.text(), await readTrial(place.file)]).toEqual([text, null]);
+  });
+
+  it("is none of a second process while the first one still runs", async () => {
+    const place = await placed();
+    await processOn(place).save(other);
+    const record = await readTrial(place.file);
+    if (record !== null) await writeTrial(place.file, { ...record, by: await identityOf(process.ppid) });
+    const second = processOn(place);
+    await second.trial.resume();
+    expect([second.trial.isUnderWay, (await readTrial(place.file))?.starts]).toEqual([false, 0]);
+  });
+
+  it("ends at once where the file cannot be used at the next start", async () => {
+    const place = await placed();
+    await processOn(place).save(other);
+    await asOfAnother(place);
+    const next = processOn(place);
+    await next.trial.resume();
+    expect(await next.trial.refuse("no such variable")).toBe(true);
+    expect(await place.text()).toBe(text);
+    expect(await next.trial.refuse("no such variable")).toBe(false);
+  });
+});
+
+/** It takes nothing more. */
+const fullDisk: FileSystem = {
+  ...nodeFileSystem,
+  open: (path, flags, mode) =>
+    flags === "r"
+      ? nodeFileSystem.open(path, flags, mode)
+      : Promise.reject(Object.assign(new Error("ENOSPC: no space left"), { code: "ENOSPC" })),
+};
+
+describe("a trial that an earlier process has left keeps nobody from starting", () => {
+  const last = { starts: 2 };
+  const begun = { reason: "the bridge did not start by them" };
+  const leave = async (place: Place, over: object, changes: Readonly<Record<string, string>> = other) => {
+    await processOn(place).save(changes);
+    await asOfAnother(place);
+    const record = await readTrial(place.file);
+    if (record === null) throw new Error("nothing is on trial");
+    await writeTrial(place.file, { ...record, ...over });
+    return record;
+  };
+  const errors = (lines: readonly string[]) => lines.filter((line) => line.startsWith("error "));
+
+  it.each([
+    ["at the third start", last],
+    ["while it is taken back", begun],
+  ])("where the former file is not there, and is none any more: %s", async (_, over) => {
+    const place = await placed();
+    const { kept } = await leave(place, over);
+    await unlink(kept.file ?? "");
+    const { trial, lines } = processOn(place);
+    expect([await trial.resume(), trial.isUnderWay, await readTrial(place.file)]).toEqual([
+      ...[false, false],
+      null,
+    ]);
+    expect(errors(lines)).toEqual([expect.stringContaining("the file stays as it is")]);
+    expect(await place.text()).toBe(text.replace("1m", "2m"));
+  });
+
+  it("where the former secrets alone are not there, and leaves the file that they belong to", async () => {
+    const place = await placed();
+    const { kept } = await leave(place, last, { ...other, "platform.token": "canary-token-0002" });
+    const saved = await place.text();
+    await unlink(kept.secrets ?? "");
+    expect([await processOn(place).trial.resume(), await place.text()]).toEqual([false, saved]);
+  });
+
+  it("where the file cannot be used and the former one is not there", async () => {
+    const place = await placed();
+    const { kept } = await leave(place, {});
+    await unlink(kept.file ?? "");
+    const { trial } = processOn(place);
+    await trial.resume();
+    expect([await trial.refuse("no such variable"), await readTrial(place.file)]).toEqual([false, null]);
+  });
+
+  it("where the disk takes nothing, and goes back when it does again", async () => {
+    const place = await placed();
+    await leave(place, last);
+    const { trial, lines } = processOn(place, fullDisk);
+    expect([await trial.resume(), await place.text()]).toEqual([false, text.replace("1m", "2m")]);
+    expect(errors(lines)).not.toEqual([]);
+    expect([await processOn(place).trial.resume(), await place.text()]).toEqual([true, text]);
+  });
+
+  it("where the disk takes nothing, and it goes on", async () => {
+    const place = await placed();
+    await leave(place, {});
+    const { trial, lines } = processOn(place, fullDisk);
+    expect([await trial.resume(), trial.isUnderWay]).toEqual([false, true]);
+    expect(errors(lines)).toEqual([expect.stringContaining("could not be kept for the next start")]);
+  });
+});
+
+describe("a power cut while settings are saved", () => {
+  it.each([
+    ["a value", { "polling.sensors": "2m" }],
+    ["another secret under its name", { "platform.token": "canary-token-0002" }],
+    ["a value and another secret", { "polling.sensors": "2m", "platform.token": "canary-token-0002" }],
+    [
+      "a value and a new secret",
+      { "mqtt.url": "mqtt://nas", "mqtt.username": "g", "mqtt.password": "hunter-two-2" },
+    ],
+    ["what is taken out", { polling: null }],
+    ["what counts at once", { "commands.read_only": true, "polling.sensors": "3m" }],
+    ["a name of another script", { "controllers.GH-0001.name": "东棚" }],
+    ["a section", { "alarms.temperature": { low: 5, high: 35 }, "mqtt.url": "mqtt://nas" }],
+  ])("leaves all of it or nothing at every step: %s", async (_, changes) => {
+    const seen = { cuts: 0, old: 0, now: 0 };
+    for (let count = 0, isWhole = false; !isWhole && count < 200; count += 1) {
+      const place = await placed();
+      const { files, calls } = cutAt(count);
+      const { source } = processOn(place, files);
+      const { etag: before } = await source.read();
+      const saved = await source
+        .save({ changes }, before, { language: "en", admin: null })
+        .catch(() => ({ saved: false }));
+      isWhole = calls() <= count;
+      await asOfAnother(place);
+      const next = processOn(place);
+      await next.trial.resume();
+      const loaded = await loadConfiguration(place.file, { env: {} });
+      expect(loaded.ok ? [] : loaded.problems).toEqual([]);
+      const { etag: after } = await next.source.read();
+      const [now] = await wholeOf(changes);
+      expect([count, [before, now]]).toEqual([count, expect.arrayContaining([after]) as unknown]);
+      // What was answered as saved is there.
+      if (saved.saved) expect([count, after]).toEqual([count, now]);
+      seen.cuts += isWhole ? 0 : 1;
+      if (after === before) seen.old += 1;
+      else seen.now += 1;
+    }
+    expect([seen.cuts > 15, seen.old > 10, seen.now > 0]).toEqual([true, true, true]);
+    process.stderr.write(`${seen.cuts} cuts: ${seen.old} old, ${seen.now} new\n`);
+  });
+});
+
+/** What the files are once it is saved. */
+async function wholeOf(changes: Readonly<Record<string, unknown>>): Promise<readonly [etag: string]> {
+  const place = await placed();
+  const { source, save } = processOn(place);
+  await save(changes);
+  return [(await source.read()).etag];
+}
+
+const up = {
+  mayStandBy: false,
+  runsForMs: 59_000,
+  error: null,
+  http: false,
+  isPageOpen: false,
+  wasPageOpen: false,
+  platform: "online",
+  platformBefore: "online",
+  keys: ["platform.token"],
+} as const;
+const page = { host: "127.0.0.1", port: 80 } as never;
+
+describe("settings come up", () => {
+  it.each([
+    ["where the bridge runs", {}, null],
+    ["where the platform was away before", { platform: "unreachable", platformBefore: "unreachable" }, null],
+    [
+      "where a platform is away of which nothing was changed",
+      { platform: "unreachable", keys: ["mirror"] },
+      null,
+    ],
+    ["where another member of the cluster runs the account", { runsForMs: null, mayStandBy: true }, null],
+    ["where it runs calmly after an error", { error: "x", runsForMs: 30_000 }, null],
+  ] as const)("%s", (_, seen, wanted) => {
+    expect(notComeUp({ ...up, ...seen })).toBe(wanted);
+  });
+
+  it.each([
+    ["no run is complete", { runsForMs: null }, "did not start"],
+    ["a member does not start", { runsForMs: null, mayStandBy: true, error: "boom" }, "(boom)"],
+    ["it ended a moment ago", { error: "boom", runsForMs: 3_000 }, "(boom)"],
+    ["the page is gone", { http: page, wasPageOpen: true }, "port 80"],
+    ["the new token is refused", { platform: "unauthorized" }, "refuses the credential"],
+    ["the new host is not there", { platform: "unreachable" }, "not reached"],
+  ] as const)("not where %s", (_, seen, wanted) => {
+    expect(String(notComeUp({ ...up, ...seen }))).toContain(wanted);
+  });
+});

@@ -1,0 +1,25 @@
+import { expect } from "vitest";
+import { Sentence } from "../../src/language/text.js";
+
+/** A sentence of the program equals its English text, so that tests say it as a person reads it. */
+expect.addEqualityTesters([
+  (one: unknown, other: unknown) => {
+    if (one instanceof Sentence && typeof other === "string") return one.toString() === other;
+    if (typeof one === "string" && other instanceof Sentence) return one === other.toString();
+    return undefined;
+  },
+]);
+
+/** So does what is said of a part of it. */
+for (const about of ["stringMatching", "stringContaining"] as const) {
+  const own = expect[about];
+  Object.assign(expect, {
+    [about]: (part: string & RegExp) => {
+      const matcher = Reflect.apply(own, expect, [part]) as { asymmetricMatch(other: unknown): boolean };
+      const matches = matcher.asymmetricMatch.bind(matcher);
+      return Object.assign(matcher, {
+        asymmetricMatch: (other: unknown) => matches(other instanceof Sentence ? other.toString() : other),
+      });
+    },
+  });
+}
