@@ -4,6 +4,7 @@ import { ignored, nullIfFailed } from "../runtime/failures.js";
 import { randomBytes } from "node:crypto";
 import type { CoreConfiguration } from "../settings/sections/core.js";
 import { journalDirectory, openJournal } from "../journal/open.js";
+import type { DataPlace } from "../journal/place.js";
 import { untilAborted, type Clock } from "../runtime/clock.js";
 import type { FileSystem, KeepElsewhere } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
@@ -36,6 +37,8 @@ interface ClusterParts {
   readonly hash: (text: string) => number;
   readonly leaseMs: number;
   readonly files: FileSystem;
+  /** Where the data directory of an account lies. */
+  readonly placeOf: (dataDir: string) => Pick<DataPlace, "claim" | "settle">;
   /** Whether a host can be reached from here, by its URL. */
   readonly reaches: (url: string) => Promise<boolean>;
   /** The journal of an account, made where there is none; rejects with ClusterRefusal where it is none of this cluster. */
@@ -416,7 +419,7 @@ export class Cluster {
     stop: AbortSignal,
   ): OwnedRun {
     const { files, clock } = this.#parts;
-    const original = { files: store.files, admit: () => store.admit() };
+    const original = { files: store.files, admit: () => store.admit(), place: this.#parts.placeOf(dataDir) };
     return {
       ownership,
       stop,

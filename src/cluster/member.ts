@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { hostname, uptime } from "node:os";
 import { resolve } from "node:path";
 import { DirectoryLock } from "../journal/lock.js";
+import { DataPlace } from "../journal/place.js";
 import { checkOrigin, markOrigin } from "../journal/origin.js";
 import { systemClock } from "../runtime/clock.js";
 import { nodeFileSystem } from "../runtime/file-system.js";
@@ -65,6 +66,7 @@ export async function joinCluster(joining: Joining, stop: AbortSignal): Promise<
     hash: hashOf,
     leaseMs,
     files: nodeFileSystem,
+    placeOf: (directory) => new DataPlace(directory),
     reaches: knownReaches(reachesHost, systemClock),
     openStream: (account) => link.openStream(account),
   });

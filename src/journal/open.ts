@@ -92,6 +92,7 @@ interface JournalOriginal {
   readonly files: FileSystem;
   /** As in the options of a journal. */
   readonly admit: () => Promise<void>;
+  readonly place: Pick<DataPlace, "claim" | "settle">;
 }
 
 interface Opening {
@@ -114,8 +115,9 @@ const originalLateMs = 2_000;
 export async function openJournal({ dataDir, clock, log, original }: Opening): Promise<OpenJournal> {
   const boot = randomBytes(8).toString("hex");
   const at = new Date(clock.now()).toISOString();
-  const place = new DataPlace(dataDir);
-  const lock = new DirectoryLock(dataDir, { boot, at, pid: process.pid, log, place });
+  const directory = new DataPlace(dataDir);
+  const lock = new DirectoryLock(dataDir, { boot, at, pid: process.pid, log, place: directory });
+  const place = original?.place ?? directory;
   const own = original ?? {
     files: nodeFileSystem,
     admit: () => claim(dataDir, lock),
@@ -125,7 +127,7 @@ export async function openJournal({ dataDir, clock, log, original }: Opening): P
   await own.admit().catch((error: unknown) => {
     if (isFinal(error) || error instanceof DirectoryInUse) throw error;
   });
-  if (original !== undefined) await place.settle();
+  await original?.place.settle();
   const journal = await Journal.open(journalDirectory(dataDir), {
     clock,
     log,

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { askedOfTheMachine } from "../support/machine.js";
 import { historyOf } from "./support/world.js";
 
 /*
@@ -28,4 +29,8 @@ it(`in ${count} histories no two members POST, no result is lost, no command is 
   expect(wrong).toEqual([]);
   expect(sum.posts).toBeGreaterThan(count);
   expect(sum.takeOvers).toBeGreaterThan(2 * count);
+});
+
+it("a history asks nothing of the machine that it runs on, so that a seed is the same on a busy one", async () => {
+  expect(await askedOfTheMachine(() => historyOf(from))).toEqual([]);
 });

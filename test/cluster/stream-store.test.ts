@@ -6,6 +6,7 @@ import { ClusterMetrics } from "../../src/cluster/metrics.js";
 import { StreamStore } from "../../src/cluster/stream-store.js";
 import { checkOrigin, markOrigin } from "../../src/journal/origin.js";
 import { journalDirectory, openJournal } from "../../src/journal/open.js";
+import { DataPlace } from "../../src/journal/place.js";
 import { newestRecords } from "../../src/journal/reader.js";
 import { nodeFileSystem, replaceFile, textFile } from "../../src/runtime/file-system.js";
 import { silentLog } from "../../src/runtime/log.js";
@@ -103,7 +104,7 @@ async function member(of: ReturnType<typeof stream>, dataDir?: string, isToImpor
   });
   const open = async () => {
     await store.admit();
-    const original = { files: store.files, admit: () => store.admit() };
+    const original = { files: store.files, admit: () => store.admit(), place: new DataPlace(folder) };
     return openJournal({ dataDir: folder, clock: made.clock, log: silentLog, original });
   };
   const records = async () =>

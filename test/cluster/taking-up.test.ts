@@ -9,7 +9,7 @@ import type { AccountStream } from "../../src/cluster/ports.js";
 import { journalDirectory } from "../../src/journal/open.js";
 import { every } from "../../src/runtime/clock.js";
 import { silentLog } from "../../src/runtime/log.js";
-import { SimulatedDisk } from "../simulation/disk.js";
+import { alwaysThere, SimulatedDisk } from "../simulation/disk.js";
 import { Chance } from "../simulation/scenario.js";
 import { WallClock, worldTime } from "../simulation/time.js";
 import { JetStreamModel } from "./support/jetstream-model.js";
@@ -51,6 +51,7 @@ function cluster() {
       hash: (text) => -(text.codePointAt(text.length - 1) ?? 0),
       leaseMs,
       files,
+      placeOf: () => alwaysThere,
       reaches: (url) => Promise.resolve(made.reaches.includes(url)),
       openStream: () => Promise.resolve(servers.streamOf(process)),
     });

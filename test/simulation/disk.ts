@@ -41,6 +41,9 @@ const phasePattern = /"type":"phase".*?"id":"([^"]+)".*?"phase":"(sending|checki
 
 const stepPattern = /"type":"step_sent".*?"id":"([^"]+)"/;
 
+/** The place of a data directory on a simulated disk: a real one is asked by the machine's own time. */
+export const alwaysThere = { claim: () => Promise.resolve(), settle: () => Promise.resolve() };
+
 /**
  * The disk under the journal. It outlives the programs that use it and says what would survive a power cut; `written` and
  * `durable` hold `command_taken r12`, `took_over r12`, `lease r12`, `result r12` and `refusal r12` for the records found in its

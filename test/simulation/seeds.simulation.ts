@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { tellFigures } from "../proof/figures.js";
+import { askedOfTheMachine } from "../support/machine.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import { SimulatedDisk } from "./disk.js";
 import { Chance } from "./scenario.js";
 import { processesOfThisMachine, runSeeds, tallyOf, tell } from "./seeds.js";
 import { WallClock, worldTime } from "./time.js";
+import { simulate } from "./world.js";
 
 const count = Number(process.env["SEEDS"] ?? 500);
 const from = Number(process.env["FROM"] ?? 1);
@@ -33,6 +35,10 @@ describe("the simulation itself", () => {
     const first = await digests(seeds);
     expect(await digests([...seeds].reverse())).toEqual(first);
     expect(new Set(first).size).toBe(seeds.length);
+  });
+
+  it("asks nothing of the machine that it runs on, so that a seed is the same on a busy one", async () => {
+    expect(await askedOfTheMachine(() => simulate(9_001, 1))).toEqual([]);
   });
 
   it("knows of a whole line that a cut off write left on a full disk", async () => {

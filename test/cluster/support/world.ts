@@ -8,7 +8,7 @@ import { Fleet } from "../../../src/fleet/fleet.js";
 import { PlatformError } from "../../../src/greenhouse/ports.js";
 import { silentLog } from "../../../src/runtime/log.js";
 import { loaded, platform } from "../../config/loading.js";
-import { SimulatedDisk } from "../../simulation/disk.js";
+import { alwaysThere, SimulatedDisk } from "../../simulation/disk.js";
 import { Chance } from "../../simulation/scenario.js";
 import { VirtualTime } from "../../support/virtual-clock.js";
 import { WallClock } from "../../simulation/time.js";
@@ -211,6 +211,7 @@ class World {
       hash: hashOf,
       leaseMs,
       files,
+      placeOf: () => alwaysThere,
       reaches: async (far) => {
         await clock.wait(50);
         return !this.#isCut(process, far === "broker" ? far : "platform");
