@@ -19,7 +19,7 @@ import type { Part } from "./mqtt/connection.js";
 import { RequestServer } from "./mqtt/requests.js";
 import type { RetainedTopics } from "./mqtt/retained-topics.js";
 import type { SharedHosts } from "./platform/shared.js";
-import type { PlatformClient } from "./platform/client.js";
+import { type PlatformClient, pushCode } from "./platform/client.js";
 import { untilAborted, abortReason, type Clock, type Random } from "./runtime/clock.js";
 import { FilesOfRun, type KeepElsewhere } from "./runtime/file-system.js";
 import { type Gaps, watchGaps } from "./runtime/gaps.js";
@@ -180,7 +180,7 @@ export async function loadAhead({
   await Promise.all([
     ...allFeatures.map(({ load }) => load?.(configuration)),
     shownElsewhere === null ? null : features.http.loadPage(),
-    configuration.platform.push.enabled ? pushChannels() : null,
+    configuration.platform.push.enabled ? Promise.all([pushChannels(), pushCode()]) : null,
     metricsCode(),
   ]);
 }

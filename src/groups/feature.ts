@@ -27,7 +27,7 @@ export const groups = {
   sentences: groupSentences,
   /** What is commanded together by a configuration without mistakes. */
   read: groupsAndScenesIn,
-  load: () => code(),
+  load: () => Promise.all([code(), restoring()]),
   make: (core) => makeGroups(core),
 } satisfies Feature<typeof keys> & { readonly read: typeof groupsAndScenesIn };
 

@@ -198,9 +198,11 @@ function sharing(
   };
 }
 
-/** The push channels; their code is loaded when it is first used, which is while the first polls are on their way. */
+/** The code of the push channels is loaded when it is first used, which is while the first polls are on their way. */
+export const pushCode = lazy(() => import("./push/platform-push.js"));
+
 function lazyPush(settings: PlatformSettings, parts: PushParts): PlatformPush {
-  const made = lazy(async () => (await import("./push/platform-push.js")).createPush(settings, parts));
+  const made = lazy(async () => (await pushCode()).createPush(settings, parts));
   return { listen: async (...given) => (await made()).listen(...given) };
 }
 

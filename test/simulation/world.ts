@@ -1,3 +1,4 @@
+import { loadAhead } from "../../src/bridge.js";
 import type { Configuration } from "../../src/config/schema.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import { createControl, type SimulatorControl } from "../../src/simulator/control.js";
@@ -37,6 +38,8 @@ export async function simulate(seed: number, hours: number, onLine?: (line: stri
   const scenario = await scenarioOf(seed, hours);
   const world = new World(scenario);
   const { journalist } = world;
+  // What is imported later comes when the machine has the time for it, which no virtual clock knows.
+  await loadAhead(world);
   if (onLine) journalist.onLine = onLine;
   let error: Error | null = null;
   try {
