@@ -93,39 +93,37 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const tally = newTally();
   const links = new HostLinks(clock, onLink);
   if (ports.onCredential !== undefined) links.onRenewed(ports.onCredential);
-  const skew = new ClockSkew(clock);
   const offset = zoneOffset(settings.time_zone);
-  const readTime = timeReader(offset);
   const signIn: PostSignIn = async (body, tokenPath, signal) => {
     const answer = await requests.signIn(body, signal);
-    return tokenIn(answer.body, tokenPath, { nowAt: clock.now() + (skew.skewMs() ?? 0), readTime, reports });
+    return tokenIn(answer.body, tokenPath, { ...inside, nowAt: clock.now() + (inside.skew.skewMs() ?? 0) });
   };
   const source = credentialSource(settings, { ...ports, files }, { links, tally, signIn });
   const streams = new StreamAddresses(source);
   const redact = withoutSecrets(streams.secrets);
-  const reports = new ShapeReports("answer", log, clock, redact);
   const names = ports.names ?? ports.shared?.names ?? new Names(clock);
   const { budget, hosts, leave } = waysTo(settings, { ...ports, names }, links);
   const inside: PlatformInside = {
-    ...{ clock, random, log, files, names, hosts, links, budget, source, onMixedUp, skew, readTime, offset },
+    ...{ clock, random, log, files, names, hosts, links, budget, source, onMixedUp },
+    ...{ skew: new ClockSkew(clock), readTime: timeReader(offset), offset },
     ...{ redact, redactLine: linesWithoutSecrets(streams.secrets), blank: blanker(source) },
-    ...{ tally, pushTally: newPushTally(), reports },
+    ...{ tally, pushTally: newPushTally(), refusedCodes: new Set(settings.sign_in?.refused_codes) },
+    reports: new ShapeReports("answer", log, clock, redact),
     frameReports: new ShapeReports("frame", log, clock, redact),
-    refusedCodes: new Set(settings.sign_in?.refused_codes),
   };
   const requests = new Requests(inside);
   const reader = platformReader(settings.shapes, { ...inside, requests });
   return {
     ...remembering(sharing(reader, settings, { lists: ports.shared?.lists, source, links }), streams),
-    ...platformWriter({ requests, reports }),
+    ...platformWriter({ ...inside, requests }),
     ...lazyPush(settings, inside),
     renewCredential: (signal) => requests.renewForWrite(signal),
     budget,
     link: (host) => links.link(host),
-    clockSkewMs: skew.skewMs,
+    clockSkewMs: inside.skew.skewMs,
     counters: () => ({ ...tally }),
     pushCounters: () => ({ ...inside.pushTally }),
-    shapeReports: () => [...reports.list(), ...inside.frameReports.list()],
+    shapeReports: () => [...inside.reports.list(), ...inside.frameReports.list()],
     secrets: streams.secrets,
     close: () => closed(clock, [requests.close(), source.close()]).then(leave),
   };
