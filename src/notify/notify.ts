@@ -18,6 +18,7 @@ import {
   afterNotice,
   afterSent,
   type Came,
+  goneSince,
   isQuiet,
   isTryDue,
   meanwhile,
@@ -431,7 +432,10 @@ export class Notifier {
     const { clock, log } = this.#ports;
     way.trouble = afterSent(way.trouble, sent, clock.monotonic());
     const hasReached = sent.ok || sent.missing !== undefined;
-    way.outage = outageAfter(way.outage, { hasReached, notice, begunAt, now: clock.now() });
+    const now = clock.now();
+    const minute = minuteIn(this.#wording.timeZone, now);
+    const gone = hasReached ? undefined : goneSince(begunAt, way.rules, this.#ports.alarms(), now, minute);
+    way.outage = outageAfter(way.outage, { hasReached, notice, begunAt, now, gone });
     const advice = sent.ok ? (sent.advice ?? null) : null;
     if (advice !== null && String(advice) !== String(way.advice)) log.warn({ way: way.name }, String(advice));
     way.advice = advice ?? way.advice;

@@ -198,6 +198,26 @@ describe("after an outage of a way", () => {
     });
   });
 
+  it("they hear also what came and went during the first message that did not get out", async () => {
+    const { url, got } = await outOfOrder();
+    const { here, clock, start, until } = await notifier(`shop: { webhook: { url: ${url} } }`);
+    const west = (state: "active" | "cleared") =>
+      alarm("controller_offline.west", {
+        controller: "west",
+        state,
+        since: new Date(clock.now()).toISOString(),
+      });
+    const { part } = start();
+    part.say(spoken, undefined);
+    Object.defineProperty(here, "alarms", {
+      get: () => (got.length > 0 && !got.works ? [west("cleared")] : []),
+    });
+    await until(got, 1);
+    got.works = true;
+    await until(got, 3);
+    expect(got[1]?.body).toMatchObject({ kind: "missed", title: "Missed: House west: Controller offline" });
+  });
+
   it("they hear it also where the bridge was started anew meanwhile", async () => {
     const { url, got } = await outOfOrder();
     const { here, start, until } = await notifier(`shop: { webhook: { url: ${url} } }`);
