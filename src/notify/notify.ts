@@ -11,7 +11,6 @@ import {
   type HappeningKind,
   isCollected,
   isHappening,
-  keptWith,
 } from "./happenings.js";
 import { type Message, messageOf, testMessage, type Wording } from "./message.js";
 import {
@@ -300,8 +299,7 @@ export class Notifier {
   /** Something that ways may ask for; told once others had the time to come too. */
   happened(one: Happening): void {
     for (const way of this.#ways)
-      if (way.asks.has(one.of))
-        way.happened = [...way.happened, keptWith(one, this.#wording)].slice(-mostHappened);
+      if (way.asks.has(one.of)) way.happened = [...way.happened, one].slice(-mostHappened);
   }
 
   /** Sends what is about no alarm, as soon as each way works. */

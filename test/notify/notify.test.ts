@@ -344,10 +344,12 @@ describe("a mail of which some readers cannot be reached", () => {
   });
 });
 
+const wind = { name: "wind", value: 14, unit: "m/s" };
+
 describe("what waits for a way", () => {
   const windy = (clock: VirtualClock): Happening => ({
     ...{ at: clock.now(), controller: "east", actuator: "roof", kind: "skylight" },
-    ...{ of: "guards", rule: "wind", command: "close", measure: "wind 14 m/s" },
+    ...{ of: "guards", rule: "wind", command: "close", measure: wind },
   });
 
   it.each<[string, string, (scene: Night) => unknown, number, string]>([
@@ -501,14 +503,14 @@ it("a way is told what it asks for beside alarms, together, after half a minute,
   );
   const { part } = start();
   const about = { at: clock.now(), controller: "east", actuator: "roof", kind: "skylight" as const };
-  part.happened({ ...about, of: "guards", rule: "wind", command: "close", measure: "wind 14 m/s" });
+  part.happened({ ...about, of: "guards", rule: "wind", command: "close", measure: wind });
   part.happened({
     ...about,
     actuator: "side",
     of: "guards",
     rule: "wind",
     command: "close",
-    measure: "wind 14 m/s",
+    measure: wind,
   });
   part.happened({ ...about, of: "people", what: "locked", by: "anna", reason: null });
   await clock.advance(25_000);
