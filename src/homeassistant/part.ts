@@ -24,8 +24,8 @@ export function announce(core: Core, configuration: Settings, tell: Tell): Runni
       view: {
         controllers: () => store.controllers(),
         get: (code) => store.get(code),
-        platformHadTime: () => inventory.hadTime(clock.monotonic()),
-        mayForget: (code) => code === null || inventory.mayForget(code, clock.monotonic()),
+        platformHadTime: () => inventory.hadTime,
+        mayForget: (code) => code === null || inventory.mayForget(code),
       },
       clock,
       random: core.random,
