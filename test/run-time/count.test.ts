@@ -87,6 +87,13 @@ describe("how long it was on", () => {
       ]),
     ).toEqual([21, 1, 11, 0]));
 
+  it.each<[rule: string, last: Read]>([
+    ["where nobody can tell any more", [900, null, "2026-03-02"]],
+    ["where nothing was read since", [3, 1, "2026-03-02"]],
+  ])("begins anew each day, also %s", (_, last) =>
+    expect(counted([[0, 0], [1, 1], [3, 1], last])).toEqual([2, 1, 0, 0]),
+  );
+
   it("says zero today also where the whole day was off", () =>
     expect(
       counted([
