@@ -90,7 +90,7 @@ export class RunTimes {
   readonly #counted = new Map<string, Counted>();
   /** Actuators that were read since, by the code of their controller. */
   readonly #dirty = new Map<string, Set<string>>();
-  #isChanged = false;
+  #written = "{}";
   #day: string | null = null;
 
   constructor(ports: RunTimePorts) {
@@ -163,19 +163,20 @@ export class RunTimes {
     const startedAt = Math.max(...Object.values(registers).map((register) => register.startedAt));
     const after = afterRead(before, startedAt, isOn(actuator), day);
     this.#counted.set(key, after);
-    this.#isChanged ||= after !== before;
     const runTime = runTimeOf(after);
     if (JSON.stringify(runTime) !== JSON.stringify(actuator.runTime))
       this.#ports.store.dispatch(code, { type: "run_time", id: settings.id, runTime });
   }
 
-  /** Never rejects; what could not be written is written the next time. */
+  /** Never rejects; what could not be written is written the next time. The newest reads are not kept: they say nothing of what follows a restart. */
   async #write(): Promise<void> {
-    if (!this.#isChanged) return;
-    this.#isChanged = false;
-    const text = JSON.stringify(Object.fromEntries(this.#counted));
+    const kept = [...this.#counted].map(([key, { total, today, since }]) => [key, { total, today, since }]);
+    const text = JSON.stringify(Object.fromEntries(kept));
+    const before = this.#written;
+    if (text === before) return;
+    this.#written = text;
     await this.#ports.memory.write(text).catch((problem: unknown) => {
-      this.#isChanged = true;
+      this.#written = before;
       this.#ports.log.debug({ problem }, "how long actuators were on could not be kept; it is tried again");
     });
   }

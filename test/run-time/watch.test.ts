@@ -19,7 +19,11 @@ function counting(timeZone: string, kept: string | null = null) {
   store.setReachable(true);
   store.admit(code);
   store.dispatch(code, { type: "listed", record: record(), availability: "online" });
-  const memory = { read: () => Promise.resolve(kept), write: () => Promise.resolve() };
+  const written: string[] = [];
+  const memory = {
+    read: () => Promise.resolve(kept),
+    write: (text: string) => Promise.resolve(void written.push(text)),
+  };
   const { log } = capturedLog();
   const runTimes = new RunTimes({ clock, log, store, timeZone, memory });
   const show = async (raw: string, ...addresses: readonly string[]) => {
@@ -31,7 +35,7 @@ function counting(timeZone: string, kept: string | null = null) {
   const untilMidnight = () => 24 * hour - ((clock.now() + 8 * hour) % (24 * hour));
   const onOf = (id: string) => store.get(code)?.actuators.get(id)?.runTime?.on_s;
   const todayOf = (id: string) => store.get(code)?.actuators.get(id)?.runTime?.today_on_s;
-  return { clock, store, runTimes, show, read, untilMidnight, onOf, todayOf };
+  return { clock, store, runTimes, written, show, read, untilMidnight, onOf, todayOf };
 }
 
 type Counting = ReturnType<typeof counting>;
@@ -95,6 +99,22 @@ describe("how long actuators were on", () => {
       stop.abort();
       await running;
     });
+  });
+
+  it("is written where it changed, and not for every read of what is off", async () => {
+    const { clock, written, show, read, runTimes } = counting("Asia/Shanghai");
+    const stop = new AbortController();
+    const running = runTimes.run(stop.signal);
+    for (const raw of ["1001", "1001", "1010", "1010", "1001", "1001"]) {
+      await show(raw, "101");
+      await clock.advance(60_000);
+    }
+    // The first read, the start, and a minute on.
+    expect(written).toHaveLength(3);
+    await read("101");
+    stop.abort();
+    await running;
+    expect(written).toHaveLength(4);
   });
 
   it.each([
