@@ -1,5 +1,6 @@
 import {
   type ActuatorKind,
+  hasRunTime,
   type KindRow,
   kindRows,
   stateOfWord,
@@ -180,10 +181,10 @@ function running(subject: Subject): Entity[] {
   return [entity(subject, "binary_sensor", fields, "running", "running")];
 }
 
-/** How long it was on altogether; of kinds that run. */
+/** How long it was on altogether. */
 function runTime(subject: Subject): Entity[] {
   const { actuator, topic } = subject;
-  if (hasDegrees(actuator) || actuator.kind === "motor") return [];
+  if (!hasRunTime(actuator.kind)) return [];
   const fields: Fields = {
     state_topic: topic.run_time,
     value_template: templates.runTime,

@@ -1,4 +1,4 @@
-import { isEnding, takesDegrees } from "../greenhouse/actuator-kinds.js";
+import { hasRunTime, isEnding } from "../greenhouse/actuator-kinds.js";
 import type { Actuator, Controller, RunTime } from "../greenhouse/model.js";
 import { type Clock, every, within } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
@@ -25,10 +25,6 @@ export const nothingCounted = (since: number, day: string): Counted => ({
   since,
   last: null,
 });
-
-/** What stands still at a degree, or runs only until it has arrived, has no time that anybody would count. */
-export const isCounted = ({ settings }: Pick<Actuator, "settings">): boolean =>
-  !takesDegrees(settings.kind) && settings.kind !== "motor";
 
 /** Whether it is on by its newest read; null where nobody can tell. Its running statuses know better than the register. */
 export function isOn({ settings, state, quality, runs }: Actuator): boolean | null {
@@ -155,7 +151,7 @@ export class RunTimes {
 
   #count(code: string, actuator: Actuator): void {
     const { readAt, settings, registers } = actuator;
-    if (!isCounted(actuator)) return;
+    if (!hasRunTime(settings.kind)) return;
     const key = JSON.stringify([code, settings.id]);
     const day = this.#today();
     const before = this.#counted.get(key) ?? (readAt === null ? null : nothingCounted(readAt, day));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { afterRead, isCounted, isOn, nothingCounted, runTimeOf } from "../../src/run-time/watch.js";
+import { hasRunTime } from "../../src/greenhouse/actuator-kinds.js";
+import { afterRead, isOn, nothingCounted, runTimeOf } from "../../src/run-time/watch.js";
 import { unreadActuator } from "../../src/greenhouse/reduce.js";
 import { actuator } from "../support/builders.js";
 import { minute } from "../support/folding.js";
@@ -125,7 +126,7 @@ describe("what counts as on", () => {
   it("is asked of what runs, and of no window or motor", () =>
     expect(
       (["irrigation", "light", "fan_wet_curtain", "skylight", "motor"] as const).filter((kind) =>
-        isCounted(unreadActuator(actuator({ kind }))),
+        hasRunTime(kind),
       ),
     ).toEqual(["irrigation", "light", "fan_wet_curtain"]));
 });
