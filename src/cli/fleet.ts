@@ -31,7 +31,7 @@ import type { Membership } from "./clustered.js";
 import { endInTime, keepHeapSmall, managerFor, pageOf, whereaboutsOf } from "./run.js";
 import { AccountSettings } from "./account-settings.js";
 import { restartingOf } from "./restarting.js";
-import { sayProblems } from "../terminal/common.js";
+import { overridden, sayProblems } from "../terminal/common.js";
 import { CommandFailure, exitCodes } from "../runtime/ending.js";
 import { type CommonOptions, programVersion, type ProcessContext, screenOf } from "../terminal/context.js";
 
@@ -65,8 +65,23 @@ async function readFiles(
   sayProblems(files, { out: (text) => err.write(text), tell: speech.tell });
   if (files.fleet === null || logLevel === undefined) return files;
   const level = logLevel as FleetSettings["log"]["level"];
-  return { ...files, fleet: { ...files.fleet, log: { ...files.fleet.log, level } } };
+  return { ...files, ...withLevel(level, files.fleet, files.accounts) };
 }
+
+/** The level of the command line holds over those of all files. */
+const withLevel = (
+  level: FleetSettings["log"]["level"],
+  fleet: FleetSettings,
+  accounts: FleetFiles["accounts"],
+) => ({
+  fleet: { ...fleet, log: { ...fleet.log, level } },
+  accounts: new Map(
+    [...accounts].map(([name, one]) => [
+      name,
+      { ...one, configuration: overridden(one.configuration, { logLevel: level }) },
+    ]),
+  ),
+});
 
 async function tellStatus(
   files: FleetFiles,
@@ -379,7 +394,7 @@ async function startAccount(
       live,
       manager: null,
       onSecrets: (list) => (learnedSecrets = list),
-      page: { ...pageOf(configuration, loaded.file, context, own), settings: files.source(account) },
+      page: { ...pageOf(configuration, loaded, context, own), settings: files.source(account) },
       settingsReturned: () => files.returnedAlarm(account),
       failing,
       loopDelay,

@@ -168,13 +168,13 @@ const movedTo = (dataDir: string | undefined, fleet: FleetSettings): FleetSettin
 const inCluster = (loaded: LoadedAccount, { cluster }: FleetSettings): LoadedAccount =>
   cluster === undefined ? loaded : { ...loaded, configuration: { ...loaded.configuration, cluster } };
 
-/** One account, as the fleet would run it. */
+/** One account, as the fleet would run it. Where it has mistakes the file is still its own; without one it is the fleet's. */
 export async function accountOf(
   name: string,
   file: string,
   sources: FleetSources,
 ): Promise<ConfigurationResult> {
-  const { accounts, problems, refused } = await loadFleet(file, sources);
+  const { fleet, accounts, problems, refused } = await loadFleet(file, sources);
   const account = accounts.get(name);
   if (account !== undefined) return account;
   const names = [...accounts.keys(), ...refused];
@@ -183,7 +183,12 @@ export async function accountOf(
   const isThere = refused.includes(name) || names.length === 0;
   const own = problems.filter((problem) => basename(problem.file, extname(problem.file)) === name);
   const said = own.length > 0 ? own : problems;
-  return { ok: false, file, problems: isThere ? said : [unknown], warnings: [] };
+  const refusal = { ok: false, file, problems: isThere ? said : [unknown], warnings: [] } as const;
+  const files = fleet === null ? [] : (await accountFiles(fleet.accounts)).files;
+  const path = files.find(({ account: one }) => one === name)?.path;
+  return fleet === null || path === undefined
+    ? refusal
+    : { ...refusal, file: path, dataDir: join(fleet.data_dir, name) };
 }
 
 const expectingNames = (names: readonly string[]): Text =>

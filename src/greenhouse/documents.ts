@@ -119,14 +119,15 @@ export const statusDocument = ({
 export const sensorName = ({ name, platformName }: SensorDefinition, language: Language): string =>
   (name === platformName ? translatedSensorName(platformName, language) : null) ?? name;
 
-/** What people call a controller, an actuator of it, or a sensor. */
+/** What people call a controller, what is commanded there (an address by itself), or a sensor. */
 export function nameOf(
-  { info, actuators, sensors }: Controller,
-  actuator: string | null,
+  { info, actuators, parameters, sensors }: Controller,
+  commanded: string | null,
   sensor?: { readonly id: string | undefined; readonly language: Language },
 ): string {
   const definition = sensors.get(sensor?.id ?? "")?.definition;
   const ofSensor = definition && sensor ? sensorName(definition, sensor.language) : sensor?.id;
-  const name = ofSensor ?? (actuator && (actuators.get(actuator)?.settings.name ?? actuator));
+  const settings = (actuators.get(commanded ?? "") ?? parameters.get(commanded ?? ""))?.settings;
+  const name = ofSensor ?? settings?.name ?? commanded;
   return name ? `${info.name} / ${name}` : info.name;
 }

@@ -8,7 +8,7 @@ import {
   isGuard,
   type ReadingFact,
 } from "./limits.js";
-import { byCode, joined, row, Sentence, type Text, word } from "../language/text.js";
+import { byCode, joined, msg, row, Sentence, type Text, word } from "../language/text.js";
 
 /*
  * What a running bridge, or the journal, tells in codes and in an English sentence. In English its sentence says the most; another
@@ -19,7 +19,8 @@ import { byCode, joined, row, Sentence, type Text, word } from "../language/text
 const label = (english: string): Text => word(english, `state.${english}`);
 
 /** A command: a word, or a degree. */
-const commandText = (command: string): Text => (/^\d+$/.test(command) ? `${command} %` : label(command));
+export const commandText = (command: string): Text =>
+  /^\d+$/.test(command) ? `${command} %` : label(command);
 
 const valueText = (value: unknown): Text =>
   Array.isArray(value)
@@ -86,7 +87,10 @@ function endText({ outcome, reason, command, ...more }: Ended, message: string, 
 export const alarmTitle = (type: AlarmType): Text => word(alarmTitles[type], `alarm.${type}`);
 
 /** A name that is there in two languages. */
-const named = ({ en, zh }: ReadingFact["name"]): Text => byCode("name", en, { en, zh });
+export const namedIn = ({ en, zh }: ReadingFact["name"]): Text => byCode("name", en, { en, zh });
+
+/** What a `weather` topic measures, by its name in the configuration. */
+export const weatherName = (name: string): Text => word(name.replaceAll("_", " "), name);
 
 /** What is wrong with a reading. */
 function readingText(type: "reading_low" | "reading_high", fact: ReadingFact): Text {
@@ -94,7 +98,7 @@ function readingText(type: "reading_low" | "reading_high", fact: ReadingFact): T
   const said = byCode(
     type === "reading_low" ? "code.reading_below" : "code.reading_above",
     readingSentence(type, { name, value, limit, unit, quality: "good" }),
-    { name: named(name), value: amountText(value, unit), limit: amountText(limit, unit) },
+    { name: namedIn(name), value: amountText(value, unit), limit: amountText(limit, unit) },
   );
   const unsure = unsureSentence({ quality, gone });
   if (unsure === "") return said;
@@ -137,3 +141,13 @@ export function factText({ type, message, facts = {} }: Told): Text | null {
 /** What is to be done about it. */
 export const remedyText = ({ type, remedy }: Pick<Alarm, "type" | "remedy">): Text =>
   byCode(`code.${type}`, remedy);
+
+/** Who changed which settings. */
+export const settingsText = (by: string | null, keys: string): Text =>
+  msg`${by ?? msg`Somebody`} changed the settings: ${keys}`;
+
+/** Who made the bridge read-only for this run, or lets commands pass. */
+export const readOnlyText = (by: string | null, isReadOnly: boolean): Text =>
+  isReadOnly
+    ? msg`${by ?? msg`Somebody`} made the bridge read-only for this run: every command is refused.`
+    : msg`${by ?? msg`Somebody`} let commands pass for this run; commands.read_only counts again after a restart.`;

@@ -1,4 +1,5 @@
 import type { Core, Running } from "../feature/core.js";
+import { settingsText } from "../greenhouse/wording.js";
 import { ignored } from "../runtime/failures.js";
 import { journalReader } from "../journal/reader.js";
 import type { Port } from "./port.js";
@@ -76,11 +77,11 @@ async function noteSaved(
   via: string | null,
   keys: readonly string[],
 ): Promise<void> {
-  const who = by ?? via ?? "somebody";
-  const message = `${who} changed the settings: ${keys.join(", ")}`.slice(0, 500);
+  const who = by ?? via;
   const facts = { by: who, keys: keys.join(", ").slice(0, 500) };
+  const message = String(settingsText(who, facts.keys));
   onEvent({ type: "settings_changed", severity: "info", message, at: clock.now(), facts });
-  const record = { type: "configuration_changed", changes: keys, by: who } as const;
+  const record = { type: "configuration_changed", changes: keys, by: who ?? "somebody" } as const;
   await journal.append(record, { durable: true }).catch(ignored);
 }
 

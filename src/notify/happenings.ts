@@ -1,5 +1,8 @@
-import { counted, msg, row, type Text } from "../language/text.js";
+import { changed, counted, msg, row, type Text } from "../language/text.js";
 import type { ActuatorKind } from "../greenhouse/actuator-kinds.js";
+import { amountText } from "../greenhouse/alarms.js";
+import type { ReadingFact } from "../greenhouse/limits.js";
+import { commandText, namedIn, readOnlyText, settingsText, weatherName } from "../greenhouse/wording.js";
 import { type Message, told, type Wording } from "./message.js";
 
 /*
@@ -13,23 +16,31 @@ export interface About {
   readonly at: number;
   readonly controller: string;
   readonly actuator: string;
-  readonly kind: ActuatorKind;
+  /** Null for a parameter or an address. */
+  readonly kind: ActuatorKind | null;
+}
+
+/** What a guard looks at, as it was. */
+export interface Measure {
+  /** Of a sensor what it is called; else its name in the configuration. */
+  readonly name: string | ReadingFact["name"];
+  readonly value: string | number;
+  readonly unit: string | null;
 }
 
 export type Happening =
-  /** `measure`: what the guard looks at, as people read it; null where it is not known. */
+  /** `measure` is null where it is not known. */
   | (About & {
       readonly of: "guards";
       readonly rule: string;
       readonly command: string;
-      readonly measure: string | null;
+      readonly measure: Measure | null;
     })
   | (About & { readonly of: "guards"; readonly rule: string; readonly command: null })
   | (About & {
       readonly of: "commands";
       readonly command: string;
       readonly outcome: BadOutcome;
-      readonly message: Text;
     })
   | (About & {
       readonly of: "people";
@@ -38,7 +49,20 @@ export type Happening =
       readonly by: string;
       readonly reason: string | null;
     })
-  | { readonly of: "people"; readonly at: number; readonly what: "told"; readonly message: Text };
+  | {
+      readonly of: "people";
+      readonly what: "settings";
+      readonly at: number;
+      readonly by: string | null;
+      readonly keys: string;
+    }
+  | {
+      readonly of: "people";
+      readonly what: "read_only";
+      readonly at: number;
+      readonly by: string | null;
+      readonly isReadOnly: boolean;
+    };
 
 export const badOutcomes = ["rejected", "unconfirmed", "failed", "unknown"] as const;
 type BadOutcome = (typeof badOutcomes)[number];
@@ -46,18 +70,17 @@ type BadOutcome = (typeof badOutcomes)[number];
 /** As the next run can read it. */
 export function isHappening(value: unknown): value is Happening {
   if (typeof value !== "object" || value === null) return false;
-  const { of, at, what, ...about } = value as Readonly<Record<string, unknown>>;
+  const { of, at, what, measure, command, ...about } = value as Readonly<Record<string, unknown>>;
   const texts = (...keys: readonly string[]) => keys.every((key) => typeof about[key] === "string");
   if (typeof at !== "number") return false;
-  if (of === "people") return what === "told" ? texts("message") : texts("controller", "actuator", "by");
-  return (of === "guards" && texts("rule")) || (of === "commands" && texts("command", "outcome"))
-    ? texts("controller", "actuator")
-    : false;
+  if (of === "people" && what === "settings") return texts("keys");
+  if (of === "people" && what === "read_only") return typeof about["isReadOnly"] === "boolean";
+  if (!texts("controller", "actuator")) return false;
+  if (of === "people") return texts("by");
+  if (of === "commands") return typeof command === "string" && texts("outcome");
+  // Of an earlier version it was a text.
+  return of === "guards" && texts("rule") && (command === null || typeof measure === "object");
 }
-
-/** In words, which another run can say as well. */
-export const keptWith = (one: Happening, { tell }: Pick<Wording, "tell">): Happening =>
-  "message" in one ? { ...one, message: tell(one.message) } : one;
 
 /** What comes within this time is one message. */
 const collectMs = 30_000;
@@ -79,7 +102,7 @@ const doneTexts: Readonly<Record<string, Text>> = {
   stop: msg`stopped`,
 };
 
-function numberOf(count: number, kinds: ReadonlySet<ActuatorKind>): Text {
+function numberOf(count: number, kinds: ReadonlySet<About["kind"]>): Text {
   const all = [...kinds];
   if (all.every((kind) => kind === "skylight" || kind === "side_vent"))
     return counted(count, "window", "windows");
@@ -105,8 +128,16 @@ function whatOf(group: readonly OfActuator[], { nameOf }: Wording): Text {
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-const doneOf = (command: string): Text =>
-  doneTexts[command] ?? msg`set to ${/^\d+$/.test(command) ? `${command} %` : command}`;
+const doneOf = (command: string): Text => doneTexts[command] ?? msg`set to ${commandText(command)}`;
+
+const capitalOf = (text: Text): Text => changed(text, capital);
+
+/** `Wind 14 m/s`; of what is on its name says all. */
+function measureText({ name, value, unit }: Measure): Text {
+  const named = capitalOf(typeof name === "string" ? weatherName(name) : namedIn(name));
+  if (value === "on") return named;
+  return row`${named} ${typeof value === "number" ? amountText(value, unit) : commandText(value)}`;
+}
 
 /** What is told together. */
 function keyOf(one: Happening): string {
@@ -116,22 +147,27 @@ function keyOf(one: Happening): string {
     case "commands":
       return JSON.stringify(["commands", one.controller, one.actuator, one.command, one.outcome]);
     case "people":
-      return JSON.stringify(["people", one.what, one.what === "told" ? one.message : one.by]);
+      return JSON.stringify("actuator" in one ? ["people", one.what, one.by] : ["people", { ...one, at: 0 }]);
   }
 }
 
 function lineOf(group: readonly Happening[], wording: Wording): Text {
   const first = group.at(-1);
   if (first === undefined) return "";
-  if (first.of === "people" && first.what === "told") return first.message;
+  if (first.of === "people" && first.what === "settings") return settingsText(first.by, first.keys);
+  if (first.of === "people" && first.what === "read_only") return readOnlyText(first.by, first.isReadOnly);
   const what = whatOf(
     group.filter((one): one is OfActuator => "actuator" in one),
     wording,
   );
-  if (first.of === "commands") return msg`${what}: “${first.command}” ${outcomeTexts[first.outcome]}`;
+  if (first.of === "commands") {
+    const command = first.kind === null ? first.command : commandText(first.command);
+    return msg`${what}: “${command}” ${outcomeTexts[first.outcome]}`;
+  }
   if (first.of === "people") return lockText(what, first);
   if (first.command === null) return msg`${capital(first.rule)} over: ${what} free again`;
-  return msg`${capital(first.measure ?? first.rule)}: ${what} ${doneOf(first.command)}`;
+  const why = first.measure === null ? capital(first.rule) : measureText(first.measure);
+  return msg`${why}: ${what} ${doneOf(first.command)}`;
 }
 
 function lockText(locked: Text, { what, by }: Extract<OfActuator, { of: "people" }>): Text {

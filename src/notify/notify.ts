@@ -11,13 +11,13 @@ import {
   type HappeningKind,
   isCollected,
   isHappening,
-  keptWith,
 } from "./happenings.js";
 import { type Message, messageOf, testMessage, type Wording } from "./message.js";
 import {
   afterNotice,
   afterSent,
   type Came,
+  goneSince,
   isQuiet,
   isTryDue,
   meanwhile,
@@ -299,8 +299,7 @@ export class Notifier {
   /** Something that ways may ask for; told once others had the time to come too. */
   happened(one: Happening): void {
     for (const way of this.#ways)
-      if (way.asks.has(one.of))
-        way.happened = [...way.happened, keptWith(one, this.#wording)].slice(-mostHappened);
+      if (way.asks.has(one.of)) way.happened = [...way.happened, one].slice(-mostHappened);
   }
 
   /** Sends what is about no alarm, as soon as each way works. */
@@ -431,7 +430,10 @@ export class Notifier {
     const { clock, log } = this.#ports;
     way.trouble = afterSent(way.trouble, sent, clock.monotonic());
     const hasReached = sent.ok || sent.missing !== undefined;
-    way.outage = outageAfter(way.outage, { hasReached, notice, begunAt, now: clock.now() });
+    const now = clock.now();
+    const minute = minuteIn(this.#wording.timeZone, now);
+    const gone = hasReached ? undefined : goneSince(begunAt, way.rules, this.#ports.alarms(), now, minute);
+    way.outage = outageAfter(way.outage, { hasReached, notice, begunAt, now, gone });
     const advice = sent.ok ? (sent.advice ?? null) : null;
     if (advice !== null && String(advice) !== String(way.advice)) log.warn({ way: way.name }, String(advice));
     way.advice = advice ?? way.advice;

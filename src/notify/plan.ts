@@ -93,12 +93,7 @@ const mostCame = 200;
 export const outageSince = (since: number, notice: Notice | null): Outage => ({
   since,
   until: null,
-  came: new Map(
-    notice?.raised.map(({ id, type, severity, controller, actuator, sensor, since: from }) => [
-      id,
-      { type, severity, controller, actuator, sensor, from: Date.parse(from), until: null },
-    ]),
-  ),
+  came: new Map(notice?.raised.map((one) => [one.id, cameOf(one, null)])),
 });
 
 /** A message that got out, or did not. `notice`: what it tells; null where that is no alarm. */
@@ -107,13 +102,18 @@ export interface Try {
   readonly notice: Notice | null;
   readonly begunAt: number;
   readonly now: number;
+  /** What came and went while it was under way. */
+  readonly gone?: Outage["came"] | undefined;
 }
 
 /** What is still to be told of an outage after one more try; null for nothing. */
-export function outageAfter(before: Outage | null, { hasReached, notice, begunAt, now }: Try): Outage | null {
+export function outageAfter(
+  before: Outage | null,
+  { hasReached, notice, begunAt, now, gone = new Map() }: Try,
+): Outage | null {
   if (!hasReached) {
     const fresh = outageSince(begunAt, notice);
-    const came = new Map([...(before?.came ?? []), ...fresh.came, ...(before?.came ?? [])]);
+    const came = new Map([...(before?.came ?? []), ...gone, ...fresh.came, ...(before?.came ?? [])]);
     const hasGaps = before !== null && before.until !== null ? true : before?.hasGaps;
     return { since: before?.since ?? begunAt, until: null, hasGaps, came };
   }
@@ -128,34 +128,70 @@ export function outageAfter(before: Outage | null, { hasReached, notice, begunAt
   return came.length === 0 ? null : { ...before, until: before.until ?? now, came: new Map(came) };
 }
 
-/** What came and what went since the last look; `isOut`: nothing gets out still. */
+/** What came since a moment and is over by now. */
+export function goneSince(
+  since: number,
+  rules: WayRules,
+  alarms: readonly ShownAlarm[],
+  now: number,
+  minute: number,
+): Outage["came"] {
+  const isFlood = isFloodIn(alarms);
+  const gone = alarms.filter(
+    (one) => isOver(one) && Date.parse(one.since) >= since && !isSpared(one, rules, isFlood, minute),
+  );
+  return new Map(gone.slice(0, mostCame).map((one) => [one.id, cameOf(one, now)]));
+}
+
+const cameOf = (
+  { type, severity, controller, actuator, sensor, since }: ShownAlarm,
+  until: number | null,
+): Came => ({ type, severity, controller, actuator, sensor, from: Date.parse(since), until });
+
+const isSpared = (
+  { type, severity }: ShownAlarm,
+  rules: WayRules,
+  isFlood: boolean,
+  minute: number,
+): boolean =>
+  ranks[severity] < ranks[rules.severity] ||
+  isQuiet(rules, severity, minute) ||
+  (isFlood && type !== "flood");
+
+/** What is known of a way; `isOut`: nothing gets out still. */
+interface Way {
+  readonly rules: WayRules;
+  readonly told: ToldBefore;
+  readonly isOut: boolean;
+}
+
+/** What came and what went since the last look. */
 export function meanwhile(
   outage: Outage,
-  news: { readonly rules: WayRules; readonly told: ToldBefore; readonly isOut: boolean },
+  { rules, told, isOut }: Way,
   alarms: readonly ShownAlarm[],
   now: number,
   minute: number,
 ): Outage {
-  const { rules, told, isOut } = news;
   const came = new Map(outage.came);
   const shown = byId(alarms);
   const worst = worstIn(alarms);
   for (const [id, one] of outage.came) {
     const alarm = shown.get(id);
     if (one.until !== null) continue;
-    if (isOver(alarm)) came.set(id, { ...one, until: now });
-    // Somebody has seen it, and messages get out again.
-    else if (!isOut && !isNews(alarm, told.get(id), worst)) came.delete(id);
+    if (alarm === undefined || isOver(alarm)) came.set(id, { ...one, until: now });
+    // Messages get out again, and somebody has seen it or was told. One of an earlier run waits until this one has judged it.
+    else if (!isOut && (alarm.state === "acknowledged" || isToldOf(alarm, told.get(id), worst)))
+      came.delete(id);
   }
   const isFlood = isFloodIn(alarms);
   for (const alarm of isOut ? alarms : []) {
-    const { id, type, severity, controller, actuator, sensor } = alarm;
+    const { id } = alarm;
     const known = came.get(id);
-    const isSpared = ranks[severity] < ranks[rules.severity] || isQuiet(rules, severity, minute);
-    if (isSpared || (isFlood && type !== "flood") || !isNews(alarm, told.get(id), worst)) continue;
+    if (isSpared(alarm, rules, isFlood, minute) || !isNews(alarm, told.get(id), worst)) continue;
     if (known === undefined && came.size >= mostCame) continue;
-    const from = known?.from ?? Date.parse(alarm.since);
-    came.set(id, { type, severity, controller, actuator, sensor, from, until: null });
+    const one = cameOf(alarm, null);
+    came.set(id, { ...one, from: known?.from ?? one.from });
   }
   return { ...outage, came };
 }
@@ -233,7 +269,10 @@ const isWorse = ({ type, severity }: ShownAlarm, told: Told, worst: Severity): b
 
 /** Nobody has seen or was told it, or it is worse than what was told. */
 const isNews = (alarm: ShownAlarm | undefined, told: Told | undefined, worst: Severity): boolean =>
-  alarm !== undefined && isUnseen(alarm) && (told?.isOn !== true || isWorse(alarm, told, worst));
+  alarm !== undefined && isUnseen(alarm) && !isToldOf(alarm, told, worst);
+
+const isToldOf = (alarm: ShownAlarm, told: Told | undefined, worst: Severity): boolean =>
+  told?.isOn === true && !isWorse(alarm, told, worst);
 
 /** Forgotten an hour after it cleared, it is over too. */
 const isOver = (alarm: ShownAlarm | undefined): boolean => alarm === undefined || alarm.state === "cleared";

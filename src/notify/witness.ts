@@ -1,10 +1,11 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
+import { sensorName } from "../greenhouse/documents.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Actuator, Controller } from "../greenhouse/model.js";
 import { type Clock, every, within } from "../runtime/clock.js";
 import { ignored } from "../runtime/failures.js";
 import type { Logger } from "../runtime/log.js";
-import { type About, badOutcomes, type Happening } from "./happenings.js";
+import { type About, badOutcomes, type Happening, type Measure } from "./happenings.js";
 
 /* Sees what people may want to be told: what became of commands, what guards did and let go, who locked and unlocked. */
 
@@ -40,41 +41,37 @@ export class Witness {
     this.#ports = ports;
   }
 
-  onResult({
-    controller: id,
-    actuator,
-    command,
-    outcome,
-    by,
-    message,
-    sent_at: sentAt,
-  }: CommandResult): void {
+  onResult({ controller: id, actuator, command, outcome, by, sent_at: sentAt }: CommandResult): void {
     const { clock, controller, onHappened } = this.#ports;
     const house = controller(id);
-    const held = house?.actuators.get(actuator);
-    if (house === undefined || held === undefined || command === null) return;
-    const about = { at: clock.now(), controller: house.info.id, actuator, kind: held.settings.kind };
+    if (house === undefined || command === null) return;
+    const held = house.actuators.get(actuator);
+    const kind = held?.settings.kind ?? null;
+    const about = { at: clock.now(), controller: house.info.id, actuator, kind };
     const rule = ruleIn(by);
-    if (rule !== null && outcome === "confirmed" && sentAt !== null) {
+    if (held !== undefined && rule !== null && outcome === "confirmed" && sentAt !== null) {
       this.#hold(`${about.controller}/${actuator}`, [rule]);
       onHappened({ ...about, of: "guards", rule, command, measure: this.#measureOf(house, held, rule) });
     }
     const bad = badOutcomes.find((one) => one === outcome);
-    if (bad !== undefined)
-      onHappened({ ...about, of: "commands", command, outcome: bad, message: message ?? "" });
+    if (bad === undefined) return;
+    const unit = kind === null ? house.parameters.get(actuator)?.settings.unit : undefined;
+    onHappened({ ...about, of: "commands", command: unit ? `${command} ${unit}` : command, outcome: bad });
   }
 
-  /** `wind 14 m/s`; null where it is not known any more. */
-  #measureOf(house: Controller, { restrictions }: Actuator, rule: string): string | null {
+  /** Null where it is not known any more, and of what moves. */
+  #measureOf(house: Controller, { restrictions }: Actuator, rule: string): Measure | null {
     const because = restrictions?.allowed.because.find((one) => one.rule === rule);
     const { value = null, input = null } = because ?? {};
-    if (value === null || input === null) return null;
-    const weather = input.startsWith("weather/") ? input.slice("weather/".length) : null;
+    if (value === null || typeof value === "boolean" || input === null) return null;
     const [first = "", second] = input.split("/");
+    if (first === "weather" && second !== undefined)
+      return { name: second, value, unit: this.#ports.unitOf(second) ?? null };
     const source = second === undefined ? house : this.#ports.controller(first);
     const sensor = source?.sensors.get(second ?? first)?.definition;
-    const unit = weather === null ? sensor?.unit : this.#ports.unitOf(weather);
-    return [weather ?? sensor?.name ?? input, String(value), unit].filter(Boolean).join(" ");
+    if (sensor === undefined) return { name: input, value, unit: null };
+    const name = { en: sensorName(sensor, "en"), zh: sensorName(sensor, "zh") };
+    return { name, value, unit: sensor.unit };
   }
 
   onChange(before: Controller | undefined, after: Controller | undefined): void {
@@ -165,9 +162,18 @@ export class Witness {
     });
   }
 
-  onEvent({ type, message, at, facts }: BridgeEvent): void {
+  onEvent({ type, at, facts }: BridgeEvent): void {
     if (type === "unlocked") this.#onUnlocked(at, facts);
-    if (type === "read_only_changed" || type === "settings_changed")
-      this.#ports.onHappened({ of: "people", what: "told", message, at });
+    const by = typeof facts?.["by"] === "string" ? facts["by"] : null;
+    if (type === "settings_changed")
+      this.#ports.onHappened({ of: "people", what: "settings", by, keys: String(facts?.["keys"]), at });
+    if (type === "read_only_changed")
+      this.#ports.onHappened({
+        of: "people",
+        what: "read_only",
+        by,
+        isReadOnly: facts?.["read_only"] === true,
+        at,
+      });
   }
 }

@@ -8,6 +8,7 @@ import type { Via } from "../greenhouse/command/outcomes.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import { wholeController } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
+import { readOnlyText } from "../greenhouse/wording.js";
 import { logLevels } from "../runtime/log-levels.js";
 import type { Query } from "../greenhouse/ports.js";
 import type { Journal } from "../journal/journal.js";
@@ -152,21 +153,18 @@ export async function readOnly(
     throw new RequestError(
       msg`The bridge keeps itself read-only, which nobody can switch off here: ${forced}.`,
     );
-  const who = by === null ? "" : ` by ${by}`;
   const place = live.placeOfChoice();
   const choose = () => {
     if (!live.chooseReadOnly(read_only, by, place)) throw new RequestError(overtaken);
     onEvent({
       type: "read_only_changed",
       severity: read_only ? "warning" : "info",
-      message: read_only
-        ? `The bridge was made read-only${who} for this run: every command is refused.`
-        : `Commands were let pass${who} for this run; commands.read_only counts again after a restart.`,
+      message: String(readOnlyText(by, read_only)),
       at: clock.now(),
       facts: { read_only, by },
     });
   };
-  const changes = [`commands.read_only is ${read_only} for this run${who}`];
+  const changes = [`commands.read_only is ${read_only} for this run${by === null ? "" : ` by ${by}`}`];
   // What forbids counts at once, and what allows once it is known who did.
   if (read_only) choose();
   await onDisk(clock, async () => {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
-import type { Restrictions } from "../../src/greenhouse/limits.js";
+import type { Controller } from "../../src/greenhouse/model.js";
+import { nameOf } from "../../src/greenhouse/documents.js";
+import type { Interlock, Restrictions } from "../../src/greenhouse/limits.js";
 import { type Happening, happenedMessage, isCollected, isHappening } from "../../src/notify/happenings.js";
 import { unlockedEvent } from "../../src/limits/events.js";
 import { Witness } from "../../src/notify/witness.js";
@@ -8,7 +10,8 @@ import { unreadActuator } from "../../src/greenhouse/reduce.js";
 import { inChinese } from "../support/chinese.js";
 import { silentLog } from "../../src/runtime/log.js";
 import { VirtualClock } from "../support/virtual-clock.js";
-import { actuator, controller, controllerSettings } from "../support/builders.js";
+import { actuator, controller, controllerSettings, item } from "../support/builders.js";
+import { after, sensorsRead } from "../support/folding.js";
 
 const wording = (language: "en" | "zh") => ({
   ...{ name: null, language, tell: language === "zh" ? inChinese : String, timeZone: "UTC" },
@@ -17,9 +20,10 @@ const wording = (language: "en" | "zh") => ({
 const skylight = (house: string, id: string) => ({
   ...{ at: 0, controller: house, actuator: id, kind: "skylight" as const },
 });
+const wind = { name: "wind", value: 14, unit: "m/s" };
 const moved = (house: string, id: string): Happening => ({
   ...skylight(house, id),
-  ...{ of: "guards", rule: "wind", command: "close", measure: "wind 14 m/s" },
+  ...{ of: "guards", rule: "wind", command: "close", measure: wind },
 });
 const over = (house: string, id: string): Happening => ({
   ...skylight(house, id),
@@ -32,13 +36,35 @@ describe("what happened, as one message", () => {
       "of one window by its name",
       [moved("1", "left")],
       "Wind 14 m/s: House 1 / left closed",
-      "Wind 14 m/s：House 1 / left已关闭",
+      "风速 14 m/s：House 1 / left已关闭",
     ],
     [
       "of several houses by their number",
       [moved("1", "left"), moved("1", "right"), moved("2", "left"), moved("3", "left")],
       "Wind 14 m/s: 4 windows of 3 houses closed",
-      "Wind 14 m/s：3 个温室的 4 扇窗已关闭",
+      "风速 14 m/s：3 个温室的 4 扇窗已关闭",
+    ],
+    [
+      "of what a sensor measures by the name that people read",
+      [
+        {
+          ...{ ...skylight("1", "left"), of: "guards", rule: "storm", command: "30" },
+          measure: { name: { en: "Wind speed", zh: "风速" }, value: 14, unit: "m/s" },
+        },
+      ],
+      "Wind speed 14 m/s: House 1 / left set to 30 %",
+      "风速 14 m/s：House 1 / left已设为 30 %",
+    ],
+    [
+      "of what is on by its name alone, and of a command in the reader's word",
+      [
+        {
+          ...{ ...skylight("1", "left"), of: "guards", rule: "storm", command: "auto" },
+          measure: { name: "rain", value: "on", unit: null },
+        },
+      ],
+      "Rain: House 1 / left set to auto",
+      "降雨：House 1 / left已设为 自动",
     ],
     [
       "of what a guard lets go",
@@ -48,9 +74,39 @@ describe("what happened, as one message", () => {
     ],
     [
       "of a command that ended badly",
-      [{ ...skylight("1", "left"), of: "commands", command: "open", outcome: "unconfirmed", message: "" }],
+      [{ ...skylight("1", "left"), of: "commands", command: "open", outcome: "unconfirmed" }],
       "House 1 / left: “open” was not confirmed",
-      "House 1 / left：“open”未确认",
+      "House 1 / left：“打开”未确认",
+    ],
+    [
+      "of a degree that ended badly",
+      [{ ...skylight("1", "left"), of: "commands", command: "45", outcome: "failed" }],
+      "House 1 / left: “45 %” was not carried out",
+      "House 1 / left：“45 %”没有执行",
+    ],
+    [
+      "of a parameter that ended badly, which is no degree",
+      [{ ...skylight("1", "setpoint"), kind: null, of: "commands", command: "45", outcome: "failed" }],
+      "House 1 / setpoint: “45” was not carried out",
+      "House 1 / setpoint：“45”没有执行",
+    ],
+    [
+      "of settings that somebody changed",
+      [{ of: "people", what: "settings", at: 0, by: "anna", keys: "polling.readings" }],
+      "anna changed the settings: polling.readings",
+      "anna 修改了设置：polling.readings",
+    ],
+    [
+      "of who made the bridge read-only, where that is not known too",
+      [{ of: "people", what: "read_only", at: 0, by: null, isReadOnly: true }],
+      "Somebody made the bridge read-only for this run: every command is refused.",
+      "有人 已把网桥设为只读（仅本次运行）：所有命令都被拒绝。",
+    ],
+    [
+      "of who let commands pass",
+      [{ of: "people", what: "read_only", at: 0, by: "anna", isReadOnly: false }],
+      "anna let commands pass for this run; commands.read_only counts again after a restart.",
+      "anna 已允许命令（仅本次运行）；重启后仍以 commands.read_only 为准。",
     ],
     [
       "of a whole house that somebody locked",
@@ -86,10 +142,15 @@ describe("what happened, as one message", () => {
   it.each<[unknown, boolean]>([
     [moved("1", "left"), true],
     [over("1", "left"), true],
-    [{ ...skylight("1", "left"), of: "commands", command: "open", outcome: "failed", message: "" }, true],
+    [{ ...moved("1", "left"), measure: null }, true],
+    [{ ...moved("1", "left"), measure: "wind 14 m/s" }, false],
+    [{ ...skylight("1", "left"), of: "commands", command: "open", outcome: "failed" }, true],
+    [{ ...skylight("1", "left"), of: "commands", outcome: "failed" }, false],
     [{ ...skylight("1", "left"), of: "people", what: "locked", by: "anna", reason: null }, true],
-    [{ of: "people", at: 0, what: "told", message: "Read-only." }, true],
-    [{ of: "people", at: 0, what: "told" }, false],
+    [{ of: "people", at: 0, what: "settings", by: null, keys: "a" }, true],
+    [{ of: "people", at: 0, what: "settings", by: null }, false],
+    [{ of: "people", at: 0, what: "read_only", by: null, isReadOnly: false }, true],
+    [{ of: "people", at: 0, what: "read_only", by: null }, false],
     [{ of: "guards", at: 0, rule: "wind" }, false],
     [{ of: "nonsense", at: 0 }, false],
     ["text", false],
@@ -124,7 +185,7 @@ describe("a witness", () => {
   });
   const seen = (clock = new VirtualClock(), disk: { text: string | null } = { text: null }) => {
     const happened: Happening[] = [];
-    const now = { house: shown(restrictions(["wind"])) };
+    const now: { house: Controller } = { house: shown(restrictions(["wind"])) };
     const witness = new Witness({
       ...{ clock, log: silentLog },
       memory: {
@@ -199,7 +260,7 @@ describe("a witness", () => {
     witness.onChange(shown(restrictions(["wind"])), shown(restrictions([])));
     witness.onChange(shown(restrictions([])), shown(null));
     expect(happened).toMatchObject([
-      { of: "guards", rule: "wind", command: "close", measure: "wind 14 m/s" },
+      { of: "guards", rule: "wind", command: "close", measure: wind },
       { of: "guards", rule: "wind", command: null },
     ]);
   });
@@ -213,9 +274,57 @@ describe("a witness", () => {
 
   it("tells what ended badly, whoever sent it", () => {
     const { happened, result } = seen();
-    result({ by: "anna", outcome: "unconfirmed", message: "Look." });
+    result({ by: "anna", outcome: "unconfirmed" });
     result({ by: "anna", outcome: "refused" });
-    expect(happened).toMatchObject([{ of: "commands", outcome: "unconfirmed", message: "Look." }]);
+    expect(happened).toMatchObject([{ of: "commands", kind: "skylight", outcome: "unconfirmed" }]);
+  });
+
+  it("tells of parameters and raw addresses too what ended badly", () => {
+    const { happened, result, now } = seen();
+    const setpoint = { id: "setpoint", address: "301", name: "Set point", unit: "°C", scale: 1 };
+    now.house = controller(controllerSettings({ parameters: [setpoint] }));
+    result({ by: "anna", actuator: "setpoint", command: "25", outcome: "unconfirmed" });
+    result({ by: "anna", actuator: "210", command: "1", outcome: "failed" });
+    expect(happened).toMatchObject([
+      { of: "commands", actuator: "setpoint", kind: null, command: "25 °C", outcome: "unconfirmed" },
+      { of: "commands", actuator: "210", kind: null, command: "1", outcome: "failed" },
+    ]);
+    expect(["setpoint", "210"].map((id) => nameOf(now.house, id))).toEqual([
+      "GH-0001 / Set point",
+      "GH-0001 / 210",
+    ]);
+  });
+
+  it("tells what people set by its facts, to be said in the language of whoever reads it", () => {
+    const { happened, witness } = seen();
+    const told = { severity: "info", message: "", at: 7 } as const;
+    witness.onEvent({ ...told, type: "settings_changed", facts: { by: "anna", keys: "a, b" } });
+    witness.onEvent({ ...told, type: "read_only_changed", facts: { read_only: true, by: null } });
+    expect(happened).toEqual([
+      { of: "people", what: "settings", by: "anna", keys: "a, b", at: 7 },
+      { of: "people", what: "read_only", by: null, isReadOnly: true, at: 7 },
+    ]);
+  });
+
+  it.each<[string, string, number | string | boolean, unknown]>([
+    ["a weather topic", "weather/wind", 14, { name: "wind", value: 14, unit: "m/s" }],
+    [
+      "a sensor, by its names",
+      "air_temperature",
+      31,
+      { name: { en: "Air temperature", zh: "空气温度" }, value: 31, unit: "°C" },
+    ],
+    ["nothing that it can name", "gone", "on", { name: "gone", value: "on", unit: null }],
+    ["what moves, which has no number", "left", true, null],
+  ])("tells what a guard looked at: %s", (_, input, value, measure) => {
+    const { happened, result, now } = seen();
+    const [law] = restrictions(["wind"]).allowed.because;
+    const because = [{ ...law, input, value } as Interlock];
+    const view = shown({ ...restrictions([]), allowed: { words: [], degrees: null, because } });
+    const { sensors } = after(view, 0, sensorsRead([item({ name: "空气温度", unit: "℃" })]));
+    now.house = { ...view, sensors };
+    result({});
+    expect(happened).toMatchObject([{ of: "guards", measure }]);
   });
 
   it("tells of a lock once, and not of one that an earlier run left", () => {

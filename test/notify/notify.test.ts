@@ -198,6 +198,26 @@ describe("after an outage of a way", () => {
     });
   });
 
+  it("they hear also what came and went during the first message that did not get out", async () => {
+    const { url, got } = await outOfOrder();
+    const { here, clock, start, until } = await notifier(`shop: { webhook: { url: ${url} } }`);
+    const west = (state: "active" | "cleared") =>
+      alarm("controller_offline.west", {
+        controller: "west",
+        state,
+        since: new Date(clock.now()).toISOString(),
+      });
+    const { part } = start();
+    part.say(spoken, undefined);
+    Object.defineProperty(here, "alarms", {
+      get: () => (got.length > 0 && !got.works ? [west("cleared")] : []),
+    });
+    await until(got, 1);
+    got.works = true;
+    await until(got, 3);
+    expect(got[1]?.body).toMatchObject({ kind: "missed", title: "Missed: House west: Controller offline" });
+  });
+
   it("they hear it also where the bridge was started anew meanwhile", async () => {
     const { url, got } = await outOfOrder();
     const { here, start, until } = await notifier(`shop: { webhook: { url: ${url} } }`);
@@ -324,10 +344,12 @@ describe("a mail of which some readers cannot be reached", () => {
   });
 });
 
+const wind = { name: "wind", value: 14, unit: "m/s" };
+
 describe("what waits for a way", () => {
   const windy = (clock: VirtualClock): Happening => ({
     ...{ at: clock.now(), controller: "east", actuator: "roof", kind: "skylight" },
-    ...{ of: "guards", rule: "wind", command: "close", measure: "wind 14 m/s" },
+    ...{ of: "guards", rule: "wind", command: "close", measure: wind },
   });
 
   it.each<[string, string, (scene: Night) => unknown, number, string]>([
@@ -481,14 +503,14 @@ it("a way is told what it asks for beside alarms, together, after half a minute,
   );
   const { part } = start();
   const about = { at: clock.now(), controller: "east", actuator: "roof", kind: "skylight" as const };
-  part.happened({ ...about, of: "guards", rule: "wind", command: "close", measure: "wind 14 m/s" });
+  part.happened({ ...about, of: "guards", rule: "wind", command: "close", measure: wind });
   part.happened({
     ...about,
     actuator: "side",
     of: "guards",
     rule: "wind",
     command: "close",
-    measure: "wind 14 m/s",
+    measure: wind,
   });
   part.happened({ ...about, of: "people", what: "locked", by: "anna", reason: null });
   await clock.advance(25_000);

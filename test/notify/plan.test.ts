@@ -4,6 +4,7 @@ import { type AlarmState, change, noAlarms, passTime, shownAlarm } from "../../s
 import {
   afterNotice,
   afterSent,
+  goneSince,
   isQuiet,
   meanwhile,
   type Notice,
@@ -425,6 +426,58 @@ describe("of an outage of a way is told afterwards", () => {
       alarms: [{ id: "other_bridge", from: minute, until: 3 * minute }],
     });
   });
+});
+
+describe("a start during an outage", () => {
+  const news = { rules, told: new Map(), isOut: false };
+  const outage = outageSince(0, noticeDue(rules, new Map(), on, minute, noon));
+  const left = [alarm("other_bridge", { carried: true })];
+
+  it("strikes nothing of what it has not judged yet, so that its end is told", () => {
+    const judged = meanwhile(outage, news, left, 2 * minute, noon);
+    expect([...judged.came.keys()]).toEqual(["other_bridge"]);
+    const over = meanwhile(judged, news, off, 3 * minute, noon);
+    expect(noticeDue(rules, new Map(), off, 3 * minute, noon, over)?.missed?.alarms).toMatchObject([
+      { id: "other_bridge", from: 0, until: 3 * minute },
+    ]);
+  });
+
+  it.each<[string, readonly ShownAlarm[], ToldBefore]>([
+    ["somebody acknowledged", [alarm("other_bridge", { carried: true, state: "acknowledged" })], new Map()],
+    [
+      "people were told",
+      left,
+      new Map([["other_bridge", { ...alarm("other_bridge"), isOn: true, at: 0 }] as const]),
+    ],
+  ])("strikes what %s", (_, alarms, told) =>
+    expect(meanwhile(outage, { ...news, told }, alarms, 2 * minute, noon).came.size).toBe(0),
+  );
+});
+
+describe("what came and went during the try with which an outage begins", () => {
+  const began = 4 * minute;
+  const gone = (given: Given = {}, id = "other_bridge") => [
+    alarm(id, { state: "cleared", since: began, ...given }),
+  ];
+
+  it.each<[string, readonly ShownAlarm[], readonly string[], WayRules?]>([
+    ["is told afterwards", gone(), ["other_bridge 4-5"]],
+    ["does not count where it came before", gone({ since: began - 1 }), []],
+    ["does not count where it is on still, which is told by itself", gone({ state: "active" }), []],
+    ["does not count where it is less severe", gone(), [], { ...rules, severity: "error" }],
+    ["does not count at a quiet time", gone(), [], { ...rules, quiet: { ...night, from: 0, to: 1439 } }],
+    ["does not count beside a flood", [...gone(), alarm("flood")], []],
+  ])("%s", (_, alarms, expected, own = rules) => {
+    const found = goneSince(began, own, alarms, 5 * minute, noon);
+    const after = outageAfter(null, { ...failed, gone: found });
+    expect(
+      [...(after?.came ?? [])].map(
+        ([id, { from, until }]) => `${id} ${from / minute}-${(until ?? 0) / minute}`,
+      ),
+    ).toEqual(expected);
+  });
+
+  const failed = { hasReached: false, notice: null, begunAt: began, now: 5 * minute };
 });
 
 describe("what was missed in an outage is untold until a message has it", () => {
