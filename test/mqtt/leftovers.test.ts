@@ -143,10 +143,17 @@ describe("what is no longer wanted is cleared", () => {
       "gh-0001/sensor/air/measured_at",
       "gh-0001/sensor/air/quality_code",
     ];
-    await find(...all, "gh-0001/parameter/old", "gh-0001/address/900", ...unasked, ...ours);
+    // It was another kind that runs.
+    const former = "gh-0001/actuator/roof/run_time";
+    await find(...all, former, "gh-0001/parameter/old", "gh-0001/address/900", ...unasked, ...ours);
     expect(await cleared(false)).toEqual([]);
     known();
-    const decided = ["gh-0001/actuator/old/state", "gh-0001/address/900", "gh-0001/parameter/old"];
+    const decided = [
+      "gh-0001/actuator/old/state",
+      "gh-0001/actuator/roof/run_time",
+      "gh-0001/address/900",
+      "gh-0001/parameter/old",
+    ];
     expect(await cleared(false)).toEqual([...decided, ...unasked, "ignored/availability"].sort());
     expect(await cleared(true)).toEqual([...ours, "gone/info", "gone/sensor/air"]);
     expect(await cleared(true)).toEqual([]);
@@ -164,6 +171,14 @@ describe("what is no longer wanted is cleared", () => {
       "former/availability",
       "former/info",
     ]);
+  });
+
+  it("how long it was on of what runs no more, also while its state is shown", async () => {
+    const { controllers, find, cleared, known } = kept();
+    controllers.set("gh-0001", after(controller(settings), start, registersRead({ "101": "10010" })));
+    await find("gh-0001/actuator/roof/run_time", "gh-0001/actuator/roof/state");
+    known();
+    expect(await cleared(false)).toEqual(["gh-0001/actuator/roof/run_time"]);
   });
 
   it("not where it came back in the meantime", async () => {
