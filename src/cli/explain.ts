@@ -16,13 +16,20 @@ import { codeOf } from "../terminal/common.js";
  * the vendor's papers. Touches no network.
  */
 
-/** The lines about `C/A`, or about every actuator of `C`. */
-export function explained(configuration: Configuration, target: string): readonly Text[] {
+function meantBy(configuration: Configuration, target: string) {
   const at = target.lastIndexOf("/");
   const code = codeOf(configuration, at < 1 ? target : target.slice(0, at));
   const { actuators = [] } = mirrorSettings(configuration).controllers.get(code) ?? {};
   const id = at < 1 ? null : target.slice(at + 1);
-  const meant = actuators.filter((one) => id === null || one.id === id);
+  return { code, id, actuators, meant: actuators.filter((one) => id === null || one.id === id) };
+}
+
+export const isNamedIn = (configuration: Configuration, target: string): boolean =>
+  meantBy(configuration, target).meant.length > 0;
+
+/** The lines about `C/A`, or about every actuator of `C`. */
+export function explained(configuration: Configuration, target: string): readonly Text[] {
+  const { code, id, actuators, meant } = meantBy(configuration, target);
   if (meant.length === 0) throw notThere(target, id, actuators);
   const asks = asking(configuration, code);
   return meant.flatMap((one, place) => [

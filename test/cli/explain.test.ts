@@ -1,6 +1,9 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { explained } from "../../src/cli/explain.js";
-import { loaded, platform } from "../config/loading.js";
+import { loaded, platform, tokenEnv } from "../config/loading.js";
+import { folder, greenhouse2mqtt } from "./in-process.js";
 
 /* What an owner lays beside the vendor's papers: each call of each word, in its order. */
 
@@ -19,6 +22,32 @@ const under = (lines: readonly string[], head: RegExp) => {
 };
 
 describe("what is asked, sent and read", () => {
+  it("of several files, of a fleet and of one of its accounts is told by what names the target", async () => {
+    const place = await folder();
+    await mkdir(join(place, "accounts"));
+    const other = (code: string, token: string) =>
+      `${platform.replace(/token: .*/, `token: ${token}`)}\ndata_dir: ${code}\nmqtt: { url: mqtt://127.0.0.1:1, base_topic: "${code}", client_id: "${code}" }\nhttp: false\ncontrollers: { ${code}: { actuators: { roof: { kind: skylight, address: "7" } } } }\n`;
+    const [north = "", south = "", fleet = ""] = [
+      "accounts/north.yaml",
+      "accounts/south.yaml",
+      "fleet.yaml",
+    ].map((name) => join(place, name));
+    await writeFile(north, other("GH-0001", "one-token"), { mode: 0o600 });
+    await writeFile(south, other("GH-0002", "two-token"), { mode: 0o600 });
+    await writeFile(fleet, "defaults: { mqtt: { url: mqtt://127.0.0.1:1 } }\n");
+    const head = async (...words: readonly string[]) => {
+      const { code, out, err } = await greenhouse2mqtt(["check", "--explain", ...words], { env: tokenEnv });
+      return [code, `${out}${err}`.split("\n")[0]];
+    };
+    const said = [0, "GH-0002/roof: skylight, address 7"];
+    expect(await head("GH-0002/roof", north, south)).toEqual(said);
+    expect(await head("GH-0002/roof", fleet)).toEqual(said);
+    expect(await head("GH-0002/roof", "--account", "south", "-c", fleet)).toEqual(said);
+    const unnamed = [2, 'the configuration names no actuator "GH-0002/roof"'];
+    expect(await head("GH-0002/roof", "--account", "north", "-c", fleet)).toEqual(unnamed);
+    expect(await head("GH-0003", fleet)).toEqual([2, 'the configuration names no actuator "GH-0003"']);
+  });
+
   it("of a degree: the mode first, and what each read-back has to show", async () => {
     expect(under(await about("GH-0001/roof"), /^ {2}45 /)).toEqual([
       "GET /api/mqtt-client-status?deviceCode=GH-0001   goes on where status is 1",
