@@ -62,7 +62,7 @@ describe("of an account of a fleet", () => {
     const out = join(folder, "found.yaml");
     const { code, err } = await ended("-o", out);
     expect(err).toContain(
-      `${out} written: put it in the place of ${north}, and \`greenhouse2mqtt check ${file}\` reads it\n`,
+      `${out} written: let it replace ${north}, and \`greenhouse2mqtt check ${file}\` reads it\n`,
     );
     expect(code).toBe(0);
     const text = await readFile(out, "utf8");
