@@ -166,7 +166,7 @@ type Link = ReturnType<typeof createLink>;
 
 function createReading(ground: Ground, onEvent: Core["onEvent"], file: Core["file"]): Reading {
   const { configuration, clock, random, log, mirrorLog = log, foundLevel, outside, sharedHosts } = ground;
-  const watch = new PlatformWatch({ clock, log: mirrorLog, onEvent });
+  const watch = new PlatformWatch(clock, mirrorLog, onEvent);
   const platform = createPlatform(configuration.platform, {
     clock,
     random,

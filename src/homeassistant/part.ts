@@ -67,11 +67,8 @@ function settingsOf({ topics, version, page, groupsAndScenes }: Core, configurat
 /** Takes back what an earlier run announced, as nothing is announced any more. */
 export function withdraw(core: Core, { homeassistant, mqtt }: Settings): null {
   const { retained, connection, topics, log } = core;
-  withdrawEarlier({
-    retained,
-    settings: { topics, prefix: homeassistant.discovery_prefix, clientId: mqtt.client_id },
-    scan: core.isOneOfMany ? (...of) => connection.scan(...of) : null,
-    log,
-  });
+  const settings = { topics, prefix: homeassistant.discovery_prefix, clientId: mqtt.client_id };
+  const scan = core.isOneOfMany ? connection.scan.bind(connection) : null;
+  withdrawEarlier(retained, settings, scan, log);
   return null;
 }

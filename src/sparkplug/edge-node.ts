@@ -15,7 +15,7 @@ import { type Clock, nextTurn, type Random, Rest } from "../runtime/clock.js";
 import type { Gaps } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
 import { NodeAlarms, type SetAlarm } from "./alarms.js";
-import { commandFloods, deviceCommands, type FloodParts, nodeCommands } from "./commands.js";
+import { commandFloods, deviceCommands, nodeCommands, type OnSurplus } from "./commands.js";
 import { hostWord } from "./host.js";
 import { Devices } from "./devices.js";
 import {
@@ -66,8 +66,7 @@ interface EdgeNodeParts {
   readonly isAccountKnown: () => boolean;
   readonly platformState: () => PlatformState | null;
   readonly submit: (request: CommandRequest) => unknown;
-  /** So many commands of a flood were only counted; `device`: null where it does not exist. */
-  readonly onSurplus: FloodParts["onSurplus"];
+  readonly onSurplus: OnSurplus;
   readonly alarms: () => readonly ShownAlarm[];
   readonly setAlarm: SetAlarm;
   /** Keeps the number of the newest CONNECT. */
@@ -143,10 +142,7 @@ export class EdgeNode {
       subscriptions: this.#topics.subscriptions,
       kept: this.#topics.states,
       heard: this.#topics.own,
-      flood: commandFloods({
-        ...{ topics: this.#topics, store, onSurplus },
-        names: (device) => this.#devices.names(device),
-      }),
+      flood: commandFloods(this.#topics, store, (device) => this.#devices.names(device), onSurplus),
       limits: { maxPayloadBytes: 16 * 1024 * 1024 },
       on: {
         onConnected: () => this.#onConnected(),
