@@ -227,6 +227,13 @@ export const ProgramPart = ({ of }: Readonly<{ of: SettingsDocument }>) => (
   <>
     <Program of={of} />
     <BackUp of={of} />
+    <details>
+      <summary>{s("restore")}</summary>
+      <div class="body">
+        <p>{s("restore_what")}</p>
+        <pre>{"greenhouse2mqtt init --web\ngreenhouse2mqtt restore bridge.tar.gz.age --password"}</pre>
+      </div>
+    </details>
   </>
 );
 
