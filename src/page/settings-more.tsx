@@ -231,7 +231,14 @@ export const ProgramPart = ({ of }: Readonly<{ of: SettingsDocument }>) => (
       <summary>{s("restore")}</summary>
       <div class="body">
         <p>{s("restore_what")}</p>
-        <pre>{"greenhouse2mqtt init --web\ngreenhouse2mqtt restore bridge.tar.gz.age --password"}</pre>
+        <ol>
+          <li>
+            <code>greenhouse2mqtt init --web</code>
+          </li>
+          <li>
+            <code>greenhouse2mqtt restore bridge.tar.gz.age --password</code>
+          </li>
+        </ol>
       </div>
     </details>
   </>
