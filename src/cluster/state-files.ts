@@ -11,6 +11,7 @@ export const stateFiles = [
   "absent-controllers.json",
   "addresses-seen.json",
   "notified.json",
+  "readings-pending.json",
   "guards-told.json",
   "sparkplug.json",
   "page-users.json",
