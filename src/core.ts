@@ -112,7 +112,7 @@ export async function createCore(ground: Ground, parts: readonly Part[]): Promis
   const publishing = createOutputs(ground, { ...link, ...reading });
   const around = { ...ground, ...link, ...reading, ...publishing, file };
   const tests = new BrokerTests(around);
-  const overdue = new OverdueWatch({ clock, intervals: configuration.polling, mirror: reading.mirror });
+  const overdue = new OverdueWatch(clock, configuration.polling, reading.mirror);
   const commands = createCommands(around, tests, overdue);
   const { http } = configuration;
   return {
@@ -151,7 +151,7 @@ function createLink(ground: Ground, parts: readonly Part[]) {
   // The embedded broker reads each client at a pace of its own.
   const flood = broker === null ? { flood: floodListener(parts) } : {};
   const connection = connect({ ...settings, ...flood, heard }, { clock, gaps, random, log, greetings });
-  const events = new EventOutput({ topics, connection, clock, log });
+  const events = new EventOutput(topics, connection, clock, log);
   const listeners: ((event: BridgeEvent) => void)[] = [];
   const onEvent = (event: BridgeEvent) => {
     events.publish(event);
@@ -166,7 +166,7 @@ type Link = ReturnType<typeof createLink>;
 
 function createReading(ground: Ground, onEvent: Core["onEvent"], file: Core["file"]): Reading {
   const { configuration, clock, random, log, mirrorLog = log, foundLevel, outside, sharedHosts } = ground;
-  const watch = new PlatformWatch({ clock, log: mirrorLog, onEvent });
+  const watch = new PlatformWatch(clock, mirrorLog, onEvent);
   const platform = createPlatform(configuration.platform, {
     clock,
     random,
@@ -216,7 +216,7 @@ function createOutputs(ground: Ground, { topics, connection, mirror, onEvent }: 
     retained,
     store,
     isAccountKnown: () => inventory.isKnown,
-    platformHadTime: () => inventory.hadTime(clock.monotonic()),
+    platformHadTime: () => inventory.hadTime,
     onEvent,
     clock,
     log,

@@ -36,6 +36,12 @@ const pages = [
   ...["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"],
   ...[...filesBelow("docs", ".md"), ...filesBelow("deploy", ".md")],
 ];
+/** Where the Chinese of a page stands, if it has any; of a folder in `deploy` beside the other pages. */
+const chineseOf = (page: string) =>
+  page
+    .replace(/^docs\/(?!zh\/)/, "docs/zh/")
+    .replace(/^deploy\/README\.md$/, "docs/zh/deploy.md")
+    .replace(/^deploy\/([a-z-]+)\/README\.md$/, "docs/zh/deploy/$1.md");
 /** Pages for maintainers, which no package has. */
 const isInside = (page: string) => page.startsWith("docs/inside/") || page === "CONTRIBUTING.md";
 
@@ -103,7 +109,7 @@ describe("links", () => {
   it("lead from the Chinese front page to every Chinese page", () => {
     const linkedIn = (page: string) =>
       [...read(page).matchAll(/\]\(([^)#]+)/g)].map(([, path = ""]) => `docs/zh/${path}`);
-    const linked = [...linkedIn("docs/zh/README.md"), ...linkedIn("docs/zh/configuration.md")];
+    const linked = ["README", "configuration", "deploy"].flatMap((name) => linkedIn(`docs/zh/${name}.md`));
     const unlinked = pages.filter((page) => page.startsWith("docs/zh/") && !linked.includes(page));
     expect(unlinked).toEqual(["docs/zh/README.md"]);
   });
@@ -114,8 +120,7 @@ describe("links", () => {
       .flatMap((page) =>
         [...prose(read(page)).matchAll(/\]\(([^)#:]+\.md)/g)]
           .map(([, path = ""]) => join(dirname(page), path))
-          .filter((target) => pages.includes(target.replace(/^docs\/(?!zh\/)/, "docs/zh/")))
-          .filter((target) => /^docs\/(?!zh\/)/.test(target))
+          .filter((target) => chineseOf(target) !== target && pages.includes(chineseOf(target)))
           .map((target) => `${page}: ${target}`),
       );
     expect(foreign).toEqual([]);
@@ -433,14 +438,14 @@ describe("words", () => {
 
 describe("the Chinese twin", () => {
   const twins = pages
-    .filter((page) => /^docs\/(?:configuration\/)?[a-z-]+\.md$/.test(page))
-    .map((page) => [page, page.replace("docs/", "docs/zh/")] as const);
+    .filter((page) => /^docs\/(?:configuration\/)?[a-z-]+\.md$|^deploy\/(?:[a-z-]+\/)?README\.md$/.test(page))
+    .map((page) => [page, chineseOf(page)] as const);
 
   it.each(twins)("of %s is there, and %s is the twin of a page", (_, twin) => expect(pages).toContain(twin));
 
   it("of no page is left over", () => {
     const known = twins.map(([, twin]) => twin);
-    const own = ["docs/zh/README.md", "docs/zh/deploy.md"];
+    const own = ["docs/zh/README.md"];
     expect(
       pages.filter((page) => page.startsWith("docs/zh/") && !known.includes(page) && !own.includes(page)),
     ).toEqual([]);
@@ -479,7 +484,7 @@ describe("the Chinese twin", () => {
 
   /** What is typed; names that people choose are in their language, and what is printed below is told in it. */
   const isTyped =
-    /^(?:\$ )?(?:sudo|npm|node|mkdir|mv|cp|git|bash|diff|ssh|curl|gh|topic|sha256sum|export|greenhouse2mqtt|mosquitto_\w+|timedatectl|systemctl) /;
+    /^(?:\$ )?(?:sudo|npm|node|mkdir|mv|cp|ln|git|bash|diff|ssh|curl|gh|topic|sha256sum|export|echo|sed|touch|chmod|chown|install|apt-get|docker|kubectl|helm|greenhouse2mqtt|mosquitto_\w+|timedatectl|systemctl|systemd-\w+(?:-\w+)*|journalctl) /;
   const typedIn = (code: string) =>
     code
       .split("\n")
@@ -508,6 +513,14 @@ describe("the Chinese twin", () => {
 
   it.each(twins)("of %s has the same blocks: commands, keys of YAML, lines of other code", (page, twin) =>
     expect(fencesOf(read(twin)).map(meaningOf)).toEqual(fencesOf(read(page)).map(meaningOf)),
+  );
+
+  it.each(twins.filter(([page]) => page.startsWith("deploy/")))(
+    "of %s has the same commands within its sentences",
+    (page, twin) => {
+      const commandsOf = (one: string) => spansOf(read(one)).filter((span) => isTyped.test(span));
+      expect(commandsOf(twin)).toEqual(commandsOf(page));
+    },
   );
 
   it("of the add-on's page stands in the page itself, the only one that Home Assistant shows", () => {

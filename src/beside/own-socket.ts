@@ -59,7 +59,7 @@ export async function atSocket<Answer>(
   const holder = await holderOf(dataDir);
   const place = await socketPath(dataDir, ownerSocket).catch(textOf);
   if (typeof place === "string" || place instanceof Sentence) return new NotAtSocket(holder, place);
-  const ask: AskSocket = (path, body) => exchange(place.path, path, body, language, stop);
+  const ask = (path: string, body?: Document) => exchange(place.path, path, body, language, stop);
   try {
     const refused = await ask("/livez").then(
       () => null,
@@ -68,7 +68,8 @@ export async function atSocket<Answer>(
     if (refused !== null) return new NotAtSocket(holder, refused);
     return await work(async (path, body) => {
       try {
-        return await ask(path, body);
+        const { status, text } = await ask(path, body);
+        return { status, document: documentIn(status, text) };
       } catch (error) {
         const why = stop.aborted ? msg`stopped` : msg`the bridge does not answer any more (${String(error)})`;
         throw new SocketLost(msg`${why}; it was asked, and what became of it is not known`);
@@ -85,7 +86,7 @@ function exchange(
   body: Document | undefined,
   language: string,
   stop: AbortSignal,
-): Promise<SocketAnswer> {
+): Promise<{ readonly status: number; readonly text: string }> {
   const signal = anyOf(stop, AbortSignal.timeout(longestMs));
   const method = body === undefined ? "GET" : "POST";
   const headers = {
@@ -103,7 +104,7 @@ function exchange(
       });
       response.on("error", reject);
       response.on("end", () =>
-        resolve({ status: response.statusCode ?? 0, document: documentIn(Buffer.concat(chunks)) }),
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }),
       );
     });
     asking.on("error", reject);
@@ -111,12 +112,14 @@ function exchange(
   });
 }
 
-function documentIn(bytes: Buffer): Document {
+/** Throws where an answer about what was done cannot be read; of what was not done the status says enough. */
+function documentIn(status: number, text: string): Document {
   try {
-    const parsed: unknown = JSON.parse(bytes.toString());
+    const parsed: unknown = JSON.parse(text);
     return typeof parsed === "object" && parsed !== null && !Array.isArray(parsed) ? { ...parsed } : {};
-  } catch {
-    return {};
+  } catch (error) {
+    if (status >= 400 || status === 204) return {};
+    throw error;
   }
 }
 

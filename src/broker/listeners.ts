@@ -251,50 +251,54 @@ export interface Drainable {
  * is right for a moment and wrong for a frozen one: here the others go on after `stallGraceMs`, its messages pile up in
  * its own socket up to `bufferedBytes`, and after `drainTimeoutMs` without a byte taken it is disconnected.
  */
-export function limitDrainWait(parts: DrainParts): void {
-  const wait = new DrainWait(parts);
-  parts.client.waitForDrain = (done) => wait.add(done);
-}
-
-interface DrainParts {
-  readonly client: Drainable;
-  readonly limits: BrokerLimits;
-  readonly clock: Clock;
-  /** The client is about to be disconnected for it. */
-  readonly stuck: () => void;
+export function limitDrainWait(
+  client: Drainable,
+  limits: BrokerLimits,
+  clock: Clock,
+  stuck: () => void,
+): void {
+  const wait = new DrainWait(client, limits, clock, stuck);
+  client.waitForDrain = (done) => wait.add(done);
 }
 
 class DrainWait {
-  readonly #parts: DrainParts;
+  readonly #client: Drainable;
+  readonly #limits: BrokerLimits;
+  readonly #clock: Clock;
+  readonly #stuck: () => void;
   #waiters: Waiter[] = [];
   #isStalled = false;
   #goOn = false;
 
-  constructor(parts: DrainParts) {
-    this.#parts = parts;
+  /** `stuck`: the client is about to be disconnected for it. */
+  constructor(client: Drainable, limits: BrokerLimits, clock: Clock, stuck: () => void) {
+    this.#client = client;
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#stuck = stuck;
   }
 
   add(done: Waiter): void {
-    const { client, limits } = this.#parts;
+    const { conn } = this.#client;
     this.#waiters.push(done);
-    if (client.conn.destroyed) this.#release(new Error("connection closed"));
-    else if (client.conn.writableLength > limits.bufferedBytes) this.#disconnect();
+    if (conn.destroyed) this.#release(new Error("connection closed"));
+    else if (conn.writableLength > this.#limits.bufferedBytes) this.#disconnect();
     else if (this.#goOn) this.#release(null);
     else if (!this.#isStalled) void this.#watch();
   }
 
   async #watch(): Promise<void> {
     this.#isStalled = true;
-    const { client, limits, clock } = this.#parts;
-    const { conn } = client;
+    const { conn } = this.#client;
+    const { stallGraceMs, drainTimeoutMs } = this.#limits;
     const stall = new AbortController();
     const over = () => stall.abort();
     conn.once("drain", over).once("close", over);
     try {
-      await clock.wait(limits.stallGraceMs, stall.signal);
+      await this.#clock.wait(stallGraceMs, stall.signal);
       this.#goOn = true;
       this.#release(null);
-      await clock.wait(Math.max(0, limits.drainTimeoutMs - limits.stallGraceMs), stall.signal);
+      await this.#clock.wait(Math.max(0, drainTimeoutMs - stallGraceMs), stall.signal);
       this.#disconnect();
     } catch {
       // Drained or closed in time: nothing to do but let the waiting ones go.
@@ -306,12 +310,12 @@ class DrainWait {
   }
 
   #release(error: Error | null): void {
-    for (const done of this.#waiters.splice(0)) setImmediate(done, error, this.#parts.client);
+    for (const done of this.#waiters.splice(0)) setImmediate(done, error, this.#client);
   }
 
   #disconnect(): void {
-    this.#parts.stuck();
-    this.#parts.client.conn.destroy();
+    this.#stuck();
+    this.#client.conn.destroy();
     this.#release(new Error("the subscriber reads too slowly"));
   }
 }

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import type { PublishPacket } from "aedes";
 import { nextTurn } from "../runtime/clock.js";
 import { filterCovers } from "../runtime/mqtt.js";
-import type { HeldFilters } from "./filters.js";
+import type { BrokerParts } from "./filters.js";
 import type { BrokerLimits } from "./settings.js";
 
 /** Roughly what the objects of a message without content take; were it nothing, empty messages could be kept without end. */
@@ -237,14 +237,8 @@ export interface Store {
 // QoS 2 messages a client may begin without finishing them.
 const maxUnfinished = 1_000;
 
-interface StoreParts {
-  readonly limits: BrokerLimits;
-  readonly filters: HeldFilters;
-  readonly isConnected: (clientId: string) => boolean;
-  /** The user of a connection; null for one without. */
-  readonly userOf: (client: ClientRef) => string | null;
-  readonly onDropped: (count: number) => void;
-}
+/** The user of a connection; null for one without. */
+type UserOf = (client: ClientRef) => string | null;
 
 export interface Sessions {
   /** Ends a session of this id that another user left: what it would still get is not for this one. Call it before the client is let in. */
@@ -257,10 +251,17 @@ export interface Sessions {
  * Bounds what a persistent session, or a QoS 2 sender that never finishes, can make the broker keep. The methods are
  * replaced in place, because aedes wants a store of two dozen methods of which only these matter here.
  */
-export function boundStore(store: Store, parts: StoreParts): Sessions {
-  const queues = new SessionQueues(parts.limits, parts.onDropped);
+export function boundStore(
+  store: Store,
+  { limits, filters, tally }: Pick<BrokerParts, "limits" | "filters" | "tally">,
+  isConnected: (clientId: string) => boolean,
+  userOf: UserOf,
+): Sessions {
+  const queues = new SessionQueues(limits, (count) => {
+    tally.droppedForSessions += count;
+  });
   useQueues(store, queues);
-  const owners = boundSessions(store, parts, queues);
+  const owners = boundSessions(store, { limits, filters, queues }, isConnected, userOf);
   useRetained(store);
   const { onDisconnected } = boundUnfinished(store);
   return {
@@ -307,10 +308,10 @@ function useRetained(store: Store): void {
  */
 function boundSessions(
   store: Store,
-  parts: StoreParts,
-  queues: SessionQueues,
+  { limits, filters, queues }: Pick<BrokerParts, "limits" | "filters"> & { readonly queues: SessionQueues },
+  isConnected: (clientId: string) => boolean,
+  userOf: UserOf,
 ): ReadonlyMap<string, string | null> {
-  const { limits, filters, isConnected, userOf } = parts;
   const sessions = new Map<string, string | null>();
   const add = store.addSubscriptions.bind(store);
   const remove = store.removeSubscriptions.bind(store);

@@ -350,12 +350,8 @@ function wireRights(aedes: Aedes, acl: Acl): void {
     acl.forward(client, packet, clientInsidesOf(client).subscriptions);
 }
 
-function wireLimits(
-  aedes: Aedes,
-  { limits, tally, filters, clock, log }: BrokerParts,
-  silent: SilentSockets,
-  acl: Acl,
-): Sessions {
+function wireLimits(aedes: Aedes, parts: BrokerParts, silent: SilentSockets, acl: Acl): Sessions {
+  const { limits, tally, filters, clock, log } = parts;
   aedes.on("unsubscribe", (dropped, client) => filters.drop(client, dropped));
   aedes.preConnect = (client, packet, done) => {
     const socket = socketOf(client);
@@ -369,20 +365,17 @@ function wireLimits(
         "disconnected a subscriber that does not read its messages",
       );
     };
-    limitDrainWait({ client: insides, limits, clock, stuck });
+    limitDrainWait(insides, limits, clock, stuck);
     const fault = connectFault(packet);
     if (fault === null) done(null, true);
     else done(new Error(fault), false);
   };
-  const sessions = boundStore(insidesOf(aedes).persistence, {
-    limits,
-    filters,
-    isConnected: (id) => connectedClient(aedes, id) !== null,
-    userOf: ({ id }) => acl.userOf(connectedClient(aedes, id)),
-    onDropped: (count) => {
-      tally.droppedForSessions += count;
-    },
-  });
+  const sessions = boundStore(
+    insidesOf(aedes).persistence,
+    parts,
+    (id) => connectedClient(aedes, id) !== null,
+    ({ id }) => acl.userOf(connectedClient(aedes, id)),
+  );
   aedes.on("clientDisconnect", (client) => {
     if (client.clean) sessions.onDisconnected(client.id);
   });

@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { joined, msg, row, type Text } from "../language/text.js";
 import { NotAtSocket } from "../beside/own-socket.js";
 import type { Configuration } from "../config/schema.js";
@@ -61,15 +62,13 @@ export async function request(
     stop,
   );
   const { status, data } = answer;
-  if (status !== "ok") throw new CommandFailure(refused(answer));
+  if (status !== "ok") throw new CommandFailure(refused(name, answer));
   return data;
 }
 
 /** In English the bridge speaks of fields of JSON. */
-const refused = (answer: Document): Text => {
-  const { error, message } = answer;
-  return refusalText({ error, message: inOptions(String(message ?? error)) });
-};
+const refused = (name: string, { error, message = error }: Document): Text =>
+  typeof message === "string" ? refusalText({ error, message: inOptions(message) }) : endings(name).late;
 
 /** At the bridge's own socket, and where it has none over the broker. With fields it is a request, without them only looked at. */
 export async function asked<Answer>(
@@ -79,7 +78,11 @@ export async function asked<Answer>(
   stop: AbortSignal,
 ): Promise<Answer | Document> {
   const own = await askAtSocket(configuration, (ask) => ask(path, fields), stop);
-  if (!(own instanceof NotAtSocket)) return own.document;
+  if (!(own instanceof NotAtSocket)) {
+    if (fields === undefined && own.status >= 400)
+      throw new CommandFailure(refused(basename(path), own.document));
+    return own.document;
+  }
   const answer = await overBroker();
   if (answer instanceof NotAsked) throw notReached(answer, own);
   return answer;

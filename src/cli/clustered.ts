@@ -33,17 +33,18 @@ export const ownBridge =
     );
   };
 
-/** A bridge with a configuration of its own, whenever this process owns its account; it stands by meanwhile. */
+/** A bridge by itself, whenever this process owns its account; it stands by meanwhile. `named`: the account of a fleet. */
 export async function runByItself(
   settings: NonNullable<Configuration["cluster"]>,
   bridge: BridgeOptions,
   stop: AbortSignal,
+  named?: string,
 ): Promise<void> {
   const { configuration, log, manager = null } = bridge;
   const over = new AbortController();
   const standing = standBy(manager, over.signal);
   const { accountOf, joinCluster, memberOf } = await features.cluster.membership();
-  const account = accountOf(configuration);
+  const account = named ?? accountOf(configuration);
   const seen: { membership: Membership | null; owner: string | null } = { membership: null, owner: null };
   const probes = new StandbyProbes(configuration.http, {
     clock: systemClock,
@@ -65,7 +66,7 @@ export async function runByItself(
     probes.open();
     seen.membership = await joinCluster({ settings, dataDir: configuration.data_dir, log }, stop);
     const { membership } = seen;
-    if (membership !== null) await ownBridge({ membership, onStandby, run })(bridge, stop);
+    if (membership !== null) await ownBridge({ membership, account, onStandby, run })(bridge, stop);
   } finally {
     await seen.membership?.leave();
     await probes.close();

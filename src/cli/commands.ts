@@ -421,7 +421,7 @@ function addJournal(add: Add): void {
     .option("--limit <n>", limit, wholeNumber(1, 1_000_000))
     .option("--kind <k>", kinds)
     .option("--json", "one object a line")
-    .option("--csv", "for a spreadsheet, the newest first")
+    .addOption(new Option("--csv", "for a spreadsheet, the newest first").conflicts("follow"))
     .option("--follow", "go on with new ones until stopped");
 }
 

@@ -10,7 +10,7 @@ import { alarmSentences } from "../config/rules/alarms.js";
 import { limitSentences } from "../config/rules/limit-rules.js";
 import { costSentence, sentencesAbout } from "../config/warnings.js";
 import { readText } from "../runtime/file-system.js";
-import { languageOf, sayProblems } from "../terminal/common.js";
+import { languageOf, readConfiguration, sayProblems } from "../terminal/common.js";
 import { CommandFailure, exitCodes } from "../runtime/ending.js";
 import { type CommonOptions, type ProcessContext, unlessStopped } from "../terminal/context.js";
 
@@ -18,14 +18,26 @@ import { type CommonOptions, type ProcessContext, unlessStopped } from "../termi
 export async function check(
   context: ProcessContext,
   files: readonly string[],
-  { config, explain }: CommonOptions & { readonly explain?: string },
+  options: CommonOptions & { readonly explain?: string },
+): Promise<void> {
+  const { explain, account } = options;
+  const named = files.length > 0 ? files : [options.config];
+  const [only = ""] = named;
+  if (explain !== undefined && account !== undefined) {
+    const configuration = await readConfiguration({ ...options, config: only }, context);
+    return explainTarget(context, [{ name: account, configuration }], explain);
+  }
+  const isFleet = named.length === 1 && (await unlessStopped(isFleetFile(only), context));
+  await (isFleet ? checkFleet(context, only, explain) : checkFiles(context, named, explain));
+}
+
+async function checkFiles(
+  context: ProcessContext,
+  named: readonly string[],
+  explain: string | undefined,
 ): Promise<void> {
   const { env, out, speech } = context;
   const say = (text: Text) => out(`${speech.tell(text)}\n`);
-  const named = files.length > 0 ? files : [config];
-  const [only = ""] = named;
-  const isFleet = named.length === 1 && (await unlessStopped(isFleetFile(only), context));
-  if (isFleet) return checkFleet({ env, out, speech }, only);
   const loading = Promise.all(named.map((file) => loadConfiguration(file, { env })));
   const results = await unlessStopped(loading, context);
   const loaded = results.flatMap((result) => (result.ok ? [result] : []));
@@ -43,9 +55,8 @@ export async function check(
   if (language !== undefined) await speech.choose(language);
   sayProblems({ warnings, problems }, { out, tell: speech.tell });
   if (problems.length > 0) throw problemsFound(problems.length);
-  const [first] = loaded;
-  if (explain !== undefined && first !== undefined)
-    return explainTarget(context, first.configuration, explain);
+  const all = loaded.map(({ file, configuration }) => ({ name: file, configuration }));
+  if (explain !== undefined) return explainTarget(context, all, explain);
   for (const { file, configuration } of loaded) {
     const sentences = sentencesAbout(configuration);
     for (const sentence of [...sentences, costSentence(configuration), msg`ok`])
@@ -53,24 +64,31 @@ export async function check(
   }
 }
 
+/** By each that names it. */
 async function explainTarget(
   { out, speech }: ProcessContext,
-  configuration: Configuration,
+  all: readonly { readonly name: string; readonly configuration: Configuration }[],
   target: string,
 ): Promise<void> {
-  const { explained } = await import("./explain.js");
-  for (const line of explained(configuration, target)) out(`${speech.tell(line)}\n`);
+  const { explained, isNamedIn } = await import("./explain.js");
+  const naming = all.filter(({ configuration }) => isNamedIn(configuration, target));
+  for (const { name, configuration } of naming.length > 0 ? naming : all.slice(0, 1)) {
+    if (naming.length > 1) out(`${name}:\n`);
+    for (const line of explained(configuration, target)) out(`${speech.tell(line)}\n`);
+  }
 }
 
 /** The file of a fleet, those of all its accounts, and clashes between them. */
-async function checkFleet(
-  { env, out, speech }: Pick<ProcessContext, "env" | "out" | "speech">,
-  file: string,
-): Promise<void> {
+async function checkFleet(context: ProcessContext, file: string, explain: string | undefined): Promise<void> {
+  const { env, out, speech } = context;
   const say = (text: Text) => out(`${speech.tell(text)}\n`);
   const { fleet, accounts, problems, warnings } = await loadFleet(file, { env });
   sayProblems({ warnings, problems }, { out, tell: speech.tell });
   if (fleet === null || problems.length > 0) throw problemsFound(problems.length);
+  if (explain !== undefined) {
+    const all = [...accounts].map(([name, { configuration }]) => ({ name, configuration }));
+    return explainTarget(context, all, explain);
+  }
   for (const [name, { configuration }] of accounts) {
     for (const about of [limitSentences, alarmSentences])
       for (const sentence of about(configuration)) say(row`${name}: ${sentence}`);

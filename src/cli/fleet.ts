@@ -31,7 +31,7 @@ import type { Membership } from "./clustered.js";
 import { endInTime, keepHeapSmall, managerFor, pageOf, whereaboutsOf } from "./run.js";
 import { AccountSettings } from "./account-settings.js";
 import { restartingOf } from "./restarting.js";
-import { sayProblems } from "../terminal/common.js";
+import { overridden, sayProblems } from "../terminal/common.js";
 import { CommandFailure, exitCodes } from "../runtime/ending.js";
 import { type CommonOptions, programVersion, type ProcessContext, screenOf } from "../terminal/context.js";
 
@@ -45,28 +45,44 @@ export async function fleet(
   what: string | undefined,
   options: FleetOptions,
 ): Promise<void> {
-  const read = () => readFiles(options.config, options, context);
+  const read = (inForce?: FleetSettings) => readFiles(options.config, { ...options, inForce }, context);
   const files = await read();
-  if (files.fleet === null) throw new CommandFailure("", exitCodes.usage);
-  if (what === "status") return tellStatus(files, files.fleet, context, options);
+  const { fleet: settings } = files;
+  if (settings === null) throw new CommandFailure("", exitCodes.usage);
+  if (what === "status") return tellStatus(files, settings, context, options);
   if (ownAccounts(files).size === 0)
     throw new CommandFailure(msg`there is no account to run; what is wrong stands above`, exitCodes.usage);
   keepHeapSmall(60);
-  await runFleet(files, files.fleet, read, context);
+  await runFleet(files, settings, () => read(settings), context);
 }
 
 /** What is wrong is told at once; the accounts without mistakes are run all the same. */
 async function readFiles(
   file: string,
-  { dataDir, logLevel }: FleetOptions,
+  { dataDir, logLevel, inForce }: FleetOptions & { readonly inForce?: FleetSettings | undefined },
   { env, err, speech }: ProcessContext,
 ): Promise<FleetFiles> {
-  const files = await loadFleet(file, { env, dataDir });
+  const files = await loadFleet(file, { env, dataDir, inForce });
   sayProblems(files, { out: (text) => err.write(text), tell: speech.tell });
   if (files.fleet === null || logLevel === undefined) return files;
   const level = logLevel as FleetSettings["log"]["level"];
-  return { ...files, fleet: { ...files.fleet, log: { ...files.fleet.log, level } } };
+  return { ...files, ...withLevel(level, files.fleet, files.accounts) };
 }
+
+/** The level of the command line holds over those of all files. */
+const withLevel = (
+  level: FleetSettings["log"]["level"],
+  fleet: FleetSettings,
+  accounts: FleetFiles["accounts"],
+) => ({
+  fleet: { ...fleet, log: { ...fleet.log, level } },
+  accounts: new Map(
+    [...accounts].map(([name, one]) => [
+      name,
+      { ...one, configuration: overridden(one.configuration, { logLevel: level }) },
+    ]),
+  ),
+});
 
 async function tellStatus(
   files: FleetFiles,
@@ -379,7 +395,7 @@ async function startAccount(
       live,
       manager: null,
       onSecrets: (list) => (learnedSecrets = list),
-      page: { ...pageOf(configuration, loaded.file, context, own), settings: files.source(account) },
+      page: { ...pageOf(configuration, loaded, context, own), settings: files.source(account) },
       settingsReturned: () => files.returnedAlarm(account),
       failing,
       loopDelay,

@@ -11,7 +11,7 @@ import { widthOf, pad } from "../runtime/text-table.js";
 import { commentText } from "../saving/yaml-text.js";
 import { readConfiguration, withPlatform } from "../terminal/common.js";
 import { codeOf } from "../terminal/common.js";
-import { keyAndValue } from "./read.js";
+import { keyAndValue, listedCode } from "./read.js";
 import { CommandFailure, exitCodes } from "../runtime/ending.js";
 import type { CommonOptions, ProcessContext } from "../terminal/context.js";
 
@@ -35,10 +35,10 @@ export async function history(
   if (options.since !== undefined && since === null)
     throw new CommandFailure(msg`--since must be an ISO time or a duration such as "24h"`, exitCodes.usage);
   const configuration = await readConfiguration(options, context);
-  const code = codeOf(configuration, controller);
-  const answer = await withPlatform(configuration, context, (platform) =>
-    ask(platform, code, query, context.stop),
-  );
+  const [code, answer] = await withPlatform(configuration, context, async (platform) => {
+    const listed = await listedCode(platform, codeOf(configuration, controller), context.stop);
+    return [listed, await ask(platform, listed, query, context.stop)];
+  });
   const readTime = timeReader(zoneOffset(configuration.platform.time_zone));
   const { points, truncated } = historyIn(answer, readTime, now, code);
   const wanted = points.filter(({ at }) => since === null || at >= since);

@@ -39,7 +39,11 @@ export async function read(
 }
 
 /** A name that is the topic id of a listed controller stands for its code; without the list it is taken as it is. */
-async function listedCode(platform: PlatformClient, name: string, signal: AbortSignal): Promise<string> {
+export async function listedCode(
+  platform: PlatformClient,
+  name: string,
+  signal: AbortSignal,
+): Promise<string> {
   if (name !== name.toLowerCase()) return name;
   const records = await platform.controllers(signal).catch(() => []);
   if (records.some(({ code }) => code === name)) return name;

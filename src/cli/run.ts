@@ -28,6 +28,7 @@ import {
   programVersion,
   type ProcessContext,
   screenOf,
+  unlessStopped,
 } from "../terminal/context.js";
 
 /** `greenhouse2mqtt run`: until a signal. */
@@ -35,12 +36,12 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
   keepHeapSmall();
   const early = createLogger({ level: "info", format: "auto", secrets: () => [] }, screenOf(context));
   const now: Now = { runs: null, log: early };
-  const { source: settings, trial } = settingsOf(options, context, now, () => reloadOnce());
+  const named = { file: await fileOf(options, context), account: options.account };
+  const { source: settings, trial } = settingsOf(options, named, context, now, () => reloadOnce());
   const configuration = await startingConfiguration(options, context, trial);
   const noZones = zoneProblem();
   if (noZones !== null) throw new CommandFailure(noZones, exitCodes.usage);
-  const runs: Runs = new Runs(configuration, systemClock);
-  now.runs = runs;
+  const runs: Runs = (now.runs = new Runs(configuration, systemClock));
   await trial.recall();
   const learned: Learned = { secrets: () => [] };
   const secrets = () => [...runs.live.secrets, ...learned.secrets()];
@@ -60,10 +61,10 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
   const ended = new AbortController();
   // The signal may have come before any of this was loaded.
   void untilAborted(context.stop).then(() => endInTime(ended.signal, log, context.stop));
-  log.info({ version: programVersion(), config: options.config }, "starting");
+  log.info({ version: programVersion(), config: named.file }, "starting");
   try {
     const recording = await recordingTo(context, log);
-    const start = oneRun({ options, context, runs, learned, log, recentLog, recording, settings, trial });
+    const start = oneRun({ named, context, runs, learned, log, recentLog, recording, settings, trial });
     await runs.run({ start, trial, log }, context.stop);
   } finally {
     unguard();
@@ -80,7 +81,7 @@ interface Learned {
 }
 
 interface Running {
-  readonly options: CommonOptions;
+  readonly named: Named;
   readonly context: ProcessContext;
   readonly runs: Runs;
   readonly learned: Learned;
@@ -112,12 +113,12 @@ async function startingConfiguration(
 
 /** One run of the bridge, by the configuration that it is given. */
 function oneRun(running: Running): (given: Run) => Promise<void> {
-  const { options, context, runs, learned, log, recentLog, recording, settings, trial } = running;
+  const { named, context, runs, learned, log, recentLog, recording, settings, trial } = running;
   const isReadable = isText(runs.configuration.log, context.err);
   const logs = adjustableLogs(log, () => runs.live.current.log.level, isReadable);
   const manager = managerFor(context, log);
   return ({ configuration, live, stop, isRenewed, onMade, onPage }) => {
-    const page = pageOf(configuration, options.config, context, log);
+    const page = pageOf(configuration, named, context, log);
     const onListening: OnListening = (...of) => {
       onPage();
       page.onListening?.(...of);
@@ -132,6 +133,7 @@ function oneRun(running: Running): (given: Run) => Promise<void> {
         onSecrets: (list) => (learned.secrets = list),
       },
       stop,
+      named.account,
     );
   };
 }
@@ -145,14 +147,21 @@ const unlessRenewed = (manager: ServiceManager, isRenewed: () => boolean): Servi
   },
 });
 
+/** Of an account of a fleet its own file. */
+const fileOf = async (options: CommonOptions, context: ProcessContext): Promise<string> =>
+  options.account === undefined
+    ? options.config
+    : (await unlessStopped(loadedFile(options, context.env), context)).file;
+
 const settingsOf = (
   options: CommonOptions,
+  { file }: Named,
   context: ProcessContext,
   now: Now,
   readAgain: () => Promise<string | null>,
 ) =>
   settingsOn({
-    file: options.config,
+    file,
     env: context.env,
     load: (reads) => loadedFile(options, context.env, reads),
     dataDir: () => now.runs?.configuration.data_dir ?? "",
@@ -161,8 +170,8 @@ const settingsOf = (
     clock: systemClock,
     log: () => now.log,
     restarting: restartingOf(context, () => now.log),
-    backupOf: (file) => [
-      ...["--config", file],
+    backupOf: () => [
+      ...["--config", options.config],
       ...(options.dataDir === undefined ? [] : ["--data-dir", options.dataDir]),
       ...(options.account === undefined ? [] : ["--account", options.account]),
     ],
@@ -173,23 +182,34 @@ const newerFor = (isWanted: () => boolean) =>
   new NewerVersion({ clock: systemClock, fetch, version: programVersion(), isWanted });
 
 /** Of a member of a cluster: while it owns the account. */
-async function runHere(bridge: BridgeOptions, stop: AbortSignal): Promise<void> {
+async function runHere(bridge: BridgeOptions, stop: AbortSignal, account: string | undefined): Promise<void> {
   if (bridge.configuration.cluster === undefined) return runBridge(bridge, stop);
   const { runByItself } = await import("./clustered.js");
-  return runByItself(bridge.configuration.cluster, bridge, stop);
+  return runByItself(bridge.configuration.cluster, bridge, stop, account);
 }
 
 const pageSetup = lazy(() => import("./page-setup.js"));
 
 /** What `doctor` finds, for the page. */
-export const doctorFor = (configuration: Configuration) =>
+export const doctorFor = (configuration: Configuration, account?: string) =>
   async function* (...of: [AbortSignal, Language]): AsyncGenerator {
-    yield* (await pageSetup()).pageFindings(configuration, ...of);
+    yield* (await pageSetup()).pageFindings(configuration, account, ...of);
   };
 
+/** Which configuration is run: its file, and of a fleet whose it is. */
+interface Named {
+  readonly file: string;
+  readonly account: string | undefined;
+}
+
 /** What the page of a bridge does beyond it. */
-export const pageOf = (configuration: Configuration, file: string, context: ProcessContext, log: Logger) => ({
-  doctor: doctorFor(configuration),
+export const pageOf = (
+  configuration: Configuration,
+  { file, account }: Named,
+  context: ProcessContext,
+  log: Logger,
+) => ({
+  doctor: doctorFor(configuration, account),
   discover: async function* (...of: [AbortSignal, Language]): AsyncGenerator {
     yield* (await pageSetup()).discovered(configuration, file, context, of);
   },

@@ -104,11 +104,10 @@ export class Runs {
     }
   }
 
-  /** What was read again has never run: the former configuration is taken, where there is one. */
+  /** What was read again has never run: the former configuration is taken, unless it was tried already. */
   #isBackToFormer(): boolean {
     const former = this.#former;
-    if (former === null || this.#madeAt !== null) return false;
-    this.#former = null;
+    if (former === null || this.#madeAt !== null || this.#configuration === former) return false;
     this.#configuration = former;
     this.#live = this.#live.follow(former);
     return true;

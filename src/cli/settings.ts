@@ -9,7 +9,7 @@ import { isTextAt, schemaAt } from "../saving/schema-at.js";
 import { type Changes, SettingsFile } from "../saving/settings-file.js";
 import { schemaTree } from "../saving/schema-tree.js";
 import { valueTyped } from "../saving/value-text.js";
-import type { Path } from "../settings/problem.js";
+import { type Path, problemText } from "../settings/problem.js";
 import { NotAtSocket } from "../beside/own-socket.js";
 import { firstLine, loadedFile, overridden } from "../terminal/common.js";
 import { askAtSocket } from "../terminal/running-bridge.js";
@@ -25,11 +25,11 @@ interface ConfigOptions extends CommonOptions {
 
 const told = (sentence: Text) => new CommandFailure(sentence, exitCodes.usage);
 
-/** Where nothing else is known of a file with mistakes, its data are where they are by default. */
+/** Of a file with mistakes it is where they are by default. */
 const dataDirOf = (result: ConfigurationResult, options: CommonOptions): string =>
   result.ok
     ? overridden(result.configuration, options).data_dir
-    : resolve(options.dataDir ?? join(dirname(result.file), "data"));
+    : resolve(options.dataDir ?? result.dataDir ?? join(dirname(result.file), "data"));
 
 export async function config(
   context: ProcessContext,
@@ -41,6 +41,9 @@ export async function config(
   const path = pathOf(key);
   if (path === null) throw told(noKey(key));
   const loaded = await loadedFile(options, context.env);
+  // The keys of a fleet's own file are other ones.
+  if (!loaded.ok && options.account !== undefined && loaded.dataDir === undefined)
+    throw told(joined(loaded.problems.map(problemText), "\n"));
   const settings = new SettingsFile({
     file: loaded.file,
     load: (reads) => loadedFile(options, context.env, reads),

@@ -106,12 +106,7 @@ export class CommandService {
     this.incoming = { onMessage: this.#onMessage, flood: this.#flood() };
     const { topics, link, retained, clock, log, store } = parts;
     this.outbox = resultOutbox({ link, clock }, log);
-    this.phases = new CommandPhases({
-      base: topics.base,
-      retained,
-      store,
-      clock,
-    });
+    this.phases = new CommandPhases(topics.base, retained, store, clock);
     const onUnrecorded = parts.isOfCluster === true ? this.#onUnrecorded : undefined;
     this.earlier = new EarlierPhases(topics.base, this.phases, onUnrecorded);
     this.limits = new LimitService({
@@ -161,7 +156,7 @@ export class CommandService {
     const { response_topics: responseTopics } = rules();
     const command = incomingCommand(message, asked, { topics, responseTopics });
     const { responseTopic } = message.properties;
-    if (responseTopic !== undefined && command.response === null) this.#unanswerable(responseTopic);
+    if (responseTopic !== undefined && command.response === null) this.unanswerable(responseTopic);
     const { acknowledge } = message;
     if (acknowledge === undefined) this.commander.submit(command);
     else
@@ -231,7 +226,7 @@ export class CommandService {
   };
 
   /** Said once a topic, and for no more topics than a log should name. */
-  #unanswerable(asked: string): void {
+  unanswerable(asked: string): void {
     const { log, topics } = this.#parts;
     const topic = asked.slice(0, 200);
     if (this.#unanswerableTopics.has(topic) || this.#unanswerableTopics.size >= mostUnanswerable) return;
@@ -344,19 +339,6 @@ export class CommandService {
   }
 }
 
-interface CommandPhasesPorts {
-  /** The base topic. */
-  readonly base: string;
-  /** The keeper of retained topics. */
-  readonly retained: {
-    wanted(topic: string, payload: string): void;
-    forget(topic: string): void;
-  };
-  /** The topics of a controller that was removed must not come back. */
-  readonly store: { byId(controllerId: string): unknown };
-  readonly clock: Pick<Clock, "soon">;
-}
-
 interface Shown {
   readonly command: Command;
   readonly phase: Phase;
@@ -367,7 +349,11 @@ const mostAddresses = 1_000;
 
 /** Keeps `.../command` at the newest command of each target and its phase, and shows nothing more of older ones. */
 export class CommandPhases {
-  readonly #ports: CommandPhasesPorts;
+  readonly #base: string;
+  readonly #retained: Pick<CommandServiceParts["retained"], "wanted" | "forget">;
+  /** The topics of a controller that was removed must not come back. */
+  readonly #store: { byId(controllerId: string): unknown };
+  readonly #clock: Pick<Clock, "soon">;
   readonly #newest = new Map<string, Command>();
   readonly #overtaken = new WeakSet<Command>();
   /** Not yet published, oldest first. */
@@ -375,8 +361,16 @@ export class CommandPhases {
   /** Topics of raw addresses, longest unused first. */
   readonly #addresses = new Set<string>();
 
-  constructor(ports: CommandPhasesPorts) {
-    this.#ports = ports;
+  constructor(
+    base: string,
+    retained: Pick<CommandServiceParts["retained"], "wanted" | "forget">,
+    store: { byId(controllerId: string): unknown },
+    clock: Pick<Clock, "soon">,
+  ) {
+    this.#base = base;
+    this.#retained = retained;
+    this.#store = store;
+    this.#clock = clock;
   }
 
   /**
@@ -392,7 +386,7 @@ export class CommandPhases {
     if (before !== undefined && before !== command) this.#overtaken.add(before);
     this.#newest.set(topic, command);
     this.#waiting.push({ command, phase });
-    if (this.#waiting.length === 1) this.#ports.clock.soon(this.publish);
+    if (this.#waiting.length === 1) this.#clock.soon(this.publish);
     return true;
   }
 
@@ -413,17 +407,17 @@ export class CommandPhases {
   };
 
   topicOf({ controllerId, target, targetId }: PhaseTarget): string {
-    return `${this.#ports.base}/${controllerId}/${target}/${targetId}/command`;
+    return `${this.#base}/${controllerId}/${target}/${targetId}/command`;
   }
 
   #send(about: PhaseTarget, facts: CommandFacts, phase: Phase): void {
     const topic = this.topicOf(about);
-    if (this.#ports.store.byId(about.controllerId) === undefined) {
+    if (this.#store.byId(about.controllerId) === undefined) {
       this.#newest.delete(topic);
       return;
     }
     const { id, command, value, by, via, received_at } = facts;
-    this.#ports.retained.wanted(topic, JSON.stringify({ id, command, value, phase, by, via, received_at }));
+    this.#retained.wanted(topic, JSON.stringify({ id, command, value, phase, by, via, received_at }));
     if (about.target === "address") this.#boundAddresses(topic);
   }
 
@@ -434,7 +428,7 @@ export class CommandPhases {
     if (oldest === undefined || this.#addresses.size <= mostAddresses) return;
     this.#newest.delete(oldest);
     this.#addresses.delete(oldest);
-    this.#ports.retained.forget(oldest);
+    this.#retained.forget(oldest);
   }
 }
 

@@ -190,6 +190,8 @@ export interface LoadedConfiguration {
 interface RefusedConfiguration {
   readonly ok: false;
   readonly file: string;
+  /** Of an account of a fleet: where its data are unless its own file says otherwise. */
+  readonly dataDir?: string;
   /** In which its mistakes are told, where it says so. */
   readonly language?: Language;
   readonly problems: readonly Problem[];

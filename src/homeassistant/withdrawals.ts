@@ -27,19 +27,16 @@ interface RetainedTopics {
   onFound(filters: readonly string[], finder: { onFound?: OnFound; onLooked?(): void }): void;
 }
 
-interface WithdrawalParts {
-  readonly retained: RetainedTopics;
-  readonly settings: Pick<DocumentSettings, "topics" | "prefix" | "clientId">;
-  /**
-   * Shows what the broker holds on these topics alone, where many bridges would each look at the announcements of all others. Null:
-   * each announcement is looked at.
-   */
-  readonly scan: ((topics: readonly string[], found: OnFound) => Promise<boolean>) | null;
-  readonly log: Pick<Logger, "info">;
-}
-
-/** Takes back what an earlier run announced, where nothing is announced any more. */
-export function withdrawEarlier({ retained, settings, scan, log }: WithdrawalParts): void {
+/**
+ * Takes back what an earlier run announced, where nothing is announced any more. `scan` shows what the broker holds on these topics
+ * alone, where many bridges would each look at the announcements of all others; with null each announcement is looked at.
+ */
+export function withdrawEarlier(
+  retained: RetainedTopics,
+  settings: Pick<DocumentSettings, "topics" | "prefix" | "clientId">,
+  scan: ((topics: readonly string[], found: OnFound) => Promise<boolean>) | null,
+  log: Pick<Logger, "info">,
+): void {
   const { topics, prefix, clientId } = settings;
   const onFound: OnFound = (topic, payload) => {
     if (!topic.startsWith(`${prefix}/device/`) || foundDocument(payload.toString(), topics.base) === null)

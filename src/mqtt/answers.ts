@@ -1,16 +1,9 @@
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
+import type { Connection } from "./connection.js";
 import { PublishError } from "./connection/publish.js";
 import type { PublishOptions } from "./connection/settings.js";
 import { Outbox } from "./outbox.js";
-
-interface AnswerParts {
-  readonly publisher: {
-    publish(topic: string, payload: string, options: PublishOptions): Promise<void>;
-  };
-  readonly clock: Pick<Clock, "monotonic">;
-  readonly log: Logger;
-}
 
 /** On their way to the broker at once; what locks, ends or forbids is answered beyond that. */
 const most = 100;
@@ -35,7 +28,7 @@ export class Answers {
   #count = 0;
   #bytes = 0;
 
-  constructor({ publisher, clock, log }: AnswerParts) {
+  constructor(publisher: Pick<Connection, "publish">, clock: Pick<Clock, "monotonic">, log: Logger) {
     const publish = (topic: string, payload: string, options: PublishOptions) =>
       publisher.publish(topic, payload, options).catch((error: unknown) => {
         if (!(error instanceof PublishError) || error.kind !== "invalid") throw error;

@@ -6,13 +6,6 @@ import { Outbox } from "./outbox.js";
 import { eventDocument } from "./projection.js";
 import type { Topics } from "./topics.js";
 
-interface EventParts {
-  readonly topics: Topics;
-  readonly connection: Pick<Connection, "publish">;
-  readonly clock: Clock;
-  readonly log: Logger;
-}
-
 const mostEvents = 100;
 
 /** `bridge/event`. Most events are raised only once, so what met no broker follows with the next link: the newest hundred. */
@@ -21,7 +14,7 @@ export class EventOutput implements Part {
   readonly #outbox: Outbox;
   #newest: readonly object[] = [];
 
-  constructor({ topics, connection, clock, log }: EventParts) {
+  constructor(topics: Topics, connection: Pick<Connection, "publish">, clock: Clock, log: Logger) {
     this.#topic = topics.bridge.event;
     this.#outbox = new Outbox({
       link: connection,

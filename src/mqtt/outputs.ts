@@ -11,22 +11,17 @@ import type { RetainedTopics } from "./retained-topics.js";
 import { controllersDocument, stationsDocument } from "./projection.js";
 import type { Topics } from "./topics.js";
 
-interface BirthPorts {
-  /** Publishes `online`, retained; rejects with a PublishError. */
-  readonly publish: () => Promise<void>;
-  /** The last words were said, or are about to be; nothing may follow them. */
-  readonly isEnding: () => boolean;
-  /** Resolves when a publish would go out at once. */
-  readonly ready: () => Promise<void>;
-  readonly log: Logger;
-}
-
 /**
  * Says `online` until the broker has it. Whatever follows on this link waits for it: a broker that takes it late would
  * otherwise show a bridge that is online beside the readings of before. Resolves with false when the link went meanwhile, or
- * is ending.
+ * is ending. `publish` rejects with a PublishError, `ready` resolves when a publish would go out at once.
  */
-export async function announceOnline({ publish, ready, isEnding, log }: BirthPorts): Promise<boolean> {
+export async function announceOnline(
+  publish: () => Promise<void>,
+  ready: () => Promise<void>,
+  isEnding: () => boolean,
+  log: Logger,
+): Promise<boolean> {
   while (!isEnding()) {
     try {
       await publish();
@@ -132,12 +127,12 @@ export class Outputs implements Part {
     const { connection, topics, retained, log } = this.#parts;
     // Before the first `online` of a run everybody can see what may be commanded.
     if (!(await retained.onLinked())) return false;
-    const isSaid = await announceOnline({
-      publish: () => connection.publish(topics.bridge.state, "online", { retain: true }),
-      ready: () => connection.ready(),
-      isEnding: () => connection.state === "ending",
+    const isSaid = await announceOnline(
+      () => connection.publish(topics.bridge.state, "online", { retain: true }),
+      () => connection.ready(),
+      () => connection.state === "ending",
       log,
-    });
+    );
     if (isSaid) retained.online();
     return isSaid;
   }

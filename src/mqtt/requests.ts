@@ -236,7 +236,7 @@ export class RequestServer {
   constructor(parts: RequestServerParts) {
     this.#parts = parts;
     this.#lines = linesFor(parts.concurrency);
-    this.#answers = new Answers(parts);
+    this.#answers = new Answers(parts.publisher, parts.clock, parts.log);
   }
 
   /** Until the signal aborts. */

@@ -29,19 +29,14 @@ import {
   readOnlyOperations,
   requestPath,
 } from "./operations.js";
+import type { PlatformInside } from "./inside.js";
 import type { Requests } from "./requests.js";
 import type { OperationShape, ShapeSettings } from "./settings.js";
-import type { ShapeReports } from "./counters.js";
 import { localText, type ZoneOffset } from "../runtime/zone.js";
-import type { ReadTime } from "./time.js";
 
-interface Parts {
+type Asking = Pick<PlatformInside, "reports" | "readTime" | "offset" | "clock"> & {
   readonly requests: Requests;
-  readonly reports: ShapeReports;
-  readonly readTime: ReadTime;
-  readonly offset: ZoneOffset;
-  readonly clock: Clock;
-}
+};
 
 const askedMs = 24 * 3_600_000;
 
@@ -61,7 +56,7 @@ function question<T>(
   operation: Operation,
   decode: Decode<T>,
   shape: OperationShape | undefined,
-  { requests, reports, readTime, offset, clock }: Parts,
+  { requests, reports, readTime, offset, clock }: Asking,
 ): Question<T> {
   const report = reports.of(operation.name);
   const lastDay = lastDayBy(clock, offset);
@@ -106,10 +101,10 @@ const whatCame = ({ message, facts }: PlatformError): string =>
   message.slice(message.indexOf("): ") + 3).split("; ")[0] ?? `HTTP ${facts.status ?? 0}`;
 
 /** The reads of the platform: which request, and which decoder for its answer. */
-export function platformReader(shapes: ShapeSettings, parts: Parts): PlatformReader {
+export function platformReader(shapes: ShapeSettings, asking: Asking): PlatformReader {
   const reading = <T>(operation: Operation, reader: (shape: OperationShape) => Decode<T>): Question<T> => {
     const shape = shapes[operation.name];
-    return question(operation, reader(shape ?? {}), shape, parts);
+    return question(operation, reader(shape ?? {}), shape, asking);
   };
   const controllers = reading(operations.controllers, deviceReader);
   const devices = reading(operations.devices, deviceReader);
@@ -142,7 +137,7 @@ export function platformReader(shapes: ShapeSettings, parts: Parts): PlatformRea
     listing: (code, group, signal) => listing({ deviceTypeId: String(group), deviceCode: code }, signal),
     get: async (name, query, signal) => {
       const operation = knownOperation(name);
-      return question(operation, withoutHostileNames, shapes[operation.name], parts)(query, signal);
+      return question(operation, withoutHostileNames, shapes[operation.name], asking)(query, signal);
     },
   };
 }
@@ -158,7 +153,7 @@ function knownOperation(name: string): Operation {
 }
 
 /** The only operation that moves something. Whatever happens, one call is one POST at most. */
-export function platformWriter({ requests, reports }: Pick<Parts, "requests" | "reports">): PlatformWriter {
+export function platformWriter({ requests, reports }: Pick<Asking, "requests" | "reports">): PlatformWriter {
   const operation = operations.setValue;
   const report = reports.of(operation.name);
   return {

@@ -24,11 +24,12 @@ import { Names } from "../runtime/names.js";
 import { HostConnections, type HostWay } from "./http.js";
 import { type HostLink, HostLinks, type OnLink } from "./links.js";
 import { type Operation, operations } from "./operations.js";
-import type { PushParts } from "./push/platform-push.js";
+import type { OnMixedUp, PlatformInside } from "./inside.js";
 import { platformReader, platformWriter } from "./calls.js";
-import { type OnMixedUp, Requests } from "./requests.js";
+import { Requests } from "./requests.js";
 import { RequestBudget, type Semaphore } from "../runtime/schedule.js";
-import { type CredentialSource, staticToken, TokenFile, blanker } from "./session/credential.js";
+import { type CredentialSource, blanker } from "./session/credential.js";
+import { staticToken, TokenFile } from "./session/token-file.js";
 import { deriveKey, SessionStore } from "./session/session-store.js";
 import { SignIn } from "./session/sign-in.js";
 import { JointBudget, JointPlaces, type SharedHosts, type SharedLists } from "./shared.js";
@@ -88,41 +89,41 @@ const closed = (clock: Clock, all: readonly Promise<void>[]) =>
 
 /** Builds the client; throws only for URLs that are none. */
 export function createPlatform(settings: PlatformSettings, ports: PlatformPorts): PlatformClient {
-  const { clock, random, log, onLink = () => undefined } = ports;
+  const { clock, random, log, files = nodeFiles, onLink = () => undefined, onMixedUp } = ports;
   const tally = newTally();
   const links = new HostLinks(clock, onLink);
   if (ports.onCredential !== undefined) links.onRenewed(ports.onCredential);
-  const skew = new ClockSkew(clock);
   const offset = zoneOffset(settings.time_zone);
-  const readTime = timeReader(offset);
   const signIn: PostSignIn = async (body, tokenPath, signal) => {
     const answer = await requests.signIn(body, signal);
-    return tokenIn(answer.body, tokenPath, { nowAt: clock.now() + (skew.skewMs() ?? 0), readTime, reports });
+    return tokenIn(answer.body, tokenPath, { ...inside, nowAt: clock.now() + (inside.skew.skewMs() ?? 0) });
   };
-  const source = credentialSource(settings, ports, { links, tally, signIn });
+  const source = credentialSource(settings, { ...ports, files }, { links, tally, signIn });
   const streams = new StreamAddresses(source);
   const redact = withoutSecrets(streams.secrets);
-  const redactLine = linesWithoutSecrets(streams.secrets);
-  const inside = { clock, random, redact, redactLine, blank: blanker(source) };
-  const reports = new ShapeReports("answer", log, clock, redact);
   const names = ports.names ?? ports.shared?.names ?? new Names(clock);
   const { budget, hosts, leave } = waysTo(settings, { ...ports, names }, links);
-  const told = { refusedCodes: new Set(settings.sign_in?.refused_codes), onMixedUp: ports.onMixedUp };
-  const requests = new Requests({ hosts, links, budget, source, skew, tally, ...inside, ...told });
-  const frameReports = new ShapeReports("frame", log, clock, redact);
-  const heard = { tally: newPushTally(), reports: frameReports };
-  const reader = platformReader(settings.shapes, { requests, reports, readTime, offset, clock });
+  const inside: PlatformInside = {
+    ...{ clock, random, log, files, names, hosts, links, budget, source, onMixedUp },
+    ...{ skew: new ClockSkew(clock), readTime: timeReader(offset), offset },
+    ...{ redact, redactLine: linesWithoutSecrets(streams.secrets), blank: blanker(source) },
+    ...{ tally, pushTally: newPushTally(), refusedCodes: new Set(settings.sign_in?.refused_codes) },
+    reports: new ShapeReports("answer", log, clock, redact),
+    frameReports: new ShapeReports("frame", log, clock, redact),
+  };
+  const requests = new Requests(inside);
+  const reader = platformReader(settings.shapes, { ...inside, requests });
   return {
     ...remembering(sharing(reader, settings, { lists: ports.shared?.lists, source, links }), streams),
-    ...platformWriter({ requests, reports }),
-    ...lazyPush(settings, { source, links, readTime, log, names, ...inside, redact: redactLine, ...heard }),
+    ...platformWriter({ ...inside, requests }),
+    ...lazyPush(settings, inside),
     renewCredential: (signal) => requests.renewForWrite(signal),
     budget,
     link: (host) => links.link(host),
-    clockSkewMs: skew.skewMs,
+    clockSkewMs: inside.skew.skewMs,
     counters: () => ({ ...tally }),
-    pushCounters: () => ({ ...heard.tally }),
-    shapeReports: () => [...reports.list(), ...frameReports.list()],
+    pushCounters: () => ({ ...inside.pushTally }),
+    shapeReports: () => [...inside.reports.list(), ...inside.frameReports.list()],
     secrets: streams.secrets,
     close: () => closed(clock, [requests.close(), source.close()]).then(leave),
   };
@@ -201,8 +202,8 @@ function sharing(
 /** The code of the push channels is loaded when it is first used, which is while the first polls are on their way. */
 export const pushCode = lazy(() => import("./push/platform-push.js"));
 
-function lazyPush(settings: PlatformSettings, parts: PushParts): PlatformPush {
-  const made = lazy(async () => (await pushCode()).createPush(settings, parts));
+function lazyPush(settings: PlatformSettings, inside: PlatformInside): PlatformPush {
+  const made = lazy(async () => (await pushCode()).createPush(settings, inside));
   return { listen: async (...given) => (await made()).listen(...given) };
 }
 
@@ -259,7 +260,7 @@ type PostSignIn = (
 /** The configured source of the token: exactly one of three is there. */
 function credentialSource(
   { token, token_file: path, sign_in: signingIn, business_url: businessUrl, ...given }: PlatformSettings,
-  { files = nodeFiles, dataDir, clock, log, outside }: PlatformPorts,
+  { files, dataDir, clock, log, outside }: PlatformPorts & Pick<PlatformInside, "files">,
   { links, tally, signIn }: { links: HostLinks; tally: Tally; signIn: PostSignIn },
 ): CredentialSource {
   const shapes: ShapeSettings = given.shapes;
@@ -267,7 +268,7 @@ function credentialSource(
   if (path !== undefined) return new TokenFile(path, { files, clock, log, links });
   const { body = {}, token_path: tokenPath = shapes[operations.signIn.name]?.value } = signingIn ?? {};
   const account = JSON.stringify([businessUrl, body]);
-  const store = new SessionStore(dataDir, account, { files, log, derive: outside?.deriveKey ?? deriveKey });
+  const store = new SessionStore(dataDir, account, outside?.deriveKey ?? deriveKey, { files, log });
   const post = (signal: AbortSignal) => signIn(body, tokenPath, signal);
-  return new SignIn(body, { store, clock, log, links, tally, post });
+  return new SignIn(body, post, store, { clock, log, links, tally });
 }

@@ -1,32 +1,17 @@
 import { joinSignals } from "../runtime/signals.js";
 import { msg, type Text, row } from "../language/text.js";
 import { setMaxListeners } from "node:events";
-import {
-  PlatformError,
-  type PlatformErrorFacts,
-  type PlatformErrorKind,
-  type PlatformHost,
-} from "../greenhouse/ports.js";
-import { type BackoffRange, type Clock, fullJitter, type Random } from "../runtime/clock.js";
+import { PlatformError, type PlatformErrorFacts, type PlatformErrorKind } from "../greenhouse/ports.js";
+import { type BackoffRange, fullJitter } from "../runtime/clock.js";
 import { falseIfFailed } from "../runtime/failures.js";
-import { type RequestBudget, type Semaphore, Semaphores } from "../runtime/schedule.js";
-import type { Redact } from "../runtime/redaction.js";
+import { type Semaphore, Semaphores } from "../runtime/schedule.js";
 import { errorAt, type GoodAnswer, judgeAnswer, type RequestContext, transportError } from "./answer.js";
 import type { Admission, RequestEnd } from "./circuit.js";
-import type { Tally } from "./counters.js";
-import { type Call, type HostWay, type HttpAnswer, TransportFailure } from "./http.js";
-import type { HostLinks } from "./links.js";
+import { type Call, type HttpAnswer, TransportFailure } from "./http.js";
+import type { PlatformInside } from "./inside.js";
 import { type Operation, operations } from "./operations.js";
-import {
-  type Blank,
-  codeless,
-  type Credential,
-  type CredentialSource,
-  isCodeless,
-  plainHeaders,
-} from "./session/credential.js";
+import { codeless, type Credential, isCodeless, plainHeaders } from "./session/credential.js";
 import { longestAskedMs } from "./session/sign-in-pace.js";
-import type { ClockSkew } from "./time.js";
 
 /** How often a read may be repeated within one call, and how fast. */
 interface RetryPolicy {
@@ -104,31 +89,17 @@ type ReadAnswer = LinedAnswer & Pick<Credential, "generation">;
 /** With the connection over which it came, where another answer came before it. */
 type LinedAnswer = GoodAnswer & Pick<HttpAnswer, "line">;
 
-/** What this request was answered, about this device, may be the answer to another one. */
-export type OnMixedUp = (request: string, device: string | undefined) => void;
-
-interface RequestParts {
-  readonly hosts: Readonly<Record<PlatformHost, HostWay>>;
-  readonly links: HostLinks;
-  readonly budget: RequestBudget;
-  readonly source: CredentialSource;
-  readonly refusedCodes: ReadonlySet<string>;
-  readonly onMixedUp: OnMixedUp | undefined;
-  readonly skew: ClockSkew;
-  readonly tally: Tally;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly redact: Redact;
-  readonly redactLine: Redact;
-  readonly blank: Blank;
-}
+type Inside = Omit<
+  PlatformInside,
+  "log" | "files" | "names" | "readTime" | "offset" | "pushTally" | "reports" | "frameReports"
+>;
 
 /**
  * Sends requests as circuit and connections allow, and turns every bad end into a PlatformError. Puts the credential on them and
  * answers refusals: one renewal for all who wait, one replay for each read.
  */
 export class Requests {
-  readonly #parts: RequestParts;
+  readonly #parts: Inside;
   readonly #closing = new AbortController();
   readonly #reads = new Semaphores(placesOfOne);
   readonly #posts = new Semaphores(placesOfOne);
@@ -137,7 +108,7 @@ export class Requests {
   /** When a new token was tried for what holds no code. */
   #codelessAt = -Infinity;
 
-  constructor(parts: RequestParts) {
+  constructor(parts: Inside) {
     this.#parts = parts;
   }
 

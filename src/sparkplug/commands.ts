@@ -131,23 +131,22 @@ type Commanded = Pick<Controller, "actuators" | "parameters"> & {
   readonly info: Pick<Controller["info"], "code" | "id">;
 };
 
-export interface FloodParts {
-  readonly topics: Pick<ReturnType<typeof sparkplugTopics>, "parse">;
-  readonly store: { byId(id: string): Commanded | undefined };
-  /** The metrics of a device by their aliases, as its birth told them. */
-  readonly names: (device: string) => ReadonlyMap<bigint, string>;
-  /**
-   * So many device commands came and were only counted; with `isUrgent` a newer one took their place. `device`: null for those that do
-   * not exist.
-   */
-  readonly onSurplus: (device: Commanded["info"] | null, count: number, isUrgent: boolean) => void;
-}
+/**
+ * So many device commands came and were only counted; with `isUrgent` a newer one took their place. `device`: null for those that do
+ * not exist.
+ */
+export type OnSurplus = (device: Commanded["info"] | null, count: number, isUrgent: boolean) => void;
 
 const unknownDevices = "commands to devices that do not exist";
 const toTheNode = "commands to the node";
 
-/** Each device has its own allowance, and all that do not exist share one. */
-export const commandFloods = ({ topics, store, names, onSurplus }: FloodParts): FloodListener => ({
+/** Each device has its own allowance, and all that do not exist share one. `names`: its metrics by their aliases, as its birth told them. */
+export const commandFloods = (
+  topics: Pick<ReturnType<typeof sparkplugTopics>, "parse">,
+  store: { byId(id: string): Commanded | undefined },
+  names: (device: string) => ReadonlyMap<bigint, string>,
+  onSurplus: OnSurplus,
+): FloodListener => ({
   allowanceOf: (topic) => {
     const heard = topics.parse(topic);
     if (heard?.type === "node_command") return { key: toTheNode, isUrgent: null };

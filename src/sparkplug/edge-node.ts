@@ -15,7 +15,7 @@ import { type Clock, nextTurn, type Random, Rest } from "../runtime/clock.js";
 import type { Gaps } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
 import { NodeAlarms, type SetAlarm } from "./alarms.js";
-import { commandFloods, deviceCommands, type FloodParts, nodeCommands } from "./commands.js";
+import { commandFloods, deviceCommands, nodeCommands, type OnSurplus } from "./commands.js";
 import { hostWord } from "./host.js";
 import { Devices } from "./devices.js";
 import {
@@ -66,8 +66,7 @@ interface EdgeNodeParts {
   readonly isAccountKnown: () => boolean;
   readonly platformState: () => PlatformState | null;
   readonly submit: (request: CommandRequest) => unknown;
-  /** So many commands of a flood were only counted; `device`: null where it does not exist. */
-  readonly onSurplus: FloodParts["onSurplus"];
+  readonly onSurplus: OnSurplus;
   readonly alarms: () => readonly ShownAlarm[];
   readonly setAlarm: SetAlarm;
   /** Keeps the number of the newest CONNECT. */
@@ -115,7 +114,6 @@ export class EdgeNode {
   readonly #alarms: NodeAlarms;
   #bdSeq: number | null = null;
   #nodeShown: readonly Metric[] = [];
-  #birth: Buffer | null = null;
   #settlesAt: number | null = null;
   #deathSeenAt: number | null = null;
 
@@ -144,10 +142,7 @@ export class EdgeNode {
       subscriptions: this.#topics.subscriptions,
       kept: this.#topics.states,
       heard: this.#topics.own,
-      flood: commandFloods({
-        ...{ topics: this.#topics, store, onSurplus },
-        names: (device) => this.#devices.names(device),
-      }),
+      flood: commandFloods(this.#topics, store, (device) => this.#devices.names(device), onSurplus),
       limits: { maxPayloadBytes: 16 * 1024 * 1024 },
       on: {
         onConnected: () => this.#onConnected(),
@@ -345,7 +340,7 @@ export class EdgeNode {
     const metrics = this.#nodeMetrics;
     const payload = nodeBirthPayload(this.#session.bdSeq, metrics, this.#stamp);
     this.#nodeShown = metrics;
-    this.#birth = payload;
+    this.#alarms.birthSent(payload);
     this.#tally.node_births += 1;
     await this.#publish(this.#topics.nodeBirth, payload, null);
   }
@@ -374,7 +369,7 @@ export class EdgeNode {
       return;
     }
     this.#devices.forgetShown(id);
-    leftUnborn(this.#session, id);
+    leftUnborn(this.#session, id, this.#parts.clock.monotonic());
     if (wasBorn) await this.#sendDeviceDeath(id);
   }
 
@@ -458,7 +453,7 @@ export class EdgeNode {
   }
 
   #birthSeen(payload: Buffer): void {
-    if (this.#birth?.equals(payload) === true) return;
+    if (this.#alarms.isOwnBirth(payload)) return;
     const { group, node } = this.#parts.settings;
     this.#badInput("foreign_birth", { group, node });
     this.#alarms.duplicateSeen(group, node);

@@ -93,21 +93,22 @@ function oldestRead({ registers }: Actuator): number | null {
   return starts.length === 0 ? null : Math.min(...starts);
 }
 
-interface OverdueParts {
-  readonly clock: Clock;
-  readonly intervals: PollIntervals;
-  readonly mirror: Pick<Mirror, "store" | "poller" | "inventory">;
-}
-
 /** Knows since when each controller is there, and so what of it is late. */
 export class OverdueWatch {
-  readonly #parts: OverdueParts;
+  readonly #clock: Clock;
+  readonly #intervals: PollIntervals;
+  readonly #mirror: Pick<Mirror, "store" | "poller" | "inventory">;
   readonly #startedAt: number;
   readonly #knownSince = new Map<string, number>();
 
-  constructor(parts: OverdueParts) {
-    this.#parts = parts;
-    const { clock, mirror } = parts;
+  constructor(
+    clock: Clock,
+    intervals: PollIntervals,
+    mirror: Pick<Mirror, "store" | "poller" | "inventory">,
+  ) {
+    this.#clock = clock;
+    this.#intervals = intervals;
+    this.#mirror = mirror;
     this.#startedAt = clock.monotonic();
     mirror.store.onChange((before, after) => {
       if (before === undefined && after) this.#knownSince.set(after.info.code, clock.monotonic());
@@ -116,13 +117,12 @@ export class OverdueWatch {
   }
 
   now(): OverdueNow {
-    const { clock, intervals, mirror } = this.#parts;
-    const { poller, store, inventory } = mirror;
+    const { poller, store, inventory } = this.#mirror;
     return overdueOf({
-      now: clock.monotonic(),
-      wall: clock.now(),
+      now: this.#clock.monotonic(),
+      wall: this.#clock.now(),
       startedAt: this.#startedAt,
-      intervals,
+      intervals: this.#intervals,
       stretch: poller.stretch,
       controllers: store.controllers(),
       hasReadings: (code) => inventory.readingsOf(code) === "usual",

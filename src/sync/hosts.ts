@@ -52,12 +52,6 @@ function platformState(
   return isGone(business, now) || isPart || stretched ? "degraded" : "online";
 }
 
-interface PlatformWatchPorts {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly onEvent: (event: BridgeEvent) => void;
-}
-
 type StateListener = (state: PlatformState) => void;
 type ReachListener = (reachable: boolean, answers: boolean) => void;
 type HostListener = (host: PlatformHost, reachable: boolean) => void;
@@ -67,7 +61,9 @@ type Cause = "business" | "operations" | "budget";
 
 /** Turns what the client learns about its hosts into the published state of the platform. */
 export class PlatformWatch {
-  readonly #ports: PlatformWatchPorts;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #onEvent: (event: BridgeEvent) => void;
   readonly #rest: Rest;
   readonly #stateListeners: StateListener[] = [];
   readonly #reachListeners: ReachListener[] = [];
@@ -85,14 +81,16 @@ export class PlatformWatch {
   /** How often the platform came back after it was unreachable. */
   reconnects = 0;
 
-  constructor(ports: PlatformWatchPorts) {
-    this.#ports = ports;
-    this.#rest = new Rest(ports.clock);
+  constructor(clock: Clock, log: Logger, onEvent: (event: BridgeEvent) => void) {
+    this.#clock = clock;
+    this.#log = log;
+    this.#onEvent = onEvent;
+    this.#rest = new Rest(clock);
     this.#facts = {
       realtime: untriedHost,
       business: untriedHost,
       stretched: false,
-      startedAt: ports.clock.monotonic(),
+      startedAt: clock.monotonic(),
     };
   }
 
@@ -163,7 +161,7 @@ export class PlatformWatch {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#judge();
-      const now = this.#ports.clock.monotonic();
+      const now = this.#clock.monotonic();
       const { realtime, business, startedAt } = this.#facts;
       const patient = [realtime.failingSince, business.failingSince, startedAt].flatMap((since) =>
         since === null ? [] : since + patienceMs,
@@ -174,7 +172,7 @@ export class PlatformWatch {
   }
 
   #judge(): void {
-    const now = this.#ports.clock.monotonic();
+    const now = this.#clock.monotonic();
     for (const host of ["realtime", "business"] as const) {
       const away = isGone(this.#facts[host], now);
       if (away === this.#away[host]) continue;
@@ -195,7 +193,7 @@ export class PlatformWatch {
     this.#degradedBy = by;
     this.#shown = { state, since: now };
     if (state === before) {
-      if (state === "degraded") this.#ports.log.warn(this.#sentence(state));
+      if (state === "degraded") this.#log.warn(this.#sentence(state));
       return;
     }
     if (before === "unreachable") this.reconnects += 1;
@@ -234,19 +232,23 @@ export class PlatformWatch {
   }
 
   #report(before: PlatformState | null, state: PlatformState): void {
-    const { log, onEvent, clock } = this.#ports;
     const message = this.#sentence(state);
     const wasAway = before === "unreachable" || before === "unauthorized";
     if (state === "online") {
-      log.info(before === null ? "the platform answers" : message);
-      if (wasAway) onEvent({ type: "platform_back", severity: "info", message, at: clock.now() });
+      this.#log.info(before === null ? "the platform answers" : message);
+      if (wasAway) this.#onEvent({ type: "platform_back", severity: "info", message, at: this.#clock.now() });
       return;
     }
-    log.warn(message);
+    this.#log.warn(message);
     if (state === "degraded" && !wasAway) return;
     const type =
       state === "unauthorized" ? "unauthorized" : state === "degraded" ? "platform_back" : "platform_lost";
-    onEvent({ type, severity: state === "degraded" ? "warning" : "error", message, at: clock.now() });
+    this.#onEvent({
+      type,
+      severity: state === "degraded" ? "warning" : "error",
+      message,
+      at: this.#clock.now(),
+    });
   }
 
   /** What is the matter, with the cause, and what it means. */

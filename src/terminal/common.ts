@@ -21,17 +21,23 @@ import { type CommonOptions, type ProcessContext, screenOf, unlessStopped } from
 /* What commands have in common; loaded with the first of them that is called. */
 
 /** The configuration with the command line's overrides; problems go to stderr and end the command with exit code 2. */
-export async function readConfiguration(
+export const readConfiguration = async (
   options: CommonOptions,
   context: ProcessContext,
-): Promise<Configuration> {
+): Promise<Configuration> => (await readNamed(options, context)).configuration;
+
+/** The same, with the file that it stands in: of an account of a fleet its own. */
+export async function readNamed(
+  options: CommonOptions,
+  context: ProcessContext,
+): Promise<{ readonly file: string; readonly configuration: Configuration }> {
   const result = await loadNamed(options, context);
   const { tell } = context.speech;
   for (const warning of result.warnings) context.err.write(`${tell(problemText(warning))}\n`);
   if (!result.ok) {
     throw new CommandFailure(joined(result.problems.map(problemText), "\n"), exitCodes.usage);
   }
-  return overridden(result.configuration, options);
+  return { file: result.file, configuration: overridden(result.configuration, options) };
 }
 
 /** The configuration that the options mean: a file, or an account of a fleet. From then on it says which language is spoken. */

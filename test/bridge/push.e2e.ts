@@ -55,7 +55,7 @@ async function mirrored(
   const configuration = await configurationOf(text(actuatorsEvery), simulator);
   const around = { clock: impatient, random, log: silentLog };
   const onEvent = () => undefined;
-  const watch = new PlatformWatch({ ...around, onEvent });
+  const watch = new PlatformWatch(impatient, silentLog, onEvent);
   const platform = createPlatform(configuration.platform, {
     ...around,
     dataDir: configuration.data_dir,

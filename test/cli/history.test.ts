@@ -22,6 +22,13 @@ it.each(profileNames)("the last day of a station is read in the dialect %s", asy
   expect(times).toEqual(times.toSorted());
 });
 
+it("a station that the configuration does not name is asked by its topic id too", async () => {
+  const config = await configuration(await running({ controllers: 1 }));
+  const { code, out } = await greenhouse2mqtt(["history", "ws-0001", "-c", config, "--since", "5h"]);
+  expect(code).toBe(0);
+  expect(out.trim().split("\n").length).toBeGreaterThanOrEqual(4);
+});
+
 it("as CSV it has a column for each quantity, and --since leaves out what is older", async () => {
   const config = await configuration(await running({ controllers: 1 }));
   const { out } = await greenhouse2mqtt(["history", "WS-0001", "-c", config, "--csv", "--since", "5h"]);

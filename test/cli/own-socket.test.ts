@@ -10,7 +10,7 @@ import { platform, tokenEnv } from "../config/loading.js";
 import type { Fields } from "./beside-bridge.js";
 import { fileWith, folder, greenhouse2mqtt } from "./in-process.js";
 
-type Answers = Readonly<Record<string, readonly [status: number, document: object]>>;
+type Answers = Readonly<Record<string, readonly [status: number, document: object | string]>>;
 type Asked = readonly [path: string, body: Fields | null];
 
 /** The socket of a bridge in its data directory, without anything behind it. */
@@ -23,7 +23,7 @@ async function socketOf(dataDir: string, answers: Answers): Promise<readonly Ask
     request.on("end", () => {
       const [status, document] = { "/livez": [200, {}] as const, ...answers }[path] ?? [404, {}];
       if (path !== "/livez") asked.push([path, text === "" ? null : (JSON.parse(text) as Fields)]);
-      response.writeHead(status).end(JSON.stringify(document));
+      response.writeHead(status).end(typeof document === "string" ? document : JSON.stringify(document));
     });
   });
   await once(server.listen(join(dataDir, ownerSocket)), "listening");
@@ -119,6 +119,18 @@ describe("the command line asks the bridge of its own user at its socket, withou
     expect(await run(["lock", "east"])).toEqual({ code: 1, out: "", err: "Locked; unlock with --force.\n" });
     expect(await run(["alarms", "--json"])).toEqual({ code: 0, out: `${JSON.stringify(alarm)}\n`, err: "" });
   });
+
+  it.each([
+    [{ status: "error", error: "The bridge is being restored." }, [503, "The bridge is being restored.\n"]],
+    [{}, [500, 'the bridge did not answer "alarms"; ask again\n']],
+    ["no JSON", [200, expect.stringContaining("the bridge does not answer any more (SyntaxError") as string]],
+  ] as const)(
+    "alarms that it did not tell are a failure and not none: %j",
+    async (document, [status, err]) => {
+      const { run } = await scene({ "/api/alarms": [status, document] });
+      expect(await run(["alarms"])).toEqual({ code: 1, out: "", err });
+    },
+  );
 
   it.each([
     ["roof", { actuator: "roof" }],

@@ -127,6 +127,11 @@ const commands = [
   ],
 ];
 
+it("journal follows as lines, and a table for a spreadsheet ends: the two are not asked at once", async () => {
+  const { code, err } = await run("journal", "--csv", "--follow");
+  expect([code, err]).toEqual([2, expect.stringMatching(/--csv.*--follow/)]);
+});
+
 it.each([
   ["fleet.yaml", ["fleet"]],
   ["config.yaml", ["fleet", "-c", "config.yaml"]],

@@ -96,6 +96,29 @@ describe("the runs of a bridge", () => {
     await ended;
   });
 
+  it("the former one stays at work also where the broken one is read again before it is", async () => {
+    const { runs, clock, started, stop, ended } = played(({ mirror }) => mirror === "listed");
+    await clock.advance(10);
+    runs.take(configuration({ mirror: "listed" }));
+    await clock.advance(500);
+    runs.take(configuration({ mirror: "listed" }));
+    await clock.advance(5_000);
+    expect(started.map(({ mirror }) => mirror)).toEqual(["all", "listed", "listed", "all"]);
+    expect(runs.sight()).toMatchObject({ error: "the port is taken", failures: 2 });
+    stop.abort();
+    await ended;
+  });
+
+  it("a former one that does not start either ends the program, as it always did", async () => {
+    const broken = { isAll: false };
+    const { runs, clock, ended } = played(() => broken.isAll);
+    await clock.advance(10);
+    broken.isAll = true;
+    runs.take(configuration({ mirror: "listed" }));
+    await clock.advance(5_000);
+    await expect(ended).rejects.toThrow("the port is taken");
+  });
+
   it("an error without settings on trial ends the program, as it always did", async () => {
     const { clock, ended } = played(() => true);
     await clock.advance(10);

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fileWith, folder, greenhouse2mqtt } from "./in-process.js";
@@ -91,6 +91,57 @@ describe("config", () => {
     ]);
     expect(ended).toMatchObject({ code: expect.any(Number) as number });
     expect(await readFile(join(place, "north.yaml"), "utf8")).toContain("{ name: East, area: North }");
+  });
+
+  describe("of an account with mistakes", () => {
+    const fleetText =
+      "accounts: accounts\nhttp: { port: 8099 }\ndefaults:\n  mqtt: { url: mqtt://127.0.0.1:1 }\n";
+    const north = `${text.replace("abc-token-1", "abc-token-2")}http: { port: 8099 }\n`;
+
+    async function fleet(own: string) {
+      const place = await folder();
+      await mkdir(join(place, "accounts"));
+      await writeFile(join(place, "fleet.yaml"), fleetText);
+      await writeFile(join(place, "accounts/north.yaml"), own, { mode: 0o600 });
+      const ended = (words: string, account = "north") =>
+        greenhouse2mqtt([
+          "config",
+          ...words.split(" "),
+          "--account",
+          account,
+          "-c",
+          join(place, "fleet.yaml"),
+        ]);
+      const read = (name: string) => readFile(join(place, name), "utf8");
+      return { place, ended, read };
+    }
+
+    it("changes its own file and never that of the fleet", async () => {
+      const { place, ended, read } = await fleet(north);
+      const { code, err } = await ended("set http.port 8100");
+      expect([code, err]).toEqual([0, ""]);
+      expect(await read("accounts/north.yaml")).toBe(north.replace("8099", "8100"));
+      expect(await read("fleet.yaml")).toBe(fleetText);
+      expect(await readdir(join(place, "data/north/backups"))).toHaveLength(1);
+      expect(await readdir(join(place, "accounts"))).toEqual(["north.yaml"]);
+    });
+
+    it("corrects a mistake that it has itself", async () => {
+      const { ended, read } = await fleet(`${text}polling: { sensors: soon }\n`);
+      expect(await ended("get polling.sensors")).toMatchObject({ code: 0, out: "soon\n" });
+      expect(await ended("set polling.sensors 2m")).toMatchObject({ code: 0 });
+      expect(await read("accounts/north.yaml")).toContain("{ sensors: 2m }");
+    });
+
+    it("refuses an account that is not there, and shows nothing of the fleet's own file", async () => {
+      const { ended, read } = await fleet(text);
+      for (const words of ["get http.port", "set http.port 8100"])
+        expect(await ended(words, "nroth")).toMatchObject({
+          ...{ code: 2, out: "" },
+          err: expect.stringContaining('there is no account "nroth", did you mean "north"?') as string,
+        });
+      expect(await read("fleet.yaml")).toBe(fleetText);
+    });
   });
 
   it("speaks Chinese", async () => {

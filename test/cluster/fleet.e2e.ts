@@ -1,6 +1,10 @@
 import { mkdir, writeFile } from "node:fs/promises";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { ownerSocket } from "../../src/runtime/socket-file.js";
 import { brokerAndClient, platform } from "../bridge/support/bridge.js";
 import { startProcess } from "../bridge/support/program.js";
 import type { Program } from "../end-to-end/support/program.js";
@@ -11,8 +15,7 @@ import { claims } from "./support/members.js";
 const accounts = ["north", "east", "west"];
 const codeOf = (account: string): string => `GH-000${accounts.indexOf(account) + 1}`;
 
-async function startFleet(url: string, nats: NatsCluster, hosts: object): Promise<Program> {
-  const folder = await tempFolder();
+async function startFleet(folder: string, url: string, nats: NatsCluster, hosts: object): Promise<Program> {
   await mkdir(join(folder, "accounts"));
   const write = (name: string, content: object) =>
     writeFile(join(folder, name), JSON.stringify(content), { mode: 0o600 });
@@ -34,6 +37,17 @@ async function startFleet(url: string, nats: NatsCluster, hosts: object): Promis
   return startProcess({ folder, args: ["fleet"] });
 }
 
+/** What the page of an account that runs here finds of its journal; null where another member runs it. */
+async function journalAt(dataDir: string): Promise<string | null> {
+  const asking = request({ socketPath: join(dataDir, ownerSocket), path: "/api/doctor", method: "POST" });
+  asking.setHeader("content-type", "application/json").end("{}");
+  const [response] = (await once(asking, "response").catch(() => [null])) as [IncomingMessage | null];
+  if (response === null) return null;
+  const findings = (await text(response)).trim().split("\n");
+  const all = findings.map((line) => JSON.parse(line) as Readonly<Record<"check" | "status", string>>);
+  return all.find(({ check }) => check === "cluster.journal")?.status ?? null;
+}
+
 describe.skipIf(natsVersion === null)("a fleet of three accounts in a cluster of two members", () => {
   it("goes on with every account at the other member when one is killed", async () => {
     const nats = await startNats(1);
@@ -42,7 +56,8 @@ describe.skipIf(natsVersion === null)("a fleet of three accounts in a cluster of
     const { businessUrl, realtimeUrl, control } = await platform({ controllers: accounts.length });
     for (const code of accounts.map(codeOf)) if (!control.codes().includes(code)) control.addController(code);
     const hosts = { business_url: businessUrl, realtime_url: realtimeUrl };
-    const programs = [await startFleet(url, nats, hosts), await startFleet(url, nats, hosts)];
+    const folders = [await tempFolder(), await tempFolder()];
+    const programs = await Promise.all(folders.map((folder) => startFleet(folder, url, nats, hosts)));
     const logs = () => programs.map(({ stderr }) => stderr.slice(-2_000));
     const topic = (account: string) => `greenhouse/${account}/${codeOf(account).toLowerCase()}/actuator/fan`;
     const isConfirmed = (account: string, id: string) =>
@@ -60,6 +75,10 @@ describe.skipIf(natsVersion === null)("a fleet of three accounts in a cluster of
       throw new Error(`not every account takes commands: ${logs().join("\n---\n")}`);
     };
     await allConfirmed("on");
+    // The page's `doctor` looks at what runs, too.
+    const places = folders.flatMap((folder) => accounts.map((account) => join(folder, "data", account)));
+    const found = await Promise.all(places.map(journalAt));
+    expect(found.filter((status) => status !== null)).toEqual(["ok", "ok", "ok"]);
     const claimsIn = ({ stderr }: Program) => stderr.split(claims).length;
     const [killed, other] = programs.toSorted((a, b) => claimsIn(b) - claimsIn(a));
     await killed?.end("SIGKILL");

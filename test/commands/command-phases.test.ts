@@ -21,18 +21,18 @@ function phases(soon: (call: () => void) => void = (call) => call()) {
   const sent: string[] = [];
   const forgotten: string[] = [];
   const removed = new Set<string>();
-  const made = new CommandPhases({
-    base: "greenhouse",
-    retained: {
+  const made = new CommandPhases(
+    "greenhouse",
+    {
       wanted: (topic, payload) => {
         const { id, phase } = JSON.parse(payload) as { readonly id: string; readonly phase: Phase };
         sent.push(`${topic.split("/").slice(1, 4).join("/")} ${id}:${phase}`);
       },
       forget: (topic) => forgotten.push(topic),
     },
-    store: { byId: (id) => (!removed.has(id) ? {} : undefined) },
-    clock: { soon },
-  });
+    { byId: (id) => (!removed.has(id) ? {} : undefined) },
+    { soon },
+  );
   /** What was sent since the last look, once everything that can be sent by itself is. */
   const news = async () => {
     await settled();

@@ -1,6 +1,7 @@
 // Runs every command of the documents for users as it stands there, in a folder and a network of its own: `.ci/commands-check`
 // calls it. What is not run says why.
 import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,10 +12,24 @@ const main = join(root, "dist/main.js");
 
 /** Why a command is not run here. */
 const notRun = [
-  [/^(?:sudo|systemctl|timedatectl|node --version)/, "changes the computer; .ci/systemd-check runs step 8"],
+  [
+    /^docker /,
+    "it needs Docker; .ci/dockerfile-check makes and runs the images, test/deploy reads the Compose files",
+  ],
+  [/^(?:systemd-\S+|ln) /, "it seals secrets with the key of this computer, and no check does"],
+  [
+    /^(?:apt-get|touch|chmod|chown|install|mosquitto_passwd) /,
+    "changes the computer; test/deploy/mosquitto.e2e.ts has the same files",
+  ],
+  [/^sed -E /, "test/deploy/mosquitto.e2e.ts runs it"],
+  [
+    /^(?:sudo|systemctl|journalctl|timedatectl|node --version)|\| sudo tee /,
+    "changes the computer; .ci/systemd-check runs those of a service",
+  ],
   [/^npm /, ".ci/run and .ci/package-check run it"],
   [/^ssh /, "it needs a second computer"],
   [/^(?:gh|git|diff|sha256sum|bash build\/)/, "it needs a release; .ci/release-check makes one"],
+  [/^bash deploy\//, ".ci/dockerfile-check runs it"],
   [/^(?:mkdir|mv|cp) /, "it moves files of the reader"],
   [/^greenhouse2mqtt (?:run|simulate|demo)\b/, "the check itself has started it"],
   [/^greenhouse2mqtt init/, "it asks a person, or writes to /etc; test/cli/init.test.ts"],
@@ -35,7 +50,7 @@ const ends = [
 ];
 
 const isCommand =
-  /^(?:sudo|npm|node|mkdir|mv|cp|ssh|curl|gh|git|diff|bash|sha256sum|systemctl|timedatectl|greenhouse2mqtt|mosquitto_\w+)(?: |$)/;
+  /^(?:sudo|npm|node|mkdir|mv|cp|ln|echo|sed|touch|chmod|chown|install|apt-get|docker|ssh|curl|gh|git|diff|bash|sha256sum|systemctl|systemd-\S+|journalctl|timedatectl|greenhouse2mqtt|mosquitto_\w+)(?: |$)/;
 
 /** The simulated platform is made to misbehave by its page, so that comes last. */
 const pages = [
@@ -44,6 +59,9 @@ const pages = [
     .filter((name) => name.endsWith(".md") && name !== "simulator.md")
     .map((name) => `docs/${name}`),
   "docs/simulator.md",
+  ...readdirSync(join(root, "deploy"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `deploy/${name}`),
 ];
 
 function commandsOf(page) {
@@ -140,8 +158,12 @@ try {
       console.log(`${isWrong ? "WRONG " : ""}${page}: ${line}\n  ${said}`);
     }
 } finally {
-  for (const one of started) one.kill();
-  rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  // One that ends still writes into the folder.
+  const running = started.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null);
+  const gone = running.map((one) => once(one, "exit"));
+  for (const one of running) one.kill();
+  await Promise.all(gone);
+  rmSync(home, { recursive: true, force: true });
 }
 console.log(`${run} commands of the documents ran, ${wrong} ended otherwise than they should`);
 if (wrong > 0 || run < 30) process.exitCode = 1;

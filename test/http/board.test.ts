@@ -14,12 +14,12 @@ const about = {
 
 function scene() {
   const board = new CommandBoard();
-  const rule = new CommandPhases({
-    base: "greenhouse",
-    retained: { wanted: () => undefined, forget: () => undefined },
-    store: { byId: () => true },
-    clock: { soon: () => undefined },
-  });
+  const rule = new CommandPhases(
+    "greenhouse",
+    { wanted: () => undefined, forget: () => undefined },
+    { byId: () => true },
+    { soon: () => undefined },
+  );
   const command = (id: string, receivedAt: number, via: string | null = null) =>
     ({
       ...about,

@@ -87,19 +87,19 @@ it("bridge/event is type, severity, message and time, and facts that never stand
 const announcing = async (...ends: (PublishErrorKind | "ending" | Error)[]) => {
   let attempts = 0;
   let waits = 0;
-  const isSaid = await announceOnline({
-    publish: () => {
+  const isSaid = await announceOnline(
+    () => {
       const end = ends[attempts++];
       if (end === undefined || end === "ending") return Promise.resolve();
       return Promise.reject(end instanceof Error ? end : new PublishError(end, end));
     },
-    isEnding: () => attempts > 0 && ends[attempts] === "ending",
-    ready: () => {
+    () => {
       waits++;
       return Promise.resolve();
     },
-    log: silentLog,
-  });
+    () => attempts > 0 && ends[attempts] === "ending",
+    silentLog,
+  );
   return `${isSaid} ${attempts} ${waits}`;
 };
 

@@ -14,16 +14,14 @@ it("a session that is kept twice at once is known to the next start", async () =
   const markOf = (account: string, salt: Buffer) => Buffer.concat([Buffer.from(account), salt]);
   const derive = (account: string, salt: Buffer) =>
     new Promise<Buffer>((resolve) => made.push(() => resolve(markOf(account, salt))));
-  const store = new SessionStore("data", "anna", { files, log: silentLog, derive });
-  const empty = await new SessionStore("data", "anna", { files, log: silentLog, derive }).load();
+  const store = new SessionStore("data", "anna", derive, { files, log: silentLog });
+  const empty = await new SessionStore("data", "anna", derive, { files, log: silentLog }).load();
   const session = { ...empty, vain: new Map([["40101", 1]]) };
   const kept = [store.save(session), store.save(session)];
   for (const make of made) make();
   await Promise.all(kept);
-  const next = new SessionStore("data", "anna", {
-    ...{ files, log: silentLog },
-    derive: (account, salt) => Promise.resolve(markOf(account, salt)),
-  });
+  const atOnce = (account: string, salt: Buffer) => Promise.resolve(markOf(account, salt));
+  const next = new SessionStore("data", "anna", atOnce, { files, log: silentLog });
   // Either may come to the disk last.
   expect(written).toHaveLength(2);
   for (const text of written) {

@@ -33,12 +33,12 @@ function scene() {
   );
   const info = { code: "GH-0001", id: "east" };
   const east = { info, actuators: new Map(motors), parameters: new Map() };
-  const flood = commandFloods({
-    topics: sparkplugTopics({ group: "g", node: "n" }, "scada"),
-    store: { byId: (id) => (id === "east" ? east : undefined) },
-    names: () => new Map([[7n, vent]]),
-    onSurplus: (...surplus) => void told.push(surplus),
-  });
+  const flood = commandFloods(
+    sparkplugTopics({ group: "g", node: "n" }, "scada"),
+    { byId: (id) => (id === "east" ? east : undefined) },
+    () => new Map([[7n, vent]]),
+    (...surplus) => void told.push(surplus),
+  );
   const isUrgent = (payload: Buffer) => flood.allowanceOf(topic)?.isUrgent?.(payload);
   const targetOf = (payload: Buffer) => flood.allowanceOf(topic)?.targetOf?.(payload);
   return { flood, told, isUrgent, targetOf };

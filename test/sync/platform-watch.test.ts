@@ -50,11 +50,11 @@ async function watched(story: string) {
   const doubts: string[] = [];
   const events: BridgeEvent[] = [];
   const warnings: string[] = [];
-  const watch = new PlatformWatch({
+  const watch = new PlatformWatch(
     clock,
-    log: { ...silentLog, warn: (line: string) => warnings.push(line) },
-    onEvent: (event) => events.push(event),
-  });
+    { ...silentLog, warn: (line: string) => warnings.push(line) },
+    (event) => events.push(event),
+  );
   watch.onState((state) => states.push(state));
   watch.onReachable((isThere, answers) => {
     const seen = `${isThere ? "there" : "gone"}${answers === isThere ? "" : answers ? ", answers" : ", silent"}`;

@@ -2,6 +2,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitepress";
+import { versionLinks } from "../versions.mjs";
 
 /*
  * The site is made of the same files that people read in the repository: docs/ its pages, docs/zh the Chinese ones, deploy/
@@ -158,6 +159,26 @@ function sidebar(folder, language) {
 }
 
 const deployPages = pages.filter((path) => path.startsWith("deploy/")).map(item);
+const chineseDeployPages = [
+  "docs/zh/deploy.md",
+  ...pages.filter((path) => path.startsWith("docs/zh/deploy/")),
+].map(item);
+
+/** This version, what changed in it, and the documents of others. */
+function versionMenu({ changes, security, others, newest, language }) {
+  const links = versionLinks({
+    ...{ home: process.env.SITE_HOME, versions: process.env.SITE_VERSIONS },
+    ...{ newest, language },
+  });
+  return {
+    text: version,
+    items: [
+      { text: changes, link: "/CHANGELOG" },
+      { text: security, link: "/SECURITY" },
+      ...(links.length === 0 ? [] : [{ text: others, items: links }]),
+    ],
+  };
+}
 
 /** The picture of the first page as wide as its column, and the page's own green. */
 const style = `
@@ -223,13 +244,10 @@ export default defineConfig({
         nav: [
           { text: "Getting started", link: "/getting-started" },
           { text: "Files to deploy", items: deployPages },
-          {
-            text: version,
-            items: [
-              { text: "What changed", link: "/CHANGELOG" },
-              { text: "Security", link: "/SECURITY" },
-            ],
-          },
+          versionMenu({
+            ...{ changes: "What changed", security: "Security" },
+            ...{ others: "Other versions", newest: "The newest", language: "" },
+          }),
         ],
         sidebar: sidebar("docs", "en"),
       },
@@ -238,7 +256,14 @@ export default defineConfig({
       label: "简体中文",
       lang: "zh-CN",
       themeConfig: {
-        nav: [{ text: version, link: "/CHANGELOG" }],
+        nav: [
+          { text: "入门", link: "/zh/getting-started" },
+          { text: "安装方式", items: chineseDeployPages },
+          versionMenu({
+            ...{ changes: "更新记录（英文）", security: "安全（英文）" },
+            ...{ others: "其他版本", newest: "最新版本", language: "zh/" },
+          }),
+        ],
         sidebar: sidebar("docs/zh", "zh"),
         outline: { label: "本页" },
         docFooter: { prev: "上一页", next: "下一页" },

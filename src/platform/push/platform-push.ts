@@ -5,19 +5,13 @@ import {
   type PushChannel,
   type PushListener,
 } from "../../greenhouse/ports.js";
-import type { Clock, Random } from "../../runtime/clock.js";
 import type { Logger } from "../../runtime/log.js";
-import type { Names } from "../../runtime/names.js";
 import { ReadingTurns } from "../../runtime/paced-reading.js";
 import { receiving } from "../../runtime/receiving.js";
-import type { Redact } from "../../runtime/redaction.js";
-import type { PushTally, ShapeReports } from "../counters.js";
 import type { ReportShape } from "../decode/decoding.js";
 import { type Operation, pathCode } from "../operations.js";
-import type { HostLinks } from "../links.js";
-import type { CredentialSource, Blank } from "../session/credential.js";
+import type { PlatformInside } from "../inside.js";
 import type { PlatformSettings } from "../settings.js";
-import type { ReadTime } from "../time.js";
 import { frameDecoder } from "./frames.js";
 import { PushCredential, PushLink } from "./push-link.js";
 
@@ -42,34 +36,33 @@ const operation = (path: string, name: string): Operation => ({
   isExtra: false,
 });
 
-export interface PushParts {
-  readonly source: CredentialSource;
-  readonly links: Pick<HostLinks, "onRenewed">;
-  readonly readTime: ReadTime;
-  readonly clock: Clock;
-  readonly names: Names;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly redact: Redact;
-  readonly blank: Blank;
-  readonly tally: PushTally;
-  readonly reports: ShapeReports;
-}
+type Inside = Omit<
+  PlatformInside,
+  | "files"
+  | "hosts"
+  | "budget"
+  | "refusedCodes"
+  | "onMixedUp"
+  | "skew"
+  | "offset"
+  | "redact"
+  | "tally"
+  | "reports"
+>;
 
 /** The push channels of the platform. Nothing is opened before the first `listen`. */
-export function createPush(settings: PlatformSettings, parts: PushParts): PlatformPush {
-  const { clock, log, tally, reports } = parts;
-  const { realtime_url: realtimeUrl, push, shapes } = settings;
-  const credential = new PushCredential(parts.source, clock);
-  parts.links.onRenewed(() => credential.renewed());
-  const turns = new ReadingTurns(receiving.push, clock);
+export function createPush(settings: PlatformSettings, inside: Inside): PlatformPush {
+  const { clock, log, pushTally: tally, frameReports: reports } = inside;
+  const credential = new PushCredential(inside.source, clock);
+  inside.links.onRenewed(() => credential.renewed());
+  const channels = { ...inside, settings, credential, turns: new ReadingTurns(receiving.push, clock) };
   const listen = async (channel: PushChannel, listener: PushListener, signal: AbortSignal) => {
     const operation = usableChannel(channel, log);
     if (operation === null) return;
     const report = reports.of(operation.name);
     const events = {
       onOpen: () => listener.onOpen(),
-      frame: frameTaker(frameDecoder(channel, shapes), listener, report, parts),
+      frame: frameTaker(frameDecoder(channel, settings.shapes), listener, report, inside),
       unusable: (problem: Text) => {
         tally.unreadable += 1;
         report(problem, {});
@@ -77,15 +70,7 @@ export function createPush(settings: PlatformSettings, parts: PushParts): Platfo
       onLost: () => listener.onLost(),
       onClosed: (why: Text) => listener.onClosed?.(why),
     };
-    const link = new PushLink(operation, events, {
-      ...parts,
-      turns,
-      realtimeUrl,
-      connectMs: settings.timeouts.connect,
-      settings: push,
-      credential,
-    });
-    await link.run(signal);
+    await new PushLink(operation, events, channels).run(signal);
   };
   return { listen };
 }
@@ -95,7 +80,7 @@ function frameTaker(
   decode: ReturnType<typeof frameDecoder>,
   listener: PushListener,
   report: ReportShape,
-  { tally, blank, readTime, clock, log }: PushParts,
+  { pushTally: tally, blank, readTime, clock, log }: Inside,
 ): (data: Buffer) => void {
   const knows = (code: string) => listener.knows(code);
   return (data) => {

@@ -1,13 +1,10 @@
 import { msg, Sentence, withStrings, type Text } from "../../language/text.js";
 import { ignored } from "../../runtime/failures.js";
 import { PlatformError } from "../../greenhouse/ports.js";
-import { type Clock, type Random, Rest } from "../../runtime/clock.js";
+import { type Clock, Rest } from "../../runtime/clock.js";
 import { endpointOf, openSocket } from "../../runtime/connecting.js";
-import type { Logger } from "../../runtime/log.js";
-import type { Names } from "../../runtime/names.js";
 import type { ReadingTurns } from "../../runtime/paced-reading.js";
-import type { Redact } from "../../runtime/redaction.js";
-import type { PushTally } from "../counters.js";
+import type { PlatformInside } from "../inside.js";
 import type { Operation } from "../operations.js";
 import type { Credential, CredentialSource } from "../session/credential.js";
 import type { PlatformSettings } from "../settings.js";
@@ -24,19 +21,14 @@ import {
   whyNotOpen,
 } from "./connection.js";
 
-interface LinkParts {
-  readonly realtimeUrl: string;
-  readonly names: Names;
-  readonly connectMs: number;
-  readonly settings: PlatformSettings["push"];
+/** What all channels have in common. */
+interface Channels extends Pick<
+  PlatformInside,
+  "names" | "pushTally" | "clock" | "random" | "log" | "redactLine"
+> {
+  readonly settings: PlatformSettings;
   readonly credential: PushCredential;
-  readonly tally: PushTally;
-  readonly clock: Clock;
-  /** Of all channels. */
   readonly turns: ReadingTurns;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly redact: Redact;
 }
 
 type LinkEvents = ConnectionEvents & { onLost(): void; onClosed(why: Text): void };
@@ -44,19 +36,19 @@ type LinkEvents = ConnectionEvents & { onLost(): void; onClosed(why: Text): void
 /** Keeps one connection of one channel open: tries, waits with full jitter, and tries again. */
 export class PushLink {
   readonly #operation: Operation;
-  readonly #parts: LinkParts;
+  readonly #parts: Channels;
   readonly #events: LinkEvents;
   #complained = false;
   #announced = false;
 
-  constructor(operation: Operation, events: LinkEvents, parts: LinkParts) {
+  constructor(operation: Operation, events: LinkEvents, channels: Channels) {
     this.#operation = operation;
     this.#events = events;
-    this.#parts = parts;
+    this.#parts = channels;
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { random, tally } = this.#parts;
+    const { random, pushTally: tally } = this.#parts;
     const isOver = () => signal.aborted;
     for (let tries = 0; !isOver();) {
       const end = await this.#try(signal);
@@ -74,7 +66,7 @@ export class PushLink {
   async #pause(end: End, ms: number, signal: AbortSignal): Promise<void> {
     const { clock, credential, settings } = this.#parts;
     const rest = new Rest(clock);
-    const isItsMatter = isRefusal(end) && settings.credential !== "none";
+    const isItsMatter = isRefusal(end) && settings.push.credential !== "none";
     const stop = isItsMatter ? credential.onRenewed(() => rest.wake()) : ignored;
     await rest.for(ms, signal);
     stop();
@@ -85,7 +77,7 @@ export class PushLink {
     const { credential, settings } = this.#parts;
     const kind = this.#operation.name;
     try {
-      if (settings.credential === "none") return await this.#connect(null, signal);
+      if (settings.push.credential === "none") return await this.#connect(null, signal);
       const first = await credential.obtain(signal);
       const end = await this.#connect(first, signal);
       if (!isRefusal(end) || !(await credential.renew(first, kind, signal))) return end;
@@ -104,9 +96,10 @@ export class PushLink {
   }
 
   async #connect(credential: Credential | null, signal: AbortSignal): Promise<End> {
-    const { realtimeUrl, settings, tally, names, connectMs } = this.#parts;
+    const { settings, pushTally: tally, names } = this.#parts;
     const { name, path } = this.#operation;
-    const handshake = handshakeOf(realtimeUrl, path, credential, settings);
+    const { push, realtime_url: realtimeUrl, timeouts } = settings;
+    const handshake = handshakeOf(realtimeUrl, path, credential, push);
     const onOpen = () => {
       tally.open += 1;
       tally.connects += 1;
@@ -114,11 +107,14 @@ export class PushLink {
       this.#announce();
       this.#events.onOpen();
     };
-    const socket = await openSocket({ ...endpointOf(handshake.url), names, connectMs, signal }).catch(
-      whyFailed,
-    );
+    const socket = await openSocket({
+      ...endpointOf(handshake.url),
+      names,
+      connectMs: timeouts.connect,
+      signal,
+    }).catch(whyFailed);
     if (typeof socket === "string" || socket instanceof Sentence) return { type: "failed", why: socket };
-    const parts = { ...this.#parts, first: firstMessage(settings.subscribe, path) };
+    const parts = { ...this.#parts, first: firstMessage(push.subscribe, path) };
     const connection = new PushConnection(socket, handshake, { ...this.#events, onOpen }, parts);
     const end = await connection.run(signal);
     if (end.type === "lost") {
@@ -136,9 +132,9 @@ export class PushLink {
 
   /** A lasting trouble is told once; a channel that comes and goes must not fill the log. */
   #tell(end: End, pause: number): void {
-    const { log, credential, redact } = this.#parts;
+    const { log, credential, redactLine } = this.#parts;
     const channel = this.#operation.label;
-    const why = withStrings(whyNotOpen(end, credential.key), redact);
+    const why = withStrings(whyNotOpen(end, credential.key), redactLine);
     this.#events.onClosed(why);
     const isGood = end.type === "lost" && end.livedMs >= goodLifeMs;
     if (isGood) this.#complained = false;

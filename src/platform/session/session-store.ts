@@ -1,9 +1,8 @@
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Logger } from "../../runtime/log.js";
 import { isFields, own } from "../decode/decoding.js";
-import type { Files } from "../../runtime/file-system.js";
+import type { PlatformInside } from "../inside.js";
 import { isToken } from "./credential.js";
 import { noHistory, type SignInHistory } from "./sign-in-pace.js";
 
@@ -28,12 +27,6 @@ const nothing: SavedSession = { token: null, history: noHistory };
 
 export const deriveKey = promisify<string, Buffer, number, Buffer>(scrypt);
 
-interface StorePorts {
-  readonly files: Files;
-  readonly log: Logger;
-  readonly derive: typeof deriveKey;
-}
-
 /**
  * The token and the sign-in history in `data_dir`, mode 600. What another account or host left there is not used; the account is
  * recognised by a salted hash, so that nothing of it can be read from the file.
@@ -41,15 +34,22 @@ interface StorePorts {
 export class SessionStore {
   readonly #path: string;
   readonly #account: string;
-  readonly #ports: StorePorts;
+  readonly #derive: typeof deriveKey;
+  readonly #ports: Pick<PlatformInside, "files" | "log">;
   #salt: Buffer | null = null;
   #mark: Buffer = Buffer.alloc(0);
 
   /** `account` is any text that changes with host, account or password. */
-  constructor(dataDir: string, account: string, ports: StorePorts) {
+  constructor(
+    dataDir: string,
+    account: string,
+    derive: typeof deriveKey,
+    inside: Pick<PlatformInside, "files" | "log">,
+  ) {
     this.#path = join(dataDir, "platform-session.json");
     this.#account = account;
-    this.#ports = ports;
+    this.#derive = derive;
+    this.#ports = inside;
   }
 
   async load(): Promise<SavedSession> {
@@ -91,8 +91,7 @@ export class SessionStore {
     const salt = Buffer.from(String(own(saved, "salt")), "hex");
     const theirs = Buffer.from(String(own(saved, "account")), "hex");
     if (salt.length < 16) return false;
-    const mark =
-      this.#salt?.equals(salt) === true ? this.#mark : await this.#ports.derive(this.#account, salt, 32);
+    const mark = this.#salt?.equals(salt) === true ? this.#mark : await this.#derive(this.#account, salt, 32);
     if (theirs.length !== mark.length || !timingSafeEqual(theirs, mark)) return false;
     this.#salt = salt;
     this.#mark = mark;
@@ -102,7 +101,7 @@ export class SessionStore {
   async #ownSalt(): Promise<Buffer> {
     if (this.#salt) return this.#salt;
     const salt = randomBytes(16);
-    const mark = await this.#ports.derive(this.#account, salt, 32);
+    const mark = await this.#derive(this.#account, salt, 32);
     return this.#firstSalt(salt, mark);
   }
 

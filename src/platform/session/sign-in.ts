@@ -2,12 +2,10 @@ import { setMaxListeners } from "node:events";
 import { msg, type Text } from "../../language/text.js";
 import { ignored } from "../../runtime/failures.js";
 import { PlatformError, type PlatformErrorFacts, type PlatformHost } from "../../greenhouse/ports.js";
-import { abortReason, type Clock } from "../../runtime/clock.js";
-import type { Logger } from "../../runtime/log.js";
+import { abortReason } from "../../runtime/clock.js";
 import { textsIn } from "../../runtime/redaction.js";
-import type { Tally } from "../counters.js";
 import type { SignInAnswer } from "../decode/sign-in.js";
-import type { HostLinks } from "../links.js";
+import type { PlatformInside } from "../inside.js";
 import { operations } from "../operations.js";
 import { credential, type Credential, type CredentialSource, isCodeless } from "./credential.js";
 import { noCodes, type SavedToken, type SessionStore, type VainCodes } from "./session-store.js";
@@ -55,15 +53,10 @@ function heldBack(refusals: number, waitMs: number): PlatformError {
   );
 }
 
-interface SignInParts {
-  readonly store: SessionStore;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly links: HostLinks;
-  readonly tally: Tally;
-  /** Sends the one POST; rejects with a PlatformError. Null: answered with code 200, but no token was found. */
-  readonly post: (signal: AbortSignal) => Promise<SignInAnswer | null>;
-}
+/** Sends the one POST; rejects with a PlatformError. Null: answered with code 200, but no token was found. */
+type Post = (signal: AbortSignal) => Promise<SignInAnswer | null>;
+
+type Inside = Pick<PlatformInside, "clock" | "log" | "links" | "tally">;
 
 interface Token {
   readonly credential: Credential;
@@ -85,7 +78,9 @@ const mostVain = 20;
 /** A token got with an account: one sign-in at a time, as seldom as can be, remembered over restarts. */
 export class SignIn implements CredentialSource {
   readonly key = "platform.sign_in";
-  readonly #parts: SignInParts;
+  readonly #post: Post;
+  readonly #store: SessionStore;
+  readonly #parts: Inside;
   readonly #secrets: readonly string[];
   readonly #pace: SignInPace;
   readonly #closing = new AbortController();
@@ -111,10 +106,12 @@ export class SignIn implements CredentialSource {
   };
   #savedAttempt: { readonly refusals: number; readonly at: number } | null = null;
 
-  constructor(body: unknown, parts: SignInParts) {
-    this.#parts = parts;
+  constructor(body: unknown, post: Post, store: SessionStore, inside: Inside) {
+    this.#post = post;
+    this.#store = store;
+    this.#parts = inside;
     this.#secrets = textsIn(body);
-    this.#pace = new SignInPace(parts.clock);
+    this.#pace = new SignInPace(inside.clock);
   }
 
   current(): Credential | null {
@@ -241,7 +238,7 @@ export class SignIn implements CredentialSource {
   }
 
   async #load(): Promise<void> {
-    const { token, history, vain = noCodes } = await this.#parts.store.load();
+    const { token, history, vain = noCodes } = await this.#store.load();
     this.#pace.resume(history);
     this.#vain = vain;
     if (token !== null && this.#useSaved(token)) return;
@@ -290,7 +287,7 @@ export class SignIn implements CredentialSource {
     const attempt = this.#pace.attempt();
     await this.#saveAttempt(attempt);
     try {
-      const answer = await this.#parts.post(this.#closing.signal);
+      const answer = await this.#post(this.#closing.signal);
       if (answer === null) throw unauthorized(noToken);
       this.#pace.onSuccess(attempt);
       this.#use(answer.token, answer.lifetimeMs);
@@ -323,7 +320,7 @@ export class SignIn implements CredentialSource {
   /** A token that another program of this account has got meanwhile. */
   async #adoptSaved(): Promise<boolean> {
     if (this.#generation === 0) return false;
-    const { token } = await this.#parts.store.load();
+    const { token } = await this.#store.load();
     return token !== null && !this.tokens().includes(token.token) && this.#useSaved(token);
   }
 
@@ -365,7 +362,8 @@ export class SignIn implements CredentialSource {
   }
 
   #save(history: SignInHistory): Promise<void> {
-    const { store, clock } = this.#parts;
+    const { clock } = this.#parts;
+    const store = this.#store;
     const vain = this.#vain;
     if (this.#token === null) return store.save({ token: null, history, vain });
     const { endsAt, credential: used } = this.#token;

@@ -1,6 +1,7 @@
 import { joined, msg, row, type Text, textOf } from "../../language/text.js";
 import type { Tell } from "../../language/words.js";
 import { ignored } from "../../runtime/failures.js";
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import { type ParameterGroup, scannedTypes } from "../../greenhouse/device-types.js";
 import { systemClock } from "../../runtime/clock.js";
@@ -8,13 +9,13 @@ import type { Configuration } from "../../config/schema.js";
 import { parseDuration } from "../../runtime/duration.js";
 import { readText } from "../../runtime/file-system.js";
 import { keysIn } from "../../saving/given.js";
-import { discover as discoverAccount, type DiscoverRequest } from "./discover.js";
+import { discover as discoverAccount, type DiscoverRequest, loadAt } from "./discover.js";
 import { ScanEnded } from "./survey.js";
 import { Meter } from "./progress.js";
 
 import { codeOf } from "../../terminal/common.js";
 import { addLines, writeNew } from "../init/new-file.js";
-import { readConfiguration, refuseToOverwrite, withPlatform } from "../../terminal/common.js";
+import { loadedFile, readNamed, refuseToOverwrite, withPlatform } from "../../terminal/common.js";
 import { CommandFailure, exitCodes } from "../../runtime/ending.js";
 import { type CommonOptions, programVersion, type ProcessContext, screenOf } from "../../terminal/context.js";
 
@@ -35,7 +36,7 @@ export async function discover(
   self: Command,
 ): Promise<void> {
   // The file to compare with also leads to the platform, unless another one is named.
-  const isNamed = self.getOptionValueSource("config") !== "default";
+  const isNamed = given.account !== undefined || self.getOptionValueSource("config") !== "default";
   const options = { ...given, config: isNamed ? given.config : (given.merge ?? given.config) };
   if (options.out !== undefined)
     refuseToOverwrite(
@@ -44,8 +45,8 @@ export async function discover(
     );
   if (options.for !== undefined && options.listen !== true)
     throw new CommandFailure(msg`--for says how long to listen: write --listen too`, exitCodes.usage);
-  const configuration = await readConfiguration(options, context);
-  const request = await requestFor(options, configuration, context);
+  const { file, configuration } = await readNamed(options, context);
+  const request = await requestFor(options, { file, configuration }, context);
   const { requests_per_minute: perMinute } = configuration.platform;
   const meter = new Meter(screenOf(context), systemClock, perMinute, undefined, context.speech.tell);
   const err = { isTTY: context.err.isTTY === true, write: (text: string) => meter.write(text) };
@@ -57,7 +58,7 @@ export async function discover(
   if (out === undefined) context.out(found.text);
   else {
     await writeFound(out, found);
-    say(msg`${out} written: ${whatNext(out, options.merge)}`);
+    say(msg`${out} written: ${whatNext(out, options, file)}`);
   }
   await found.settle().catch((error: unknown) => {
     say(msg`the progress of the scan could not be put away: ${textOf(error)}`);
@@ -93,7 +94,7 @@ export async function* discoverSteps(
     const perMinute = configuration.platform.requests_per_minute;
     const meter = new Meter(unseen, systemClock, perMinute, (done, total) => give({ done, total }));
     const request = {
-      ...{ configuration, file, env: context.env },
+      ...{ configuration, file, place: file, load: loadAt(file, context.env) },
       ...{ controllers: [], types: scannedTypes, fresh: false, listen: null },
       merge: { file, configuration, text },
       out: null,
@@ -121,17 +122,18 @@ export async function* discoverSteps(
 /** What the options ask for. */
 async function requestFor(
   options: DiscoverOptions,
-  configuration: Configuration,
+  { file, configuration }: Named,
   context: ProcessContext,
 ): Promise<DiscoverRequest> {
-  const compare = async (file: string) => {
-    const known = await readConfiguration({ ...options, config: file }, context);
-    return { file, configuration: known, text: await readText(file) };
-  };
+  const { account, out = null } = options;
+  // What is found of an account is for its own place, as its fleet has most of its keys.
+  const place = account === undefined ? (out ?? file) : file;
+  const load: DiscoverRequest["load"] =
+    account === undefined
+      ? loadAt(place, context.env)
+      : (reads, variables) => loadedFile(options, { ...context.env, ...variables }, reads);
   return {
-    configuration,
-    file: options.config,
-    env: context.env,
+    ...{ configuration, file, place, load },
     controllers: (options.controller ?? []).map((name) => codeOf(configuration, name)),
     types: options.types ?? scannedTypes,
     fresh: options.fresh === true,
@@ -139,11 +141,33 @@ async function requestFor(
       options.listen === true
         ? { forMs: options.for === undefined ? null : parseDuration(options.for) }
         : null,
-    merge: options.merge === undefined ? null : await compare(options.merge),
-    out: options.out ?? null,
+    merge:
+      options.merge === undefined
+        ? null
+        : await compared(options.merge, options, { file, configuration }, context),
+    out,
     writtenBy: `greenhouse2mqtt ${programVersion()}`,
     tell: context.speech.tell,
   };
+}
+
+interface Named {
+  readonly file: string;
+  readonly configuration: Configuration;
+}
+
+/** The file that is compared with; of an account its own file cannot be read alone, nor can that of its fleet. */
+async function compared(
+  merge: string,
+  options: DiscoverOptions,
+  named: Named,
+  context: ProcessContext,
+): Promise<NonNullable<DiscoverRequest["merge"]>> {
+  const isOfAccount = [named.file, options.config].some((one) => resolve(one) === resolve(merge));
+  const { account, ...alone } = { ...options, config: merge };
+  const { file, configuration } =
+    account !== undefined && isOfAccount ? named : await readNamed(alone, context);
+  return { file, configuration, text: await readText(file) };
 }
 
 /** The secrets first: a configuration that is there works. */
@@ -155,10 +179,12 @@ async function writeFound(
   await writeNew(out, text);
 }
 
-const whatNext = (out: string, merge: string | undefined): Text =>
-  merge === undefined
+function whatNext(out: string, { merge, account, config }: DiscoverOptions, file: string): Text {
+  if (merge !== undefined) return msg`paste its lines under the same keys of ${merge}`;
+  return account === undefined
     ? msg`\`greenhouse2mqtt check ${out}\` reads it`
-    : msg`paste its lines under the same keys of ${merge}`;
+    : msg`put it in the place of ${file}, and \`greenhouse2mqtt check ${config}\` reads it`;
+}
 
 function explain(error: unknown): never {
   if (!(error instanceof ScanEnded)) throw error;

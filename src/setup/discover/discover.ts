@@ -1,6 +1,12 @@
 import { counted, msg, type Text, textOf } from "../../language/text.js";
 import { dirname, join } from "node:path";
-import { loadConfiguration, mostConfigurationBytes, withTexts } from "../../config/load.js";
+import {
+  type ConfigurationResult,
+  loadConfiguration,
+  mostConfigurationBytes,
+  type ReadFile,
+  withTexts,
+} from "../../config/load.js";
 import { problemText } from "../../settings/problem.js";
 import type { Configuration } from "../../config/schema.js";
 import { isCamera } from "../../greenhouse/device-types.js";
@@ -25,23 +31,26 @@ import { secretNames, textIn, withLines } from "../init/new-file.js";
 import { commentText } from "../../saving/yaml-text.js";
 import { newsText, wholeFileText } from "./whole-file.js";
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Judges what lies at a place, with these contents and these variables of the environment. */
+export type Load = (reads: ReadFile, variables: Environment) => Promise<ConfigurationResult>;
+
+/** By itself, as no account of a fleet is. */
+export const loadAt =
+  (file: string, env: Environment): Load =>
+  (reads, variables) =>
+    loadConfiguration(file, { readFile: reads, env: { ...env, ...variables } });
+
 /** What `check` says about a text that is to lie at `file`, once the secrets taken out of it are where they belong. */
-export async function verdictOn(
-  text: string,
-  file: string,
-  env: Readonly<Record<string, string | undefined>>,
-  replaced: readonly ReplacedSecret[],
-) {
+export async function verdictOn(text: string, file: string, load: Load, replaced: readonly ReplacedSecret[]) {
   const variables = replaced
     .filter(({ tag }) => tag === "!env")
     .map(({ name, value }) => [name, value] as const);
   const lines = secretLinesOf(replaced);
   const secretsFile = secretsBeside(file);
   const secrets = lines === "" ? {} : { [secretsFile]: withLines(await textIn(secretsFile), lines) };
-  const result = await loadConfiguration(file, {
-    readFile: withTexts({ [file]: text, ...secrets }),
-    env: { ...env, ...Object.fromEntries(variables) },
-  });
+  const result = await load(withTexts({ [file]: text, ...secrets }), Object.fromEntries(variables));
   return {
     problems: result.ok ? [] : result.problems.map(problemText),
     warnings: result.warnings.map(problemText),
@@ -80,7 +89,9 @@ export interface DiscoverRequest extends Selection {
   /** The configuration that leads to the platform, and its file. */
   readonly configuration: Configuration;
   readonly file: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where the text is meant to lie, and how it is judged there. */
+  readonly place: string;
+  readonly load: Load;
   /** Forget what an interrupted scan learnt. */
   readonly fresh: boolean;
   /** Also learn addresses from what is pushed; `forMs` is null for until it is stopped. */
@@ -91,7 +102,7 @@ export interface DiscoverRequest extends Selection {
     readonly configuration: Configuration;
     readonly text: string;
   } | null;
-  /** Where the text is going to lie; null while that is not known. */
+  /** Where it is written; null for standard output. */
   readonly out: string | null;
   /** `greenhouse2mqtt 0.1.0`. */
   readonly writtenBy: string;
@@ -118,7 +129,7 @@ export async function discover(
   const { controllers } = merge?.configuration ?? configuration;
   const known = knownFile(controllers, merge?.text);
   // Read before the scan: a file that is edited meanwhile must not be mixed with what it said before.
-  const taken = request.out === null ? null : await secretNames(secretsBeside(request.out));
+  const taken = request.out === null ? null : await secretNames(secretsBeside(request.place));
   const given = merge === null ? await readGivenFile(request.file, taken) : null;
   // Controllers a file ignores are not asked, unless they are named.
   const isLeftOut = (code: string) => Object.hasOwn(controllers, code) && controllers[code]?.ignore === true;
@@ -161,19 +172,19 @@ function newsIn(file: string, writtenBy: string, found: Found): Written {
 }
 
 async function wholeFile(
-  { file, out, env, writtenBy }: DiscoverRequest,
+  { file, place, load, writtenBy }: DiscoverRequest,
   given: GivenFile,
   found: Found,
   at: number,
 ): Promise<Written> {
-  if (out !== null) movePaths(given, dirname(file), dirname(out));
+  movePaths(given, dirname(file), dirname(place));
   const text = wholeFileText({ ...found, given, writtenBy, at });
-  const { problems, warnings } = await verdictOn(text, out ?? file, env, given.replaced);
+  const { problems, warnings } = await verdictOn(text, place, load, given.replaced);
   const moved = given.replaced.map(({ path, tag, name }) => {
     const what = commentText(path.join("."));
     return tag === "!env"
       ? msg`${what} is not written out: set ${name} in the environment`
-      : msg`${what} is kept in ${secretsBeside(out ?? file)} as ${name}`;
+      : msg`${what} is kept in ${secretsBeside(place)} as ${name}`;
   });
   const lines = secretLinesOf(given.replaced);
   const isTooLarge = Buffer.byteLength(text) > mostConfigurationBytes;
@@ -181,7 +192,7 @@ async function wholeFile(
     text,
     notes: [...moved, ...warnings],
     problems: [...problems, ...(isTooLarge ? [smaller] : [])],
-    secrets: lines === "" ? null : { file: secretsBeside(out ?? file), lines },
+    secrets: lines === "" ? null : { file: secretsBeside(place), lines },
   };
 }
 

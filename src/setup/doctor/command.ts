@@ -33,11 +33,13 @@ import { type CommonOptions, programVersion, type ProcessContext, screenOf } fro
 /** What is found, for the page, in the language of who asks there. */
 export async function* pageFindings(
   configuration: Configuration,
+  account: string | undefined,
   signal: AbortSignal,
   language: Language,
 ): AsyncGenerator {
   const tell = await tellIn(language);
-  const scene = openContext(configuration, { clock: systemClock, random: systemRandom, log: silentLog });
+  const ports = { clock: systemClock, random: systemRandom, log: silentLog };
+  const scene = openContext(configuration, { ...ports, account });
   for await (const { check, status, summary, remedy } of diagnose(scene, signal))
     yield { check, status, summary: tell(summary), remedy: remedy && tell(remedy) };
 }
@@ -62,7 +64,7 @@ export async function doctor(context: ProcessContext, options: DoctorOptions): P
   const result = await loadNamed(options, context);
   const report = reporter(options, context);
   if (!result.ok) {
-    const [fault] = configurationFindings(result, options);
+    const [fault] = configurationFindings(result);
     report.add(fault ?? { check: "configuration", status: "failed", summary: msg`it cannot be read` });
     report.end();
     for (const problem of result.problems)
@@ -77,20 +79,20 @@ export async function doctor(context: ProcessContext, options: DoctorOptions): P
   const scene = openContext(configuration, { ...ports, account: options.account });
   const shown =
     options.redact === true
-      ? redactor(configuration, scene.evidence, options.config)
+      ? redactor(configuration, scene.evidence, result.file)
       : (finding: Finding) => finding;
   const found: Finding[] = [];
   const add = (finding: Finding) => {
     found.push(finding);
     report.add(shown(finding));
   };
-  for (const finding of configurationFindings(result, options)) add(finding);
+  for (const finding of configurationFindings(result)) add(finding);
   const more = options.record === undefined ? [] : [recordCheck(options.record)];
   for await (const finding of diagnose(scene, context.stop, { more, onBegin: report.onBegin })) add(finding);
   report.end();
   if (options.json !== true && options.redact !== true) await sayHowOverSsh(configuration, context);
   if (context.stop.aborted) throw new CommandFailure(msg`stopped before everything was tried`);
-  if (options.bundle !== undefined) await writeBundle(options.bundle, scene, options.config, found, context);
+  if (options.bundle !== undefined) await writeBundle(options.bundle, scene, result.file, found, context);
   if (report.findings.some(({ status }) => status === "failed")) throw new CommandFailure("");
 }
 
@@ -139,11 +141,11 @@ async function bundleOfBridge(configuration: Configuration, stop: AbortSignal): 
   return typeof data === "object" && data !== null ? { ...data } : String(error);
 }
 
-function configurationFindings(result: ConfigurationResult, { config }: DoctorOptions): readonly Finding[] {
+function configurationFindings(result: ConfigurationResult): readonly Finding[] {
   const check = "configuration";
   if (!result.ok) {
     const { length } = result.problems;
-    const summary = msg`${config} has ${counted(length, "problem", "problems")}, so nothing else was tried`;
+    const summary = msg`${result.file} has ${counted(length, "problem", "problems")}, so nothing else was tried`;
     return [{ check, status: "failed", summary, remedy: msg`\`greenhouse2mqtt check\` names them` }];
   }
   const warnings = result.warnings.map((problem): Finding => ({
@@ -151,7 +153,9 @@ function configurationFindings(result: ConfigurationResult, { config }: DoctorOp
     status: "warning",
     summary: problemText(problem),
   }));
-  return warnings.length > 0 ? warnings : [{ check, status: "ok", summary: msg`${config} has no problems` }];
+  return warnings.length > 0
+    ? warnings
+    : [{ check, status: "ok", summary: msg`${result.file} has no problems` }];
 }
 
 /** Lines as they come, with the running check on a terminal; or one JSON document at the end. */

@@ -10,7 +10,7 @@ import { watchMovement } from "./watch.js";
 import { adviceYaml, conclude, type WatchedActuator } from "./watch-conclusions.js";
 import { mirrorSettings } from "../../sync/settings.js";
 import { commentText } from "../../saving/yaml-text.js";
-import { readConfiguration, shortList, withPlatform } from "../../terminal/common.js";
+import { readNamed, shortList, withPlatform } from "../../terminal/common.js";
 import { codeOf } from "../../terminal/common.js";
 import { CommandFailure, exitCodes } from "../../runtime/ending.js";
 import { type CommonOptions, programVersion, type ProcessContext } from "../../terminal/context.js";
@@ -27,7 +27,7 @@ const defaultPatienceMs = 10 * 60_000;
 
 /** `doctor --watch CONTROLLER/ACTUATOR --command WORD`: what one movement shows, and which settings follow from it. */
 export async function watch(context: ProcessContext, options: WatchOptions): Promise<void> {
-  const configuration = await readConfiguration(
+  const { file, configuration } = await readNamed(
     { ...options, logLevel: options.logLevel ?? "fatal" },
     context,
   );
@@ -53,7 +53,7 @@ export async function watch(context: ProcessContext, options: WatchOptions): Pro
   const yaml = adviceYaml(record, conclusion, head);
   if (yaml === "") say(msg`Nothing is to be set.`);
   else {
-    say(msg`Write this under the same keys of ${options.config}:`);
+    say(msg`Write this under the same keys of ${file}:`);
     context.out(`\n${yaml}`);
   }
 }

@@ -1,8 +1,9 @@
-import { chmod, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isMap, parseDocument, type YAMLMap } from "yaml";
 import { discoverSteps } from "../../../src/setup/discover/command.js";
+import { commentText } from "../../../src/saving/yaml-text.js";
 import { inEnglish } from "../../../src/language/languages.js";
 import { Speech } from "../../../src/terminal/speech.js";
 import { loadConfiguration } from "../../../src/config/load.js";
@@ -40,6 +41,50 @@ const discovered = async (
   more?: Parameters<typeof configuration>[1],
   ...args: readonly string[]
 ) => greenhouse2mqtt(["discover", "-c", await configuration(simulator, more), ...args]);
+
+describe("of an account of a fleet", () => {
+  /** `north` leads to a simulated platform; the fleet says where its broker is. */
+  async function fleet() {
+    const { businessUrl, realtimeUrl } = await running({ controllers: 1 });
+    const own = `platform: { business_url: "${businessUrl}", realtime_url: "${realtimeUrl}", token: plain-token, requests_per_minute: 0 }\n`;
+    const file = await fileWith("defaults: { mqtt: { url: mqtt://127.0.0.1:1 } }\n", "fleet.yaml");
+    const folder = dirname(file);
+    const north = join(folder, "accounts/north.yaml");
+    await mkdir(dirname(north));
+    await writeFile(north, own, { mode: 0o600 });
+    const ended = (...words: readonly string[]) =>
+      greenhouse2mqtt(["discover", "--account", "north", "-c", file, ...words], { env: {} });
+    return { folder, file, north, own, ended };
+  }
+
+  it("the file that is written is the account's own with what was found, for its own place", async () => {
+    const { folder, file, north, ended } = await fleet();
+    const out = join(folder, "found.yaml");
+    const { code, err } = await ended("-o", out);
+    expect(err).toContain(
+      `${out} written: put it in the place of ${north}, and \`greenhouse2mqtt check ${file}\` reads it\n`,
+    );
+    expect(code).toBe(0);
+    const text = await readFile(out, "utf8");
+    expect(text).toContain("GH-0001:");
+    expect(text).not.toMatch(/plain-token|defaults/);
+    await writeFile(north, text, { mode: 0o600 });
+    expect(
+      await greenhouse2mqtt(["check", file], { env: { GREENHOUSE_TOKEN: "plain-token" } }),
+    ).toMatchObject({ code: 0 });
+  });
+
+  it("what is new is told against its own file, which the fleet's file leads to", async () => {
+    const { file, north, own, ended } = await fleet();
+    const known = `${own}controllers: { GH-0001: { actuators: { roof: { kind: skylight, address: 101 } } } }\n`;
+    await writeFile(north, known, { mode: 0o600 });
+    for (const merge of [north, file]) {
+      const { code, out } = await ended("--merge", merge);
+      expect([code, out]).toEqual([0, expect.stringContaining(`New against ${commentText(north, 200)}, by`)]);
+      expect(out).not.toContain("address: 101");
+    }
+  });
+});
 
 it("for the page tells how far it is, and then what the configuration does not hold yet; a scan that cannot go on says why", async () => {
   const simulator = await running({ controllers: 1 });

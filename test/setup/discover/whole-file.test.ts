@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { parseDocument, type YAMLMap } from "yaml";
 import { deviceType, isCamera, parameterGroup, statusNumber } from "../../../src/greenhouse/device-types.js";
 import type { ListedAddress, SensorItem } from "../../../src/greenhouse/ports.js";
-import { verdictOn } from "../../../src/setup/discover/discover.js";
+import { loadAt, verdictOn } from "../../../src/setup/discover/discover.js";
 import { knownFile, movePaths, readGivenFile } from "../../../src/setup/discover/given-file.js";
 import {
   type Answer,
@@ -471,8 +471,11 @@ describe("the verdict on what is written", () => {
     const replaced = [
       { path: ["platform", "token"], tag: "!env", name: "GREENHOUSE_TOKEN", value: '"0012"' },
     ] as const;
-    expect(await verdictOn(text, "found.yaml", {}, replaced)).toEqual({ problems: [], warnings: [] });
-    const { problems } = await verdictOn(text, "found.yaml", {}, []);
+    expect(await verdictOn(text, "found.yaml", loadAt("found.yaml", {}), replaced)).toEqual({
+      problems: [],
+      warnings: [],
+    });
+    const { problems } = await verdictOn(text, "found.yaml", loadAt("found.yaml", {}), []);
     expect(problems.join()).toContain("GREENHOUSE_TOKEN is not set");
   });
 });
