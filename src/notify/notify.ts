@@ -63,8 +63,6 @@ export interface NotifierPorts {
   readonly alarm: (message: string | null) => void;
   /** What was told, over restarts. */
   readonly memory: { read(): Promise<string | null>; write(text: string): Promise<void> };
-  /** A message went out through a way, or did not. */
-  readonly onSent?: (way: string, sent: Sent) => void;
 }
 
 interface Way {
@@ -150,9 +148,7 @@ function sendersOf({ notify, secrets }: NotifierSettings, clock: Clock): Readonl
   );
   const hidden = [...secrets, ...all.flatMap(([, messenger]) => messenger.secrets ?? [])];
   const redact = withoutSecrets(() => hidden);
-  return new Map(
-    all.map(([name, messenger]) => [name, senderOf(messenger, { clock, proxy, redact })] as const),
-  );
+  return new Map(all.map(([name, messenger]) => [name, senderOf(messenger, clock, proxy, redact)] as const));
 }
 
 /** One message through each way, at the same time. */
@@ -399,7 +395,6 @@ export class Notifier {
       const missing = sent.ok ? [] : (sent.missing ?? null);
       if (missing !== null) this.#onReached(way, one, missing);
       this.#note(way, sent, begunAt, "notice" in one ? one.notice : null);
-      this.#ports.onSent?.(way.name, sent);
       if (!sent.ok)
         log.warn(
           { way: way.name, problem: String(sent.problem) },
