@@ -126,7 +126,7 @@ async function takeOver(server: Server, { handle, waiting }: OpenPort): Promise<
 async function earlierSessions(at: Port, port: number, read: Promise<string | null>) {
   const { clock, log, sessions: kept } = at;
   const users = () => at.listener().users;
-  const sessions = new Sessions({ users, port }, { clock, log, kept: { ...kept, read: () => read } });
+  const sessions = new Sessions({ users, port }, { ...kept, read: () => read }, clock, log);
   await sessions.restore();
   return sessions;
 }
