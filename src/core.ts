@@ -216,7 +216,7 @@ function createOutputs(ground: Ground, { topics, connection, mirror, onEvent }: 
     retained,
     store,
     isAccountKnown: () => inventory.isKnown,
-    platformHadTime: () => inventory.hadTime(clock.monotonic()),
+    platformHadTime: () => inventory.hadTime,
     onEvent,
     clock,
     log,

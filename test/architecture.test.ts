@@ -286,7 +286,7 @@ const table: Readonly<Record<string, Row>> = {
     folders: {
       ...core,
       ...feature,
-      journal: { files: ["lock.ts", "open.ts", "origin.ts", "segments.ts"], typesOnly: false },
+      journal: { files: ["lock.ts", "open.ts", "origin.ts", "place.ts", "segments.ts"], typesOnly: false },
     },
   },
   fleet: {
@@ -636,6 +636,21 @@ describe("house rules", () => {
     );
     const recursive = sources.filter(({ text }) => /mkdir\w*\([^;]*recursive: true/.test(text));
     expect([found, recursive.map(({ path }) => path)]).toEqual([[], []]);
+  });
+
+  it("links to NATS are made by src/cluster/nats.ts alone: the library's own way changes all that stand", () => {
+    const found = offences(
+      sources.filter(({ path }) => path !== "cluster/nats.ts"),
+      (node) => {
+        if (ts.isNamespaceImport(node))
+          return /@nats-io/.test(node.parent.parent.getText()) ? node.getText() : null;
+        const isOfNats = ts.isImportSpecifier(node) && moduleOf(node).startsWith("@nats-io/transport-node");
+        if (!isOfNats) return null;
+        const name = (node.propertyName ?? node.name).text;
+        return /^(?:connect|setTransportFactory|NatsConnectionImpl)$/.test(name) ? name : null;
+      },
+    );
+    expect(found).toEqual([]);
   });
 
   it("signals are joined by src/runtime/signals.ts alone: Node's own way loses an abort in some of its releases", () => {

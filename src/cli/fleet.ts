@@ -45,23 +45,24 @@ export async function fleet(
   what: string | undefined,
   options: FleetOptions,
 ): Promise<void> {
-  const read = () => readFiles(options.config, options, context);
+  const read = (inForce?: FleetSettings) => readFiles(options.config, { ...options, inForce }, context);
   const files = await read();
-  if (files.fleet === null) throw new CommandFailure("", exitCodes.usage);
-  if (what === "status") return tellStatus(files, files.fleet, context, options);
+  const { fleet: settings } = files;
+  if (settings === null) throw new CommandFailure("", exitCodes.usage);
+  if (what === "status") return tellStatus(files, settings, context, options);
   if (ownAccounts(files).size === 0)
     throw new CommandFailure(msg`there is no account to run; what is wrong stands above`, exitCodes.usage);
   keepHeapSmall(60);
-  await runFleet(files, files.fleet, read, context);
+  await runFleet(files, settings, () => read(settings), context);
 }
 
 /** What is wrong is told at once; the accounts without mistakes are run all the same. */
 async function readFiles(
   file: string,
-  { dataDir, logLevel }: FleetOptions,
+  { dataDir, logLevel, inForce }: FleetOptions & { readonly inForce?: FleetSettings | undefined },
   { env, err, speech }: ProcessContext,
 ): Promise<FleetFiles> {
-  const files = await loadFleet(file, { env, dataDir });
+  const files = await loadFleet(file, { env, dataDir, inForce });
   sayProblems(files, { out: (text) => err.write(text), tell: speech.tell });
   if (files.fleet === null || logLevel === undefined) return files;
   const level = logLevel as FleetSettings["log"]["level"];

@@ -102,7 +102,7 @@ async function show(context: ProcessContext, options: JournalOptions): Promise<v
   const limit = options.limit ?? (sinceMs === undefined ? defaultLimit : Infinity);
   const problem = await listingProblem(directory);
   if (problem !== null) throw problem;
-  const past = await newestEntries(directory, { ...filter, limit });
+  const { entries: past } = await newestEntries(directory, { ...filter, limit });
   if (options.csv === true) {
     context.out(timelineCsv(past.toReversed()));
     return;

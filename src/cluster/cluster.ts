@@ -16,7 +16,7 @@ import { leaseOf, type Instant, type Lease, type LeaseTimes, renewEveryMs } from
 import type { Reach } from "./membership.js";
 import type { AccountStream, Bucket } from "./ports.js";
 import { Reachability } from "./reachability.js";
-import { keepStateFiles, stateFiles } from "./state-files.js";
+import { isKeptAtOnce, keepStateFiles, stateFiles } from "./state-files.js";
 import { importOf, importSubject } from "./stream-content.js";
 import { StreamStore } from "./stream-store.js";
 import { type LeaseChange, LeaseHolder } from "./lease-holder.js";
@@ -425,7 +425,7 @@ export class Cluster {
       stop,
       store,
       keepFile: async (name) => {
-        if (stateFiles.includes(name)) await store.keepNoteFile(name);
+        if (isKeptAtOnce(name)) await store.keepNoteFile(name);
       },
       openJournal: async (given) => {
         const opened = await openJournal({ ...given, original });

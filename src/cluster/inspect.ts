@@ -1,11 +1,25 @@
 import { msg, type Text } from "../language/text.js";
-import { nullIfFailed } from "../runtime/failures.js";
-import { JetStreamApiCodes, JetStreamApiError, jetstreamManager, type StreamInfo } from "@nats-io/jetstream";
+import {
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type JetStreamManager,
+  jetstreamManager,
+  type StreamInfo,
+} from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
-import { connect, type NatsConnection } from "@nats-io/transport-node";
+import { errors, type NatsConnection } from "@nats-io/transport-node";
 import { systemClock } from "../runtime/clock.js";
 import { ClusterRefusal, type OwnedAccount } from "./cluster.js";
-import { answerMs, entryOf, notJournal, optionsOf, refusalOf, streamOf, tooOld } from "./nats.js";
+import {
+  answerMs,
+  connectNats,
+  entryOf,
+  notJournal,
+  optionsOf,
+  refusalOf,
+  streamOf,
+  tooOld,
+} from "./nats.js";
 import type { ClusterSettings } from "./section.js";
 import { ownerKey, ownerOf } from "./membership-view.js";
 
@@ -74,8 +88,7 @@ async function factsFrom(
 ): Promise<Pick<Inspection, "journal" | "owner">> {
   if (server === undefined) return { journal: null, owner: null };
   try {
-    const options = { ...optionsOf({ ...settings, nats: [server] }, asker), reconnect: false };
-    const link = await connect({ ...options, ignoreClusterUpdates: true });
+    const link = await linkTo(server, settings);
     try {
       const journal = await journalFacts(link, settings, owned);
       return { journal, owner: await ownerFacts(link, settings, owned.account) };
@@ -88,34 +101,68 @@ async function factsFrom(
   }
 }
 
+const linkTo = (server: string, settings: ClusterSettings): Promise<NatsConnection> =>
+  connectNats({
+    ...optionsOf({ ...settings, nats: [server] }, asker),
+    reconnect: false,
+    ignoreClusterUpdates: true,
+  });
+
 async function serverFacts(settings: ClusterSettings, server: string): Promise<ServerFacts> {
-  const options = { ...optionsOf({ ...settings, nats: [server] }, asker), reconnect: false };
   try {
-    const link = await connect({ ...options, ignoreClusterUpdates: true });
-    const { version = "0.0", jetstream = false } = link.info ?? {};
-    await link.close();
-    return {
-      server,
-      version,
-      problem: tooOld(version) ?? (jetstream ? null : msg`jetstream is not enabled there`),
-    };
+    const link = await linkTo(server, settings);
+    try {
+      const { version = "0.0", jetstream = false } = link.info ?? {};
+      const problem = tooOld(version) ?? (jetstream ? null : msg`jetstream is not enabled there`);
+      return { server, version, problem: problem ?? (await isolation(link)) };
+    } finally {
+      await link.close();
+    }
   } catch (error) {
     const reason = refusalOf(error, settings);
     return { server, version: null, problem: reason instanceof ClusterRefusal ? reason.text : reason };
   }
 }
 
+/** JetStream's word for a server that knows of no leader. */
+const withoutLeader = 10_008;
+
+/** A server that lost the others goes on greeting its clients; what the leader of all answers is not heard from it. Null where it is. */
+async function isolation(link: NatsConnection): Promise<Text | null> {
+  try {
+    await managerOf(link);
+    return null;
+  } catch (error) {
+    const isAlone =
+      error instanceof errors.TimeoutError ||
+      (error instanceof JetStreamApiError && error.code === withoutLeader);
+    if (isAlone) return msg`it answers, but has lost the other servers`;
+    throw error;
+  }
+}
+
+/** Asks about the account first, which the leader of all answers. */
+const managerOf = (link: NatsConnection): Promise<JetStreamManager> =>
+  jetstreamManager(link, { timeout: answerMs });
+
+/** Servers from 2.10 on say what time it is there. */
+type DatedInfo = StreamInfo & { readonly ts?: string };
+
+/** Null where there is no such stream. */
+const streamInfo = ({ streams }: JetStreamManager, stream: string): Promise<DatedInfo | null> =>
+  streams.info(stream).catch((error: unknown) => {
+    if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound) return null;
+    throw error;
+  });
+
 async function journalFacts(
   link: NatsConnection,
   settings: ClusterSettings,
   { account, identity }: Pick<OwnedAccount, "account" | "identity">,
 ): Promise<JournalFacts | null> {
-  const manager = await jetstreamManager(link, { timeout: answerMs });
+  const manager = await managerOf(link);
   const stream = streamOf(settings, account);
-  const info = await manager.streams.info(stream).catch((error: unknown) => {
-    if (error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound) return null;
-    throw error;
-  });
+  const info = await streamInfo(manager, stream);
   if (info === null) return null;
   const { config, state } = info;
   const { storage, limits } = await manager.getAccountInfo();
@@ -150,16 +197,12 @@ async function ownerFacts(
   { name }: ClusterSettings,
   account: string,
 ): Promise<OwnerFacts | null> {
-  const manager = await jetstreamManager(link, { timeout: answerMs });
-  const info: (StreamInfo & { readonly ts?: string }) | null = await manager.streams
-    .info(`KV_${name}`)
-    .catch(nullIfFailed);
+  const info = await streamInfo(await managerOf(link), `KV_${name}`);
   if (info === null) return null;
   const kv = await new Kvm(link).open(name, { timeout: answerMs });
   const entry = await kv.get(ownerKey(account));
   const holder = entry === null ? null : entryOf(entry).value;
   const isHeld = entry !== null && holder !== null && holder !== "";
-  // Servers from 2.10 on say what time it is there.
   const now = info.ts === undefined ? systemClock.now() : Date.parse(info.ts);
   const members: string[] = [];
   for await (const key of await kv.keys("member.*")) {

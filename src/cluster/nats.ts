@@ -28,7 +28,7 @@ import {
   tokenAuthenticator,
   usernamePasswordAuthenticator,
 } from "@nats-io/transport-node";
-import type { Clock } from "../runtime/clock.js";
+import { type Clock, systemClock } from "../runtime/clock.js";
 import { Names } from "../runtime/names.js";
 import type { Logger } from "../runtime/log.js";
 import { natsMessages, PacedReading, ReadingTurns } from "../runtime/paced-reading.js";
@@ -85,18 +85,11 @@ export async function joinNats(
   signal: AbortSignal,
 ): Promise<NatsLink | null> {
   const { clock, log } = ports;
-  const names = new Names(clock);
-  // As the library's own `connect` does it, but for looking servers up.
-  const turns = new ReadingTurns(receiving.nats, clock);
-  setTransportFactory({
-    factory: () => new PacedTransport(turns),
-    dnsResolveFn: async (host) => [...(await names.addresses(host))],
-  });
   let told = "";
   while (!signal.aborted) {
     let link: NatsConnection | null = null;
     try {
-      link = await NatsConnectionImpl.connect(optionsOf(settings, ports.memberId));
+      link = await connectNats(optionsOf(settings, ports.memberId));
       checkVersion(link);
       void tellOf(link, log);
       return await linkOver(link, settings, ports);
@@ -142,6 +135,20 @@ class PacedTransport extends NodeTransport {
     new PacedReading(socket, this.#turns, natsMessages(receiving.nats, end));
     return socket;
   }
+}
+
+const names = new Names();
+const turns = new ReadingTurns(receiving.nats, systemClock);
+/** The library asks for a transport and for addresses at each reconnect, of whichever link, so that all have the same. */
+const transports: Parameters<typeof setTransportFactory>[0] = {
+  factory: () => new PacedTransport(turns),
+  dnsResolveFn: async (host) => [...(await names.addresses(host))],
+};
+
+/** The library's own `connect` would give all links of the process its transport, and look-ups that block threads. */
+export function connectNats(options: NodeConnectionOptions): Promise<NatsConnection> {
+  setTransportFactory(transports);
+  return NatsConnectionImpl.connect(options);
 }
 
 /** What the program needs of a server came with 2.9. */

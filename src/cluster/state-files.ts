@@ -15,9 +15,18 @@ export const stateFiles = [
   "sparkplug.json",
   "page-users.json",
   "sessions.json",
+  "run-times.json",
+  "daily.json",
 ];
 
+/** Written again and again by what is read, so the stream has them as they were a minute ago, and at the end as they are. */
+const slowFiles: ReadonlySet<string> = new Set(["run-times.json", "daily.json"]);
+
+/** Whether a change counts as written only once the stream has it. */
+export const isKeptAtOnce = (name: string): boolean => stateFiles.includes(name) && !slowFiles.has(name);
+
 const lookEveryMs = 5_000;
+const looksBetweenSlow = 12;
 
 interface Noting {
   readonly files: FileSystem;
@@ -29,20 +38,23 @@ interface Noting {
 /** Brings them into the stream when they have changed, and writes down how far the copy here goes, until the signal aborts, and then once more. */
 export async function keepStateFiles(noting: Noting, signal: AbortSignal): Promise<void> {
   const kept = new Map<string, string>();
-  await lookAt(noting, kept, false);
-  while (!signal.aborted) {
+  await lookAt(noting, kept, stateFiles, false);
+  for (let look = 1; !signal.aborted; look += 1) {
     await noting.clock.wait(lookEveryMs, signal).catch(ignored);
-    await lookAt(noting, kept, true);
+    const isForAll = look % looksBetweenSlow === 0;
+    await lookAt(noting, kept, isForAll ? stateFiles : stateFiles.filter(isKeptAtOnce), true);
   }
+  await lookAt(noting, kept, stateFiles, true);
 }
 
 /** At first they are what the stream has. */
 async function lookAt(
   { files, dataDir, store }: Noting,
   kept: Map<string, string>,
+  names: readonly string[],
   isKept: boolean,
 ): Promise<void> {
-  for (const name of stateFiles) {
+  for (const name of names) {
     const path = join(dataDir, name);
     const facts = await files.facts(path).catch(nullIfFailed);
     if (facts === null) continue;

@@ -1,4 +1,5 @@
 import { targetKinds } from "../greenhouse/model.js";
+import { placeOf } from "../mqtt/topics.js";
 import type { Command } from "./command.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 
@@ -75,10 +76,11 @@ export class EarlierPhases {
 
 /** Whose topic it is; null where it is none of ours. */
 function targetOfTopic(topic: string, base: string): PhaseTarget | null {
-  const [controllerId, folder, targetId] = topic.slice(base.length + 1).split("/");
-  const target = targetKinds.find((one) => one === folder);
-  if (controllerId === undefined || targetId === undefined || target === undefined) return null;
-  return { controllerId, target, targetId };
+  const place = placeOf(base, topic);
+  const target = targetKinds.find((one) => one === place?.folder);
+  return place === null || target === undefined
+    ? null
+    : { controllerId: place.controllerId, target, targetId: place.id };
 }
 
 type Seen = Readonly<Partial<Record<keyof CommandFacts | "phase", unknown>>>;

@@ -154,7 +154,7 @@ export class CommandService {
     const { response_topics: responseTopics } = rules();
     const command = incomingCommand(message, asked, { topics, responseTopics });
     const { responseTopic } = message.properties;
-    if (responseTopic !== undefined && command.response === null) this.#unanswerable(responseTopic);
+    if (responseTopic !== undefined && command.response === null) this.unanswerable(responseTopic);
     const { acknowledge } = message;
     if (acknowledge === undefined) this.commander.submit(command);
     else
@@ -224,7 +224,7 @@ export class CommandService {
   };
 
   /** Said once a topic, and for no more topics than a log should name. */
-  #unanswerable(asked: string): void {
+  unanswerable(asked: string): void {
     const { log, topics } = this.#parts;
     const topic = asked.slice(0, 200);
     if (this.#unanswerableTopics.has(topic) || this.#unanswerableTopics.size >= mostUnanswerable) return;

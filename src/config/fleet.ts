@@ -2,6 +2,7 @@ import { hashOf } from "../runtime/spread.js";
 import { msg, row, type Text } from "../language/text.js";
 import { readdir } from "node:fs/promises";
 import { basename, dirname, extname, isAbsolute, join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { isMap, isScalar } from "yaml";
 import type { z } from "zod";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
@@ -104,6 +105,8 @@ export interface FleetFiles {
   readonly fleet: FleetSettings | null;
   /** Without mistakes, by name; all of them, whatever the shard. */
   readonly accounts: ReadonlyMap<string, LoadedAccount>;
+  /** The folder of the accounts cannot be read: nobody knows which there are. */
+  readonly isFolderUnread?: boolean;
   /** Names of those with mistakes. */
   readonly refused: readonly string[];
   readonly problems: readonly Problem[];
@@ -115,6 +118,8 @@ interface FleetSources {
   readonly readFile?: ReadFile;
   /** In the place of the one in the file. */
   readonly dataDir?: string | undefined;
+  /** Of the fleet that runs, which keeps until its next start what cannot change before. */
+  readonly inForce?: FleetSettings | undefined;
   /** Reads this account alone: what it has in common with others is not judged. */
   readonly alone?: string | undefined;
 }
@@ -122,11 +127,11 @@ interface FleetSources {
 /** Reads and checks the file of a fleet and those of all its accounts. Never rejects and never writes. */
 export async function loadFleet(
   file: string,
-  { env, readFile: reads = readFile, dataDir, alone }: FleetSources,
+  { env, readFile: reads = readFile, dataDir, inForce, alone }: FleetSources,
 ): Promise<FleetFiles> {
   const read = await readFleetFile(file, env, reads);
   if ("problems" in read) return { ...nothing, problems: inBrief(read.problems) };
-  const fleet = movedTo(dataDir, read.fleet);
+  const { fleet, waiting } = keeping(inForce, movedTo(dataDir, read.fleet));
   const found = await accountFiles(fleet.accounts);
   const wanted = found.files.filter(({ account }) => alone === undefined || account === alone);
   const results = await inTurn(wanted, async ({ account, path }) => {
@@ -135,9 +140,7 @@ export async function loadFleet(
     return { account, result };
   });
   const loaded = results.flatMap(({ account, result }) => (result.ok ? [{ ...result, account }] : []));
-  const ofPorts = loaded.flatMap((one) =>
-    portOfFleet(fleet.http, one.configuration.http).map((finding) => one.problemAt(finding)),
-  );
+  const ofPorts = withPortOf(fleet, loaded);
   const clashing = [...withoutBroker(loaded), ...withClusters(loaded), ...clashes(loaded), ...ofPorts];
   const names = found.files.map(({ account }) => account);
   const spoilt = new Set(clashing.map((problem) => problem.file));
@@ -145,16 +148,17 @@ export async function loadFleet(
   return {
     fleet,
     accounts: new Map(sound.map((one) => [one.account, inCluster(one, fleet)])),
-    refused: results.flatMap(({ account }) =>
-      sound.some((one) => one.account === account) ? [] : [account],
-    ),
+    isFolderUnread: found.isUnread === true,
+    refused: results
+      .map(({ account }) => account)
+      .filter((name) => !sound.some((one) => one.account === name)),
     problems: inBrief([
       ...found.problems,
       ...results.flatMap(({ result }) => (result.ok ? [] : result.problems)),
       ...clashing,
     ]),
     warnings: inOrder([
-      ...fleetPageDoubts(fleet.http, names).map(read.problemAt),
+      ...[...fleetPageDoubts(fleet.http, names), ...waiting].map(read.problemAt),
       ...results.flatMap(({ result }) => result.warnings),
       ...findShared(loaded),
     ]),
@@ -163,6 +167,21 @@ export async function loadFleet(
 
 const movedTo = (dataDir: string | undefined, fleet: FleetSettings): FleetSettings =>
   dataDir === undefined ? fleet : { ...fleet, data_dir: resolve(dataDir), isMoved: true };
+
+/** Accounts that move while they run would end all at once. */
+const keptKeys = ["accounts", "data_dir", "shard", "cluster", "platform"] as const;
+
+function keeping(
+  inForce: FleetSettings | undefined,
+  read: FleetSettings,
+): { readonly fleet: FleetSettings; readonly waiting: readonly Finding[] } {
+  if (inForce === undefined) return { fleet: read, waiting: [] };
+  const waiting = keptKeys.filter((key) => !isDeepStrictEqual(read[key], inForce[key]));
+  return {
+    fleet: { ...read, ...Object.fromEntries(waiting.map((key) => [key, inForce[key]])) },
+    waiting: waiting.map((key) => atKey([key], msg`changes with the next start of the fleet`)),
+  };
+}
 
 /** What an account does by itself has to know that others may run it. */
 const inCluster = (loaded: LoadedAccount, { cluster }: FleetSettings): LoadedAccount =>
@@ -380,14 +399,17 @@ interface AccountFile {
 export const configurationsIn = async (folder: string): Promise<readonly string[]> =>
   (await accountFiles(folder)).files.map(({ path }) => path);
 
-async function accountFiles(
-  folder: string,
-): Promise<{ readonly files: readonly AccountFile[]; readonly problems: readonly Problem[] }> {
+async function accountFiles(folder: string): Promise<{
+  readonly files: readonly AccountFile[];
+  readonly problems: readonly Problem[];
+  readonly isUnread?: true;
+}> {
   let names: readonly string[];
   try {
     names = await readdir(resolve(folder));
   } catch {
     return {
+      isUnread: true,
       files: [],
       problems: [
         fileProblem(
@@ -444,6 +466,9 @@ const withClusters = (loaded: readonly LoadedAccount[]): Problem[] =>
         atKey(["cluster"], msg`belongs into the file of the fleet, as its members share all accounts`),
       ),
     );
+
+const withPortOf = ({ http }: FleetSettings, loaded: readonly LoadedAccount[]): Problem[] =>
+  loaded.flatMap(({ configuration, problemAt }) => portOfFleet(http, configuration.http).map(problemAt));
 
 /** Of one login the platform may keep one session: each sign-in would end that of the other account. */
 function sharedLogins(loaded: readonly LoadedAccount[]): Problem[] {

@@ -114,6 +114,7 @@ export const doubtsAbout = (configuration: Configuration, hasBroker: boolean): F
   ...pollingDoubts(configuration),
   ...roundingDoubts(configuration),
   ...typeDoubts(configuration),
+  ...sensorDoubts(configuration),
   ...ageDoubts(configuration),
   ...runningDoubts(configuration),
   ...leadInDoubts(configuration),
@@ -193,6 +194,23 @@ function typeDoubts({ controllers }: Configuration): Finding[] {
     }),
   );
 }
+
+/** A name that several readings have fits any of them that no other entry names. */
+const sensorDoubts = ({ controllers }: Configuration): Finding[] =>
+  Object.entries(controllers).flatMap(([code, { sensors }]) =>
+    Object.entries(sensors).flatMap(([id, { from }]) => {
+      const beside = Object.entries(sensors).find(([, other]) => other.from.startsWith(`${from}@`));
+      const path = ["controllers", code, "sensors", id, "from"];
+      return beside === undefined
+        ? []
+        : [
+            atValue(
+              path,
+              msg`sensor ${beside[0]} names one of several of this name; use name@channel here too`,
+            ),
+          ];
+    }),
+  );
 
 /** Values that may be set although the platform can only hold another one. */
 function roundingDoubts({ controllers }: Configuration): Finding[] {

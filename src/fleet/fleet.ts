@@ -145,6 +145,10 @@ export class Fleet {
       );
       return;
     }
+    if (files.isFolderUnread === true) {
+      log.error("the folder of the accounts cannot be read; all accounts go on as they were");
+      return;
+    }
     const own = ownAccounts(files);
     this.#noteRefused(files);
     for (const name of files.refused)

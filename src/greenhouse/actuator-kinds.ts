@@ -127,6 +127,9 @@ const rows: Readonly<Record<ActuatorKind, KindRow>> = kindRows;
 
 export const takesDegrees = (kind: ActuatorKind): boolean => rows[kind].positionMode !== null;
 
+/** What stands still at a degree, or runs only until it has arrived, has no time that anybody would count. */
+export const hasRunTime = (kind: ActuatorKind): boolean => !takesDegrees(kind) && kind !== "motor";
+
 /** Command and state words of all kinds. */
 export const kindWords: ReadonlyMap<string, WordRow> = new Map(
   actuatorKinds.flatMap((kind) => Object.entries(rows[kind].words)),

@@ -11,11 +11,11 @@ import type {
 } from "./model.js";
 import type { ClientStatus, DeviceRecord, RawValue, RunningStatusItem, SensorItem } from "./ports.js";
 
-/** What can be learnt about one controller. Instants are epoch ms, but for `since`, `at` and `startedAt` (when the request began), which are monotonic. */
+/** What can be learnt about one controller. Instants are epoch ms, but for `at` and `startedAt` (when the request began), which are monotonic. */
 export type ControllerEvent =
   /** `availability` is the list's flag. */
   | { readonly type: "listed"; readonly record: DeviceRecord; readonly availability: Availability }
-  | { readonly type: "absent"; readonly since: number }
+  | { readonly type: "absent"; readonly forMs: number }
   /** The address of its video stream, which its list does not give. */
   | { readonly type: "video"; readonly hls: string }
   /** Its own list does not hold it any more, another one does. */

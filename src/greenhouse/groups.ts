@@ -18,7 +18,10 @@ export interface Member {
 }
 
 /** What a group takes and is called: as an actuator that takes what all of its members take. */
-export type GroupTarget = Pick<Target, "kind" | "values" | "stop">;
+export interface GroupTarget extends Taking {
+  /** As that of its members; null where they differ. */
+  readonly inverted?: boolean | null;
+}
 
 export interface Group {
   readonly id: string;
@@ -40,14 +43,14 @@ export interface GroupsAndScenes {
 
 export type GroupOrScene = "group" | "scene";
 
+type Taking = Pick<Target, "kind" | "values" | "stop">;
+
 /** `east/left_skylight` */
 export const memberName = ({ controllerId, actuator }: Pick<Member, "controllerId" | "actuator">): string =>
   `${controllerId}/${actuator}`;
 
-type Taking = Pick<Target, "kind" | "values" | "stop">;
-
 /** What all of them take; null where they have no word and no degree in common. */
-export function commonTarget(all: readonly Taking[]): GroupTarget | null {
+export function commonTarget(all: readonly GroupTarget[]): GroupTarget | null {
   const [first, ...others] = all;
   if (first === undefined) return null;
   const each = all.map((one) => vocabulary(one));
@@ -60,7 +63,13 @@ export function commonTarget(all: readonly Taking[]): GroupTarget | null {
   // The values are each member's own, and only the words count here.
   const further = words.filter((word) => !Object.hasOwn(row.values, word) && word !== "stop");
   const values = Object.fromEntries(further.map((word) => [word, word]));
-  return { kind, values, ...stop };
+  return { kind, values, ...stop, ...(degrees && { inverted: commonDirection(all) }) };
+}
+
+/** Which way round Home Assistant shows all of them. */
+function commonDirection(all: readonly GroupTarget[]): boolean | null {
+  const [first = null, ...others] = new Set(all.map(({ inverted }) => inverted === true));
+  return others.length > 0 ? null : first;
 }
 
 const noAddress = { address: "", value: "" };

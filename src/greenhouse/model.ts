@@ -226,7 +226,7 @@ export interface Controller {
   readonly readingAlarms?: readonly ReadingAlarm[];
   /** When judging quality can next change something; null while nothing is good. */
   readonly nextJudgementAt: number | null;
-  /** Since when lists leave it out, monotonic ms; null while listed. */
+  /** Since when lists leave it out; null while listed. */
   readonly absentSince: number | null;
 }
 

@@ -186,7 +186,7 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
     case "video":
       return foldVideo(controller, event.hls);
     case "absent":
-      return foldAbsence(controller, event.since);
+      return foldAbsence(controller, context.now - event.forMs);
     case "unflagged":
       return withChange(controller, { ...connectionOf("unknown", "list"), absentSince: null });
     case "connection":

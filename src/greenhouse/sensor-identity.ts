@@ -168,24 +168,37 @@ function identitiesOf(
   return identifySensors([...items, ...missing], transliterate).slice(0, items.length);
 }
 
-/** The configured sensor of each item; one that fits several items is given to the first by key, not by place. */
+/**
+ * The configured sensor of each item. One that names an item exactly has it before one that fits several, which is given to the first
+ * by key, not by place.
+ */
 function settingsByPlace(
   items: readonly SensorItem[],
   identities: readonly ({ readonly key: string; readonly id: string } | null)[],
   settings: readonly SensorSettings[],
 ): ReadonlyMap<number, SensorSettings> {
   const byPlace = new Map<number, SensorSettings>();
-  for (const sensor of settings) {
-    let chosen: { readonly place: number; readonly key: string } | null = null;
+  const given = new Set<SensorSettings>();
+  const rounds = [isExactly, isNamedBy].flatMap((fits) => settings.map((sensor) => ({ sensor, fits })));
+  for (const { sensor, fits } of rounds) {
+    if (given.has(sensor)) continue;
+    let chosen: { readonly place: number; readonly order: string } | null = null;
     for (const [place, item] of items.entries()) {
       const identity = identities[place];
-      if (!identity || byPlace.has(place) || !isFrom(sensor.from, item, identity.id)) continue;
-      if (chosen === null || identity.key < chosen.key) chosen = { place, key: identity.key };
+      if (!identity || byPlace.has(place) || !fits(sensor.from, item, identity.id)) continue;
+      const order = keyOrder(identity.key);
+      if (chosen === null || order < chosen.order) chosen = { place, order };
     }
-    if (chosen) byPlace.set(chosen.place, sensor);
+    if (chosen === null) continue;
+    byPlace.set(chosen.place, sensor);
+    given.add(sensor);
   }
   return byPlace;
 }
+
+/** Channels that are numbers are in the order of numbers: 2 before 10. */
+const keyOrder = (key: string): string =>
+  key.replace(/(?<=^channel:|^factor:[^@]*@)\d+(?=~|$)/, (channel) => channel.padStart(64, "0"));
 
 /** Before the `from` of a sensor that its place alone tells from another. */
 const twinKey = "place:";
@@ -225,14 +238,15 @@ export function unnamedTwins(items: readonly SensorTraits[]): readonly string[] 
   });
 }
 
-/** `from` names a sensor by its exact name, its factor code, its id, or `name@channel`. */
-function isFrom(from: string, item: SensorItem, id: string): boolean {
-  if (from === item.name || from === item.factor || from === id) return true;
-  return (
-    item.channel !== null &&
-    (from === `${item.name}@${item.channel}` || from === `${item.factor ?? ""}@${item.channel}`)
-  );
-}
+/** `from` is the exact name or the factor code of a sensor, which others may have too. */
+const isNamedBy = (from: string, { name, factor }: SensorItem): boolean => from === name || from === factor;
+
+/** `from` is `name@channel`, or the id. */
+const isExactly = (from: string, item: SensorItem, id: string): boolean =>
+  !isNamedBy(from, item) &&
+  (from === id ||
+    (item.channel !== null &&
+      [item.name, item.factor ?? ""].some((name) => from === `${name}@${item.channel}`)));
 
 // An id that was given to another sensor is never given out a second time.
 const freeId = (

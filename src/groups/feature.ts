@@ -47,6 +47,7 @@ async function makeGroups({ commands, mirror, retained, topics, clock, journal, 
     receipts: commands.receipts,
     retained,
     responseTopics: () => core.rules().response_topics,
+    onUnanswerable: (topic) => commands.unanswerable(topic),
     clock,
     newId: randomUUID,
   });

@@ -23,6 +23,7 @@ import { asDraft, type Draft, isGiven, itemsOf, sectionOf, sectionsAt, textOf } 
 interface Found {
   readonly member: Member;
   readonly target: Target;
+  readonly inverted: boolean;
   readonly isReadOnly: boolean;
 }
 
@@ -46,7 +47,8 @@ function actuatorAt(reference: string, root: Draft): Found | Text {
   const own = sectionOf(actuators, actuator);
   if (own.ignore === true) return msg`this actuator is ignored, so it takes no commands`;
   const member = { code, controllerId: id, actuator };
-  return { member, target: targetOf(own, root), isReadOnly: own.read_only === true };
+  const inverted = sectionOf(own, "homeassistant").inverted === true;
+  return { member, target: targetOf(own, root), inverted, isReadOnly: own.read_only === true };
 }
 
 /** As far as its kind can be read; another rule says what is wrong with it. */
@@ -78,7 +80,7 @@ function groupAt(path: Path, section: Draft, root: Draft): Read<Group> {
     if (problem !== null) findings.push(atValue(at, problem));
     else if (isFound(actuator)) found.push(actuator);
   }
-  const target = commonTarget(found.map((one) => one.target));
+  const target = commonTarget(found.map((one) => ({ ...one.target, inverted: one.inverted })));
   if (Array.isArray(section.members) && section.members.length === 0)
     findings.push(atValue([...path, "members"], msg`expected at least one actuator`));
   if (target === null && found.length > 0)
@@ -179,14 +181,18 @@ interface GroupsSections extends Pick<CoreConfiguration, "kinds" | "controllers"
   readonly scenes: Parsed<typeof scenesSection>;
 }
 
-/** One plain sentence for each group and scene. */
+const withoutCover = (group: string): Text =>
+  msg`groups.${group}: has a select and no cover in Home Assistant, as only some of its members have homeassistant.inverted: true.`;
+
+/** What each group and scene does, in plain sentences. */
 export function groupSentences(configuration: GroupsSections): readonly Text[] {
   const { groups, scenes } = groupsAndScenesIn(configuration);
   return [
-    ...[...groups.values()].map(({ id, members, target }) => {
+    ...[...groups.values()].flatMap(({ id, members, target }) => {
       const { words, degrees } = vocabulary(target);
       const takes = [...words, ...(degrees ? ["0..100"] : [])].join(", ");
-      return msg`groups.${id}: takes ${takes}, for ${members.map(memberName).join(", ")}.`;
+      const sentence = msg`groups.${id}: takes ${takes}, for ${members.map(memberName).join(", ")}.`;
+      return target.inverted === null ? [sentence, withoutCover(id)] : [sentence];
     }),
     ...[...scenes.values()].map(({ id, commands }) => {
       const each = commands.map(({ member, command }) => msg`${command} to ${memberName(member)}`);

@@ -43,9 +43,15 @@ import { placeOf, placeOfAll, type Running } from "./running.js";
 /** The allowance of those that do not exist. */
 const unknownGroups = "commands to groups that do not exist";
 
-function isStop(payload: Buffer): boolean {
+/** By the word, or by the value that one of the members stops with. */
+function isStop(payload: Buffer, members: readonly (Actuator | undefined)[]): boolean {
   const read = readPayload(payload);
-  return "command" in read && read.command.toLowerCase() === "stop";
+  if (!("command" in read)) return false;
+  const stops = (member: Actuator | undefined) => {
+    const wanted = member && readWanted(read.command, member.settings);
+    return wanted !== undefined && "type" in wanted && wanted.type === "stop";
+  };
+  return read.command.toLowerCase() === "stop" || members.some(stops);
 }
 
 /** A command to a group or scene, as it arrives. */
@@ -66,9 +72,15 @@ interface GroupPorts extends KeeperPorts {
   readonly submit: (request: CommandRequest) => { readonly id: string; readonly isTaken: boolean };
   readonly outbox: Pick<Outbox, "send" | "restore">;
   /** The keeper of retained topics. */
-  readonly retained: { wanted(topic: string, payload: string): void };
+  readonly retained: {
+    wanted(topic: string, payload: string): void;
+    unwanted(topic: string): void;
+    repeat(topics: readonly string[]): void;
+  };
   /** `commands.response_topics`. */
   readonly responseTopics: () => readonly string[];
+  /** An answer is asked for on this topic, where the bridge answers nobody. */
+  readonly onUnanswerable: (topic: string) => void;
   /** A result of this number in the journal goes out; what comes back is called once it was delivered. */
   readonly deliveryOf: (sequence: number) => () => void;
   /** What a broker is owed for what it gives. */
@@ -167,8 +179,9 @@ export class GroupService implements CommandListener {
     if (!topic.startsWith(own)) return;
     const [id = "", leaf = ""] = topic.slice(own.length).split("/");
     const isPosition = leaf === "position" && (this.#shown.get(id)?.position ?? null) === null;
-    if (payload.length > 0 && (isPosition || !this.groupsAndScenes.groups.has(id)))
-      retained.wanted(topic, "");
+    if (payload.length === 0) return;
+    if (!this.groupsAndScenes.groups.has(id)) retained.unwanted(topic);
+    else if (isPosition) retained.wanted(topic, "");
   }
 
   /** What exceeds it is told as one result for each: each member would be overloaded. */
@@ -177,10 +190,11 @@ export class GroupService implements CommandListener {
       const asked = incomingOn(this.#ports.topics, topic);
       if (asked?.type !== "group") return null;
       const { groups, scenes } = this.groupsAndScenes;
-      const isKnown = (asked.kind === "group" ? groups : scenes).has(asked.id);
-      return isKnown
-        ? { key: topic, isUrgent: isStop, idOf: claimedId }
-        : { key: unknownGroups, isUrgent: null };
+      const group = asked.kind === "group" ? groups.get(asked.id) : undefined;
+      if (group === undefined && !(asked.kind === "scene" && scenes.has(asked.id)))
+        return { key: unknownGroups, isUrgent: null };
+      const isUrgent = (payload: Buffer) => isStop(payload, group ? this.actuatorsOf(group) : []);
+      return { key: topic, isUrgent, idOf: claimedId };
     },
     onSurplus: (surplus) => {
       const asked = incomingOn(this.#ports.topics, surplus.key);
@@ -199,7 +213,7 @@ export class GroupService implements CommandListener {
 
   /** Takes the messages on the topics of groups and scenes. */
   onMessage(message: IncomingMessage): boolean {
-    const { topics, responseTopics } = this.#ports;
+    const { topics, responseTopics, onUnanswerable } = this.#ports;
     const asked = incomingOn(topics, message.topic);
     if (asked?.type !== "group") return false;
     const { kind, id } = asked;
@@ -210,6 +224,8 @@ export class GroupService implements CommandListener {
     const place = { type: "command", controllerId: kind, target: "actuator", id } as const;
     const rules = { topics, responseTopics: responseTopics() };
     const request = { ...incomingCommand(message, place, rules), kind, id };
+    const { responseTopic } = message.properties;
+    if (responseTopic !== undefined && request.response === null) onUnanswerable(responseTopic);
     const { acknowledge } = message;
     if (acknowledge === undefined) this.submit(request);
     else
@@ -444,9 +460,14 @@ export class GroupService implements CommandListener {
     onDelivered?: () => void,
   ): void {
     if (!topicIdPattern.test(about)) return;
-    const { topics, outbox } = this.#ports;
+    const { topics, outbox, retained } = this.#ports;
     const destinations = destinationsOf([topics[kind](about).result], response);
     outbox.send({ controllerId: null, destinations, document: result, ...(onDelivered && { onDelivered }) });
+    // A screen that showed the state that was asked for has to see the true one again.
+    if (kind === "group" && result.outcome !== "confirmed") {
+      const { position, state, json } = topics.group(about);
+      retained.repeat([position, state, json]);
+    }
   }
 
   #show(group: Group, before?: Controller, after?: Controller): void {

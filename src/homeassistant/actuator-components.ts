@@ -1,11 +1,12 @@
 import {
   type ActuatorKind,
+  hasRunTime,
   type KindRow,
   kindRows,
   stateOfWord,
   valueTable,
 } from "../greenhouse/actuator-kinds.js";
-import type { Group, Scene } from "../greenhouse/groups.js";
+import type { Group, Member, Scene } from "../greenhouse/groups.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Tell } from "../language/words.js";
@@ -180,10 +181,10 @@ function running(subject: Subject): Entity[] {
   return [entity(subject, "binary_sensor", fields, "running", "running")];
 }
 
-/** How long it was on altogether; of kinds that run. */
+/** How long it was on altogether. */
 function runTime(subject: Subject): Entity[] {
   const { actuator, topic } = subject;
-  if (hasDegrees(actuator) || actuator.kind === "motor") return [];
+  if (!hasRunTime(actuator.kind)) return [];
   const fields: Fields = {
     state_topic: topic.run_time,
     value_template: templates.runTime,
@@ -320,8 +321,8 @@ export function groupAndSceneEntities({
 }
 
 /** As an actuator that takes what all members take; it shows a state where all of them show the same. */
-function groupEntities({ id, name, target }: Group, topics: Topics, tell: Tell): readonly Entity[] {
-  const { kind, values, stop } = target;
+function groupEntities({ id, name, target, members }: Group, topics: Topics, tell: Tell): readonly Entity[] {
+  const { kind, values, stop, inverted } = target;
   const { json, set } = topics.group(id);
   const actuator: ActuatorSettings = {
     id: `group_${id}`,
@@ -336,24 +337,41 @@ function groupEntities({ id, name, target }: Group, topics: Topics, tell: Tell):
     minIntervalMs: 0,
     tolerance: 0,
     readOnly: false,
-    homeAssistant: { enabled: true },
+    homeAssistant: {
+      enabled: true,
+      // A cover would work the other way round for some of its members.
+      ...(inverted === null ? { as: "select" } : { inverted: inverted === true }),
+    },
     ...(stop && { stop }),
   };
   const view = viewOf(actuator);
   if (view === "none") return [];
   // What each member shows.
-  const members = attributes(json);
+  const shown = attributes(json);
   const subject = { actuator, tell, topic: { json, set, allowed: json, lock: json, run_time: json } };
-  return controls(subject, view, members).map((entity) => ({
+  return controls(subject, view, shown).map((entity) => ({
     ...entity,
-    fields: { ...entity.fields, ...available(topics) },
+    fields: { ...entity.fields, ...availableOf(topics, members) },
   }));
 }
 
-const sceneEntity = ({ id, name }: Scene, topics: Topics): Entity => ({
+/** The controller counts where all are of one: a command to several still moves those that can be reached. */
+function availableOf(topics: Topics, members: readonly Member[]) {
+  const [first = null, ...others] = new Set(members.map(({ controllerId }) => controllerId));
+  return available(topics, others.length > 0 ? null : first);
+}
+
+const sceneEntity = ({ id, name, commands }: Scene, topics: Topics): Entity => ({
   platform: "scene",
   key: `scene:${id}`,
   slug: `scene_${id}`,
   name: displayName(name, id),
-  fields: { ...commandFields(topics.scene(id).set), payload_on: "activate", ...available(topics) },
+  fields: {
+    ...commandFields(topics.scene(id).set),
+    payload_on: "activate",
+    ...availableOf(
+      topics,
+      commands.map(({ member }) => member),
+    ),
+  },
 });

@@ -124,21 +124,22 @@ export const attributes = (topic: string, template: string = templates.orNothing
 });
 
 /**
- * What must hold for an entity to be usable: the bridge; for what a controller shows the platform and the controller too; for a reading
- * its quality. Home Assistant replaces lists, it does not merge them, so each is given whole; the mode is `all` everywhere, because its
+ * What must hold for an entity to be usable: the bridge; for what a controller shows the platform and the controller too, the platform alone
+ * where several do (`null`); for a reading its quality. Home Assistant replaces lists, it does not merge them, so each is given whole; the mode is `all` everywhere, because its
  * default lets the last message win.
  */
-export function available(topics: Topics, controller?: string, sensor?: string) {
+export function available(topics: Topics, controller?: string | null, sensor?: string) {
   const needed: Readonly<Record<string, string>>[] = [{ topic: topics.bridge.state }];
   if (controller !== undefined)
-    needed.push(
-      { topic: topics.bridge.platform, value_template: templates.platformReachable },
-      { topic: topics.controller(controller).availability, value_template: templates.controllerReachable },
-    );
-  if (controller !== undefined && sensor !== undefined)
-    needed.push({
-      topic: topics.sensor(controller, sensor).quality,
-      value_template: templates.usableQuality,
-    });
+    needed.push({ topic: topics.bridge.platform, value_template: templates.platformReachable });
+  if (typeof controller === "string") {
+    const { availability } = topics.controller(controller);
+    needed.push({ topic: availability, value_template: templates.controllerReachable });
+    if (sensor !== undefined)
+      needed.push({
+        topic: topics.sensor(controller, sensor).quality,
+        value_template: templates.usableQuality,
+      });
+  }
   return { availability: needed, availability_mode: "all" } as const;
 }

@@ -9,23 +9,22 @@ type Settings = Configured<typeof keys>;
 
 /** Announces everything, each state behind its announcement. */
 export function announce(core: Core, configuration: Settings, tell: Tell): Running {
-  const { mirror, retained, outputs, connection, commands, topics, clock } = core;
-  const { store, inventory, watch, poller } = mirror;
+  const { mirror, retained, outputs, connection, commands, clock } = core;
+  const { store, inventory, poller } = mirror;
   const discovery = new DiscoveryOutput(
     {
       announce: (topic, text) => retained.announce(topic, text),
       publishStates: (code, which) => {
         if (code !== null) retained.release(code, which === "all");
-        else if (which === "all" && watch.state !== null)
-          retained.wanted(topics.bridge.platform, watch.state);
+        else if (which === "all") retained.repeat(bridgeStates(core));
       },
       listen: core.isOneOfMany ? (topics) => connection.listen(topics) : null,
       memory: core.file("homeassistant-withdrawn.json"),
       view: {
         controllers: () => store.controllers(),
         get: (code) => store.get(code),
-        platformHadTime: () => inventory.hadTime(clock.monotonic()),
-        mayForget: (code) => code === null || inventory.mayForget(code, clock.monotonic()),
+        platformHadTime: () => inventory.hadTime,
+        mayForget: (code) => code === null || inventory.mayForget(code),
       },
       clock,
       random: core.random,
@@ -41,6 +40,12 @@ export function announce(core: Core, configuration: Settings, tell: Tell): Runni
   retained.onFound([], { onFound: (...found) => discovery.onFound(...found) });
   return { part: discovery };
 }
+
+/** What the device of the bridge shows. */
+const bridgeStates = ({ topics, groupsAndScenes: { groups } }: Core): readonly string[] => [
+  ...[topics.bridge.platform, topics.bridge.info, topics.bridge.health, topics.bridge.alarms],
+  ...Array.from(groups.keys(), (id) => topics.group(id).json),
+];
 
 function settingsOf({ topics, version, page, groupsAndScenes }: Core, configuration: Settings, tell: Tell) {
   const { homeassistant, mqtt, platform } = configuration;

@@ -116,6 +116,11 @@ export class FirstOperator {
     );
   }
 
+  /** Those who were made at the page; none where they cannot be read. */
+  get users(): Listener["users"] {
+    return this.#users;
+  }
+
   /** To be printed; null where nobody is to be made. */
   get code(): string | null {
     return this.#code?.text ?? null;

@@ -137,6 +137,7 @@ async function createPort(
     status,
     sessions: file("sessions.json"),
     firstOperator,
+    madeUsers: () => firstOperator.users,
     onListening,
     faults: new Faults(log, clock),
   };

@@ -22,6 +22,8 @@ export interface Port {
   readonly sessions: ReturnType<typeof textFile>;
   /** Users of the page that the configuration does not name. */
   readonly firstOperator: Pick<FirstOperator, "load" | "code" | "isOffered" | "make">;
+  /** Those of them whom the file of the bridge is to name once it names any; not where the page is of several accounts. */
+  readonly madeUsers?: () => Listener["users"];
   /** Called once, when the page can be opened at this port; `code` makes the first operator, where there is none. */
   readonly onListening?: ((port: number, listener: Listener, code: string | null) => void) | undefined;
   readonly faults: Faults;

@@ -73,20 +73,16 @@ const isKind = (word: string): word is TimelineKind => kindNames.has(word);
 const journal = route("GET", "viewer", filter, async (given, { request: { headers }, service }) => {
   const { clock, timeline } = service.sources;
   const { controller: id, actuator, by, outcome, limit, kind } = given;
-  const found = await timeline({
+  const { entries, next } = await timeline({
     ...{ actuator, by, outcome },
-    limit: limit + 1,
+    limit,
     before: given.before,
     kinds: kind === undefined ? undefined : new Set(kind.split(",").filter(isKind)),
     controllers: id === undefined ? undefined : new Set([id, service.controllerOf(id)?.info.code ?? id]),
     sinceMs: parseSince(given.since ?? "", clock.now()) ?? undefined,
     untilMs: parseSince(given.until ?? "", clock.now()) ?? undefined,
   });
-  const newest = found.toReversed();
-  // What one record says belongs on one page.
-  const last = newest[limit - 1]?.seq ?? 0;
-  const records = newest.filter(({ seq }, at) => at < limit || seq === last);
-  const next = newest.length > records.length ? (records.at(-1)?.seq ?? null) : null;
+  const records = entries.toReversed();
   // As RFC 8288 says, since a table has no room for it.
   const link = next ? { link: `<?before=${next}>; rel="next"` } : undefined;
   return prefersCsv(headers.accept ?? "")

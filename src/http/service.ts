@@ -14,6 +14,7 @@ import {
 } from "../journal/records.js";
 import { Timeline, type TimelineEntry, type TimelineFilter } from "../journal/timeline.js";
 import type { Clock } from "../runtime/clock.js";
+import { nullIfFailed } from "../runtime/failures.js";
 import type { Registry } from "../runtime/metrics.js";
 import { type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import type { Logger, LogLine, RecentLog } from "../runtime/log.js";
@@ -66,10 +67,10 @@ export interface PageSources {
   };
   /** The newest records that match, newest last. */
   readonly past: (filter: RecordFilter & { readonly limit: number }) => Promise<readonly JournalRecord[]>;
-  /** The newest entries of the timeline that match, newest last. */
+  /** The newest entries of the timeline that match, newest last, and before which number older ones are asked for. */
   readonly timeline: (
     filter: TimelineFilter & { readonly limit: number },
-  ) => Promise<readonly TimelineEntry[]>;
+  ) => Promise<{ readonly entries: readonly TimelineEntry[]; readonly next: number | null }>;
   readonly recentLog?: Pick<RecentLog, "newest" | "written"> | undefined;
   /** Findings of `doctor` as they come. */
   readonly doctor?: Examine | undefined;
@@ -215,7 +216,8 @@ export class PageService {
     const records = (await this.sources.past(wanted).catch(() => [])).toReversed();
     for (const record of records)
       if ("result" in record) this.board.restore(record.result, record.target ?? "actuator");
-    const entries = (await this.sources.timeline({ limit: mostRecords }).catch(() => [])).toReversed();
+    const past = await this.sources.timeline({ limit: mostRecords }).catch(nullIfFailed);
+    const entries = past?.entries.toReversed() ?? [];
     const newest = entries[0]?.seq ?? 0;
     this.#records = [...this.#records.filter(({ seq }) => seq > newest), ...entries].slice(0, mostRecords);
     await Promise.all(parts);

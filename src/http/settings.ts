@@ -5,8 +5,8 @@ import type { SettingsLogin, SettingsProposal } from "../page/protocol.js";
 import { errorCode } from "../runtime/file-system.js";
 import { keyText, pathOf } from "../settings/key.js";
 import { expecting, expectingOneOf } from "../settings/values.js";
-import type { Listener } from "./access.js";
 import { type Answer, failure, json, notFound } from "./answer.js";
+import type { Port } from "./port.js";
 import { fields, nothing, type Route, type Routes, routeTo } from "./route.js";
 import type { AskedOfBridge } from "./asked.js";
 import type { Saver, SettingsSource, WantedSettings } from "../page/settings-source.js";
@@ -59,10 +59,10 @@ const isHost = (key: string): boolean => {
 export async function withMadeUsers(
   given: WantedSettings,
   source: Pick<SettingsSource, "read">,
-  { port }: { readonly port: { readonly listener: () => Pick<Listener, "users"> } },
+  { port }: { readonly port: Pick<Port, "madeUsers"> },
 ): Promise<WantedSettings> {
   if (!("changes" in given)) return given;
-  const { users } = port.listener();
+  const users = port.madeUsers?.() ?? [];
   const isAboutUsers = Object.keys(given.changes).some((key) => isHost(key) || placeOfUser(key) !== null);
   if (!isAboutUsers || users.length === 0) return given;
   const { given: inFile } = await source.read();
@@ -119,14 +119,14 @@ const isOfFile = (name: string | number | undefined, value: unknown): boolean =>
     Object.entries(value).some(([inner, below]) => isOfFile(inner, below)));
 
 /** A key may be written in several ways, so its path is judged; what is none is refused too. */
-function namesFile(key: string, value: unknown): boolean {
+function reachesOthers(key: string, value: unknown): boolean {
   const path = pathOf(key);
-  return path === null || isOfFile(path.at(-1), value);
+  return path === null || path[0] === "http" || isOfFile(path.at(-1), value);
 }
 
 /**
  * Accounts of a fleet share the file of their secrets and the computer: who sees some of them alone must not have the others' shown
- * or sent anywhere, by a name for them or by the file they stand in.
+ * or sent anywhere, by a name for them or by the file they stand in, nor open a port with users of his own.
  */
 export function foreignReach(
   given: WantedSettings,
@@ -134,12 +134,12 @@ export function foreignReach(
 ): Answer | null {
   if (visitor.accounts === undefined) return null;
   const isAllowed =
-    "changes" in given && !Object.entries(given.changes).some(([key, value]) => namesFile(key, value));
+    "changes" in given && !Object.entries(given.changes).some(([key, value]) => reachesOthers(key, value));
   return isAllowed ? null : failure(403, "accounts", ofAllAccounts);
 }
 
 const ofAllAccounts =
-  "The file as a text, and keys that name other files or folders, are for an admin of all accounts of the fleet.";
+  "The file as a text, keys of http, and keys that name other files or folders, are for an admin of all accounts of the fleet.";
 
 const readSettings = route("GET", nothing, async (_, source, { visitor }) => {
   const { program, ...rest } = await source.read();

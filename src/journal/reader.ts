@@ -61,14 +61,14 @@ export async function newestRecords(
 }
 
 /**
- * The newest `limit` entries of the timeline that are wanted, newest last; of the oldest number among them all, so that the next
- * page begins behind it.
+ * The newest `limit` entries of the timeline that are wanted, newest last, and what else the oldest record of them says; `next` is
+ * the number before which the next page begins, null where nothing older is wanted.
  */
 export async function newestEntries(
   directory: string,
   filter: TimelineFilter & { readonly limit: number },
   files: FileSystem = nodeFileSystem,
-): Promise<readonly TimelineEntry[]> {
+): Promise<TimelinePage> {
   const { limit, sinceMs } = filter;
   let found: readonly TimelineEntry[] = [];
   for (const segment of (await segmentsOf(files, directory)).toReversed()) {
@@ -79,11 +79,23 @@ export async function newestEntries(
       anyInTime ||= sinceMs !== undefined && Date.parse(record.at) >= sinceMs;
       for (const entry of timeline.entries(record)) if (isWanted(entry, filter)) wanted.push(entry);
     }
-    found = [...wanted, ...found];
-    if (found.length >= limit || !anyInTime) break;
+    const page = pageOf([...wanted, ...found], limit);
+    if (page.next !== null) return page;
+    found = page.entries;
+    if (!anyInTime) break;
   }
+  return { entries: found, next: null };
+}
+
+interface TimelinePage {
+  readonly entries: readonly TimelineEntry[];
+  readonly next: number | null;
+}
+
+function pageOf(found: readonly TimelineEntry[], limit: number): TimelinePage {
   const oldest = found.at(-limit)?.seq ?? 0;
-  return found.filter(({ seq }) => seq >= oldest);
+  const entries = found.filter(({ seq }) => seq >= oldest);
+  return { entries, next: entries.length < found.length ? oldest : null };
 }
 
 /** What is asked of the journal in `directory` again and again. */

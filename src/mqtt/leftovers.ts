@@ -1,3 +1,4 @@
+import { hasRunTime } from "../greenhouse/actuator-kinds.js";
 import type { Actuator, Controller } from "../greenhouse/model.js";
 import { WaitingLine } from "../runtime/waiting-line.js";
 import { qualityCodes } from "./codes.js";
@@ -171,6 +172,7 @@ function isShown({ folder, id, leaf }: Place, controller: Controller | undefined
 
 function isActuatorShown(leaf: string, actuator: Actuator | undefined): boolean {
   if (leaf === "allowed") return actuator !== undefined;
+  if (leaf === "run_time") return actuator?.runTime !== undefined;
   if (leaf === "lock" || leaf === "lease") return (actuator?.restrictions?.[leaf] ?? null) !== null;
   return (actuator?.readAt ?? null) !== null;
 }
@@ -180,7 +182,10 @@ function isSettled({ folder, id, leaf }: Place, controller: Controller | undefin
   if (!controller) return false;
   // What an earlier run left is in force no more, or stands there again.
   if (leaf === "lock" || leaf === "lease") return true;
-  if (folder === "actuator") return !controller.actuators.has(id);
+  if (folder === "actuator") {
+    const actuator = controller.actuators.get(id);
+    return actuator === undefined || (leaf === "run_time" && !hasRunTime(actuator.settings.kind));
+  }
   // Nothing follows a raw address of an earlier run, so what its topic says is of unknown age.
   return (folder === "parameter" && !controller.parameters.has(id)) || folder === "address";
 }

@@ -68,7 +68,7 @@ export class RetainedTopics {
 
   /** Something on the broker is left over that may have to be emptied; call `sweep` now and then. */
   get hasLeftovers(): boolean {
-    return this.#kept.leftovers.under.size > 0;
+    return this.#kept.leftovers.under.size + this.#kept.unwanted.size > 0;
   }
 
   /** From now on a state is published only where the gate lets it; to be called before the first link. */
@@ -84,6 +84,16 @@ export class RetainedTopics {
   /** What is to be retained on a topic of its own; an empty payload for nothing. */
   wanted(topic: string, payload: string, qos = this.#parts.qos): void {
     this.#step({ type: "wanted", topic, payload, qos });
+  }
+
+  /** Publishes once more what is wanted on these topics, for readers that may show something else. */
+  repeat(topics: readonly string[]): void {
+    this.#step({ type: "repeated", topics });
+  }
+
+  /** An earlier run left it on a topic of its own: it is emptied once it may be. */
+  unwanted(topic: string): void {
+    this.#step({ type: "unwanted", topic });
   }
 
   /** Keeps the topic no longer as it is. */

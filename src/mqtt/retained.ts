@@ -86,6 +86,8 @@ export interface Retained {
   readonly announcements: Map<string, string>;
   readonly documents: Map<string, { readonly payload: string; readonly qos: 0 | 1 }>;
   readonly dueDocuments: WaitingLine<string>;
+  /** Topics of that sort that an earlier run left. */
+  readonly unwanted: Set<string>;
   /** By device code the view that was published. */
   readonly published: Map<string, Controller>;
   readonly due: WaitingLine<string>;
@@ -110,6 +112,7 @@ export const nothingRetained = (): Retained => ({
   announcements: new Map(),
   documents: new Map(),
   dueDocuments: new WaitingLine(),
+  unwanted: new Set(),
   published: new Map(),
   due: new WaitingLine(),
   anew: new Set(),
@@ -140,6 +143,10 @@ export type Input =
   | { readonly type: "unlinked" }
   /** A retained topic of its own, published where its text changes, however often it is wanted; an empty payload: nothing is to be there. */
   | { readonly type: "wanted"; readonly topic: string; readonly payload: string; readonly qos: 0 | 1 }
+  /** What is wanted on these topics is published once more, for readers that may show something else. */
+  | { readonly type: "repeated"; readonly topics: readonly string[] }
+  /** An earlier run left it on a topic of its own: it goes with what else the configuration decides over. */
+  | { readonly type: "unwanted"; readonly topic: string }
   /** Nothing is said of the topic any more, and it stays as it is. */
   | { readonly type: "forgotten"; readonly topic: string }
   | { readonly type: "announced"; readonly topic: string; readonly payload: string }
@@ -174,6 +181,8 @@ export function step(kept: Retained, input: Input, context: RetainedContext): De
   const isPutOff = type === "changed" || type === "released";
   const turn: Turn = { kept, context, publish: [], outcomes: [], isPutOff };
   if (type === "wanted") want(kept, input);
+  else if (type === "repeated") repeat(kept, input.topics);
+  else if (type === "unwanted") kept.unwanted.add(input.topic);
   else if (type === "forgotten") forget(kept, input.topic);
   else if (type === "announced") kept.announcements.set(input.topic, input.payload);
   else if (type === "changed") onChange(turn, input.before, input.after);
@@ -183,7 +192,7 @@ export function step(kept: Retained, input: Input, context: RetainedContext): De
   else if (type === "online") online(turn);
   else if (type === "unlinked") onUnlinked(turn);
   else if (type === "found") onFound(turn, input);
-  else if (type === "swept") sweepAll(kept, input.extent);
+  else if (type === "swept") onSwept(turn, input.extent);
   else if (type === "ended") onEnd(turn, input);
   else if (type === "woke") woke(turn, input.now);
   else if (kept.link === "up" && type === "republish") everything(turn);
@@ -213,12 +222,21 @@ function forget({ documents, dueDocuments }: Retained, topic: string): void {
 type InputOf<Type extends Input["type"]> = Extract<Input, { readonly type: Type }>;
 
 /** Nothing is due where it is wanted so already: the broker has it, or it is due, on its way or to be tried again. */
-function want({ documents, dueDocuments }: Retained, { topic, payload, qos }: InputOf<"wanted">): void {
+function want(
+  { documents, dueDocuments, unwanted }: Retained,
+  { topic, payload, qos }: Omit<InputOf<"wanted">, "type">,
+): void {
+  unwanted.delete(topic);
   const before = documents.get(topic);
   if (before?.payload === payload && before.qos === qos) return;
   documents.set(topic, { payload, qos });
   dueDocuments.delete(topic);
   dueDocuments.add(topic);
+}
+
+/** Without a link nothing is due: the next one publishes everything. */
+function repeat({ link, documents, dueDocuments }: Retained, topics: readonly string[]): void {
+  if (link === "up") for (const topic of topics) if (documents.has(topic)) dueDocuments.add(topic);
 }
 
 function release(kept: Retained, { code, anew }: InputOf<"released">): void {
@@ -330,6 +348,11 @@ function onFound({ kept, context }: Turn, { topic, payload }: InputOf<"found">):
   if (payload === "" || place === null) return;
   if (!isWanted(context, place, kept.documents.get(topic)?.payload))
     findLeftover(kept.leftovers, context, topic, payload, place);
+}
+
+function onSwept({ kept, context: { qos } }: Turn, extent: Extent): void {
+  sweepAll(kept, extent);
+  if (extent !== "ended") for (const topic of kept.unwanted) want(kept, { topic, payload: "", qos });
 }
 
 function sweepAll({ leftovers }: Retained, extent: Extent): void {

@@ -1,6 +1,6 @@
 import { addressPattern, type TargetKind, targetKinds } from "../greenhouse/model.js";
 import type { GroupOrScene } from "../greenhouse/groups.js";
-import { topicIdPattern } from "../greenhouse/topic-ids.js";
+import { reservedControllerIds, topicIdPattern } from "../greenhouse/topic-ids.js";
 
 /*
  * How topics are spelt. Ids are already topic-safe (`[a-z0-9_-]{1,64}`, see greenhouse/topic-ids.ts); the builders refuse
@@ -263,7 +263,7 @@ export function placeOf(base: string, topic: string): Place | null {
   const [controllerId = "", folder = "", id = "", leaf = "", ...rest] = topic
     .slice(base.length + 1)
     .split("/");
-  if (["bridge", "group", "scene"].includes(controllerId) || rest.length > 0 || leaf === "set") return null;
+  if (reservedControllerIds.has(controllerId) || rest.length > 0 || leaf === "set") return null;
   if (id === "") return rootLeaves.has(folder) ? { controllerId, folder: "", id: "", leaf: folder } : null;
   return folders.has(folder) ? { controllerId, folder, id, leaf } : null;
 }

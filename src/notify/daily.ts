@@ -4,7 +4,7 @@ import type { Controller } from "../greenhouse/model.js";
 import type { SensorKind } from "../greenhouse/sensors.js";
 import { type Clock, every, within } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import { bookIn, type DayBook, dailyMessage, dayDue, moved, newDay, seen } from "./day.js";
+import { bookIn, type DayBook, dailyMessage, dayDue, dayGoingOn, moved, newDay, seen } from "./day.js";
 import type { Message, Wording } from "./message.js";
 import { minuteIn, minutesOf } from "./notify.js";
 import type { ShownAlarm } from "./plan.js";
@@ -54,7 +54,8 @@ export class DailyReport {
       const kept: unknown = JSON.parse(
         (await within(clock, longestDiskMs, () => memory.read(), signal)) ?? "null",
       );
-      this.#book = bookIn(kept) ?? this.#book;
+      const book = bookIn(kept);
+      if (book !== null) this.#book = dayGoingOn(book, clock.now());
     } catch (problem) {
       log.warn({ problem }, "what the day was like before the start is not known");
     }

@@ -60,6 +60,13 @@ export function bookIn(kept: unknown): DayBook | null {
   return { ...day, moves: Array.isArray(moves) ? moves.filter(isMoves) : [] } as DayBook;
 }
 
+/** The days of one message; those of a bridge that was off or not the owner for longer are nobody's day. */
+const longestDayMs = 48 * 3_600_000;
+
+/** Goes on with the day that was kept, or begins anew where that is long over. */
+export const dayGoingOn = (kept: DayBook, now: number): DayBook =>
+  now - kept.since > longestDayMs ? newDay(now, kept.toldOn) : kept;
+
 const counted = (counts: Readonly<Record<string, number>>, name: string) => ({
   ...counts,
   [name]: (counts[name] ?? 0) + 1,

@@ -18,12 +18,18 @@ export type Commandable = (ActuatorView | ParameterView) & Partial<LimitsDocumen
 
 const isActuator = (one: Commandable): one is ActuatorView => "words" in one;
 
-/** Why nothing at all can be sent now; null where something can. */
-function standingReason(availability: string, of: Commandable): string | null {
+/** Why not even a stop can be sent now; null where one can. */
+function stopReason(of: Commandable): string | null {
   const reason = actReason();
   if (reason !== null) return reason;
   if (bridge.value?.read_only) return t("rule_read_only");
-  if (isActuator(of) && of.read_only) return t("why_actuator");
+  return isActuator(of) && of.read_only ? t("why_actuator") : null;
+}
+
+/** Why nothing but a stop can be sent now, which waits for no controller and no platform; null where something can. */
+function standingReason(availability: string, of: Commandable): string | null {
+  const reason = stopReason(of);
+  if (reason !== null) return reason;
   if (availability === "offline") return t("why_offline");
   return bridge.value?.platform === "unreachable" ? t("why_platform") : null;
 }
@@ -95,7 +101,12 @@ function Panel({ controller, id, of }: CardProps) {
     sent.value = null;
     sent.value = await send({ ...target, command, ...withoutEmpty(times) });
   };
-  const sending: Sending = { choice, submit, isHeld: standing !== null };
+  const sending: Sending = {
+    choice,
+    submit,
+    isHeld: standing !== null,
+    isStopHeld: stopReason(of) !== null,
+  };
   // What holds for the whole page stands on top of it.
   const told = actReason() === null ? standing : ownReason();
   const reasons = new Set([...(told === null ? [] : [told]), ...limitReasons(of, controller)]);
@@ -257,8 +268,9 @@ const Sign = ({ kind, icon, text }: SignProps) => (
 export interface Sending {
   readonly choice: Signal<Command | null>;
   readonly submit: (command: Command, times?: Readonly<Record<string, string>>) => unknown;
-  /** Nothing at all can be sent. */
+  /** Nothing can be sent but, where it is not held too, a stop. */
   readonly isHeld: boolean;
+  readonly isStopHeld: boolean;
 }
 type SendingProps<Of> = Sending & { readonly of: Of };
 
@@ -290,7 +302,7 @@ export const Words = ({ of, ...sending }: SendingProps<Choosable>) => (
       <ChoiceButton key={word} of={of} command={word} {...sending} />
     ))}
     {of.stop ? (
-      <Button class="stop" disabled={sending.isHeld} act={() => sending.submit("stop")}>
+      <Button class="stop" disabled={sending.isStopHeld} act={() => sending.submit("stop")}>
         <Icon name="stop" />
         {commandText("stop")}
       </Button>

@@ -145,22 +145,29 @@ const Title = ({
 
 /** Somebody is on the roof: keeps everybody off all actuators of a controller at once, and lets them in again. */
 function HouseLock({ id, actuators }: Pick<ControllerView, "id" | "actuators">) {
-  const all = Object.values(actuators);
+  const all = Object.entries(actuators);
   if (actReason() !== null || all.length === 0) return null;
-  const mine = Object.entries(actuators).filter(([, { lock }]) => lock?.by === session.value?.user);
-  const isMineAlone = all.every(({ lock }) => !lock || lock.by === session.value?.user);
-  const isWhole = all.every(({ lock }) => lock);
+  const only = (some: typeof all) => some.map(([actuator]) => ({ actuator }));
+  const free = all.filter(([, { lock }]) => !lock);
+  const mine = all.filter(([, { lock }]) => lock?.by === session.value?.user);
+  const others = all.filter(([, { lock }]) => lock && lock.by !== session.value?.user);
+  // As a whole it can be locked and unlocked only where nobody else keeps a part of it.
+  const each = (some: typeof all) => (others.length === 0 ? undefined : only(some));
   return (
     <>
-      {isWhole ? null : <Locking label={t("lock_house")} fields={{ controller: id }} />}
-      {mine.length === 0 ? null : (
-        <Asking
-          label={t("unlock_mine")}
-          name="unlock"
-          fields={{ controller: id }}
-          each={isMineAlone ? undefined : mine.map(([actuator]) => ({ actuator }))}
-        />
+      {free.length === 0 ? null : (
+        <Locking label={t("lock_house")} fields={{ controller: id }} each={each(free)} />
       )}
+      {mine.length === 0 ? null : (
+        <Asking label={t("unlock_mine")} name="unlock" fields={{ controller: id }} each={each(mine)} />
+      )}
+      {free.length + mine.length === 0
+        ? null
+        : others.map(([actuator, { name, lock }]) => (
+            <Badge key={actuator} kind="warn">
+              {name}: {t("locked_by", { by: lock?.by ?? "", times: "" })}
+            </Badge>
+          ))}
     </>
   );
 }

@@ -109,7 +109,7 @@ function GroupCard({ id, group }: Readonly<{ id: string; group: GroupView }>) {
     sent.value = null;
     sent.value = await send({ group: id, command });
   };
-  const sending: Sending = { choice, submit, isHeld: standing !== null };
+  const sending: Sending = { choice, submit, isHeld: standing !== null, isStopHeld: standing !== null };
   const of: Choosable = { ...group, value: undefined };
   return (
     <GroupsAndScenes

@@ -17,7 +17,7 @@ import {
 import type { ControllerView, Overview, OverviewRow } from "./protocol.js";
 import { errorSentence, phaseText, type Sentence } from "./sentences.js";
 import { GroupsSection } from "./groups.js";
-import { countOf, isOld, urgency } from "./urgency.js";
+import { countBeyond, countOf, isOld, urgency } from "./urgency.js";
 import { collator, t, codeText } from "./words.js";
 
 const overview = view<Overview>("overview");
@@ -179,6 +179,7 @@ function Summary({ rows }: Readonly<{ rows: readonly OverviewRow[] }>) {
     ["bad", "count_offline", sum(({ availability }) => Number(availability === "offline"))],
     ["warn", "count_old", sum((row) => Number(isOld(row)))],
     ["bad", "count_alarms", sum(({ alarms }) => alarms)],
+    ["warn", "count_beyond", sum(countBeyond)],
     ["warn", "count_guards", sum(({ limits }) => countOf(limits.guards))],
     ["warn", "count_locks", sum(({ limits }) => countOf(limits.locks))],
   ] as const;

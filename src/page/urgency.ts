@@ -1,4 +1,4 @@
-import type { OverviewRow } from "./protocol.js";
+import type { KeyReading, OverviewRow } from "./protocol.js";
 
 /* Which greenhouse needs somebody first. */
 
@@ -10,13 +10,24 @@ type Seen = Pick<OverviewRow, "availability" | "quality">;
 export const isOld = ({ availability, quality }: Seen): boolean =>
   availability !== "offline" && quality !== null && quality !== "good";
 
+/** How far a reading is beyond its limits; 0 within them. The alarm comes once it was so for long enough. */
+export const stepsBeyond = ({ beyond }: Pick<KeyReading, "beyond">): number =>
+  beyond === null ? 0 : beyond.includes("_") ? 2 : 1;
+
+export const countBeyond = ({ readings }: Pick<OverviewRow, "readings">): number =>
+  Object.values(readings).filter((one) => stepsBeyond(one) > 0).length;
+
+const mostBeyond = ({ readings }: Pick<OverviewRow, "readings">): number =>
+  Math.max(0, ...Object.values(readings).map(stepsBeyond));
+
 const severities = { error: 64, warning: 8, info: 1 } as const;
 
 /** An error, or a command that went wrong, comes before all that warnings and limits come to together. */
-export const urgency = (row: Seen & Pick<OverviewRow, "problem" | "worst" | "limits">): number =>
+export const urgency = (row: Seen & Pick<OverviewRow, "problem" | "worst" | "limits" | "readings">): number =>
   (row.problem ? 64 : 0) +
   (row.worst ? severities[row.worst] : 0) +
   (row.availability === "offline" ? 16 : 0) +
+  4 * mostBeyond(row) +
   (countOf(row.limits.guards) > 0 ? 4 : 0) +
   (countOf(row.limits.locks) > 0 ? 2 : 0) +
   (isOld(row) ? 2 : 0) +

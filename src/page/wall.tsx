@@ -4,6 +4,7 @@ import { KeyValue } from "./actuator-summary.js";
 import { link, view } from "./live.js";
 import { Age, Availability, Head, Icon, type IconName, Listed, Loading } from "./parts.js";
 import type { KeyReading, Overview, OverviewRow } from "./protocol.js";
+import { stepsBeyond } from "./urgency.js";
 import { codeText, collator, roundedText, t } from "./words.js";
 
 /* All houses on one screen: a tile each, in the colour of its band, what is out of line first. */
@@ -29,11 +30,9 @@ function lookOf(row: OverviewRow, reading: KeyReading | undefined): string {
 
 /** Any reading beyond a limit counts, and the further the more. */
 function rankOf(row: OverviewRow): number {
-  const beyond = Object.values(row.readings).map((one) => one.beyond);
-  const isFar = beyond.some((one) => one === "low_low" || one === "high_high");
-  const isBeyond = beyond.some((one) => one);
+  const steps = Math.max(0, ...Object.values(row.readings).map(stepsBeyond));
   return (
-    (isFar ? 32 : isBeyond ? 8 : 0) +
+    (steps === 2 ? 32 : steps * 8) +
     (row.problem || row.worst === "error" ? 32 : row.alarms > 0 ? 16 : 0) +
     (row.availability === "offline" ? 16 : 0) +
     (row.quality !== null && row.quality !== "good" ? 4 : 0)
@@ -68,14 +67,33 @@ function ordered({ controllers, kinds }: Overview): readonly Item[] {
 
 const countOf = (counts: Readonly<Record<string, number>>): number => Object.keys(counts).length;
 
+/** The kinds beside the one that stands for the house, those out of line first, so that it is seen why it is where it is. */
+const othersOf = ({ readings }: OverviewRow, kinds: Overview["kinds"], main: KeyReading | undefined) =>
+  kinds
+    .flatMap((kind) => {
+      const reading = readings[kind];
+      return reading === undefined || reading === main ? [] : [{ kind, reading }];
+    })
+    .sort((one, other) => stepsBeyond(other.reading) - stepsBeyond(one.reading));
+
+type Others = ReturnType<typeof othersOf>;
+
+const beyondText = (others: Others): string =>
+  others
+    .flatMap(({ kind, reading: { beyond } }) =>
+      beyond === null ? [] : `${codeText(kind)}: ${t(`beyond_${beyond}`)}`,
+    )
+    .join(t("comma"));
+
 /** In a picture and a word, never by colour alone. */
-function Signs({ of: { alarms, problem, limits } }: Readonly<{ of: OverviewRow }>) {
+function Signs({ of: { alarms, problem, limits }, others }: Readonly<{ of: OverviewRow; others: Others }>) {
   const signs: readonly (readonly [IconName, boolean, string])[] = [
     [
       "alarms",
       alarms > 0 || problem,
       alarms > 0 ? t(alarms === 1 ? "one_alarm" : "count_alarms", { count: alarms }) : t("problem"),
     ],
+    ["bad", beyondText(others) !== "", beyondText(others)],
     ["shield", countOf(limits.guards) > 0, t("limited")],
     ["lock", countOf(limits.locks) > 0, t("lock")],
   ];
@@ -97,7 +115,7 @@ type TileProps = Readonly<{ id: string; row: OverviewRow; kinds: Overview["kinds
 
 function Tile({ id, row, kinds }: TileProps) {
   const reading = mainOf(row, kinds);
-  const others = kinds.filter((kind) => row.readings[kind] !== reading && row.readings[kind] !== undefined);
+  const others = othersOf(row, kinds, reading);
   const beyond = reading?.beyond;
   return (
     <li>
@@ -114,10 +132,10 @@ function Tile({ id, row, kinds }: TileProps) {
         </span>
         {reading?.at ? <Age at={reading.at} isOver /> : null}
         {row.availability === "offline" ? <Availability of={row.availability} /> : null}
-        <Signs of={row} />
+        <Signs of={row} others={others} />
         <span class="keys">
-          {others.slice(0, 2).map((kind) => (
-            <KeyValue key={kind} kind={kind} of={row.readings[kind]} />
+          {others.slice(0, 2).map((one) => (
+            <KeyValue key={one.kind} kind={one.kind} of={one.reading} />
           ))}
         </span>
       </a>

@@ -1,4 +1,4 @@
-import { isEnding, takesDegrees } from "../greenhouse/actuator-kinds.js";
+import { hasRunTime, isEnding } from "../greenhouse/actuator-kinds.js";
 import type { Actuator, Controller, RunTime } from "../greenhouse/model.js";
 import { type Clock, every, within } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
@@ -7,12 +7,12 @@ import type { GreenhouseStore } from "../sync/store.js";
 
 /*
  * How long an actuator was on. Time counts between two good reads that both say so; what nobody saw may have been anything. Pure;
- * instants are epoch ms.
+ * instants are monotonic ms, but for `since`, which is epoch ms: only the day is told by a clock that may be set.
  */
 
 export interface Counted {
   readonly total: { readonly onMs: number; readonly starts: number };
-  /** Of the day of the newest read, where the greenhouse is. */
+  /** Of the day it was when that was looked at last, where the greenhouse is. */
   readonly today: { readonly day: string; readonly onMs: number; readonly starts: number };
   readonly since: number;
   /** The newest good read; null where the one before says nothing of what comes. */
@@ -26,10 +26,6 @@ export const nothingCounted = (since: number, day: string): Counted => ({
   last: null,
 });
 
-/** What stands still at a degree, or runs only until it has arrived, has no time that anybody would count. */
-export const isCounted = ({ settings }: Pick<Actuator, "settings">): boolean =>
-  !takesDegrees(settings.kind) && settings.kind !== "motor";
-
 /** Whether it is on by its newest read; null where nobody can tell. Its running statuses know better than the register. */
 export function isOn({ settings, state, quality, runs }: Actuator): boolean | null {
   if (quality !== "good" || state === null || state === "unknown") return null;
@@ -38,19 +34,23 @@ export function isOn({ settings, state, quality, runs }: Actuator): boolean | nu
   return !isEnding(settings.kind, state);
 }
 
-/** After a read; the same object where it says nothing new. */
-export function afterRead(before: Counted, at: number, on: boolean | null, day: string): Counted {
-  if (on === null) return before.last === null ? before : { ...before, last: null };
-  const { last } = before;
-  if (last !== null && at <= last.at && day === before.today.day) return before;
-  const lasted = last !== null && last.isOn && on ? Math.max(0, at - last.at) : 0;
+/** A new day begins with nothing, also of what nobody can tell; the same object where it is no new one. */
+const onDay = (before: Counted, day: string): Counted =>
+  day === before.today.day ? before : { ...before, today: { day, onMs: 0, starts: 0 } };
+
+/** After a read that began at `at`, on that day; the same object where it says nothing new. */
+export function afterRead(counted: Counted, at: number, on: boolean | null, day: string): Counted {
+  const before = onDay(counted, day);
+  const { total, today, last } = before;
+  if (on === null) return last === null ? before : { ...before, last: null };
+  if (last !== null && at <= last.at) return before;
+  const lasted = last !== null && last.isOn && on ? at - last.at : 0;
   const started = last !== null && !last.isOn && on ? 1 : 0;
-  const today = day === before.today.day ? before.today : { day, onMs: 0, starts: 0 };
   return {
     ...before,
-    total: { onMs: before.total.onMs + lasted, starts: before.total.starts + started },
+    total: { onMs: total.onMs + lasted, starts: total.starts + started },
     today: { day, onMs: today.onMs + lasted, starts: today.starts + started },
-    last: { at: Math.max(at, last?.at ?? at), isOn: on },
+    last: { at, isOn: on },
   };
 }
 
@@ -86,7 +86,8 @@ export class RunTimes {
   readonly #counted = new Map<string, Counted>();
   /** Actuators that were read since, by the code of their controller. */
   readonly #dirty = new Map<string, Set<string>>();
-  #isChanged = false;
+  #written = "{}";
+  #day: string | null = null;
 
   constructor(ports: RunTimePorts) {
     this.#ports = ports;
@@ -108,7 +109,10 @@ export class RunTimes {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await every(writeEveryMs, this.#ports.clock, signal, () => void this.#write());
+    await every(writeEveryMs, this.#ports.clock, signal, () => {
+      this.#lookAtDay();
+      void this.#write();
+    });
     await this.#write();
   }
 
@@ -132,27 +136,43 @@ export class RunTimes {
       }
   };
 
+  /** A day also begins of what is not read any more. */
+  #lookAtDay(): void {
+    const day = this.#today();
+    if (day === this.#day) return;
+    this.#day = day;
+    for (const { info, actuators } of this.#ports.store.controllers())
+      for (const actuator of actuators.values()) this.#count(info.code, actuator);
+  }
+
+  #today(): string {
+    return localText(this.#ports.clock.now(), this.#offset).slice(0, 10);
+  }
+
   #count(code: string, actuator: Actuator): void {
-    const { readAt, settings } = actuator;
-    if (readAt === null || !isCounted(actuator)) return;
+    const { readAt, settings, registers } = actuator;
+    if (!hasRunTime(settings.kind)) return;
     const key = JSON.stringify([code, settings.id]);
-    const day = localText(readAt, this.#offset).slice(0, 10);
-    const before = this.#counted.get(key) ?? nothingCounted(readAt, day);
-    const after = afterRead(before, readAt, isOn(actuator), day);
+    const day = this.#today();
+    const before = this.#counted.get(key) ?? (readAt === null ? null : nothingCounted(readAt, day));
+    if (before === null) return;
+    const startedAt = Math.max(...Object.values(registers).map((register) => register.startedAt));
+    const after = afterRead(before, startedAt, isOn(actuator), day);
     this.#counted.set(key, after);
-    this.#isChanged ||= after !== before;
     const runTime = runTimeOf(after);
     if (JSON.stringify(runTime) !== JSON.stringify(actuator.runTime))
       this.#ports.store.dispatch(code, { type: "run_time", id: settings.id, runTime });
   }
 
-  /** Never rejects; what could not be written is written the next time. */
+  /** Never rejects; what could not be written is written the next time. The newest reads are not kept: they say nothing of what follows a restart. */
   async #write(): Promise<void> {
-    if (!this.#isChanged) return;
-    this.#isChanged = false;
-    const text = JSON.stringify(Object.fromEntries(this.#counted));
+    const kept = [...this.#counted].map(([key, { total, today, since }]) => [key, { total, today, since }]);
+    const text = JSON.stringify(Object.fromEntries(kept));
+    const before = this.#written;
+    if (text === before) return;
+    this.#written = text;
     await this.#ports.memory.write(text).catch((problem: unknown) => {
-      this.#isChanged = true;
+      this.#written = before;
       this.#ports.log.debug({ problem }, "how long actuators were on could not be kept; it is tried again");
     });
   }

@@ -275,6 +275,8 @@ async function askServers(
   try {
     let isKnownNot = true;
     for (const candidate of candidatesFor(host, textOf(resolvConf))) {
+      // A cancelled resolver would ask for the next one all the same.
+      if (signal.aborted) throw new NameError("EAI_AGAIN", host);
       const found = await bothFamilies(resolver, candidate);
       if (typeof found !== "boolean") return found;
       isKnownNot &&= found;

@@ -21,6 +21,8 @@ interface NodeAlarmPorts {
 }
 
 const itself = { controller: null, actuator: null } as const;
+/** The broker may still bring the ones before, where births follow each other. */
+const mostOwnBirths = 8;
 /** So long after the last birth of another node of the name there is none. */
 const duplicateClearsMs = 600_000;
 
@@ -38,6 +40,7 @@ export class NodeAlarms {
   readonly #tooLarge = new Set<string>();
   /** Those of an earlier run, until the first birth of this one. */
   readonly #leftTooLarge = new Set<string>();
+  #ownBirths: readonly Buffer[] = [];
   #isDuplicateLeft = false;
   #duplicateAt: number | null = null;
 
@@ -74,6 +77,14 @@ export class NodeAlarms {
   /** Its alarms end with it; one that comes back is judged anew. */
   deviceGone(device: string): void {
     this.#tooLarge.delete(device);
+  }
+
+  birthSent(payload: Buffer): void {
+    this.#ownBirths = [...this.#ownBirths, payload].slice(-mostOwnBirths);
+  }
+
+  isOwnBirth(payload: Buffer): boolean {
+    return this.#ownBirths.some((own) => own.equals(payload));
   }
 
   duplicateSeen(group: string, node: string): void {

@@ -114,7 +114,6 @@ export class EdgeNode {
   readonly #alarms: NodeAlarms;
   #bdSeq: number | null = null;
   #nodeShown: readonly Metric[] = [];
-  #birth: Buffer | null = null;
   #settlesAt: number | null = null;
   #deathSeenAt: number | null = null;
 
@@ -341,7 +340,7 @@ export class EdgeNode {
     const metrics = this.#nodeMetrics;
     const payload = nodeBirthPayload(this.#session.bdSeq, metrics, this.#stamp);
     this.#nodeShown = metrics;
-    this.#birth = payload;
+    this.#alarms.birthSent(payload);
     this.#tally.node_births += 1;
     await this.#publish(this.#topics.nodeBirth, payload, null);
   }
@@ -370,7 +369,7 @@ export class EdgeNode {
       return;
     }
     this.#devices.forgetShown(id);
-    leftUnborn(this.#session, id);
+    leftUnborn(this.#session, id, this.#parts.clock.monotonic());
     if (wasBorn) await this.#sendDeviceDeath(id);
   }
 
@@ -454,7 +453,7 @@ export class EdgeNode {
   }
 
   #birthSeen(payload: Buffer): void {
-    if (this.#birth?.equals(payload) === true) return;
+    if (this.#alarms.isOwnBirth(payload)) return;
     const { group, node } = this.#parts.settings;
     this.#badInput("foreign_birth", { group, node });
     this.#alarms.duplicateSeen(group, node);

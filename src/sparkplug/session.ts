@@ -9,6 +9,8 @@
 
 /** The least time between two births that hosts ask for; one that comes earlier is answered then, with all that came meanwhile. */
 export const rebirthEveryMs = 5_000;
+/** A birth that is too large for its broker is so a reading later too. */
+export const unsentRestsMs = 600_000;
 
 interface Device {
   /** Whether it is there for its hosts. */
@@ -16,6 +18,8 @@ interface Device {
   isBorn: boolean;
   /** Removed once its death is told. */
   isGone: boolean;
+  /** Until when a birth that could not be sent is not made again on this link; null where none failed. */
+  restsUntil: number | null;
 }
 
 export interface Session {
@@ -75,6 +79,7 @@ export function onUnlinked(session: Session): void {
   session.host.isOnline = false;
   session.host.timestamp = null;
   dead(session);
+  for (const device of session.devices.values()) device.restsUntil = null;
 }
 
 function dead(session: Session): void {
@@ -109,7 +114,7 @@ export function rebirthAsked(session: Session): void {
 
 /** What is due of a device that changed: a birth where it came, or where only a birth can tell the change. */
 export function deviceChanged(session: Session, name: string, isAlive: boolean, needsBirth: boolean): void {
-  const device = session.devices.get(name) ?? { isAlive, isBorn: false, isGone: false };
+  const device = session.devices.get(name) ?? { isAlive, isBorn: false, isGone: false, restsUntil: null };
   session.devices.set(name, device);
   device.isAlive = isAlive;
   device.isGone = false;
@@ -130,12 +135,12 @@ export function deviceGone(session: Session, name: string): void {
   else session.devices.delete(name);
 }
 
-/** Its birth was not sent: for its hosts it is not there, until something changes that only a birth can tell. */
-export function leftUnborn(session: Session, name: string): void {
+/** Its birth was not sent: for its hosts it is not there, until it changes a while later, or on the next link. */
+export function leftUnborn(session: Session, name: string, now: number): void {
   const device = session.devices.get(name);
   if (device === undefined) return;
   device.isBorn = false;
-  device.isAlive = false;
+  device.restsUntil = now + unsentRestsMs;
 }
 
 export type Message =
@@ -151,7 +156,7 @@ export function nextMessage(session: Session, now: number): Message | null {
   }
   if (!session.isBorn) return nodeBirth(session);
   // Data that would come before the birth that was asked for are told by it.
-  return birthOrDeath(session) ?? (session.isRebirthAsked ? null : data(session));
+  return birthOrDeath(session, now) ?? (session.isRebirthAsked ? null : data(session));
 }
 
 /** A message leaves under the number it was given: `nextSeq`. */
@@ -179,13 +184,14 @@ function nodeBirth(session: Session): Message {
 }
 
 /** All of them before any data. */
-function birthOrDeath({ dueBirths, dueData, devices }: Session): Message | null {
+function birthOrDeath({ dueBirths, dueData, devices }: Session, now: number): Message | null {
   for (const name of dueBirths) {
     dueBirths.delete(name);
     dueData.delete(name);
     const device = devices.get(name);
     if (device === undefined || (!device.isAlive && !device.isBorn)) continue;
     const { isAlive } = device;
+    if (isAlive && now < (device.restsUntil ?? -Infinity)) continue;
     device.isBorn = isAlive;
     if (device.isGone) devices.delete(name);
     return { type: isAlive ? "device_birth" : "device_death", device: name };

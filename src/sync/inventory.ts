@@ -29,6 +29,13 @@ export interface InventoryMemory {
   write(text: string): void;
 }
 
+interface InventorySettings {
+  /** For so long whole lists have to leave a controller out. */
+  readonly removeAfterMs: number;
+  /** So much counts at most from one of them to the next. */
+  readonly longestGapMs: () => number;
+}
+
 const noAbsence = "{}";
 const noMemory: InventoryMemory = { read: () => Promise.resolve(null), write: () => undefined };
 
@@ -77,7 +84,7 @@ function codesOf(
  */
 export class Inventory {
   readonly #store: GreenhouseStore;
-  readonly #removeAfterMs: number;
+  readonly #settings: InventorySettings;
   readonly #newsListeners: ((news: InventoryNews) => void)[] = [];
   #controllers = new Set<string>();
   readonly #devices = new Map<DataType, ReadonlySet<string>>();
@@ -93,16 +100,20 @@ export class Inventory {
   #isEmptyReported = false;
   /** The newest list of controllers is a page of a longer one: what it leaves out may be there. */
   #isPart = false;
-  /** Monotonic ms of the first whole list that was not empty. */
-  #knownSince: number | null = null;
+  /** Monotonic ms of the newest whole list that was not empty. */
+  #wholeAt: number | null = null;
+  /** How long such lists have come. */
+  #wholeMs = 0;
+  /** How long they have left out each that they leave out. */
+  readonly #absentMs = new Map<string, number>();
   readonly #memory: InventoryMemory;
   /** Of an earlier run, until a list of each sort has come. */
   #kept: ReadonlyMap<string, Absence> = new Map();
   #written = noAbsence;
 
-  constructor(store: GreenhouseStore, removeAfterMs: number, memory: InventoryMemory = noMemory) {
+  constructor(store: GreenhouseStore, settings: InventorySettings, memory: InventoryMemory = noMemory) {
     this.#store = store;
-    this.#removeAfterMs = removeAfterMs;
+    this.#settings = settings;
     this.#memory = memory;
   }
 
@@ -124,12 +135,12 @@ export class Inventory {
 
   /** Whether a whole list that was not empty has been seen since start; nothing may be cleared before. */
   get isKnown(): boolean {
-    return this.#knownSince !== null;
+    return this.#wholeAt !== null;
   }
 
   /** Whether the platform had time enough since then to show all that there is: what an earlier run left may go. */
-  hadTime(monotonicMs: number): boolean {
-    return this.#knownSince !== null && monotonicMs - this.#knownSince >= this.#removeAfterMs;
+  get hadTime(): boolean {
+    return this.#wholeMs >= this.#settings.removeAfterMs;
   }
 
   /** The answer of `GET /api/control/mqtt`. */
@@ -148,11 +159,10 @@ export class Inventory {
       this.#unflag([...before].filter((code) => !this.#controllers.has(code) && this.#isListed(code)));
       for (const record of records) this.#onRecord(record, availabilityOf(record));
       this.#isPart = records.isPage === true;
-      if (!this.#isPart) this.#knownSince ??= monotonicMs;
     }
     for (const [dataType, early] of this.#early) this.onDevices(early, dataType);
     this.#early.clear();
-    if (records.length > 0 && !this.#isPart) this.#judgeAbsence(monotonicMs);
+    if (records.length > 0 && !this.#isPart) this.#judgeAbsence(this.#gapBefore(monotonicMs));
     if (records.length > 0) this.#tell({ type: "listed" });
   }
 
@@ -205,11 +215,11 @@ export class Inventory {
   }
 
   /** Whether what an earlier run kept for a code may be removed although this run has not seen it. */
-  mayForget(code: string, monotonicMs: number): boolean {
+  mayForget(code: string): boolean {
     if (!this.#store.wants(code)) return true;
     if (this.#isPart || this.#devices.size === 0) return false;
     if (this.#isListed(code) || this.#store.isConfigured(code)) return false;
-    return this.hadTime(monotonicMs);
+    return this.hadTime;
   }
 
   /** Whose flag the platform no longer gives is not online any more, though a device list may still hold it. */
@@ -239,33 +249,44 @@ export class Inventory {
     else if ((before?.doubted ?? null) !== null) this.#tell({ type: "settled", code: record.code });
   }
 
-  #judgeAbsence(monotonicMs: number): void {
-    if (this.#devices.size > 0) this.#admitKept(monotonicMs);
+  /** How much of the time since the whole list before is covered by lists: without any nothing is known to be absent. */
+  #gapBefore(monotonicMs: number): number {
+    const gapMs = Math.min(monotonicMs - (this.#wholeAt ?? monotonicMs), this.#settings.longestGapMs());
+    this.#wholeAt = monotonicMs;
+    this.#wholeMs += gapMs;
+    return gapMs;
+  }
+
+  #judgeAbsence(gapMs: number): void {
+    if (this.#devices.size > 0) this.#admitKept();
     for (const controller of [...this.#store.controllers()]) {
       const { code, name, record } = controller.info;
       // Never seen, and the list it may stand in has not come yet: for so long as that may take.
-      const isAwaited = this.#devices.size === 0 && !this.hadTime(monotonicMs);
+      const isAwaited = this.#devices.size === 0 && !this.hadTime;
       const isOpen = record === null && (isAwaited || this.#mayAnswer(controller));
       if (this.#isListed(code) || isOpen) continue;
-      this.#store.dispatch(code, { type: "absent", since: monotonicMs });
-      const since = controller.absentSince ?? monotonicMs;
-      if (this.#store.isConfigured(code) || monotonicMs - since < this.#removeAfterMs) continue;
+      const absentMs = controller.absentSince === null ? 0 : (this.#absentMs.get(code) ?? 0) + gapMs;
+      this.#absentMs.set(code, absentMs);
+      this.#store.dispatch(code, { type: "absent", forMs: absentMs });
+      if (this.#store.isConfigured(code) || absentMs < this.#settings.removeAfterMs) continue;
       this.#store.remove(code);
+      this.#absentMs.delete(code);
       this.#emptyAnswers.delete(code);
       this.#tell({ type: "removed", code, name });
     }
-    if (this.#kept.size === 0) this.#keepAbsences(monotonicMs);
+    if (this.#kept.size === 0) this.#keepAbsences();
   }
 
   /** What was absent when an earlier run ended, and is in no list of this one, is absent for longer. */
-  #admitKept(monotonicMs: number): void {
+  #admitKept(): void {
     const kept = this.#kept;
     this.#kept = new Map();
     for (const [code, { absentMs, record }] of kept) {
       if (!this.#store.wants(code) || this.#isListed(code) || this.#store.get(code) !== undefined) continue;
       this.#store.admit(code);
       this.#store.dispatch(code, { type: "listed", record, availability: "offline" });
-      this.#store.dispatch(code, { type: "absent", since: monotonicMs - absentMs });
+      this.#store.dispatch(code, { type: "absent", forMs: absentMs });
+      this.#absentMs.set(code, absentMs);
       this.#tell({ type: "absent", code, name: record.name ?? code });
     }
   }
@@ -278,14 +299,14 @@ export class Inventory {
     return this.#isUnlistedAndAnswers(controller) || (isFirst && !this.#emptyAnswers.has(code));
   }
 
-  #keepAbsences(monotonicMs: number): void {
+  #keepAbsences(): void {
     const absences = [...this.#store.controllers()].flatMap(({ info: { code, record }, absentSince }) => {
       if (absentSince === null || record === null || this.#store.isConfigured(code)) return [];
       // The address of a stream may hold a password.
       return [
         [
           code,
-          { absent_ms: Math.round(monotonicMs - absentSince), record: { ...record, hls: null } },
+          { absent_ms: Math.round(this.#absentMs.get(code) ?? 0), record: { ...record, hls: null } },
         ] as const,
       ];
     });

@@ -69,14 +69,15 @@ export function createMirror(parts: MirrorParts): Mirror {
   const store = new GreenhouseStore(settings, clock, parts.transliterate);
   const { polling } = configuration;
   const { concurrency, requests_per_minute: requestsPerMinute } = configuration.platform;
-  const inventory = new Inventory(store, settings.removeAfterMs, inventoryMemory(parts));
+  const longestGapMs = () => polling.controllers * poller.stretch * intervalsUntilStale;
+  const inventory = new Inventory(store, { ...settings, longestGapMs }, inventoryMemory(parts));
   const onStretch = stretchListener(polling, { store, watch, log });
   const troubles = new PollTroubles(
     log,
     () => clock.monotonic(),
     (host) => watch.isAway(host),
   );
-  const poller = new Poller(
+  const poller: Poller = new Poller(
     {
       intervals: polling,
       concurrency,
@@ -301,7 +302,7 @@ function followRawAddresses(store: GreenhouseStore, poller: Poller): void {
   );
 }
 
-/** A reading may be three effective intervals old where the budget stretches them. */
+/** A reading may be three effective intervals old where the budget stretches them, and a list stands for so many. */
 const intervalsUntilStale = 3;
 
 function freshnessFor(polling: CoreConfiguration["polling"], factor: number): Freshness {

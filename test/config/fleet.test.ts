@@ -209,6 +209,24 @@ describe("the accounts of a fleet", () => {
     });
   });
 
+  it("stay where they are, in their part, until the fleet's next start, which is said", async () => {
+    const { folder, fleet, accounts } = await loadedFrom(two);
+    const moved = `${broker}accounts: ./sites\nshard: 2/2\ndata_dir: ./elsewhere\nplatform: { requests_per_minute: 9 }\n`;
+    await writeFile(join(folder, "fleet.yaml"), moved, { mode: 0o600 });
+    const file = join(folder, "fleet.yaml");
+    const again = await loadFleet(file, { env: {}, inForce: fleet ?? undefined });
+    const dataOf = (all: typeof accounts) =>
+      [...all].map(([name, one]) => [name, one.configuration.data_dir]);
+    expect([again.fleet, dataOf(ownAccounts(again)), again.problems]).toEqual([fleet, dataOf(accounts), []]);
+    expect(again.warnings.map((one) => formatProblem(one).replace(`${folder}/`, ""))).toEqual(
+      ["2:1 accounts", "3:1 shard", "4:1 data_dir", "5:1 platform"].map(
+        (place) => `fleet.yaml:${place}: changes with the next start of the fleet`,
+      ),
+    );
+    const next = await loadFleet(file, { env: {} });
+    expect([next.isFolderUnread, next.accounts.size, next.warnings]).toEqual([true, 0, []]);
+  });
+
   it("are found by name for every other command; a wrong name is told with the nearest one", async () => {
     const folder = await folderWith(two);
     const file = join(folder, "fleet.yaml");

@@ -82,3 +82,34 @@ scenes: { night: { commands: { group/roofs: close, GH-0001/fan: "off" } } }
     );
   });
 });
+
+describe("a group of covers is the way round in Home Assistant that all of its members are", () => {
+  const curtain = (address: number, inverted: boolean) =>
+    `{ kind: shade_curtain, address: ${address}, homeassistant: { inverted: ${inverted} } }`;
+  const text = `${platform}controllers:
+  GH-0001: { id: east, actuators: { a: ${curtain(111, true)}, b: ${curtain(112, false)}, roof: { kind: skylight, address: 101 }, fan: { kind: circulation_fan, address: 150 } } }
+  GH-0002: { actuators: { a: ${curtain(111, true)} } }
+groups:
+  inverted: { members: [GH-0001/a, GH-0002/a] }
+  straight: { members: [GH-0001/b, GH-0001/roof] }
+  apart: { members: [GH-0001/a, GH-0001/b] }
+  mixture: { members: [GH-0001/a, GH-0001/fan] }
+`;
+
+  it.each([
+    ["inverted", true],
+    ["straight", false],
+    ["apart", null],
+    ["mixture", undefined],
+  ])("%s: %s", async (id, inverted) => {
+    const { groups } = groupsAndScenesIn((await loaded(text)).configuration);
+    expect(groups.get(id)?.target.inverted).toBe(inverted);
+  });
+
+  it("and check says where that leaves it without a cover", async () => {
+    const said = groupSentences((await loaded(text)).configuration).map(String);
+    expect(said.filter((sentence) => sentence.includes("Home Assistant"))).toEqual([
+      "groups.apart: has a select and no cover in Home Assistant, as only some of its members have homeassistant.inverted: true.",
+    ]);
+  });
+});

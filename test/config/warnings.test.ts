@@ -49,6 +49,7 @@ describe("what works but is probably not wanted", () => {
     controllers: { G: { sensors: { a: { from: b, kind: wind_speed, unit: ‸knts } } } } → no unit of wind_speed; expected one of m/s, km/h, mph, kn, ft/s
     controllers: { G: { sensors: { a: { from: b, kind: other, unit: apples } } } }
     controllers: { G: { sensors: { a: { from: b, unit: ‸apples } } } } → unknown unit
+    controllers: { G: { sensors: { a: { from: ‸b }, c: { from: b@1 }, d: { from: e@1 }, f: { from: g@1 }, h: { from: g@2 } } } } → sensor c names one of several of this name; use name@channel here too
     weather: { wind: { topic: w, unit: ‸kmh } } → taken for km/h; write that
     weather: { wind: { topic: w, unit: km/h } }⏎controllers: { G: { actuators: { a: { kind: light, address: 1, limits: { guards: { g: { sensor: weather/wind, above: ‸12, allow: [on, off] } } } } } } } → 12 km/h is 3.3 m/s, which is hardly any wind; where m/s is meant, write 43
     weather: { wind: { topic: w, unit: km/h } }⏎controllers: { G: { actuators: { a: { kind: light, address: 1, limits: { guards: { g: { sensor: weather/wind, above: 43, allow: [on, off] } } } } } } }

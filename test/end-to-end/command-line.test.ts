@@ -246,7 +246,12 @@ describe.concurrent("cleanup", () => {
     const platform = await stage.platform();
     const broker = await stage.mosquitto();
     const watch = await stage.watch({ url: broker.url, protocolVersion: 5 });
-    await watch.publish("greenhouse/notes/from-me", "keep", { retain: true });
+    const notes = [
+      "greenhouse/notes/from-me",
+      "greenhouse/weather/availability",
+      "greenhouse/weather/sensor/wind",
+    ];
+    for (const topic of notes) await watch.publish(topic, "keep", { retain: true });
     await watch.publish("homeassistant/device/stranger/config", '{"origin":{"name":"x"}}', { retain: true });
     const bridge = await stage.bridge(configurationFor(platform.url, mosquittoSection(broker.url)));
     await until(watch, "greenhouse/gh-0001/sensor/airtemp/quality", "good");
@@ -256,7 +261,7 @@ describe.concurrent("cleanup", () => {
       "every device is announced",
     );
     await bridge.end("SIGTERM");
-    const kept = ["greenhouse/notes/from-me", "homeassistant/device/stranger/config"];
+    const kept = [...notes, "homeassistant/device/stranger/config"];
     const ours = (from: Watch) =>
       [...from.current(/^(?!.*\/bridge\/(event|response|self_test|mark)\b)/).keys()]
         .filter((topic) => !kept.includes(topic))
@@ -282,6 +287,7 @@ describe.concurrent("cleanup", () => {
     ).toEqual([]);
     await late.untilTrue(() => ours(late).length === 0, "nothing of the bridge is left");
     for (const topic of kept) expect(late.latest(topic)).not.toBe("");
+    for (const topic of notes) expect(watch.latest(topic)).toBe("keep");
   });
 
   it.for([4, 5] as const)(

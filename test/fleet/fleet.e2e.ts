@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -152,6 +152,10 @@ describe("a fleet of two accounts, one of them at a dead platform", () => {
         ({ topic, text }) => topic.startsWith("greenhouse/north/bridge/state") && text === "offline",
       ),
     ).toEqual([]);
+    await rename(join(folder, "accounts"), join(folder, "away"));
+    program.signal("SIGHUP");
+    await until(() => logged(program, "folder of the accounts cannot be read") !== undefined, "said");
+    await rename(join(folder, "away"), join(folder, "accounts"));
     expect(startedAt()).toBe(before);
     await write("accounts/north.yaml", { ...north, commands: { read_only: true } });
     program.signal("SIGHUP");

@@ -160,6 +160,15 @@ describe("files that are read again", () => {
     expect([...fleet.states().keys()]).toEqual(["east", "north"]);
   });
 
+  it("end nothing while the folder of the accounts cannot be read", async () => {
+    const { fleet, next, told } = await running({ north: "", east: "" });
+    await told(1_000);
+    next.files = { ...(await filesOf({})), isFolderUnread: true };
+    await fleet.reload();
+    expect(await told(1_000)).toEqual([]);
+    expect([...fleet.states().keys()]).toEqual(["east", "north"]);
+  });
+
   it("tell of those with mistakes, of which nothing runs, since when that is so", async () => {
     const { fleet, next, told, clock } = await running({ north: "" });
     await told(1_000);

@@ -228,7 +228,11 @@ describe("settings of an account of a fleet", () => {
       body: { error: "accounts" },
     });
     expect((await page.ask("east/settings/backup", {})).status).toBe(404);
+    const toAll = { changes: { "http.host": "0.0.0.0", "http.port": 8101 } };
+    expect((await page.ask("north/settings/check", toAll)).status).toBe(403);
     const all = await loggedIn(port, anna);
+    // Users of the fleet do not come into the file of one account.
+    expect(JSON.stringify(await all.ask("north/settings/check", toAll))).not.toContain("only-north");
     expect((await all.settings("east")).program.of_fleet).toBe(true);
     const whole = await openBackup((await all.bytes("east/settings/backup", { fleet: true })).bytes, null);
     expect(whole.facts).toMatchObject({ of: "fleet", account_secrets_left_out: ["token"] });

@@ -88,7 +88,7 @@ describe("what the list says of a controller", () => {
   it("one that is offline, absent or without platform has nothing good, and is judged anew when it is back", () => {
     const gone: ControllerEvent[] = [
       { type: "connection", status: clientStatus("offline") },
-      { type: "absent", since: 5 },
+      { type: "absent", forMs: 5 },
       { type: "platform", reachable: false },
     ];
     for (const event of gone) {
@@ -103,9 +103,9 @@ describe("what the list says of a controller", () => {
   });
 
   it("absence counts from the first list that leaves it out and ends with the next that has it", () => {
-    const absent = after(alive, start, { type: "absent", since: 5 });
-    expect(absent).toMatchObject({ absentSince: 5, availability: "offline" });
-    expect(after(absent, start, { type: "absent", since: 9 })).toBe(absent);
+    const absent = after(alive, start, { type: "absent", forMs: 5 });
+    expect(absent).toMatchObject({ absentSince: start - 5, availability: "offline" });
+    expect(after(absent, start, { type: "absent", forMs: 9 })).toBe(absent);
     expect(after(absent, start, listed)).toMatchObject({ absentSince: null, availability: "online" });
   });
 });

@@ -225,6 +225,32 @@ describe("`from` names a sensor", () => {
     expect(first).not.toBe("own");
   });
 
+  const channels = (...all: string[]) => all.map((channel) => item({ channel }));
+  const name = "空气温度";
+
+  it.each<[string, items: readonly SensorItem[], sensors: Readonly<Record<string, string>>, string]>([
+    ["a name beside name@channel", channels("1", "2"), { a: name, b: `${name}@1` }, "b a"],
+    ["in the other order of the file", channels("1", "2"), { b: `${name}@1`, a: name }, "b a"],
+    ["a name alone, of channels as numbers", channels("10", "2"), { a: name }, "- a"],
+    ["a name alone, of letters as texts", channels("b", "a"), { a: name }, "- a"],
+    [
+      "a code beside code@channel",
+      channels("10", "2").map((one) => ({ ...one, factor: "t" })),
+      { a: "t", b: "t@2" },
+      "a b",
+    ],
+  ])(
+    "%s: what is named exactly is given first, the rest by the order of channels",
+    (_, items, sensors, are) => {
+      const all = Object.entries(sensors).map(([id, from]) => sensorSettings({ id, from }));
+      for (const [answer, ids] of [
+        [items, are.split(" ")],
+        [items.toReversed(), are.split(" ").toReversed()],
+      ] as const)
+        expect(idsOf(answer, all).map((id) => (id !== null && id in sensors ? id : "-"))).toEqual(ids);
+    },
+  );
+
   it("an ignored sensor is left out, the others are not", () => {
     const items = [item(), item({ name: "湿度", unit: "%" })];
     expect(idsOf(items, [own("空气温度", { ignore: true })])).toEqual([null, expect.stringMatching(validId)]);

@@ -154,7 +154,7 @@ describe("the single-device status", () => {
     ["of a device without a flag", [listed(null), says("online")], "online"],
     ["of one without a flag, after it was seen", [listed(null), says("online"), says("offline")], "offline"],
     ["of one that may have no client at all", [listed(null), says("offline")], "unknown"],
-    ["of one that left every list", [listed(true), { type: "absent", since: 1 }, says("online")], "offline"],
+    ["of one that left every list", [listed(true), { type: "absent", forMs: 0 }, says("online")], "offline"],
     ["is older than the list left it", [listed(true), { type: "unflagged" }, says("offline")], "offline"],
   ])("%s", (_, events, availability) => expect(seen(...events).availability).toBe(availability));
 

@@ -91,8 +91,9 @@ async function run(
     keepResult: async (record, durable) => deliveryOf(await append(record, { durable })),
     deliveryOf,
     receipts: { whenTaken: (_, take) => void take(), settle: () => undefined },
-    retained: { wanted: () => undefined },
+    retained: { wanted: () => undefined, unwanted: () => undefined, repeat: () => undefined },
     responseTopics: () => [],
+    onUnanswerable: () => undefined,
     clock,
     newId: () => `new-${++ids}`,
   });

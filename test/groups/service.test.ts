@@ -6,6 +6,8 @@ import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { Receipts } from "../../src/commands/service.js";
 import { GroupService } from "../../src/groups/service.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
+import type { GreenhouseStore } from "../../src/sync/store.js";
+import { actuator, controller, controllerSettings } from "../support/builders.js";
 
 const roof = (code: string): Member => ({ code, controllerId: code.toLowerCase(), actuator: "roof" });
 const [east, west] = [roof("EAST"), roof("WEST")];
@@ -24,24 +26,34 @@ const groupsAndScenes: GroupsAndScenes = {
 /** Until all that waits for nothing has had its turn. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-interface Disk {
+interface World {
+  readonly store?: Pick<GreenhouseStore, "get">;
   readonly append?: (record: RecordBody, options: { readonly durable: boolean }) => Promise<number>;
   readonly keep?: () => Promise<void>;
 }
 
+const nobody = { get: () => undefined };
+
 /** A commander that takes everything, and ends what it is told to end. */
-function scene({ append = () => Promise.resolve(1), keep = () => Promise.resolve() }: Disk = {}) {
+function scene({
+  append = () => Promise.resolve(1),
+  keep = () => Promise.resolve(),
+  store = nobody,
+}: World = {}) {
   const sent: CommandRequest[] = [];
   const told: GroupResult[] = [];
   const wanted: (readonly [string, string])[] = [];
   const counted: unknown[] = [];
+  const left: string[] = [];
+  const repeated: string[] = [];
+  const unanswerable: string[] = [];
   const now = { ms: 1_000 };
   const refuses = new Set<string>();
   let ids = 0;
   const service = new GroupService({
     groupsAndScenes,
     topics: topicsUnder("greenhouse"),
-    store: { get: () => undefined, onChange: () => () => false },
+    store: { get: (code) => store.get(code), onChange: () => () => false },
     onSurplus: ({ count, isUrgent }) => void counted.push({ count, isUrgent }),
     submit: (request) => {
       sent.push(request);
@@ -55,8 +67,13 @@ function scene({ append = () => Promise.resolve(1), keep = () => Promise.resolve
     deliveryOf: () => () => undefined,
     receipts: new Receipts(),
     signal: new AbortController().signal,
-    retained: { wanted: (topic, payload) => void wanted.push([topic, payload]) },
-    responseTopics: () => [],
+    retained: {
+      wanted: (topic, payload) => void wanted.push([topic, payload]),
+      unwanted: (topic) => void left.push(topic),
+      repeat: (topics) => void repeated.push(...topics),
+    },
+    responseTopics: () => ["clients/anna"],
+    onUnanswerable: (topic) => void unanswerable.push(topic),
     clock: { now: () => now.ms, monotonic: () => now.ms, wait: () => new Promise(() => undefined) },
     newId: () => `new-${++ids}`,
   });
@@ -97,7 +114,8 @@ function scene({ append = () => Promise.resolve(1), keep = () => Promise.resolve
       response: null,
     });
   const keptAgain = (payload: string) => send(payload, "group", "roofs", true);
-  return { service, sent, told, counted, wanted, end, send, keptAgain, now, refuses };
+  const heard = { told, counted, wanted, left, repeated, unanswerable };
+  return { service, sent, ...heard, end, send, keptAgain, now, refuses };
 }
 
 describe("a command to several", () => {
@@ -221,7 +239,7 @@ describe("a broker that gives a command again until it is acknowledged", () => {
     let written: (sequence: number) => void = () => undefined;
     let kept: () => void = () => undefined;
     const asked: boolean[] = [];
-    const append: Disk["append"] = (_, { durable }) => {
+    const append: World["append"] = (_, { durable }) => {
       asked.push(durable);
       return new Promise((resolve) => (written = resolve));
     };
@@ -288,14 +306,53 @@ describe("a broker that gives a command again until it is acknowledged", () => {
 });
 
 describe("what an earlier run retained", () => {
-  it("of a group that is not there any more is emptied, and of one that is there stays", () => {
-    const { service, wanted } = scene();
+  it("of a group that is not there any more is left over, and of one that is there stays", () => {
+    const { service, wanted, left } = scene();
     const before = wanted.length;
     service.onFound("greenhouse/group/gone/state", Buffer.from("open"));
     service.onFound("greenhouse/group/roofs/state", Buffer.from("open"));
     service.onFound("greenhouse/gh-0001/sensor/airtemp", Buffer.from("21.5"));
-    expect(wanted.slice(before)).toEqual([["greenhouse/group/gone/state", ""]]);
+    expect([left, wanted.slice(before)]).toEqual([["greenhouse/group/gone/state"], []]);
+    service.onFound("greenhouse/group/roofs/position", Buffer.from("20"));
+    expect(wanted.slice(before)).toEqual([["greenhouse/group/roofs/position", ""]]);
   });
+});
+
+describe("what the platform shows of a group is shown again after a command", () => {
+  const own = ["position", "state", "json"].map((leaf) => `greenhouse/group/roofs/${leaf}`);
+
+  it.each<[outcome: CommandResult["outcome"], again: readonly string[]]>([
+    ["confirmed", []],
+    ["unconfirmed", own],
+    ["failed", own],
+    ["refused", own],
+  ])("that is %s: %j", async (outcome, again) => {
+    const { send, end, repeated } = scene();
+    send('{"command":20,"id":"x"}');
+    await end("west", "x/west/roof");
+    await end("east", "x/east/roof", { outcome });
+    expect(repeated).toEqual(again);
+  });
+
+  it("that is refused as a whole, and of a flood that nobody looked at", async () => {
+    const { service, send, repeated } = scene();
+    send("{");
+    await settled();
+    expect(repeated.splice(0)).toEqual(own);
+    const key = "greenhouse/group/roofs/set";
+    service.flood.onSurplus({ key, count: 900, isUrgent: false, ids: [] });
+    expect(repeated).toEqual(own);
+  });
+});
+
+it.each([
+  ["clients/anna/answers", []],
+  ["somewhere/else", ["somewhere/else"]],
+])("an answer that is asked for on %s is missed by: %j", (responseTopic, missed) => {
+  const { service, unanswerable } = scene();
+  const about = { topic: "greenhouse/group/roofs/set", payload: Buffer.from("open"), retain: false };
+  service.onMessage({ ...about, ageMs: 0, properties: { responseTopic } });
+  expect(unanswerable).toEqual(missed);
 });
 
 describe("of a flood to a group or scene that another broker hands over", () => {
@@ -314,6 +371,18 @@ describe("of a flood to a group or scene that another broker hands over", () => 
       },
     ]);
     expect(sent).toEqual([]);
+  });
+
+  it.each([
+    ["stop", true],
+    ["00000100", true],
+    ['{"command":"00000100"}', true],
+    ["open", false],
+    ["{", false],
+  ])("%s goes on as a stop, by the word or by the value of one of its members: %s", (payload, isOne) => {
+    const settings = controllerSettings({ actuators: [actuator({ id: "roof", kind: "motor" })] });
+    const { service } = scene({ store: { get: () => controller(settings) } });
+    expect(service.flood.allowanceOf(surplus.key)?.isUrgent?.(Buffer.from(payload))).toBe(isOne);
   });
 
   it("stops in whose place a newer one came are superseded", () => {

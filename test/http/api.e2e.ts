@@ -206,6 +206,29 @@ describe("the API", () => {
     expect(JSON.stringify(await all.json())).toContain('"type":"logged_in","user":"anna"');
   });
 
+  it("gives the whole journal in pages, also where what one record says lies over the border of two", async () => {
+    const { get, post, login } = await pageScene(users);
+    const cookie = await login("anna", "operator-anna");
+    const about = { controller: "gh-0001", actuator: "fan" };
+    await post("api/commands", { ...about, command: "nonsense" }, { cookie });
+    await post("api/commands", { ...about, command: "on", for: "10m", hold: "10m" }, { cookie });
+    const page = async (query: string) =>
+      (await get(`api/journal?${query}`, { cookie }))[1] as { records: unknown[]; next: number | null };
+    await expect
+      .poll(async () => JSON.stringify(await page("kind=lease,hold")))
+      .toMatch(/held.*lease_begun|lease_begun.*held/);
+    const query = `kind=command,lease,hold&until=${new Date().toISOString()}`;
+    const all = await page(query);
+    const found: unknown[] = [];
+    for (let next: number | null | "" = ""; next !== null;) {
+      const { records, next: before } = await page(`${query}&limit=1&before=${next}`);
+      found.push(...records);
+      next = before;
+    }
+    expect(found).toEqual(all.records);
+    expect(JSON.stringify(found)).toContain("nonsense");
+  });
+
   it("logs who came in and that somebody did not, without a word that may be a password", async () => {
     const { log, lines } = capturedLog();
     const { login } = await pageScene(users, { log });

@@ -35,7 +35,10 @@ async function fleet(users: Listener["users"] = [operator, ofNorth]) {
     emptyService({
       log,
       ask: (request) => Promise.resolve(JSON.stringify({ status: "ok", data: `${request} of ${name}` })),
-      timeline: () => Promise.resolve([{ seq: 1, at: "", kind: "system", type: `of ${name}` } as never]),
+      timeline: () => {
+        const entries = [{ seq: 1, at: "", kind: "system", type: `of ${name}` } as never];
+        return Promise.resolve({ entries, next: null });
+      },
     });
   const accounts = new Map<string, ShownAccount>([
     ["east", { report: () => report(), page: serviceOf("east") }],

@@ -42,6 +42,9 @@ describe("an admin of some accounts of a fleet", () => {
     ["names a place in quotes", { changes: { 'controllers."GH 1".name': "East" } }, true],
     ["names no other folder for its data", { changes: { data_dir: "/etc/greenhouse2mqtt" } }, false],
     ["does not take away the folder of its data", { changes: { data_dir: null } }, false],
+    ["opens no port of the account", { changes: { "http.port": 8101 } }, false],
+    ["makes no users of the account in a section", { changes: { http: { users: [] } } }, false],
+    ["makes none in quotes", { changes: { '"ht\\u0074p".users[0].role': "admin" } }, false],
     ["names no other file in a section", { changes: { mqtt: { tls: { ca: "/etc/x" } } } }, false],
   ] as const)("%s", (_, wanted, isAllowed) => {
     expect(foreignReach(wanted, ofSome) === null).toBe(isAllowed);
@@ -51,7 +54,7 @@ describe("an admin of some accounts of a fleet", () => {
 
 describe("users who were made at the page", () => {
   const anna = { username: "anna", password: "hash", role: "admin" } as const;
-  const asked = { port: { listener: () => ({ users: [anna] }) } };
+  const asked = { port: { madeUsers: () => [anna] } };
   const source = (given: object) => ({ read: () => Promise.resolve({ given } as SettingsDocument) });
 
   it.each(["http.users[0].role", 'http."users"[0].role', '"http"."us\\u0065rs"[0]."role"'])(
@@ -74,6 +77,11 @@ describe("users who were made at the page", () => {
     ["nothing is about users", { "polling.sensors": "30s" }, {}],
   ])("are not put into it where %s", async (_, changes, inFile) => {
     expect(await withMadeUsers({ changes }, source(inFile), asked)).toEqual({ changes });
+  });
+
+  it("are not put into an account's file at the page of its fleet, whose users are those of all accounts", async () => {
+    const changes = { "http.host": "0.0.0.0", "http.users[0].role": "viewer" };
+    expect(await withMadeUsers({ changes }, source({}), { port: {} })).toEqual({ changes });
   });
 });
 

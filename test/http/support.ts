@@ -215,7 +215,7 @@ export function emptyService(
       journal: { onWritten: () => undefined, history: () => ({ lanes: [] }) },
       past: () => Promise.resolve([]),
     },
-    timeline: () => Promise.resolve([]),
+    timeline: () => Promise.resolve({ entries: [], next: null }),
     ...{ submit: () => ({ id: "", isTaken: false }), ask: () => Promise.resolve(null), alarms: () => [] },
     groups: noGroups,
     weather: () => ({}),

@@ -148,16 +148,36 @@ describe("the timeline of a house", () => {
     ]);
     await writeFile(join(directory, "journal-000000000001.jsonl"), Buffer.concat(records.map(encodeLine)));
     const types = async (filter: Parameters<typeof newestEntries>[1]) =>
-      (await newestEntries(directory, filter)).map(({ type }) => type);
+      (await newestEntries(directory, filter)).entries.map(({ type }) => type);
     expect(await types({ limit: 10, kinds: new Set(["lock"]) })).toEqual(["locked", "unlocked"]);
     expect(await types({ limit: 10, controllers: new Set(["GH-2"]) })).toEqual([]);
     expect(await types({ limit: 10, actuator: "roof" })).toEqual(["locked", "held", "result", "unlocked"]);
     expect(await types({ limit: 10, actuator: "valve" })).toEqual([]);
     expect(await types({ limit: 10, by: "ANN" })).toEqual(["held", "result"]);
     expect(await types({ limit: 4 })).toEqual(["locked", "held", "result", "unlocked", "alarm_raised"]);
-    const csv = timelineCsv(await newestEntries(directory, { limit: 10 }));
+    const csv = timelineCsv((await newestEntries(directory, { limit: 10 })).entries);
     expect(csv.split("\r\n")[0]).toMatch(/^\uFEFFat,kind,type,controller,actuator/);
     expect(csv).toContain("lock,locked,GH-1,roof");
     expect(csv).toContain("mending");
+  });
+
+  it.each([1, 2, 3, 4])("is read page by page to its end, %i at a time over several files", async (limit) => {
+    const directory = await tempDirectory();
+    const records = stamped([alarm("active"), at({ lock, hold }), ended("a", { by: "anna" }), at({ lease })]);
+    for (const half of [records.slice(0, 2), records.slice(2)]) {
+      const name = `journal-00000000000${String(half[0]?.seq)}.jsonl`;
+      await writeFile(join(directory, name), Buffer.concat(half.map(encodeLine)));
+    }
+    const read: string[] = [];
+    for (let before: number | null | undefined = undefined; before !== null;) {
+      const page: Awaited<ReturnType<typeof newestEntries>> = await newestEntries(directory, {
+        limit,
+        before,
+      });
+      expect(page.entries).not.toEqual([]);
+      read.unshift(...page.entries.map(({ type }) => type));
+      before = page.next;
+    }
+    expect(read).toEqual(["alarm_raised", "locked", "held", "result", "lease_begun"]);
   });
 });

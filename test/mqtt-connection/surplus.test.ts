@@ -22,7 +22,7 @@ function scene(protocolVersion: 4 | 5 = 5) {
   const filter = new SurplusFilter(
     {
       allowanceOf: (topic) =>
-        topic.startsWith("set/")
+        topic.startsWith("set/") || topic.startsWith("温室/")
           ? {
               key: topic,
               isUrgent: (payload) => payload.toString().startsWith("stop"),
@@ -215,6 +215,17 @@ it.each([4, 5] as const)(
 );
 
 describe.each([4, 5] as const)("with MQTT version %i", (version) => {
+  it("a topic in Chinese is kept back, counted and told by its name as any other", () => {
+    const topic = "温室/gh-0001/actuator/roof/set";
+    const { bring, bytesOf, heard, surplus, tooLarge, filter } = scene(version);
+    bring(...many(known.atOnce + 3, bytesOf(topic, "on")));
+    bring(bytesOf(topic, "x".repeat(mostPacketBytes), 1));
+    filter.close();
+    expect(heard.length).toBe(known.atOnce);
+    expect(surplus).toEqual([3, 1].map((count) => [topic, count, false]));
+    expect(tooLarge).toMatchObject([[topic, expect.any(Number)]]);
+  });
+
   it("a message that is larger than any is left out however it is cut, acknowledged and told, and what is around it goes on", () => {
     const rule = fc.property(fc.array(fc.integer({ min: 1, max: 400_000 }), { maxLength: 20 }), (cuts) => {
       const { heard, acknowledged, surplus, tooLarge, filter, bytesOf, bring } = scene(version);

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Controller } from "../../src/greenhouse/model.js";
+import { reservedControllerIds } from "../../src/greenhouse/topic-ids.js";
 import { RetainedTopics } from "../../src/mqtt/retained-topics.js";
 import { placeOf, topicsUnder } from "../../src/mqtt/topics.js";
 import { actuator, controller, controllerSettings, item, silentLog } from "../support/builders.js";
@@ -12,7 +13,7 @@ const settings = controllerSettings({
   parameters: [{ id: "ec", address: "501", scale: 1 }],
 });
 
-function kept() {
+function kept(isLeftOut = (id: string): boolean => id === "ignored") {
   const controllers = new Map<string, Controller>([["gh-0001", controller(settings)]]);
   const broker = new RetainedBroker();
   const clock = new VirtualClock();
@@ -34,7 +35,7 @@ function kept() {
       },
     },
     gate: null,
-    isLeftOut: (id) => id === "ignored",
+    isLeftOut,
     clock,
     log: silentLog,
   });
@@ -142,10 +143,17 @@ describe("what is no longer wanted is cleared", () => {
       "gh-0001/sensor/air/measured_at",
       "gh-0001/sensor/air/quality_code",
     ];
-    await find(...all, "gh-0001/parameter/old", "gh-0001/address/900", ...unasked, ...ours);
+    // It was another kind that runs.
+    const former = "gh-0001/actuator/roof/run_time";
+    await find(...all, former, "gh-0001/parameter/old", "gh-0001/address/900", ...unasked, ...ours);
     expect(await cleared(false)).toEqual([]);
     known();
-    const decided = ["gh-0001/actuator/old/state", "gh-0001/address/900", "gh-0001/parameter/old"];
+    const decided = [
+      "gh-0001/actuator/old/state",
+      "gh-0001/actuator/roof/run_time",
+      "gh-0001/address/900",
+      "gh-0001/parameter/old",
+    ];
     expect(await cleared(false)).toEqual([...decided, ...unasked, "ignored/availability"].sort());
     expect(await cleared(true)).toEqual([...ours, "gone/info", "gone/sensor/air"]);
     expect(await cleared(true)).toEqual([]);
@@ -163,6 +171,14 @@ describe("what is no longer wanted is cleared", () => {
       "former/availability",
       "former/info",
     ]);
+  });
+
+  it("how long it was on of what runs no more, also while its state is shown", async () => {
+    const { controllers, find, cleared, known } = kept();
+    controllers.set("gh-0001", after(controller(settings), start, registersRead({ "101": "10010" })));
+    await find("gh-0001/actuator/roof/run_time", "gh-0001/actuator/roof/state");
+    known();
+    expect(await cleared(false)).toEqual(["gh-0001/actuator/roof/run_time"]);
   });
 
   it("not where it came back in the meantime", async () => {
@@ -220,6 +236,17 @@ it("nothing but what a controller retains is ever touched", async () => {
   expect(broker.log).toEqual([]);
   expect(others.filter((topic) => placeOf("greenhouse", topic) !== null)).toEqual([]);
 });
+
+it.each([...reservedControllerIds])(
+  "what others retain below the reserved id %s is no controller's, also where the configuration lists all that there are",
+  async (id) => {
+    const { find, broker, cleared, known } = kept(() => true);
+    await find(`${id}/availability`, `${id}/info`, `${id}/sensor/wind`, `${id}/sensor/wind/quality`);
+    expect(broker.log).toEqual([]);
+    known();
+    expect([await cleared(false), await cleared(true)]).toEqual([[], []]);
+  },
+);
 
 it("a lock, a lease and what was allowed of a run whose data are lost go with the first list; what is allowed now stays", async () => {
   const { find, cleared, known } = kept();

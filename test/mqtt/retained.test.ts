@@ -108,6 +108,29 @@ describe("a topic of its own", () => {
     expect(said({ type: "republish" })).toEqual([]);
   });
 
+  it("is published once more where that is asked for, whatever its text, but nothing that is not wanted and not without a link", () => {
+    const { said, give, last } = folding();
+    const again: Input = { type: "repeated", topics: ["g/x", "g/y"] };
+    said(wanted("g/x", "1"));
+    give(ended(last(), null));
+    expect(said(again)).toEqual(["g/x=1"]);
+    give({ type: "unlinked" });
+    expect(said(again)).toEqual([]);
+    give({ type: "linked" });
+    expect([...said(again), ...said({ type: "online" })]).toEqual(["g/x=1"]);
+  });
+
+  it("that an earlier run left goes once what the configuration decides over may, and not where it is wanted by then", () => {
+    const { kept, said, give, last } = folding();
+    for (const topic of ["g/old", "g/x"]) expect(said({ type: "unwanted", topic })).toEqual([]);
+    expect(said({ type: "swept", extent: "ended" })).toEqual([]);
+    said(wanted("g/x", "1"));
+    expect(said({ type: "swept", extent: "settled" })).toEqual(["g/old="]);
+    expect(kept.unwanted.size).toBe(0);
+    give(ended(last(), null));
+    expect(said({ type: "republish" })).toEqual(["g/x=1"]);
+  });
+
   it("that is forgotten stays as it is", () => {
     const { said } = folding();
     said(wanted("g/x", "1"));

@@ -9,7 +9,7 @@ import { silentLog } from "../../src/runtime/log.js";
 import { actuator, controller, controllerSettings, item } from "../support/builders.js";
 import { after, sensorsRead, start } from "../support/folding.js";
 import { inChinese } from "../support/chinese.js";
-import { VirtualClock } from "../support/virtual-clock.js";
+import { settled, VirtualClock } from "../support/virtual-clock.js";
 
 const kinds = ["temperature", "humidity"] as const;
 const wording = (language: "en" | "zh") => ({
@@ -232,6 +232,22 @@ it("is said once a day, also over a restart right after it", async () => {
   await clock.advance(24 * 3_600_000);
   expect(said).toEqual(["2026-03-01", "2026-03-02"]);
   await second.end();
+});
+
+it.each<[string, string, string]>([
+  ["goes on over a restart", "2026-03-02T05:00:00Z", "From 2026-03-01 07:00 to 2026-03-02 05:00."],
+  [
+    "begins anew where nothing ran for days",
+    "2026-03-09T05:00:00Z",
+    "From 2026-03-09 05:00 to 2026-03-09 05:00.",
+  ],
+])("its day %s", async (_, now, expected) => {
+  const { disk, run } = reporting(now, "07:00");
+  disk.text = JSON.stringify(newDay(Date.parse("2026-03-01T07:00:00Z"), "2026-03-01"));
+  const { report, end } = run();
+  await settled();
+  expect(report.message().text).toContain(expected);
+  await end();
 });
 
 it("is said, and its day ends, only once the disk has that", async () => {

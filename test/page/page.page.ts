@@ -265,6 +265,11 @@ describe("what cannot be done now", () => {
       .waitFor(seconds(15));
     simulator.control.setOnline("GH-0001", false);
     await card(page, "Fan").getByText("The controller is offline.").waitFor(seconds(30));
+    // A stop waits for no controller and no platform.
+    const vent = await opened(page, "Vent motor");
+    const canStop = () => vent.getByRole("button", { name: "Stop", exact: true }).isEnabled();
+    const canOpen = () => vent.getByRole("button", { name: "Open", exact: true }).isEnabled();
+    expect([await canStop(), await canOpen()]).toEqual([true, false]);
     simulator.control.setOnline("GH-0001", true);
     await expect
       .poll(() => card(page, "Fan").getByRole("button", { name: "On", exact: true }).isEnabled(), seconds(30))
@@ -272,6 +277,7 @@ describe("what cannot be done now", () => {
     await simulator.control.hostDown("realtime", "refuse");
     await page.getByText("Platform not reached").waitFor(seconds(40));
     await card(page, "Fan").getByText("The platform is not reached.").waitFor(seconds(10));
+    expect([await canStop(), await canOpen()]).toEqual([true, false]);
     await page.locator(".quality.stale").first().waitFor(seconds(10));
   });
 });

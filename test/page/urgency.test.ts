@@ -1,10 +1,11 @@
 import { expect, it } from "vitest";
-import { urgency } from "../../src/page/urgency.js";
+import { countBeyond, urgency } from "../../src/page/urgency.js";
 
 const calm = {
   availability: "online",
   quality: "good",
   problem: false,
+  readings: {},
   worst: null,
   limits: { guards: {}, locks: {}, holds: {}, leases: {} },
 } as const;
@@ -25,4 +26,20 @@ it("an error comes before warnings, whatever comes with them, and a warning befo
   } as const;
   const sorted = Object.entries(rows).toSorted(([, one], [, other]) => urgency(other) - urgency(one));
   expect(sorted.map(([name]) => name)).toEqual(Object.keys(rows));
+});
+
+it("a reading beyond its limits counts before its alarm is raised, the further the more", () => {
+  const reading = (beyond: "low" | "low_low" | null) => ({
+    ...({ sensor: "t", value: 4, unit: "°C", quality: "good", at: null } as const),
+    beyond,
+  });
+  const rows = {
+    far: { ...calm, readings: { temperature: reading("low_low"), humidity: reading("low") } },
+    near: { ...calm, readings: { temperature: reading("low") } },
+    locked: { ...calm, limits: { ...calm.limits, locks: { anna: 1 } } },
+    within: { ...calm, readings: { temperature: reading(null) } },
+  } as const;
+  const sorted = Object.entries(rows).toSorted(([, one], [, other]) => urgency(other) - urgency(one));
+  expect(sorted.map(([name]) => name)).toEqual(Object.keys(rows));
+  expect(Object.values(rows).map(countBeyond)).toEqual([2, 1, 0, 0]);
 });

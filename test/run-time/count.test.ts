@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { afterRead, isCounted, isOn, nothingCounted, runTimeOf } from "../../src/run-time/watch.js";
+import { hasRunTime } from "../../src/greenhouse/actuator-kinds.js";
+import { afterRead, isOn, nothingCounted, runTimeOf } from "../../src/run-time/watch.js";
 import { unreadActuator } from "../../src/greenhouse/reduce.js";
 import { actuator } from "../support/builders.js";
 import { minute } from "../support/folding.js";
@@ -87,6 +88,13 @@ describe("how long it was on", () => {
       ]),
     ).toEqual([21, 1, 11, 0]));
 
+  it.each<[rule: string, last: Read]>([
+    ["where nobody can tell any more", [900, null, "2026-03-02"]],
+    ["where nothing was read since", [3, 1, "2026-03-02"]],
+  ])("begins anew each day, also %s", (_, last) =>
+    expect(counted([[0, 0], [1, 1], [3, 1], last])).toEqual([2, 1, 0, 0]),
+  );
+
   it("says zero today also where the whole day was off", () =>
     expect(
       counted([
@@ -118,7 +126,7 @@ describe("what counts as on", () => {
   it("is asked of what runs, and of no window or motor", () =>
     expect(
       (["irrigation", "light", "fan_wet_curtain", "skylight", "motor"] as const).filter((kind) =>
-        isCounted(unreadActuator(actuator({ kind }))),
+        hasRunTime(kind),
       ),
     ).toEqual(["irrigation", "light", "fan_wet_curtain"]));
 });

@@ -1,6 +1,9 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { NameError, Names, addressesIn, candidatesFor, sourcesAt } from "../../src/runtime/names.js";
 import type { Answer, NameSources } from "../../src/runtime/names.js";
+import { tempFolder } from "../mqtt-connection/support.js";
 import { nameServer } from "../support/name-server.js";
 import { settled, VirtualClock } from "../support/virtual-clock.js";
 
@@ -197,6 +200,16 @@ describe("name servers over real packets", () => {
     const dead = await nameServer(null);
     const given = AbortSignal.timeout(100);
     await expect(sources(dead.server).servers(host, given)).rejects.toMatchObject({ code: "EAI_AGAIN" });
+  });
+
+  it("a look-up ends with its signal, whatever names are still to be asked for", async () => {
+    const dead = await nameServer(null);
+    const resolvConf = join(await tempFolder(), "resolv.conf");
+    await writeFile(resolvConf, "search a.example b.example");
+    const searching = sourcesAt({ hosts: "/dev/null", resolvConf, servers: [dead.server] });
+    const found = searching.servers(host, AbortSignal.timeout(100));
+    await expect(found).rejects.toMatchObject({ code: "EAI_AGAIN" });
+    expect(new Set(dead.asked)).toEqual(new Set([host]));
   });
 
   it("each is asked by itself, so that the silent one can be named", async () => {

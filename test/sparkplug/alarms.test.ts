@@ -32,6 +32,14 @@ it("a birth that leaves ends what an earlier run said of it, and one that does n
   expect(told.at(-1)).toBe("birth_too_large west over");
 });
 
+it("births of one's own that come late are no other node's", () => {
+  const { alarms } = scene();
+  const births = ["first", "asked for", "asked for again"].map((text) => Buffer.from(text));
+  for (const birth of births) alarms.birthSent(birth);
+  expect(births.map((birth) => alarms.isOwnBirth(Buffer.from(birth)))).toEqual([true, true, true]);
+  expect(alarms.isOwnBirth(Buffer.from("another"))).toBe(false);
+});
+
 it("a device that was gone is judged anew", () => {
   const { alarms, told } = scene();
   alarms.tellSize("east", "takes at most 6000");

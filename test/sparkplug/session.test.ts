@@ -4,6 +4,7 @@ import {
   deviceChanged,
   deviceGone,
   hostSpoke,
+  leftUnborn,
   onLinked,
   newSession,
   nextMessage,
@@ -12,6 +13,7 @@ import {
   onSent,
   type Session,
   sessionWakesAt,
+  unsentRestsMs,
   onUnlinked,
 } from "../../src/sparkplug/session.js";
 
@@ -106,6 +108,28 @@ describe("a session", () => {
     deviceChanged(made, "a", false, false);
     deviceChanged(made, "a", true, false);
     expect(said(made)).toEqual(["3 DBIRTH a"]);
+  });
+
+  it("tries a birth that could not be sent again where the device changes ten minutes later, and not at every reading", () => {
+    const made = born();
+    deviceChanged(made, "a", true, true);
+    expect(said(made, 1_000)).toEqual(["3 DBIRTH a"]);
+    leftUnborn(made, "a", 1_000);
+    const reading = (now: number) => {
+      deviceChanged(made, "a", true, false);
+      return said(made, now);
+    };
+    expect([reading(2_000), reading(1_000 + unsentRestsMs - 1)]).toEqual([[], []]);
+    expect(reading(1_000 + unsentRestsMs)).toEqual(["4 DBIRTH a"]);
+    expect(reading(1_001 + unsentRestsMs)).toEqual(["5 DDATA a"]);
+  });
+
+  it("tries a birth that could not be sent again on the next link, whatever changes", () => {
+    const made = born();
+    leftUnborn(made, "a", 0);
+    onUnlinked(made);
+    onLinked(made, 4);
+    expect(said(made)).toEqual(["0 NBIRTH", "1 DBIRTH a", "2 DBIRTH b"]);
   });
 
   it("begins anew with each link", () => {

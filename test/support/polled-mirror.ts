@@ -47,7 +47,10 @@ export function polledMirror(options: PolledOptions = {}) {
   const store = new GreenhouseStore(settings, clock, anyAscii);
   const platform = new CountingPlatform(clock, (code) => options.items?.(code, clock) ?? []);
   const news: InventoryNews[] = [];
-  const inventory = new Inventory(store, settings.removeAfterMs);
+  const inventory = new Inventory(store, {
+    removeAfterMs: settings.removeAfterMs,
+    longestGapMs: () => 3 * intervals.controllers * poller.stretch,
+  });
   inventory.onNews((one) => {
     if (one.type === "added" || one.type === "absent") poller.follow(one.code);
     if (one.type === "removed") poller.forget(one.code);

@@ -27,7 +27,11 @@ function account(settings: MirrorSettings = mirrorSettings(), memory?: Inventory
   store.setReachable(true);
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
   const news: InventoryNews[] = [];
-  const inventory = new Inventory(store, settings.removeAfterMs, memory);
+  const inventory = new Inventory(
+    store,
+    { removeAfterMs: settings.removeAfterMs, longestGapMs: () => 3 * hour },
+    memory,
+  );
   inventory.onNews((one) => {
     if (one.type !== "listed") news.push(one);
   });
@@ -192,6 +196,22 @@ describe("the account's lists", () =>
       "nor does it remove what a whole list left out before",
       ["A B", "/A", "A", ...times(60, "A…")],
       "A online, B offline",
+    ],
+    [
+      "hours without such a list count no more than three of them",
+      ["A B", "/A", "A", ...times(60, ""), "A"],
+      "A online, B offline",
+    ],
+    [
+      "nor do hours of pages before the next whole list",
+      ["A B", "/A", "A", ...times(60, "A…"), "A"],
+      "A online, B offline",
+    ],
+    [
+      "what was counted before them stays counted",
+      ["A B", "/A", ...times(20, "A"), ...times(60, ""), "A", "A", "A"],
+      "A online",
+      "removed B",
     ],
     ["a page brings what it shows", ["A…", "B…"], "A online, B online"],
     ["absence begins with the next whole list after a page", ["A B", "/A", "A…", "A"], "A online, B offline"],
@@ -365,11 +385,13 @@ describe("what an earlier run kept", () => {
     const ignored = controllerSettings({ code: "I", ignore: true });
     const one = account(mirrorSettings([ignored, controllerSettings({ code: "K" })]));
     one.answer("A", "/A W");
-    const may = (at: number) =>
-      ["A", "W", "K", "I", "gone"].filter((code) => one.inventory.mayForget(code, at));
-    expect([may(0), may(24 * hour - 1)]).toEqual([["I"], ["I"]]);
-    expect(may(24 * hour)).toEqual(["I", "gone"]);
+    const may = () => ["A", "W", "K", "I", "gone"].filter((code) => one.inventory.mayForget(code));
+    expect(may()).toEqual(["I"]);
+    one.answer(...times(23, "A"), ...times(60, "", "A…"), "");
+    expect(may()).toEqual(["I"]);
+    one.answer("A");
+    expect(may()).toEqual(["I", "gone"]);
     one.answer(...times(30, "A…"));
-    expect(may(24 * hour)).toEqual(["I"]);
+    expect(may()).toEqual(["I"]);
   });
 });

@@ -117,7 +117,7 @@ function headOf(bytes: Buffer, at: number, body: number): Pick<Message, "topic" 
   const hasId = (first & 0x06) !== 0;
   if (topicEnd + (hasId ? 2 : 0) > bytes.length) return null;
   return {
-    topic: bytes.toString("latin1", body + 2, topicEnd),
+    topic: bytes.toString("utf8", body + 2, topicEnd),
     id: hasId ? bytes.readUInt16BE(topicEnd) : null,
   };
 }
@@ -234,7 +234,7 @@ export class SurplusFilter {
     const topicEnd = body + 2 + bytes.readUInt16BE(body);
     const hasId = (first & 0x06) !== 0;
     if (topicEnd + (hasId ? 2 : 0) > end) return null;
-    const topic = bytes.toString("latin1", body + 2, topicEnd);
+    const topic = bytes.toString("utf8", body + 2, topicEnd);
     const allowance = this.#allowanceOf(topic);
     if (allowance === null) return null;
     const properties = topicEnd + (hasId ? 2 : 0);

@@ -1,9 +1,9 @@
 import { clauses, statements } from "../../language/lists.js";
-import { msg, row, type Text } from "../../language/text.js";
+import { msg, type Text } from "../../language/text.js";
 import { sameValue, stateAddresses, textOf } from "../../greenhouse/actuator-kinds.js";
 import { type ParameterGroup, parameterGroup, typeName } from "../../greenhouse/device-types.js";
-import { PlatformError } from "../../greenhouse/ports.js";
-import { notTried, ok, type Verdict, warning } from "./finding.js";
+import { askEach, type Doubt, doubtsVerdict } from "./doubts.js";
+import { notTried, type Verdict } from "./finding.js";
 import { commentText } from "../../saving/yaml-text.js";
 import { mirroredActuators } from "../../settings/controllers.js";
 import { platformVerdict, sampleControllers } from "./platform-checks.js";
@@ -22,8 +22,13 @@ async function interfaceVerdict(context: DoctorContext, signal: AbortSignal): Pr
   const online = sampleControllers(context).filter((device) => device.online !== false);
   if (online.length === 0) return notTried(msg`no controller is online`);
   const told = new Map<string, Text>();
-  for (const { code } of online) {
-    const { version, description, marker = null } = await context.platform.connection(code, signal);
+  const { answers, refused } = await askEach(
+    online,
+    ({ code }) => code,
+    ({ code }) => context.platform.connection(code, signal),
+  );
+  for (const { answer } of answers) {
+    const { version, description, marker = null } = answer;
     const parts: readonly Text[] = [
       ...(version === null ? [] : [msg`interface version ${commentText(version, 20)}`]),
       ...(marker === null ? [] : [msg`type ${commentText(marker, 20)}`]),
@@ -32,9 +37,12 @@ async function interfaceVerdict(context: DoctorContext, signal: AbortSignal): Pr
     const whole = clauses(parts);
     if (parts.length > 0) told.set(String(whole), whole);
   }
-  return told.size === 0
-    ? ok(msg`the platform does not say which version its interface has`)
-    : ok(msg`the platform says: ${statements([...told.values()])}`);
+  return doubtsVerdict(
+    refused,
+    told.size === 0
+      ? msg`the platform does not say which version its interface has`
+      : msg`the platform says: ${statements([...told.values()])}`,
+  );
 }
 
 /** Each costs a request. */
@@ -48,64 +56,63 @@ interface WantedGroup {
   readonly things: readonly { readonly id: string; readonly address: string }[];
 }
 
+const nameOf = ({ code, group }: WantedGroup): Text => msg`${typeName(group)} of ${code}`;
+
 /** Whether the platform lists each address below the `type_id` that the configuration gives it. */
 async function addressesVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
   const groups = wantedGroups(context);
   if (groups.length === 0) return notTried(msg`no actuator of a controller that is online has a type_id`);
   const tried = groups.slice(0, mostGroups);
   const left = groups.length - tried.length;
-  const unlisted: Text[] = [];
-  for (const { code, group, things } of tried) {
-    const values = await context.platform.values(code, group, signal).catch((error: unknown) => {
-      if (error instanceof PlatformError && !signal.aborted) return platformVerdict(error);
-      throw error;
-    });
-    if (values === null) continue;
-    if ("status" in values) return { ...values, status: "warning" };
-    for (const { id, address } of things)
-      if (!values.has(address))
-        unlisted.push(msg`${typeName(group)} of ${code} does not list ${id} (${address})`);
-  }
+  const read = ({ code, group }: WantedGroup) => context.platform.values(code, group, signal);
+  const asked = await askEach(tried, nameOf, read).catch(asWarning(signal));
+  if ("status" in asked) return asked;
+  const unlisted = asked.answers.flatMap(({ thing: { code, group, things }, answer }) =>
+    things.flatMap(({ id, address }) =>
+      answer.has(address) ? [] : [msg`${typeName(group)} of ${code} does not list ${id} (${address})`],
+    ),
+  );
   const rest = left > 0 ? msg`, ${left} more not tried` : "";
-  if (unlisted.length === 0)
-    return ok(msg`each address is listed below its type_id (${tried.length} tried${rest})`);
   const more = unlisted.length > mostNamed ? msg`, and ${unlisted.length - mostNamed} more` : "";
-  return warning(
-    msg`${clauses(unlisted.slice(0, mostNamed))}${more}: the bridge reads them one by one${rest}`,
-    msg`correct type_id or the address there, or leave type_id out`,
+  const missing: Doubt = {
+    what: msg`${clauses(unlisted.slice(0, mostNamed))}${more}: the bridge reads them one by one${rest}`,
+    remedy: msg`correct type_id or the address there, or leave type_id out`,
+  };
+  return doubtsVerdict(
+    [...asked.refused, ...(unlisted.length === 0 ? [] : [missing])],
+    msg`each address is listed below its type_id (${tried.length} tried${rest})`,
   );
 }
+
+/** The bridge can do without groups: it reads address by address then. */
+const asWarning =
+  (signal: AbortSignal) =>
+  (error: unknown): Verdict => {
+    const told = platformVerdict(error);
+    if (told === null || signal.aborted) throw error;
+    return { ...told, status: "warning" };
+  };
 
 const mostCompared = 12;
 
 /** Whether the group of an address and the address itself agree. What moves just now may differ, and says so. */
 async function bothReadsVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
-  const differing: Text[] = [];
   let compared = 0;
   let left = 0;
-  for (const { code, group, things } of wantedGroups(context)) {
+  const asked = await askEach(wantedGroups(context), nameOf, async ({ code, group, things }) => {
     const tried = things.slice(0, mostCompared - compared);
     left += things.length - tried.length;
-    if (tried.length === 0) continue;
-    const read = await comparedReads({ code, group, things: tried }, context, signal).catch(
-      (error: unknown) => {
-        if (error instanceof PlatformError && !signal.aborted) return platformVerdict(error);
-        throw error;
-      },
-    );
-    if (read === null) continue;
-    if ("status" in read) return { ...read, status: "warning" };
+    if (tried.length === 0) return [];
+    const read = await comparedReads({ code, group, things: tried }, context, signal);
     compared += read.compared;
-    differing.push(...read.differing);
-  }
+    return read.doubts;
+  }).catch(asWarning(signal));
+  if ("status" in asked) return asked;
+  const doubts = [...asked.refused, ...asked.answers.flatMap(({ answer }) => answer)];
   const rest = left > 0 ? msg`, ${left} more not tried` : "";
-  if (compared === 0) return notTried(msg`no address of a controller that is online is read with a group`);
-  if (differing.length === 0)
-    return ok(msg`group read and single read agree (${compared} addresses tried${rest})`);
-  return warning(
-    row`${clauses(differing)}${rest}`,
-    msg`Look again when nothing moves. If they still differ, the bridge uses get-value. \`greenhouse2mqtt doctor --watch\` says what to set.`,
-  );
+  if (compared === 0 && doubts.length === 0)
+    return notTried(msg`no address of a controller that is online is read with a group`);
+  return doubtsVerdict(doubts, msg`group read and single read agree (${compared} addresses tried${rest})`);
 }
 
 const mostFresh = 4;
@@ -121,51 +128,52 @@ async function freshReadsVerdict(context: DoctorContext, signal: AbortSignal): P
   );
   const tried = all.slice(0, mostFresh);
   if (tried.length === 0) return notTried(msg`no actuator of a controller that is online is configured`);
-  const readAll = () =>
-    Promise.all(tried.map(({ code, address }) => platform.value(code, address, true, signal)));
-  const first = await readAll();
+  const readAll = (things: typeof tried) =>
+    askEach(
+      things,
+      ({ code, id, address }) => msg`${id} (${address}) of ${code}`,
+      ({ code, address }) => platform.value(code, address, true, signal),
+    );
+  const first = await readAll(tried);
   await ports.clock.wait(limits.frameMs, signal);
-  const second = await readAll();
+  const second = await readAll(first.answers.map(({ thing }) => thing));
   const seconds = Math.round(limits.frameMs / 1_000);
-  const differing = tried.flatMap(({ code, id, address }, place) => {
-    const [one = null, other = null] = [first[place], second[place]];
+  const differing = second.answers.flatMap(({ thing, answer: other }): Doubt | readonly Doubt[] => {
+    const one = first.answers.find((answer) => answer.thing === thing)?.answer ?? null;
     if (one === null || other === null || sameValue(textOf(one), textOf(other))) return [];
-    return [
-      msg`${id} (${address}) of ${code} is ${textOf(one)} by a fresh read and ${textOf(other)} by another one ${seconds} s later`,
-    ];
+    const { code, id, address } = thing;
+    return {
+      what: msg`${id} (${address}) of ${code} is ${textOf(one)} by a fresh read and ${textOf(other)} by another one ${seconds} s later`,
+      remedy: msg`Look again when nothing moves. If they still differ, set flush_lag: 5s: flush=1 answers the value before.`,
+    };
   });
-  return differing.length === 0
-    ? ok(msg`a fresh read gives at once what the next one gives (${tried.length} addresses tried)`)
-    : warning(
-        clauses(differing),
-        msg`Look again when nothing moves. If they still differ, set flush_lag: 5s: flush=1 answers the value before.`,
-      );
-}
-
-interface ComparedReads {
-  readonly compared: number;
-  readonly differing: readonly Text[];
+  return doubtsVerdict(
+    [...first.refused, ...second.refused, ...differing],
+    msg`a fresh read gives at once what the next one gives (${tried.length} addresses tried)`,
+  );
 }
 
 async function comparedReads(
   { code, group, things }: WantedGroup,
   { platform }: DoctorContext,
   signal: AbortSignal,
-): Promise<ComparedReads> {
+): Promise<{ readonly compared: number; readonly doubts: readonly Doubt[] }> {
   const values = await platform.values(code, group, signal);
-  const differing: Text[] = [];
-  let compared = 0;
-  for (const { id, address } of things) {
-    const ofGroup = values.get(address);
-    const own = ofGroup === undefined ? null : await platform.value(code, address, true, signal);
-    if (ofGroup === undefined || own === null) continue;
-    compared += 1;
-    if (!sameValue(textOf(ofGroup), textOf(own)))
-      differing.push(
-        msg`${id} (${address}) of ${code} is ${textOf(ofGroup)} by set-value/flush and ${textOf(own)} by get-value`,
-      );
-  }
-  return { compared, differing };
+  const { answers, refused } = await askEach(
+    things.filter(({ address }) => values.has(address)),
+    ({ id, address }) => msg`${id} (${address}) of ${code}`,
+    ({ address }) => platform.value(code, address, true, signal),
+  );
+  const both = answers.flatMap(({ thing, answer: own }) => {
+    const ofGroup = values.get(thing.address);
+    return ofGroup === undefined || own === null ? [] : [{ ...thing, ofGroup, own }];
+  });
+  const differing = both.filter(({ ofGroup, own }) => !sameValue(textOf(ofGroup), textOf(own)));
+  const doubts = differing.map(({ id, address, ofGroup, own }): Doubt => ({
+    what: msg`${id} (${address}) of ${code} is ${textOf(ofGroup)} by set-value/flush and ${textOf(own)} by get-value`,
+    remedy: msg`Look again when nothing moves. If they still differ, the bridge uses get-value. \`greenhouse2mqtt doctor --watch\` says what to set.`,
+  }));
+  return { compared: both.length, doubts: [...refused, ...doubts] };
 }
 
 function wantedGroups({ configuration, evidence }: DoctorContext): readonly WantedGroup[] {

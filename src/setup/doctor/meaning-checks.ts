@@ -1,5 +1,5 @@
-import { clauses, statements } from "../../language/lists.js";
-import { msg, row, type Text } from "../../language/text.js";
+import { statements } from "../../language/lists.js";
+import { msg, type Text } from "../../language/text.js";
 import {
   decodeValue,
   type KindRow,
@@ -23,7 +23,8 @@ import { degreePlaces, type FreeAddress, freeText, listingOf } from "../../green
 import { type DeviceRecord, PlatformError } from "../../greenhouse/ports.js";
 import { isIdlePulse, maybePulse } from "../../greenhouse/readings.js";
 import { commentText } from "../../saving/yaml-text.js";
-import { notTried, ok, type Verdict, warning } from "./finding.js";
+import { askEach, type Doubt, doubtsVerdict } from "./doubts.js";
+import { notTried, type Verdict, warning } from "./finding.js";
 import { sampleControllers } from "./platform-checks.js";
 import { mirroredActuators } from "../../settings/controllers.js";
 import type { Check, DoctorContext } from "./context.js";
@@ -38,7 +39,7 @@ export const meaningChecks: readonly Check[] = [
 
 /** Each costs a request. */
 const mostValues = 12;
-const mostNamed = 4;
+const mostTwins = 4;
 
 type Settings = Parameters<typeof decodeValue>[0] & {
   readonly id: string;
@@ -56,48 +57,31 @@ type Settings = Parameters<typeof decodeValue>[0] & {
   readonly group: ParameterGroup | null;
 };
 
-interface Doubt {
-  readonly what: Text;
-  readonly remedy: Text;
-}
-
 async function valuesVerdict(context: DoctorContext, signal: AbortSignal): Promise<Verdict> {
   const all = configuredActuators(context);
   const tried = all.slice(0, mostValues);
   if (tried.length === 0) return notTried(msg`no actuator of a controller that is online is configured`);
-  const doubts: Doubt[] = [];
-  let read = 0;
-  for (const { code, settings } of tried) {
+  const named = ({ code, settings }: (typeof tried)[number]) => nameOf(code, settings);
+  const { answers, refused } = await askEach(tried, named, async ({ code, settings }) => {
     const raw = await context.platform.value(code, settings.address, false, signal);
-    read += raw === null ? 0 : 1;
-    const text = raw === null ? null : textOf(raw);
-    const doubt =
-      text === null
-        ? await writeOnlyDoubt(code, settings, context, signal)
-        : ((await degreeDoubt(code, settings, text, context, signal)) ?? doubtAbout(code, settings, text));
-    if (doubt !== null) doubts.push(doubt);
-  }
-  if (read === 0)
+    if (raw === null) return { isRead: false, doubt: await writeOnlyDoubt(code, settings, context, signal) };
+    const text = textOf(raw);
+    const degree = await degreeDoubt(code, settings, text, context, signal);
+    return { isRead: true, doubt: degree ?? doubtAbout(code, settings, text) };
+  });
+  const read = answers.filter(({ answer }) => answer.isRead).length;
+  const doubts = [...refused, ...answers.flatMap(({ answer }) => answer.doubt ?? [])];
+  if (read === 0 && refused.length === 0)
     return warning(
       msg`none of the ${tried.length} addresses tried gives a value`,
       msg`compare the addresses with what \`greenhouse2mqtt discover\` finds, and the answer of \`greenhouse2mqtt get get-value\``,
     );
   const rest = all.length > tried.length ? msg`, ${all.length - tried.length} more not tried` : "";
-  return verdictOf(
+  return doubtsVerdict(
     doubts,
     msg`actuator states are understood: ${read} of ${tried.length} addresses have a value${rest}`,
   );
 }
-
-const verdictOf = (doubts: readonly Doubt[], fine: Text): Verdict => {
-  if (doubts.length === 0) return ok(fine);
-  const named = doubts.slice(0, mostNamed);
-  const more = doubts.length > mostNamed ? msg`, and ${doubts.length - mostNamed} more` : "";
-  return warning(
-    row`${clauses(named.map(({ what }) => what))}${more}`,
-    statements([...new Map(named.map(({ remedy }) => [String(remedy), remedy])).values()]),
-  );
-};
 
 function configuredActuators({ configuration, evidence }: DoctorContext) {
   const online = evidence.controllers.filter((device) => device.online !== false);
@@ -269,22 +253,27 @@ async function statusesVerdict(context: DoctorContext, signal: AbortSignal): Pro
   const { reads } = context.configuration.running_status;
   const strange = new Map<string, Text>();
   let count = 0;
-  for (const { code } of online)
-    for (const { name, number, value } of await context.platform.runningStatuses(code, signal)) {
+  const { answers, refused } = await askEach(
+    online,
+    ({ code }) => code,
+    ({ code }) => context.platform.runningStatuses(code, signal),
+  );
+  for (const { thing, answer } of answers)
+    for (const { name, number, value } of answer) {
       count += 1;
       const text = value === null ? "" : String(value).trim();
       const isKnown = ["on", "off", "unknown", ...Object.keys(reads ?? {})].includes(
         statusState(value, reads),
       );
       if (!isKnown && !strange.has(text))
-        strange.set(text, msg`${`${number ?? ""} ${commentText(name, 20)}`.trim()} of ${code}`);
+        strange.set(text, msg`${`${number ?? ""} ${commentText(name, 20)}`.trim()} of ${thing.code}`);
     }
   const doubts = [...strange].map(([text, where]): Doubt => ({
     what: msg`running status ${where} reads ${commentText(text, 20)}`,
     remedy: msg`say what that means: running_status: { reads: { on: [...], off: [...] } }`,
   }));
-  return verdictOf(
-    doubts,
+  return doubtsVerdict(
+    [...refused, ...doubts],
     msg`running statuses are on or off (${count} of ${online.length} controllers tried)`,
   );
 }
@@ -295,21 +284,29 @@ async function twinsVerdict(context: DoctorContext, signal: AbortSignal): Promis
   if (tried.length === 0) return notTried(msg`no controller is online`);
   const lines: string[] = [];
   let first = "";
-  for (const { code } of tried) {
+  const { answers, refused } = await askEach(
+    tried,
+    ({ code }) => code,
+    ({ code }) => context.platform.sensors(code, signal),
+  );
+  for (const { thing, answer } of answers) {
+    const { code } = thing;
     const sensors = context.configuration.controllers[code]?.sensors ?? {};
     const named = new Set(Object.values(sensors).map(({ from }) => from));
-    for (const from of unnamedTwins(await context.platform.sensors(code, signal)))
+    for (const from of unnamedTwins(answer))
       if (!named.has(from)) {
         first ||= commentText(from, 40);
         lines.push(`${commentText(from, 40)} (${code})`);
       }
   }
-  return lines.length === 0
-    ? ok(msg`no two sensors of a controller differ by their place alone (${tried.length} tried)`)
-    : warning(
-        msg`only their place in the list tells these from others, so they are left out: ${lines.slice(0, mostNamed).join(", ")}`,
-        msg`write such a one below the controller's sensors, with a key of its own: second: { from: "${first}" }`,
-      );
+  const twins: Doubt = {
+    what: msg`only their place in the list tells these from others, so they are left out: ${lines.slice(0, mostTwins).join(", ")}`,
+    remedy: msg`write such a one below the controller's sensors, with a key of its own: second: { from: "${first}" }`,
+  };
+  return doubtsVerdict(
+    [...refused, ...(lines.length === 0 ? [] : [twins])],
+    msg`no two sensors of a controller differ by their place alone (${tried.length} tried)`,
+  );
 }
 
 /** What is no fault: devices of which the interface says less than of others. */
@@ -317,15 +314,17 @@ async function typesVerdict(context: DoctorContext, signal: AbortSignal): Promis
   const { controllers, devices } = context.evidence;
   const all = [...new Map([...devices, ...controllers].map((device) => [device.code, device])).values()];
   const unknown = all.filter(({ type }) => type !== null && !deviceTypes.has(type));
+  const disputes = await findDisputes(controllers, context, signal);
   const texts = [
     ...(unknown.length === 0
       ? []
       : [
           msg`types that the interface does not name: ${nameDevices(unknown)}: what answers decides, and is asked for`,
         ]),
-    ...(await findDispute(controllers, context, signal)),
+    ...disputes.found,
   ];
-  return ok(
+  return doubtsVerdict(
+    disputes.refused,
     texts.length === 0 ? msg`the interface names the types of all ${all.length} devices` : statements(texts),
   );
 }
@@ -338,20 +337,24 @@ function nameDevices(devices: readonly DeviceRecord[]): string {
 const mostDisputed = 3;
 
 /** Stations and cameras that a list shows online and that have no status of their own. */
-async function findDispute(
+async function findDisputes(
   controllers: readonly DeviceRecord[],
   { platform }: DoctorContext,
   signal: AbortSignal,
-): Promise<readonly Text[]> {
+): Promise<{ readonly found: readonly Text[]; readonly refused: readonly Doubt[] }> {
   const asked = controllers.filter(({ type, online }) => online === true && isWithoutClient(type));
-  const found: string[] = [];
-  for (const { code } of asked.slice(0, mostDisputed)) {
-    const { state } = await platform.connection(code, signal);
-    if (state === "offline") found.push(commentText(code, 20));
-  }
-  return found.length === 0
-    ? []
-    : [
-        msg`${found.join(", ")}: listed as online, and not found by a status of its own: shown as unknown, with its readings as they are`,
-      ];
+  const { answers, refused } = await askEach(
+    asked.slice(0, mostDisputed),
+    ({ code }) => code,
+    ({ code }) => platform.connection(code, signal),
+  );
+  const offline = answers.filter(({ answer }) => answer.state === "offline");
+  const names = offline.map(({ thing }) => commentText(thing.code, 20)).join(", ");
+  const found =
+    offline.length === 0
+      ? []
+      : [
+          msg`${names}: listed as online, and not found by a status of its own: shown as unknown, with its readings as they are`,
+        ];
+  return { found, refused };
 }

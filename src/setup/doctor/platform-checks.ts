@@ -268,6 +268,18 @@ async function lockVerdict({ configuration, evidence }: DoctorContext): Promise<
       );
 }
 
+const lateToldMs = 7 * 24 * 3_600_000;
+
+/** What the platform carried out late, as long as it is told of. */
+async function newestLate(directory: string, now: number) {
+  const types = new Set(["late_execution"] as const);
+  const [late] = await newestRecords(directory, { types, sinceMs: now - lateToldMs, limit: 1 });
+  return late?.type === "late_execution" ? late : null;
+}
+
+const ageText = (at: string, now: number): Text =>
+  durationText(Math.max(0, Math.round((now - Date.parse(at)) / 1000)));
+
 /** What the journal tells about earlier runs; it is read beside a running bridge. */
 async function lastRunVerdict({ ports, configuration }: DoctorContext): Promise<Verdict> {
   const directory = journalDirectory(configuration.data_dir);
@@ -277,8 +289,7 @@ async function lastRunVerdict({ ports, configuration }: DoctorContext): Promise<
   const last = starts.at(-1);
   if (last === undefined && newest === undefined && unsettled.length === 0)
     return ok(msg`the journal is empty: no bridge has run here yet`);
-  const age = (at: string) =>
-    durationText(Math.max(0, Math.round((ports.clock.now() - Date.parse(at)) / 1000)));
+  const age = (at: string) => ageText(at, ports.clock.now());
   const facts = clauses([
     ...(last === undefined ? [] : [msg`started ${age(last.at)} ago`]),
     newest?.type !== "result"
@@ -295,6 +306,12 @@ async function lastRunVerdict({ ports, configuration }: DoctorContext): Promise<
     return warning(
       msg`${facts}; it ended without saying so`,
       msg`a power cut, a kill or a crash: look at its log of that time`,
+    );
+  const late = await newestLate(directory, ports.clock.now());
+  if (late !== null)
+    return warning(
+      msg`${facts}; the platform carried out ${late.id} of ${late.controller}/${late.actuator} ${age(late.at)} ago, after it had ended without being confirmed`,
+      msg`it keeps what it refuses or cannot deliver: send the opposite where such a command is not wanted any more`,
     );
   if (problems.length > 0)
     return warning(

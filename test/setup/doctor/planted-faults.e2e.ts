@@ -292,6 +292,23 @@ const dataRows: readonly Row[] = [
     },
     finds: /^warning last_run: .*1 command has no result yet → .*reads them back .* sends nothing again/,
   },
+  {
+    fault: "a platform that carries out what it has refused",
+    disturb: async (_, home) => {
+      await mkdir(join(home, "data"), { recursive: true });
+      const journal = await Journal.open(join(home, "data", "journal"), {
+        clock: systemClock,
+        log: silentLog,
+      });
+      await journal.append({ type: "start", version: "1" }, { durable: true });
+      await journal.append({ type: "stop", reason: "" }, { durable: true });
+      const moved = { controller: "GH-0001", actuator: "fan", id: "vent 1", from: "off", to: "on" };
+      await journal.append({ type: "late_execution", ...moved }, { durable: true });
+      await journal.close();
+    },
+    finds:
+      /^warning last_run: .*carried out vent 1 of GH-0001\/fan \d+ s ago, .*without being confirmed → .*send the opposite/,
+  },
 ];
 
 const mount = (on: string) =>
