@@ -18,8 +18,16 @@ import { Pace, payersOf } from "./pace.js";
 import { Pipelines } from "./pipelines.js";
 import { loginRoutes } from "./login-routes.js";
 import { closePort, maxSockets, openPort, type OpenPort, type Port } from "./port.js";
-import { type Asked, isProbe, type Route, routeAt, type Routes, type Served } from "./route.js";
-import { aboutBridge, type AskedOfBridge } from "./asked.js";
+import {
+  aboutBridge,
+  type Asked,
+  type AskedOfBridge,
+  isProbe,
+  type Route,
+  routeAt,
+  type Routes,
+  type Served,
+} from "./route.js";
 import { apiRoutes, plainRoutes } from "./routes.js";
 import type { Faults } from "./faults.js";
 import type { LiveViews } from "./live.js";

@@ -16,7 +16,6 @@ import type { Gaps } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
 import { NodeAlarms, type SetAlarm } from "./alarms.js";
 import { commandFloods, deviceCommands, nodeCommands, type OnSurplus } from "./commands.js";
-import { hostWord } from "./host.js";
 import { Devices } from "./devices.js";
 import {
   aliasesOf,
@@ -47,7 +46,7 @@ import {
   onUnlinked,
 } from "./session.js";
 import type { SparkplugSettings } from "./section.js";
-import { sparkplugTopics } from "./topics.js";
+import { hostWord, sparkplugTopics } from "./topics.js";
 
 interface EdgeNodeParts {
   readonly settings: SparkplugSettings;
