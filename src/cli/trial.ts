@@ -109,7 +109,7 @@ function isSettled({ now, putBack, inForce, inForceSince, runsForMs, seenSince }
   return isOther || (seenSince !== null && now - seenSince >= seenForMs);
 }
 
-interface TrialParts {
+export interface TrialParts {
   readonly file: SettingsFile;
   readonly clock: Clock;
   readonly log: () => Logger;
