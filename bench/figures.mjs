@@ -33,7 +33,9 @@ const rounded = (value) => {
 
 function row({ part, name, unit, value, range, bare, ratio, target, met }) {
   const bound =
-    target === null ? "" : `${target.of} ${target.atLeast ? ">=" : "<="} ${target.atLeast ?? target.atMost}`;
+    target === null
+      ? ""
+      : `${target.of} ${target.atLeast === undefined ? "<=" : target.atLeast === target.atMost ? "=" : ">="} ${target.atLeast ?? target.atMost}`;
   const between = range === null ? "" : `${rounded(range.least)}..${rounded(range.most)} (${range.samples})`;
   const verdict = met === null ? "" : met ? "met" : "missed";
   return [part, name, rounded(value), unit, between, rounded(bare), rounded(ratio), bound, verdict];

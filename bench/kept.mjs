@@ -39,10 +39,14 @@ export function growthOf(rows) {
   });
 }
 
-/** What grows faster than the account, each as a sentence. */
+/** What a broker holds of such an account of resting controllers: of the bridge itself, and of each controller. */
+export const topicsHeld = (controllers) => 8 + 44 * controllers;
+
+/** What grows faster than the account, and topics that are missing or left over, each as a sentence. */
 export const outOfLine = (figures) =>
-  figures.flatMap(({ part, name, value, met }) =>
-    part === "q" && met === false
-      ? [`${name}: ${value.toFixed(2)} times; n for one thing became more than n for all`]
-      : [],
-  );
+  figures.flatMap(({ part, name, value, unit, met, target }) => {
+    if (part !== "q" || met !== false) return [];
+    return unit === "topics"
+      ? [`${name}: ${value} topics, and not ${target.atLeast}`]
+      : [`${name}: ${value.toFixed(2)} times; n for one thing became more than n for all`];
+  });

@@ -6,7 +6,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { codeOf, messagesPerController } from "./account.mjs";
 import { figure, spread } from "./figures.mjs";
 import { filledJournal } from "./filled-journal.mjs";
-import { growthOf, mostGrowth } from "./kept.mjs";
+import { growthOf, mostGrowth, topicsHeld } from "./kept.mjs";
 import { mustLive, newFile, residentMb, start, stop } from "./processes.mjs";
 import { bases, dist, freePort, startBridge, startBroker, startPlatform } from "./setup.mjs";
 import { Counter } from "./wire.mjs";
@@ -255,9 +255,13 @@ export async function measureLine({ sizes, rounds, checks, journals, say }) {
     const rows = all.map(({ controllers, costs }) => ({ controllers, cost: costs.get(name) }));
     const isTime = !/^(?:retained|resident)/.test(name);
     const unit = name === "resident" ? "MiB" : isTime ? "s" : "topics";
-    for (const { controllers, cost } of rows)
-      figures.push(figure("q", `${name}, ${controllers}`, unit, cost));
-    figures.push(...growthFigures(name, rows, "a controller"));
+    const heldOf = name.endsWith("after cleanup") ? () => 0 : topicsHeld;
+    for (const { controllers, cost } of rows) {
+      const held = heldOf(controllers);
+      const options = unit === "topics" ? { target: { of: "value", atLeast: held, atMost: held } } : {};
+      figures.push(figure("q", `${name}, ${controllers}`, unit, cost, options));
+    }
+    if (unit !== "topics") figures.push(...growthFigures(name, rows, "a controller"));
   }
   return figures;
 }

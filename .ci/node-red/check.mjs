@@ -58,15 +58,17 @@ async function playedBridge(port) {
   const client = mqtt.connect(`mqtt://127.0.0.1:${port}`, { protocolVersion: 5 });
   endings.push(() => client.endAsync(true));
   await client.subscribeAsync(
-    ["greenhouse/+/actuator/+/set", "greenhouse/scene/+/set", "greenhouse/bridge/request/+"],
+    ["greenhouse/+/actuator/+/set", "greenhouse/scene/+/set", "greenhouse/bridge/request/+", "weather/wind"],
     { qos: 1 },
   );
+  const winds = [];
   const commands = [];
   const requests = [];
   const listeners = new Set();
   client.on("message", (topic, payload, { retain }) => {
     const list = topic.endsWith("/set") ? commands : requests;
-    list.push({ topic, retain, ...JSON.parse(payload.toString()) });
+    if (topic === "weather/wind") winds.push([payload.toString(), retain]);
+    else list.push({ topic, retain, ...JSON.parse(payload.toString()) });
     for (const listener of [...listeners]) listener();
   });
   return {
@@ -74,6 +76,8 @@ async function playedBridge(port) {
     requests,
     command: (at) => until(`command ${at}`, () => commands[at], listeners),
     request: (at) => until(`request ${at}`, () => requests[at], listeners),
+    wind: (at) => until(`wind ${at}`, () => winds[at], listeners),
+    station: (wind, retain = false) => client.publishAsync("station/wind", wind, { qos: 1, retain }),
     responds: (name, response) =>
       client.publishAsync(`greenhouse/bridge/response/${name}`, JSON.stringify(response), { qos: 1 }),
     shows: (topic, payload) => client.publishAsync(`greenhouse/${topic}`, payload, { qos: 1, retain: true }),
@@ -361,56 +365,99 @@ async function withDashboard(folder) {
   await red.stop();
 }
 
-/** Minutes of the recipe become seconds, so that it can be seen. */
-const inSeconds = (text) => {
-  const quick = text.replaceAll("5 * 60000", "1000").replaceAll("10 * 60000", "60000");
-  assert.notEqual(quick, text);
-  return quick;
+/** Minutes of the recipes become seconds, the bed is watered at night too, and nothing comes by itself. */
+const quick = [
+  ["since < 5 * 60000", "since < 1000"],
+  ["sent < 10 * 60000", "sent < 60000"],
+  ["since < 15 * 60000", "since < 1000"],
+  ["sent < 180 * 60000", "sent < 60000"],
+  ["[25, 7, 16]", "[25, 0, 24]"],
+  ['"repeat": "60"', '"repeat": ""'],
+  ['"once": true', '"once": false'],
+];
+const edited = (text) =>
+  quick.reduce((before, [from, to]) => {
+    assert.ok(before.includes(from), `the recipes have ${from}`);
+    return before.replaceAll(from, to);
+  }, text);
+
+const sent = ({ topic, retain, command, by, for: lasting, at }) => {
+  assert.deepEqual([retain, Number.isNaN(Date.parse(at))], [false, false]);
+  return [topic, command, lasting, by];
 };
+const setOf = (target) => `greenhouse/${target}/set`;
+const valve = setOf("gh-0001/actuator/valve_1");
+
+async function schedules(red, bridge) {
+  await red.press({}, "g2m-recipes-water");
+  assert.deepEqual(sent(await bridge.command(0)), [valve, "on", "20m", "schedule"]);
+  const night = (time) => red.press({ payload: Date.parse(time) }, "g2m-recipes-night");
+  await night("2026-06-21T20:00:00Z");
+  await night("2026-06-21T20:10:00Z");
+  await night("2026-06-21T20:11:00Z");
+  const scene = [setOf("scene/night"), "activate", undefined, "schedule"];
+  assert.deepEqual(sent(await bridge.command(1)), scene);
+  await night("2026-06-22T20:10:00Z");
+  assert.deepEqual(sent(await bridge.command(2)), scene);
+  step("the schedules send water with its end, and the scene of the night once after each sunset");
+}
+
+/** What a recipe sends when readings stay low, by good ones alone and not with each. */
+async function byReading(red, bridge, { sensor, low, expected, said }) {
+  const reads = (quality) =>
+    bridge.shows(`gh-0001/sensor/${sensor}/json`, JSON.stringify({ value: low, quality }));
+  const before = bridge.commands.length;
+  await reads("good");
+  await reads("stale");
+  const began = performance.now();
+  while (bridge.commands.length === before) {
+    await reads("good");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.ok(performance.now() - began < 20_000, `nothing is sent for ${sensor}`);
+  }
+  assert.ok(performance.now() - began >= 1_000, "only after it was low for so long");
+  assert.deepEqual(sent(bridge.commands[before]), expected);
+  await reads("good");
+  await red.press({}, "g2m-recipes-water");
+  assert.deepEqual(sent(await bridge.command(before + 1)), [valve, "on", "20m", "schedule"]);
+  step(`${said} after good readings for long enough, and not with each reading`);
+}
+
+async function stationWind(bridge) {
+  await bridge.station("36", true);
+  await bridge.station("unknown");
+  await bridge.station("");
+  await bridge.station("18");
+  assert.deepEqual(
+    [await bridge.wind(0), await bridge.wind(1)],
+    [
+      ["10.00", false],
+      ["5.00", false],
+    ],
+  );
+  step("the wind of a station comes as m/s, without what the broker kept of it and what is no number");
+}
 
 /** The recipes, with the bridge played at Mosquitto. */
 async function withRecipes(folder) {
   const port = await freePort();
   await mosquitto(folder, port);
   const bridge = await playedBridge(port);
-  const red = await startNodeRed({ brokerPort: port, file: "recipes.json", edit: inSeconds });
+  await bridge.station("72", true);
+  const red = await startNodeRed({ brokerPort: port, file: "recipes.json", edit: edited });
   endings.push(red.stop);
   console.log(`Node-RED ${red.version} with the recipes:`);
-  const sent = ({ topic, retain, command, by, for: lasting, at }) => {
-    assert.deepEqual([retain, Number.isNaN(Date.parse(at))], [false, false]);
-    return [topic, command, lasting, by];
-  };
-  await red.press({}, "g2m-recipes-water");
-  const valve = "greenhouse/gh-0001/actuator/valve_1/set";
-  assert.deepEqual(sent(await bridge.command(0)), [valve, "on", "20m", "schedule"]);
-  await red.press({}, "g2m-recipes-night");
-  assert.deepEqual(sent(await bridge.command(1)), [
-    "greenhouse/scene/night/set",
-    "activate",
-    undefined,
-    "schedule",
-  ]);
-  step("the schedules send water with its end, and the scene of the night");
-
-  const reads = (value, quality) =>
-    bridge.shows("gh-0001/sensor/airtemp/json", JSON.stringify({ value, quality }));
-  await reads(2, "good");
-  await reads(2, "stale");
-  const began = performance.now();
-  while (bridge.commands.length < 3) {
-    await reads(2, "good");
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    assert.ok(performance.now() - began < 20_000, "frost sends nothing");
-  }
-  assert.ok(performance.now() - began >= 1_000, "only after it was cold for so long");
-  const heating = "greenhouse/gh-0001/actuator/heating/set";
-  assert.deepEqual(sent(bridge.commands[2]), [heating, "on", "30m", "frost"]);
-  await reads(2, "good");
-  await red.press({}, "g2m-recipes-water");
-  assert.equal((await bridge.command(3)).topic, valve);
-  step(
-    "frost is heated against after good readings for long enough, for half an hour, and not with each reading",
-  );
+  await schedules(red, bridge);
+  const heating = setOf("gh-0001/actuator/heating");
+  await byReading(red, bridge, {
+    ...{ sensor: "airtemp", low: 2, expected: [heating, "on", "30m", "frost"] },
+    said: "frost is heated against for half an hour",
+  });
+  await byReading(red, bridge, {
+    ...{ sensor: "soilhumi", low: 20, expected: [valve, "on", "10m", "dry bed"] },
+    said: "a dry bed is watered for ten minutes",
+  });
+  await stationWind(bridge);
   await red.stop();
 }
 

@@ -2,9 +2,9 @@ import { msg, row, type Text } from "../language/text.js";
 import type { Configuration } from "../config/schema.js";
 import { sendAddresses, stateAddresses, stateOfWord } from "../greenhouse/actuator-kinds.js";
 import { confirmWithinMs, type Step, stepsOf } from "../greenhouse/command/plan.js";
-import { readWanted, vocabulary, type Wanted } from "../greenhouse/command/words.js";
+import { parameterPath, readWanted, vocabulary, type Wanted } from "../greenhouse/command/words.js";
 import { isModeUnread, proofAddress } from "../greenhouse/readings.js";
-import type { ActuatorSettings } from "../greenhouse/settings.js";
+import type { ActuatorSettings, ParameterSettings } from "../greenhouse/settings.js";
 import { type Operation, operations, requestPath } from "../platform/operations.js";
 import { nearest } from "../runtime/similar-words.js";
 import { mirrorSettings } from "../sync/settings.js";
@@ -19,15 +19,23 @@ import { codeOf } from "../terminal/common.js";
 function meantBy(configuration: Configuration, target: string) {
   const at = target.lastIndexOf("/");
   const code = codeOf(configuration, at < 1 ? target : target.slice(0, at));
-  const { actuators = [] } = mirrorSettings(configuration).controllers.get(code) ?? {};
+  const { actuators: own = [], parameters = [] } = mirrorSettings(configuration).controllers.get(code) ?? {};
+  const actuators = [...own, ...parameters.map((one) => onPath(one, configuration.commands))];
   const id = at < 1 ? null : target.slice(at + 1);
   return { code, id, actuators, meant: actuators.filter((one) => id === null || one.id === id) };
 }
 
+/** A parameter that takes no commands is read all the same. */
+const onPath = (parameter: ParameterSettings, rules: Configuration["commands"]): ActuatorSettings => {
+  const { writable, group } = parameter;
+  const path = parameterPath(parameter, writable ?? { min: 0, max: 0, step: 1 }, rules);
+  return { ...path, ...(group !== undefined && { group }), readOnly: writable === undefined };
+};
+
 export const isNamedIn = (configuration: Configuration, target: string): boolean =>
   meantBy(configuration, target).meant.length > 0;
 
-/** The lines about `C/A`, or about every actuator of `C`. */
+/** The lines about `C/A`, or about every actuator and parameter of `C`. */
 export function explained(configuration: Configuration, target: string): readonly Text[] {
   const { code, id, actuators, meant } = meantBy(configuration, target);
   if (meant.length === 0) throw notThere(target, id, actuators);
@@ -65,22 +73,31 @@ function aboutActuator(
   asks: Asking,
   { commands, polling }: Configuration,
 ): readonly Text[] {
-  const { id, kind, group, readOnly } = settings;
-  const { words, degrees } = vocabulary(settings);
+  const { id, kind, group, readOnly, accepts } = settings;
   const polled =
     group === undefined
       ? stateAddresses(settings).map((address) => asks.get(operations.value, { address }))
       : [asks.get(operations.values, { deviceTypeId: String(group) })];
   const isKept = readOnly || commands.read_only;
+  const isOnlyRead = readOnly && accepts !== undefined;
+  const kept = isOnlyRead
+    ? msg`commands are refused: it has no writable`
+    : msg`commands are refused: read_only`;
   return [
-    row`${asks.code}/${id}: ${msg`${kind}, ${placesOf(settings)}`}`,
+    row`${asks.code}/${id}: ${msg`${accepts === undefined ? kind : "parameter"}, ${placesOf(settings)}`}`,
     row`  ${msg`read every ${seconds(polling.actuators)}:`}`,
     ...polled.map((line) => `    ${line}`),
-    ...(isKept ? [row`  ${msg`commands are refused: read_only`}`] : []),
-    ...(isKept
-      ? []
-      : [...words, ...(degrees === null ? [] : ["45"])].flatMap((word) => aboutWord(word, settings, asks))),
+    ...(isKept ? [row`  ${kept}`] : []),
+    ...(isKept ? [] : samplesOf(settings).flatMap((word) => aboutWord(word, settings, asks))),
   ];
+}
+
+/** One degree, and one number, stand for all of them. */
+function samplesOf(settings: ActuatorSettings): readonly string[] {
+  const { accepts } = settings;
+  if (accepts?.type === "number") return [String(accepts.min)];
+  const { words, degrees } = vocabulary(settings);
+  return [...words, ...(degrees === null ? [] : ["45"])];
 }
 
 function placesOf(settings: ActuatorSettings): Text {
@@ -95,14 +112,17 @@ function aboutWord(word: string, settings: ActuatorSettings, asks: Asking): read
   if ("reason" in wanted) return [];
   const steps = stepsOf(settings, wanted, null);
   return [
-    headOf(word, wanted),
+    headOf(word, wanted, settings),
     ...before(wanted, settings, asks),
     ...steps.flatMap((step) => aboutStep(step, wanted, settings, asks)),
   ];
 }
 
-const headOf = (word: string, { type }: Wanted): Text =>
-  type === "position" ? row`  ${msg`${word} (any degree from 0 to 100):`}` : `  ${word}:`;
+function headOf(word: string, { type }: Wanted, { accepts }: ActuatorSettings): Text {
+  if (type === "position") return row`  ${msg`${word} (any degree from 0 to 100):`}`;
+  if (accepts?.type !== "number") return `  ${word}:`;
+  return row`  ${msg`${word} (any number from ${accepts.min} to ${accepts.max}):`}`;
+}
 
 /** A stop is sent at once. */
 function before(wanted: Wanted, settings: ActuatorSettings, asks: Asking): readonly Text[] {

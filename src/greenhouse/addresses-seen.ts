@@ -1,5 +1,5 @@
 import { eitherOf } from "../language/lists.js";
-import { msg, type Text } from "../language/text.js";
+import { joined, msg, row, type Text } from "../language/text.js";
 import { type ActuatorKind, decodeValue, type KindRow, kindRows, textOf } from "./actuator-kinds.js";
 import type { RawValue } from "./ports.js";
 
@@ -114,7 +114,7 @@ export const valuesText = (values: readonly string[]): string =>
   `${values.length > 4 ? "… → " : ""}${values.slice(-4).join(" → ")}`;
 
 /** Lines to be pasted into a configuration; what looks like nothing is a comment. */
-export function seenYaml(seen: readonly SeenAddress[]): string {
+export function seenYaml(seen: readonly SeenAddress[]): Text {
   const codes = [...new Set(seen.map(({ code }) => code))].sort();
   if (codes.length === 0) return "";
   const lines = codes.flatMap((code) => {
@@ -127,7 +127,7 @@ export function seenYaml(seen: readonly SeenAddress[]): string {
       .filter((one) => suggestedActuator(one) === null)
       .map(
         (one) =>
-          `    # address ${one.address}: ${remark(one)}, looks like ${String(likenessOf(one.values).text)}`,
+          row`    # ${msg`address ${one.address}: ${remark(one)}, looks like ${likenessOf(one.values).text}`}`,
       );
     return [
       `  ${scalar(code)}:`,
@@ -135,7 +135,7 @@ export function seenYaml(seen: readonly SeenAddress[]): string {
       ...doubtful,
     ];
   });
-  return `${["controllers:", ...lines].join("\n")}\n`;
+  return row`${joined(["controllers:", ...lines], "\n")}\n`;
 }
 
 function entryLine(one: SeenAddress, { id, kind, values }: SuggestedActuator): string {

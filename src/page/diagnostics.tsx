@@ -203,7 +203,7 @@ const Seen = ({ seen: { addresses, yaml } }: { readonly seen: SeenAddresses }) =
         </li>
       ))}
     </ul>
-    <Lines yaml={yaml} />
+    <Lines yaml={String(yaml)} />
   </Section>
 );
 

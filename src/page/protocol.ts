@@ -456,7 +456,7 @@ export interface SeenAddresses {
     readonly first_at: string;
     readonly last_at: string;
   }[];
-  readonly yaml: string;
+  readonly yaml: Text;
 }
 
 /** Newest first; `next` is the next page's `before`. */

@@ -4,7 +4,6 @@ import type { ControllerEvent } from "../greenhouse/events.js";
 import type { Controller, Register } from "../greenhouse/model.js";
 import {
   type DeviceList,
-  type DeviceRecord,
   missesDeviceCode,
   PlatformError,
   type PlatformReader,
@@ -110,13 +109,23 @@ async function readVideos({ platform, store, turn }: PollPorts, signal: AbortSig
     return await platform.videos(signal);
   } catch (error) {
     if (!missesDeviceCode(error)) throw error;
-    const found: DeviceRecord[] = [];
+    const answers: DeviceList[] = [];
+    const failures: PlatformError[] = [];
     for (const { info, settings } of store.controllers()) {
       if (settings?.stream !== true) continue;
       await turn?.(signal);
-      found.push(...(await platform.videos(signal, info.code)));
+      try {
+        answers.push(await platform.videos(signal, info.code));
+      } catch (problem) {
+        // One camera must not keep the others from being read.
+        if (!(problem instanceof PlatformError) || signal.aborted) throw problem;
+        failures.push(problem);
+      }
     }
-    return found;
+    const [failure] = failures;
+    if (failure !== undefined && answers.length === 0) throw failure;
+    // What is known of one that refused stays.
+    return Object.assign(answers.flat(), { isPage: failure !== undefined });
   }
 }
 

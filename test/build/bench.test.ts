@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { figure } from "../../bench/figures.mjs";
-import { growthOf, mostGrowth, outOfLine, worseThan } from "../../bench/kept.mjs";
+import { overBars } from "../../bench/fleet-bars.mjs";
+import { growthOf, mostGrowth, outOfLine, topicsHeld, worseThan } from "../../bench/kept.mjs";
 
 /** Seconds of work for so many controllers, by what one costs. */
 const rows = (costOfOne: (controllers: number) => number) =>
@@ -27,6 +28,38 @@ describe("what the bench says of a growing account", () => {
     const target = { of: "value", atMost: mostGrowth };
     const figures = [1.2, 1.4].map((times) => figure("q", `a sweep, ${times}`, "times", times, { target }));
     expect(outOfLine(figures)).toEqual([expect.stringContaining("a sweep, 1.4: 1.40 times")]);
+  });
+
+  it.each([
+    ["all of them", 100, 4_408, 100, []],
+    ["a broker that lost some of each controller", 100, 3_088, 100, ["topics: 3088 topics, and not 4408"]],
+    ["one too many", 20, 889, 20, ["topics: 889 topics, and not 888"]],
+    ["what a clean-up left", 20, 3, null, ["topics: 3 topics, and not 0"]],
+  ])("retained topics are counted: %s", (_, controllers, found, expected, faults) => {
+    const held = expected === null ? 0 : topicsHeld(controllers);
+    const target = { of: "value", atLeast: held, atMost: held };
+    expect(outOfLine([figure("q", "topics", "topics", found, { target })])).toEqual(faults);
+  });
+});
+
+describe("what the bench says of a fleet", () => {
+  const good = { accounts: 1_000, rss_mib: 900, rss_after_restart_mib: 1_000, cpu_percent_of_a_core: 32 };
+  const fast = { all_read_s: 80, restart_all_read_s: 90 };
+
+  it.each([
+    ["within its bars", {}, []],
+    ["as much as they allow", { all_read_s: 120, cpu_percent_of_a_core: 50 }, []],
+    [
+      "too much memory after the restart",
+      { rss_after_restart_mib: 1_230 },
+      ["rss_after_restart_mib is 1230.0"],
+    ],
+    ["never read", { restart_all_read_s: null }, ["restart_all_read_s is never"]],
+    ["another number of accounts", { accounts: 50, all_read_s: null }, []],
+  ])("%s", (_, change, faults) => {
+    expect(overBars({ ...good, ...fast, ...change })).toEqual(
+      faults.map((one): unknown => expect.stringContaining(one)),
+    );
   });
 });
 

@@ -12,7 +12,10 @@ const actuators = `
       louvre: { kind: positioner, address: "108", position_address: "109", mode_reads: never }
       motor: { kind: motor, address: "300", values: { open: "00000001" }, pulse: true, flush_lag: 5s }
       light: { kind: light, address: "220" }`;
-const text = `${platform}\ncontrollers:\n  GH-0001:\n    actuators:${actuators}\n`;
+const parameters = `
+      night: { address: "500", scale: 0.1, writable: { min: 12, max: 30, step: 0.5 } }
+      runtime: { address: "501", type_id: 9 }`;
+const text = `${platform}\ncontrollers:\n  GH-0001:\n    actuators:${actuators}\n    parameters:${parameters}\n`;
 const about = async (target: string) => explained((await loaded(text)).configuration, target).map(String);
 const under = (lines: readonly string[], head: RegExp) => {
   const from = lines.findIndex((line) => head.test(line));
@@ -76,10 +79,25 @@ describe("what is asked, sent and read", () => {
     expect(under(lines, /^ {2}stop:/)[0]).toBe("sent at once, without a question before it");
   });
 
+  it("of a parameter, which takes numbers, and of one that takes no commands", async () => {
+    const lines = await about("GH-0001/night");
+    expect(lines[0]).toBe("GH-0001/night: parameter, address 500");
+    expect(under(lines, /^ {2}12 \(any number from 12 to 30\):/).slice(1)).toEqual([
+      "GET /api/get-value?deviceCode=GH-0001&address=500&flush=1   sends nothing where it shows it already",
+      'POST /api/set-value {"address":"500","value":"120","deviceCode":"GH-0001"}',
+      "GET /api/get-value?deviceCode=GH-0001&address=500&flush=1   up to 60 s, until it shows 120",
+    ]);
+    const [, , read, kept] = await about("GH-0001/runtime");
+    expect([read, kept]).toEqual([
+      expect.stringMatching(/^ {4}GET .*deviceTypeId=9/),
+      "  commands are refused: it has no writable",
+    ]);
+  });
+
   it("of a whole controller, and of nothing that is not there", async () => {
     const heads = (await about("GH-0001")).filter((line) => /^GH-0001/.test(line));
     expect(heads.map((line) => line.split(":")[0])).toEqual(
-      ["roof", "louvre", "motor", "light"].map((id) => `GH-0001/${id}`),
+      ["roof", "louvre", "motor", "light", "night", "runtime"].map((id) => `GH-0001/${id}`),
     );
     await expect(about("GH-0001/rooff")).rejects.toThrow('did you mean "roof"?');
   });

@@ -10,6 +10,9 @@ import { historyOf } from "./support/world.js";
 const count = Number(process.env["HISTORIES"] ?? 40);
 const from = Number(process.env["FROM"] ?? 1);
 
+/** Of one member in calm; 72 is what docs/inside/cluster.md says, and what commands come to their end by then differs. */
+const mostAskedPerMinute = 90;
+
 it(`in ${count} histories no two members POST, no result is lost, no command is taken twice, and another takes over in time`, async () => {
   const wrong: string[] = [];
   const sum = { posts: 0, commands: 0, takeOvers: 0, readingMs: 0, commandMs: 0, askedPerMinute: 0 };
@@ -25,10 +28,11 @@ it(`in ${count} histories no two members POST, no result is lost, no command is 
     sum.askedPerMinute = Math.max(sum.askedPerMinute, Math.round(askedPerMinute));
     if (wrong.length > 5) break;
   }
-  if (process.env["HISTORIES"] !== undefined) console.log(JSON.stringify(sum));
+  console.log(JSON.stringify(sum));
   expect(wrong).toEqual([]);
   expect(sum.posts).toBeGreaterThan(count);
   expect(sum.takeOvers).toBeGreaterThan(2 * count);
+  expect(sum.askedPerMinute).toBeLessThan(mostAskedPerMinute);
 });
 
 it("a history asks nothing of the machine that it runs on, so that a seed is the same on a busy one", async () => {

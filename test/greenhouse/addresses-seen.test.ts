@@ -10,6 +10,7 @@ import {
 } from "../../src/greenhouse/addresses-seen.js";
 import type { RawValue } from "../../src/greenhouse/ports.js";
 import { loaded } from "../config/loading.js";
+import { inChinese } from "../support/chinese.js";
 
 describe("what the values of an address look like", () => {
   it.each<[values: string[], kind: string | null]>([
@@ -59,7 +60,7 @@ it("values are kept in their order, without repeats, the newest few", () => {
 });
 
 it("the YAML of seen addresses is a configuration that is taken, and nothing of the platform's text gets out of its comment", async () => {
-  const text = seenYaml([
+  const yaml = seenYaml([
     seen("317", "1001", "1010"),
     seen("0012", "00000100", "00000001"),
     seen("no", "10010"),
@@ -67,6 +68,7 @@ it("the YAML of seen addresses is a configuration that is taken, and nothing of 
     seen("901", "1\n  evil: true"),
     { ...seen("5", "1010"), code: "大棚: #1" },
   ]);
+  const text = String(yaml);
   const head =
     "platform: { business_url: http://127.0.0.1:1, realtime_url: http://127.0.0.1:1, token: none }\n";
   const { configuration } = await loaded(head + text);
@@ -79,6 +81,10 @@ it("the YAML of seen addresses is a configuration that is taken, and nothing of 
   expect(own["motor_0012"]?.values).toEqual({ word_1: "00000001", stop: "00000100" });
   expect(Object.keys(configuration.controllers)).toEqual(["GH-0001", "大棚: #1"]);
   expect(text).toContain("# address 900: 45, looks like a number from 0 to 100");
+  expect(inChinese(yaml), "comments are in the language of who reads").toContain(
+    "# 地址 900：45，看起来像 0 到 100 的数",
+  );
+  expect(parse(inChinese(yaml))).toEqual(parse(text));
   expect(JSON.stringify(parse(text))).not.toContain("evil");
   expect(seenYaml([])).toBe("");
   expect(suggestedActuator(seen("900", "45"))).toBeNull();

@@ -15,6 +15,7 @@ import {
   controllerSettings,
   item,
   limits,
+  record,
   sensorSettings,
 } from "../support/builders.js";
 import { CountingPlatform, failure } from "../support/counting-platform.js";
@@ -88,6 +89,55 @@ describe("one read", () => {
     await expect(one.run(address)).rejects.toThrow("did not do it");
     expect(one.roof()).toBe(before);
   });
+});
+
+describe("videos that are asked for a device each", () => {
+  const misses = () =>
+    new PlatformError("it misses something", {
+      ...failure("rejected", "business").facts,
+      platformMessage: "deviceCode is missing",
+    });
+
+  /** What two cameras show after these answers, of which null is a refusal. */
+  async function shown(...rounds: (readonly [one: string | null, other: string | null])[]) {
+    const codes = ["GH-0", "GH-1"];
+    const world = polledMirror({
+      settings: mirrorSettings(codes.map((code) => controllerSettings({ code, stream: true }))),
+    });
+    world.platform.list = devices(2);
+    const { store, clock, platform, poller, abort } = world;
+    const run = async (job: PollJob) => {
+      const done = perform(job, { ...world, tally: poller.tally }, abort.signal).then(() => "read", String);
+      await clock.advance(1_000);
+      return done;
+    };
+    await run({ kind: "controllers" });
+    const ends: string[] = [];
+    for (const round of rounds) {
+      platform.videos = (_: AbortSignal, code?: string) => {
+        if (code === undefined) return Promise.reject(misses());
+        const hls = round[codes.indexOf(code)] ?? null;
+        if (hls === null) return Promise.reject(failure("rejected", "business"));
+        return Promise.resolve([{ ...record({ code }), hls }]);
+      };
+      ends.push(await run({ kind: "videos" }));
+      // A list comes between.
+      await run({ kind: "controllers" });
+    }
+    return { ends, streams: codes.map((code) => store.get(code)?.info.stream) };
+  }
+
+  it("one that is refused keeps what is known of it, and the others are read", async () =>
+    expect(await shown(["rtsp://a", "rtsp://b"], [null, "rtsp://c"])).toEqual({
+      ends: ["read", "read"],
+      streams: ["rtsp://a", "rtsp://c"],
+    }));
+
+  it("the read fails where all are refused", async () =>
+    expect(await shown(["rtsp://a", "rtsp://b"], [null, null])).toEqual({
+      ends: ["read", expect.stringContaining("did not do it")],
+      streams: ["rtsp://a", "rtsp://b"],
+    }));
 });
 
 describe("an unflushed value that contradicts a flushed one", () => {

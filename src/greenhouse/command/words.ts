@@ -196,15 +196,22 @@ const plain = (
 });
 
 function parameterTarget(parameter: ParameterSettings, rules: TargetRules): ActuatorSettings | Refusal {
-  const { id, address, writable, scale } = parameter;
+  const { id, writable } = parameter;
   if (writable === undefined) {
     return {
       reason: "read_only",
       message: msg`Parameter "${id}" is only mirrored; give it writable: {min, max, step} in the configuration to allow commands.`,
     };
   }
-  return { ...plain(id, address, rules), accepts: { type: "number", ...writable, scale } };
+  return parameterPath(parameter, writable, rules);
 }
+
+/** A parameter as the plain actuator whose path its commands take. */
+export const parameterPath = (
+  { id, address, scale }: ParameterSettings,
+  range: NonNullable<ParameterSettings["writable"]>,
+  rules: TargetRules,
+): ActuatorSettings => ({ ...plain(id, address, rules), accepts: { type: "number", ...range, scale } });
 
 function rawTarget(
   controller: Controller | undefined,

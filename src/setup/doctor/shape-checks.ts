@@ -204,18 +204,23 @@ async function shapeVerdict(
   const { operation, isVital } = check;
   const answers: RawAnswer[] = [];
   let query: OperationShape["query"];
+  let refused: Verdict | null = null;
   const open = [...queries];
   for (const asked of open) {
     try {
       answers.push(await ask(context, operation, asked, signal));
     } catch (error) {
-      if (operation === "video-data/list" && asked["deviceCode"] === undefined && missesDeviceCode(error)) {
+      if (operation === "video-data/list" && !isOfOneVideo(operation, asked) && missesDeviceCode(error)) {
         open.push(...configuredWith(context, "stream").map((code) => ({ deviceCode: code })));
         continue;
       }
       const renamed = await withOtherName(operation, asked, error, context, signal);
       const verdict = platformVerdict(error);
       if (verdict === null) throw error;
+      if (isOfOneVideo(operation, asked)) {
+        refused ??= { ...verdict, status: "warning" };
+        continue;
+      }
       if (renamed === null && windowed.has(operation)) return windowVerdict(operation, verdict);
       if (renamed === null) return isVital ? verdict : { ...verdict, status: "warning" };
       answers.push(renamed.answer);
@@ -223,8 +228,13 @@ async function shapeVerdict(
     }
   }
   if (operation === "device") context.evidence.devices = answers.flatMap((answer) => devicesIn(answer, {}));
-  return answersVerdict(check, answers, query, context);
+  if (refused !== null && answers.length === 0) return refused;
+  const verdict = answersVerdict(check, answers, query, context);
+  return refused !== null && verdict.status === "ok" ? refused : verdict;
 }
+
+const isOfOneVideo = (operation: DecodedOperation, asked: Query): boolean =>
+  operation === "video-data/list" && asked["deviceCode"] !== undefined;
 
 /** It may miss a device or a window, under names that only the platform knows. */
 const windowVerdict = (operation: DecodedOperation, verdict: Verdict): Verdict => ({

@@ -80,6 +80,23 @@ describe("what the doctor asks, and where it sends people", () => {
     expect(found).toBe("ok: understood: 2 videos; ");
   });
 
+  it.each([
+    [
+      "warns of it where the others are understood",
+      { code: "CAM-2" },
+      /^warning: the platform did not do it;/,
+    ],
+    ["says what is wrong with the others", {}, /^warning: not understood/],
+  ])("a video that is refused alone does not hide the others: it %s", async (_, item, expected) => {
+    const found = await shapeFinding("shapes.video-data/list", ({ deviceCode: code }) => {
+      if (code === undefined)
+        throw platformError({ kind: "rejected", platformMessage: "parameter 'deviceCode' is not present" });
+      if (code === "CAM-1") throw platformError({ kind: "rejected", platformMessage: "no such camera" });
+      return { data: [{ ...item, hlsUrl: "https://a.example/1.flv" }] };
+    });
+    expect(found).toMatch(expected);
+  });
+
   it("readings that differ by their place alone are the twins' line, and no matter of shapes", async () => {
     const twin = { name: "空气温度", value: 20, unit: "℃" };
     const found = await shapeFinding("shapes.sensor-data", () => ({ data: [twin, { ...twin, value: 21 }] }));

@@ -1,0 +1,1 @@
+export function overBars(figures: Readonly<Record<string, number | null>>): readonly string[];

@@ -1,0 +1,18 @@
+// What a fleet of so many accounts may need at most, also after a restart of the broker. Other numbers of accounts are not judged.
+const bars = {
+  200: { rss_mib: 350, rss_after_restart_mib: 350, all_read_s: 60, restart_all_read_s: 60 },
+  1_000: {
+    ...{ rss_mib: 1_229, rss_after_restart_mib: 1_229, all_read_s: 120, restart_all_read_s: 120 },
+    cpu_percent_of_a_core: 50,
+  },
+};
+
+/** What is worse than its bar, each as a sentence; what was not reached at all is null. */
+export const overBars = (figures) =>
+  Object.entries(bars[figures.accounts] ?? {}).flatMap(([name, most]) => {
+    const value = figures[name] ?? null;
+    if (value !== null && value <= most) return [];
+    return [
+      `${figures.accounts} accounts: ${name} is ${value === null ? "never" : value.toFixed(1)}, and not ${most} at most`,
+    ];
+  });
