@@ -122,7 +122,7 @@ export class EdgeNode {
     this.#topics = sparkplugTopics(settings, settings.primary_host);
     this.#session = newSession(settings.primary_host !== undefined);
     this.#devices = new Devices();
-    this.#alarms = new NodeAlarms(parts);
+    this.#alarms = new NodeAlarms(clock, alarms, parts.setAlarm);
     this.#devices.onAlarms(alarms());
     this.#rest = new Rest(clock);
     this.#connection = this.#createConnection();
