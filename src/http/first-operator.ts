@@ -1,4 +1,5 @@
 import { msg } from "../language/text.js";
+import type { TextFile } from "../runtime/file-system.js";
 import { nullIfFailed } from "../runtime/failures.js";
 import { randomInt } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -50,12 +51,6 @@ export class OneTimeCode {
 
 const plain = (code: string): string => code.toUpperCase().replace(/[^A-Z0-9]/g, "");
 
-/** A file that only the bridge's user reads. */
-interface PrivateFile {
-  read(): Promise<string | null>;
-  write(text: string): Promise<void>;
-}
-
 const spent = failure(429, "code_spent", "Too many wrong codes. Restart the bridge: it prints another code.");
 const wrongCode = failure(401, "wrong_code", "This is not the code that the bridge printed at its start.");
 const notHere = failure(
@@ -66,7 +61,7 @@ const notHere = failure(
 
 /** The users of the page that the configuration does not name; they count only until it names some. */
 export class FirstOperator {
-  readonly #file: PrivateFile;
+  readonly #file: TextFile;
   readonly #log: Pick<Logger, "info" | "warn" | "error">;
   readonly #isOnTrial: () => boolean;
   #users: Listener["users"] = [];
@@ -77,7 +72,7 @@ export class FirstOperator {
 
   /** `isOnTrial`: whether the users that the configuration names may be taken out of it again in a moment. */
   constructor(
-    file: PrivateFile,
+    file: TextFile,
     log: Pick<Logger, "info" | "warn" | "error">,
     isOnTrial: () => boolean = () => false,
   ) {

@@ -1,6 +1,7 @@
 import { tellIn } from "../language/languages.js";
 import type { Text } from "../language/text.js";
 import type { Tell } from "../language/words.js";
+import type { TextFile } from "../runtime/file-system.js";
 import { type Clock, every, within } from "../runtime/clock.js";
 import { ignored } from "../runtime/failures.js";
 import type { Logger } from "../runtime/log.js";
@@ -62,7 +63,7 @@ export interface NotifierPorts {
   /** Says on the page that messages do not get out; null once they do. */
   readonly alarm: (message: string | null) => void;
   /** What was told, over restarts. */
-  readonly memory: { read(): Promise<string | null>; write(text: string): Promise<void> };
+  readonly memory: TextFile;
 }
 
 interface Way {
