@@ -100,6 +100,7 @@ async function costOfJudging(count) {
     now: () => Date.now(),
     monotonic: () => performance.now(),
     soon: (turn) => turns.push(turn),
+    after: () => () => undefined,
   };
   const codes = Array.from({ length: count }, (_, n) => codeOf(n));
   const { mirrorSettings } = await module("sync/settings.js");
@@ -116,7 +117,11 @@ async function costOfJudging(count) {
   if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join("; "));
   const store = new GreenhouseStore(mirrorSettings(loaded.configuration), clock, (text) => text);
   let changes = 0;
-  new ReadingAlarms({ clock, store, alarms: { list: [], setAll: (all) => (changes += [...all].length) } });
+  const alarms = { list: [], setAll: (all) => (changes += [...all].length) };
+  const memory = { read: () => Promise.resolve(null), write: () => Promise.resolve() };
+  const readings = new ReadingAlarms({ clock, store, alarms, memory, log: console });
+  void readings.run(new AbortController().signal);
+  await new Promise((resolve) => setImmediate(resolve));
   store.setReachable(true);
   for (const code of codes) store.admit(code);
   const costs = [];

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { chromium } from "playwright-core";
 /*
  * Pictures of the page for the documents: `node build/pictures.mjs [FOLDER]` after `npm run build`. The built program runs
  * with the simulated platform, and a Chromium (`CHROMIUM` names another) looks at it, in both languages. `ONLY=calm,storm` and
- * `LANGUAGES=zh` take some of them. `firstCommand` needs a Mosquitto, and prints how long each step takes at a person's pace.
+ * `LANGUAGES=zh` take some of them; without a folder only those that a page shows. `firstCommand` needs a Mosquitto, and prints how long each step takes at a person's pace.
  */
 
 const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
@@ -63,8 +63,26 @@ async function freePort() {
 
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** What the pages and the first pages of the site show; the documents keep no other picture. */
+async function shownPictures() {
+  const places = ["docs", "docs/zh", "build/site/.vitepress"].map((place) =>
+    fileURLToPath(new URL(`../${place}`, import.meta.url)),
+  );
+  const names = await Promise.all(
+    places.map(async (place) =>
+      (await readdir(place)).filter((name) => /\.m(?:d|js)$/.test(name)).map((name) => join(place, name)),
+    ),
+  );
+  const texts = await Promise.all(names.flat().map((file) => readFile(file, "utf8")));
+  return new Set(texts.join("\n").match(/[a-z-]+\.png/g));
+}
+
+const shown = process.argv[2] === undefined ? await shownPictures() : null;
+
 async function picture(page, name, language, size) {
-  const file = join(folder, `page-${name}-${size}${language === "zh" ? "-zh" : ""}.png`);
+  const fileName = `page-${name}-${size}${language === "zh" ? "-zh" : ""}.png`;
+  if (shown?.has(fileName) === false) return;
+  const file = join(folder, fileName);
   await page.mouse.move(0, 0);
   const { width, height } = sizes[size];
   // A picture that is too large for a repository shows less of the foot.
@@ -88,7 +106,7 @@ async function visited(browser, url, language, login, look) {
       await page.fill("input[name=password]", login.password);
       await page.press("input[name=password]", "Enter");
     }
-    await page.waitForSelector("main#content");
+    await page.waitForSelector("main#content:not(.login) h1");
     await wait(3_000);
     await look(page, (name) => picture(page, name, language, size), size);
     await context.close();

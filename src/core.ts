@@ -110,7 +110,7 @@ export async function createCore(ground: Ground, parts: readonly Part[]): Promis
   const link = createLink(ground, parts);
   const reading = createReading(ground, link.onEvent, file);
   const publishing = createOutputs(ground, { ...link, ...reading });
-  const around = { ...ground, ...link, ...reading, ...publishing };
+  const around = { ...ground, ...link, ...reading, ...publishing, file };
   const tests = new BrokerTests(around);
   const overdue = new OverdueWatch(clock, configuration.polling, reading.mirror);
   const commands = createCommands(around, tests, overdue);
@@ -226,11 +226,11 @@ function createOutputs(ground: Ground, { topics, connection, mirror, onEvent }: 
 
 /** The path of commands on what was read, and what stands against all of them. */
 function createCommands(
-  around: Ground & Link & Reading & ReturnType<typeof createOutputs>,
+  around: Ground & Link & Reading & ReturnType<typeof createOutputs> & Pick<Core, "file">,
   tests: BrokerTests,
   overdue: OverdueWatch,
 ): CommandService {
-  const { live, mirror, ownership, outside } = around;
+  const { live, mirror, ownership, outside, file } = around;
   const { store, inventory, watch } = mirror;
   const underLease = ownership?.underLease(around.platform) ?? around.platform;
   const platform = outside?.forCommands?.({ platform: underLease, mirror }) ?? underLease;
@@ -242,6 +242,7 @@ function createCommands(
     isAccountKnown: () => inventory.isKnown,
     notTaking: ownership?.commandsProblem,
     isOfCluster: ownership !== undefined,
+    readingsKept: file("readings-pending.json"),
     link: around.connection,
     rules: live.commandRules,
     otherBridge: tests.isShared,

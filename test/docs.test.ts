@@ -106,6 +106,21 @@ describe("links", () => {
     expect(sources.filter((path) => !existsSync(join(root, dirname(page), path)))).toEqual([]);
   });
 
+  it("of pictures lead to each picture that is kept", () => {
+    const shown = [...pages, "build/site/.vitepress/config.mjs"].map(read).join("\n");
+    expect(readdirSync(join(root, "docs/pictures")).filter((name) => !shown.includes(`/${name}`))).toEqual(
+      [],
+    );
+  });
+
+  it("of pictures in Chinese pages lead to Chinese ones, but for those of Home Assistant", () => {
+    const foreign = pages
+      .filter((page) => page.startsWith("docs/zh/"))
+      .flatMap((page) => read(page).match(/pictures\/[\w-]+(?=\.(?:png|svg))/g) ?? [])
+      .filter((picture) => !/-zh$|\/home-assistant-/.test(picture));
+    expect(foreign).toEqual([]);
+  });
+
   it("lead from the Chinese front page to every Chinese page", () => {
     const linkedIn = (page: string) =>
       [...read(page).matchAll(/\]\(([^)#]+)/g)].map(([, path = ""]) => `docs/zh/${path}`);

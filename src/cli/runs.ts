@@ -24,7 +24,7 @@ export interface Run {
 interface Work {
   readonly start: (run: Run) => Promise<void>;
   /** Settings that were saved and of which nobody knows yet whether the bridge comes up by them. */
-  readonly trial: Pick<SettingsTrial, "isUnderWay">;
+  readonly trial: Pick<SettingsTrial, "isUnderWay" | "fellBack">;
   readonly log: Logger;
 }
 
@@ -94,6 +94,7 @@ export class Runs {
             ? "the bridge does not start with the saved settings; trying again"
             : "the bridge does not start with the new configuration; it goes on with the earlier one until the file is corrected",
         );
+        if (!trial.isUnderWay) await trial.fellBack(this.#error);
         await clock.wait(againMs, until).catch(ignored);
       } finally {
         release();

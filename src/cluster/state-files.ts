@@ -11,6 +11,7 @@ export const stateFiles = [
   "absent-controllers.json",
   "addresses-seen.json",
   "notified.json",
+  "readings-pending.json",
   "guards-told.json",
   "sparkplug.json",
   "page-users.json",
@@ -20,7 +21,7 @@ export const stateFiles = [
 ];
 
 /** Written again and again by what is read, so the stream has them as they were a minute ago, and at the end as they are. */
-const slowFiles: ReadonlySet<string> = new Set(["run-times.json", "daily.json"]);
+const slowFiles: ReadonlySet<string> = new Set(["run-times.json", "daily.json", "readings-pending.json"]);
 
 /** Whether a change counts as written only once the stream has it. */
 export const isKeptAtOnce = (name: string): boolean => stateFiles.includes(name) && !slowFiles.has(name);

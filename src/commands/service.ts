@@ -57,6 +57,8 @@ export interface CommandServiceParts extends Omit<CommanderPorts, "output" | "ne
   readonly otherBridge: () => boolean | null;
   /** What is read too late. */
   readonly overdue: OverdueNow;
+  /** What the next run has to know of readings beside their alarms. */
+  readonly readingsKept: { read(): Promise<string | null>; write(text: string): Promise<void> };
   /** When the newest answer about a controller's readings came, monotonic ms; null before the first. */
   readonly readingsAnsweredAt?: (code: string) => number | null;
   /** The journal is a cluster's, so that its records may be by the clock of another computer. */

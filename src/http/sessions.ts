@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { z } from "zod";
+import type { TextFile } from "../runtime/file-system.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { sourceOf, sourceShare, ThrottledLogins, unknownUserHash } from "../runtime/logins.js";
@@ -88,19 +89,13 @@ interface Coming {
   readonly isSecure: boolean;
 }
 
-/** A file that only the bridge's user reads. */
-interface Kept {
-  read(): Promise<string | null>;
-  write(text: string): Promise<void>;
-}
-
 /**
  * Who is logged in, over a restart too. Of what a cookie holds only a digest is kept, in memory as on disk: who reads the file
  * cannot log in with it.
  */
 export class Sessions {
   readonly #users: () => Listener["users"];
-  readonly #kept: Kept;
+  readonly #kept: TextFile;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #logins: ThrottledLogins;
@@ -119,7 +114,7 @@ export class Sessions {
   /** `users` are those of now. `port` is the one listened at: cookies of one host do not tell ports apart. */
   constructor(
     { users, port }: { readonly users: () => Listener["users"]; readonly port: number },
-    kept: Kept,
+    kept: TextFile,
     clock: Clock,
     log: Logger,
   ) {

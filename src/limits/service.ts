@@ -7,8 +7,9 @@ import { AlarmStore, type WatchedFacts } from "./alarm-store.js";
 import { LimitEngine, type ReceivedWeather } from "./engine.js";
 import type { LimitsLeft } from "./restored-limits.js";
 import type { EnginePorts } from "./ports.js";
-import { ReadingAlarms } from "./readings/watch.js";
+import { type ReadingAlarmPorts, ReadingAlarms } from "./readings/watch.js";
 import { every } from "../runtime/clock.js";
+import type { Logger } from "../runtime/log.js";
 import { isEmpty, keyOf } from "./rules/entry.js";
 
 interface LimitPorts extends Pick<EnginePorts, "clock" | "store" | "readOnly" | "run" | "book"> {
@@ -33,6 +34,9 @@ interface LimitPorts extends Pick<EnginePorts, "clock" | "store" | "readOnly" | 
   readonly otherBridge: () => WatchedFacts["otherBridge"];
   readonly crashLoop?: () => WatchedFacts["crashLoop"];
   readonly overdue: OverdueNow;
+  /** What the next run has to know of readings beside their alarms. */
+  readonly readingsKept: ReadingAlarmPorts["memory"];
+  readonly log: Logger;
   /** When the newest answer about a controller's readings came, monotonic ms; null before the first. */
   readonly readingsAnsweredAt?: (code: string) => number | null;
   /** The journal is a cluster's. */
@@ -103,7 +107,12 @@ export class LimitService {
         isGone: (controller) => isAccountKnown() && store.byId(controller) === undefined,
       }),
     });
-    this.#readings = new ReadingAlarms({ ...ports, alarms: this.alarms, answeredAt });
+    this.#readings = new ReadingAlarms({
+      ...ports,
+      alarms: this.alarms,
+      answeredAt,
+      memory: ports.readingsKept,
+    });
     this.engine = new LimitEngine({
       ...ports,
       weather,

@@ -2,6 +2,7 @@ import { clauses, statements } from "../language/lists.js";
 import type { Language } from "../greenhouse/labels.js";
 import { msg, row, type Text } from "../language/text.js";
 import { sensorName } from "../greenhouse/documents.js";
+import { type ActuatorFamily, kindRows } from "../greenhouse/actuator-kinds.js";
 import type { Controller, Sensor } from "../greenhouse/model.js";
 import type { SensorKind } from "../greenhouse/sensors.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
@@ -114,6 +115,11 @@ const keySensors = ({ sensors }: Controller, kinds: readonly SensorKind[]): read
     return found === undefined ? [] : [found];
   });
 
+/** Whose minutes are told. Fans run all day. */
+const water: ReadonlySet<ActuatorFamily> = new Set(["water"]);
+const climate: ReadonlySet<ActuatorFamily> = new Set(["climate", "light"]);
+const timed = new Set([...water, ...climate]);
+
 /** After one more look at the good readings of a house; the same object where they are no news. */
 export function seen(book: DayBook, house: Controller, kinds: readonly SensorKind[]): DayBook {
   let { readings, onBefore } = book;
@@ -125,7 +131,7 @@ export function seen(book: DayBook, house: Controller, kinds: readonly SensorKin
       readings = { ...readings, [key]: [Math.min(lowest, value), Math.max(highest, value)] };
   }
   for (const { settings, runTime } of house.actuators.values()) {
-    if (settings.kind !== "irrigation") continue;
+    if (!timed.has(kindRows[settings.kind].family)) continue;
     const key = `${house.info.id}/${settings.id}`;
     if (runTime !== undefined && onBefore[key] === undefined) onBefore = { ...onBefore, [key]: runTime.on_s };
   }
@@ -137,7 +143,7 @@ const mostHouses = 12;
 /** Services cut what is longer than 2,000 bytes with its title; houses are left out, not what guards and people did. */
 const mostBytes = 1_800;
 const mostWrong = 5;
-const mostValves = 6;
+const mostRunning = 6;
 const mostTold = 3;
 const round = (value: number): string => String(Number(value.toFixed(1)));
 
@@ -168,22 +174,34 @@ function houseLines(
 ): readonly Text[] {
   const { id, name } = house.info;
   const readings = keySensors(house, kinds).map((sensor) => readingText(book, id, sensor, language));
-  const water = [...house.actuators.values()].flatMap(({ settings, runTime }) => {
-    if (settings.kind !== "irrigation" || runTime === undefined) return [];
-    const before = book.onBefore[`${id}/${settings.id}`] ?? runTime.on_s;
+  const minutes = [
+    ...minutesLine(msg`Water`, water, book, house),
+    ...minutesLine(msg`Run time`, climate, book, house),
+  ];
+  if (readings.length + minutes.length === 0) return [];
+  return [msg`${name}: ${statements(readings)}`, ...minutes];
+}
+
+/** How long each was on, the longest first. */
+function minutesLine(
+  title: Text,
+  families: ReadonlySet<ActuatorFamily>,
+  book: DayBook,
+  { info, actuators }: Controller,
+): readonly Text[] {
+  const running = [...actuators.values()].flatMap(({ settings, runTime }) => {
+    if (runTime === undefined || !families.has(kindRows[settings.kind].family)) return [];
+    const before = book.onBefore[`${info.id}/${settings.id}`] ?? runTime.on_s;
     const minutes = Math.round((runTime.on_s - before) / 60);
     return minutes > 0
       ? [{ minutes, said: row`${settings.name ?? settings.id} ${msg`${minutes} min`}` }]
       : [];
   });
-  const most = water.toSorted((one, other) => other.minutes - one.minutes).map(({ said }) => said);
-  const valves =
-    most.length > mostValves ? [...most.slice(0, mostValves), `+${most.length - mostValves}`] : most;
-  if (readings.length + water.length === 0) return [];
-  return [
-    msg`${name}: ${statements(readings)}`,
-    ...(valves.length > 0 ? [row`  ${msg`${msg`Water`}: ${clauses(valves)}`}`] : []),
-  ];
+  const most = running.toSorted((one, other) => other.minutes - one.minutes).map(({ said }) => said);
+  const rest = most.length > mostRunning ? [`+${most.length - mostRunning}`] : [];
+  return most.length === 0
+    ? []
+    : [row`  ${msg`${title}: ${clauses([...most.slice(0, mostRunning), ...rest])}`}`];
 }
 
 const times = (count: number): string => (count === 1 ? "" : ` ${count}×`);

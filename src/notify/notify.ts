@@ -1,6 +1,7 @@
 import { tellIn } from "../language/languages.js";
 import type { Text } from "../language/text.js";
 import type { Tell } from "../language/words.js";
+import type { TextFile } from "../runtime/file-system.js";
 import { type Clock, every, within } from "../runtime/clock.js";
 import { ignored } from "../runtime/failures.js";
 import type { Logger } from "../runtime/log.js";
@@ -62,7 +63,7 @@ export interface NotifierPorts {
   /** Says on the page that messages do not get out; null once they do. */
   readonly alarm: (message: string | null) => void;
   /** What was told, over restarts. */
-  readonly memory: { read(): Promise<string | null>; write(text: string): Promise<void> };
+  readonly memory: TextFile;
 }
 
 interface Way {
@@ -205,8 +206,9 @@ const isCame = (entry: readonly [string, unknown]): entry is [string, Came] =>
   typeof entry[1] === "object" && entry[1] !== null && "from" in entry[1] && "type" in entry[1];
 
 /** What the next run has to know, by the ids of alarms, which are no such words. */
-const keptOf = ({ told, outage, owed, queue, happened, dailyOn }: Way): object => ({
+const keptOf = ({ told, sender, trouble, outage, owed, queue, happened, dailyOn }: Way): object => ({
   ...Object.fromEntries(told),
+  ...(trouble?.problem && { trouble: { [sender.name]: String(trouble.problem) } }),
   ...(outage && { outage: { ...outage, came: Object.fromEntries(outage.came) } }),
   ...(owed.length > 0 && { owed }),
   ...(queue.length > 0 && { queue }),
@@ -260,6 +262,7 @@ export class Notifier {
       log.warn({ problem }, "what messages were sent before the start is not known; some may be repeated");
     }
     this.#hasRead = true;
+    this.#isFailing = this.#ports.alarms().some(({ type }) => type === "notify_failed");
     await every(lookMs, clock, signal, () => {
       try {
         for (const way of this.#ways) this.#look(way, signal);
@@ -268,11 +271,7 @@ export class Notifier {
         log.error({ problem }, "what people are to be told could not be judged");
       }
     });
-    const last = async () => {
-      await this.#writing;
-      await this.#keep();
-    };
-    await within(clock, longestDiskMs, last).catch(ignored);
+    await within(clock, longestDiskMs, () => this.#keepNewest()).catch(ignored);
   }
 
   /** One message through each way. What it shows counts as if it had been an alarm. Rejects where one comes too soon. */
@@ -305,7 +304,8 @@ export class Notifier {
   }
 
   /**
-   * The message of a day: once by each way, over restarts too, so it waits for the disk. Resolves to whether that has it. Never rejects.
+   * The message of a day: once by each way, over restarts too, so it waits for the disk, though not for one that hangs. Resolves to whether
+   * that has it. Never rejects.
    */
   async sayOnce(message: Message, ways: readonly string[] | undefined, day: string): Promise<boolean> {
     for (const way of this.#ways) {
@@ -314,9 +314,9 @@ export class Notifier {
       way.dailyOn = day;
       way.queue = [...way.queue, message].slice(-mostOwed);
     }
-    // What is being written now has it not.
-    await this.#writing;
-    await this.#keep();
+    await within(this.#ports.clock, longestDiskMs, () => this.#keepNewest()).catch((problem: unknown) =>
+      this.#tellUnkept(problem),
+    );
     return this.#unkept.size === 0;
   }
 
@@ -329,6 +329,9 @@ export class Notifier {
     for (const way of this.#ways) {
       const own = { ...Object(Reflect.get(Object(kept), way.name)) } as Readonly<Record<string, unknown>>;
       way.told = new Map(Object.entries(own).filter((entry): entry is [string, Told] => isTold(entry[1])));
+      // It may be another service by now.
+      const problem: unknown = Reflect.get(Object(own["trouble"]), way.sender.name);
+      if (typeof problem === "string") way.trouble = { failures: 1, notBefore: -Infinity, problem };
       way.outage = outageIn(own["outage"]);
       way.owed = listOf(own["owed"]).filter(isOwed);
       way.queue = [...listOf(own["queue"]).filter(isMessage), ...way.queue].slice(-mostOwed);
@@ -451,6 +454,18 @@ export class Notifier {
     return this.#writing ?? Promise.resolve();
   }
 
+  /** What is being written now may not have it. */
+  async #keepNewest(): Promise<void> {
+    await this.#writing;
+    await this.#keep();
+  }
+
+  #tellUnkept(problem: unknown): void {
+    if (this.#unkept.size === 0 || this.#isUnkeptTold) return;
+    this.#isUnkeptTold = true;
+    this.#ports.log.warn({ problem }, "the message of the day waits until the disk can be written to");
+  }
+
   async #write(): Promise<void> {
     const { log, memory } = this.#ports;
     const text = JSON.stringify(Object.fromEntries(this.#ways.map((way) => [way.name, keptOf(way)])));
@@ -463,9 +478,7 @@ export class Notifier {
       for (const message of kept) this.#unkept.delete(message);
     } catch (problem) {
       log.debug({ problem }, "what was told could not be kept; it is tried again");
-      if (kept.length === 0 || this.#isUnkeptTold) return;
-      this.#isUnkeptTold = true;
-      log.warn({ problem }, "the message of the day waits until the disk can be written to");
+      this.#tellUnkept(problem);
     }
   }
 }

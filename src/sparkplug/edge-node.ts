@@ -1,3 +1,4 @@
+import type { TextFile } from "../runtime/file-system.js";
 import { ignored } from "../runtime/failures.js";
 import type { CommandRequest, ResultAddressee } from "../commands/command.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
@@ -69,7 +70,7 @@ interface EdgeNodeParts {
   readonly alarms: () => readonly ShownAlarm[];
   readonly setAlarm: SetAlarm;
   /** Keeps the number of the newest CONNECT. */
-  readonly memory: { read(): Promise<string | null>; write(text: string): Promise<unknown> };
+  readonly memory: TextFile;
   readonly clock: Clock;
   readonly gaps: Gaps;
   readonly random: Random;
@@ -122,7 +123,7 @@ export class EdgeNode {
     this.#topics = sparkplugTopics(settings, settings.primary_host);
     this.#session = newSession(settings.primary_host !== undefined);
     this.#devices = new Devices();
-    this.#alarms = new NodeAlarms(parts);
+    this.#alarms = new NodeAlarms(clock, alarms, parts.setAlarm);
     this.#devices.onAlarms(alarms());
     this.#rest = new Rest(clock);
     this.#connection = this.#createConnection();

@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { freePort } from "../support/mosquitto.js";
@@ -99,6 +101,22 @@ describe("SIGHUP", () => {
     expect(seen.find(({ topic }) => topic.endsWith("/fan/result"))?.text).toContain('"dry_run"');
     bridge.signal("SIGTERM");
     expect((await bridge.ended).code).toBe(0);
+  }, 60_000);
+
+  it("a file by which the bridge does not start stays as it is, and an alarm says that it is not in force", async () => {
+    const { folder, bridge, seen, write, reload, fan } = await running();
+    const busy = createServer().listen(0, "127.0.0.1");
+    onTestFinished(() => void busy.close());
+    await once(busy, "listening");
+    await write({ controllers: fan, mqtt: {}, broker: { port: (busy.address() as AddressInfo).port } });
+    const edited = await readFile(join(folder, "config.yaml"), "utf8");
+    await reload("it goes on with the earlier one until the file is corrected");
+    const alarm = () => seen.findLast(({ topic }) => topic.endsWith("/alarm/settings_returned"))?.text;
+    await until(() => alarm()?.includes("; the file stays as it was edited.") === true, "told", [
+      bridge.stderr,
+    ]);
+    expect(await readFile(join(folder, "config.yaml"), "utf8")).toBe(edited);
+    expect(bridge.hasEnded).toBe(false);
   }, 60_000);
 
   // `script` opens a terminal; killed, it closes it.

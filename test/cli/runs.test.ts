@@ -14,12 +14,14 @@ interface Played {
   readonly runs: Runs;
   readonly clock: VirtualClock;
   readonly started: Configuration[];
+  /** Why a file was not kept in force. */
+  readonly left: readonly string[];
   readonly stop: AbortController;
   readonly ended: Promise<void>;
 }
 
 /** Runs that end by an error where the configuration mirrors what is listed alone. */
-function played(isBroken: (given: Configuration) => boolean, trial = { isUnderWay: false }): Played {
+function played(isBroken: (given: Configuration) => boolean, isOnTrial = false): Played {
   const clock = new VirtualClock();
   const first = configuration();
   const runs = new Runs(first, clock);
@@ -34,9 +36,12 @@ function played(isBroken: (given: Configuration) => boolean, trial = { isUnderWa
     await untilAborted(stop);
   };
   const stop = new AbortController();
+  const left: string[] = [];
+  const fellBack = (error: string) => Promise.resolve(void left.push(error));
+  const trial = { isUnderWay: isOnTrial, fellBack };
   const ended = runs.run({ start, trial, log: capturedLog().log }, stop.signal);
   ended.catch(() => undefined);
-  return { runs, clock, started, stop, ended };
+  return { runs, clock, started, left, stop, ended };
 }
 
 describe("the runs of a bridge", () => {
@@ -69,9 +74,7 @@ describe("the runs of a bridge", () => {
   });
 
   it("settings on trial are tried again and again, and what is seen of it says why they do not start", async () => {
-    const { runs, clock, started, stop, ended } = played(({ mirror }) => mirror === "listed", {
-      isUnderWay: true,
-    });
+    const { runs, clock, started, stop, ended } = played(({ mirror }) => mirror === "listed", true);
     await clock.advance(10);
     expect(runs.sight()).toMatchObject({ runsForMs: 10, failures: 0, error: null });
     runs.take(configuration({ mirror: "listed" }));
@@ -86,10 +89,11 @@ describe("the runs of a bridge", () => {
   });
 
   it("a configuration that was changed by hand and does not start leaves the former one at work", async () => {
-    const { runs, clock, started, stop, ended } = played(({ mirror }) => mirror === "listed");
+    const { runs, clock, started, left, stop, ended } = played(({ mirror }) => mirror === "listed");
     await clock.advance(10);
     runs.take(configuration({ mirror: "listed" }));
     await clock.advance(5_000);
+    expect(left).toEqual(["the port is taken"]);
     expect(started.map(({ mirror }) => mirror)).toEqual(["all", "listed", "all"]);
     expect(runs.take(configuration({ mirror: "listed" })).needRestart).toEqual(["mirror"]);
     stop.abort();

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { LimitService } from "../../src/limits/service.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import type { LimitsEntry, RecordBody } from "../../src/journal/records.js";
-import { restored } from "../support/builders.js";
+import { silentLog, restored } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";
 import {
   acknowledge,
@@ -227,8 +227,9 @@ function started({ alarms = noAlarms, starts = 2, unreadable = 0, topics = [], .
       run: "1",
       book: () => commander,
     },
-    ...{ configuration: { weather: {}, polling } },
+    ...{ configuration: { weather: {}, polling }, log: silentLog },
     journal,
+    readingsKept: { read: () => Promise.resolve(null), write: () => Promise.resolve() },
     retained: {
       wanted: (topic, payload) => {
         payloads.push(payload);

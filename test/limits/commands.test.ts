@@ -375,6 +375,33 @@ describe("a lease", () => {
     expect(one.values()).toEqual(["210=1001"]);
   });
 
+  it("that is overdue at a start and cannot be read is alarmed half a minute after the platform answers, and ended once it can be", async () => {
+    const one = await overdueAtStart(null);
+    one.platform.onRead = () => platformError({ sent: false });
+    await one.clock.advance(2_000);
+    one.store.setReachable(true);
+    await one.clock.advance(29_000);
+    expect(one.results).toEqual([]);
+    await one.clock.advance(5_000);
+    expect(one.alarms.get("lease_overrun")).toContain("Address 210 could not be read before sending");
+    expect(one.values()).toEqual([]);
+    one.platform.registers.set("210", "1010");
+    one.platform.onRead = null;
+    await one.clock.advance(60_000);
+    expect(one.values()).toEqual(["210=1001"]);
+    expect(one.alarms.has("lease_overrun")).toBe(false);
+  });
+
+  it("that is overdue at a start is not ended either where only the read before its end shows that somebody moved it", async () => {
+    const one = await overdueAtStart(null);
+    one.platform.registers.set("210", "1100");
+    one.store.setReachable(true);
+    await one.clock.advance(60_000);
+    expect(one.values()).toEqual([]);
+    expect(one.results.at(-1)).toMatchObject({ outcome: "refused", reason: "expired" });
+    expect(one.events.map(({ type }) => type)).toContain("ended_by_itself");
+  });
+
   it("that is overdue at a start is read before it is ended, also where the platform comes back only after hours", async () => {
     const one = await overdueAtStart(null);
     await one.clock.advance(3 * 3_600_000);

@@ -6,9 +6,9 @@ import type { Alarm } from "../../src/greenhouse/limits.js";
 import type { SensorSettings } from "../../src/greenhouse/settings.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { AlarmStore } from "../../src/limits/alarm-store.js";
-import { ReadingAlarms } from "../../src/limits/readings/watch.js";
+import { type ReadingAlarmPorts, ReadingAlarms } from "../../src/limits/readings/watch.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
-import { clientStatus, controllerSettings, item, sensorSettings } from "../support/builders.js";
+import { clientStatus, controllerSettings, item, sensorSettings, silentLog } from "../support/builders.js";
 import { minute } from "../support/folding.js";
 import { mirrorSettings } from "../support/polled-mirror.js";
 import { settled, VirtualClock } from "../support/virtual-clock.js";
@@ -26,6 +26,9 @@ interface Given {
   readonly clock?: VirtualClock;
   readonly houses?: number;
   readonly averages?: boolean;
+  /** What an earlier run kept beside its alarms. */
+  readonly disk?: { text: string | null };
+  readonly memory?: ReadingAlarmPorts["memory"];
 }
 
 /** A bridge with readings and alarms alone. */
@@ -36,6 +39,11 @@ function house({
   clock = new VirtualClock(),
   houses = 1,
   averages = false,
+  disk = { text: null },
+  memory = {
+    read: () => Promise.resolve(disk.text),
+    write: (text: string) => Promise.resolve(void (disk.text = text)),
+  },
 }: Given = {}) {
   const settings = Array.from({ length: houses }, (_, n) =>
     controllerSettings({ code: n === 0 ? code : `GH-${n}`, name: `House ${n}`, sensors, averages }),
@@ -67,8 +75,9 @@ function house({
   });
   const answeredAt = new Map<string, number>();
   const readings = new ReadingAlarms({
-    ...{ clock, store, alarms: book },
+    ...{ clock, store, alarms: book, log: silentLog },
     answeredAt: (of) => answeredAt.get(of) ?? null,
+    memory,
   });
   book.restore(alarms);
   readings.restore();
@@ -91,12 +100,14 @@ function house({
   };
   const told = () => book.list.map(({ id, state, severity }) => `${id} ${state} ${severity}`);
   const message = () => book.list[0]?.message;
-  const run = () => {
-    const over = new AbortController();
-    onTestFinished(() => over.abort());
-    void readings.run(over.signal);
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  const ended = readings.run(over.signal);
+  const end = async () => {
+    over.abort();
+    await ended;
   };
-  return { clock, store, book, events, kept, counts, gone, read, told, message, run };
+  return { clock, store, book, events, kept, counts, gone, read, told, message, end };
 }
 
 const id = "reading_low.gh-0001.air_temperature";
@@ -191,6 +202,93 @@ describe("an alarm on a reading", () => {
     }
   });
 
+  describe("whose delay has begun", () => {
+    const renewed = async (before: ReturnType<typeof house>, given: Given) => {
+      await before.end();
+      return house({ ...given, clock: before.clock });
+    };
+
+    it("is raised in time however often the bridge is started anew meanwhile", async () => {
+      const disk = { text: null };
+      let scene = house({ disk });
+      await scene.read(4);
+      for (let times = 0; times < 2; times += 1) {
+        await scene.clock.advance(4 * minute);
+        await scene.read(4);
+        scene = await renewed(scene, { disk });
+      }
+      await scene.clock.advance(minute);
+      await scene.read(4);
+      expect(scene.told()).toEqual([]);
+      await scene.clock.advance(minute);
+      await scene.read(4);
+      expect(scene.told()).toEqual([`${id} active warning`]);
+    });
+
+    it("becomes an error in time over a restart", async () => {
+      const disk = { text: null };
+      const bands = { temperature: { low_low: 2, low: 5, delay: 10 * minute } };
+      const first = house({ disk, bands });
+      await first.read(4);
+      await first.clock.advance(10 * minute);
+      await first.read(1);
+      const alarms = [...first.kept.values()].flatMap((one) => one ?? []);
+      const next = await renewed(first, { disk, bands, alarms });
+      await first.clock.advance(10 * minute);
+      await next.read(1);
+      expect(next.told()).toEqual([`${id} active error`]);
+    });
+
+    it.each<[string, Given, (scene: ReturnType<typeof house>) => Promise<unknown>]>([
+      [
+        "its limit is another one",
+        { bands: { temperature: { low: 4.5, delay: 10 * minute } } },
+        () => settled(),
+      ],
+      ["the first good value is within it", {}, ({ read }) => read(20, { ago: 1 })],
+      ["what was kept is damaged", { disk: { text: "{ no JSON" } }, () => settled()],
+    ])("begins it anew where %s", async (_, given, first) => {
+      const disk = { text: null };
+      const before = house({ disk });
+      await before.read(4);
+      await before.clock.advance(9 * minute);
+      const scene = await renewed(before, { disk, ...given });
+      await first(scene);
+      await scene.read(4);
+      await scene.clock.advance(2 * minute);
+      await scene.read(4);
+      expect(scene.told()).toEqual([]);
+      await scene.clock.advance(8 * minute);
+      await scene.read(4);
+      expect(scene.told()).toEqual([`${id} active warning`]);
+    });
+
+    it("is on disk within a minute, until it was told", async () => {
+      const disk = { text: null as string | null };
+      const { clock, read } = house({ disk });
+      const since = clock.now();
+      await read(4);
+      await clock.advance(minute);
+      expect(JSON.parse(disk.text ?? "")).toEqual({
+        pending: [["gh-0001", "air_temperature", "low", 5, since]],
+        unlisted: {},
+      });
+      await clock.advance(9 * minute);
+      await read(4);
+      await clock.advance(minute);
+      expect(JSON.parse(disk.text ?? "")).toEqual({ pending: [], unlisted: {} });
+    });
+
+    it("is judged though the disk does not answer", async () => {
+      const memory = { read: () => new Promise<never>(() => undefined), write: () => Promise.resolve() };
+      const { clock, read, told } = house({ memory, bands: { temperature: { low: 5, delay: 0 } } });
+      await read(4);
+      expect(told()).toEqual([]);
+      await clock.advance(5_000);
+      expect(told()).toEqual([`${id} active warning`]);
+    });
+  });
+
   it.each<[rule: string, given: Given]>([
     ["its limit", { bands: {} }],
     ["it by its kind", { sensors: [sensorSettings({ id: "air_temperature", alarm: false })] }],
@@ -215,17 +313,17 @@ describe("an alarm on a reading", () => {
     const goneMessage =
       "Air temperature is 4 °C, below 5 °C. This alarm ends: the controller has answered for a day without this sensor, so it was renamed, removed or is not shown any more.";
 
-    interface Cold extends Pick<Given, "sensors" | "averages"> {
+    interface Cold extends Omit<Given, "bands"> {
       readonly name?: string;
     }
 
     /** An alarm is on, in this run or from an earlier one. */
     async function cold(isCarried: boolean, { name = "空气温度", ...given }: Cold = {}) {
       const first = house({ bands, ...given });
-      await first.read(4, { name });
+      if (given.alarms === undefined) await first.read(4, { name });
       const alarms = [...first.kept.values()].flatMap((one) => one ?? []);
-      const scene = isCarried ? house({ bands, ...given, alarms, clock: first.clock }) : first;
-      scene.run();
+      const isNext = isCarried && given.alarms === undefined;
+      const scene = isNext ? house({ bands, ...given, alarms, clock: first.clock }) : first;
       /** Answers come every ten minutes, with another sensor. */
       const answers = async (hours: number) => {
         for (let n = 0; n < hours * 6; n += 1) {
@@ -269,6 +367,17 @@ describe("an alarm on a reading", () => {
       expect(told()).toEqual(["reading_low.gh-0001.mean active warning"]);
       await answers(25);
       expect(told()).toEqual(["reading_low.gh-0001.mean active warning"]);
+    });
+
+    it("counts its day on over restarts", async () => {
+      const disk = { text: null };
+      const first = await cold(false, { disk });
+      await first.answers(13);
+      const alarms = [...first.kept.values()].flatMap((one) => one ?? []);
+      await first.end();
+      const next = await cold(true, { disk, alarms, clock: first.clock });
+      await next.answers(13);
+      expect(next.told()).toEqual([`${id} cleared warning`]);
     });
 
     it("stands through an outage, and begins its day anew where the sensor comes back", async () => {

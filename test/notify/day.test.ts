@@ -140,6 +140,29 @@ describe("the message of a day", () => {
     );
   });
 
+  it("tells how long heaters, CO2 and lights were on, and nothing of fans", () => {
+    const east = house(5);
+    const running = (onS: number) => {
+      const kinds = ["heating_blower", "co2_supply", "light", "circulation_fan", "irrigation"] as const;
+      const all = kinds.map((kind, n) => {
+        const settings = actuator({ id: kind, kind, address: String(n) });
+        const runTime = { on_s: onS * (n + 1), starts: 1, today_on_s: 0, today_starts: 0, since: "" };
+        return [kind, { ...unreadActuator(settings), runTime }] as const;
+      });
+      return { ...east, actuators: new Map(all) };
+    };
+    const book = seen(newDay(0), running(0), ["temperature"]);
+    const { text } = dailyMessage(
+      { book, houses: [running(600)], kinds: ["temperature"], alarms: [] },
+      0,
+      wording("en"),
+    );
+    expect(text.split("\n").slice(2, 4)).toEqual([
+      "  Water: irrigation 50 min",
+      "  Run time: light 30 min, co2_supply 20 min, heating_blower 10 min",
+    ]);
+  });
+
   it("leaves out houses where it would be too long for a service, and says how many", () => {
     const named = controllerSettings({ name: "第一号日光温室（东侧，番茄和黄瓜）".repeat(4), actuators: [] });
     const long = after(

@@ -36,6 +36,7 @@ async function notifier(ways: string, more = "") {
     kept: null as string | null,
     said: [] as (string | null)[],
     isFull: false,
+    isHung: false,
     warnings: [] as string[],
   };
   const write = (line: string) => void here.warnings.push(line);
@@ -56,7 +57,11 @@ async function notifier(ways: string, more = "") {
       memory: {
         read: () => Promise.resolve(here.kept),
         write: (text) =>
-          here.isFull ? Promise.reject(new Error("full")) : Promise.resolve(void (here.kept = text)),
+          here.isHung
+            ? new Promise(() => undefined)
+            : here.isFull
+              ? Promise.reject(new Error("full"))
+              : Promise.resolve(void (here.kept = text)),
       },
     });
     const ended = part.run(stop.signal);
@@ -409,6 +414,19 @@ describe("what waits for a way", () => {
   });
 });
 
+it("a message of a day waits for a disk that hangs, and what asks for it does not", async () => {
+  const { url, got } = await service([200, ""]);
+  const { here, clock, start } = await notifier(`shop: { webhook: { url: ${url} } }`);
+  const { part } = start();
+  await clock.advance(1_000);
+  here.isHung = true;
+  const kept = part.sayOnce({ ...spoken, kind: "daily" }, undefined, "2026-03-01");
+  await clock.advance(10_000);
+  expect(await Promise.race([kept, Promise.resolve("waits")])).toBe(false);
+  expect(got).toEqual([]);
+  expect(here.warnings).toEqual([expect.stringContaining("the message of the day waits")]);
+});
+
 describe("a way that does not work", () => {
   it("is an alarm that names it and no secret, is tried again, and is over with the first message", async () => {
     const other = await service();
@@ -429,6 +447,46 @@ describe("a way that does not work", () => {
     await until(broken.got, 2);
     expect(here.said.at(-1)).toBeNull();
     expect(broken.got[1]?.body).toMatchObject({ title: "House east: Controller offline" });
+  });
+
+  describe("over a start", () => {
+    const failed = alarm("notify_failed", {
+      type: "notify_failed",
+      controller: null,
+      facts: { carried: true },
+    });
+    /** It has refused a message, and the bridge has ended. */
+    async function refused() {
+      const one = await service([403, ""]);
+      const scene = await notifier(`phone: { webhook: { url: ${one.url} } }`);
+      const first = scene.start();
+      scene.here.alarms = [alarm("controller_offline.east")];
+      await scene.until(one.got, 1);
+      await first.end();
+      scene.here.said.length = 0;
+      return { ...scene, one };
+    }
+
+    it("is an alarm still, until a message gets out", async () => {
+      const { here, start, clock, one, until } = await refused();
+      here.alarms = [failed];
+      start();
+      await clock.advance(1_000);
+      one.answer = [200, ""];
+      await clock.advance(4_000);
+      expect(here.said).toEqual(["phone (webhook): it refuses the message (HTTP 403)."]);
+      await until(one.got, 2);
+      expect(here.said.at(-1)).toBeNull();
+    });
+
+    it("is no alarm any more once it is configured no more", async () => {
+      const before = await refused();
+      const { here, start, clock } = await notifier(`other: { webhook: { url: ${before.one.url} } }`);
+      Object.assign(here, { kept: before.here.kept, alarms: [failed] });
+      start();
+      await clock.advance(5_000);
+      expect(here.said).toEqual([null]);
+    });
   });
 
   it("for a peer that never lets go is an alarm with its second try, and tells what is on once it is well", async () => {

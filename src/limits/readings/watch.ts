@@ -4,14 +4,17 @@ import { type Bands, beyondOf } from "../../greenhouse/bands.js";
 import { sensorName } from "../../greenhouse/documents.js";
 import type { Alarm, AlarmFacts, ReadingFact } from "../../greenhouse/limits.js";
 import type { Controller, ReadingAlarm, Sensor } from "../../greenhouse/model.js";
-import { type Clock, every } from "../../runtime/clock.js";
+import { type Clock, every, within as inTime } from "../../runtime/clock.js";
+import { ignored } from "../../runtime/failures.js";
+import type { Logger } from "../../runtime/log.js";
 import type { GreenhouseStore } from "../../sync/store.js";
 import type { AlarmChange } from "../rules/alarms.js";
 import { judgeSide, type Level, limitOf, type Side, type SideState, within } from "./judge.js";
+import { keptIn, keptText, nothingKept, type Pending, pendingOf, resumed } from "./pending.js";
 
 /*
  * Alarms on readings: what is judged, when, and what everybody is told. They are kept with all other alarms, and what a limit was
- * crossed by before a restart is known from there.
+ * crossed by before a restart is known from there. Limits of which nobody was told yet are kept in a file of their own.
  */
 
 const sides = ["low", "high"] as const;
@@ -20,8 +23,9 @@ const typeOf = (side: Side): ReadingType => `reading_${side}`;
 
 type ShownAlarm = Omit<Alarm, "clearedAt">;
 
-interface ReadingAlarmPorts {
+export interface ReadingAlarmPorts {
   readonly clock: Clock;
+  readonly log: Logger;
   readonly store: Pick<GreenhouseStore, "onChange" | "get" | "byId" | "dispatch">;
   readonly alarms: {
     readonly list: readonly ShownAlarm[];
@@ -29,6 +33,8 @@ interface ReadingAlarmPorts {
   };
   /** When the newest answer about a controller's readings came, monotonic ms; null before the first. */
   readonly answeredAt: (code: string) => number | null;
+  /** What of it the next run has to know. */
+  readonly memory: { read(): Promise<string | null>; write(text: string): Promise<void> };
 }
 
 /** A limit that a reading is beyond, as it was when that was noticed. */
@@ -46,6 +52,8 @@ interface SensorState {
 }
 
 interface House {
+  /** Of its controller. */
+  readonly id: string;
   readonly sensors: Map<string, SensorState>;
   /** Alarms of an earlier run that were not judged yet, by the sensor's id. */
   readonly carried: Map<string, readonly ShownAlarm[]>;
@@ -53,7 +61,10 @@ interface House {
 
 /** So many controllers at once; then whoever sends something has a turn. */
 const housesATurn = 2;
-const lookForUnlistedMs = 60_000;
+const lookMs = 60_000;
+const longestDiskMs = 5_000;
+/** What nobody has shown for so long is of a sensor that is gone. */
+const keptForMs = 30 * 86_400_000;
 /** So many end at once; then whoever sends something has a turn. */
 const mostATurn = 30;
 
@@ -66,6 +77,12 @@ export class ReadingAlarms {
   readonly #dirty = new Set<string>();
   /** Of sensors with an alarm that answers do not list, by the alarm's id. */
   #unlisted = new Map<string, Unlisted>();
+  /** What an earlier run left of readings that were not judged yet, by the ids of controller and sensor. */
+  readonly #pending = new Map<string, Map<string, readonly Pending[]>>();
+  #written = nothingKept;
+  #writing: Promise<void> | null = null;
+  /** Nothing is judged before. */
+  #hasRead = false;
   #isComing = false;
 
   constructor(ports: ReadingAlarmPorts) {
@@ -82,7 +99,68 @@ export class ReadingAlarms {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await every(lookForUnlistedMs, this.#ports.clock, signal, () => this.#endUnlisted());
+    const { clock } = this.#ports;
+    await this.#read(signal);
+    if (signal.aborted) return;
+    this.#hasRead = true;
+    this.#judgeSoon();
+    await every(lookMs, clock, signal, () => {
+      this.#endUnlisted();
+      void this.#keep();
+    });
+    const last = async () => {
+      await this.#writing;
+      await this.#keep();
+    };
+    await inTime(clock, longestDiskMs, last).catch(ignored);
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
+    const { clock, log, memory } = this.#ports;
+    try {
+      const text = await inTime(clock, longestDiskMs, () => memory.read(), signal);
+      const { pending, unlisted } = keptIn(text ?? nothingKept);
+      this.#written = text ?? nothingKept;
+      for (const one of pending) {
+        const [controller, sensor, , , since] = one;
+        if (since < clock.now() - keptForMs) continue;
+        const ofHouse = this.#pending.get(controller) ?? new Map<string, readonly Pending[]>();
+        this.#pending.set(controller, ofHouse.set(sensor, [...(ofHouse.get(sensor) ?? []), one]));
+      }
+      for (const [id, ms] of Object.entries(unlisted)) this.#unlisted.set(id, { ms, answeredAt: null });
+    } catch (problem) {
+      log.warn(
+        { problem },
+        "since when readings are beyond their limits is not known; their delays begin anew",
+      );
+    }
+  }
+
+  /** One write at a time. Never rejects. */
+  #keep(): Promise<void> {
+    this.#writing ??= this.#write().finally(() => (this.#writing = null));
+    return this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    const { log, memory } = this.#ports;
+    const open = [...this.#houses.values()].flatMap(({ id, sensors }) =>
+      [...sensors].flatMap(([sensor, { sides, judged }]) =>
+        judged.definition.bands === undefined ? [] : pendingOf(id, sensor, sides, judged.definition.bands),
+      ),
+    );
+    const left = [...this.#pending.values()].flatMap((ofHouse) => [...ofHouse.values()].flat());
+    const text = keptText([...open, ...left], this.#unlisted);
+    if (text === this.#written) return;
+    try {
+      await memory.write(text);
+      this.#written = text;
+    } catch (problem) {
+      log.debug(
+        { problem },
+        "since when readings are beyond their limits could not be kept; it is tried again",
+      );
+    }
   }
 
   readonly #endUnlisted = (): void => {
@@ -90,10 +168,13 @@ export class ReadingAlarms {
     const changes: AlarmChange[] = [];
     for (const alarm of this.#ports.alarms.list) {
       if (alarm.sensor === undefined || alarm.state === "cleared") continue;
+      const before = this.#unlisted.get(alarm.id);
       const controller = this.#ports.store.byId(alarm.controller ?? "");
       const answeredAt = controller && this.#ports.answeredAt(controller.info.code);
-      if (controller === undefined || typeof answeredAt !== "number") continue;
-      const before = this.#unlisted.get(alarm.id);
+      if (controller === undefined || typeof answeredAt !== "number") {
+        if (before !== undefined) unlisted.set(alarm.id, before);
+        continue;
+      }
       const isListed = listsSensor(controller, alarm.sensor);
       if (isListed === null && before !== undefined) unlisted.set(alarm.id, { ...before, answeredAt });
       if (isListed !== false) continue;
@@ -123,8 +204,13 @@ export class ReadingAlarms {
     if (after === undefined) this.#houses.delete(code);
     if (after === undefined || after.sensors.size === 0) return;
     this.#dirty.add(code);
-    if (!this.#isComing) this.#ports.clock.soon(this.#judgeSome);
+    this.#judgeSoon();
+  }
+
+  #judgeSoon(): void {
+    if (this.#isComing || !this.#hasRead || this.#dirty.size === 0) return;
     this.#isComing = true;
+    this.#ports.clock.soon(this.#judgeSome);
   }
 
   /** A listener of the store must not dispatch, and thousands of readings that cross at once must delay no stop. */
@@ -145,12 +231,13 @@ export class ReadingAlarms {
   #judgeHouse(controller: Controller): readonly AlarmChange[] {
     const { code, id } = controller.info;
     const known = this.#houses.get(code);
-    const house = known ?? { sensors: new Map(), carried: bySensor(this.#carried.get(id) ?? []) };
+    const house = known ?? { id, sensors: new Map(), carried: bySensor(this.#carried.get(id) ?? []) };
+    const pending = this.#pending.get(id);
     const changes: AlarmChange[] = [];
     let hasBands = house.sensors.size > 0 || house.carried.size > 0;
     for (const sensor of controller.sensors.values()) {
       hasBands ||= sensor.definition.bands !== undefined;
-      const news = judgeSensor(house, sensor, id);
+      const news = judgeSensor(house, sensor, pending);
       if (news.length > 0) changes.push(...news);
     }
     if (known === undefined) changes.push(...withoutLimits(house, controller));
@@ -212,12 +299,18 @@ const isCalm = ({ sides: { low, high }, crossings }: SensorState): boolean =>
 const isWithin = ({ value, quality }: Sensor, bands: Bands): boolean =>
   quality === "good" && typeof value === "number" && beyondOf(bands, value) === null;
 
-function judgeSensor(house: House, sensor: Sensor, controller: string): readonly AlarmChange[] {
+function judgeSensor(
+  house: House,
+  sensor: Sensor,
+  pending: Map<string, readonly Pending[]> | undefined,
+): readonly AlarmChange[] {
   const { id, bands } = sensor.definition;
+  const controller = house.id;
   const held = house.sensors.get(id);
   if (held?.judged === sensor) return noChanges;
   const carried = house.carried.size === 0 ? undefined : house.carried.get(id);
   if (bands === undefined) {
+    pending?.delete(id);
     if (held === undefined && carried === undefined) return noChanges;
     house.sensors.delete(id);
     house.carried.delete(id);
@@ -228,7 +321,8 @@ function judgeSensor(house: House, sensor: Sensor, controller: string): readonly
     held.judged = sensor;
     return noChanges;
   }
-  const before = held ?? (carried === undefined ? unjudged(sensor) : asLeft(carried, sensor));
+  const before = held ?? begun(sensor, bands, carried, pending?.get(id));
+  pending?.delete(id);
   const after = judged(before, sensor, bands);
   house.sensors.set(id, after);
   if (before.crossings === after.crossings && carried === undefined) return [];
@@ -274,6 +368,17 @@ function asLeft(alarms: readonly ShownAlarm[], sensor: Sensor): SensorState {
     };
   }
   return state;
+}
+
+/** Where this run begins with it. */
+function begun(
+  sensor: Sensor,
+  bands: Bands,
+  carried: readonly ShownAlarm[] | undefined,
+  pending: readonly Pending[] | undefined,
+): SensorState {
+  const left = carried === undefined ? unjudged(sensor) : asLeft(carried, sensor);
+  return pending === undefined ? left : { ...left, sides: resumed(left.sides, pending, bands) };
 }
 
 /** Good values alone raise and clear; of any other only that it is so is told. */
@@ -356,7 +461,8 @@ function openIn({ sensors, carried }: House): readonly ReadingAlarm[] {
 /** How long answers have come without a sensor. */
 interface Unlisted {
   readonly ms: number;
-  readonly answeredAt: number;
+  /** Null where an earlier run counted. */
+  readonly answeredAt: number | null;
 }
 
 const unlistedForMs = 86_400_000;
@@ -367,7 +473,7 @@ const isGone = ({ ms }: Unlisted): boolean => ms >= unlistedForMs;
 
 /** After a look at the newest answer, which does not list it. */
 function unlistedAfter(before: Unlisted | undefined, answeredAt: number): Unlisted {
-  if (before === undefined) return { ms: 0, answeredAt };
+  if (before === undefined || before.answeredAt === null) return { ms: before?.ms ?? 0, answeredAt };
   const ms = before.ms + Math.min(answeredAt - before.answeredAt, longestPauseMs);
   return answeredAt === before.answeredAt ? before : { ms, answeredAt };
 }

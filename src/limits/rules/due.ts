@@ -1,6 +1,6 @@
 import { canStop, readWanted } from "../../greenhouse/command/words.js";
 import type { AlarmFacts, AlarmType, Guard } from "../../greenhouse/limits.js";
-import { type Attempts, isOverdue } from "./attempts.js";
+import { type Attempts, firstAttempt, isOverdue } from "./attempts.js";
 import { awaitsClock, type Entry, isLeaseOver, judgedByClock, type Lease, leaseJudged } from "./entry.js";
 import {
   type LimitContext,
@@ -97,9 +97,10 @@ export function dueSends(entry: Entry, context: LimitContext, newId: () => strin
     if (!mayGo || (now < before.nextAt && !isRead) || isUnasked(context)) return before;
     const problem = hindrance(entry, send, context);
     if (problem !== null) return { ...before, problem, isKeptBack: true };
-    if (found === "unread") return before;
+    if (found === "busy") return before;
     // What kept it back kept its reading back as well; one that was sent has read for itself.
-    if (found === "unknown" && before.isKeptBack && before.unsent === 0)
+    const isNew = before.isKeptBack || (found === "unread" && before.nextAt === firstAttempt.nextAt);
+    if (found !== "own" && isNew && before.unsent === 0)
       return { ...before, isKeptBack: false, nextAt: now + firstReadMs };
     const id = newId();
     sends.push({ ...send, id });
@@ -126,12 +127,9 @@ export function dueSends(entry: Entry, context: LimitContext, newId: () => strin
 }
 
 /** The attempts after a look; null where it shows by now what was sent. `found`: what an actuator shows that ran out while the bridge was down. */
-type Next = (
-  before: Attempts,
-  mayGo: boolean,
-  send: Omit<DueSend, "id">,
-  found?: "own" | "unread" | "unknown",
-) => Attempts | null;
+type Next = (before: Attempts, mayGo: boolean, send: Omit<DueSend, "id">, found?: Found) => Attempts | null;
+
+type Found = "own" | "unread" | "busy" | "unknown";
 
 /** A lease that is over, once its end was sent; null where somebody moved it while the bridge was down. */
 function leaseOver(
@@ -149,15 +147,19 @@ function leaseOver(
 
 /**
  * What the actuator shows of a lease that ran out while the bridge was down: its own value, or another one (`to`), which somebody has
- * set meanwhile; `unread` until this run has read it, and `unknown` where it had the time to and nothing is known.
+ * set meanwhile; `unread` until this run has read it, `unknown` where it had the time to and nothing is known, and `busy` while a command
+ * of the earlier run is read back.
  */
 function foundAtStart(
-  { settings, code, id }: Entry,
+  { settings, code, id, sent, pending }: Entry,
   { isKept, until, end, command }: Lease,
   context: LimitContext,
-): "own" | "unread" | "unknown" | { readonly to: string } {
+): Found | { readonly to: string } {
   const { own, now, startedAt, staleAfterMs } = context;
-  if (isKept !== true || until > startedAt || end.id !== null || end.tries > 0) return "own";
+  // The read before its first end may be the first one too.
+  const isAsked = end.id !== null && !sent.has(end.id) && pending?.command.id !== end.id;
+  const tries = isAsked ? end.tries - 1 : end.tries;
+  if (isKept !== true || until > startedAt || tries > 0 || (end.id !== null && !isAsked)) return "own";
   const actuator = own.actuators.get(id);
   const { state = null, position = null, quality = "stale", between = null } = actuator ?? {};
   if (state === null || between !== null) return now.mono < startedAt + staleAfterMs ? "unread" : "unknown";
@@ -167,8 +169,8 @@ function foundAtStart(
   const isOwn = "reason" in wanted || actuator === undefined || isThere(actuator, wanted);
   if (isOwn || state === "unknown") return "own";
   // What is being read back of the earlier run may be the lease's own command.
-  return context.activity(code, id).unfinished.length > 0
-    ? "unread"
+  return context.activity(code, id).unfinished.length > Number(isAsked)
+    ? "busy"
     : { to: position === null ? state : String(position) };
 }
 

@@ -183,7 +183,7 @@ function whatNext(out: string, { merge, account, config }: DiscoverOptions, file
   if (merge !== undefined) return msg`paste its lines under the same keys of ${merge}`;
   return account === undefined
     ? msg`\`greenhouse2mqtt check ${out}\` reads it`
-    : msg`put it in the place of ${file}, and \`greenhouse2mqtt check ${config}\` reads it`;
+    : msg`let it replace ${file}, and \`greenhouse2mqtt check ${config}\` reads it`;
 }
 
 function explain(error: unknown): never {

@@ -129,8 +129,7 @@ export async function discover(
   const { controllers } = merge?.configuration ?? configuration;
   const known = knownFile(controllers, merge?.text);
   // Read before the scan: a file that is edited meanwhile must not be mixed with what it said before.
-  const taken = request.out === null ? null : await secretNames(secretsBeside(request.place));
-  const given = merge === null ? await readGivenFile(request.file, taken) : null;
+  const given = merge === null ? await givenFor(request) : null;
   // Controllers a file ignores are not asked, unless they are named.
   const isLeftOut = (code: string) => Object.hasOwn(controllers, code) && controllers[code]?.ignore === true;
   const parts = { platform, clock, budget: platform.budget, progress, meter, concurrency };
@@ -153,6 +152,11 @@ export async function discover(
     if (isDone) await progress.finish(survey.devices);
   };
   return { ...written, notes: [...summaryOf(survey), ...written.notes], settle };
+}
+
+async function givenFor({ file, place, out }: DiscoverRequest): Promise<GivenFile> {
+  const taken = out === null ? null : await secretNames(secretsBeside(place));
+  return readGivenFile(file, { folder: dirname(place), taken });
 }
 
 interface Written {

@@ -1,7 +1,7 @@
 import { msg, TextError } from "../../language/text.js";
-import { isAbsolute, relative, resolve } from "node:path";
+import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { isMap, isNode, isScalar, isSeq, parseDocument, Scalar, visit, YAMLMap } from "yaml";
-import { readFile, type ReadFile, readYaml } from "../../config/load.js";
+import { readFile, type ReadFile, readSecrets, readYaml } from "../../config/load.js";
 import type { Path } from "../../settings/problem.js";
 import { type Configuration, configurationSchema } from "../../config/schema.js";
 import { controllerTopicId } from "../../settings/controllers.js";
@@ -16,6 +16,8 @@ export interface ReplacedSecret {
   readonly name: string;
   /** As it would have to be written there. */
   readonly value: string;
+  /** It stands in another folder's `secrets.yaml`, and no secret stood in the file itself. */
+  readonly isCopy: boolean;
 }
 
 /** A configuration file as it was written, without comments and without secrets. */
@@ -24,20 +26,28 @@ export interface GivenFile {
   readonly replaced: readonly ReplacedSecret[];
 }
 
-/**
- * Reads a file that `loadConfiguration` took; rejects where it can no longer be read. `taken`: the names in the `secrets.yaml`
- * that its secrets are to go to; null where they can go to none, and variables of the environment stand for them.
- */
+/** Where it is going to lie. */
+interface Destination {
+  readonly folder: string;
+  /** The names in the `secrets.yaml` there; null where secrets can go to none, and variables of the environment stand for them. */
+  readonly taken: ReadonlySet<string> | null;
+}
+
+/** Reads a file that `loadConfiguration` took; rejects where it can no longer be read. */
 export async function readGivenFile(
   file: string,
-  taken: ReadonlySet<string> | null = null,
+  { folder, taken }: Destination = { folder: dirname(file), taken: null },
   read: ReadFile = readFile,
 ): Promise<GivenFile> {
   const found = await readYaml(file, read);
   if (!found.ok || !isMap(found.source.root))
     throw new TextError(msg`${file} changed while it was read; try again`);
   const root = found.source.root as YAMLMap;
-  const replaced = literalSecrets(found.source, root, taken);
+  const isMoved = resolve(folder) !== resolve(dirname(file));
+  const replaced = replacedIn(root, taken, [
+    ...literalSecrets(found.source, root),
+    ...(isMoved ? await secretsElsewhere(file, found.source, root, read) : []),
+  ]);
   // A comment may hold an old password.
   visit(root, {
     Node: (_key, node) =>
@@ -59,11 +69,9 @@ export const harmless =
 
 const tokenKey = pathKey(["platform", "token"]);
 
-function literalSecrets(
-  source: Source,
-  root: YAMLMap,
-  taken: ReadonlySet<string> | null,
-): readonly ReplacedSecret[] {
+type FoundSecret = Pick<ReplacedSecret, "path" | "value" | "isCopy">;
+
+function literalSecrets(source: Source, root: YAMLMap): readonly FoundSecret[] {
   const references = { env: {}, secrets: { ok: false, message: null } } as const;
   const { literalSecrets: known } = readDocument(source, configurationSchema, references);
   const body = ["platform", "sign_in", "body"] as const;
@@ -71,20 +79,57 @@ function literalSecrets(
     (path) => !harmless.test(String(path.at(-1))),
   );
   const paths = new Map([...known, ...inBody].map((path) => [pathKey(path), path]));
-  const names = new Set(taken);
   return [...paths.values()].flatMap((path) => {
     const node = root.getIn(path, true);
-    if (!isScalar(node) || node.tag === "!env" || node.tag === "!secret") return [];
-    // A token is a variable in every file that is written: it is changed from outside.
-    const isVariable = taken === null || pathKey(path) === tokenKey;
-    const tag = isVariable ? "!env" : "!secret";
-    const wanted = isVariable ? variableFor(path) : secretFor(path);
-    let name = wanted;
-    for (let other = 2; names.has(name); other += 1) name = `${wanted}_${other}`;
-    names.add(name);
-    const value = typeof node.value === "string" ? JSON.stringify(node.value) : (node.source ?? "");
-    return [{ path, tag, name, value }];
+    const isLiteral = isScalar(node) && node.tag !== "!env" && node.tag !== "!secret";
+    return isLiteral ? [{ path, value: textOf(node), isCopy: false }] : [];
   });
+}
+
+const textOf = (node: Scalar): string =>
+  typeof node.value === "string" ? JSON.stringify(node.value) : (node.source ?? "");
+
+/** What a file takes from the `secrets.yaml` beside it. */
+async function secretsElsewhere(
+  file: string,
+  source: Source,
+  root: YAMLMap,
+  read: ReadFile,
+): Promise<readonly FoundSecret[]> {
+  const { secrets } = await readSecrets(file, source.text, read);
+  return scalarsIn(root, []).flatMap((path) => {
+    const node = root.getIn(path, true);
+    if (!secrets.ok || !isScalar(node) || node.tag !== "!secret") return [];
+    const value = secrets.values.get(String(node.value));
+    return isScalar(value) ? [{ path, value: textOf(value), isCopy: true }] : [];
+  });
+}
+
+function replacedIn(
+  root: YAMLMap,
+  taken: ReadonlySet<string> | null,
+  found: readonly FoundSecret[],
+): readonly ReplacedSecret[] {
+  const names = new Set(taken);
+  const copies = new Map<string, string>();
+  return found.map(({ path, value, isCopy }) => {
+    // A token is a variable in every file that is written: it is changed from outside.
+    const isVariable = taken === null || (!isCopy && pathKey(path) === tokenKey);
+    const tag = isVariable ? "!env" : "!secret";
+    const former = isCopy && !isVariable ? String(root.getIn(path)) : null;
+    const name =
+      (former === null ? undefined : copies.get(former)) ??
+      freeName(former ?? (isVariable ? variableFor(path) : secretFor(path)), names);
+    names.add(name);
+    if (former !== null) copies.set(former, name);
+    return { path, tag, name, value, isCopy };
+  });
+}
+
+function freeName(wanted: string, taken: ReadonlySet<string>): string {
+  let name = wanted;
+  for (let other = 2; taken.has(name); other += 1) name = `${wanted}_${other}`;
+  return name;
 }
 
 /** Paths of all texts and numbers below a node. */
@@ -108,10 +153,11 @@ const secretFor = (path: Path): string => wordsOf(path).toLowerCase();
 
 /** Lines for the `secrets.yaml` beside what is written; empty where nothing goes there. */
 export const secretLinesOf = (replaced: readonly ReplacedSecret[]): string =>
-  replaced
-    .filter(({ tag }) => tag === "!secret")
-    .map(({ name, value }) => `${name}: ${value}\n`)
-    .join("");
+  [
+    ...new Set(
+      replaced.filter(({ tag }) => tag === "!secret").map(({ name, value }) => `${name}: ${value}\n`),
+    ),
+  ].join("");
 
 /** What a configuration says about one controller already. */
 export interface KnownController {
@@ -175,6 +221,7 @@ function textsOfControllers(text: string): ReadonlyMap<string, string> {
 
 /** Keys whose relative paths start at the configuration's own folder. */
 const pathKeys: readonly Path[] = [
+  ["data_dir"],
   ["platform", "token_file"],
   ...["ca", "cert", "key"].map((key) => ["mqtt", "tls", key]),
   ...["cert", "key"].map((key) => ["broker", "tls", key]),

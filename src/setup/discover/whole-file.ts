@@ -43,7 +43,8 @@ const head = ({ writtenBy, at, given, survey, tell }: WholeFile): readonly strin
   tell(
     msg`The type of an address says what it moves: compare every actuator with the real one before you use it.`,
   ),
-  ...given.replaced.map(({ path, tag, name }) => {
+  ...given.replaced.flatMap(({ path, tag, name, isCopy }) => {
+    if (isCopy && tag === "!secret") return [];
     const what = commentText(path.join("."));
     return tell(
       tag === "!env"

@@ -147,7 +147,7 @@ async function textOf(answers: Answers, language: Language, { file, ports, found
     throw new StepRefused(msg`${secretsFile} is not a list of "name: value" lines; move it away`);
   const files = firstFiles(await placed(answers, file, ports), taken, ports.speech.tell);
   if (found === null) return { ...files, text: files.configuration };
-  const given = await readGivenFile(file, null, withTexts({ [file]: files.configuration }));
+  const given = await readGivenFile(file, undefined, withTexts({ [file]: files.configuration }));
   const { writtenBy, clock } = ports;
   const at = clock.now();
   const text = wholeFileText({

@@ -62,7 +62,7 @@ describe("of an account of a fleet", () => {
     const out = join(folder, "found.yaml");
     const { code, err } = await ended("-o", out);
     expect(err).toContain(
-      `${out} written: put it in the place of ${north}, and \`greenhouse2mqtt check ${file}\` reads it\n`,
+      `${out} written: let it replace ${north}, and \`greenhouse2mqtt check ${file}\` reads it\n`,
     );
     expect(code).toBe(0);
     const text = await readFile(out, "utf8");
@@ -287,6 +287,39 @@ http: { port: 8099, token: http-t0ken }
     const env = { ...token, GREENHOUSE_MQTT_PASSWORD: "other", GREENHOUSE_HTTP_TOKEN: "another" };
     const found = await loadedText(out, env);
     expect(found.mqtt).toMatchObject({ url: "mqtt://127.0.0.1:1883", username: "me", password: "other" });
+  });
+
+  it("a new file in another folder has its secrets and its data directory there", async () => {
+    const simulator = await running({ controllers: 1 });
+    const config = await fileWith(`platform:
+  business_url: ${simulator.businessUrl}
+  realtime_url: ${simulator.realtimeUrl}
+  token: !secret token
+  requests_per_minute: 0
+data_dir: kept
+mqtt: { url: "mqtt://127.0.0.1:1883", username: !secret name, password: !secret name }
+`);
+    const folder = dirname(config);
+    await writeFile(join(folder, "secrets.yaml"), "token: abc-token\nname: 0012\nunused: x\n", {
+      mode: 0o600,
+    });
+    await mkdir(join(folder, "other"));
+    await writeFile(join(folder, "other/secrets.yaml"), "name: another\n", { mode: 0o600 });
+    const file = join(folder, "other/found.yaml");
+    const { code, err } = await greenhouse2mqtt(["discover", "-c", config, "-o", file], { env: {} });
+    expect({ code, err }).toMatchObject({
+      code: 0,
+      err: expect.stringContaining(
+        `mqtt.password is kept in ${folder}/other/secrets.yaml as name_2`,
+      ) as string,
+    });
+    expect(await readFile(join(folder, "other/secrets.yaml"), "utf8")).toBe(
+      'name: another\ntoken: "abc-token"\nname_2: 0012\n',
+    );
+    const text = await readFile(file, "utf8");
+    expect(text).toContain("data_dir: ../kept\n");
+    expect(text).not.toMatch(/stood in the file/);
+    expect(await greenhouse2mqtt(["check", file], { env: {} })).toMatchObject({ code: 0, err: "" });
   });
 
   it("a new file has them in the secrets.yaml beside it, mode 600, beside what stands there already", async () => {

@@ -469,7 +469,7 @@ describe("the verdict on what is written", () => {
   it("is what `check` says, with the secrets that were taken out", async () => {
     const text = `${hosts}\n  token: !env GREENHOUSE_TOKEN\n`;
     const replaced = [
-      { path: ["platform", "token"], tag: "!env", name: "GREENHOUSE_TOKEN", value: '"0012"' },
+      { path: ["platform", "token"], tag: "!env", name: "GREENHOUSE_TOKEN", value: '"0012"', isCopy: false },
     ] as const;
     expect(await verdictOn(text, "found.yaml", loadAt("found.yaml", {}), replaced)).toEqual({
       problems: [],

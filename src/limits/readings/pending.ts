@@ -1,0 +1,98 @@
+import { type BandLimit, bandLimits, type Bands } from "../../greenhouse/bands.js";
+import { limitOf, type Side, type SideState, within } from "./judge.js";
+
+/*
+ * What of a reading's limits the next run has to know beside the alarms: since when a limit is crossed of which nobody was told yet, so
+ * that its delay goes on, and for how long answers have not listed a sensor with an alarm. Pure. Instants are epoch ms.
+ */
+
+/** A limit that was crossed, as it was then: one that is set to another value begins anew. */
+export type Pending = readonly [
+  controller: string,
+  sensor: string,
+  limit: BandLimit,
+  value: number,
+  since: number,
+];
+
+export interface KeptReadings {
+  readonly pending: readonly Pending[];
+  /** By the alarm's id, in ms. */
+  readonly unlisted: Readonly<Record<string, number>>;
+}
+
+type Sides = Readonly<Record<Side, SideState>>;
+const bothSides = ["low", "high"] as const;
+
+/** More are not kept. */
+const mostPending = 20_000;
+
+/** What of a sensor waits for the end of its delay. */
+export function pendingOf(
+  controller: string,
+  sensor: string,
+  sides: Sides,
+  { limits }: Bands,
+): readonly Pending[] {
+  return bothSides.flatMap((side) => {
+    const state = sides[side];
+    if (state === within) return [];
+    const waits = [
+      ["near", state.level === "none" ? state.nearSince : null],
+      ["far", state.level === "far" ? null : state.farSince],
+    ] as const;
+    return waits.flatMap(([level, since]): readonly Pending[] => {
+      const limit = limitOf(side, level);
+      const value = limits[limit];
+      return since === null || value === undefined ? [] : [[controller, sensor, limit, value, since]];
+    });
+  });
+}
+
+/** The sides of a sensor with what an earlier run had kept of it. */
+export function resumed(sides: Sides, kept: readonly Pending[], { limits }: Bands): Sides {
+  const sinceOf = (name: BandLimit): number | null =>
+    kept.find(([, , limit, value]) => limit === name && value === limits[name])?.[4] ?? null;
+  const sideOf = (side: Side): SideState => {
+    const before = sides[side];
+    const [nearSince, farSince] = [sinceOf(limitOf(side, "near")), sinceOf(limitOf(side, "far"))];
+    return nearSince === null && farSince === null ? before : { ...before, nearSince, farSince };
+  };
+  return { low: sideOf("low"), high: sideOf("high") };
+}
+
+/** Rounded, as it is written anew each time that it is another. */
+const unlistedUnitMs = 300_000;
+
+export const keptText = (
+  pending: readonly Pending[],
+  unlisted: ReadonlyMap<string, { readonly ms: number }>,
+) =>
+  JSON.stringify({
+    pending: pending.slice(0, mostPending),
+    unlisted: Object.fromEntries(
+      [...unlisted].map(([id, { ms }]) => [id, Math.floor(ms / unlistedUnitMs) * unlistedUnitMs]),
+    ),
+  });
+
+const isPending = (value: unknown): value is Pending =>
+  Array.isArray(value) &&
+  typeof value[0] === "string" &&
+  typeof value[1] === "string" &&
+  bandLimits.some((name) => name === value[2]) &&
+  typeof value[3] === "number" &&
+  typeof value[4] === "number";
+
+export const nothingKept = keptText([], new Map());
+
+/** As an earlier run wrote it. Throws for what is no JSON. */
+export function keptIn(text: string): KeptReadings {
+  const { pending, unlisted } = { ...Object(JSON.parse(text)) } as Readonly<Record<string, unknown>>;
+  const known = Object.entries({ ...Object(unlisted) } as object).filter(
+    (entry): entry is [string, number] => typeof entry[1] === "number",
+  );
+  return {
+    pending: Array.isArray(pending) ? pending.filter(isPending) : [],
+    unlisted: Object.fromEntries(known),
+  };
+}
