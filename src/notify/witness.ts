@@ -2,6 +2,7 @@ import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { sensorName } from "../greenhouse/documents.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Actuator, Controller } from "../greenhouse/model.js";
+import type { TextFile } from "../runtime/file-system.js";
 import { type Clock, every, within } from "../runtime/clock.js";
 import { ignored } from "../runtime/failures.js";
 import type { Logger } from "../runtime/log.js";
@@ -17,7 +18,7 @@ interface WitnessPorts {
   readonly unitOf: (weather: string) => string | undefined;
   readonly onHappened: (one: Happening) => void;
   /** Which guards hold still what they moved, over restarts: a storm can be longer than a run. */
-  readonly memory: { read(): Promise<string | null>; write(text: string): Promise<void> };
+  readonly memory: TextFile;
 }
 
 const lookMs = 5_000;
