@@ -64,6 +64,8 @@ export class TrendKeeper {
   readonly #past = new Map<number, Map<string, Map<string, (number | null)[]>>>();
   /** Hours whose rows changed since they were written. */
   readonly #unwritten = new Set<number>();
+  /** Days of which hours were written since their own file was. */
+  readonly #staleDays = new Set<number>();
   #problem = "";
   #isAtDisk = false;
 
@@ -241,10 +243,15 @@ export class TrendKeeper {
 
   /** Of an hour whose beginning is held no longer the disk has that, and is not robbed of it. */
   async #writeHour(start: number): Promise<void> {
-    const span = { kind: "hour", start } as const;
-    if (start > this.#now() - heldMinutes) return this.#files.write(span, this.#blocksOf(start));
-    const kept = await this.#blocksIn(span).catch(nullIfFailed);
-    if (kept !== null) await this.#files.write(span, join(this.#blocksOf(start), kept));
+    const own = this.#blocksOf(start);
+    if (start > this.#now() - heldMinutes) return this.#putHour(start, own);
+    const kept = await this.#blocksIn({ kind: "hour", start }).catch(nullIfFailed);
+    if (kept !== null) await this.#putHour(start, join(own, kept));
+  }
+
+  async #putHour(start: number, blocks: Blocks): Promise<void> {
+    await this.#files.write({ kind: "hour", start }, blocks);
+    this.#staleDays.add(floorTo(start, day));
   }
 
   /** Into the gaps of the hours that are on the disk. An hour that cannot be read stays as it is. */
@@ -267,9 +274,8 @@ export class TrendKeeper {
   }
 
   async #fillHour(start: number, past: Blocks): Promise<void> {
-    const span = { kind: "hour", start } as const;
-    const kept = await this.#blocksIn(span).catch(nullIfFailed);
-    if (kept !== null) await this.#files.write(span, join(kept, past));
+    const kept = await this.#blocksIn({ kind: "hour", start }).catch(nullIfFailed);
+    if (kept !== null) await this.#putHour(start, join(kept, past));
   }
 
   /** All that a file holds; nothing where there is none. */
@@ -305,17 +311,21 @@ export class TrendKeeper {
     return block;
   }
 
-  /** Makes one file of the hours of each day that is over. */
+  /** Makes one file of the hours of each day that is over; of hours that are gone by now the former one tells. */
   async #writeDays(signal: AbortSignal | null): Promise<void> {
     const all = await this.#files.list();
     const today = floorTo(this.#now(), day);
     const hours = all.filter(({ kind, start }) => kind === "hour" && start < today);
     const done = new Set(all.filter(({ kind }) => kind === "day").map(({ start }) => start));
     for (const start of new Set(hours.map((one) => floorTo(one.start, day)))) {
-      if (done.has(start)) continue;
+      if (done.has(start) && !this.#staleDays.has(start)) continue;
       await this.#untilQuiet(signal);
+      const span = { kind: "day", start } as const;
+      const former = await this.#blocksIn(span).catch(nullIfFailed);
+      if (former === null) continue;
       const own = hours.filter((one) => floorTo(one.start, day) === start);
-      await this.#files.write({ kind: "day", start }, await this.#dayOf(start, own));
+      await this.#files.write(span, join(await this.#dayOf(start, own), former));
+      this.#staleDays.delete(start);
     }
   }
 

@@ -227,6 +227,20 @@ export const ProgramPart = ({ of }: Readonly<{ of: SettingsDocument }>) => (
   <>
     <Program of={of} />
     <BackUp of={of} />
+    <details>
+      <summary>{s("restore")}</summary>
+      <div class="body">
+        <p>{s("restore_what")}</p>
+        <ol>
+          <li>
+            <code>greenhouse2mqtt init --web</code>
+          </li>
+          <li>
+            <code>greenhouse2mqtt restore bridge.tar.gz.age --password</code>
+          </li>
+        </ol>
+      </div>
+    </details>
   </>
 );
 

@@ -63,6 +63,32 @@ export const inKey = (key: string, name: string): string => {
 
 export const itemKey = (key: string, at: number): string => `${key}[${at}]`;
 
+/** What has a part of its own stands there alone. */
+export const isElsewhere = (pattern: Pattern): boolean => pattern === "controllers.*.actuators.*.limits";
+
+const named = String.raw`(?:"(?:[^"\\]|\\.)*"|[^."[\]]+)`;
+const amounts = "(?:offset|min|max|step|low|low_low|high|high_high|deadband)";
+const ofReading = new RegExp(
+  String.raw`^(controllers\.${named}\.(?:sensors|parameters)\.${named})\.(?:(?:alarm|writable)\.)?${amounts}$`,
+);
+const ofGuard = new RegExp(
+  String.raw`^((controllers\.${named})\.actuators\.${named}\.limits\.guards\.${named})\.(?:above|below|clear_at)$`,
+);
+
+/** Where the unit of a number is said; null for one that has none. */
+export function unitKey(key: string, textAt: (key: string) => string): string | null {
+  const [, reading] = ofReading.exec(key) ?? [];
+  if (reading !== undefined) return inKey(reading, "unit");
+  const [, guard, controller = ""] = ofGuard.exec(key) ?? [];
+  if (guard === undefined) return null;
+  const [, weather] = /^weather\/(.+)$/.exec(textAt(inKey(guard, "sensor"))) ?? [];
+  const at =
+    weather === undefined
+      ? inKey(inKey(controller, "sensors"), textAt(inKey(guard, "sensor")))
+      : inKey("weather", weather);
+  return inKey(at, "unit");
+}
+
 type Given = Readonly<Record<string, GivenSetting>>;
 export type Draft = Readonly<Record<string, unknown>>;
 

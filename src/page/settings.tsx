@@ -41,6 +41,7 @@ import {
   first,
   inKey,
   inOrder,
+  isElsewhere,
   isGiven,
   isOrdered,
   itemKey,
@@ -51,6 +52,7 @@ import {
   partNames,
   type Pattern,
   typed,
+  unitKey,
 } from "./settings-parts.js";
 import { labelOf, s, sentenceOf } from "./settings-words.js";
 import "./settings.css";
@@ -144,6 +146,16 @@ const errorsIn = (key: string): readonly string[] =>
     one === key || one.startsWith(`${key}[`) ? messages : [],
   );
 
+const Errors = ({ of }: Readonly<{ of: readonly string[] }>) => (
+  <>
+    {of.map((error) => (
+      <p key={error} class="error" role="alert">
+        {error}
+      </p>
+    ))}
+  </>
+);
+
 /** Where a value comes from, and when another one counts. */
 function Origin({ node, at }: Pick<NodeProps, "node" | "at">) {
   const found: GivenSetting | undefined = given.value[at];
@@ -153,7 +165,7 @@ function Origin({ node, at }: Pick<NodeProps, "node" | "at">) {
       : found.from === "file"
         ? s("line", { line: found.line })
         : s(found.from, { name: found.name ?? "" });
-  const when = Object.hasOwn(draft.value, at) && node.effect ? s(node.effect) : null;
+  const when = node.effect ? s(node.effect) : null;
   return <small>{[from, when].filter((one) => one !== null).join(" · ")}</small>;
 }
 
@@ -167,11 +179,7 @@ function Frame({ node, at, pattern, children }: FrameProps) {
   return (
     <div class={`set${isChanged ? " changed" : ""}${errors.length > 0 ? " wrong" : ""}`}>
       {children}
-      {errors.map((error) => (
-        <p key={error} class="error" role="alert">
-          {error}
-        </p>
-      ))}
+      <Errors of={errors} />
       <small lang={sentence.isForeign ? "en" : undefined}>{sentence.text}</small>
       <Origin node={node} at={at} />
     </div>
@@ -232,18 +240,33 @@ function Single({ node, at, pattern }: NodeProps) {
   const isSecret = node.secret === true || given.value[at]?.isSecret === true;
   return (
     <Frame node={node} at={at} pattern={pattern}>
-      <Field
-        label={label}
-        {...(isSecret
-          ? ({ type: "password" } as const)
-          : { inputMode: node.type === "number" ? "decimal" : "text" })}
-        autocomplete={isSecret ? "new-password" : "off"}
-        spellcheck={false}
-        value={value}
-        placeholder={isSecret && given.value[at] ? s("secret_kept") : hasDefault ? usual : exampleOf(node)}
-        onInput={({ currentTarget }) => put(at, typed(node, currentTarget.value))}
-      />
+      <WithUnit at={at}>
+        <Field
+          label={label}
+          {...(isSecret
+            ? ({ type: "password" } as const)
+            : { inputMode: node.type === "number" ? "decimal" : "text" })}
+          autocomplete={isSecret ? "new-password" : "off"}
+          spellcheck={false}
+          value={value}
+          placeholder={isSecret && given.value[at] ? s("secret_kept") : hasDefault ? usual : exampleOf(node)}
+          onInput={({ currentTarget }) => put(at, typed(node, currentTarget.value))}
+        />
+      </WithUnit>
     </Frame>
+  );
+}
+
+/** A number beside its unit, where the file says one. */
+function WithUnit({ at, children }: Readonly<{ at: string; children: ComponentChildren }>) {
+  const key = unitKey(at, (one) => textOf(valueAt(one)));
+  const unit = key === null ? "" : textOf(valueAt(key));
+  return unit === "" ? (
+    <>{children}</>
+  ) : (
+    <span class="with-unit">
+      {children} <span>{unit}</span>
+    </span>
   );
 }
 
@@ -292,12 +315,11 @@ function Fold({
   );
 }
 
+type KeysProps = Readonly<{ keys: readonly SettingNode[]; at: string; pattern: Pattern }>;
+
 /** Single fields side by side, further sections below them. */
-function Keys({
-  keys,
-  at,
-  pattern,
-}: Readonly<{ keys: readonly SettingNode[]; at: string; pattern: Pattern }>) {
+function Keys({ keys: all, at, pattern }: KeysProps) {
+  const keys = all.filter(({ name }) => !isElsewhere(`${pattern}.${name}`));
   const order = first[pattern];
   const of = (node: SettingNode) => (
     <Node key={node.name} node={node} at={inKey(at, node.name)} pattern={`${pattern}.${node.name}`} />
@@ -343,11 +365,7 @@ function Node({ node: whole, at, pattern }: NodeProps) {
   return (
     <Fold name={labelOf(pattern, node.name)} note={countNote(node, at)} isOpen={isOpen}>
       <small lang={sentence.isForeign ? "en" : undefined}>{sentence.text}</small>
-      {errorsAt(at).map((error) => (
-        <p key={error} class="error" role="alert">
-          {error}
-        </p>
-      ))}
+      <Errors of={errorsAt(at)} />
       {whole.type === "either" ? (
         <Single node={{ ...whole, type: "either" }} at={at} pattern={pattern} />
       ) : null}
@@ -546,11 +564,7 @@ function PersonFields({ at, isNew }: Readonly<{ at: string; isNew: boolean }>) {
           onInput={({ currentTarget }) => set("password", currentTarget.value)}
         />
       </div>
-      {errors.map((error) => (
-        <p key={error} class="error" role="alert">
-          {error}
-        </p>
-      ))}
+      <Errors of={errors} />
     </>
   );
 }
@@ -569,11 +583,7 @@ function People({ keys }: Readonly<{ keys: readonly SettingNode[] }>) {
         .map((at) => (
           <Person key={at} at={at} />
         ))}
-      {errorsAt(users).map((error) => (
-        <p key={error} class="error" role="alert">
-          {error}
-        </p>
-      ))}
+      <Errors of={errorsAt(users)} />
       {isAdding ? (
         <details open>
           <summary>{s("add_user")}</summary>
@@ -650,6 +660,7 @@ function LimitsOfActuators({ keys }: Readonly<{ keys: readonly SettingNode[] }>)
           note={isGiven(at, given.value, draft.value) ? s("limited") : ""}
           isOpen={false}
         >
+          <Errors of={errorsAt(at)} />
           <Keys keys={limits.keys ?? []} at={at} pattern="controllers.*.actuators.*.limits" />
         </Fold>
       ))}

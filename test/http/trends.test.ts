@@ -306,6 +306,26 @@ describe("the trend of a sensor", () => {
     expect(gone.sensors["s0"]?.every((point) => point === null)).toBe(true);
   });
 
+  it("of a day that is over takes in what others know of its hours later, and keeps what of them is gone", async () => {
+    const { clock, keeper, minutes } = await scene();
+    const begin = Math.ceil(clock.now() / dayMs) * dayMs;
+    await clock.advance(begin - clock.now());
+    await minutes(20, () => good(1));
+    await keeper.write(null);
+    await clock.advance(dayMs - 20 * minuteMs);
+    await minutes(1, () => good(2));
+    await keeper.write(null);
+    await clock.advance(6 * hourMs);
+    await keeper.write(null);
+    keeper.add("c", "s0", [{ at: begin + 20 * hourMs, value: -1 }]);
+    await keeper.write(null);
+    await clock.advance(3 * dayMs);
+    await keeper.write(null);
+    const { sensors } = await keeper.of("c", ["s0"], { since: begin, until: begin + dayMs - 1 }, 288);
+    const shown = sensors["s0"]?.flatMap((point, at) => (point === null ? [] : [[at, point]]));
+    expect(shown).toEqual([...[0, 1, 2, 3, 4].map((at) => [at, 1]), [240, -1]]);
+  });
+
   it("keeps to its room on the disk, the oldest going first", async () => {
     const { clock, keeper, minutes, directory } = await scene({ sensors: 20, mostBytes: 4_000 });
     for (let at = 0; at < 12; at += 1) {

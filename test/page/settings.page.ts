@@ -337,6 +337,37 @@ describe("settings", () => {
       .poll(() => page.locator(".settings").innerText())
       .toMatch(/greenhouse2mqtt \d+\.\d+\.\d+, Node\.js/);
     expect(await page.locator(".settings").innerText()).toContain("nothing would start it again");
+    await page.getByText("Restore", { exact: true }).click();
+    await page.getByText("greenhouse2mqtt init --web").waitFor();
+    expect(await axe(page)).toEqual([]);
+  }, 120_000);
+
+  it("a number says its unit, each field when it takes effect, and the limits of an actuator stand at one place", async () => {
+    const sensor = "air: { from: airtemp, unit: °C, offset: -0.4 }";
+    const guards = "guards: { hot: { sensor: air, above: 30, allow: [close] } }";
+    const controllers = `
+  GH-0001:
+    name: East house
+    sensors: { ${sensor} }
+    actuators: { roof: { kind: skylight, address: "101", limits: { ${guards} } } }`;
+    const { url } = await house({ controllers });
+    const { page } = await settingsOf(url);
+    const open = (name: string) => page.locator("summary", { hasText: name }).first().click();
+    await open("East house");
+    await open("Sensors");
+    await page.locator("summary", { hasText: /^air\s*$/ }).click();
+    const offset = page.locator(".set", { has: page.getByLabel("Correction", { exact: true }) });
+    await offset.getByText("°C", { exact: true }).waitFor();
+    expect(await offset.innerText()).toContain("new run of the bridge");
+    await open("Actuators");
+    await open("roof");
+    expect(await page.locator("summary", { hasText: "Guards" }).count()).toBe(0);
+    await partButton(page, "Limits").click();
+    await open("East house / roof");
+    await open("Guards");
+    await page.locator("summary", { hasText: /^hot\s*$/ }).click();
+    await page.locator(".set", { hasText: "°C" }).first().waitFor();
+    expect(await axe(page)).toEqual([]);
   }, 120_000);
 
   it("a backup is downloaded, and makes the same bridge in init --web", async () => {

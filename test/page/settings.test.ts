@@ -4,6 +4,7 @@ import { keyText, pathOf } from "../../src/settings/key.js";
 import {
   changed,
   countIn,
+  isElsewhere,
   inKey,
   listTyped,
   moved,
@@ -13,6 +14,7 @@ import {
   partNames,
   placed,
   typed,
+  unitKey,
   without,
 } from "../../src/page/settings-parts.js";
 import en from "../../locales/en.json";
@@ -35,6 +37,26 @@ describe("the settings of the page", () => {
       name === "http" ? (http?.keys ?? []).map((inner) => `http.${inner.name}`) : [name],
     );
     expect(shown.toSorted()).toEqual(wanted.toSorted());
+  });
+
+  it("have each key of an actuator at one place: its limits are a part of their own", () => {
+    expect(isElsewhere("controllers.*.actuators.*.limits")).toBe(true);
+    expect(isElsewhere("limits")).toBe(false);
+    expect(isElsewhere("controllers.*.actuators.*.name")).toBe(false);
+  });
+
+  it.each([
+    ["controllers.GH-0001.sensors.t.offset", "controllers.GH-0001.sensors.t.unit"],
+    ['controllers."GH.1".sensors."t 1".alarm.low_low', 'controllers."GH.1".sensors."t 1".unit'],
+    ["controllers.GH-0001.parameters.ec.writable.max", "controllers.GH-0001.parameters.ec.unit"],
+    ["controllers.GH-0001.actuators.a.limits.guards.wind.above", "weather.wind.unit"],
+    ["controllers.GH-0001.actuators.a.limits.guards.hot.clear_at", "controllers.GH-0001.sensors.air.unit"],
+    ["controllers.GH-0001.sensors.t.alarm.delay", null],
+    ["controllers.GH-0001.sensors.t.scale", null],
+    ["http.port", null],
+  ])("have beside %s the unit that its thing is given", (key, unit) => {
+    const sensors: Record<string, string> = { wind: "weather/wind", hot: "air" };
+    expect(unitKey(key, (one) => sensors[/guards\.(\w+)\.sensor$/.exec(one)?.[1] ?? ""] ?? "")).toBe(unit);
   });
 
   it("have a form for each type of key", () => {
