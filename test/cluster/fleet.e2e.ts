@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
@@ -48,32 +48,39 @@ async function journalAt(dataDir: string): Promise<string | null> {
   return all.find(({ check }) => check === "cluster.journal")?.status ?? null;
 }
 
+/** Two members with the accounts, at a real server. */
+async function twoMembers() {
+  const nats = await startNats(1);
+  onTestFinished(() => nats.stop());
+  const broker = await brokerAndClient();
+  const { businessUrl, realtimeUrl, control } = await platform({ controllers: accounts.length });
+  for (const code of accounts.map(codeOf)) if (!control.codes().includes(code)) control.addController(code);
+  const hosts = { business_url: businessUrl, realtime_url: realtimeUrl };
+  const folders = [await tempFolder(), await tempFolder()];
+  const programs = await Promise.all(folders.map((folder) => startFleet(folder, broker.url, nats, hosts)));
+  const logs = () => programs.map(({ stderr }) => stderr.slice(-2_000));
+  const topic = (account: string, code: string) => `greenhouse/${account}/${code.toLowerCase()}/actuator/fan`;
+  const isConfirmed = (result: string, id: string) =>
+    broker.json(result).some((one) => String(one["id"]).startsWith(id) && one["outcome"] === "confirmed");
+  /** Sends to every account, each with the code of its controller, until a command of it is confirmed. */
+  const allConfirmed = async (
+    command: string,
+    codes = accounts.map((name) => [name, codeOf(name)] as const),
+  ) => {
+    for (let n = 0; n < 60; n += 1) {
+      const open = codes.map((one) => topic(...one)).filter((one) => !isConfirmed(`${one}/result`, command));
+      if (open.length === 0) return;
+      for (const one of open) await broker.say(`${one}/set`, { command, id: `${command}-${n}` });
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    }
+    throw new Error(`not every account takes commands: ${logs().join("\n---\n")}`);
+  };
+  return { ...broker, folders, programs, allConfirmed };
+}
+
 describe.skipIf(natsVersion === null)("a fleet of three accounts in a cluster of two members", () => {
   it("goes on with every account at the other member when one is killed", async () => {
-    const nats = await startNats(1);
-    onTestFinished(() => nats.stop());
-    const { url, seen, json, say } = await brokerAndClient();
-    const { businessUrl, realtimeUrl, control } = await platform({ controllers: accounts.length });
-    for (const code of accounts.map(codeOf)) if (!control.codes().includes(code)) control.addController(code);
-    const hosts = { business_url: businessUrl, realtime_url: realtimeUrl };
-    const folders = [await tempFolder(), await tempFolder()];
-    const programs = await Promise.all(folders.map((folder) => startFleet(folder, url, nats, hosts)));
-    const logs = () => programs.map(({ stderr }) => stderr.slice(-2_000));
-    const topic = (account: string) => `greenhouse/${account}/${codeOf(account).toLowerCase()}/actuator/fan`;
-    const isConfirmed = (account: string, id: string) =>
-      json(`${topic(account)}/result`).some(
-        (one) => String(one["id"]).startsWith(id) && one["outcome"] === "confirmed",
-      );
-    /** Sends to every account until a command of it is confirmed. */
-    const allConfirmed = async (command: string) => {
-      for (let n = 0; n < 60; n += 1) {
-        const open = accounts.filter((account) => !isConfirmed(account, command));
-        if (open.length === 0) return;
-        for (const account of open) await say(`${topic(account)}/set`, { command, id: `${command}-${n}` });
-        await new Promise((resolve) => setTimeout(resolve, 1_000));
-      }
-      throw new Error(`not every account takes commands: ${logs().join("\n---\n")}`);
-    };
+    const { seen, folders, programs, allConfirmed } = await twoMembers();
     await allConfirmed("on");
     // The page's `doctor` looks at what runs, too.
     const places = folders.flatMap((folder) => accounts.map((account) => join(folder, "data", account)));
@@ -91,5 +98,26 @@ describe.skipIf(natsVersion === null)("a fleet of three accounts in a cluster of
     await expect.poll(() => accounts.filter(isRead)).toEqual(accounts);
     for (const account of accounts)
       expect(other?.stderr).toMatch(new RegExp(`"account":"${account}"[^\\n]*${claims}`));
+  }, 180_000);
+
+  it("runs an account whose file was renamed under its new name alone, after two SIGHUPs at once", async () => {
+    const { texts, folders, programs, allConfirmed } = await twoMembers();
+    await allConfirmed("on");
+    const before = texts("greenhouse/west/bridge/state").length;
+    for (const folder of folders)
+      await rename(join(folder, "accounts/west.yaml"), join(folder, "accounts/coast.yaml"));
+    for (const program of programs) program.signal("SIGHUP");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    for (const program of programs) program.signal("SIGHUP");
+    await allConfirmed("off", [
+      ["north", codeOf("north")],
+      ["east", codeOf("east")],
+      ["coast", codeOf("west")],
+    ]);
+    // Also where the other member would have taken it over.
+    await new Promise((resolve) => setTimeout(resolve, 15_000));
+    expect(texts("greenhouse/west/bridge/state").slice(before)).toEqual(["offline"]);
+    expect(texts("greenhouse/coast/bridge/state").filter((one) => one === "online")).toHaveLength(1);
+    expect(programs.map(({ hasEnded }) => hasEnded)).toEqual([false, false]);
   }, 180_000);
 });

@@ -32,7 +32,16 @@ type Settings = Readonly<Record<string, Configuration>>;
 async function installed(
   readings: readonly ReadingName[],
   settings: Settings = {},
-  { push = {}, ...more }: Configuration & { readonly push?: Configuration } = {},
+  {
+    push = {},
+    shapes = {},
+    sensors = {},
+    averages = false,
+    ...more
+  }: Configuration &
+    Readonly<Partial<Record<"push" | "shapes" | "sensors", Configuration>>> & {
+      readonly averages?: boolean;
+    } = {},
 ) {
   const stage = await createStage();
   const platform = await stage.platform({ controllers: 3, speed: 20, readings });
@@ -46,10 +55,13 @@ async function installed(
     homeassistant: { enabled: false },
     polling: { controllers: "2s", sensors: "1s", running_status: "1h", actuators: "1h", stale_after: "3h" },
     commands: { min_interval: "0s" },
-    controllers: { "GH-0001": { actuators: plain }, "GH-0003": { actuators: configured } },
+    controllers: { "GH-0001": { actuators: plain }, "GH-0003": { actuators: configured, sensors, averages } },
     ...more,
   });
-  const bridge = await stage.bridge({ ...base, platform: { ...(base["platform"] as Configuration), push } });
+  const bridge = await stage.bridge({
+    ...base,
+    platform: { ...(base["platform"] as Configuration), push, shapes },
+  });
   await whileRuns(bridge, until(watch, "greenhouse/bridge/state", "online", 60_000));
   const [without, having] = ["GH-0001", "GH-0003"].map((code) => houseOf(code, { platform, watch }));
   if (without === undefined || having === undefined) throw new Error("both are there");
@@ -79,26 +91,35 @@ let settings: Installed;
 let pulsing: Installed;
 let lagging: Installed;
 let paced: Installed;
+let unpaced: Installed;
 beforeAll(async () => {
-  [settings, pulsing, lagging, paced] = await Promise.all([
-    installed(["mode_write_only", "mode_restarts", "twin_sensors"], {
-      louvre: { mode_reads: "never" },
-      left_skylight: { mode_again: "when_needed" },
-    }),
+  [settings, pulsing, lagging, paced, unpaced] = await Promise.all([
+    installed(
+      ["mode_write_only", "mode_restarts", "twin_sensors"],
+      { louvre: { mode_reads: "never" }, left_skylight: { mode_again: "when_needed" } },
+      { sensors: { second: { from: "空气温度#2" } } },
+    ),
     // What is pushed during a pulse would show the value itself, and confirm it.
     installed(["motors_pulse"], { vent_motor: { pulse: true } }, { push: { enabled: false } }),
     installed(["flush_orders"], { co2: { flush_lag: "5s" } }),
     installed(
-      ["one_at_a_time", "channels_ask"],
+      ["one_at_a_time", "channels_ask", "windows_asked"],
       {},
       {
+        averages: true,
+        shapes: {
+          "weather-data/avg": {
+            params: { deviceCode: "{deviceCode}", startTime: "{since}", endTime: "{until}" },
+          },
+        },
         commands: { min_interval: "0s", controller_interval: "3s" },
         push: { subscribe: { "/ws/set-value": "subscribe", "/ws/device-status": "subscribe" } },
       },
     ),
+    installed(["one_at_a_time", "channels_ask", "windows_asked"], {}, { averages: true }),
   ]);
 }, 200_000);
-afterAll(() => Promise.all([settings, pulsing, lagging, paced].map(({ stage }) => stage.clear())));
+afterAll(() => Promise.all([settings, pulsing, lagging, paced, unpaced].map(({ stage }) => stage.clear())));
 
 const rows: Readonly<Record<string, () => Promise<void>>> = {
   mode_write_only: async () => {
@@ -168,16 +189,42 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
     expect(await platform.register("GH-0003", "310")).toBe("1001");
   },
   one_at_a_time: async () => {
-    const { without } = paced;
-    const results = await Promise.all([without.command("co2", "on"), without.command("mist", "on")]);
-    expect(results.map(told)).toEqual(["confirmed null", "confirmed null"]);
+    const both = ({ without }: Installed) =>
+      Promise.all([without.command("co2", "on"), without.command("mist", "on")]);
+    expect((await both(paced)).map(told)).toEqual(["confirmed null", "confirmed null"]);
+    const [taken, refused] = (await both(unpaced)).map(told).sort();
+    expect([taken, refused]).toEqual([
+      "confirmed null",
+      expect.stringMatching(/^rejected .*commands\.controller_interval/),
+    ]);
   },
   channels_ask: async () => {
     const { having, platform, watch } = paced;
     await platform.tell("move_by_hand", { controller: "GH-0003", address: "310", value: "1010" });
     await watch.untilTrue(() => having.latest("co2", "state") === "on", "what was pushed is read", 30_000);
+    await unpaced.platform.tell("move_by_hand", { controller: "GH-0003", address: "310", value: "1010" });
+    await ask(unpaced.watch, "refresh");
+    const { data } = await ask(unpaced.watch, "health");
+    expect((data as { platform: { push: { frames: number } } }).platform.push.frames).toBe(0);
+  },
+  windows_asked: async () => {
+    const line = async ({ printed }: Installed) =>
+      /^(\w+) +shapes\.weather-data\/avg +(.*)$/m.exec(await printed("doctor"))?.slice(1);
+    expect(await line(unpaced)).toEqual([
+      "warning",
+      expect.stringMatching(/startTime: "\{since\}", endTime: "\{until\}"/),
+    ]);
+    expect(await line(paced)).toEqual(["ok", expect.stringContaining("understood")]);
+    const sensors = ({ watch }: Installed) => watch.current(/^greenhouse\/gh-0003\/sensor\/[^/]+$/).size;
+    await paced.watch.untilTrue(() => sensors(paced) > sensors(unpaced), "averages are shown");
   },
   twin_sensors: async () => {
+    const { watch } = settings;
+    const value = (code: string, id: string) => watch.latest(`greenhouse/${code}/sensor/${id}`);
+    await watch.untilTrue(() => value("gh-0003", "second") !== null, "the second is shown");
+    const shown = [...watch.current(/^greenhouse\/gh-000[13]\/sensor\/[^/]+$/).keys()];
+    const of = (code: string) => shown.filter((one) => one.startsWith(`greenhouse/${code}/`)).length;
+    expect(of("gh-0003")).toBe(of("gh-0001") + 1);
     expect(await settings.printed("doctor")).toMatch(
       /warning +twins +.*空气温度#2 \(GH-0001\).*from: "空气温度#2"/,
     );
