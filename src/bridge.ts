@@ -4,13 +4,12 @@ import { lazy } from "./runtime/lazy.js";
 import { ignored } from "./runtime/failures.js";
 import { setMaxListeners } from "node:events";
 import { restoreCommands } from "./commands/restore.js";
-import type { StepRecording } from "./commands/recording.js";
 import type { CommandService } from "./commands/service.js";
 import { features } from "./config/features.js";
 import { LiveSettings, mayDo } from "./config/live-settings.js";
 import { allFeatures, type Configuration } from "./config/schema.js";
-import { type BridgeCore, createCore, type Ground, type Outside } from "./core.js";
-import type { Core, Ownership, Running } from "./feature/core.js";
+import { type BridgeCore, createCore, type Ground } from "./core.js";
+import type { Core, Running } from "./feature/core.js";
 import type { Faces } from "./feature/feature.js";
 import { type AccountSummary, summaryOf } from "./greenhouse/summary.js";
 import { type Alarm, bridgeItself } from "./greenhouse/limits.js";
@@ -18,12 +17,11 @@ import { openJournal } from "./journal/open.js";
 import type { Part } from "./mqtt/connection.js";
 import { RequestServer } from "./mqtt/requests.js";
 import type { RetainedTopics } from "./mqtt/retained-topics.js";
-import type { SharedHosts } from "./platform/shared.js";
 import { type PlatformClient, pushCode } from "./platform/client.js";
-import { untilAborted, abortReason, type Clock, type Random } from "./runtime/clock.js";
+import { untilAborted, abortReason } from "./runtime/clock.js";
 import { FilesOfRun, type KeepElsewhere } from "./runtime/file-system.js";
 import { type Gaps, watchGaps } from "./runtime/gaps.js";
-import type { Logger, RecentLog } from "./runtime/log.js";
+import type { RecentLog } from "./runtime/log.js";
 import type { ServiceManager } from "./runtime/systemd.js";
 import { beginLife, endLife, refuseUnread } from "./status/crash-loop.js";
 import type { LoopDelay } from "./status/health.js";
@@ -41,25 +39,15 @@ interface Returned {
 }
 
 /** What the outside gives a bridge to run with. */
-export interface BridgeOptions {
-  readonly configuration: Configuration;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  /** Is told how the platform answers and what is found there; the log of all where absent. */
-  readonly mirrorLog?: Logger;
-  /** At which level the log names each controller and actuator found; `info` where absent. */
-  readonly foundLevel?: "info" | "debug";
-  /** Takes a line of each command taken and of each result; without it none is written. */
-  readonly commandLog?: Logger | undefined;
-  /** Takes every step of the book of commands, for a maintainer. */
-  readonly recording?: StepRecording | undefined;
+export interface BridgeOptions extends Omit<
+  Ground,
+  "live" | "gaps" | "signal" | "files" | "inPlace" | "journal" | "broker" | "crashLoop"
+> {
   /** The newest lines of the log; without it there are none to show. */
   readonly recentLog?: RecentLog;
   readonly setLogLevel: (level: string) => void;
   /** The level that is on; without it none is shown. */
   readonly logLevel?: () => string;
-  readonly version: string;
   /** Where the configuration can be reloaded; without it the one of the start stays in force. */
   readonly live?: LiveSettings;
   /** Told that the bridge is ready, works, and stops. */
@@ -74,19 +62,14 @@ export interface BridgeOptions {
   readonly onListening?: () => void;
   /** Where the journal is; in the data directory where absent. */
   readonly openJournal?: typeof openJournal;
-  readonly outside?: Outside;
   /** Keeps a small file of the data directory where the next machine has it. */
   readonly keepFile?: KeepElsewhere;
-  /** Where other machines may run this bridge as well: what this one may do now. */
-  readonly ownership?: Ownership;
   /** Aborts, with the error as its reason, where something outside saw this bridge fail: it ends as by an error of its own. */
   readonly failing?: AbortSignal;
   /** How late the event loop is, where others in the process measure it already. */
   readonly loopDelay?: LoopDelay;
   /** Whether the process stood still, where others in it look already. */
   readonly gaps?: Gaps;
-  /** What other accounts of the process share of the platform's hosts. */
-  readonly sharedHosts?: SharedHosts;
   /** Why settings that were saved are not in force; null where none were taken back. */
   readonly settingsReturned?: (() => Returned | null) | undefined;
   /** What is done in place of all that a bridge does, such as one command. */

@@ -90,7 +90,7 @@ export interface Ground {
   /** Takes every step of the book of commands, for a maintainer. */
   readonly recording?: StepRecording | undefined;
   readonly outside?: Outside;
-  /** Where other machines may run this bridge as well. */
+  /** Where other machines may run this bridge as well: what this one may do now. */
   readonly ownership?: Ownership;
   /** What other accounts of the process share of the platform's hosts. */
   readonly sharedHosts?: SharedHosts;

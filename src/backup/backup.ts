@@ -6,8 +6,7 @@ import { errorCode, readText, readWholeFile, restoringName } from "../runtime/fi
 import { inDefaults, secretNames, withoutSecrets } from "../saving/given.js";
 import { secretValues, withSecrets } from "../saving/secrets.js";
 import { isBackupName } from "./backup-name.js";
-import { pack, type Packed } from "./archive.js";
-import { seal } from "./sealed.js";
+import { pack, type Packed, seal } from "./archive.js";
 
 /* One file with all that a bridge, an account of a fleet, or a fleet has. Secrets are in it only with a password. */
 

@@ -1,8 +1,7 @@
 import { msg, type Text, TextError } from "../language/text.js";
 import { z } from "zod";
-import { BadArchive, type Packed, unpack } from "./archive.js";
+import { BadArchive, isSealed, type Packed, unpack, unseal } from "./archive.js";
 import { manifest, type Manifest, manifestName, newestFormat } from "./backup.js";
-import { isSealed, unseal } from "./sealed.js";
 
 /* What a backup holds, and whether this version can do anything with it. */
 

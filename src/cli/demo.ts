@@ -3,7 +3,7 @@ import { joined, msg, textOf } from "../language/text.js";
 import { ignored, nullIfFailed } from "../runtime/failures.js";
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, isIP } from "node:net";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runBridge } from "../bridge.js";
@@ -37,6 +37,7 @@ import { loggerFor, overridden } from "../terminal/common.js";
 import { doctorFor } from "./run.js";
 import { documentOf, withBroker } from "../terminal/running-bridge.js";
 import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { refuseHostName } from "../terminal/usage.js";
 import {
   type CommonOptions,
   endOfUse,
@@ -192,11 +193,7 @@ const frostNight: Story = { begins: frostBegins, speed: frostSpeed, configured: 
 export async function demo(context: ProcessContext, options: CommonOptions & DemoOptions): Promise<void> {
   const { controllers, seed, language, host, storm, frost, ntfy } = options;
   const story = storm ? stormDay : frost ? frostNight : null;
-  if (isIP(host) === 0)
-    throw new CommandFailure(
-      msg`--host: expected an IP address, such as 0.0.0.0 for every address of this computer`,
-      exitCodes.usage,
-    );
+  refuseHostName(host);
   await context.speech.choose(language);
   const speed = options.speed ?? story?.speed ?? 1;
   const account = { controllers, seed, speed, language, ...(story && { startAt: story.begins }) };

@@ -10,39 +10,39 @@ const longestMs = 10_000;
 const mostAnswerBytes = 64 * 1024;
 const newest = "https://registry.npmjs.org/greenhouse2mqtt/latest";
 
-interface NewerPorts {
-  readonly clock: Clock;
-  readonly fetch: (
-    url: string,
-    init: { readonly signal: AbortSignal; readonly redirect: "error" },
-  ) => Promise<Response>;
-  /** The one that runs. */
-  readonly version: string;
-  readonly isWanted: () => boolean;
-}
+type Fetch = (
+  url: string,
+  init: { readonly signal: AbortSignal; readonly redirect: "error" },
+) => Promise<Response>;
 
 /** Asks once a day, and only when somebody looks; what is known by then is told at once. */
 export class NewerVersion {
-  readonly #ports: NewerPorts;
+  readonly #clock: Clock;
+  readonly #fetch: Fetch;
+  readonly #version: string;
+  readonly #isWanted: () => boolean;
   #newest: string | null = null;
   #askedAt: number | null = null;
   #isKnown = false;
 
-  constructor(ports: NewerPorts) {
-    this.#ports = ports;
+  /** `version`: the one that runs. */
+  constructor(clock: Clock, fetch: Fetch, version: string, isWanted: () => boolean) {
+    this.#clock = clock;
+    this.#fetch = fetch;
+    this.#version = version;
+    this.#isWanted = isWanted;
   }
 
   /** Null where there is none, or nobody wants to know. */
   get found(): string | null {
-    const { isWanted, version } = this.#ports;
-    if (!isWanted()) return null;
+    if (!this.#isWanted()) return null;
     void this.look();
-    return this.#newest !== null && isNewer(this.#newest, version) ? this.#newest : null;
+    return this.#newest !== null && isNewer(this.#newest, this.#version) ? this.#newest : null;
   }
 
   async look(): Promise<void> {
-    const { clock, fetch } = this.#ports;
-    const now = clock.monotonic();
+    const fetch = this.#fetch;
+    const now = this.#clock.monotonic();
     if (this.#askedAt !== null && now - this.#askedAt < (this.#isKnown ? dayMs : againMs)) return;
     this.#askedAt = now;
     const signal = AbortSignal.timeout(longestMs);

@@ -2,7 +2,7 @@ import type { Configuration } from "../config/schema.js";
 import type { Language } from "../greenhouse/labels.js";
 import { tellIn } from "../language/languages.js";
 import type { SettingsAttempt } from "../page/protocol.js";
-import type { WantedSettings } from "../page/settings-source.js";
+import type { WantedSettings } from "../page/protocol.js";
 import { type Clock, systemRandom } from "../runtime/clock.js";
 import type { SettingsFile } from "../saving/settings-file.js";
 import { discoverSteps } from "../setup/discover/command.js";

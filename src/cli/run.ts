@@ -179,7 +179,7 @@ const settingsOf = (
   });
 
 const newerFor = (isWanted: () => boolean) =>
-  new NewerVersion({ clock: systemClock, fetch, version: programVersion(), isWanted });
+  new NewerVersion(systemClock, fetch, programVersion(), isWanted);
 
 /** Of a member of a cluster: while it owns the account. */
 async function runHere(bridge: BridgeOptions, stop: AbortSignal, account: string | undefined): Promise<void> {

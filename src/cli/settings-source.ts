@@ -7,29 +7,20 @@ import type { ConfigurationResult, ReadFile } from "../config/load.js";
 import type { Saver, SettingsSource } from "../page/settings-source.js";
 import type { ProgramFacts, ReturnedSettings, SettingsDocument } from "../page/protocol.js";
 import type { Clock } from "../runtime/clock.js";
-import type { FileSystem } from "../runtime/file-system.js";
-import type { Logger } from "../runtime/log.js";
 import { SettingsFile } from "../saving/settings-file.js";
 import { formatProblem } from "../settings/problem.js";
 import { schemaTree } from "../saving/schema-tree.js";
 import { programVersion } from "../terminal/context.js";
 import type { Restarting } from "./restarting.js";
 import { tellIn } from "../language/languages.js";
-import { type Sight, SettingsTrial } from "./trial.js";
+import { SettingsTrial, type TrialParts } from "./trial.js";
 
 /* The settings of the page: the file of the configuration, and what becomes of the run by it. */
 
-export interface SettingsSourceParts {
+export interface SettingsSourceParts extends Omit<TrialParts, "file"> {
   readonly file: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly load: (reads?: ReadFile, isAlone?: boolean) => Promise<ConfigurationResult>;
-  readonly dataDir: () => string;
-  /** Takes the file up as a reload does; what was wrong with it, or null. */
-  readonly readAgain: () => Promise<string | null>;
-  readonly seen: () => Sight;
-  readonly clock: Clock;
-  readonly log: () => Logger;
-  readonly files?: FileSystem;
   /** The words with which `backup` names this bridge; of an account also its whole fleet. */
   readonly backupOf?: (file: string) => readonly string[];
   readonly backupOfFleet?: readonly string[];

@@ -119,7 +119,7 @@ interface Edited {
   readonly goBack: () => void;
 }
 
-interface TrialParts {
+export interface TrialParts {
   readonly file: SettingsFile;
   readonly clock: Clock;
   readonly log: () => Logger;

@@ -129,7 +129,7 @@ export class Cluster {
   constructor(parts: ClusterParts) {
     this.#parts = parts;
     this.#view = new MembershipView({ self: parts.id, leaseMs: parts.leaseMs, hash: parts.hash });
-    this.#reach = new Reachability({ clock: parts.clock, reaches: this.#reaches });
+    this.#reach = new Reachability(parts.clock, this.#reaches);
   }
 
   readonly #reaches = async (account: string, what: Reach): Promise<boolean> => {

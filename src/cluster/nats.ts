@@ -229,12 +229,9 @@ async function linkOver(
   const places = await jetstreamManager(link, { timeout: placeMs, checkAPI: false });
   const streams: JetStream = { client, manager, places, clock };
   const kv = await openBucket(client, settings, leaseMs);
-  const watchdog = new ServerWatchdog({
-    clock,
-    onMute: () => {
-      log.warn({ server: link.getServer() }, "the NATS server answers nothing; going to another one");
-      void link.reconnect().catch(ignored);
-    },
+  const watchdog = new ServerWatchdog(clock, () => {
+    log.warn({ server: link.getServer() }, "the NATS server answers nothing; going to another one");
+    void link.reconnect().catch(ignored);
   });
   const streamFor = async (account: NamedStream, isMade: boolean) =>
     watchdog.stream(await watchdog.of(openStream(streams, settings, account, isMade)));

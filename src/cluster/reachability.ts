@@ -14,11 +14,8 @@ const reachEveryMs = 300_000;
 /** So often a member that stands by looks again. */
 const lookEveryMs = 10_000;
 
-interface ReachabilityPorts {
-  readonly clock: Pick<Clock, "monotonic">;
-  /** Whether one of an account's hosts can be reached from here. */
-  readonly reaches: (account: string, what: Reach) => Promise<boolean>;
-}
+/** Whether one of an account's hosts can be reached from here. */
+type Reaches = (account: string, what: Reach) => Promise<boolean>;
 
 /** Of an account that does not run here. */
 interface Look {
@@ -38,19 +35,21 @@ const nothing: ReadonlySet<Reach> = new Set();
 
 /** What this member reaches of accounts, and lacks. */
 export class Reachability {
-  readonly #ports: ReachabilityPorts;
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #reaches: Reaches;
   readonly #lackedSince = new Map<string, ReadonlyMap<Reach, number>>();
   readonly #looks = new Map<string, Look>();
   readonly #givenUp = new Map<string, GivenUp>();
 
-  constructor(ports: ReachabilityPorts) {
-    this.#ports = ports;
+  constructor(clock: Pick<Clock, "monotonic">, reaches: Reaches) {
+    this.#clock = clock;
+    this.#reaches = reaches;
   }
 
   /** An account that runs here does not reach this now. */
   lack(account: string, now: readonly Reach[]): void {
     const since = this.#lackedSince.get(account);
-    const at = this.#ports.clock.monotonic();
+    const at = this.#clock.monotonic();
     if (now.length === 0) this.#reachesAll(account);
     else this.#lackedSince.set(account, new Map(now.map((what) => [what, since?.get(what) ?? at])));
   }
@@ -66,7 +65,7 @@ export class Reachability {
   }
 
   lackedBy(account: string): ReadonlySet<Reach> {
-    const now = this.#ports.clock.monotonic();
+    const now = this.#clock.monotonic();
     const since = this.#lackedSince.get(account) ?? new Map<Reach, number>();
     return new Set([...since].flatMap(([what, at]) => (now - at >= lackedForMs ? [what] : [])));
   }
@@ -85,7 +84,7 @@ export class Reachability {
 
   /** It does not run here, and somebody lacks this. What this member gave it up for it looks for as well. */
   look(account: string, lackedBySome: ReadonlySet<Reach>): void {
-    const now = this.#ports.clock.monotonic();
+    const now = this.#clock.monotonic();
     const lacked = new Set([...lackedBySome, ...(this.#givenUp.get(account)?.lacked ?? [])]);
     const before = this.#looks.get(account);
     if (lacked.size === 0) this.#looks.delete(account);
@@ -103,9 +102,7 @@ export class Reachability {
 
   async #lookAt(account: string, look: Look, lacked: readonly Reach[]): Promise<void> {
     const answers = await Promise.all(
-      lacked.map(async (what) =>
-        (await this.#ports.reaches(account, what).catch(falseIfFailed)) ? [what] : [],
-      ),
+      lacked.map(async (what) => ((await this.#reaches(account, what).catch(falseIfFailed)) ? [what] : [])),
     );
     look.isOpen = false;
     look.reached = new Set(answers.flat());
@@ -121,11 +118,11 @@ export class Reachability {
 
   /** Whether it may be given up for this now; not often, as what one member reaches may change as fast as what another does. */
   mayGiveUp(account: string): boolean {
-    return this.#ports.clock.monotonic() - (this.#givenUp.get(account)?.at ?? -Infinity) >= reachEveryMs;
+    return this.#clock.monotonic() - (this.#givenUp.get(account)?.at ?? -Infinity) >= reachEveryMs;
   }
 
   gaveUp(account: string): void {
-    this.#givenUp.set(account, { at: this.#ports.clock.monotonic(), lacked: this.lackedBy(account) });
+    this.#givenUp.set(account, { at: this.#clock.monotonic(), lacked: this.lackedBy(account) });
   }
 
   /** Others go first with what this member gave up, for a while and until it reaches what it did not. */

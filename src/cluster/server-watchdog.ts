@@ -21,21 +21,18 @@ const unavailable = 10_008;
 const isAnswer = (error: unknown): boolean =>
   error instanceof JetStreamApiError && error.code !== unavailable;
 
-interface WatchdogPorts {
-  readonly clock: Pick<Clock, "after">;
-  /** Nothing of what was asked for was answered for so long. */
-  readonly onMute: () => void;
-}
-
 /** Notices that a server answers nothing of what is asked for. */
 export class ServerWatchdog {
-  readonly #ports: WatchdogPorts;
+  readonly #clock: Pick<Clock, "after">;
+  readonly #onMute: () => void;
   /** Takes back what watches for an answer, where one is waited for. */
   readonly #watching = new Map<Kind, () => void>();
   #isOver = false;
 
-  constructor(ports: WatchdogPorts) {
-    this.#ports = ports;
+  /** `onMute`: nothing of what was asked for was answered for so long. */
+  constructor(clock: Pick<Clock, "after">, onMute: () => void) {
+    this.#clock = clock;
+    this.#onMute = onMute;
   }
 
   async of<T>(asked: Promise<T>, kind: Kind = "told"): Promise<T> {
@@ -79,9 +76,9 @@ export class ServerWatchdog {
 
   #watch(kind: Kind): void {
     if (this.#isOver || this.#watching.has(kind)) return;
-    const takeBack = this.#ports.clock.after(muteMs, () => {
+    const takeBack = this.#clock.after(muteMs, () => {
       this.#heard("kept");
-      this.#ports.onMute();
+      this.#onMute();
     });
     this.#watching.set(kind, takeBack);
   }

@@ -18,12 +18,12 @@ import {
   formatPath,
   inBrief,
   inOrder,
+  messageOf,
   type Path,
   type Problem,
 } from "../settings/problem.js";
 import { oldNameWarning, type Rename } from "./renames.js";
 import { isDraft } from "../settings/draft.js";
-import { messageOf } from "../settings/issues.js";
 import { brokenRules } from "./rules/rules.js";
 import { type Configuration, configurationSchema } from "./schema.js";
 import { fieldFacts } from "../settings/values.js";

@@ -12,6 +12,7 @@ import type { RequestHandler } from "../mqtt/requests.js";
 import type { RetainedTopics } from "../mqtt/retained-topics.js";
 import type { bridgeRequests, Topics } from "../mqtt/topics.js";
 import type { PlatformClient } from "../platform/client.js";
+import type { TextFile } from "../runtime/file-system.js";
 import type { Clock, Random } from "../runtime/clock.js";
 import type { Gaps } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
@@ -30,7 +31,7 @@ export interface Core {
   /** Aborts when the bridge is to end. */
   readonly signal: AbortSignal;
   /** A small file of the data directory. */
-  readonly file: (name: string) => { read(): Promise<string | null>; write(text: string): Promise<void> };
+  readonly file: (name: string) => TextFile;
   /** Rejects where another folder shows in the place of the data directory, so that nothing is written there. */
   readonly inPlace: () => Promise<void>;
   readonly journal: Journal;

@@ -65,7 +65,7 @@ const shownOf = (state: AccountState): ShownAccount => ({
 const tokenSaidEveryMs = 60_000;
 
 function portOf({ http, dataDir, fleet, onListening, clock, log }: FleetPageParts, faults: Faults): Port {
-  const firstOperator = new FirstOperator({ file: textFile(dataDir, "page-users.json"), log });
+  const firstOperator = new FirstOperator(textFile(dataDir, "page-users.json"), log);
   const listener = () => firstOperator.complete(listenerOf(http()));
   let tokenSaidAt = -Infinity;
   return {

@@ -1,8 +1,6 @@
-import type { Text } from "../language/text.js";
 import { type ActuatorKind, kindRows, type KindRow } from "./actuator-kinds.js";
 import { canStop, type Target, vocabulary } from "./command/words.js";
-import type { Interlock } from "./limits.js";
-import { isGood, type Outcome, type Via } from "./command/outcomes.js";
+import { type CommandResult, isGood, type Outcome } from "./command/outcomes.js";
 import type { Actuator, Quality } from "./model.js";
 
 /*
@@ -105,43 +103,35 @@ export function groupState(members: readonly (Actuator | undefined)[]): GroupSta
   return isSame ? { state: first, position, quality } : { state: "mixed", position: null, quality };
 }
 
-/** How it went with one member. */
-export interface MemberResult {
-  readonly controller: string;
-  readonly actuator: string;
-  readonly command: string | null;
-  /** Of the member's own command, whose result has the rest. */
-  readonly id: string;
-  readonly outcome: Outcome;
-  readonly reason: string | null;
-  readonly message: Text | null;
-  /** As in its own result. */
-  readonly interlock: Interlock | null;
-}
+/** How it went with one member; the rest stands in the result of its own command. */
+export type MemberResult = Pick<
+  CommandResult,
+  "controller" | "actuator" | "command" | "id" | "outcome" | "reason" | "message" | "interlock"
+>;
 
-/** The one result of a command to a group or scene. */
-export interface GroupResult {
-  readonly id: string;
+/** The one result of a command to a group or scene; its outcome is that of the member that came off worst. */
+export interface GroupResult extends Pick<
+  CommandResult,
+  | "id"
+  | "command"
+  | "outcome"
+  | "reason"
+  | "message"
+  | "by"
+  | "via"
+  | "received_at"
+  | "finished_at"
+  | "duration_ms"
+  | "repeated"
+  | "count"
+  | "ids"
+> {
   /** One of the two. */
   readonly group: string | null;
   readonly scene: string | null;
-  readonly command: string | null;
-  /** That of the member that came off worst. */
-  readonly outcome: Outcome;
-  readonly reason: string | null;
-  readonly message: Text | null;
-  readonly by: string | null;
-  readonly via: Via;
   readonly members: readonly MemberResult[];
   /** Members that are not, or not known to be, where they were to go. */
   readonly missed: readonly string[];
-  readonly received_at: string;
-  readonly finished_at: string;
-  readonly duration_ms: number;
-  readonly repeated: boolean;
-  /** Of commands of a flood that nobody looked at: how many ended with this one result, and the ids of the first of them. */
-  readonly count?: number;
-  readonly ids?: readonly string[];
   /** Of a duplicate: what became of the first. */
   readonly original?: GroupResult;
 }

@@ -1,4 +1,5 @@
 import type { Actuator, Controller, Parameter, RunningStatus, Sensor } from "../greenhouse/model.js";
+import type { TextFile } from "../runtime/file-system.js";
 import { type Clock, type Random, Rest } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { Schedule } from "../runtime/schedule.js";
@@ -22,7 +23,7 @@ import {
 import type { DocumentSettings } from "./documents.js";
 import { digest } from "./identity.js";
 import { shownRange } from "./sensor-components.js";
-import { type WithdrawalMemory, Withdrawals } from "./withdrawals.js";
+import { Withdrawals } from "./withdrawals.js";
 
 export interface DiscoveryPorts {
   /** Resolves when the broker has the text, will not take it, or the link is gone. */
@@ -38,7 +39,7 @@ export interface DiscoveryPorts {
    */
   readonly listen: ((topics: readonly string[]) => Promise<void>) | null;
   /** Where what was withdrawn is remembered over restarts. */
-  readonly memory: WithdrawalMemory;
+  readonly memory: TextFile;
   readonly view: Patience & {
     controllers(): Iterable<Controller>;
     get(code: string): Controller | undefined;

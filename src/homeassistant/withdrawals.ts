@@ -1,3 +1,4 @@
+import type { TextFile } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
 import {
   type Announced,
@@ -10,14 +11,6 @@ import {
 } from "./announced.js";
 import { discoveryFilter } from "./identity.js";
 import type { DocumentSettings } from "./documents.js";
-
-/** A file of the data directory. */
-export interface WithdrawalMemory {
-  /** The text last written; null when there is none. */
-  read(): Promise<string | null>;
-  /** Durable when it resolves. */
-  write(text: string): Promise<void>;
-}
 
 type OnFound = (topic: string, payload: { toString(): string }) => void;
 
@@ -71,11 +64,11 @@ const mostTopics = 2_000;
 
 /** What was withdrawn, by discovery topic, kept over restarts: it is withdrawn once more at Home Assistant's next births. */
 export class Withdrawals {
-  readonly #memory: WithdrawalMemory;
+  readonly #memory: TextFile;
   readonly #log: Logger;
   #kept = new Map<string, Withdrawn>();
 
-  constructor(memory: WithdrawalMemory, log: Logger) {
+  constructor(memory: TextFile, log: Logger) {
     this.#memory = memory;
     this.#log = log;
   }

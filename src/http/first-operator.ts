@@ -1,4 +1,5 @@
 import { msg } from "../language/text.js";
+import type { TextFile } from "../runtime/file-system.js";
 import { nullIfFailed } from "../runtime/failures.js";
 import { randomInt } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -50,14 +51,6 @@ export class OneTimeCode {
 
 const plain = (code: string): string => code.toUpperCase().replace(/[^A-Z0-9]/g, "");
 
-interface FirstOperatorPorts {
-  /** A file that only the bridge's user reads. */
-  readonly file: { read(): Promise<string | null>; write(text: string): Promise<void> };
-  readonly log: Pick<Logger, "info" | "warn" | "error">;
-  /** Whether the users that the configuration names may be taken out of it again in a moment. */
-  readonly isOnTrial?: (() => boolean) | undefined;
-}
-
 const spent = failure(429, "code_spent", "Too many wrong codes. Restart the bridge: it prints another code.");
 const wrongCode = failure(401, "wrong_code", "This is not the code that the bridge printed at its start.");
 const notHere = failure(
@@ -68,25 +61,33 @@ const notHere = failure(
 
 /** The users of the page that the configuration does not name; they count only until it names some. */
 export class FirstOperator {
-  readonly #ports: FirstOperatorPorts;
+  readonly #file: TextFile;
+  readonly #log: Pick<Logger, "info" | "warn" | "error">;
+  readonly #isOnTrial: () => boolean;
   #users: Listener["users"] = [];
   /** Who they are is not known. */
   #isUnreadable = false;
   #code: OneTimeCode | null = null;
   #isMaking = false;
 
-  constructor(ports: FirstOperatorPorts) {
-    this.#ports = ports;
+  /** `isOnTrial`: whether the users that the configuration names may be taken out of it again in a moment. */
+  constructor(
+    file: TextFile,
+    log: Pick<Logger, "info" | "warn" | "error">,
+    isOnTrial: () => boolean = () => false,
+  ) {
+    this.#file = file;
+    this.#log = log;
+    this.#isOnTrial = isOnTrial;
   }
 
   /** As an earlier run left them. Without any, a code is made where the page may be opened by this computer alone. */
   async load(listener: Listener): Promise<void> {
-    const { file, log } = this.#ports;
     try {
-      this.#users = usersIn(await file.read());
+      this.#users = usersIn(await this.#file.read());
     } catch (error) {
       this.#isUnreadable = true;
-      if (listener.users.length === 0) log.error({ reason: String(error) }, String(unreadableUsers));
+      if (listener.users.length === 0) this.#log.error({ reason: String(error) }, String(unreadableUsers));
     }
     const isFree = servesPage(listener) && !listener.ingress.enabled && isOpen(this.complete(listener));
     this.#code = isFree && isLoopback(listener.host) ? new OneTimeCode() : null;
@@ -101,15 +102,14 @@ export class FirstOperator {
     this.#isUnreadable = false;
     this.#code = null;
     if (!isKept) return;
-    const { file, log } = this.#ports;
-    file.write("[]").then(
+    this.#file.write("[]").then(
       () =>
-        log.warn(
+        this.#log.warn(
           { users: names },
           "http.users names users now, so those who were made at the page are removed for good",
         ),
       (error: unknown) =>
-        log.error(
+        this.#log.error(
           { reason: String(error) },
           "page-users.json cannot be emptied: remove it, or its users can log in again once http.users names nobody",
         ),
@@ -127,7 +127,7 @@ export class FirstOperator {
   }
 
   complete(listener: Listener): Listener {
-    if (listener.users.length > 0 && this.#ports.isOnTrial?.() !== true) this.#retire();
+    if (listener.users.length > 0 && !this.#isOnTrial()) this.#retire();
     return listener.users.length > 0
       ? listener
       : withUsers(listener, this.#isUnreadable ? null : this.#users);
@@ -158,10 +158,10 @@ export class FirstOperator {
       // The configuration may name users by now.
       if (this.#code !== code) return notHere;
       const users = [{ username, password, role: "admin" as const }];
-      await this.#ports.file.write(JSON.stringify(users));
+      await this.#file.write(JSON.stringify(users));
       this.#users = users;
       this.#code = null;
-      this.#ports.log.info({ user: username }, "the first operator was made at the page");
+      this.#log.info({ user: username }, "the first operator was made at the page");
       return null;
     } finally {
       this.#isMaking = false;

@@ -8,6 +8,7 @@ import { LiveViews } from "./live.js";
 import { loginRoutes, sessionOf } from "./login-routes.js";
 import type { Port } from "./port.js";
 import {
+  aboutBridge,
   type Asked,
   metricsRoute,
   nothing,
@@ -18,7 +19,6 @@ import {
   watchedRoutes,
   type Served,
 } from "./route.js";
-import { aboutBridge } from "./asked.js";
 import { apiRoutes } from "./routes.js";
 import { pageRoutes, servePort } from "./server.js";
 import type { PageService } from "./service.js";

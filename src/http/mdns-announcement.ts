@@ -74,11 +74,11 @@ export async function announce(
     recordsOf({ name: shownName(), port, addresses: ownAddresses() }, lasts);
   try {
     const { MdnsSocket } = await import("./mdns.js");
-    const socket = new MdnsSocket({
+    const socket = new MdnsSocket(
       clock,
+      (questions) => socket.say(answersTo(questions, records())),
       onFailure,
-      onQuestions: (questions) => socket.say(answersTo(questions, records())),
-    });
+    );
     await socket.open();
     socket.say(records());
     if (!signal.aborted) await once(signal, "abort");

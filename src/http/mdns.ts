@@ -133,13 +133,6 @@ class PacketPace {
   }
 }
 
-interface MdnsParts {
-  readonly clock: Clock;
-  readonly onQuestions: (questions: readonly Question[]) => void;
-  /** Something is amiss with the network; what works goes on. */
-  readonly onFailure: (error: unknown) => void;
-}
-
 const joinEveryMs = 5_000;
 const answerEveryMs = 1_000;
 
@@ -148,7 +141,9 @@ const answerEveryMs = 1_000;
  * for some seconds, so that the kernel throws away what comes.
  */
 export class MdnsSocket {
-  readonly #parts: MdnsParts;
+  readonly #clock: Clock;
+  readonly #onQuestions: (questions: readonly Question[]) => void;
+  readonly #onFailure: (error: unknown) => void;
   readonly #pace = new PacketPace();
   readonly #joined = new Set<string>();
   #socket: Socket | null = null;
@@ -156,35 +151,41 @@ export class MdnsSocket {
   #takeBack: () => void = () => undefined;
   #answeredAt = -Infinity;
 
-  constructor(parts: MdnsParts) {
-    this.#parts = parts;
+  /** `onFailure`: something is amiss with the network; what works goes on. */
+  constructor(
+    clock: Clock,
+    onQuestions: (questions: readonly Question[]) => void,
+    onFailure: (error: unknown) => void,
+  ) {
+    this.#clock = clock;
+    this.#onQuestions = onQuestions;
+    this.#onFailure = onFailure;
   }
 
   /** Resolves once it hears; rejects where the port cannot be had. */
   open(): Promise<void> {
-    const { clock, onFailure } = this.#parts;
     const socket = createSocket({ type: "udp4", reuseAddr: true });
     this.#socket = socket;
     this.#joined.clear();
     return new Promise((resolve, reject) => {
       socket.once("error", reject);
       socket.bind({ port, address: group }, () => {
-        socket.off("error", reject).on("error", onFailure);
+        socket.off("error", reject).on("error", this.#onFailure);
         socket.setMulticastTTL(255);
         this.#join(socket);
         resolve();
       });
       socket.on("message", (packet) => {
-        const verdict = this.#pace.isFine(packet.length, clock.monotonic());
+        const verdict = this.#pace.isFine(packet.length, this.#clock.monotonic());
         if (verdict === "rest") this.#restFrom(socket);
-        if (verdict === "read") this.#parts.onQuestions(questionsIn(packet));
+        if (verdict === "read") this.#onQuestions(questionsIn(packet));
       });
     });
   }
 
   /** At most once a second: everybody in the network has heard the one before. `isLast`: whatever was said. */
   say(records: readonly MdnsRecord[], isLast = false): void {
-    const now = this.#parts.clock.monotonic();
+    const now = this.#clock.monotonic();
     if (records.length === 0 || this.#socket === null) return;
     if (!isLast && now - this.#answeredAt < answerEveryMs) return;
     this.#answeredAt = now;
@@ -208,8 +209,8 @@ export class MdnsSocket {
     this.#socket = null;
     this.#takeBack();
     socket.removeAllListeners("message").close();
-    this.#takeBack = this.#parts.clock.after(receiving.mdns.restMs, () => {
-      if (!this.#isClosed) this.open().catch(this.#parts.onFailure);
+    this.#takeBack = this.#clock.after(receiving.mdns.restMs, () => {
+      if (!this.#isClosed) this.open().catch(this.#onFailure);
     });
   }
 
@@ -222,9 +223,9 @@ export class MdnsSocket {
           socket.addMembership(group, address);
           this.#joined.add(address);
         } catch (error) {
-          this.#parts.onFailure(error);
+          this.#onFailure(error);
         }
-    this.#takeBack = this.#parts.clock.after(joinEveryMs, () => this.#join(socket));
+    this.#takeBack = this.#clock.after(joinEveryMs, () => this.#join(socket));
   }
 
   /** The first address of each; none where the question is forbidden, as a sandbox may do. */
@@ -234,7 +235,7 @@ export class MdnsSocket {
         (all = []) => all.find(({ address }) => isIPv4(address))?.address ?? [],
       );
     } catch (error) {
-      this.#parts.onFailure(error);
+      this.#onFailure(error);
       return [];
     }
   }

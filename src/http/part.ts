@@ -125,11 +125,7 @@ async function createPort(
 ): Promise<Port> {
   const { FirstOperator } = await import("./first-operator.js");
   const { Faults } = await import("./faults.js");
-  const firstOperator = new FirstOperator({
-    file: file("page-users.json"),
-    log,
-    isOnTrial: () => settings?.isOnTrial() ?? false,
-  });
+  const firstOperator = new FirstOperator(file("page-users.json"), log, () => settings?.isOnTrial() ?? false);
   return {
     clock,
     log,

@@ -7,6 +7,7 @@ import type { Visitor } from "./access.js";
 import { type Answer, badRequest, inputOf, loginRequired, mostBytesOfAdmin } from "./answer.js";
 import type { LiveViews } from "./live.js";
 import type { Port } from "./port.js";
+import type { PageService } from "./service.js";
 import type { Sessions } from "./sessions.js";
 
 /** A request that was let in. */
@@ -133,3 +134,19 @@ export function routeAt<Given extends Asked>(
   const route = routes.get(place);
   return route === undefined ? null : { route, id: unescape(name) };
 }
+
+/** A request about one bridge. */
+export interface AskedOfBridge extends Asked {
+  readonly service: PageService;
+}
+
+/** A route that is asked of this bridge. */
+export const aboutBridge = (
+  { method, role, answer, other }: Route<AskedOfBridge>,
+  service: PageService,
+): Route => ({
+  method,
+  role,
+  answer: (asked) => answer({ ...asked, service }),
+  ...(other !== undefined && { other: aboutBridge(other, service) }),
+});

@@ -13,6 +13,7 @@ import { pageOf } from "../runtime/metrics.js";
 import type { Trends } from "../page/protocol.js";
 import { type Answer, badRequest, busy, failure, json, notFound } from "./answer.js";
 import {
+  type AskedOfBridge,
   fields,
   metricsRoute,
   nothing,
@@ -23,7 +24,6 @@ import {
   text,
 } from "./route.js";
 import { settingsRoutes } from "./settings.js";
-import { type AskedOfBridge } from "./asked.js";
 import { groupCommandView } from "./groups.js";
 
 const route = <Given>(

@@ -18,8 +18,16 @@ import { Pace, payersOf } from "./pace.js";
 import { Pipelines } from "./pipelines.js";
 import { loginRoutes } from "./login-routes.js";
 import { closePort, maxSockets, openPort, type OpenPort, type Port } from "./port.js";
-import { type Asked, isProbe, type Route, routeAt, type Routes, type Served } from "./route.js";
-import { aboutBridge, type AskedOfBridge } from "./asked.js";
+import {
+  aboutBridge,
+  type Asked,
+  type AskedOfBridge,
+  isProbe,
+  type Route,
+  routeAt,
+  type Routes,
+  type Served,
+} from "./route.js";
 import { apiRoutes, plainRoutes } from "./routes.js";
 import type { Faults } from "./faults.js";
 import type { LiveViews } from "./live.js";
@@ -126,7 +134,7 @@ async function takeOver(server: Server, { handle, waiting }: OpenPort): Promise<
 async function earlierSessions(at: Port, port: number, read: Promise<string | null>) {
   const { clock, log, sessions: kept } = at;
   const users = () => at.listener().users;
-  const sessions = new Sessions({ users, port }, { clock, log, kept: { ...kept, read: () => read } });
+  const sessions = new Sessions({ users, port }, { ...kept, read: () => read }, clock, log);
   await sessions.restore();
   return sessions;
 }

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { z } from "zod";
+import type { TextFile } from "../runtime/file-system.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { sourceOf, sourceShare, ThrottledLogins, unknownUserHash } from "../runtime/logins.js";
@@ -88,20 +89,15 @@ interface Coming {
   readonly isSecure: boolean;
 }
 
-interface SessionPorts {
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** A file that only the bridge's user reads. */
-  readonly kept: { read(): Promise<string | null>; write(text: string): Promise<void> };
-}
-
 /**
  * Who is logged in, over a restart too. Of what a cookie holds only a digest is kept, in memory as on disk: who reads the file
  * cannot log in with it.
  */
 export class Sessions {
   readonly #users: () => Listener["users"];
-  readonly #ports: SessionPorts;
+  readonly #kept: TextFile;
+  readonly #clock: Clock;
+  readonly #log: Logger;
   readonly #logins: ThrottledLogins;
   /** Of browsers that are known by another cookie. */
   readonly #knownLogins: ThrottledLogins;
@@ -118,23 +114,26 @@ export class Sessions {
   /** `users` are those of now. `port` is the one listened at: cookies of one host do not tell ports apart. */
   constructor(
     { users, port }: { readonly users: () => Listener["users"]; readonly port: number },
-    ports: SessionPorts,
+    kept: TextFile,
+    clock: Clock,
+    log: Logger,
   ) {
     this.#users = users;
-    this.#ports = ports;
-    this.#logins = new ThrottledLogins(pace, ports.clock);
-    this.#knownLogins = new ThrottledLogins(pace, ports.clock, { parallel: 1, maxWaiting: 8 });
+    this.#kept = kept;
+    this.#clock = clock;
+    this.#log = log;
+    this.#logins = new ThrottledLogins(pace, clock);
+    this.#knownLogins = new ThrottledLogins(pace, clock, { parallel: 1, maxWaiting: 8 });
     this.#cookieName = `greenhouse2mqtt_${port}`;
-    this.#keptAt = ports.clock.monotonic();
+    this.#keptAt = clock.monotonic();
   }
 
   /** As an earlier run left them; of users that there are no more none. */
   async restore(): Promise<void> {
-    const { kept, clock, log } = this.#ports;
-    const wall = clock.now();
-    const now = clock.monotonic();
+    const wall = this.#clock.now();
+    const now = this.#clock.monotonic();
     try {
-      const read = await kept.read();
+      const read = await this.#kept.read();
       for (const one of read === null ? [] : keptSessions.parse(JSON.parse(read))) {
         const user = this.#users().find(({ username }) => username === one.user);
         if (user === undefined || one.began_at > wall + mostAheadMs) continue;
@@ -144,7 +143,10 @@ export class Sessions {
         kept.set(one.session, { username: one.user, beganAt, usedAt, proof: one.proof });
       }
     } catch (error) {
-      log.warn({ reason: String(error) }, "the logins of the page cannot be read, so people log in again");
+      this.#log.warn(
+        { reason: String(error) },
+        "the logins of the page cannot be read, so people log in again",
+      );
     }
   }
 
@@ -165,8 +167,7 @@ export class Sessions {
     const stored = user === undefined || isPlain ? unknownUserHash : user.password;
     const isRight = (checked: boolean): boolean =>
       user !== undefined && (isPlain ? sameSecret(password, user.password) : checked);
-    const { clock } = this.#ports;
-    const cameAt = clock.monotonic();
+    const cameAt = this.#clock.monotonic();
     const checked = await logins.check(
       guessers,
       password,
@@ -174,7 +175,8 @@ export class Sessions {
       user === undefined || isKnown ? null : { guesser: own, isRight },
     );
     // Whether there is such a name took its time, which nobody is to measure.
-    if (checked === "blocked") await clock.wait(Math.max(0, cameAt + blockedAfterMs - clock.monotonic()));
+    if (checked === "blocked")
+      await this.#clock.wait(Math.max(0, cameAt + blockedAfterMs - this.#clock.monotonic()));
     if (checked === "blocked" || checked === "busy") return refusals[checked];
     if (user === undefined || !isRight(checked)) {
       logins.onFailure(guessers);
@@ -194,7 +196,7 @@ export class Sessions {
   /** The secret for a cookie. */
   #begin(sessions: Map<string, Session>, user: User, most: number): string {
     const secret = randomBytes(32).toString("base64url");
-    const now = this.#ports.clock.monotonic();
+    const now = this.#clock.monotonic();
     makeRoomFor(user, sessions, most);
     const { username } = user;
     sessions.set(digest(secret), { username, beganAt: now, usedAt: now, proof: proofOf(secret, user) });
@@ -208,14 +210,14 @@ export class Sessions {
       const known = this.#known.get(who);
       const user = known && this.#users().find((one) => one.username === known.username);
       if (known === undefined || user === undefined || proofOf(secret, user) !== known.proof) continue;
-      if (this.#ports.clock.monotonic() - known.beganAt <= knownForMs) return who;
+      if (this.#clock.monotonic() - known.beganAt <= knownForMs) return who;
     }
     return null;
   }
 
   /** Whose session a `Cookie` header shows, with what he may by now. */
   find(cookie: string, isUse: boolean): Visitor | null {
-    const now = this.#ports.clock.monotonic();
+    const now = this.#clock.monotonic();
     for (const secret of secretsIn(cookie, this.#cookieName)) {
       const who = digest(secret);
       const session = this.#sessions.get(who);
@@ -250,9 +252,8 @@ export class Sessions {
 
   /** Who is logged in now, newest use first. */
   list(): readonly Login[] {
-    const { clock } = this.#ports;
-    const now = clock.monotonic();
-    const wall = clock.now() - now;
+    const now = this.#clock.monotonic();
+    const wall = this.#clock.now() - now;
     const named = new Set(this.#users().map(({ username }) => username));
     return [...this.#sessions]
       .filter(([, session]) => isInTime(session, now) && named.has(session.username))
@@ -284,7 +285,7 @@ export class Sessions {
   #keep(): Promise<boolean> {
     this.#isChanged = true;
     const kept = new Promise<boolean>((resolve) => {
-      const takeBack = this.#ports.clock.after(longestKeepMs, () => resolve(false));
+      const takeBack = this.#clock.after(longestKeepMs, () => resolve(false));
       this.#waiting.push((isKept) => {
         takeBack();
         resolve(isKept);
@@ -295,22 +296,24 @@ export class Sessions {
   }
 
   async #write(): Promise<void> {
-    const { kept, clock, log } = this.#ports;
     // What happens within one task is written once.
     await Promise.resolve();
     while (this.#isChanged) {
       this.#isChanged = false;
-      this.#keptAt = clock.monotonic();
+      this.#keptAt = this.#clock.monotonic();
       const waiting = this.#waiting.splice(0);
-      const isKept = await kept.write(this.#text()).then(
+      const isKept = await this.#kept.write(this.#text()).then(
         () => true,
         (error: unknown) => {
-          log.warn({ reason: String(error) }, "the logins of the page cannot be kept for the next start");
+          this.#log.warn(
+            { reason: String(error) },
+            "the logins of the page cannot be kept for the next start",
+          );
           return false;
         },
       );
       this.#takeBackRetry();
-      if (!isKept) this.#takeBackRetry = clock.after(keepAgainMs, () => void this.#keep());
+      if (!isKept) this.#takeBackRetry = this.#clock.after(keepAgainMs, () => void this.#keep());
       for (const tell of waiting) tell(isKept);
     }
     // At once: what changes from here on is another write.
@@ -318,8 +321,7 @@ export class Sessions {
   }
 
   #text(): string {
-    const { clock } = this.#ports;
-    const wall = clock.now() - clock.monotonic();
+    const wall = this.#clock.now() - this.#clock.monotonic();
     const kept =
       (kind?: "known") =>
       ([session, { username, beganAt, usedAt, proof }]: readonly [string, Session]) => ({

@@ -7,9 +7,9 @@ import { keyText, pathOf } from "../settings/key.js";
 import { expecting, expectingOneOf } from "../settings/values.js";
 import { type Answer, failure, json, notFound } from "./answer.js";
 import type { Port } from "./port.js";
-import { fields, nothing, type Route, type Routes, routeTo } from "./route.js";
-import type { AskedOfBridge } from "./asked.js";
-import type { Saver, SettingsSource, WantedSettings } from "../page/settings-source.js";
+import { type AskedOfBridge, fields, nothing, type Route, type Routes, routeTo } from "./route.js";
+import type { WantedSettings } from "../page/protocol.js";
+import type { Saver, SettingsSource } from "../page/settings-source.js";
 
 /* Settings: the configuration as an admin sees it, checks a change of it, and saves it. */
 

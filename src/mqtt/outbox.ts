@@ -1,5 +1,5 @@
 import { ignored } from "../runtime/failures.js";
-import type { TargetKind } from "../greenhouse/model.js";
+import type { Addressee } from "../greenhouse/command/words.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
@@ -178,10 +178,7 @@ function isFinal(error: unknown): error is PublishError {
   return !(cause instanceof Error && "code" in cause && passing.has(cause.code));
 }
 
-export interface ResultAddress {
-  readonly controllerId: string;
-  readonly target: TargetKind;
-  readonly targetId: string;
+export interface ResultAddress extends Addressee {
   readonly response: { readonly topic: string; readonly correlationData: Uint8Array | null } | null;
 }
 

@@ -1,3 +1,4 @@
+import type { TextFile } from "../runtime/file-system.js";
 import { ignored } from "../runtime/failures.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import type { Controller } from "../greenhouse/model.js";
@@ -23,7 +24,7 @@ interface DailyPorts {
   readonly alarms: () => readonly ShownAlarm[];
   /** Resolves to whether the disk has it: then it is told once, whatever comes. */
   readonly say: (message: Message, day: string) => Promise<boolean>;
-  readonly memory: { read(): Promise<string | null>; write(text: string): Promise<void> };
+  readonly memory: TextFile;
 }
 
 const lookMs = 10_000;

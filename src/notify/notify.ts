@@ -1,6 +1,7 @@
 import { tellIn } from "../language/languages.js";
 import type { Text } from "../language/text.js";
 import type { Tell } from "../language/words.js";
+import type { TextFile } from "../runtime/file-system.js";
 import { type Clock, every, within } from "../runtime/clock.js";
 import { ignored } from "../runtime/failures.js";
 import type { Logger } from "../runtime/log.js";
@@ -62,9 +63,7 @@ export interface NotifierPorts {
   /** Says on the page that messages do not get out; null once they do. */
   readonly alarm: (message: string | null) => void;
   /** What was told, over restarts. */
-  readonly memory: { read(): Promise<string | null>; write(text: string): Promise<void> };
-  /** A message went out through a way, or did not. */
-  readonly onSent?: (way: string, sent: Sent) => void;
+  readonly memory: TextFile;
 }
 
 interface Way {
@@ -150,9 +149,7 @@ function sendersOf({ notify, secrets }: NotifierSettings, clock: Clock): Readonl
   );
   const hidden = [...secrets, ...all.flatMap(([, messenger]) => messenger.secrets ?? [])];
   const redact = withoutSecrets(() => hidden);
-  return new Map(
-    all.map(([name, messenger]) => [name, senderOf(messenger, { clock, proxy, redact })] as const),
-  );
+  return new Map(all.map(([name, messenger]) => [name, senderOf(messenger, clock, proxy, redact)] as const));
 }
 
 /** One message through each way, at the same time. */
@@ -401,7 +398,6 @@ export class Notifier {
       const missing = sent.ok ? [] : (sent.missing ?? null);
       if (missing !== null) this.#onReached(way, one, missing);
       this.#note(way, sent, begunAt, "notice" in one ? one.notice : null);
-      this.#ports.onSent?.(way.name, sent);
       if (!sent.ok)
         log.warn(
           { way: way.name, problem: String(sent.problem) },

@@ -24,22 +24,20 @@ export interface Sender {
   send(message: Message, stop: AbortSignal, only?: readonly string[]): Promise<Sent>;
 }
 
-interface SenderPorts {
-  readonly clock: Clock;
-  readonly proxy: NotifySettings["proxy"];
-  readonly redact: Redact;
-}
-
 /** From the first byte to the last, and until all is let go of. */
 const deadlineMs = 20_000;
 const { mostAnswerBytes } = receiving.messenger;
 const mostProblem = 500;
 
-export function senderOf(messenger: Messenger, ports: SenderPorts): Sender {
-  const { clock, redact } = ports;
+export function senderOf(
+  messenger: Messenger,
+  clock: Clock,
+  proxy: NotifySettings["proxy"],
+  redact: Redact,
+): Sender {
   // Cut only then: half a secret would not be known as one.
   const tellable = (problem: Text) => withTexts(problem, (text) => redact(text).slice(0, mostProblem));
-  const outwards = { proxy: ports.proxy, names: new Names(clock) };
+  const outwards = { proxy, names: new Names(clock) };
   const attempt =
     "mail" in messenger ? mailAttempt(messenger, outwards) : httpAttempt(messenger, outwards, clock);
   const send: Sender["send"] = async (message, stop, only) => {
@@ -58,7 +56,7 @@ type Attempt = Sender["send"];
 
 /** How this house reaches services. */
 interface Outwards {
-  readonly proxy: SenderPorts["proxy"];
+  readonly proxy: NotifySettings["proxy"];
   readonly names: Names;
 }
 

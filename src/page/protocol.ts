@@ -110,6 +110,14 @@ export interface ReturnedSettings {
   readonly difference: string;
 }
 
+/** Values at keys, null to take one away, and sections whose names are to come in this order, the others behind; or the whole text. */
+export type WantedSettings =
+  | {
+      readonly changes: Readonly<Record<string, unknown>>;
+      readonly order?: Readonly<Record<string, readonly string[]>> | undefined;
+    }
+  | { readonly text: string };
+
 /** What saving would do. */
 export interface SettingsProposal {
   readonly etag: string;

@@ -1,13 +1,5 @@
 import type { Language } from "../greenhouse/labels.js";
-import type { SettingsDocument, SettingsProposal } from "./protocol.js";
-
-/** Values at keys, null to take one away, and sections whose names are to come in another order; or the whole text. */
-export type WantedSettings =
-  | {
-      readonly changes: Readonly<Record<string, unknown>>;
-      readonly order?: Readonly<Record<string, readonly string[]>> | undefined;
-    }
-  | { readonly text: string };
+import type { SettingsDocument, SettingsProposal, WantedSettings } from "./protocol.js";
 
 type SavedSettings =
   | { readonly saved: true; readonly proposal: SettingsProposal }

@@ -1,5 +1,6 @@
 import { hasRunTime, isEnding } from "../greenhouse/actuator-kinds.js";
 import type { Actuator, Controller, RunTime } from "../greenhouse/model.js";
+import type { TextFile } from "../runtime/file-system.js";
 import { type Clock, every, within } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { localText, type ZoneOffset, zoneOffset } from "../runtime/zone.js";
@@ -69,7 +70,7 @@ interface RunTimePorts {
   readonly log: Logger;
   readonly store: Pick<GreenhouseStore, "onChange" | "get" | "dispatch" | "controllers">;
   readonly timeZone: string;
-  readonly memory: { read(): Promise<string | null>; write(text: string): Promise<void> };
+  readonly memory: TextFile;
 }
 
 /** What is lost at most where the power goes. */

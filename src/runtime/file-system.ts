@@ -394,8 +394,16 @@ export class FilesOfRun implements Files {
   }
 }
 
+/** A small text that outlives a run, for the bridge's user alone. */
+export interface TextFile {
+  /** The text last written; null when there is none. */
+  read(): Promise<string | null>;
+  /** Durable when it resolves. */
+  write(text: string): Promise<void>;
+}
+
 /** A small file of the data directory. */
-export function textFile(dataDir: string, name: string, files: Files = nodeFiles) {
+export function textFile(dataDir: string, name: string, files: Files = nodeFiles): TextFile {
   const file = join(dataDir, name);
   return { read: () => files.read(file), write: (text: string) => files.writePrivate(file, text) };
 }

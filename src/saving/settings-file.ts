@@ -14,7 +14,7 @@ import {
   readText,
   readWholeFile,
 } from "../runtime/file-system.js";
-import type { SettingsProposal } from "../page/protocol.js";
+import type { SettingsProposal, WantedSettings } from "../page/protocol.js";
 import { hashPassword, isPasswordHash, passwordWeakness } from "../runtime/passwords.js";
 import { formatPath, formatProblem, type Path, type Problem } from "../settings/problem.js";
 import { difference } from "./difference.js";
@@ -48,13 +48,6 @@ interface SettingsFilePorts {
 
 /** By key; null takes a key away. */
 export type Changes = Readonly<Record<string, unknown>>;
-
-/** What is to be saved: values at keys, or the whole text. */
-export type Wanted =
-  { readonly changes: Changes; readonly order?: Orders | undefined } | { readonly text: string };
-
-/** By key of a section: its names as they are to come; those that are not named follow. */
-type Orders = Readonly<Record<string, readonly string[]>>;
 
 interface Texts {
   readonly text: string;
@@ -166,26 +159,26 @@ export class SettingsFile {
   }
 
   /** What saving would do and what is wrong with it; nothing is written. */
-  async propose(wanted: Wanted, saver: Saver = {}): Promise<SettingsProposal> {
+  async propose(wanted: WantedSettings, saver: Saver = {}): Promise<SettingsProposal> {
     return withoutTexts(await this.#make(wanted, saver));
   }
 
   /** The configuration as it would be, and its keys that are other than now; null where that is none. */
   async proposed(
-    wanted: Wanted,
+    wanted: WantedSettings,
   ): Promise<{ readonly configuration: Configuration; readonly keys: readonly string[] } | null> {
     const { configuration, keys, errors } = await this.#make(wanted, {});
     return configuration === null || Object.keys(errors).length > 0 ? null : { configuration, keys };
   }
 
   /** Resolves once the disk has it. An `etag` of null stands for whatever is there now. */
-  save(wanted: Wanted, etag: string | null, saver: Saver = {}): Promise<Saved> {
+  save(wanted: WantedSettings, etag: string | null, saver: Saver = {}): Promise<Saved> {
     const saving = this.#saving.then(() => this.#save(wanted, etag, saver));
     this.#saving = saving.catch(ignored);
     return saving;
   }
 
-  async #save(wanted: Wanted, etag: string | null, saver: Saver): Promise<Saved> {
+  async #save(wanted: WantedSettings, etag: string | null, saver: Saver): Promise<Saved> {
     const made = await this.#make(wanted, saver);
     const { before, after, configuration } = made;
     const proposal = withoutTexts(made);
@@ -288,7 +281,7 @@ export class SettingsFile {
     return { text: hasMark ? whole.slice(mark.length) : whole, secrets, hasMark };
   }
 
-  async #make(wanted: Wanted, { tell = inEnglish, admin = null }: Saver): Promise<Made> {
+  async #make(wanted: WantedSettings, { tell = inEnglish, admin = null }: Saver): Promise<Made> {
     const before = await this.#read();
     const edit: Edit =
       "text" in wanted
@@ -334,7 +327,7 @@ export class SettingsFile {
 
   async #edit(
     before: Texts,
-    { changes: given, order = {} }: Extract<Wanted, { changes: Changes }>,
+    { changes: given, order = {} }: Extract<WantedSettings, { changes: Changes }>,
   ): Promise<Edit> {
     const read = await changesOf(given);
     const orders = Object.entries(order).map(([key, names]) => ({ path: pathOf(key) ?? [key], names }));

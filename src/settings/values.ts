@@ -6,7 +6,7 @@ import { alternatives } from "../language/lists.js";
 import { msg, row, type Text } from "../language/text.js";
 import { durationPattern, formatDuration, parseDuration } from "../runtime/duration.js";
 import { suggestion } from "../runtime/similar-words.js";
-import { asMessage } from "./issues.js";
+import { asMessage } from "./problem.js";
 
 /** The sentence of a value that is missing or is not what it should be. The value itself is never repeated. */
 export function expecting(what: Text): z.core.$ZodErrorMap {

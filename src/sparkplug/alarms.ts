@@ -14,11 +14,7 @@ export type SetAlarm = (
   message: string | null,
 ) => void;
 
-interface NodeAlarmPorts {
-  readonly clock: Pick<Clock, "monotonic">;
-  readonly alarms: () => readonly Pick<ShownAlarm, "type" | "controller" | "state">[];
-  readonly setAlarm: SetAlarm;
-}
+type Shown = () => readonly Pick<ShownAlarm, "type" | "controller" | "state">[];
 
 const itself = { controller: null, actuator: null } as const;
 /** The broker may still bring the ones before, where births follow each other. */
@@ -29,13 +25,15 @@ const duplicateClearsMs = 600_000;
 const isOwn = (type: AlarmType): type is OwnType => type === "birth_too_large" || type === "duplicate_node";
 
 /** Where there is no edge node nobody would judge what an earlier run left. */
-export function endAll({ alarms, setAlarm }: Omit<NodeAlarmPorts, "clock">): void {
+export function endAll(alarms: Shown, setAlarm: SetAlarm): void {
   for (const { type, controller, state } of alarms())
     if (isOwn(type) && state !== "cleared") setAlarm(type, { controller, actuator: null }, null);
 }
 
 export class NodeAlarms {
-  readonly #ports: NodeAlarmPorts;
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #alarms: Shown;
+  readonly #setAlarm: SetAlarm;
   /** Births that the broker takes no more, by device; the node's own under no name. */
   readonly #tooLarge = new Set<string>();
   /** Those of an earlier run, until the first birth of this one. */
@@ -44,13 +42,15 @@ export class NodeAlarms {
   #isDuplicateLeft = false;
   #duplicateAt: number | null = null;
 
-  constructor(ports: NodeAlarmPorts) {
-    this.#ports = ports;
+  constructor(clock: Pick<Clock, "monotonic">, alarms: Shown, setAlarm: SetAlarm) {
+    this.#clock = clock;
+    this.#alarms = alarms;
+    this.#setAlarm = setAlarm;
   }
 
   /** What an earlier run left. */
   restore(): void {
-    for (const { type, controller, state } of this.#ports.alarms()) {
+    for (const { type, controller, state } of this.#alarms()) {
       if (state === "cleared") continue;
       if (type === "birth_too_large") this.#leftTooLarge.add(controller ?? "");
       if (type === "duplicate_node") this.#isDuplicateLeft = true;
@@ -59,7 +59,7 @@ export class NodeAlarms {
 
   /** From here on another node of the name would be heard. */
   onLinked(): void {
-    if (this.#isDuplicateLeft) this.#duplicateAt ??= this.#ports.clock.monotonic();
+    if (this.#isDuplicateLeft) this.#duplicateAt ??= this.#clock.monotonic();
     this.#isDuplicateLeft = false;
   }
 
@@ -71,7 +71,7 @@ export class NodeAlarms {
     if (isAsBefore && !isNew) return;
     if (problem !== null) this.#tooLarge.add(key);
     const message = problem && `Sparkplug hosts do not see ${device ?? "the edge node"}: ${problem}.`;
-    this.#ports.setAlarm("birth_too_large", { controller: device, actuator: null }, message);
+    this.#setAlarm("birth_too_large", { controller: device, actuator: null }, message);
   }
 
   /** Its alarms end with it; one that comes back is judged anew. */
@@ -89,9 +89,9 @@ export class NodeAlarms {
 
   duplicateSeen(group: string, node: string): void {
     this.#isDuplicateLeft = false;
-    this.#duplicateAt = this.#ports.clock.monotonic();
+    this.#duplicateAt = this.#clock.monotonic();
     const message = `Another Sparkplug edge node calls itself ${group}/${node} too; hosts cannot tell the two apart.`;
-    this.#ports.setAlarm("duplicate_node", itself, message);
+    this.#setAlarm("duplicate_node", itself, message);
   }
 
   /** When the alarm of another node is over, monotonic ms; null where there is none. */
@@ -100,8 +100,8 @@ export class NodeAlarms {
   }
 
   passTime(): void {
-    if (this.#ports.clock.monotonic() < (this.duplicateEndsAt ?? Infinity)) return;
+    if (this.#clock.monotonic() < (this.duplicateEndsAt ?? Infinity)) return;
     this.#duplicateAt = null;
-    this.#ports.setAlarm("duplicate_node", itself, null);
+    this.#setAlarm("duplicate_node", itself, null);
   }
 }

@@ -1,8 +1,7 @@
 import { msg } from "../language/text.js";
 import { type Check, failed, notTried, ok, type Scene, type Verdict, warning } from "../feature/doctor.js";
-import { hostWord } from "./host.js";
 import type { SparkplugSettings } from "./section.js";
-import { sparkplugTopics } from "./topics.js";
+import { hostWord, sparkplugTopics } from "./topics.js";
 
 type Looked = Scene<{ readonly sparkplug: SparkplugSettings }>;
 

@@ -1,3 +1,4 @@
+import type { TextFile } from "../runtime/file-system.js";
 import { ignored } from "../runtime/failures.js";
 import type { CommandRequest, ResultAddressee } from "../commands/command.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
@@ -16,7 +17,6 @@ import type { Gaps } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
 import { NodeAlarms, type SetAlarm } from "./alarms.js";
 import { commandFloods, deviceCommands, nodeCommands, type OnSurplus } from "./commands.js";
-import { hostWord } from "./host.js";
 import { Devices } from "./devices.js";
 import {
   aliasesOf,
@@ -47,7 +47,7 @@ import {
   onUnlinked,
 } from "./session.js";
 import type { SparkplugSettings } from "./section.js";
-import { sparkplugTopics } from "./topics.js";
+import { hostWord, sparkplugTopics } from "./topics.js";
 
 interface EdgeNodeParts {
   readonly settings: SparkplugSettings;
@@ -70,7 +70,7 @@ interface EdgeNodeParts {
   readonly alarms: () => readonly ShownAlarm[];
   readonly setAlarm: SetAlarm;
   /** Keeps the number of the newest CONNECT. */
-  readonly memory: { read(): Promise<string | null>; write(text: string): Promise<unknown> };
+  readonly memory: TextFile;
   readonly clock: Clock;
   readonly gaps: Gaps;
   readonly random: Random;
@@ -123,7 +123,7 @@ export class EdgeNode {
     this.#topics = sparkplugTopics(settings, settings.primary_host);
     this.#session = newSession(settings.primary_host !== undefined);
     this.#devices = new Devices();
-    this.#alarms = new NodeAlarms(parts);
+    this.#alarms = new NodeAlarms(clock, alarms, parts.setAlarm);
     this.#devices.onAlarms(alarms());
     this.#rest = new Rest(clock);
     this.#connection = this.#createConnection();

@@ -39,10 +39,10 @@ export const sparkplug = {
 function noEdgeNode({ commands }: Core) {
   const { alarms } = commands.limits;
   const run = () => {
-    endAll({
-      alarms: () => alarms.list,
-      setAlarm: (type, about, message) => alarms.set(type, about, message),
-    });
+    endAll(
+      () => alarms.list,
+      (type, about, message) => alarms.set(type, about, message),
+    );
     return Promise.resolve();
   };
   return { part: { run } } satisfies Running;

@@ -3,6 +3,7 @@ import { ownerOf } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import { addressPattern } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
+import type { TextFile } from "../runtime/file-system.js";
 import type { Clock } from "../runtime/clock.js";
 import type { GreenhouseStore } from "./store.js";
 
@@ -11,7 +12,7 @@ interface SeenParts {
   readonly clock: Pick<Clock, "now">;
   readonly onEvent: (event: BridgeEvent) => void;
   /** Where they are kept over a restart: what was moved once may not be moved again for weeks. */
-  readonly memory: { read(): Promise<string | null>; write(text: string): Promise<void> } | null;
+  readonly memory: TextFile | null;
   /** Told why they cannot be kept. */
   readonly onProblem: (error: unknown) => void;
 }

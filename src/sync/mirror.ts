@@ -1,3 +1,4 @@
+import type { TextFile } from "../runtime/file-system.js";
 import { nullIfFailed } from "../runtime/failures.js";
 import { suggestion } from "../runtime/similar-words.js";
 import type { CoreConfiguration } from "../settings/sections/core.js";
@@ -34,11 +35,6 @@ export interface Mirror {
   readonly watch: PlatformWatch;
   readonly budget: RequestBudget;
   readonly seen: AddressesSeen;
-}
-
-interface TextFile {
-  read(): Promise<string | null>;
-  write(text: string): Promise<void>;
 }
 
 interface MirrorParts {

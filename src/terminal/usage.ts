@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { type Argument, Command, type CommanderError, type Option } from "commander";
 import { parseDuration, parseUntil } from "../runtime/duration.js";
 import { counted, joined, msg, row, type Text, TextError, textOf, word } from "../language/text.js";
@@ -46,6 +47,15 @@ export const untilText = (text: string): string => {
   if (parseUntil(text, 0) !== null) return text;
   throw new WrongValue(msg`expected a duration such as "3h", or an ISO time with its zone`);
 };
+
+/** For what listens: a name could lead anywhere. */
+export function refuseHostName(host: string): void {
+  if (isIP(host) !== 0) return;
+  throw new CommandFailure(
+    msg`--host: expected an IP address, such as 0.0.0.0 for every address of this computer`,
+    exitCodes.usage,
+  );
+}
 
 const hint = msg`(greenhouse2mqtt --help lists the commands)`;
 

@@ -7,7 +7,7 @@ const answering = (body: unknown, status = 200) =>
 
 const asked = (fetch: ReturnType<typeof answering>, wanted = true) => {
   const clock = new VirtualClock();
-  return { clock, newer: new NewerVersion({ clock, fetch, version: "0.2.0", isWanted: () => wanted }) };
+  return { clock, newer: new NewerVersion(clock, fetch, "0.2.0", () => wanted) };
 };
 
 describe("a newer version", () => {

@@ -17,8 +17,7 @@ function pair(reached: () => readonly Reach[]) {
     a: new MembershipView({ self: "a", leaseMs: 9_000, hash: () => 0 }),
     b: new MembershipView({ self: "b", leaseMs: 9_000, hash: () => 0 }),
   };
-  const of = () =>
-    new Reachability({ clock, reaches: (_, what) => Promise.resolve(reached().includes(what)) });
+  const of = () => new Reachability(clock, (_, what) => Promise.resolve(reached().includes(what)));
   const members = { a: of(), b: of() };
   let revision = 0;
   const show = () => {

@@ -5,7 +5,7 @@ import { VirtualClock } from "../support/virtual-clock.js";
 function server() {
   const clock = new VirtualClock();
   const made = { left: 0 };
-  const watchdog = new ServerWatchdog({ clock, onMute: () => (made.left += 1) });
+  const watchdog = new ServerWatchdog(clock, () => (made.left += 1));
   /** Answered after so many ms; never where absent. */
   const ask = (ms?: number, kind: "kept" | "told" = "told") => {
     const answer =

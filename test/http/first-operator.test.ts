@@ -22,7 +22,7 @@ async function scene(
     read: () => (disk.error ? Promise.reject(disk.error) : Promise.resolve(disk.text)),
     write: (text: string) => Promise.resolve(void (disk.text = text)),
   };
-  const first = new FirstOperator({ file, log });
+  const first = new FirstOperator(file, log);
   await first.load(listener);
   return { first, disk, lines, code: first.code ?? "" };
 }
@@ -128,7 +128,7 @@ describe("the first operator", () => {
       write: (text: string) => Promise.resolve(void (disk.text = text)),
     };
     const { log } = capturedLog();
-    const first = new FirstOperator({ file, log, isOnTrial: () => trial.isUnderWay });
+    const first = new FirstOperator(file, log, () => trial.isUnderWay);
     await first.load(loopback);
     expect(await first.make(request(), { ...anna, code: first.code ?? "" })).toBeNull();
     const named = { ...loopback, users: [{ username: "ben", password: "x", role: "admin" as const }] };

@@ -25,7 +25,7 @@ describe("a login", async () => {
       },
     };
     const { log, lines } = capturedLog();
-    const sessions = new Sessions({ users: () => users, port: 8099 }, { clock, log, kept });
+    const sessions = new Sessions({ users: () => users, port: 8099 }, kept, clock, log);
     const login = async (password: string, username = "anna", remote = "10.0.0.1", cookie = "") => {
       const coming = { remote, cookie, isSecure: false };
       const { status, headers } = await sessions.login(username, password, coming);

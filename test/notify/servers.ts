@@ -232,6 +232,6 @@ export async function sentBy(
   if (messenger === undefined) throw new Error("no way");
   const redact = withoutSecrets(() => secretValues(configuration));
   const clock = options.clock ?? systemClock;
-  const sender = senderOf(messenger, { clock, proxy: notify.proxy, redact });
+  const sender = senderOf(messenger, clock, notify.proxy, redact);
   return sender.send(options.message ?? testMessage, options.stop ?? never, options.only);
 }

@@ -12,12 +12,12 @@ const left = (type: AlarmType, controller: string | null = null, state = "active
 function scene(...before: readonly ReturnType<typeof left>[]) {
   const clock = new VirtualClock();
   const told: string[] = [];
-  const alarms = new NodeAlarms({
+  const alarms = new NodeAlarms(
     clock,
-    alarms: () => before as never,
-    setAlarm: (type, { controller }, message) =>
+    () => before as never,
+    (type, { controller }, message) =>
       told.push(`${type} ${controller ?? "node"} ${message === null ? "over" : "on"}`),
-  });
+  );
   alarms.restore();
   return { clock, alarms, told };
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { deviceCommands, nodeCommands } from "../../src/sparkplug/commands.js";
-import { hostWord } from "../../src/sparkplug/host.js";
+import { hostWord } from "../../src/sparkplug/topics.js";
 import {
   aliasesOf,
   bdSeqOf,

@@ -8,12 +8,12 @@ import {
   type PlatformStation,
 } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
+import type { RequestBudget } from "../../runtime/schedule.js";
 import {
   type AccountLists,
   type Answer,
   type Ask,
   Asker,
-  type AskerParts,
   type DeviceSurvey,
   isCalled,
   isUsableCode,
@@ -26,7 +26,9 @@ import {
 import type { Meter, Progress } from "./progress.js";
 import { commentText } from "../../saving/yaml-text.js";
 
-interface ScanParts extends Omit<AskerParts, "stop" | "cut"> {
+interface ScanParts {
+  readonly clock: Clock;
+  readonly budget: RequestBudget;
   readonly platform: PlatformReader;
   readonly progress: Progress;
   readonly meter: Meter;
@@ -195,7 +197,7 @@ export async function scanAccount(
   };
   // A signal made of others is kept, with all that a listener holds, until nobody listens to it any more.
   signals.stop.addEventListener("abort", letFinish, { signal: over.signal });
-  const asker = new Asker({ ...parts, ...signals });
+  const asker = new Asker(parts.clock, parts.budget, signals.stop, signals.cut);
   const { progress, meter } = parts;
   try {
     const lists = progress.lists ?? (await readLists(parts, asker));

@@ -133,15 +133,6 @@ export class ScanEnded extends TextError {
   }
 }
 
-export interface AskerParts {
-  readonly clock: Clock;
-  readonly budget: RequestBudget;
-  /** Begins nothing new. */
-  readonly stop: AbortSignal;
-  /** Ends what is under way. */
-  readonly cut: AbortSignal;
-}
-
 const mostWaits = 6;
 const longestWaitMs = 60_000;
 /** So many questions in a row without an answer mean that no platform is there. */
@@ -149,18 +140,24 @@ const mostLeftOut = 10;
 
 /** Asks one question after the other within the budget, until an answer or the end of patience. */
 export class Asker {
-  readonly #parts: AskerParts;
+  readonly #clock: Clock;
+  readonly #budget: RequestBudget;
+  readonly #stop: AbortSignal;
+  readonly #cut: AbortSignal;
   #leftOutInARow = 0;
 
-  constructor(parts: AskerParts) {
-    this.#parts = parts;
+  /** `stop`: begins nothing new; `cut`: ends what is under way. */
+  constructor(clock: Clock, budget: RequestBudget, stop: AbortSignal, cut: AbortSignal) {
+    this.#clock = clock;
+    this.#budget = budget;
+    this.#stop = stop;
+    this.#cut = cut;
   }
 
   /** Waits for its turn. Rejects with ScanEnded when the scan is to end. */
   async turn(): Promise<void> {
-    const { clock, budget, stop } = this.#parts;
-    if (stop.aborted) throw new ScanEnded("stopped");
-    await budget.turn(clock, stop).catch(() => {
+    if (this.#stop.aborted) throw new ScanEnded("stopped");
+    await this.#budget.turn(this.#clock, this.#stop).catch(() => {
       throw new ScanEnded("stopped");
     });
   }
@@ -170,12 +167,12 @@ export class Asker {
     for (let tries = 0; ; tries += 1) {
       await this.turn();
       try {
-        const answer = await question(this.#parts.cut);
+        const answer = await question(this.#cut);
         this.#leftOutInARow = 0;
         return answer;
       } catch (error) {
         if (!(error instanceof PlatformError)) throw error;
-        if (this.#parts.cut.aborted) throw new ScanEnded("stopped");
+        if (this.#cut.aborted) throw new ScanEnded("stopped");
         const againMs = pauseBeforeRetryMs(error.facts, tries);
         if (againMs === null) throw this.#without(error);
         await this.#wait(againMs);
@@ -194,10 +191,9 @@ export class Asker {
   }
 
   async #wait(ms: number): Promise<void> {
-    const { clock, stop } = this.#parts;
-    if (stop.aborted) throw new ScanEnded("stopped");
+    if (this.#stop.aborted) throw new ScanEnded("stopped");
     if (ms <= 0) return;
-    await clock.wait(ms, stop).catch(() => {
+    await this.#clock.wait(ms, this.#stop).catch(() => {
       throw new ScanEnded("stopped");
     });
   }

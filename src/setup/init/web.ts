@@ -1,7 +1,6 @@
 import { isLanguage } from "../../greenhouse/labels.js";
 import { anyOf } from "../../runtime/signals.js";
 import { msg, type Text, textOf } from "../../language/text.js";
-import { isIP } from "node:net";
 import { features } from "../../config/features.js";
 import { dirname } from "node:path";
 import type { Configuration } from "../../config/schema.js";
@@ -15,6 +14,7 @@ import { loadConfiguration } from "../../config/load.js";
 import { restored } from "../../backup/command.js";
 import { refuseToOverwrite } from "../../terminal/common.js";
 import { CommandFailure, exitCodes } from "../../runtime/ending.js";
+import { refuseHostName } from "../../terminal/usage.js";
 import {
   type CommonOptions,
   endOfUse,
@@ -38,21 +38,12 @@ interface Written {
   readonly lines: readonly string[];
 }
 
-/** A name could lead anywhere. */
-function refuseName(host: string): void {
-  if (isIP(host) === 0)
-    throw new CommandFailure(
-      msg`--host: expected an IP address, such as 0.0.0.0 for every address of this computer`,
-      exitCodes.usage,
-    );
-}
-
 /** `greenhouse2mqtt init --web`: asks in a browser of this computer, or of one that reaches `--host`, and ends once the files are written. */
 export async function initWeb(
   context: ProcessContext,
   { config, dataDir, host = "127.0.0.1" }: CommonOptions & { readonly host?: string },
 ): Promise<void> {
-  refuseName(host);
+  refuseHostName(host);
   refuseToOverwrite(config, msg`move it away, or name another file with -c`);
   const { env, out, speech } = context;
   const over = new AbortController();

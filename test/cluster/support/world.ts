@@ -202,7 +202,7 @@ class World {
     this.#disks.set(id, disk);
     const files = disk.mount(process.clock);
     const { clock } = process;
-    const watchdog = new ServerWatchdog({ clock, onMute: () => this.#jetStream.reconnect(process) });
+    const watchdog = new ServerWatchdog(clock, () => this.#jetStream.reconnect(process));
     const cluster = new Cluster({
       id,
       bucket: watchdog.bucket(this.#jetStream.bucketOf(process)),

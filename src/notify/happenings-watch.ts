@@ -2,6 +2,7 @@ import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { sensorName } from "../greenhouse/documents.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Actuator, Controller } from "../greenhouse/model.js";
+import type { TextFile } from "../runtime/file-system.js";
 import { type Clock, every, within } from "../runtime/clock.js";
 import { ignored } from "../runtime/failures.js";
 import type { Logger } from "../runtime/log.js";
@@ -9,7 +10,7 @@ import { type About, badOutcomes, type Happening, type Measure } from "./happeni
 
 /* Sees what people may want to be told: what became of commands, what guards did and let go, who locked and unlocked. */
 
-interface WitnessPorts {
+interface WatchPorts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly controller: (idOrCode: string) => Controller | undefined;
@@ -17,7 +18,7 @@ interface WitnessPorts {
   readonly unitOf: (weather: string) => string | undefined;
   readonly onHappened: (one: Happening) => void;
   /** Which guards hold still what they moved, over restarts: a storm can be longer than a run. */
-  readonly memory: { read(): Promise<string | null>; write(text: string): Promise<void> };
+  readonly memory: TextFile;
 }
 
 const lookMs = 5_000;
@@ -31,13 +32,13 @@ const isHeld = (value: unknown): value is readonly [string, readonly string[]] =
 const ruleIn = (by: string | null): string | null =>
   by?.startsWith("rule ") === true ? by.slice("rule ".length) : null;
 
-export class Witness {
-  readonly #ports: WitnessPorts;
+export class HappeningsWatch {
+  readonly #ports: WatchPorts;
   /** The guards that moved something and hold still, by `<controller>/<actuator>`. */
   readonly #holding = new Map<string, readonly string[]>();
   #written = "[]";
 
-  constructor(ports: WitnessPorts) {
+  constructor(ports: WatchPorts) {
     this.#ports = ports;
   }
 
