@@ -89,9 +89,11 @@ function taskOf(row: AddressRow, command: string, readings: readonly ReadingName
 
 function isUnprovable(row: AddressRow, command: string, readings: readonly ReadingName[]): boolean {
   if (row.kind === "mode") {
-    // Only the degree can be read, which stays as it was.
+    if (!readings.includes("mode_write_only") || /^\d+$/.test(command)) return false;
+    // Only the degree can be read: it says where the window is, or stays as it was set.
+    if (readings.includes("actual_positions")) return command === "auto";
     const stays = row.initial === "10010" ? "open" : "close";
-    return readings.includes("mode_write_only") && !/^\d+$/.test(command) && command !== stays;
+    return command !== stays;
   }
   if (command !== "auto") return false;
   const { kind, values } = device(row);
