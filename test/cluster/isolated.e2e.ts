@@ -56,7 +56,9 @@ describe.skipIf(natsVersion === null)(`a NATS server that lost its peers (${nats
     console.log(JSON.stringify({ isolatedStandbyTookOverMs: Math.round(takenMs) }));
     expect(takenMs).toBeLessThan(45_000);
     // The servers that are left may have to find a leader first.
-    await expect.poll(() => doctorOf(standby), { timeout: 45_000 }).toEqual(["warning", "warning", "warning"]);
+    await expect
+      .poll(() => doctorOf(standby), { timeout: 45_000 })
+      .toEqual(["warning", "warning", "warning"]);
     await nats.isolate(server, false);
 
     owner.program = startProcess({ folder: owner.folder });
