@@ -1,14 +1,12 @@
 import { ignored } from "../runtime/failures.js";
 import { randomUUID } from "node:crypto";
-import type { CoreConfiguration } from "../settings/sections/core.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { targetOf, targetSent } from "../greenhouse/command/words.js";
-import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Journal } from "../journal/journal.js";
 import type { JournaledResult } from "../journal/recent.js";
 import type { CommandTaken, RecordBody } from "../journal/records.js";
 import { sendable } from "../mqtt/connection/publish.js";
-import { LimitService, type OverdueNow } from "../limits/service.js";
+import { type LimitPorts, LimitService } from "../limits/service.js";
 import type { FloodListener, IncomingMessage, PublishOptions, Surplus } from "../mqtt/connection/settings.js";
 import { type Outbox, resultDelivery, resultOutbox } from "../mqtt/outbox.js";
 import { type Incoming, incomingOn, type Topics } from "../mqtt/topics.js";
@@ -37,7 +35,14 @@ const mostUnanswerable = 100;
 /** So far back the journal is asked which commands there were. */
 const recordedForMs = 12 * 3_600_000;
 
-export interface CommandServiceParts extends Omit<CommanderPorts, "output" | "newId" | "limits">, Recorded {
+export interface CommandServiceParts
+  extends
+    Omit<CommanderPorts, "output" | "newId" | "limits">,
+    Omit<
+      LimitPorts,
+      "clock" | "store" | "log" | "readOnly" | "run" | "book" | "journal" | "topics" | "retained"
+    >,
+    Recorded {
   readonly journal: Journal;
   readonly topics: Topics;
   readonly link: {
@@ -51,22 +56,6 @@ export interface CommandServiceParts extends Omit<CommanderPorts, "output" | "ne
     hasten(code: string, about?: Pick<PhaseTarget, "target" | "targetId">): void;
     showAgain(about: Target): void;
   };
-  readonly onEvent: (event: BridgeEvent) => void;
-  readonly configuration: Pick<CoreConfiguration, "weather" | "polling">;
-  /** Whether another bridge works for the same account; null while that cannot be known. */
-  readonly otherBridge: () => boolean | null;
-  /** What is read too late. */
-  readonly overdue: OverdueNow;
-  /** What the next run has to know of readings beside their alarms. */
-  readonly readingsKept: { read(): Promise<string | null>; write(text: string): Promise<void> };
-  /** When the newest answer about a controller's readings came, monotonic ms; null before the first. */
-  readonly readingsAnsweredAt?: (code: string) => number | null;
-  /** The journal is a cluster's, so that its records may be by the clock of another computer. */
-  readonly isOfCluster?: boolean;
-  /** What is to be told of a crash loop; null for none. */
-  readonly crashLoop?: () => string | null;
-  /** Whether the platform has listed the controllers since the start. */
-  readonly isAccountKnown: () => boolean;
 }
 
 /** Who is told what becomes of each command, within its path; a listener must not throw. */

@@ -235,7 +235,7 @@ const remove = (files: FileSystem, path: string): Promise<void> =>
     if (errorCode(error) !== "ENOENT") throw error;
   });
 
-interface RetentionParts {
+export interface RetentionParts {
   readonly directory: string;
   readonly files: FileSystem;
   readonly limits: RetentionLimits;

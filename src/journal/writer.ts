@@ -1,7 +1,6 @@
 import { msg, TextError } from "../language/text.js";
 import { ignored, nullIfFailed } from "../runtime/failures.js";
 import { errorCode, type FileFacts, type FileSystem, type OpenFile } from "../runtime/file-system.js";
-import type { Logger } from "../runtime/log.js";
 import { History } from "./history.js";
 import { DirectoryInUse } from "./lock.js";
 import { encodeLine, JournalUnreadable, segmentMode, type SegmentName, segmentPath } from "./segments.js";
@@ -10,7 +9,7 @@ import {
   type Newest,
   repairJournal,
   Retention,
-  type RetentionLimits,
+  type RetentionParts,
   type Scan,
   scanJournal,
 } from "./retention.js";
@@ -153,10 +152,7 @@ const nothingFound: Newest = { seq: 0, boot: "" };
 /** So much of what this run wrote is held, to be written again where it has got lost. */
 const mostHeldBytes = 256 * 1024;
 
-interface WriterParts {
-  readonly files: FileSystem;
-  readonly limits: RetentionLimits;
-  readonly log: Logger;
+interface WriterParts extends Omit<RetentionParts, "directory" | "current"> {
   readonly admit?: (() => Promise<void>) | undefined;
   readonly boot: string;
   readonly isCopy?: boolean | undefined;
@@ -165,8 +161,6 @@ interface WriterParts {
   readonly onUnread: () => void;
   /** Told when what this run knows had to be written once more. */
   readonly onWrittenAgain: () => void;
-  /** For ages of files: epoch ms, and whether to believe it. */
-  readonly clock: () => { readonly now: number; readonly trusted: boolean };
 }
 
 /** Records are there that this run neither wrote nor read. */

@@ -12,7 +12,7 @@ import { every } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { isEmpty, keyOf } from "./rules/entry.js";
 
-interface LimitPorts extends Pick<EnginePorts, "clock" | "store" | "readOnly" | "run" | "book"> {
+export interface LimitPorts extends Pick<EnginePorts, "clock" | "store" | "readOnly" | "run" | "book"> {
   readonly configuration: Pick<CoreConfiguration, "weather" | "polling">;
   readonly journal: EnginePorts["journal"] & {
     state(): { readonly reason: Text | null };
@@ -31,15 +31,18 @@ interface LimitPorts extends Pick<EnginePorts, "clock" | "store" | "readOnly" | 
   };
   /** Whether the platform has listed the controllers since the start. */
   readonly isAccountKnown: () => boolean;
+  /** Whether another bridge works for the same account; null while that cannot be known. */
   readonly otherBridge: () => WatchedFacts["otherBridge"];
+  /** What is to be told of a crash loop; null for none. */
   readonly crashLoop?: () => WatchedFacts["crashLoop"];
+  /** What is read too late. */
   readonly overdue: OverdueNow;
   /** What the next run has to know of readings beside their alarms. */
   readonly readingsKept: ReadingAlarmPorts["memory"];
   readonly log: Logger;
   /** When the newest answer about a controller's readings came, monotonic ms; null before the first. */
   readonly readingsAnsweredAt?: (code: string) => number | null;
-  /** The journal is a cluster's. */
+  /** The journal is a cluster's, so that its records may be by the clock of another computer. */
   readonly isOfCluster?: boolean;
 }
 

@@ -8,7 +8,7 @@ import { DailyReport } from "./daily.js";
 import { Notifier } from "./notify.js";
 import { requestsOf } from "./requests.js";
 import type { keys } from "./section.js";
-import { Witness } from "./witness.js";
+import { HappeningsWatch } from "./happenings-watch.js";
 
 type Settings = Configured<typeof keys>;
 
@@ -17,7 +17,7 @@ export async function tellPeople(core: Core, configuration: Settings): Promise<R
   const tell = await tellIn(configuration.notify.language);
   const notifier = createNotifier(core, configuration, tell);
   const daily = createDaily(notifier, core, configuration);
-  const parts = [notifier, daily, ...(notifier.asksForMore ? [witnessFor(notifier, core)] : [])];
+  const parts = [notifier, daily, ...(notifier.asksForMore ? [happeningsWatchOf(notifier, core)] : [])];
   const run = async (signal: AbortSignal) => {
     await Promise.all(parts.map((one) => one.run(signal)));
   };
@@ -53,9 +53,9 @@ function createNotifier(core: Core, { notify, platform }: Settings, tell: Tell):
 }
 
 /** Tells the notifier what ways ask for beside alarms. */
-function witnessFor(notifier: Notifier, core: Core): Witness {
+function happeningsWatchOf(notifier: Notifier, core: Core): HappeningsWatch {
   const { clock, log, mirror, configuration, commands, listenToEvents } = core;
-  const witness = new Witness({
+  const watch = new HappeningsWatch({
     clock,
     log,
     memory: core.file("guards-told.json"),
@@ -63,10 +63,10 @@ function witnessFor(notifier: Notifier, core: Core): Witness {
     unitOf: (name) => configuration.weather[name]?.unit,
     onHappened: (one) => notifier.happened(one),
   });
-  mirror.store.onChange((before, after) => witness.onChange(before, after), ["actuators"]);
-  commands.listen({ phase: () => undefined, result: (result) => witness.onResult(result) });
-  listenToEvents((event) => witness.onEvent(event));
-  return witness;
+  mirror.store.onChange((before, after) => watch.onChange(before, after), ["actuators"]);
+  commands.listen({ phase: () => undefined, result: (result) => watch.onResult(result) });
+  listenToEvents((event) => watch.onEvent(event));
+  return watch;
 }
 
 /** The message of every day, which can be asked for also where none is sent by itself. */

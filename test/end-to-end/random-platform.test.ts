@@ -67,7 +67,7 @@ function configurationOf(url: string, broker: Configuration): Configuration {
     },
     controllers: Object.fromEntries([
       ...places.map(({ task, code }) => [code, { actuators: { it: actuatorOf(task) } }]),
-      [moved, { actuators: { it: { kind: "co2_supply", address: "310" } } }],
+      [moved, { actuators: { it: { kind: "co2_supply", address: "310" } }, averages: true, stream: true }],
       ["WS-0001", {}],
     ]),
   });
@@ -164,6 +164,8 @@ describe(`a platform drawn from the seed ${seed}`, () => {
           (quality) => quality === "good",
         ).length;
       for (const code of [moved, "WS-0001"]) await expect.poll(() => good(code), patience).toBeGreaterThan(8);
+      const averages = () => watch.current(new RegExp(`^${topic(moved)}/sensor/[^/]*avg[^/]*$`)).size;
+      await expect.poll(averages, patience).toBeGreaterThan(0);
       const statuses = watch.current(new RegExp(`^${topic(moved)}/status/[^/]+$`));
       expect(statuses.size).toBeGreaterThan(5);
       expect([...statuses.values()].filter((state) => state !== "on" && state !== "off")).toEqual([]);

@@ -5,7 +5,7 @@ import { nameOf } from "../../src/greenhouse/documents.js";
 import type { Interlock, Restrictions } from "../../src/greenhouse/limits.js";
 import { type Happening, happenedMessage, isCollected, isHappening } from "../../src/notify/happenings.js";
 import { unlockedEvent } from "../../src/limits/events.js";
-import { Witness } from "../../src/notify/witness.js";
+import { HappeningsWatch } from "../../src/notify/happenings-watch.js";
 import { unreadActuator } from "../../src/greenhouse/reduce.js";
 import { inChinese } from "../support/chinese.js";
 import { silentLog } from "../../src/runtime/log.js";
@@ -166,7 +166,7 @@ describe("what happened, as one message", () => {
   });
 });
 
-describe("a witness", () => {
+describe("the watch of what happens", () => {
   const restrictions = (rules: readonly string[], by: string | null = null): Restrictions => ({
     allowed: {
       words: [],
@@ -186,7 +186,7 @@ describe("a witness", () => {
   const seen = (clock = new VirtualClock(), disk: { text: string | null } = { text: null }) => {
     const happened: Happening[] = [];
     const now: { house: Controller } = { house: shown(restrictions(["wind"])) };
-    const witness = new Witness({
+    const watch = new HappeningsWatch({
       ...{ clock, log: silentLog },
       memory: {
         read: () => Promise.resolve(disk.text),
@@ -197,7 +197,7 @@ describe("a witness", () => {
       onHappened: (one) => happened.push(one),
     });
     const result = (over: Partial<CommandResult>) =>
-      witness.onResult({
+      watch.onResult({
         ...{
           controller: "gh-0001",
           actuator: "roof",
@@ -209,13 +209,13 @@ describe("a witness", () => {
       } as CommandResult);
     const run = () => {
       const end = new AbortController();
-      const ended = witness.run(end.signal);
+      const ended = watch.run(end.signal);
       return async () => {
         end.abort();
         await ended;
       };
     };
-    return { happened, witness, result, run, now, disk, clock };
+    return { happened, watch, result, run, now, disk, clock };
   };
 
   it.each<[string, readonly (Restrictions | null | undefined)[], number]>([
@@ -234,7 +234,7 @@ describe("a witness", () => {
     next.now.house = views[0] ?? next.now.house;
     const endNext = next.run();
     await first.clock.advance(1_000);
-    views.forEach((view, n) => n > 0 && next.witness.onChange(views[n - 1], view));
+    views.forEach((view, n) => n > 0 && next.watch.onChange(views[n - 1], view));
     expect(next.happened).toMatchObject(
       Array.from({ length: expected }, () => ({ of: "guards", rule: "wind", command: null })),
     );
@@ -243,11 +243,11 @@ describe("a witness", () => {
   });
 
   it("tells of each of two guards that moved the same when it lets go", () => {
-    const { happened, witness, result } = seen();
+    const { happened, watch, result } = seen();
     result({});
     result({ by: "rule rain" });
-    witness.onChange(shown(restrictions(["wind", "rain"])), shown(restrictions(["rain"])));
-    witness.onChange(shown(restrictions(["rain"])), shown(restrictions([])));
+    watch.onChange(shown(restrictions(["wind", "rain"])), shown(restrictions(["rain"])));
+    watch.onChange(shown(restrictions(["rain"])), shown(restrictions([])));
     expect(happened.slice(2)).toMatchObject([
       { rule: "wind", command: null },
       { rule: "rain", command: null },
@@ -255,10 +255,10 @@ describe("a witness", () => {
   });
 
   it("tells what a guard moved with its number, and once when it lets go", () => {
-    const { happened, witness, result } = seen();
+    const { happened, watch, result } = seen();
     result({});
-    witness.onChange(shown(restrictions(["wind"])), shown(restrictions([])));
-    witness.onChange(shown(restrictions([])), shown(null));
+    watch.onChange(shown(restrictions(["wind"])), shown(restrictions([])));
+    watch.onChange(shown(restrictions([])), shown(null));
     expect(happened).toMatchObject([
       { of: "guards", rule: "wind", command: "close", measure: wind },
       { of: "guards", rule: "wind", command: null },
@@ -296,10 +296,10 @@ describe("a witness", () => {
   });
 
   it("tells what people set by its facts, to be said in the language of whoever reads it", () => {
-    const { happened, witness } = seen();
+    const { happened, watch } = seen();
     const told = { severity: "info", message: "", at: 7 } as const;
-    witness.onEvent({ ...told, type: "settings_changed", facts: { by: "anna", keys: "a, b" } });
-    witness.onEvent({ ...told, type: "read_only_changed", facts: { read_only: true, by: null } });
+    watch.onEvent({ ...told, type: "settings_changed", facts: { by: "anna", keys: "a, b" } });
+    watch.onEvent({ ...told, type: "read_only_changed", facts: { read_only: true, by: null } });
     expect(happened).toEqual([
       { of: "people", what: "settings", by: "anna", keys: "a, b", at: 7 },
       { of: "people", what: "read_only", by: null, isReadOnly: true, at: 7 },
@@ -328,15 +328,15 @@ describe("a witness", () => {
   });
 
   it("tells of a lock once, and not of one that an earlier run left", () => {
-    const { happened, witness } = seen();
+    const { happened, watch } = seen();
     const first = { ...house, actuators: new Map([["roof", unreadActuator(actuator())]]) };
-    witness.onChange(first, shown(restrictions([], "ben")));
-    witness.onChange(shown(null), shown(restrictions([], "anna")));
-    witness.onChange(shown(restrictions([], "anna")), shown(restrictions([])));
+    watch.onChange(first, shown(restrictions([], "ben")));
+    watch.onChange(shown(null), shown(restrictions([], "anna")));
+    watch.onChange(shown(restrictions([], "anna")), shown(restrictions([])));
     const about = { controller: "gh-0001", actuator: "roof" };
     const unlocked = { type: "unlocked", severity: "info", message: "", at: 7 } as const;
-    witness.onEvent({ ...unlocked, facts: { ...about, by: "ben" } });
-    witness.onEvent(unlockedEvent({ by: "carla" } as never, about, 8));
+    watch.onEvent({ ...unlocked, facts: { ...about, by: "ben" } });
+    watch.onEvent(unlockedEvent({ by: "carla" } as never, about, 8));
     expect(happened).toMatchObject([
       { of: "people", what: "locked", by: "anna" },
       { of: "people", what: "unlocked", by: "ben", at: 7 },

@@ -6,6 +6,7 @@ import type { Alarm, AlarmFacts, ReadingFact } from "../../greenhouse/limits.js"
 import type { Controller, ReadingAlarm, Sensor } from "../../greenhouse/model.js";
 import { type Clock, every, within as inTime } from "../../runtime/clock.js";
 import { ignored } from "../../runtime/failures.js";
+import type { TextFile } from "../../runtime/file-system.js";
 import type { Logger } from "../../runtime/log.js";
 import type { GreenhouseStore } from "../../sync/store.js";
 import type { AlarmChange } from "../rules/alarms.js";
@@ -34,7 +35,7 @@ export interface ReadingAlarmPorts {
   /** When the newest answer about a controller's readings came, monotonic ms; null before the first. */
   readonly answeredAt: (code: string) => number | null;
   /** What of it the next run has to know. */
-  readonly memory: { read(): Promise<string | null>; write(text: string): Promise<void> };
+  readonly memory: TextFile;
 }
 
 /** A limit that a reading is beyond, as it was when that was noticed. */

@@ -10,7 +10,7 @@ import { type About, badOutcomes, type Happening, type Measure } from "./happeni
 
 /* Sees what people may want to be told: what became of commands, what guards did and let go, who locked and unlocked. */
 
-interface WitnessPorts {
+interface WatchPorts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly controller: (idOrCode: string) => Controller | undefined;
@@ -32,13 +32,13 @@ const isHeld = (value: unknown): value is readonly [string, readonly string[]] =
 const ruleIn = (by: string | null): string | null =>
   by?.startsWith("rule ") === true ? by.slice("rule ".length) : null;
 
-export class Witness {
-  readonly #ports: WitnessPorts;
+export class HappeningsWatch {
+  readonly #ports: WatchPorts;
   /** The guards that moved something and hold still, by `<controller>/<actuator>`. */
   readonly #holding = new Map<string, readonly string[]>();
   #written = "[]";
 
-  constructor(ports: WitnessPorts) {
+  constructor(ports: WatchPorts) {
     this.#ports = ports;
   }
 
