@@ -12,7 +12,7 @@ export const isOld = ({ availability, quality }: Seen): boolean =>
 
 /** How far a reading is beyond its limits; 0 within them. The alarm comes once it was so for long enough. */
 export const stepsBeyond = ({ beyond }: Pick<KeyReading, "beyond">): number =>
-  beyond === null ? 0 : beyond.includes("_") ? 2 : 1;
+  beyond ? (beyond.includes("_") ? 2 : 1) : 0;
 
 export const countBeyond = ({ readings }: Pick<OverviewRow, "readings">): number =>
   Object.values(readings).filter((one) => stepsBeyond(one) > 0).length;

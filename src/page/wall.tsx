@@ -80,9 +80,7 @@ type Others = ReturnType<typeof othersOf>;
 
 const beyondText = (others: Others): string =>
   others
-    .flatMap(({ kind, reading: { beyond } }) =>
-      beyond === null ? [] : `${codeText(kind)}: ${t(`beyond_${beyond}`)}`,
-    )
+    .flatMap(({ kind, reading: { beyond } }) => (beyond ? `${codeText(kind)}: ${t(`beyond_${beyond}`)}` : []))
     .join(t("comma"));
 
 /** In a picture and a word, never by colour alone. */
