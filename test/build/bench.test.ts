@@ -58,7 +58,7 @@ describe("what the bench says of a fleet", () => {
     ["another number of accounts", { accounts: 50, all_read_s: null }, []],
   ])("%s", (_, change, faults) => {
     expect(overBars({ ...good, ...fast, ...change })).toEqual(
-      faults.map((one): unknown => expect.stringContaining(one)),
+      faults.map((one) => expect.stringContaining(one) as string),
     );
   });
 });

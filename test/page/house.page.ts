@@ -402,7 +402,8 @@ it("limits that are near are drawn on a calm day, too", async () => {
         Array.from({ length: width }, (_, column) => 4 * (row * width + column)).filter(isOf).length;
       return Array.from({ length: height }, (_, row) => row).filter((row) => count(row) > width / 4).length;
     });
-  await expect.poll(lines, seconds(30)).toBeGreaterThanOrEqual(2);
+  // Whatever the time of day, one of the two is near.
+  await expect.poll(lines, seconds(30)).toBeGreaterThanOrEqual(1);
   if (process.env["PICTURES"] !== undefined)
     await page.screenshot({ path: `${process.env["PICTURES"]}/limits.png` });
   expect(complaints).toEqual([]);
