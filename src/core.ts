@@ -44,7 +44,7 @@ import { leavesOut } from "./sync/settings.js";
  */
 
 /** What a bridge meets outside of its process; what is absent is the real one. A simulated world gives its own. */
-export interface Outside {
+interface Outside {
   /** The small files of the data directory. */
   readonly files?: Files;
   readonly platform?: PlatformOutside;

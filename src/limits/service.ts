@@ -46,7 +46,7 @@ export interface LimitPorts extends Pick<EnginePorts, "clock" | "store" | "readO
   readonly isOfCluster?: boolean;
 }
 
-export type OverdueNow = WatchedFacts["overdue"];
+type OverdueNow = WatchedFacts["overdue"];
 
 /** Where the bridge listens for measured values. */
 export const weatherTopics = (weather: CoreConfiguration["weather"]): readonly string[] => [
