@@ -282,7 +282,7 @@ function inOrder(
 
 async function restoreEarlier(
   { commands, journal, mirror, clock, log, ownership }: Core,
-  { settingsReturned }: BridgeOptions,
+  { settingsReturned, configuration }: BridgeOptions,
   live: LiveSettings,
   running: readonly (Running | null)[],
 ): Promise<void> {
@@ -291,8 +291,10 @@ async function restoreEarlier(
   const onUnreadable = (problem: Error) => refuseUnread(journal, log, live, problem);
   const onUnderWay = ownership?.foundUnderWay;
   await restoreCommands(commands, { journal, store, clock, log, onUnderWay, onUnreadable });
-  // That an earlier run could not send messages says nothing of this one.
-  commands.limits.alarms.set("notify_failed", bridgeItself, null);
+  // With any way the notifier itself says whether messages get out.
+  if (Object.keys(configuration.notify.ways).length === 0)
+    commands.limits.alarms.set("notify_failed", bridgeItself, null);
+  // How an earlier run reached its cluster says nothing of this one.
   commands.limits.alarms.set("cluster", bridgeItself, null);
   const { message = null, why } = settingsReturned?.() ?? {};
   commands.limits.alarms.set(

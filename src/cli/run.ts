@@ -285,11 +285,7 @@ async function reload(
   { runs, trial, log }: Pick<Running, "runs" | "trial" | "log">,
 ): Promise<string | null> {
   try {
-    const next = await readConfiguration(options, context);
-    const [before, former] = [runs.sight(), runs.configuration];
-    const { applied, needRestart } = runs.take(next);
-    if (needRestart.length > 0)
-      trial.tryEdited({ before, keys: needRestart, goBack: () => void runs.take(former) });
+    const { applied, needRestart } = runs.take(await readConfiguration(options, context));
     void trial.tookUp();
     if (applied.length + needRestart.length === 0) log.info("configuration read again: nothing has changed");
     if (applied.length > 0)

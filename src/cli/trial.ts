@@ -8,7 +8,7 @@ import type { Clock } from "../runtime/clock.js";
 import { nullIfFailed } from "../runtime/failures.js";
 import { errorCode, type FileSystem } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
-import type { Kept, SavedChange, SettingsFile, HeldFile } from "../saving/settings-file.js";
+import type { Kept, SavedChange, SettingsFile } from "../saving/settings-file.js";
 import {
   type KeptReturned,
   readReturned,
@@ -109,16 +109,6 @@ function isSettled({ now, putBack, inForce, inForceSince, runsForMs, seenSince }
   return isOther || (seenSince !== null && now - seenSince >= seenForMs);
 }
 
-/** A file that was changed by hand, and is taken up by a new run. */
-interface Edited {
-  /** What was seen before. */
-  readonly before: Sight;
-  /** The keys that need the new run. */
-  readonly keys: readonly string[];
-  /** Has the bridge run by the former configuration again. */
-  readonly goBack: () => void;
-}
-
 export interface TrialParts {
   readonly file: SettingsFile;
   readonly clock: Clock;
@@ -141,11 +131,8 @@ export class SettingsTrial {
   #watching = new AbortController();
   #failuresBefore = 0;
   #returned: KeptReturned | null = null;
-  /** With the file that was in force before. */
-  #edited: (Edited & { readonly former: HeldFile | null }) | null = null;
-  #isReturning = false;
-  /** The file in force, and since when it is, monotonic ms. */
-  #inForce: HeldFile | null = null;
+  /** The etag of the file in force, and since when it is, monotonic ms. */
+  #inForce: string | null = null;
   #inForceSince = 0;
   #isAwaitingEnd = false;
 
@@ -178,58 +165,23 @@ export class SettingsTrial {
 
   /** The file as it is now is in force. */
   async tookUp(): Promise<void> {
-    this.#inForce = await this.#parts.file.held().catch(nullIfFailed);
+    this.#inForce = await this.#parts.file.etag().catch(nullIfFailed);
     this.#inForceSince = this.#parts.clock.monotonic();
     void this.#awaitEnd();
   }
 
-  /** Judges a file that is taken up and that nobody saved here. It is never written: a person who edits has it as he left it. */
-  tryEdited(edited: Edited): void {
-    if (this.#record !== null || this.#isReturning) return;
-    const { keys, ...first } = this.#edited ?? { ...edited, keys: [], former: this.#inForce };
-    this.#edited = { ...first, keys: [...keys, ...edited.keys] };
-    this.#watching.abort();
-    this.#watching = new AbortController();
-    void this.#watchEdited(this.#watching.signal);
-  }
-
-  async #watchEdited(over: AbortSignal): Promise<void> {
-    const isOver = await this.#parts.clock.wait(trialMs, over).then(
-      () => false,
-      () => true,
-    );
-    const edited = this.#edited;
-    if (isOver || edited === null) return;
-    const { before, keys, goBack } = edited;
-    const platform = before.bridge?.status.facts().platform ?? null;
-    const why = this.#verdict({ platform, wasPageOpen: before.isPageOpen, keys }, before.failures);
-    if (why === null) {
-      this.#edited = null;
-      await this.#endReturned();
-      return;
-    }
-    await this.#leaveEdited(why);
-    goBack();
-  }
-
-  /** The bridge runs by the former configuration again, as it did not start by the file as it is; never rejects. */
-  fellBack(error: string): Promise<void> {
-    return this.#leaveEdited(msg`the bridge did not start by them (${error})`);
-  }
-
-  async #leaveEdited(why: Text): Promise<void> {
+  /**
+   * The bridge does not start by a file that was edited by hand, and runs by the former configuration again. The file is never written:
+   * whoever edits it has it as he left it. Never rejects.
+   */
+  async fellBack(error: string): Promise<void> {
     const { file, clock, log } = this.#parts;
-    const former = this.#edited?.former ?? null;
-    this.#edited = null;
-    this.#watching.abort();
-    log().error({ why }, "the file is not in force, as the bridge did not come up by it; it stays as it is");
-    const now = await file.held().catch(nullIfFailed);
-    const shown = former === null || now === null ? "" : file.difference(former.text, now.text);
+    const why = msg`the bridge did not start by them (${error})`;
+    log().error({ why }, "the file is not in force, as the bridge does not start by it; it stays as it is");
+    const etag = await file.etag().catch(nullIfFailed);
+    const at = new Date(clock.now()).toISOString();
     const reason = msg`${why}; the file stays as it was edited`;
-    this.#returned = {
-      ...{ at: new Date(clock.now()).toISOString(), reason, difference: shown },
-      ...(now !== null && { etag: now.etag }),
-    };
+    this.#returned = { at, reason, difference: "", by_hand: true, ...(etag !== null && { etag }) };
     void this.#awaitEnd();
   }
 
@@ -244,9 +196,11 @@ export class SettingsTrial {
       const { runsForMs, bridge } = seen();
       const now = clock.monotonic();
       const alarm = bridge?.commands.limits.alarms.list.find(({ type }) => type === "settings_returned");
-      seenSince = alarm?.state === "acknowledged" ? (seenSince ?? now) : null;
+      // The next start runs by a file that stayed, whoever has seen it.
+      const isSeen = alarm?.state === "acknowledged" && returned.by_hand !== true;
+      seenSince = isSeen ? (seenSince ?? now) : null;
       const { etag: putBack } = returned;
-      const [inForce, inForceSince] = [this.#inForce?.etag ?? null, this.#inForceSince];
+      const [inForce, inForceSince] = [this.#inForce, this.#inForceSince];
       const isOver = isSettled({ now, putBack, inForce, inForceSince, runsForMs, seenSince });
       if (isOver && this.#record === null && this.#returned === returned) await this.#endReturned();
     }
@@ -303,7 +257,6 @@ export class SettingsTrial {
   start(): void {
     this.#watching.abort();
     this.#watching = new AbortController();
-    this.#edited = null;
     if (this.#record !== null) void this.#watch(this.#watching.signal);
   }
 
@@ -388,30 +341,22 @@ export class SettingsTrial {
     );
     const record = this.#record;
     if (isOver || record === null) return;
-    const why = this.#verdict(record, this.#failuresBefore);
+    const why = this.#verdict(record);
     try {
       if (why === null) await this.#pass();
-      else if (await this.#goBack(why)) {
-        this.#isReturning = true;
-        await readAgain();
-      }
+      else if (await this.#goBack(why)) await readAgain();
     } catch (error) {
       log().error({ err: error, why }, "the settings that were saved could not be taken back");
       if (this.#record === record) this.#record = null;
       await this.#dropWithoutKept(error);
-    } finally {
-      this.#isReturning = false;
     }
   }
 
-  #verdict(
-    { platform, wasPageOpen, keys }: Pick<Sighting, "wasPageOpen" | "keys"> & Pick<TrialRecord, "platform">,
-    failuresBefore: number,
-  ): Text | null {
+  #verdict({ platform, wasPageOpen, keys }: TrialRecord): Text | null {
     const { failures, error, bridge, ...seen } = this.#parts.seen();
     return notComeUp({
       ...seen,
-      error: failures > failuresBefore ? error : null,
+      error: failures > this.#failuresBefore ? error : null,
       platform: bridge?.status.facts().platform ?? null,
       platformBefore: platform,
       wasPageOpen,
@@ -462,8 +407,12 @@ export class SettingsTrial {
   /** What an alarm says of settings that were taken back; what differed, the admin's page alone shows. */
   returnedAlarm(): { readonly message: string; readonly why: Text } | null {
     if (this.#returned === null) return null;
-    const { at, reason: why } = this.#returned;
-    const message = `Settings that were saved were taken back at ${at}: ${String(why)}.`.slice(0, 2_000);
+    const { at, reason: why, by_hand: isByHand } = this.#returned;
+    const said =
+      isByHand === true
+        ? `The settings in the file as it stands since ${at} are not in force`
+        : `Settings that were saved were taken back at ${at}`;
+    const message = `${said}: ${String(why)}.`.slice(0, 2_000);
     return { message, why };
   }
 }

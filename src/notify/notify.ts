@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { tellIn } from "../language/languages.js";
 import type { Text } from "../language/text.js";
 import type { Tell } from "../language/words.js";
@@ -70,6 +71,8 @@ interface Way {
   readonly name: string;
   readonly rules: WayRules;
   readonly sender: Sender;
+  /** Of its settings: by others it may work. */
+  readonly digest: string;
   told: ToldBefore;
   trouble: Trouble | null;
   /** Null where messages get out and nothing of what was missed is untold. */
@@ -206,9 +209,9 @@ const isCame = (entry: readonly [string, unknown]): entry is [string, Came] =>
   typeof entry[1] === "object" && entry[1] !== null && "from" in entry[1] && "type" in entry[1];
 
 /** What the next run has to know, by the ids of alarms, which are no such words. */
-const keptOf = ({ told, sender, trouble, outage, owed, queue, happened, dailyOn }: Way): object => ({
+const keptOf = ({ told, digest, trouble, outage, owed, queue, happened, dailyOn }: Way): object => ({
   ...Object.fromEntries(told),
-  ...(trouble?.problem && { trouble: { [sender.name]: String(trouble.problem) } }),
+  ...(trouble?.problem && { trouble: { [digest]: String(trouble.problem) } }),
   ...(outage && { outage: { ...outage, came: Object.fromEntries(outage.came) } }),
   ...(owed.length > 0 && { owed }),
   ...(queue.length > 0 && { queue }),
@@ -223,6 +226,9 @@ function outageIn(kept: unknown): Outage | null {
   const end = typeof until === "number" ? until : null;
   return { since, until: end, ...(hasGaps === true && { hasGaps }), came: new Map(entries.filter(isCame)) };
 }
+
+const digestOf = (settings: object): string =>
+  createHash("sha256").update(JSON.stringify(settings)).digest("hex").slice(0, 16);
 
 export class Notifier {
   readonly #ports: NotifierPorts;
@@ -249,7 +255,7 @@ export class Notifier {
       if (way === undefined) return [];
       const fresh = { told: new Map(), trouble: null, outage: null, owed: [], isBusy: false, advice: null };
       const beside = { asks: new Set(way.events), happened: [], queue: [], dailyOn: null };
-      return [{ name, rules: rulesOf(way), sender, ...fresh, ...beside }];
+      return [{ name, rules: rulesOf(way), sender, digest: digestOf(way), ...fresh, ...beside }];
     });
   }
 
@@ -329,8 +335,7 @@ export class Notifier {
     for (const way of this.#ways) {
       const own = { ...Object(Reflect.get(Object(kept), way.name)) } as Readonly<Record<string, unknown>>;
       way.told = new Map(Object.entries(own).filter((entry): entry is [string, Told] => isTold(entry[1])));
-      // It may be another service by now.
-      const problem: unknown = Reflect.get(Object(own["trouble"]), way.sender.name);
+      const problem: unknown = Reflect.get(Object(own["trouble"]), way.digest);
       if (typeof problem === "string") way.trouble = { failures: 1, notBefore: -Infinity, problem };
       way.outage = outageIn(own["outage"]);
       way.owed = listOf(own["owed"]).filter(isOwed);

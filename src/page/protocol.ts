@@ -108,6 +108,8 @@ export interface ReturnedSettings {
   readonly reason: Text;
   /** What was taken back, as a difference. */
   readonly difference: string;
+  /** The file was edited by hand and stays, but is not in force. */
+  readonly by_hand?: boolean | undefined;
 }
 
 /** Values at keys, null to take one away, and sections whose names are to come in this order, the others behind; or the whole text. */

@@ -757,9 +757,12 @@ function Notices({ of: { not_writable: reason, returned } }: Readonly<{ of: Sett
       {returned === null ? null : (
         <div class="notice bad">
           <p>
-            {s("returned", { at: new Date(returned.at).toLocaleString(), reason: String(returned.reason) })}
+            {s(returned.by_hand === true ? "not_in_force" : "returned", {
+              at: new Date(returned.at).toLocaleString(),
+              reason: String(returned.reason),
+            })}
           </p>
-          <DifferenceText of={returned.difference} />
+          {returned.difference === "" ? null : <DifferenceText of={returned.difference} />}
         </div>
       )}
     </>

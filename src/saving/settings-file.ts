@@ -105,11 +105,6 @@ export interface SavedChange {
   readonly difference: string;
 }
 
-export interface HeldFile {
-  readonly etag: string;
-  readonly text: string;
-}
-
 /** Where the former files are; null of one that was not changed. */
 export interface Kept {
   readonly file: string | null;
@@ -229,10 +224,9 @@ export class SettingsFile {
     return kept;
   }
 
-  /** As it is now; its text may hold secrets. */
-  async held(): Promise<HeldFile> {
-    const texts = await this.#read();
-    return { etag: etagOf(texts), text: texts.text };
+  /** Of the file as it is now. */
+  async etag(): Promise<string> {
+    return etagOf(await this.#read());
   }
 
   /** Which of these the files are: the first, a later one, a mixture of them, or something else. */
@@ -310,7 +304,7 @@ export class SettingsFile {
         .filter((one) => !former.has(formatProblem(one)))
         .map((one) => tell(row`${one.path}: ${one.message}`)),
       sentences: sentencesOf(configuration, tell).filter((one) => !said.includes(one)),
-      difference: this.difference(before.text, edit.after.text),
+      difference: this.#difference(before.text, edit.after.text),
       secrets: edit.secrets,
       keys,
       need_run: keys.filter((key) => !reloadableKeys.has(key)),
@@ -318,7 +312,7 @@ export class SettingsFile {
   }
 
   /** Of secrets that stand in the file itself nothing is shown. */
-  difference(before: string, after: string): string {
+  #difference(before: string, after: string): string {
     const { env, file } = this.#ports;
     const hidden = (text: string) => hideSecrets(text, env);
     const [old, now] = [hidden(before), hidden(after)];

@@ -479,9 +479,14 @@ describe("a way that does not work", () => {
       expect(here.said.at(-1)).toBeNull();
     });
 
-    it("is no alarm any more once it is configured no more", async () => {
+    it.each([
+      ["it is configured no more", "other", ""],
+      ["its settings are others", "phone", "/corrected"],
+    ])("is no alarm any more once %s", async (_, name, path) => {
       const before = await refused();
-      const { here, start, clock } = await notifier(`other: { webhook: { url: ${before.one.url} } }`);
+      const { here, start, clock } = await notifier(
+        `${name}: { webhook: { url: ${new URL(path, before.one.url).href} } }`,
+      );
       Object.assign(here, { kept: before.here.kept, alarms: [failed] });
       start();
       await clock.advance(5_000);

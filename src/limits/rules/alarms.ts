@@ -81,7 +81,7 @@ const remedies: Readonly<Record<AlarmType, readonly [severity: Alarm["severity"]
   ],
   settings_returned: [
     "error",
-    "The former configuration is in force again. The settings on the page show what was taken back; correct it and save it again. To keep the former one, acknowledge this: it ends an hour later.",
+    "The former configuration is in force again. Correct what the message names, at the page or in the file. What was taken back may stay so: acknowledge this, and it ends an hour later. A file that was edited by hand stays as it is, and the next start runs by it.",
   ],
   birth_too_large: [
     "error",
