@@ -50,7 +50,7 @@ export function drawnPlatform(seed: number): DrawnPlatform {
     const words = wordsOf(row, readings);
     const degrees = takesDegrees(row) ? [String(chance.whole(1, 99))] : [chance.of(words)];
     const word = chance.of(words.filter((one) => !degrees.includes(one)));
-    return [word, ...degrees].map((command) => taskOf(row, command, readings));
+    return [word, ...degrees].map((command) => taskOf(row, command, { dialect, readings }));
   });
   return { seed, dialect, readings, tasks };
 }
@@ -76,22 +76,32 @@ const device = (row: AddressRow) => ({
   values: ownValues[row.kind] ?? {},
 });
 
-function taskOf(row: AddressRow, command: string, readings: readonly ReadingName[]): Task {
+function taskOf(
+  row: AddressRow,
+  command: string,
+  { dialect, readings }: Pick<DrawnPlatform, "dialect" | "readings">,
+): Task {
+  const isFollowed = dialect.positionReads === "travelling";
   const automatic = row.kind === "fan_wet_curtain" && command === "auto" ? "11111" : null;
   const value = /^\d+$/.test(command) ? command : (automatic ?? valueOf(device(row), command) ?? "");
   const before = value === command ? ["10100"] : row.kind === "light" && command !== "on" ? ["1010"] : [];
   return {
     ...{ row, command, sent: [...before, value] },
-    outcome: isUnprovable(row, command, readings) ? "unconfirmed" : "confirmed",
+    outcome: isUnprovable(row, command, { readings, isFollowed }) ? "unconfirmed" : "confirmed",
     levels: levelsOf(row, command, value, readings),
   };
 }
 
-function isUnprovable(row: AddressRow, command: string, readings: readonly ReadingName[]): boolean {
+/** `isFollowed`: a degree says where the window is. */
+function isUnprovable(
+  row: AddressRow,
+  command: string,
+  { readings, isFollowed }: Pick<DrawnPlatform, "readings"> & { readonly isFollowed: boolean },
+): boolean {
   if (row.kind === "mode") {
     if (!readings.includes("mode_write_only") || /^\d+$/.test(command)) return false;
-    // Only the degree can be read: it says where the window is, or stays as it was set.
-    if (readings.includes("actual_positions")) return command === "auto";
+    // Only the degree can be read: it follows the window, or stays as it was set.
+    if (isFollowed) return command === "auto";
     const stays = row.initial === "10010" ? "open" : "close";
     return command !== stays;
   }
