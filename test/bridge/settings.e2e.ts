@@ -282,6 +282,7 @@ describe("settings of the page", () => {
         async () => (await ask("settings").catch(() => ({ status: 0 }))).status === 200,
         "back at its page",
         [next.stderr],
+        30_000,
       );
       expect(await readFile(join(folder, "config.yaml"), "utf8")).toBe(text);
       const returned = {
@@ -291,6 +292,8 @@ describe("settings of the page", () => {
       await until(
         async () => JSON.stringify((await ask("alarms")).body).includes('"settings_returned"'),
         "an alarm",
+        [next.stderr],
+        30_000,
       );
       // What was taken back is told until other settings have come up.
       next.signal("SIGKILL");
