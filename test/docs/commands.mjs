@@ -140,7 +140,7 @@ function outcomeOf(line) {
   const [, file] = / -o (\S+)/.exec(line) ?? [];
   if (file !== undefined) rmSync(join(home, file), { force: true });
   const listens = line.startsWith("mosquitto_sub");
-  const { status, stderr } = shell(line, listens ? 4 : 90);
+  const { status, stderr } = shell(line, listens ? 4 : 300);
   // A listener is ended by us; one with -W by itself.
   const isWrong = listens ? ![0, 27, 124].includes(status) : status !== expected;
   return { isWrong, said: isWrong ? `ended with ${status}: ${stderr.trim().split("\n").at(-1)}` : "ok" };
