@@ -89,6 +89,7 @@ export class AccountSettings {
       load: (reads, isAlone = false) =>
         accountOf(account, settings.file, {
           env,
+          inForce: settings,
           ...(reads !== undefined && { readFile: reads }),
           ...(isAlone && { alone: account }),
         }),

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { AccountSettings } from "../../src/cli/account-settings.js";
+import { loadFleet } from "../../src/config/fleet.js";
 import { identityOf } from "../../src/journal/lock.js";
 import { filesOnTrial, readTrial, writeTrial } from "../../src/saving/trial-record.js";
 import { tempDirectory } from "../journal/support/disk.js";
@@ -42,4 +43,31 @@ it("an account whose former file is not there keeps no other one of the fleet fr
   expect(await readTrial(join(accounts, "south.yaml"))).toBeNull();
   const texts = ["north", "south"].map(async (account) => (await own.source(account).read()).text);
   expect(await Promise.all(texts)).toEqual(["mirror: listed\n", "mirror: all\n"]);
+});
+
+it("settings of an account are judged by the folder of accounts that the fleet runs by", async () => {
+  const folder = await tempDirectory();
+  const file = join(folder, "fleet.yaml");
+  await mkdir(join(folder, "accounts"));
+  await mkdir(join(folder, "others"));
+  await writeFile(join(folder, "accounts", "north.yaml"), "mirror: listed\n");
+  const fleet = (accounts: string) => `accounts: ./${accounts}
+data_dir: ./data
+defaults:
+  platform: { business_url: http://127.0.0.1:1, realtime_url: http://127.0.0.1:1, token: some-token-1 }
+  mqtt: { url: mqtt://127.0.0.1:1883 }
+`;
+  await writeFile(file, fleet("accounts"), { mode: 0o600 });
+  const { fleet: settings } = await loadFleet(file, { env: {} });
+  const own = new AccountSettings({
+    settings: settings as NonNullable<typeof settings>,
+    ...{ env: {}, restarting: undefined, clock: new VirtualClock() },
+    running: { reload: () => Promise.resolve(), state: () => undefined },
+    logOf: () => capturedLog().log,
+  });
+  await writeFile(file, fleet("others"));
+  const { errors } = await own
+    .source("north")
+    .check({ changes: { mirror: "all" } }, { language: "en", admin: "anna" });
+  expect(errors).toEqual({});
 });
