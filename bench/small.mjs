@@ -102,22 +102,18 @@ async function besideFlappingWind({ sender, ...scene }, commands) {
   return { took, sent };
 }
 
+const startSmall = (platform, broker, more) =>
+  startBridge(platform, broker, {
+    ...{ concurrency: 4, controllers: commandedControllers(), weather, flags: slowDisk, ...more },
+  });
+
 /** Seconds to the first value where the journal has what it may have at most. */
 async function startByFullJournal({ broker, platform, ear, folders }) {
   const dataDir = await filledJournal(journalMib);
   await ear.quiet(1_000);
   const began = performance.now();
   const first = ear.next();
-  const child = startBridge(platform, broker, {
-    ...{
-      concurrency: 4,
-      controllers: commandedControllers(),
-      weather,
-      flags: slowDisk,
-      within: folders,
-      dataDir,
-    },
-  });
+  const child = startSmall(platform, broker, { within: folders, dataDir });
   const seconds = ((await first) - began) / 1_000;
   await wait(settledMs);
   mustLive(child);
@@ -143,16 +139,7 @@ async function measureGroup(mib, { commands, sweeps, pacedSeconds, say }) {
   ]);
   const began = performance.now();
   const first = ear.next();
-  const child = startBridge(platform, broker, {
-    ...{
-      concurrency: 4,
-      controllers: commandedControllers(),
-      weather,
-      http,
-      flags: slowDisk,
-      within: group.folders,
-    },
-  });
+  const child = startSmall(platform, broker, { within: group.folders, http });
   const startSeconds = ((await first) - began) / 1_000;
   say(`${mib} MiB: first value after ${startSeconds.toFixed(2)} s`);
   await states.until(actuators, 60_000);

@@ -7,7 +7,6 @@ import { secretValues } from "./config/load.js";
 import type { Configuration } from "./config/schema.js";
 import type { Core, Ownership } from "./feature/core.js";
 import type { BridgeEvent } from "./greenhouse/events.js";
-import type { Journal } from "./journal/journal.js";
 import { weatherTopics } from "./limits/service.js";
 import {
   BrokerConnection,
@@ -27,9 +26,7 @@ import { RetainedTopics } from "./mqtt/retained-topics.js";
 import { topicsUnder } from "./mqtt/topics.js";
 import { createPlatform, type PlatformClient, type PlatformOutside } from "./platform/client.js";
 import type { SharedHosts } from "./platform/shared.js";
-import type { Clock, Random } from "./runtime/clock.js";
 import { type Files, textFile } from "./runtime/file-system.js";
-import type { Gaps } from "./runtime/gaps.js";
 import type { Logger } from "./runtime/log.js";
 import { BrokerTests } from "./status/other-bridge.js";
 import { OverdueWatch } from "./status/overdue.js";
@@ -63,22 +60,13 @@ export interface Reading {
 }
 
 /** What a run begins with. */
-export interface Ground {
+export interface Ground extends Pick<
+  Core,
+  "version" | "clock" | "gaps" | "random" | "log" | "signal" | "inPlace" | "journal" | "broker"
+> {
   readonly configuration: Configuration;
   readonly live: LiveSettings;
-  readonly version: string;
-  readonly clock: Clock;
-  readonly gaps: Gaps;
-  readonly random: Random;
-  readonly log: Logger;
-  /** Aborts when the bridge is to end. */
-  readonly signal: AbortSignal;
   readonly files: Files;
-  /** Rejects where another folder shows in the place of the data directory. */
-  readonly inPlace: () => Promise<void>;
-  readonly journal: Journal;
-  /** Null where another one is configured. */
-  readonly broker: Core["broker"];
   /** What is to be told of a crash loop; null for none. */
   readonly crashLoop: () => string | null;
   /** Is told how the platform answers and what is found there; the log of all where absent. */

@@ -4,27 +4,28 @@ import type { Clock } from "../runtime/clock.js";
 import type { FileSystem } from "../runtime/file-system.js";
 import type { StreamStore } from "./stream-store.js";
 
-/** Small files of an account that its next owner has to have as well: what was learned, withdrawn and told, the token, who may log in. */
-export const stateFiles = [
-  "platform-session.json",
-  "homeassistant-withdrawn.json",
-  "absent-controllers.json",
-  "addresses-seen.json",
-  "notified.json",
-  "readings-pending.json",
-  "guards-told.json",
-  "sparkplug.json",
-  "page-users.json",
-  "sessions.json",
-  "run-times.json",
-  "daily.json",
-];
+/**
+ * Small files of an account that its next owner has to have as well. `at_once`: a change counts as written only once the stream has it.
+ * `slow`: what is read writes it again and again, so the stream has it as it was a minute ago, and at the end as it is.
+ */
+const paces: Readonly<Record<string, "at_once" | "slow">> = {
+  "platform-session.json": "at_once",
+  "homeassistant-withdrawn.json": "at_once",
+  "absent-controllers.json": "at_once",
+  "addresses-seen.json": "at_once",
+  "notified.json": "at_once",
+  "readings-pending.json": "slow",
+  "guards-told.json": "at_once",
+  "sparkplug.json": "at_once",
+  "page-users.json": "at_once",
+  "sessions.json": "at_once",
+  "run-times.json": "slow",
+  "daily.json": "slow",
+};
 
-/** Written again and again by what is read, so the stream has them as they were a minute ago, and at the end as they are. */
-const slowFiles: ReadonlySet<string> = new Set(["run-times.json", "daily.json", "readings-pending.json"]);
+export const stateFiles: readonly string[] = Object.keys(paces);
 
-/** Whether a change counts as written only once the stream has it. */
-export const isKeptAtOnce = (name: string): boolean => stateFiles.includes(name) && !slowFiles.has(name);
+export const isKeptAtOnce = (name: string): boolean => paces[name] === "at_once";
 
 const lookEveryMs = 5_000;
 const looksBetweenSlow = 12;

@@ -125,8 +125,8 @@ function reachesOthers(key: string, value: unknown): boolean {
 }
 
 /**
- * Accounts of a fleet share the file of their secrets and the computer: who sees some of them alone must not have the others' shown
- * or sent anywhere, by a name for them or by the file they stand in, nor open a port with users of his own.
+ * Accounts of a fleet share the file of their secrets and the computer. Who sees some of them alone must not have the others' shown
+ * or sent anywhere, by a name for them or by the file they stand in. Nor may he open a port with users of his own.
  */
 export function foreignReach(
   given: WantedSettings,
