@@ -58,6 +58,8 @@ async function running(texts: Texts) {
           fails: AsyncResource.bind((error: Error) => fleet.isContained(error)),
         });
       }),
+    onRead: () => Promise.resolve(),
+    onTaken: () => Promise.resolve(),
     noteError: ({ account }, error) => story.push(`${account} left: ${String(error)}`),
     clock,
     random: () => 0.5,

@@ -81,7 +81,7 @@ const remedies: Readonly<Record<AlarmType, readonly [severity: Alarm["severity"]
   ],
   settings_returned: [
     "error",
-    "The former configuration is in force again. Correct what the message names, at the page or in the file. What was taken back may stay so: acknowledge this, and it ends an hour later. A file that was edited by hand stays as it is, and the next start runs by it.",
+    "The former configuration is in force again. Correct what the message names, at the page or in the file. What was taken back may stay so: acknowledge this, and it ends an hour later. A file that was edited by hand stays as it is, and is tried again once it is another one, and at the next start.",
   ],
   birth_too_large: [
     "error",
