@@ -40,7 +40,7 @@ import {
 const trialMs = 60_000;
 /** What failed has to run so long afterwards. */
 const calmMs = 20_000;
-/** A program that does not live for a minute by them may be started so often. */
+/** A program that does not live for a minute with them may be started so often. */
 const mostStarts = 3;
 
 /** What is seen of a run. */
@@ -89,8 +89,8 @@ export function notComeUp(seen: Sighting): Text | null {
   if (seen.mayStandBy && seen.runsForMs === null && seen.error === null) return null;
   if (seen.runsForMs === null || (seen.error !== null && seen.runsForMs < calmMs))
     return seen.error === null
-      ? msg`the bridge did not start by them`
-      : msg`the bridge did not start by them (${seen.error})`;
+      ? msg`the bridge did not start with them`
+      : msg`the bridge did not start with them (${seen.error})`;
   if (seen.http !== false && seen.wasPageOpen && !seen.isPageOpen)
     return msg`the page could not be opened at ${seen.http.host}, port ${String(seen.http.port)}`;
   const isOfPlatform = seen.keys.some((key) => key.startsWith("platform."));
@@ -275,7 +275,7 @@ export class SettingsTrial {
 
   /** The bridge did not start by a file that was edited, and runs by the former configuration again. Never rejects. */
   async fellBack(error: string): Promise<void> {
-    const why = msg`the bridge did not start by them (${error})`;
+    const why = msg`the bridge did not start with them (${error})`;
     if (this.#record !== null) await this.#leaveEdited(this.#record, why);
   }
 
@@ -441,7 +441,7 @@ export class SettingsTrial {
     this.#record = { ...record, starts: record.starts + 1, by: await identityOf(process.pid) };
     await this.#keep(this.#record);
     if (record.starts >= mostStarts - 1)
-      return this.#goBack(msg`the program ended ${record.starts} times within a minute by them`);
+      return this.#goBack(msg`the program ended ${record.starts} times within a minute with them`);
     log.info(
       { keys: record.keys },
       "settings were saved a moment ago; they stay if the bridge comes up by them",
@@ -461,7 +461,7 @@ export class SettingsTrial {
         .warn({ keys }, "the bridge did not come up by the file as it was edited; it is tried once more");
       this.start();
     } else
-      await this.#leaveEdited(record, msg`the program ended ${mostStarts - 1} times within a minute by them`);
+      await this.#leaveEdited(record, msg`the program ended ${mostStarts - 1} times within a minute with them`);
     // With its starts alone, so that what ends the program is tried no more until it is another one.
     await this.#keep(record);
   }

@@ -124,7 +124,7 @@ describe("the trial of saved settings", () => {
     await expect.poll(place.text, patient).toBe(text);
     await expect.poll(() => readAgain.length, patient).toBe(2);
     expect(trial.returned).toMatchObject({
-      reason: "the bridge did not start by them (the port is taken)",
+      reason: "the bridge did not start with them (the port is taken)",
       difference: expect.stringContaining("2m") as string,
     });
     expect(JSON.stringify(trial.returnedAlarm())).not.toContain("2m");
@@ -253,7 +253,7 @@ describe("the trial of saved settings", () => {
     expect(next.trial.returned).not.toBeNull();
   });
 
-  it("ends at the third start where no process lives for a minute by them", async () => {
+  it("ends at the third start where no process lives for a minute with them", async () => {
     const place = await placed();
     await processOn(place).save(other);
     for (const isBack of [false, false, true]) {
@@ -451,7 +451,7 @@ describe("settings come up", () => {
 
 describe("a file that was edited by hand", () => {
   const edited = text.replace("1m", "2m");
-  const why = "the bridge did not start by them (the port is taken); the file stays as it was edited";
+  const why = "the bridge did not start with them (the port is taken); the file stays as it was edited";
 
   /** It was edited, and read again. */
   async function hungUp() {
