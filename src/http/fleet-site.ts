@@ -21,8 +21,8 @@ import {
   type Served,
 } from "./route.js";
 import { apiRoutes } from "./routes.js";
-import { restoreRoute } from "./restoring.js";
 import { pageRoutes, servePort } from "./server.js";
+import { restoreRoute } from "./settings.js";
 import type { PageService } from "./service.js";
 
 /* One page for all accounts of a fleet: what one bridge answers below `api/`, an account answers below `api/accounts/<name>/`. */

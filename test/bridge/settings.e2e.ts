@@ -16,7 +16,7 @@ const until = (
   condition: () => boolean | Promise<boolean>,
   what: string,
   lines: readonly string[] = [],
-  timeout = 15_000,
+  timeout = 60_000,
 ): Promise<void> =>
   vi.waitFor(
     async () => {
