@@ -125,10 +125,7 @@ async function runFleet(
     read: async () => page.take(await read()),
     start: (run) => startAccount(run, { ...common, files: own }),
     ...{ onRead: (...read) => own.edited(...read), onTaken: (account) => own.tookUp(account) },
-    noteError,
-    clock: systemClock,
-    random: systemRandom,
-    log,
+    ...{ noteError, clock: systemClock, random: systemRandom, log },
   });
   const own = settingsOf(settings, context, running, log);
   const unguard = guardFleet(running, settings, log);
