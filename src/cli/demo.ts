@@ -215,7 +215,7 @@ export async function demo(context: ProcessContext, options: CommonOptions & Dem
   await context.speech.choose(language);
   const speed = options.speed ?? story?.speed ?? 1;
   const account = { controllers, seed, speed, language, ...(story && { startAt: story.begins }) };
-  const simulator = await startSimulator(account, { clock: systemClock });
+  const simulator = await startSimulator(account, systemClock);
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "greenhouse2mqtt-demo-")));
   try {
     const ports = { port: await freePort(1883), httpPort: await freePort(8099, host) };
@@ -401,7 +401,8 @@ export async function simulate(
   const faultFile = faults === undefined ? undefined : await parsedFile(faults);
   const simulator = await startSimulator(
     { port, controllers, seed, speed, language, profile, readings, faultFile },
-    { clock: systemClock, log },
+    systemClock,
+    log,
   ).catch((error: unknown) => {
     if (error instanceof FaultFileError)
       throw new CommandFailure(error.message.replaceAll(/^/gm, `${faults ?? ""}: `), exitCodes.usage);
