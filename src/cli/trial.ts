@@ -461,7 +461,10 @@ export class SettingsTrial {
         .warn({ keys }, "the bridge did not come up by the file as it was edited; it is tried once more");
       this.start();
     } else
-      await this.#leaveEdited(record, msg`the program ended ${mostStarts - 1} times within a minute with them`);
+      await this.#leaveEdited(
+        record,
+        msg`the program ended ${mostStarts - 1} times within a minute with them`,
+      );
     // With its starts alone, so that what ends the program is tried no more until it is another one.
     await this.#keep(record);
   }

@@ -253,7 +253,9 @@ describe("settings of an account of a fleet", () => {
     await rename(join(folder, "data", "north"), join(folder, "north-data.kept"));
     expect((await restore(5, first)).status).toBe(409);
     expect((await restore(0, first)).status).toBe(200);
-    expect((await restore(half, second, { password: "another-password-entirely", language: "zh" })).body).toMatchObject({
+    expect(
+      (await restore(half, second, { password: "another-password-entirely", language: "zh" })).body,
+    ).toMatchObject({
       message: expect.stringContaining("密码不对") as string,
     });
     expect((await restore(0, first)).status).toBe(200);
