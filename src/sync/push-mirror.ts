@@ -8,7 +8,7 @@ import type { Gaps } from "../runtime/gaps.js";
 import type { AddressesSeen } from "./addresses-seen.js";
 import type { PollJob } from "./poll-plan.js";
 import type { Poller } from "./poller.js";
-import { addressesOf, registerAt } from "./poll-reads.js";
+import { registerAt, type Registers, registersOf } from "./poll-reads.js";
 import type { GreenhouseStore } from "./store.js";
 
 /** The commands that read an address back learn of a pushed value of it. */
@@ -79,25 +79,26 @@ export class PushMirror {
 
   #foldRegisters(controller: Controller, { code, values }: News<"registers">): void {
     const { seen } = this.#parts;
-    const statuses = [...values].flatMap(([address, raw]) => statusesOfNumber(controller, address, raw));
-    const isStatus = (address: string) => statuses.some(({ number }) => String(number) === address);
-    if (statuses.length > 0) this.#readStatuses(controller, { type: "statuses", code, items: statuses });
-    this.#foldFollowed(controller, values, (address, raw) => {
-      if (!isStatus(address)) seen.see(code, address, raw);
+    const registers = registersOf(controller);
+    const statuses = statusesAmong(controller, values, registers);
+    if (statuses.size > 0)
+      this.#readStatuses(controller, { type: "statuses", code, items: [...statuses.values()] });
+    this.#foldFollowed(code, registers, values, (address, raw) => {
+      if (!statuses.has(address)) seen.see(code, address, raw);
     });
   }
 
   #foldFollowed(
-    controller: Controller,
+    code: string,
+    registers: Registers,
     values: ReadonlyMap<string, RawValue>,
     onOther: (address: string, raw: RawValue) => void,
   ): void {
     const { readBacks } = this.#parts;
-    const { code } = controller.info;
     for (const [address, raw] of values) {
       // A command that waits for this value reads it back now, and the mirror shows what it reads.
       if (readBacks.readBackNow(code, address, raw) || readBacks.readsBack(code, address)) continue;
-      const register = registerAt(controller, address);
+      const register = registers.get(address);
       if (register === undefined) onOther(address, raw);
       else this.#foldRegister(code, address, raw, register);
     }
@@ -115,8 +116,9 @@ export class PushMirror {
   }
 
   #foldStatuses(controller: Controller, news: News<"statuses">): void {
-    const values = new Map(news.items.flatMap((item) => registersOfNumber(controller, item)));
-    this.#foldFollowed(controller, values, () => undefined);
+    const registers = registersOf(controller);
+    const values = new Map(news.items.flatMap((item) => registersOfNumber(registers, item)));
+    this.#foldFollowed(news.code, registers, values, () => undefined);
     if (values.size < news.items.length) this.#readStatuses(controller, news);
   }
 
@@ -160,21 +162,25 @@ export class PushMirror {
 
 /** The addresses of the configuration that a running status without a name may be. */
 function registersOfNumber(
-  controller: Controller,
+  registers: Registers,
   { name, number, value }: RunningStatusItem,
 ): readonly (readonly [address: string, raw: RawValue])[] {
   if (name !== "" || number === null || value === null || typeof value === "boolean") return [];
-  const followed = addressesOf(controller).filter((address) => sameValue(address, String(number)));
+  const followed = [...registers.keys()].filter((address) => sameValue(address, String(number)));
   return followed.map((address) => [address, value] as const);
 }
 
-/** The running statuses that have been read whose number an address is that nothing of the configuration has. */
-function statusesOfNumber(
-  controller: Controller,
-  address: string,
-  value: RawValue,
-): readonly RunningStatusItem[] {
-  if (registerAt(controller, address) !== undefined) return [];
-  const known = [...controller.statuses.values()].find(({ number }) => String(number) === address);
-  return known === undefined ? [] : [{ name: "", number: known.number, value }];
+/** The running statuses that have been read whose numbers are addresses that nothing of the configuration has, by these. */
+function statusesAmong(
+  { statuses }: Controller,
+  values: ReadonlyMap<string, RawValue>,
+  registers: Registers,
+): ReadonlyMap<string, RunningStatusItem> {
+  const numbers = new Map([...statuses.values()].map(({ number }) => [String(number), number] as const));
+  const found = new Map<string, RunningStatusItem>();
+  for (const [address, value] of values) {
+    const number = numbers.get(address);
+    if (number !== undefined && !registers.has(address)) found.set(address, { name: "", number, value });
+  }
+  return found;
 }
