@@ -45,7 +45,7 @@ function createNotifier(core: Core, { notify, platform }: Settings, tell: Tell):
     nameOf: (id, actuator, sensor) => {
       const controller = mirror.store.byId(id);
       return controller
-        ? nameOf(controller, actuator, { id: sensor, language: notify.language })
+        ? tell(nameOf(controller, actuator, { id: sensor, language: notify.language }))
         : [id, actuator, sensor].filter(Boolean).join(" / ");
     },
     memory: core.file("notified.json"),

@@ -13,6 +13,7 @@ import {
   Listed,
   Loading,
   Quality,
+  useCurves,
 } from "./parts.js";
 import type { ControllerView, Overview, OverviewRow } from "./protocol.js";
 import { errorSentence, phaseText, type Sentence } from "./sentences.js";
@@ -41,6 +42,7 @@ function Row({ id, row, kinds, isMixed }: RowProps) {
     quality,
     readings,
     actuators,
+    named,
     last,
     limits,
     problem,
@@ -60,10 +62,10 @@ function Row({ id, row, kinds, isMixed }: RowProps) {
         </span>
         <span class="keys">
           {kinds.map((kind) => (
-            <KeyValue key={kind} kind={kind} of={readings[kind]} />
+            <KeyValue key={kind} kind={kind} of={readings[kind]} controller={id} />
           ))}
         </span>
-        <Strip actuators={actuators} last={last} limits={limits} />
+        <Strip actuators={actuators} named={named} last={last} limits={limits} />
         <span class="marks">
           {problem ? <Badge kind="bad">{t("problem")}</Badge> : null}
           {alarms > 0 ? (
@@ -316,6 +318,7 @@ export function OverviewView() {
     overview.value === null ? null : chooseItems(overview.value.controllers),
   );
   const all = overview.value;
+  useCurves();
   if (items.value === null || all === null) return <Loading />;
   const silent = items.value.filter(([, { kind }]) => kind === "silent");
   const blocks = blocksOf(items.value);
