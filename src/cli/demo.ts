@@ -76,7 +76,7 @@ export function greeting(
   const url = addressOf(host, page);
   const hint = sshHint({ host }, page, env);
   const lines = [
-    msg`Page: ${url}  (name ${demoUser}, password ${password}, who may command)`,
+    msg`Page: ${url}  (name ${demoUser}, password ${password}; may command)`,
     ...(hint === null ? [] : [msg`To see it, ${hint}`]),
     msg`Simulated platform at ${platformUrl}`,
     msg`Broker: mqtt://127.0.0.1:${port}`,
@@ -84,7 +84,7 @@ export function greeting(
     msg`Watch it with any MQTT client, for example:`,
     `  mosquitto_sub ${broker} -v -t '${base}/#'`,
     `  mosquitto_sub ${broker} -v -t 'homeassistant/#'`,
-    msg`Move a window, switch a fan (what becomes of it is shown here):`,
+    msg`Move a window or switch a fan (the result appears here):`,
     `  mosquitto_pub ${broker} -q 1 -t ${base}/${shownController}/actuator/left_skylight/set -m 45`,
     `  mosquitto_pub ${broker} -q 1 -t ${base}/${shownController}/actuator/circulation_fan/set -m on`,
     msg`Ctrl-C ends it.`,

@@ -131,7 +131,7 @@ async function logLevel({ setLogLevel, journal, clock }: RequestPorts, level: st
   return { level };
 }
 
-const overtaken = msg`Commands are not let pass by this: while it waited for the disk, the bridge was made read-only, or its configuration was read again. Look who did, and ask again if commands are to pass.`;
+const overtaken = msg`This did not let commands pass: while it waited for the disk, somebody made the bridge read-only, or it read its configuration again. Find out who, and ask again if commands are to pass.`;
 
 /**
  * For this run. That no command is taken anybody may ask for who may ask at all; that they are taken again only an operator of the page, who

@@ -348,7 +348,7 @@ describe("a lock on its way to the disk", () => {
     const asking = ask(lock);
     await one.play(9_000, "open", 1_100);
     expect(one.results).toMatchObject([locked]);
-    expect(asking.answer).toMatch(/disk has not answered for 10 s.*what forbids does so already/);
+    expect(asking.answer).toMatch(/disk has not answered for 10 s.*What forbids counts already/);
     await one.play(60_000, "open", 1_000);
     expect([one.results.at(-1), one.values()]).toMatchObject([locked, []]);
     const shown = one.store.get("GH-0001")?.actuators.get("roof")?.restrictions;

@@ -103,7 +103,7 @@ describe("is answered once the disk has it, and says where the disk does not tak
     expect(live.commandRules().read_only).toBe(true);
     expect(told).toEqual([{ read_only: true, by: "ben" }]);
     expect(newer.answer).toBe("done");
-    expect(older.answer).toContain("Commands are not let pass by this");
+    expect(older.answer).toContain("This did not let commands pass");
 
     const newest = ask(readOnly(ports, { read_only: false }, "page:anna"));
     appended.at(-1)?.resolve();
@@ -119,14 +119,14 @@ describe("is answered once the disk has it, and says where the disk does not tak
     live.reload(configuration(true));
     appended[0]?.resolve();
     await clock.advance(0);
-    expect(before.answer).toContain("Commands are not let pass by this");
+    expect(before.answer).toContain("This did not let commands pass");
     expect(live.commandRules().read_only).toBe(true);
 
     const ofTheFormer = ask(readOnly(ports, { read_only: false }, "page:anna"));
     const next = live.follow(configuration(true));
     appended[1]?.resolve();
     await clock.advance(0);
-    expect(ofTheFormer.answer).toContain("Commands are not let pass by this");
+    expect(ofTheFormer.answer).toContain("This did not let commands pass");
     expect(next.commandRules().read_only).toBe(true);
   });
 });
