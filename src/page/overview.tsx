@@ -324,6 +324,10 @@ export function OverviewView() {
   const blocks = blocksOf(items.value);
   const count = blocks.reduce((sum, block) => sum + block.items.length, 0);
   const shown = cut(blocks, shownRows.value);
+  const kinds = kindsOf(
+    all.kinds,
+    blocks.flatMap((block) => block.items),
+  );
   const isFiltered = search.value !== "" || station.value !== "" || grouping.value !== "station";
   return (
     <>
@@ -336,7 +340,6 @@ export function OverviewView() {
       <GroupsSection />
       <Listed of={items.value} none="none_found">
         {shown.map(({ name, items: own }) => {
-          const kinds = kindsOf(all.kinds, own);
           const isMixed = new Set(own.map(([, row]) => row.station)).size > 1;
           return (
             <section key={name} class={`block kinds-${kinds.length}`}>
