@@ -262,7 +262,12 @@ describe("settings of an account of a fleet", () => {
     const done = await restore(half, second, { password });
     expect(done).toMatchObject({
       status: 200,
-      body: { lines: [expect.stringMatching(/north\.yaml and its data are restored/)] },
+      body: {
+        lines: [
+          expect.stringMatching(/north\.yaml and its data are restored/),
+          expect.stringMatching(/other accounts use token of/),
+        ],
+      },
     });
     await isOnline(page, "north");
     expect(await text("north")).toBe(before);
