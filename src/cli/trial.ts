@@ -7,6 +7,7 @@ import type { ReturnedSettings } from "../page/protocol.js";
 import type { Clock } from "../runtime/clock.js";
 import { nullIfFailed } from "../runtime/failures.js";
 import { errorCode, type FileSystem } from "../runtime/file-system.js";
+import { waitAwake } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
 import type { Kept, SavedChange, SettingsFile } from "../saving/settings-file.js";
 import {
@@ -75,8 +76,8 @@ export function notComeUp(seen: Sighting): Text | null {
   if (seen.mayStandBy && seen.runsForMs === null && seen.error === null) return null;
   if (seen.runsForMs === null || (seen.error !== null && seen.runsForMs < calmMs))
     return seen.error === null
-      ? msg`the bridge did not start by them`
-      : msg`the bridge did not start by them (${seen.error})`;
+      ? msg`the bridge did not start with them`
+      : msg`the bridge did not start with them (${seen.error})`;
   if (seen.http !== false && seen.wasPageOpen && !seen.isPageOpen)
     return msg`the page could not be opened at ${seen.http.host}, port ${String(seen.http.port)}`;
   const isOfPlatform = seen.keys.some((key) => key.startsWith("platform."));
@@ -176,7 +177,7 @@ export class SettingsTrial {
    */
   async fellBack(error: string): Promise<void> {
     const { file, clock, log } = this.#parts;
-    const why = msg`the bridge did not start by them (${error})`;
+    const why = msg`the bridge did not start with them (${error})`;
     log().error({ why }, "the file is not in force, as the bridge does not start by it; it stays as it is");
     const etag = await file.etag().catch(nullIfFailed);
     const at = new Date(clock.now()).toISOString();
@@ -310,7 +311,7 @@ export class SettingsTrial {
     this.#record = { ...record, starts: record.starts + 1, by: await identityOf(process.pid) };
     await this.#keep(this.#record);
     if (record.starts >= mostStarts - 1)
-      return this.#goBack(msg`the program ended ${record.starts} times within a minute by them`);
+      return this.#goBack(msg`the program ended ${record.starts} times within a minute with them`);
     log.info(
       { keys: record.keys },
       "settings were saved a moment ago; they stay if the bridge comes up by them",
@@ -335,7 +336,7 @@ export class SettingsTrial {
 
   async #watch(over: AbortSignal): Promise<void> {
     const { clock, log, readAgain } = this.#parts;
-    const isOver = await clock.wait(trialMs, over).then(
+    const isOver = await waitAwake(trialMs, clock, over).then(
       () => false,
       () => true,
     );

@@ -112,7 +112,7 @@ describe("the trial of saved settings", () => {
     await expect.poll(place.text, patient).toBe(text);
     await expect.poll(() => readAgain.length, patient).toBe(2);
     expect(trial.returned).toMatchObject({
-      reason: "the bridge did not start by them (the port is taken)",
+      reason: "the bridge did not start with them (the port is taken)",
       difference: expect.stringContaining("2m") as string,
     });
     expect(JSON.stringify(trial.returnedAlarm())).not.toContain("2m");
@@ -125,6 +125,21 @@ describe("the trial of saved settings", () => {
     await expect.poll(() => next.trial.returned, patient).toBeNull();
     expect((await source.read()).returned).not.toBeNull();
     await expect.poll(() => readReturned(join(place.folder, "data")), patient).toBeNull();
+  });
+
+  it("does not count the time in which the computer was suspended", async () => {
+    const place = await placed();
+    const { clock, save, seen, trial } = processOn(place);
+    await save(other);
+    seen.now = unseen;
+    await clock.advance(5_000);
+    clock.stall(3_600_000);
+    await clock.advance(30_000);
+    expect([await place.text(), trial.isUnderWay]).toEqual([text.replace("1m", "2m"), true]);
+    seen.now = runs;
+    await clock.advance(30_000);
+    await expect.poll(() => trial.isUnderWay, patient).toBe(false);
+    expect([await place.text(), trial.returned]).toEqual([text.replace("1m", "2m"), null]);
   });
 
   describe("that was taken back is told until nobody has to see to it", () => {
@@ -283,7 +298,7 @@ const fullDisk: FileSystem = {
 
 describe("a trial that an earlier process has left keeps nobody from starting", () => {
   const last = { starts: 2 };
-  const begun = { reason: "the bridge did not start by them" };
+  const begun = { reason: "the bridge did not start with them" };
   const leave = async (place: Place, over: object, changes: Readonly<Record<string, string>> = other) => {
     await processOn(place).save(changes);
     await asOfAnother(place);
@@ -447,7 +462,7 @@ describe("a file that was edited by hand, and by which the bridge does not start
     await trial.tookUp();
     await trial.fellBack("the port is taken");
     expect(await place.text()).toBe(edited);
-    const why = "the bridge did not start by them (the port is taken); the file stays as it was edited";
+    const why = "the bridge did not start with them (the port is taken); the file stays as it was edited";
     expect(String(trial.returned?.reason)).toBe(why);
     expect(trial.returnedAlarm()?.message).toMatch(/^The settings in the file .* are not in force: /);
     // The next process starts by the file as it is, and is judged by itself.
