@@ -166,10 +166,7 @@ export class Fleet {
       return;
     }
     const own = ownAccounts(files);
-    const known = [...own].flatMap(([name, loaded]) => {
-      const account = this.#accounts.get(name);
-      return account === undefined ? [] : [{ account, loaded }];
-    });
+    const known = this.#knownOf(own);
     for (const { account, loaded } of known) await onRead(account.name, account.judge(loaded));
     if (this.#hasStopped()) return;
     this.#noteRefused(files);
@@ -187,9 +184,16 @@ export class Fleet {
     const changed = known.flatMap(({ account, loaded }) => (account.take(loaded) ? [account.name] : []));
     const added = [...own].filter(([name]) => !this.#accounts.has(name));
     for (const [name, loaded] of added) this.#add(loaded, startDelayMs(name, added.length));
-    const names = { added: added.map(([name]) => name), changed, removed };
-    log.info(names, "the files of the fleet were read again");
+    const names = added.map(([name]) => name);
+    log.info({ added: names, changed, removed }, "the files of the fleet were read again");
     for (const { account } of known) await onTaken(account.name);
+  }
+
+  #knownOf(own: ReadonlyMap<string, LoadedAccount>) {
+    return [...own].flatMap(([name, loaded]) => {
+      const account = this.#accounts.get(name);
+      return account === undefined ? [] : [{ account, loaded }];
+    });
   }
 
   /** Has an account run by its former configuration; whether there is one. */
