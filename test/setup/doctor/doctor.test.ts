@@ -229,29 +229,75 @@ describe("a certificate", () => {
 
 describe("a suggested shape", () => {
   const word = fc.constantFrom(..."alpha beta gamma delta epsilon zeta eta theta iota kappa".split(" "));
-  const fields = fc.uniqueArray(word, { minLength: 6, maxLength: 6 });
+  const fields = fc.uniqueArray(word, { minLength: 7, maxLength: 7 });
   const readings = fc.array(fc.double({ min: -20, max: 90, noNaN: true }), { minLength: 2, maxLength: 12 });
 
-  it("reads names, values and times of generated answers whose fields nobody could know", () =>
+  it("reads names, codes, values and times of generated answers whose fields nobody could know, in any order", () =>
     fc.assert(
-      fc.property(fields, readings, ([outer, inner, name, value, unit, time] = [], numbers) => {
-        const measured = numbers.map((number) => Math.round(number * 10) / 10 + 0.05);
-        const items = measured.map((number, index) => ({
-          [String(name)]: `传感器${String.fromCodePoint(0x4e00 + index)}`,
-          [String(value)]: number,
-          [String(unit)]: index % 2 === 0 ? "℃" : "%",
-          [String(time)]: "2026-06-01 20:00:00",
-        }));
-        const body = { code: 200, [String(outer)]: { [String(inner)]: items } };
-        const answer = { operation: "sensor-data", query: { deviceCode: "A-1" }, receivedAt: now, body };
-        const shape = suggestedShape(answer, "sensor-data", "Asia/Shanghai");
-        const read = readingsIn(answer, { "sensor-data": shape ?? {} }, "Asia/Shanghai");
-        expect(read.map((item) => item.value)).toEqual(measured);
-        expect(new Set(read.map((item) => item.measuredAt))).toEqual(new Set([now]));
-        expect(new Set(read.map((item) => item.name)).size).toBe(items.length);
-      }),
+      fc.property(
+        fields,
+        readings,
+        fc.infiniteStream(fc.nat(99)),
+        ([outer, inner, name, code, value, unit, time] = [], numbers, order) => {
+          const measured = numbers.map((number) => Math.round(number * 10) / 10 + 0.05);
+          const places = Array.from({ length: 5 }, () => order.next().value ?? 0);
+          const items = measured.map((number, index) => {
+            const columns = [
+              [String(code), `s_${String.fromCodePoint(0x61 + index)}`],
+              [String(name), `传感器${String.fromCodePoint(0x4e00 + index)}`],
+              [String(value), number],
+              [String(unit), index % 2 === 0 ? "℃" : "%"],
+              [String(time), "2026-06-01 20:00:00"],
+            ].map((column, at) => ({ column, place: places[at] ?? 0 }));
+            return Object.fromEntries(
+              columns
+                .sort((one, other) => one.place - other.place)
+                .map(({ column }) => column as [string, unknown]),
+            );
+          });
+          const body = { code: 200, [String(outer)]: { [String(inner)]: items } };
+          const answer = { operation: "sensor-data", query: { deviceCode: "A-1" }, receivedAt: now, body };
+          const shape = suggestedShape(answer, "sensor-data", "Asia/Shanghai");
+          const read = readingsIn(answer, { "sensor-data": shape ?? {} }, "Asia/Shanghai");
+          expect(read.map((item) => item.value)).toEqual(measured);
+          expect(new Set(read.map((item) => item.measuredAt))).toEqual(new Set([now]));
+          expect(new Set(read.map((item) => item.name.slice(0, 3)))).toEqual(new Set(["传感器"]));
+          expect(new Set(read.map((item) => item.name)).size).toBe(items.length);
+          expect(new Set(read.map((item) => item.factor)).size).toBe(items.length);
+        },
+      ),
       { seed: 5 },
     ));
+
+  it.each<readonly [string, readonly (readonly [string, string])[]]>([
+    [
+      "codes first",
+      [
+        ["at", "空气温度"],
+        ["ah", "空气湿度"],
+        ["co2", "二氧化碳"],
+      ],
+    ],
+    [
+      "English names",
+      [
+        ["t_1", "Air temperature"],
+        ["h_1", "Humidity"],
+        ["c_1", "CO2"],
+      ],
+    ],
+  ])("of readings with limits beside them takes no limit for anything: %s", (_, names) => {
+    const items = names.map(([code, name], index) => ({
+      ...{ tagName: code, tagDesc: name, tagValue: `${21.4 + index}`, tagUnit: "℃" },
+      ...{ dateTime: "2026/06/01 20:00:00", upper: 90 + index, alarmState: 0 },
+    }));
+    const answer = {
+      ...{ operation: "sensor-data", query: { deviceCode: "A-1" }, receivedAt: now },
+      body: { code: 200, data: items },
+    };
+    const wanted = { name: "tagDesc", code: "tagName", value: "tagValue", unit: "tagUnit" };
+    expect(suggestedShape(answer, "sensor-data", "Asia/Shanghai")).toEqual(wanted);
+  });
 
   it("never takes from a list what is understood already", () => {
     const device = { code: "GH-1", name: "One", deviceTypeId: "C001" };
