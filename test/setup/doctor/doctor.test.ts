@@ -97,6 +97,30 @@ describe("what the doctor asks, and where it sends people", () => {
     expect(found).toMatch(expected);
   });
 
+  it("units under a name that nobody knows are named where the readings themselves are understood", async () => {
+    const items = [
+      { sensorName: "空气温度", realValue: 21.4, measureUnit: "℃" },
+      { sensorName: "光照强度", realValue: 20.5, measureUnit: "klx" },
+    ];
+    const found = await shapeFinding("shapes.sensor-data", () => ({ code: 200, data: items }));
+    expect(found).toMatch(
+      /^warning: understood: 2 readings, none with a unit; add .*\{ unit: measureUnit \}/,
+    );
+    const plain = items.map(({ measureUnit: unit, ...one }) => ({ ...one, unit }));
+    expect(await shapeFinding("shapes.sensor-data", () => ({ code: 200, data: plain }))).toMatch(/^ok/);
+  });
+
+  it.each([
+    ["size", { size: 1, current: 1 }],
+    ["per_page", { per_page: 1 }],
+    ["pageSize", {}],
+  ])("a page is asked for by the name that it says itself: %s", async (name, page) => {
+    const records = [{ code: "GH-1", name: "One", deviceTypeId: "C001" }];
+    const data = { records, total: 9, ...page };
+    const found = await shapeFinding("shapes.device", () => ({ code: 200, data }));
+    expect(found).toContain(`{ device: { params: { ${name}: "500" } } }`);
+  });
+
   it("readings that differ by their place alone are the twins' line, and no matter of shapes", async () => {
     const twin = { name: "空气温度", value: 20, unit: "℃" };
     const found = await shapeFinding("shapes.sensor-data", () => ({ data: [twin, { ...twin, value: 21 }] }));
