@@ -269,23 +269,22 @@ export function onRead(turn: Turn, about: Addressed, target: Actuator | Register
     cameLate(turn, awaited);
     if (before !== null) showsAllTheSame(turn, about, target, nameOf(before), nameOf(lane.resting), awaited);
   }
-  const observation = observationOf(target);
   // Whether one of ours may be moving the actuator. What waits or is being checked has done nothing yet.
   const { running, confirming, secondLook, posts } = lane;
   const isOurs =
     confirming !== null ||
     (running !== null && isSent(running)) ||
     secondLook !== null ||
-    (posts.endedAt !== null && now.mono - posts.endedAt < target.settings.travelMs) ||
-    isOwnMode(awaited, observation);
-  const { resting, moved } = judgeObservation(lane.resting, observation, isOurs);
+    (posts.endedAt !== null && now.mono - posts.endedAt < target.settings.travelMs);
+  const { resting, moved } = judgeObservation(lane.resting, observationOf(target), isOurs);
   lane.resting = resting;
   if (moved) movedElsewhere(turn, about, target, moved);
 }
 
-/** The mode that a command for a degree has set is shown in the end where its degree never is. */
-const isOwnMode = (awaited: Awaited | null, { state, position }: Observation): boolean =>
-  awaited !== null && Number.isFinite(Number(awaited.word)) && state === "position" && position === null;
+/** What a command of ours leaves behind may be shown without another read: a mode without its degree, or the word of a pulse. */
+export function restAfterCommand({ lane }: Turn, actuator: Actuator): void {
+  lane.resting = judgeObservation(lane.resting, observationOf(actuator), true).resting;
+}
 
 function cameLate(turn: Turn, { command, word, step, isTold }: Awaited): void {
   turn.lane.awaited = null;

@@ -122,6 +122,22 @@ describe("an address that goes on reading the mode", () => {
   };
   const elsewhere = (bench: CommandBench) => bench.events.filter(({ type }) => type === "changed_elsewhere");
 
+  it("a degree that the mode proves is nobody else's doing, whenever the mode is read again", async () => {
+    const bench = windowOf({ positionReads: "mode" }, "10001");
+    modeStays(bench);
+    for (const degree of ["45", "60"]) {
+      expect(await bench.run(degree)).toMatchObject({ outcome: "confirmed" });
+      await bench.play(
+        600_000,
+        () => bench.polled("101", "10100"),
+        1_000,
+        () => bench.polled("101", "10100"),
+        1_000,
+      );
+    }
+    expect(elsewhere(bench)).toEqual([]);
+  });
+
   it("the mode that a command has left behind is its own doing, whenever it is seen", async () => {
     const bench = windowOf({}, "10001");
     modeStays(bench);
