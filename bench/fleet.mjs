@@ -1,8 +1,8 @@
 // node bench/fleet.mjs [accounts ...]   (default: 50 200)
-// A fleet of accounts with 5 controllers of 12 sensors each, read once a minute, announced to Home Assistant: time until all are read,
-// memory, processor, and the same after a restart of the broker, which keeps what is retained.
+// A fleet of accounts with 5 controllers of 12 sensors each, read once a minute, announced to Home Assistant, with the platform's push
+// channels open: time until all are read, memory, processor, and the same after a restart of the broker, which keeps what is retained.
 // One account more has a platform that takes commands: from a set to its POST there, beside a bridge of one account alone.
-// BENCH_HOMEASSISTANT=off: nothing is announced. BENCH_LOGIN=one: all accounts share one login, and so one list of all controllers,
+// BENCH_HOMEASSISTANT=off: nothing is announced. BENCH_PUSH=off: no channels. BENCH_LOGIN=one: all accounts share one login, and so one list of all controllers,
 // of which each mirrors its own. BENCH_PAGE=off: no page. BENCH_PROFILE=folder: profiles of the processor. BENCH_SECONDS: how long the
 // processor is counted at rest. Ends with 1 where a figure of 200 or 1,000 accounts is worse than its bar.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -34,6 +34,7 @@ const secondsOfCpu = Number(process.env.BENCH_SECONDS ?? 60);
 const settleMs = Number(process.env.BENCH_SETTLE_SECONDS ?? 90) * 1_000;
 const longestMs = Number(process.env.BENCH_LONGEST_SECONDS ?? 300) * 1_000;
 const isAnnounced = process.env.BENCH_HOMEASSISTANT !== "off";
+const hasPush = process.env.BENCH_PUSH !== "off";
 const hasOneLogin = process.env.BENCH_LOGIN === "one";
 const program = process.env.GREENHOUSE2MQTT_DIST ?? here("../dist/main.js");
 const commandedCode = "GH-COMMANDED";
@@ -49,7 +50,7 @@ function accountOf(at) {
 function writeFleet(folder, count, { platform, taking, broker, pagePort }) {
   mkdirSync(join(folder, "accounts"), { recursive: true });
   const defaults = {
-    platform: { business_url: platform.url, realtime_url: platform.url, push: { enabled: false } },
+    platform: { business_url: platform.url, realtime_url: platform.url, push: { enabled: hasPush } },
     mqtt: { url: `mqtt://127.0.0.1:${broker.port}` },
     homeassistant: { enabled: isAnnounced },
   };
@@ -155,6 +156,7 @@ async function measure(count) {
   let broker = await startBroker({ folder: kept });
   const platform = await startPlatform(hasOneLogin ? count * controllers : controllers, {
     each: !hasOneLogin,
+    push: hasPush,
   });
   const taking = await startRegisterPlatform(commandedCode);
   const pagePort = process.env.BENCH_PAGE === "off" ? undefined : await freePort();
@@ -194,6 +196,7 @@ async function measure(count) {
   const figures = {
     accounts: count,
     homeassistant: isAnnounced,
+    push: hasPush,
     login: hasOneLogin ? "one" : "each",
     all_read_s: first.seconds,
     read: first.read,

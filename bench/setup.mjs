@@ -55,9 +55,13 @@ export async function startBroker({ usual = false, port: given, folder } = {}) {
   }
 }
 
-/** The platform stub for an account of `controllers`; `each`: for many accounts, each of which has so many of its own. */
-export async function startPlatform(controllers, { each = false } = {}) {
-  const child = start(process.execPath, [here("./stub.mjs"), String(controllers), ...(each ? ["each"] : [])]);
+/**
+ * The platform stub for an account of `controllers`; `each`: for many accounts, each of which has so many of its own; `push`: its channels
+ * stand.
+ */
+export async function startPlatform(controllers, { each = false, push = false } = {}) {
+  const words = [...(each ? ["each"] : []), ...(push ? ["push"] : [])];
+  const child = start(process.execPath, [here("./stub.mjs"), String(controllers), ...words]);
   const [, port] = await untilSays(child, /port (\d+)/);
   const url = `http://127.0.0.1:${port}`;
   const tell = (word) => fetch(`${url}/bench/${word}`, { method: "POST" });

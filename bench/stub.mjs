@@ -1,13 +1,15 @@
 // The platform as cheaply as HTTP allows: answers put together from prepared text, so that the client is what is measured.
-// Arguments: number of controllers; `each`: so many of its own for each token, which ends with the account's number. POST /bench/freeze repeats every answer from then on,
-// POST /bench/move ends that, and POST /bench/rename gives every controller another name.
+// Arguments: number of controllers; `each`: so many of its own for each token, which ends with the account's number; `push`: channels that
+// stand and say nothing. POST /bench/freeze repeats every answer from then on, POST /bench/move ends that, and POST /bench/rename gives
+// every controller another name.
 import { createServer } from "node:http";
+import { WebSocketServer } from "ws";
 import { codeOf, sensors, valueAt } from "./account.mjs";
 
 const controllers = Number(process.argv[2]);
 const envelope = (data) => `{"code":200,"message":"success","data":${data}}`;
 
-const isEach = process.argv[3] === "each";
+const isEach = process.argv.includes("each");
 let renamed = 0;
 const device = (index) =>
   `{"id":${100000 + index},"code":"${codeOf(index)}","name":"${index + 1}号日光温室${".".repeat(renamed % 2)}","deviceTypeId":"C001",` +
@@ -75,4 +77,8 @@ const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) =
   response.writeHead(200, { "content-type": "application/json", "content-length": body.length });
   response.end(body);
 });
+if (process.argv.includes("push")) {
+  const channels = new WebSocketServer({ noServer: true });
+  server.on("upgrade", (request, socket, head) => channels.handleUpgrade(request, socket, head, () => {}));
+}
 server.listen(0, "127.0.0.1", () => console.log(`port ${server.address().port}`));

@@ -93,7 +93,7 @@ function configuration(simulator, url) {
 }
 
 async function measure() {
-  const simulator = await startSimulator({ controllers: 1 }, { clock: systemClock });
+  const simulator = await startSimulator({ controllers: 1 }, systemClock);
   const broker = await brokerAt();
   const client = await mqtt.connectAsync(broker.url, { protocolVersion: 5 });
   const seen = new Map();

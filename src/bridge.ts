@@ -25,7 +25,7 @@ import type { RecentLog } from "./runtime/log.js";
 import type { ServiceManager } from "./runtime/systemd.js";
 import { beginLife, endLife, refuseUnread } from "./status/crash-loop.js";
 import type { LoopDelay } from "./status/health.js";
-import { requestHandlers } from "./status/requests.js";
+import { requestHandlers, requestRows } from "./status/requests.js";
 import { Status } from "./status/status.js";
 
 /** What the page is given beside the core. */
@@ -312,25 +312,10 @@ function createRequests(
   status: Status,
   running: readonly (Running | null)[],
 ): RequestServer {
-  const { configuration, clock, log, topics, connection, onEvent, signal } = core;
-  const { mirror, platform, journal, retained, commands, rules } = core;
-  const handlers = requestHandlers({
-    mirror,
-    platform,
-    journal,
-    setLogLevel,
-    live,
-    commander: commands.commander,
-    limits: commands.limits,
-    clock,
-    onEvent,
-    republish: () => retained.republish(),
-    health: () => status.health(),
-    bundle: (redact) => status.bundle(redact),
-    more: running.flatMap((one) => one?.requests ?? []),
-  });
+  const { configuration, clock, log, topics, connection, signal, rules } = core;
+  const ofFeatures = running.flatMap((one) => one?.requests ?? []);
   return new RequestServer({
-    handlers,
+    handlers: requestHandlers([...requestRows(core, status, live, setLogLevel), ...ofFeatures]),
     topics,
     signal,
     publisher: connection,
@@ -419,12 +404,12 @@ const weatherListener = ({ commands: { limits }, connection }: Core): Part => ({
 });
 
 /** Hears of changes before the next poll; its code is loaded while the first polls are on their way. */
-const pushListener = ({ configuration, platform, mirror, commands, clock, gaps, log }: Core): Part => ({
+const pushListener = (core: Core): Part => ({
   run: async (signal) => {
+    const { configuration, platform, mirror, commands } = core;
     if (!configuration.platform.push.enabled) return;
     const { PushChannels } = await pushChannels();
-    const readBacks = commands.commander;
-    await new PushChannels({ platform, mirror, readBacks, clock, gaps, log }).run(signal);
+    await new PushChannels(platform, mirror, commands.commander, core).run(signal);
   },
 });
 

@@ -99,7 +99,7 @@ export async function createCore(ground: Ground, parts: readonly Part[]): Promis
   const reading = createReading(ground, link.onEvent, file);
   const publishing = createOutputs(ground, { ...link, ...reading });
   const around = { ...ground, ...link, ...reading, ...publishing, file };
-  const tests = new BrokerTests(around);
+  const tests = new BrokerTests(around, live);
   const overdue = new OverdueWatch(clock, configuration.polling, reading.mirror);
   const commands = createCommands(around, tests, overdue);
   const { http } = configuration;
@@ -187,16 +187,14 @@ function createReading(ground: Ground, onEvent: Core["onEvent"], file: Core["fil
 function createOutputs(ground: Ground, { topics, connection, mirror, onEvent }: Link & Reading) {
   const { configuration, clock, log } = ground;
   const { store, inventory, watch } = mirror;
-  const retained = new RetainedTopics({
+  const context = {
     topics,
     qos: configuration.mqtt.state_qos,
-    link: connection,
     view: store,
     gate: null,
     isLeftOut: leavesOut(configuration, anyAscii),
-    clock,
-    log,
-  });
+  };
+  const retained = new RetainedTopics(context, connection, clock, log);
   watch.onState((state) => retained.wanted(topics.bridge.platform, state));
   const outputs = new Outputs({
     topics,

@@ -41,6 +41,7 @@ const chineseOf = (page: string) =>
   page
     .replace(/^docs\/(?!zh\/)/, "docs/zh/")
     .replace(/^deploy\/README\.md$/, "docs/zh/deploy.md")
+    .replace(/^deploy\/prometheus\/(figures\.md)$/, "docs/zh/deploy/$1")
     .replace(/^deploy\/([a-z-]+)\/README\.md$/, "docs/zh/deploy/$1.md");
 /** Pages for maintainers, which no package has. */
 const isInside = (page: string) => page.startsWith("docs/inside/") || page === "CONTRIBUTING.md";
@@ -438,6 +439,13 @@ describe("words", () => {
       firstColumn(section("docs/limits.md", "Alarms")),
     ));
 
+  it("of the Chinese page on metrics are the metrics, with their types and labels", () => {
+    const listed = (page: string) => rows(read(page)).map((cells) => cells.slice(0, -1).join(" "));
+    expect(listed("docs/zh/deploy/figures.md").filter((row) => row.startsWith("`"))).toEqual(
+      listed("deploy/prometheus/figures.md").filter((row) => row.startsWith("`")),
+    );
+  });
+
   it("of the Chinese pages are the outcomes, refusals and kinds", () => {
     expect(firstColumn(section("docs/zh/commands.md", "命令的结果")).slice(1).sort()).toEqual(
       [...outcomes].sort(),
@@ -453,7 +461,11 @@ describe("words", () => {
 
 describe("the Chinese twin", () => {
   const twins = pages
-    .filter((page) => /^docs\/(?:configuration\/)?[a-z-]+\.md$|^deploy\/(?:[a-z-]+\/)?README\.md$/.test(page))
+    .filter((page) =>
+      /^docs\/(?:configuration\/)?[a-z-]+\.md$|^deploy\/(?:(?:[a-z-]+\/)?README|prometheus\/figures)\.md$/.test(
+        page,
+      ),
+    )
     .map((page) => [page, chineseOf(page)] as const);
 
   it.each(twins)("of %s is there, and %s is the twin of a page", (_, twin) => expect(pages).toContain(twin));
@@ -464,6 +476,11 @@ describe("the Chinese twin", () => {
     expect(
       pages.filter((page) => page.startsWith("docs/zh/") && !known.includes(page) && !own.includes(page)),
     ).toEqual([]);
+  });
+
+  it("calls one thing by one name", () => {
+    const others = /操作者|账户|执行器|散列|计算机|设备代码|厂商|仪表板/;
+    expect(pages.filter((page) => page.startsWith("docs/zh/") && others.test(read(page)))).toEqual([]);
   });
 
   const levelsOf = (page: string) =>

@@ -118,7 +118,7 @@ export function dataDirIn(
   const found = namedFolder(text, "data_dir", file, env) ?? resolve(dirname(file), usual);
   if (!isBelow(found, [...allowed, ofPackage]))
     throw new NotRestored(
-      msg`by its configuration the data of this backup go to ${found}; give --data-dir ${found} where that is meant, or another folder`,
+      msg`according to its configuration the data of this backup go to ${found}; give --data-dir ${found} if that is right, or another folder`,
     );
   return found;
 }
@@ -148,7 +148,7 @@ export function accountsDirOf(opened: Opened, file: string, env: Environment): s
   const found = namedFolder(textIn(opened, "fleet.yaml"), "accounts", file, env) ?? join(folder, "accounts");
   if (!isBelow(found, [folder]))
     throw new NotRestored(
-      msg`by its file the accounts of this fleet are in ${found}; restore it with -c in that folder, or one above it`,
+      msg`according to its file the accounts of this fleet are in ${found}; restore it with -c in that folder, or one above it`,
     );
   return found;
 }

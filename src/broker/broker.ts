@@ -1,5 +1,6 @@
-import { cameWithin, type Clock } from "../runtime/clock.js";
-import { type Gaps, noGaps } from "../runtime/gaps.js";
+import type { Core } from "../feature/core.js";
+import { cameWithin } from "../runtime/clock.js";
+import { noGaps } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
 import { isPasswordHash } from "../runtime/passwords.js";
 import { bridgeCredential, type Credential, type RefusedLogin } from "./authenticator.js";
@@ -30,21 +31,16 @@ export interface EmbeddedBroker {
   close(): Promise<void>;
 }
 
-interface BrokerPorts {
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Whether the process stood still; nothing is known of that where absent. */
-  readonly gaps?: Gaps;
-  /** A client came with a wrong user name or password; told seldom enough to be kept. */
-  readonly onRefusedLogin?: (refused: RefusedLogin) => void;
-}
-
 const closeTimeoutMs = 2_000;
 
-/** Rejects with a BrokerStartError that names the configuration key and the remedy. */
+/**
+ * Rejects with a BrokerStartError that names the configuration key and the remedy. `onRefusedLogin`: a client came with a wrong user name
+ * or password; told seldom enough to be kept.
+ */
 export async function startBroker(
   settings: BrokerSettings,
-  { clock, log, gaps = noGaps, onRefusedLogin = () => undefined }: BrokerPorts,
+  { clock, log, gaps = noGaps }: Pick<Core, "clock" | "log"> & Partial<Pick<Core, "gaps">>,
+  onRefusedLogin: (refused: RefusedLogin) => void = () => undefined,
 ): Promise<EmbeddedBroker> {
   warnAboutPlainPasswords(settings, log);
   const limits = { ...defaultBrokerLimits, ...settings.limits };

@@ -66,7 +66,7 @@ async function startEmbedded(
     const record = { type: "login_failed", listener: "broker", user: null, ...refused } as const;
     journal.append(record, { durable: false }).catch(ignored);
   };
-  const broker = await startBroker(brokerSettings(configuration), { clock, gaps, log, onRefusedLogin });
+  const broker = await startBroker(brokerSettings(configuration), { clock, gaps, log }, onRefusedLogin);
   onReload?.(() => void broker.renewCertificate());
   return broker;
 }

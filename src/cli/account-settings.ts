@@ -15,8 +15,8 @@ import { type SettingsTrial, type Sight, unseen } from "./trial.js";
 interface AccountState {
   readonly phase: string;
   readonly restarts: number;
-  /** Epoch ms. */
-  readonly since: number;
+  /** By the monotonic clock. */
+  readonly enteredAt: number;
   readonly error: Text | null;
   /** Null while it does not run. */
   readonly bridge: BridgeView | null;
@@ -95,7 +95,7 @@ export class AccountSettings {
         }),
       dataDir: () => join(settings.data_dir, account),
       readAgain: () => running.reload().then(() => null, String),
-      seen: () => sightOf(running.state(account), settings.cluster !== undefined, clock.now()),
+      seen: () => sightOf(running.state(account), settings.cluster !== undefined, clock.monotonic()),
       clock,
       log: () => logOf(account),
       backupOf: () => [...["--config", settings.file, "--account", account], ...placed("--fleet-data-dir")],
@@ -109,12 +109,12 @@ export class AccountSettings {
  * An account that another member of the cluster runs is none of this one's trouble, as is one that was removed; nor is one that a member
  * cannot start because the servers of its cluster do not answer.
  */
-function sightOf(state: AccountState | undefined, isMember: boolean, now: number): Sight {
+export function sightOf(state: AccountState | undefined, isMember: boolean, now: number): Sight {
   if (state === undefined) return { ...unseen, mayStandBy: true };
-  const { phase, since, restarts, error, bridge } = state;
+  const { phase, enteredAt, restarts, error, bridge } = state;
   return {
     ...unseen,
-    runsForMs: phase === "running" ? now - since : null,
+    runsForMs: phase === "running" ? now - enteredAt : null,
     mayStandBy: isMember || phase === "stopping",
     failures: restarts,
     error: error === null ? null : String(error),

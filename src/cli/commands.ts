@@ -231,8 +231,8 @@ function addTrials(add: Add, language: Language): void {
   )
     .addOption(languageOption(language))
     .option("--host <address>", "where the page listens; it has a login", "127.0.0.1")
-    .option("--storm", "let a storm day happen, and tell it")
-    .addOption(new Option("--frost", "let a frost night happen, and tell it").conflicts("storm"))
+    .option("--storm", "play a storm day and comment on it")
+    .addOption(new Option("--frost", "play a frost night and comment on it").conflicts("storm"))
     .option("--ntfy <url>", "send its alarms to a phone, by a topic such as https://ntfy.sh/my-topic");
   accountOptions(demo, 6, {
     ofAccount: "controllers of the simulated account",
@@ -261,7 +261,7 @@ function addTrials(add: Add, language: Language): void {
 function addSettings(add: Add): void {
   add(
     "config",
-    "one key of the configuration: show it, change it in your own text, or take it out",
+    "show one key of the configuration, change it in your file, or remove it",
     [
       "greenhouse2mqtt config get polling.sensors",
       'greenhouse2mqtt config set controllers.GH-0001.name "East house" --diff',
@@ -282,7 +282,7 @@ function addSettings(add: Add): void {
 function addConfiguration(add: Add): void {
   add(
     "check",
-    "read configurations and say what is wrong and where; touches no network",
+    "check configurations and say what is wrong and where; touches no network",
     [
       "greenhouse2mqtt check",
       ["greenhouse2mqtt check north.yaml south.yaml", msg`also clashes between them`],
@@ -393,8 +393,8 @@ function addCommanding(add: Add): void {
     .argument("<command>", "a word, a degree 0..100, a value of the kind, or a parameter's number")
     .option("--dry-run", "check everything, send nothing")
     .option("--for <duration>", "ends by itself after this, 1s to 24h, such as 20m", term)
-    .option("--hold <duration>", "keeps commands without a hold off for so long, 1s to 24h", term)
-    .option("--force", "send even what is there already, or what the platform shows no value for")
+    .option("--hold <duration>", "refuses commands without a hold for this long, 1s to 24h", term)
+    .option("--force", "send even if the value is there already, or the platform shows none")
     .option("--max-age <duration>", "how old it may be when it is sent; only shortens commands.max_age", span)
     .option("--by <name>", "who asks, for the journal; default: your user name");
 }
@@ -402,7 +402,7 @@ function addCommanding(add: Add): void {
 function addJournal(add: Add): void {
   const kinds =
     "command, rule, guard, lock, hold, lease, alarm, login, change, system, or all; default: command,rule";
-  const limit = "at most so many, the newest; default: 100, with --since all";
+  const limit = "only the newest, at most this many; default: 100, with --since all";
   add(
     "journal",
     "past commands, and what else happened",
@@ -412,9 +412,9 @@ function addJournal(add: Add): void {
       "greenhouse2mqtt journal --controller GH-0001 --follow",
     ],
     lazily(async () => (await import("./journal.js")).journal),
-    row`\n${msg`Of a cluster: \`journal export DIR\` writes its journal into a new data directory, \`journal import\` gives it the one of a single machine.`}`,
+    row`\n${msg`In a cluster, \`journal export DIR\` writes the journal into a new data directory, and \`journal import\` brings in the journal of a single machine.`}`,
   )
-    .argument("[what]", "export or import, of a cluster")
+    .argument("[what]", "export or import, in a cluster")
     .argument("[folder]", "the new data directory of an export")
     .option("--controller <c>", "topic id or device code")
     .option("--since <time>", "an ISO time, or a duration such as 2h")
@@ -422,7 +422,7 @@ function addJournal(add: Add): void {
     .option("--kind <k>", kinds)
     .option("--json", "one object a line")
     .addOption(new Option("--csv", "for a spreadsheet, the newest first").conflicts("follow"))
-    .option("--follow", "go on with new ones until stopped");
+    .option("--follow", "also show new ones until you stop it");
 }
 
 /** Requests to the running bridge about what limits commands. */
@@ -449,7 +449,7 @@ function addLimits(add: Add): void {
   about("unlock", "end a lock; somebody else's only with --force", [
     "greenhouse2mqtt unlock GH-0001 left_skylight",
   ]).option("--force", "also a lock of somebody else");
-  about("release", 'end what a command with "hold" keeps', ["greenhouse2mqtt release GH-0001 valve_1"]);
+  about("release", "end a hold", ["greenhouse2mqtt release GH-0001 valve_1"]);
   add(
     "alarms",
     "what is wrong now, and what cleared within the hour",
@@ -461,7 +461,7 @@ function addLimits(add: Add): void {
     lazily(async () => (await import("./limit-requests.js")).alarms),
   )
     .option("--json", "one object a line")
-    .option("--acknowledge <alarm>", "say that you have seen this one, or all, which clears nothing")
+    .option("--acknowledge <alarm>", "say that you have seen this alarm, or all; this clears nothing")
     .option("--by <name>", "who acknowledges; default: your user name");
 }
 

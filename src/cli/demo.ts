@@ -72,11 +72,11 @@ export function greeting(
   { host, password, env, tell, pageAddress }: DemoPage,
 ): string {
   const { addressOf, sshHint } = pageAddress;
-  const broker = `-h 127.0.0.1 -p ${port}`;
+  const broker = clientOptions(port);
   const url = addressOf(host, page);
   const hint = sshHint({ host }, page, env);
   const lines = [
-    msg`Page: ${url}  (name ${demoUser}, password ${password}, who may command)`,
+    msg`Page: ${url}  (name ${demoUser}, password ${password}; may command)`,
     ...(hint === null ? [] : [msg`To see it, ${hint}`]),
     msg`Simulated platform at ${platformUrl}`,
     msg`Broker: mqtt://127.0.0.1:${port}`,
@@ -84,14 +84,31 @@ export function greeting(
     msg`Watch it with any MQTT client, for example:`,
     `  mosquitto_sub ${broker} -v -t '${base}/#'`,
     `  mosquitto_sub ${broker} -v -t 'homeassistant/#'`,
-    msg`Move a window, switch a fan (what becomes of it is shown here):`,
-    `  mosquitto_pub ${broker} -q 1 -t ${base}/${shownController}/actuator/left_skylight/set -m 45`,
-    `  mosquitto_pub ${broker} -q 1 -t ${base}/${shownController}/actuator/circulation_fan/set -m on`,
     msg`Ctrl-C ends it.`,
     "",
     "",
   ];
   return tell(joined(lines, "\n"));
+}
+
+const clientOptions = (port: number): string => `-h 127.0.0.1 -p ${port}`;
+
+/** How to send a command: not before the bridge is there, as the broker keeps none for it. */
+export function firstCommands({ broker: { port }, mqtt: { base_topic: base } }: Around, tell: Tell): string {
+  const publish = `  mosquitto_pub ${clientOptions(port)} -q 1 -t ${base}/${shownController}/actuator`;
+  const lines = [
+    msg`Move a window or switch a fan (the result appears here):`,
+    `${publish}/left_skylight/set -m 45`,
+    `${publish}/circulation_fan/set -m on`,
+    "",
+    "",
+  ];
+  return tell(joined(lines, "\n"));
+}
+
+interface Around {
+  readonly broker: Pick<Configuration["broker"], "port">;
+  readonly mqtt: Pick<Configuration["mqtt"], "base_topic">;
 }
 
 /** What is drawn in colours is not made harmless where it is written. */
@@ -131,7 +148,8 @@ async function watchDemo(
     const publish = (topic: string, payload: string) => client.publish(topic, payload);
     const station = speakForStation(simulator, publish, end);
     await settle(readings, end);
-    if (readings.size > 0 && !end.aborted) view.out(readingsTable(readings, view));
+    if (readings.size > 0 && !end.aborted)
+      view.out(readingsTable(readings, view) + firstCommands(configuration, view.tell));
     const { control, state } = simulator;
     const stage = { control, publish, base, speed: state.settings.speed, seen, view };
     await story?.tell(stage, end);
@@ -197,7 +215,7 @@ export async function demo(context: ProcessContext, options: CommonOptions & Dem
   await context.speech.choose(language);
   const speed = options.speed ?? story?.speed ?? 1;
   const account = { controllers, seed, speed, language, ...(story && { startAt: story.begins }) };
-  const simulator = await startSimulator(account, { clock: systemClock });
+  const simulator = await startSimulator(account, systemClock);
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "greenhouse2mqtt-demo-")));
   try {
     const ports = { port: await freePort(1883), httpPort: await freePort(8099, host) };
@@ -383,7 +401,8 @@ export async function simulate(
   const faultFile = faults === undefined ? undefined : await parsedFile(faults);
   const simulator = await startSimulator(
     { port, controllers, seed, speed, language, profile, readings, faultFile },
-    { clock: systemClock, log },
+    systemClock,
+    log,
   ).catch((error: unknown) => {
     if (error instanceof FaultFileError)
       throw new CommandFailure(error.message.replaceAll(/^/gm, `${faults ?? ""}: `), exitCodes.usage);

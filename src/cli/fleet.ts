@@ -343,15 +343,14 @@ function tellFleetManager(context: ProcessContext, report: () => FleetReport, lo
   if (manager === null) return Promise.resolve();
   const startedAt = systemClock.monotonic();
   // A part of one account that makes no progress is that account's trouble; the event loop is everybody's.
-  const progress = () => {
+  const look = () => {
     const now = systemClock.monotonic();
-    return { startedAt, outputsAt: now, readEndedAt: now, readPauseMs: Infinity };
-  };
-  const status = () => {
     const states = Object.values(report().accounts).map(({ state }) => state);
-    return `${states.filter((state) => state === "running").length} of ${states.length} accounts run`;
+    const running = states.filter((state) => state === "running").length;
+    const line = `${running} of ${states.length} accounts run`;
+    return { startedAt, outputsAt: now, readEndedAt: now, readPauseMs: Infinity, line };
   };
-  return tellManager({ manager, clock: systemClock, log, progress, status }, context.stop);
+  return tellManager(manager, look, { clock: systemClock, log }, context.stop);
 }
 
 /** Enough for a person who looks at one of many accounts. */

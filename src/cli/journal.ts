@@ -48,7 +48,7 @@ function kindsOf(given = "command,rule"): ReadonlySet<TimelineKind> {
 function nothingIn(directory: string, kind: string | undefined, isFiltered: boolean): Text {
   if (kind === undefined)
     return isFiltered ? msg`no commands that match in ${directory}` : msg`no commands yet in ${directory}`;
-  return isFiltered ? msg`nothing that match in ${directory}` : msg`nothing yet in ${directory}`;
+  return isFiltered ? msg`nothing that matches in ${directory}` : msg`nothing yet in ${directory}`;
 }
 
 /** Between files and the stream of a cluster. */

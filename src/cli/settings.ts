@@ -53,7 +53,7 @@ export async function config(
   });
   if (action === "get") return get(context, settings, key, path);
   if (action === "set" && value === undefined) throw told(msg`config set needs a value behind the key`);
-  if (action === "unset" && value !== undefined) throw told(msg`config unset takes a key alone`);
+  if (action === "unset" && value !== undefined) throw told(msg`config unset takes only a key`);
   const typed = value === "-" ? await firstLine(process.stdin, context.stop) : value;
   const wanted = action === "unset" ? null : valueTyped(typed ?? "", isTextAt(path));
   await change(context, settings, { [key]: wanted }, { loaded, options });
@@ -82,7 +82,7 @@ async function get(context: ProcessContext, settings: SettingsFile, key: string,
   }
   const { default: usual } = node;
   context.out(`${typeof usual === "string" ? usual : JSON.stringify(usual)}\n`);
-  context.err.write(`${context.speech.tell(msg`(the default; the file says nothing of it)`)}\n`);
+  context.err.write(`${context.speech.tell(msg`(the default; the file does not set it)`)}\n`);
 }
 
 function nodeAt(path: Path): SettingNode | undefined {
@@ -131,8 +131,7 @@ async function change(
     refuseErrors(byBridge);
     if (byBridge.difference !== "") out(byBridge.difference);
     sayWhatElse(byBridge, say);
-    if (byBridge.keys.length + byBridge.secrets.length > 0)
-      say(msg`saved, and taken up by the running bridge`);
+    if (byBridge.keys.length + byBridge.secrets.length > 0) say(msg`saved; the running bridge uses it now`);
     return;
   }
   const saved = await settings.save({ changes }, null, { tell: speech.tell }).catch((error: unknown) => {
@@ -201,6 +200,6 @@ async function takenUp(context: ProcessContext, place: { readonly data_dir: stri
   if (answer === null || answer instanceof NotAtSocket)
     return msg`saved; the running bridge was not reached: send it a SIGHUP, or restart it`;
   return answer.status < 300
-    ? msg`saved, and taken up by the running bridge`
-    : msg`saved, but the running bridge did not take it up: ${refusalText(answer.document)}`;
+    ? msg`saved; the running bridge uses it now`
+    : msg`saved, but the running bridge does not use it: ${refusalText(answer.document)}`;
 }

@@ -75,8 +75,8 @@ export function notComeUp(seen: Sighting): Text | null {
   if (seen.mayStandBy && seen.runsForMs === null && seen.error === null) return null;
   if (seen.runsForMs === null || (seen.error !== null && seen.runsForMs < calmMs))
     return seen.error === null
-      ? msg`the bridge did not start by them`
-      : msg`the bridge did not start by them (${seen.error})`;
+      ? msg`the bridge did not start with them`
+      : msg`the bridge did not start with them (${seen.error})`;
   if (seen.http !== false && seen.wasPageOpen && !seen.isPageOpen)
     return msg`the page could not be opened at ${seen.http.host}, port ${String(seen.http.port)}`;
   const isOfPlatform = seen.keys.some((key) => key.startsWith("platform."));
@@ -176,7 +176,7 @@ export class SettingsTrial {
    */
   async fellBack(error: string): Promise<void> {
     const { file, clock, log } = this.#parts;
-    const why = msg`the bridge did not start by them (${error})`;
+    const why = msg`the bridge did not start with them (${error})`;
     log().error({ why }, "the file is not in force, as the bridge does not start by it; it stays as it is");
     const etag = await file.etag().catch(nullIfFailed);
     const at = new Date(clock.now()).toISOString();
@@ -310,7 +310,7 @@ export class SettingsTrial {
     this.#record = { ...record, starts: record.starts + 1, by: await identityOf(process.pid) };
     await this.#keep(this.#record);
     if (record.starts >= mostStarts - 1)
-      return this.#goBack(msg`the program ended ${record.starts} times within a minute by them`);
+      return this.#goBack(msg`the program ended ${record.starts} times within a minute with them`);
     log.info(
       { keys: record.keys },
       "settings were saved a moment ago; they stay if the bridge comes up by them",

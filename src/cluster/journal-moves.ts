@@ -36,7 +36,7 @@ interface Moving {
 function clusterOf({ cluster }: Moving["configuration"]) {
   if (cluster !== undefined) return cluster;
   throw new CommandFailure(
-    msg`the configuration has no cluster, whose journal could be moved`,
+    msg`the configuration has no cluster, so there is no journal to move`,
     exitCodes.usage,
   );
 }
@@ -54,7 +54,7 @@ export async function exportJournal(
     const { files, notes: small, imported } = await wholeContent(stream);
     if (imported === "begun")
       throw new CommandFailure(
-        msg`the cluster has but a part of the journal, as a \`journal import\` has begun and is not whole; nothing was written`,
+        msg`the cluster has only a part of the journal, because a \`journal import\` has not finished; nothing was written`,
       );
     // Where something stands already nothing is written.
     await mkdir(folder, { mode: 0o700 });

@@ -31,9 +31,22 @@ export const sharedControllers = (loaded: readonly LoadedConfiguration[]): Probl
   );
 
 /** Whether of two configurations one may run only once the other has ended: a claim of both, or one login of one platform. */
-export const exclude = (one: LoadedConfiguration, other: LoadedConfiguration): boolean =>
-  loginOf(one.configuration) === loginOf(other.configuration) ||
-  claimsOf(one.configuration).some(({ key }) => claimsOf(other.configuration).some((its) => its.key === key));
+export function exclude(one: LoadedConfiguration, other: LoadedConfiguration): boolean {
+  const others = heldAlone(other.configuration);
+  for (const key of heldAlone(one.configuration)) if (others.has(key)) return true;
+  return false;
+}
+
+/** Known of each: where all accounts of a fleet end at once, each is compared with each. */
+const keysHeld = new WeakMap<Configuration, ReadonlySet<string>>();
+
+function heldAlone(configuration: Configuration): ReadonlySet<string> {
+  const known = keysHeld.get(configuration);
+  if (known !== undefined) return known;
+  const keys = new Set([loginOf(configuration), ...claimsOf(configuration).map(({ key }) => key)]);
+  keysHeld.set(configuration, keys);
+  return keys;
+}
 
 const loginOf = ({
   platform: { business_url, realtime_url, token, token_file, sign_in },

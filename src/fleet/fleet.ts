@@ -29,6 +29,8 @@ export interface AccountState {
   readonly phase: AccountPhase;
   /** Epoch ms. */
   readonly since: number;
+  /** The same by the monotonic clock, for how long that is. */
+  readonly enteredAt: number;
   readonly restarts: number;
   /** Why it ended last, or was not started; null where it never did. */
   readonly error: Text | null;
@@ -89,6 +91,8 @@ export class Fleet {
   #refused: ReadonlyMap<string, AccountState> = new Map();
   /** Which account is at work. */
   readonly #within = new AsyncLocalStorage<Account>();
+  /** Aborts once the accounts of the first files are there. */
+  readonly #begun = new AbortController();
   #isStopped = false;
 
   constructor(parts: FleetParts) {
@@ -103,7 +107,8 @@ export class Fleet {
   }
 
   state(name: string): AccountState | undefined {
-    return this.states().get(name);
+    const account = this.#accounts.get(name) ?? [...this.#ending].findLast((one) => one.name === name);
+    return account?.state ?? this.#refused.get(name);
   }
 
   /** Does something for an account: an error that nobody catches is that account's. */
@@ -117,6 +122,7 @@ export class Fleet {
     const own = ownAccounts(files);
     this.#noteRefused(files);
     for (const [name, loaded] of own) this.#add(loaded, startDelayMs(name, own.size));
+    this.#begun.abort();
     await untilAborted(stop);
     this.#isStopped = true;
     await Promise.all(this.#all().map((account) => account.stop()));
@@ -131,12 +137,14 @@ export class Fleet {
 
   /**
    * Takes up what was added, changed and removed; no other account notices. Resolves once that is decided, and does not wait for accounts
-   * that end. One at a time: between two looks at the files nothing else changes which accounts there are.
+   * that end. One at a time: between two looks at the files nothing else changes which accounts there are. Before `run` has begun it waits
+   * for that.
    */
   readonly reload: () => Promise<void> = oneAtATime(() => this.#reload());
 
   async #reload(): Promise<void> {
     const { log, read } = this.#parts;
+    await untilAborted(this.#begun.signal);
     const files = await read();
     if (this.#isStopped) return;
     if (files.fleet === null) {
@@ -176,19 +184,21 @@ export class Fleet {
   }
 
   #noteRefused(files: FleetFiles): void {
-    const since = this.#parts.clock.now();
+    const now = this.#parts.clock.now();
+    const enteredAt = this.#parts.clock.monotonic();
     const states = [...refusedAccounts(files)].map(([name, error]): readonly [string, AccountState] => {
       const before = this.#refused.get(name);
-      const now = {
+      const refused = {
         phase: "refused",
-        since,
+        since: now,
+        enteredAt,
         restarts: 0,
         error,
         again: null,
         owner: null,
         bridge: null,
       } as const;
-      return [name, before !== undefined && String(before.error) === String(error) ? before : now];
+      return [name, before !== undefined && String(before.error) === String(error) ? before : refused];
     });
     this.#refused = new Map(states);
   }
@@ -261,6 +271,7 @@ class Account {
     this.#state = {
       phase: "starting",
       since,
+      enteredAt: parts.clock.monotonic(),
       restarts: 0,
       error: null,
       again: since,
@@ -278,10 +289,11 @@ class Account {
     return this.#underWay;
   }
 
-  /** Whether a run that is to end has what the other account needs for itself. */
+  /** Whether a run that is to end has what the other account needs for itself; of one name it has that by which all know it. */
   isInTheWayOf(other: Account): boolean {
     const isEnding = this.#isStopped() || this.#restart.signal.aborted;
-    return isEnding && this.#running !== null && exclude(this.#running, other.#loaded);
+    if (!isEnding || this.#running === null) return false;
+    return this.name === other.name || exclude(this.#running, other.#loaded);
   }
 
   /** A method, as it changes while something is awaited. */
@@ -320,6 +332,8 @@ class Account {
 
   fail(error: unknown): void {
     this.#failing.abort(error instanceof Error ? error : new Error(String(error)));
+    // Nothing runs that heeds it, and the next owner would have failed as it began.
+    if (this.#state.phase === "standby") this.#restart.abort();
   }
 
   /** Takes up a configuration; whether anything is other than before. What cannot change while it runs ends the run for a new one. */
@@ -372,6 +386,7 @@ class Account {
   }
 
   #enter(phase: AccountPhase, change: Partial<AccountState>): void {
-    this.#state = { ...this.#state, ...change, phase, since: this.#parts.clock.now() };
+    const { clock } = this.#parts;
+    this.#state = { ...this.#state, ...change, phase, since: clock.now(), enteredAt: clock.monotonic() };
   }
 }

@@ -1,5 +1,4 @@
 import { lazy } from "../runtime/lazy.js";
-import { randomUUID } from "node:crypto";
 import type { Core, Running } from "../feature/core.js";
 import type { Feature } from "../feature/feature.js";
 import { withDefault } from "../settings/values.js";
@@ -31,31 +30,15 @@ export const groups = {
   make: (core) => makeGroups(core),
 } satisfies Feature<typeof keys> & { readonly read: typeof groupsAndScenesIn };
 
-async function makeGroups({ commands, mirror, retained, topics, clock, journal, ...core }: Core) {
+async function makeGroups(core: Core) {
   const { GroupService } = await code();
-  const service = new GroupService({
-    groupsAndScenes: core.groupsAndScenes,
-    topics,
-    store: mirror.store,
-    onSurplus: (surplus) => commands.onSurplus(null, surplus),
-    submit: (request) => commands.commander.submit(request),
-    outbox: commands.outbox,
-    journal,
-    signal: core.signal,
-    keepResult: (record, durable) => commands.keepResult(record, durable),
-    deliveryOf: (sequence) => commands.deliveryOf(sequence),
-    receipts: commands.receipts,
-    retained,
-    responseTopics: () => core.rules().response_topics,
-    onUnanswerable: (topic) => commands.unanswerable(topic),
-    clock,
-    newId: randomUUID,
-  });
+  const service = new GroupService(core);
+  const { commands, retained, topics } = core;
   if (service.hasSome) commands.listen(service);
   retained.onFound(topics.groups, service);
   const restore = async () => {
     const { restoreGroups } = await restoring();
-    await restoreGroups(service, commands, { journal, clock });
+    await restoreGroups(service, commands, core);
   };
   return { part: service, service, restore } satisfies Running & { readonly service: unknown };
 }

@@ -1,20 +1,8 @@
+import type { Core } from "../feature/core.js";
 import type { GroupResult } from "../greenhouse/groups.js";
-import type { Checkpoint, GroupMemberTaken, GroupTaken, RecordBody } from "../journal/records.js";
+import type { GroupMemberTaken, GroupTaken } from "../journal/records.js";
 import type { Clock } from "../runtime/clock.js";
 import { endedOf, placeOfAll, type Running, takenOf } from "./running.js";
-
-export interface KeeperPorts {
-  readonly journal: {
-    append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
-    /** What the next start would find. */
-    history(): Pick<Checkpoint, "groups">;
-  };
-  /** Has the journal keep a result; what it resolves with is called once that was delivered. */
-  readonly keepResult: (record: RecordBody, durable: boolean) => Promise<() => void>;
-  readonly clock: Pick<Clock, "monotonic" | "wait">;
-  /** Aborts when the bridge is to end. */
-  readonly signal: AbortSignal;
-}
 
 const minuteMs = 60_000;
 /** As many as each member takes of one target: more is a flood, which the members refuse, and which must not fill the disk. */
@@ -24,12 +12,12 @@ const nothing = (): void => undefined;
 
 /** Has the journal keep commands to several, so that each has its one result also where the program ends meanwhile. */
 export class GroupKeeper {
-  readonly #ports: KeeperPorts;
+  readonly #core: Pick<Core, "journal" | "commands" | "clock" | "signal">;
   /** When the newest were kept, by what they were for; refusals together. */
   readonly #kept = new Map<string, readonly number[]>();
 
-  constructor(ports: KeeperPorts) {
-    this.#ports = ports;
+  constructor(core: Pick<Core, "journal" | "commands" | "clock" | "signal">) {
+    this.#core = core;
   }
 
   /**
@@ -43,7 +31,7 @@ export class GroupKeeper {
   ): Promise<boolean> | null {
     if (!this.#hasRoom(placeOfAll(running))) return null;
     const group = takenOf(running, members);
-    return this.#ports.journal.append({ type: "group_taken", group }, { durable: true }).then(
+    return this.#core.journal.append({ type: "group_taken", group }, { durable: true }).then(
       () => {
         onDurable();
         return true;
@@ -54,20 +42,20 @@ export class GroupKeeper {
 
   /** A disk that did not answer in time may have it all the same. */
   #holds({ kind, name, id }: GroupTaken): boolean {
-    const { groups = [] } = this.#ports.journal.history();
+    const { groups = [] } = this.#core.journal.history();
     return groups.some((one) => one.kind === kind && one.name === name && one.id === id);
   }
 
   /** Resolves when the result may be told; with null where that is left to the next start. */
   async ended(running: Running, result: GroupResult): Promise<(() => void) | null> {
-    const { keepResult, clock, signal } = this.#ports;
+    const { commands, clock, signal } = this.#core;
     if (running.isKept === null) return nothing;
     const record = { type: "group_ended", group: endedOf(running, result, true) } as const;
     // The next start would end it once more, and perhaps otherwise.
     const isHeld = await running.isKept;
     for (;;)
       try {
-        return await keepResult(record, true);
+        return await commands.keepResult(record, true);
       } catch {
         if (!isHeld) return nothing;
         if (!(await waited(clock, signal))) return null;
@@ -78,11 +66,11 @@ export class GroupKeeper {
   async refused(running: Running, result: GroupResult): Promise<() => void> {
     if (!this.#hasRoom("")) return nothing;
     const record = { type: "group_ended", group: endedOf(running, result, false) } as const;
-    return this.#ports.keepResult(record, false).catch(() => nothing);
+    return this.#core.commands.keepResult(record, false).catch(() => nothing);
   }
 
   #hasRoom(of: string): boolean {
-    const now = this.#ports.clock.monotonic();
+    const now = this.#core.clock.monotonic();
     const ofLate = (this.#kept.get(of) ?? []).filter((at) => now - at < minuteMs);
     const hasRoom = ofLate.length < mostPerMinute;
     this.#kept.set(of, hasRoom ? [...ofLate, now] : ofLate);
@@ -91,7 +79,7 @@ export class GroupKeeper {
 }
 
 /** False where the bridge ends meanwhile. */
-const waited = (clock: KeeperPorts["clock"], signal: AbortSignal): Promise<boolean> =>
+const waited = (clock: Clock, signal: AbortSignal): Promise<boolean> =>
   clock.wait(againMs, signal).then(
     () => true,
     () => false,

@@ -1,5 +1,5 @@
 import { msg } from "../language/text.js";
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { type Ids, noIds, type TakenOnce } from "../commands/book.js";
 import {
   type Duplicate,
@@ -12,7 +12,8 @@ import {
 } from "../commands/intake.js";
 import { claimedId, payloadKey, readPayload } from "../commands/payload.js";
 import type { CommandRequest, ResultAddressee } from "../commands/command.js";
-import { type CommandListener, incomingCommand, isAnswered, type Receipts } from "../commands/service.js";
+import { type CommandListener, incomingCommand, isAnswered } from "../commands/service.js";
+import type { Core } from "../feature/core.js";
 import { suggestion } from "../runtime/similar-words.js";
 import type { CommandResult, Refusal } from "../greenhouse/command/outcomes.js";
 import { canonical, readWanted } from "../greenhouse/command/words.js";
@@ -31,12 +32,10 @@ import {
 import type { Actuator, Controller } from "../greenhouse/model.js";
 import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import type { FloodListener, IncomingMessage, Surplus } from "../mqtt/connection/settings.js";
-import { destinationsOf, type Outbox } from "../mqtt/outbox.js";
-import { incomingOn, type Topics } from "../mqtt/topics.js";
-import type { Clock } from "../runtime/clock.js";
+import { destinationsOf } from "../mqtt/outbox.js";
+import { incomingOn } from "../mqtt/topics.js";
 import { controllerTopicId } from "../settings/controllers.js";
-import type { GreenhouseStore } from "../sync/store.js";
-import { GroupKeeper, type KeeperPorts, WholeResults } from "./keeper.js";
+import { GroupKeeper, WholeResults } from "./keeper.js";
 import { type GroupsPast, takenUp } from "./restore.js";
 import { placeOf, placeOfAll, type Running } from "./running.js";
 
@@ -63,32 +62,6 @@ export interface GroupRequest extends Pick<
   readonly id: string;
 }
 
-interface GroupPorts extends KeeperPorts {
-  readonly groupsAndScenes: GroupsAndScenes;
-  readonly topics: Topics;
-  readonly store: Pick<GreenhouseStore, "get" | "onChange">;
-  /** So many of a flood that were for none that there is. */
-  readonly onSurplus: (surplus: Omit<Surplus, "key">) => void;
-  readonly submit: (request: CommandRequest) => { readonly id: string; readonly isTaken: boolean };
-  readonly outbox: Pick<Outbox, "send" | "restore">;
-  /** The keeper of retained topics. */
-  readonly retained: {
-    wanted(topic: string, payload: string): void;
-    unwanted(topic: string): void;
-    repeat(topics: readonly string[]): void;
-  };
-  /** `commands.response_topics`. */
-  readonly responseTopics: () => readonly string[];
-  /** An answer is asked for on this topic, where the bridge answers nobody. */
-  readonly onUnanswerable: (topic: string) => void;
-  /** A result of this number in the journal goes out; what comes back is called once it was delivered. */
-  readonly deliveryOf: (sequence: number) => () => void;
-  /** What a broker is owed for what it gives. */
-  readonly receipts: Pick<Receipts, "whenTaken" | "settle">;
-  readonly clock: KeeperPorts["clock"] & Pick<Clock, "now">;
-  readonly newId: () => string;
-}
-
 /** Far more than are sent in 12 h; beyond it the oldest are forgotten first, and their members tell a repeated id. */
 const mostKept = 1_000;
 /** What sets off a scene; the second is what Home Assistant sends. */
@@ -103,7 +76,8 @@ export class GroupService implements CommandListener {
   /** Without any nobody has to tell it of commands. */
   readonly hasSome: boolean;
   readonly #places: readonly string[];
-  readonly #ports: GroupPorts;
+  readonly #core: Core;
+  readonly #newId: () => string;
   readonly #keeper: GroupKeeper;
   readonly #running = new Set<Running>();
   /** The newest taken of each group and scene. */
@@ -118,19 +92,20 @@ export class GroupService implements CommandListener {
   /** Topics whose retained command was answered on this connection. */
   readonly #retainedAnswered = new Set<string>();
 
-  constructor(ports: GroupPorts) {
-    this.#ports = ports;
-    this.#keeper = new GroupKeeper(ports);
-    this.groupsAndScenes = ports.groupsAndScenes;
-    const ofCode = groupsByCode(ports.groupsAndScenes);
-    const { groups, scenes } = ports.groupsAndScenes;
+  constructor(core: Core, newId: () => string = randomUUID) {
+    this.#core = core;
+    this.#newId = newId;
+    this.#keeper = new GroupKeeper(core);
+    this.groupsAndScenes = core.groupsAndScenes;
+    const ofCode = groupsByCode(core.groupsAndScenes);
+    const { groups, scenes } = core.groupsAndScenes;
     this.#places = [
       ...[...groups.keys()].map((id) => `group/${id}`),
       ...[...scenes.keys()].map((id) => `scene/${id}`),
     ];
     this.hasSome = this.#places.length > 0;
     if (!this.hasSome) return;
-    ports.store.onChange((before, after) => {
+    core.mirror.store.onChange((before, after) => {
       const code = (after ?? before)?.info.code ?? "";
       for (const group of ofCode.get(code) ?? []) this.#show(group, before, after);
     });
@@ -139,7 +114,7 @@ export class GroupService implements CommandListener {
 
   /** Takes up what earlier runs left: results that may not have arrived, ids, and what is still to end. */
   restore({ open, isOpen, ended }: GroupsPast): void {
-    const { store, clock, outbox, topics, deliveryOf } = this.#ports;
+    const { mirror, clock, commands, topics } = this.#core;
     const mono = clock.monotonic();
     for (const { group, agoMs, undelivered } of ended) {
       const { kind, name: about, canonical: word, payload_hash: key, told } = group;
@@ -153,12 +128,12 @@ export class GroupService implements CommandListener {
       }
       if (undelivered === null) continue;
       const destinations = destinationsOf([topics[kind](about).result], null);
-      outbox.restore({
+      commands.outbox.restore({
         ...{ controllerId: null, destinations, document: told },
-        onDelivered: deliveryOf(undelivered),
+        onDelivered: commands.deliveryOf(undelivered),
       });
     }
-    const idOf = (code: string) => store.get(code)?.info.id ?? controllerTopicId(code);
+    const idOf = (code: string) => mirror.store.get(code)?.info.id ?? controllerTopicId(code);
     for (const taken of open) {
       const running = takenUp(taken, isOpen, idOf);
       this.#running.add(running);
@@ -173,7 +148,7 @@ export class GroupService implements CommandListener {
 
   /** What an earlier run retained of a group that there is no more, or not with this state. */
   onFound(topic: string, payload: Uint8Array): void {
-    const { topics, retained } = this.#ports;
+    const { topics, retained } = this.#core;
     const own = `${topics.base}/group/`;
     // What the other parts asked to be shown comes here too.
     if (!topic.startsWith(own)) return;
@@ -187,7 +162,7 @@ export class GroupService implements CommandListener {
   /** What exceeds it is told as one result for each: each member would be overloaded. */
   readonly flood: FloodListener = {
     allowanceOf: (topic) => {
-      const asked = incomingOn(this.#ports.topics, topic);
+      const asked = incomingOn(this.#core.topics, topic);
       if (asked?.type !== "group") return null;
       const { groups, scenes } = this.groupsAndScenes;
       const group = asked.kind === "group" ? groups.get(asked.id) : undefined;
@@ -197,23 +172,23 @@ export class GroupService implements CommandListener {
       return { key: topic, isUrgent, idOf: claimedId };
     },
     onSurplus: (surplus) => {
-      const asked = incomingOn(this.#ports.topics, surplus.key);
+      const asked = incomingOn(this.#core.topics, surplus.key);
       if (asked?.type === "group") this.#tellSurplus(asked.kind, asked.id, surplus);
-      else if (surplus.key === unknownGroups) this.#ports.onSurplus(surplus);
+      else if (surplus.key === unknownGroups) this.#core.commands.onSurplus(null, surplus);
     },
   };
 
   #tellSurplus(kind: GroupOrScene, about: string, { count, isUrgent, ids }: Surplus): void {
-    const now = this.#ports.clock.now();
+    const now = this.#core.clock.now();
     const ending = surplusEnding(isUrgent ? "before_sending" : "overloaded", count);
-    const asked = { kind, about, id: this.#ports.newId(), command: null, by: null, via: null };
+    const asked = { kind, about, id: this.#newId(), command: null, by: null, via: null };
     const times = { receivedAt: now, finishedAt: now };
     this.#tell({ ...resultOf(asked, ending, [], times), count, ids }, kind, about, null);
   }
 
   /** Takes the messages on the topics of groups and scenes. */
   onMessage(message: IncomingMessage): boolean {
-    const { topics, responseTopics, onUnanswerable } = this.#ports;
+    const { topics, commands, rules } = this.#core;
     const asked = incomingOn(topics, message.topic);
     if (asked?.type !== "group") return false;
     const { kind, id } = asked;
@@ -222,14 +197,14 @@ export class GroupService implements CommandListener {
       return true;
     }
     const place = { type: "command", controllerId: kind, target: "actuator", id } as const;
-    const rules = { topics, responseTopics: responseTopics() };
-    const request = { ...incomingCommand(message, place, rules), kind, id };
+    const { response_topics: responseTopics } = rules();
+    const request = { ...incomingCommand(message, place, { topics, responseTopics }), kind, id };
     const { responseTopic } = message.properties;
-    if (responseTopic !== undefined && request.response === null) onUnanswerable(responseTopic);
+    if (responseTopic !== undefined && request.response === null) commands.unanswerable(responseTopic);
     const { acknowledge } = message;
     if (acknowledge === undefined) this.submit(request);
     else
-      this.#ports.receipts.whenTaken(acknowledge, () => {
+      this.#core.commands.receipts.whenTaken(acknowledge, () => {
         const { id: own, isOpen, receipt = receiptKey({ kind, about: id }, own) } = this.#submit(request);
         return { key: receipt, isOpen };
       });
@@ -244,7 +219,7 @@ export class GroupService implements CommandListener {
 
   /** `isOpen`: something is still to come of it. */
   #submit(request: GroupRequest): Submitted {
-    const { clock, newId } = this.#ports;
+    const { clock } = this.#core;
     const { kind, id: about, by, via, response } = request;
     const read = readPayload(request.payload);
     const isRead = "command" in read;
@@ -260,7 +235,7 @@ export class GroupService implements CommandListener {
       order: [],
       isKept: null,
       receivedAt: clock.now(),
-      id: (isRead ? read.id : claimedId(request.payload)) ?? newId(),
+      id: (isRead ? read.id : claimedId(request.payload)) ?? this.#newId(),
       command,
       by: (isRead ? read.by : null) ?? by,
       canonical: this.#canonical(request, command),
@@ -275,7 +250,7 @@ export class GroupService implements CommandListener {
     if (refusal !== null) {
       // What it repeats may have the same id, and be dealt with sooner or later.
       const receipt = `${receiptKey(running, running.id)} refused ${++this.#refusals}`;
-      const onTold = () => this.#ports.receipts.settle(receipt);
+      const onTold = () => this.#core.commands.receipts.settle(receipt);
       const refused = this.#refuse(running, refusal, duplicate, onTold);
       return { id: running.id, refused, isOpen: true, receipt };
     }
@@ -289,7 +264,7 @@ export class GroupService implements CommandListener {
     const { payloadKey: key, canonical: word } = running;
     const own = { id: ownId, canonical: word, payloadKey: key };
     const before = ownId === null ? (this.#newest.get(place) ?? null) : knownId(this.#ids, place, ownId);
-    const given = duplicateOf(own, before, this.#ports.clock.monotonic());
+    const given = duplicateOf(own, before, this.#core.clock.monotonic());
     if (given !== null || ownId !== null) return given?.isSame === true ? given.first.id : null;
     // Who presses stop again wants another one.
     const isIt = (one: Running) => placeOfAll(one) === place && one.payloadKey === key && word !== "stop";
@@ -340,7 +315,7 @@ export class GroupService implements CommandListener {
     });
     running.isKept = this.#keeper.taken(running, members, () => this.#settle(running));
     for (const { controllerId, actuator: targetId, id: givenId, own } of asked) {
-      const { isTaken } = this.#ports.submit({
+      const { isTaken } = this.#core.commands.commander.submit({
         controllerId,
         target: "actuator",
         targetId,
@@ -397,7 +372,7 @@ export class GroupService implements CommandListener {
 
   /** The broker need not give it to anybody again. */
   #settle(running: Running): void {
-    this.#ports.receipts.settle(receiptKey(running, running.id));
+    this.#core.commands.receipts.settle(receiptKey(running, running.id));
   }
 
   /** None of the members is asked. Names may be invented without end, and a repeated message is news for its sender alone. */
@@ -427,7 +402,7 @@ export class GroupService implements CommandListener {
   }
 
   #result(running: Running, ending: GroupEnding, members: readonly MemberResult[]): GroupResult {
-    const finishedAt = this.#ports.clock.now();
+    const finishedAt = this.#core.clock.now();
     return resultOf(running, ending, members, { receivedAt: running.receivedAt, finishedAt });
   }
 
@@ -439,7 +414,7 @@ export class GroupService implements CommandListener {
   /** From now on one under the same id is recognised as a repetition. */
   #note(running: Running, result: GroupResult | null): void {
     const { id, canonical: word, payloadKey: key } = running;
-    const now = this.#ports.clock.monotonic();
+    const now = this.#core.clock.monotonic();
     const kept = result && this.#withoutMembers(running, result);
     const taken = { id, canonical: word, payloadKey: key, result: kept, endedMono: result && now };
     const place = placeOfAll(running);
@@ -460,9 +435,14 @@ export class GroupService implements CommandListener {
     onDelivered?: () => void,
   ): void {
     if (!topicIdPattern.test(about)) return;
-    const { topics, outbox, retained } = this.#ports;
+    const { topics, commands, retained } = this.#core;
     const destinations = destinationsOf([topics[kind](about).result], response);
-    outbox.send({ controllerId: null, destinations, document: result, ...(onDelivered && { onDelivered }) });
+    commands.outbox.send({
+      controllerId: null,
+      destinations,
+      document: result,
+      ...(onDelivered && { onDelivered }),
+    });
     // A screen that showed the state that was asked for has to see the true one again.
     if (kind === "group" && result.outcome !== "confirmed") {
       const { position, state, json } = topics.group(about);
@@ -479,7 +459,7 @@ export class GroupService implements CommandListener {
     if (before !== undefined && after !== undefined && !isNews) return;
     const state = groupState(this.actuatorsOf(group));
     this.#shown.set(group.id, state);
-    const { retained, topics } = this.#ports;
+    const { retained, topics } = this.#core;
     const topic = topics.group(group.id);
     const members = group.members.map((member) => [memberName(member), shownState(this.#actuator(member))]);
     const said = [
@@ -495,7 +475,7 @@ export class GroupService implements CommandListener {
   }
 
   #actuator({ code, actuator }: Member): Actuator | undefined {
-    return this.#ports.store.get(code)?.actuators.get(actuator);
+    return this.#core.mirror.store.get(code)?.actuators.get(actuator);
   }
 
   actuatorsOf({ members }: Group): readonly (Actuator | undefined)[] {

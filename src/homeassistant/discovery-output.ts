@@ -1,7 +1,8 @@
+import type { Core, Running } from "../feature/core.js";
+import type { Configured } from "../feature/feature.js";
 import type { Actuator, Controller, Parameter, RunningStatus, Sensor } from "../greenhouse/model.js";
-import type { TextFile } from "../runtime/file-system.js";
-import { type Clock, type Random, Rest } from "../runtime/clock.js";
-import type { Logger } from "../runtime/log.js";
+import { Rest } from "../runtime/clock.js";
+import type { Tell } from "../language/words.js";
 import { Schedule } from "../runtime/schedule.js";
 import {
   announcementBeside,
@@ -22,32 +23,9 @@ import {
 } from "./announced.js";
 import type { DocumentSettings } from "./documents.js";
 import { digest } from "./identity.js";
+import type { keys } from "./section.js";
 import { shownRange } from "./sensor-components.js";
 import { Withdrawals } from "./withdrawals.js";
-
-export interface DiscoveryPorts {
-  /** Resolves when the broker has the text, will not take it, or the link is gone. */
-  announce(topic: string, text: string): Promise<"taken" | "refused" | "link lost">;
-  /**
-   * The gate has opened for a controller (null: for what belongs to the bridge): publishes what it held back, or, after an announcement
-   * that changed something, every state of it again.
-   */
-  publishStates(code: string | null, which: "held" | "all"): void;
-  /**
-   * Has messages on these topics handed on until the link ends; resolves when what the broker holds there has come. Null where each
-   * announcement on the broker is heard anyway.
-   */
-  readonly listen: ((topics: readonly string[]) => Promise<void>) | null;
-  /** Where what was withdrawn is remembered over restarts. */
-  readonly memory: TextFile;
-  readonly view: Patience & {
-    controllers(): Iterable<Controller>;
-    get(code: string): Controller | undefined;
-  };
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-}
 
 interface DiscoverySettings extends DocumentSettings {
   /** Where Home Assistant says that it started. */
@@ -115,7 +93,8 @@ export class DiscoveryOutput {
       visible(this.#of(after.info.code).gate, shown, after),
     mayClear: (code: string): boolean => this.#of(code).gate.type !== "leaving",
   };
-  readonly #ports: DiscoveryPorts;
+  readonly #core: Core;
+  readonly #patience: Patience;
   readonly #settings: DiscoverySettings;
   readonly #bridgeTopic: string;
   readonly #devices = new Map<string, Device>();
@@ -140,12 +119,17 @@ export class DiscoveryOutput {
   readonly #rest: Rest;
   #removedAt = -Infinity;
 
-  constructor(ports: DiscoveryPorts, settings: DiscoverySettings) {
-    this.#ports = ports;
+  constructor(core: Core, settings: DiscoverySettings) {
+    const { inventory } = core.mirror;
+    this.#core = core;
     this.#settings = settings;
+    this.#patience = {
+      platformHadTime: () => inventory.hadTime,
+      mayForget: (code) => code === null || inventory.mayForget(code),
+    };
     this.#bridgeTopic = bridgeDiscoveryTopic(settings.prefix, settings.clientId);
-    this.#rest = new Rest(ports.clock);
-    this.#withdrawals = new Withdrawals(ports.memory, ports.log);
+    this.#rest = new Rest(core.clock);
+    this.#withdrawals = new Withdrawals(core.file("homeassistant-withdrawn.json"), core.log);
   }
 
   /** Calls back when Home Assistant has started and had the time to take in the announcements: it is to be shown states now. */
@@ -156,8 +140,8 @@ export class DiscoveryOutput {
   /** Announces until `signal` aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#withdrawals.load();
-    if (this.#ports.listen !== null)
-      for (const [topic, { code }] of this.#withdrawals.due(this.#ports.clock.now())) this.#at(topic, code);
+    if (this.#core.isOneOfMany)
+      for (const [topic, { code }] of this.#withdrawals.due(this.#core.clock.now())) this.#at(topic, code);
     while (!signal.aborted) {
       const first = this.#isPaused ? null : this.#due.first();
       const pauseMs = (first?.at ?? Infinity) - this.#now();
@@ -221,7 +205,7 @@ export class DiscoveryOutput {
 
   /** What an earlier run left on a topic of ours tells which announcements it made. */
   onFound(topic: string, payload: { toString(): string }): void {
-    if (this.#ports.listen === null) return;
+    if (!this.#core.isOneOfMany) return;
     const announcement = announcementBeside(topic, payload, this.#settings);
     if (announcement === null) return;
     const { code } = announcement;
@@ -232,7 +216,7 @@ export class DiscoveryOutput {
   /** A message on Home Assistant's status topic. A retained one does not tell when it started. */
   statusMessage(payload: string, retained: boolean): void {
     if (retained || payload.trim() !== "online") return;
-    this.#later(this.#birth, 1_000 + Math.round(this.#ports.random() * 4_000));
+    this.#later(this.#birth, 1_000 + Math.round(this.#core.random() * 4_000));
   }
 
   /** A message on any `<prefix>/device/<id>/config`, retained from before or published now. */
@@ -266,7 +250,7 @@ export class DiscoveryOutput {
     const device = this.#devices.get(topic);
     if (!device?.held.isOwn || this.#deleted.has(topic) || this.#wanter(device) === "nobody") return;
     this.#deleted.add(topic);
-    this.#ports.log.info(
+    this.#core.log.info(
       { topic },
       `Home Assistant's user deleted ${nameOf(device)}; it is announced again when Home Assistant or the bridge starts next`,
     );
@@ -275,7 +259,7 @@ export class DiscoveryOutput {
   readonly #birth = (): void => {
     this.#deleted.clear();
     this.#announceAll(0);
-    for (const [topic, { code, components }] of this.#withdrawals.due(this.#ports.clock.now())) {
+    for (const [topic, { code, components }] of this.#withdrawals.due(this.#core.clock.now())) {
       const device = this.#at(topic, code);
       device.withdrawn = components;
       this.#later(device.announce, 0);
@@ -298,7 +282,7 @@ export class DiscoveryOutput {
   /** The bridge first, since the others refer to it; a controller of which nothing was read yet has more to announce within moments. */
   #announceAll(blankMs: number): void {
     this.#force(this.#at(this.#bridgeTopic), 0);
-    for (const { info, sensors, statuses } of this.#ports.view.controllers())
+    for (const { info, sensors, statuses } of this.#core.mirror.store.controllers())
       this.#force(this.#of(info.code), sensors.size + statuses.size === 0 ? blankMs : 0);
   }
 
@@ -317,7 +301,7 @@ export class DiscoveryOutput {
   /** Lets go what an earlier run announced, where that may be removed now; whether there was any. */
   #removeLeftovers(devices: Iterable<Device> = this.#devices.values()): boolean {
     const overdue = [...devices].filter(
-      (one) => !this.#deleted.has(one.topic) && isOverdue(one, this.#wanter(one), this.#ports.view),
+      (one) => !this.#deleted.has(one.topic) && isOverdue(one, this.#wanter(one), this.#patience),
     );
     for (const { announce, held } of overdue) this.#later(announce, held.isOwn ? 0 : firstDelayMs);
     return overdue.length > 0;
@@ -330,7 +314,7 @@ export class DiscoveryOutput {
     else
       await this.#reconcile(device, signal).catch((error: unknown) => {
         const name = nameOf(device);
-        this.#ports.log.error({ err: error, device: name }, `cannot announce ${name} to Home Assistant`);
+        this.#core.log.error({ err: error, device: name }, `cannot announce ${name} to Home Assistant`);
         this.#open(device, "held");
       });
   }
@@ -339,7 +323,7 @@ export class DiscoveryOutput {
   async #reconcile(device: Device, signal: AbortSignal): Promise<void> {
     const { withdrawn } = device;
     const wanter = this.#wanter(device);
-    const step = nextStep(device, wanter, this.#ports.view, this.#settings);
+    const step = nextStep(device, wanter, this.#patience, this.#settings);
     device.isForced = false;
     if (step === null) this.#open(device, "held");
     else if (!(await this.#publish(device, step, signal))) this.#force(device, retryMs);
@@ -356,7 +340,7 @@ export class DiscoveryOutput {
     const { topic } = device;
     const isBusy = now - device.publishedAt < busyMs;
     if (text === "" && !device.held.isOwn)
-      this.#ports.log.info({ topic }, "cleared an announcement that nothing stands for any more");
+      this.#core.log.info({ topic }, "cleared an announcement that nothing stands for any more");
     if (gone.size > 0 || text === "") this.#removedAt = now;
     device.held = heldAfter(device.held, step);
     device.publishedAt = now;
@@ -367,7 +351,7 @@ export class DiscoveryOutput {
     if (isFollowed) this.#later(device.announce, sameTopicGapMs);
     const name = nameOf(device);
     if (leftOut > 0)
-      this.#ports.log.warn(
+      this.#core.log.warn(
         { device: name, leftOut },
         `${name} has too many entities for one message: Home Assistant does not get the last ${leftOut}; ignore some of its sensors in the configuration`,
       );
@@ -376,26 +360,41 @@ export class DiscoveryOutput {
   /** Home Assistant knows the device as it is, or never will. */
   #open(device: Device, which: "held" | "all"): void {
     device.gate = { type: this.#wanter(device) === "nobody" ? "shut" : "open" };
-    this.#ports.publishStates(device.code, which);
+    this.#publishStates(device.code, which === "all");
+  }
+
+  /**
+   * Of a controller what was held back, or, after an announcement that changed something, every state of it again; of the bridge what its
+   * device shows.
+   */
+  #publishStates(code: string | null, isChanged: boolean): void {
+    const { retained, groupsAndScenes } = this.#core;
+    const { topics } = this.#settings;
+    if (code !== null) retained.release(code, isChanged);
+    else if (isChanged) {
+      const { platform, info, health, alarms } = topics.bridge;
+      const groups = Array.from(groupsAndScenes.groups.keys(), (id) => topics.group(id).json);
+      retained.repeat([platform, info, health, alarms, ...groups]);
+    }
   }
 
   /** Whether the broker took it. Of a device that it refuses nothing waits for Home Assistant. */
   async #publish(device: Device, { text, hash, gone }: Step, signal: AbortSignal): Promise<boolean> {
-    const ports = this.#ports;
+    const { retained, clock, log } = this.#core;
     const { topic, code } = device;
-    await this.#withdrawals.note(topic, code, gone, ports.clock.now());
+    await this.#withdrawals.note(topic, code, gone, clock.now());
     this.#pendingHash = hash;
-    const outcome = await ports.announce(topic, text);
+    const outcome = await retained.announce(topic, text);
     if (outcome === "taken") {
       this.#refused.delete(topic);
-      await ports.clock.wait(spacingMs);
+      await clock.wait(spacingMs);
       return true;
     }
     this.#pendingHash = null;
     if (outcome === "link lost") return false;
     this.#open(device, "held");
     const message = `the broker does not take the announcement of ${nameOf(device)}, which Home Assistant lacks until it does; see its access list and its packet limit`;
-    if (!this.#refused.has(topic)) ports.log.warn({ topic }, message);
+    if (!this.#refused.has(topic)) log.warn({ topic }, message);
     this.#refused.add(topic);
     // It would refuse the others too.
     await this.#rest.for(pauseAfterRefusalMs, signal);
@@ -405,7 +404,7 @@ export class DiscoveryOutput {
   #wanter({ topic, code }: Device): Wanter {
     if (topic === this.#bridgeTopic) return "bridge";
     const isOf = code !== null && discoveryTopic(this.#settings.prefix, code) === topic;
-    return (isOf ? this.#ports.view.get(code) : undefined) ?? "nobody";
+    return (isOf ? this.#core.mirror.store.get(code) : undefined) ?? "nobody";
   }
 
   #of(code: string): Device {
@@ -440,19 +439,18 @@ export class DiscoveryOutput {
 
   /** Asks for a topic together with all that are named in this turn, and before anything is published there. */
   #hear(topic: string): void {
-    const { listen } = this.#ports;
-    if (listen === null) return;
+    if (!this.#core.isOneOfMany) return;
     this.#unheard.add(topic);
     // Of what is named without a link is asked at the next one.
     if (this.#isPaused) return;
     this.#unasked.add(topic);
-    if (this.#unasked.size === 1) queueMicrotask(() => void this.#ask(listen));
+    if (this.#unasked.size === 1) queueMicrotask(() => void this.#ask());
   }
 
-  async #ask(listen: (topics: readonly string[]) => Promise<void>): Promise<void> {
+  async #ask(): Promise<void> {
     const topics = [...this.#unasked];
     this.#unasked.clear();
-    await listen(topics);
+    await this.#core.connection.listen(topics);
     for (const topic of topics) this.#unheard.delete(topic);
   }
 
@@ -464,7 +462,7 @@ export class DiscoveryOutput {
   }
 
   #now(): number {
-    return this.#ports.clock.monotonic();
+    return this.#core.clock.monotonic();
   }
 }
 
@@ -537,4 +535,38 @@ export function sameParameter(one: Parameter, other: Parameter): boolean {
   const before = shownRange(one);
   const after = shownRange(other);
   return before?.min === after?.min && before?.max === after?.max;
+}
+
+/** Announces everything, each state behind its announcement. */
+export function announce(core: Core, configuration: Configured<typeof keys>, tell: Tell): Running {
+  const { mirror, retained, outputs, commands } = core;
+  const discovery = new DiscoveryOutput(core, settingsOf(core, configuration, tell));
+  retained.gateBy(discovery.gate);
+  outputs.announceBy(discovery);
+  discovery.onBirth(() => retained.republish());
+  discovery.onBirth(() => commands.outbox.repeatLate());
+  mirror.poller.onTried((code) => discovery.onTried(code));
+  retained.onFound([], { onFound: (...found) => discovery.onFound(...found) });
+  return { part: discovery };
+}
+
+function settingsOf(
+  { topics, version, page, groupsAndScenes }: Core,
+  configuration: Configured<typeof keys>,
+  tell: Tell,
+) {
+  const { homeassistant, mqtt, platform } = configuration;
+  return {
+    topics,
+    version,
+    clientId: mqtt.client_id,
+    pageUrl: page.url,
+    prefix: homeassistant.discovery_prefix,
+    statusTopic: homeassistant.status_topic,
+    language: homeassistant.language,
+    tell,
+    sensorNames: homeassistant.sensor_names,
+    hasBudget: platform.requests_per_minute > 0,
+    groupsAndScenes,
+  };
 }

@@ -5,7 +5,8 @@ import type { CoreConfiguration } from "../settings/sections/core.js";
 import { discoveryFilter } from "./identity.js";
 import { curtainSentences, keys } from "./section.js";
 
-const code = lazy(() => import("./part.js"));
+const announcing = lazy(() => import("./discovery-output.js"));
+const withdrawing = lazy(() => import("./withdrawals.js"));
 
 /** What is announced to Home Assistant. */
 export const homeassistant = {
@@ -32,12 +33,12 @@ export const homeassistant = {
       run: async (call) => (await import("./dashboard-command.js")).dashboard(call),
     },
   ],
-  load: () => code(),
+  load: ({ homeassistant: { enabled } }) => (enabled ? announcing() : withdrawing()),
   make: async (core, configuration) => {
-    const { announce, withdraw } = await code();
-    return configuration.homeassistant.enabled
-      ? announce(core, configuration, await tellIn(configuration.homeassistant.language))
-      : withdraw(core, configuration);
+    const { enabled, language } = configuration.homeassistant;
+    return enabled
+      ? (await announcing()).announce(core, configuration, await tellIn(language))
+      : (await withdrawing()).withdraw(core, configuration);
   },
 } satisfies Feature<typeof keys> & Readonly<Record<"listensTo" | "left", unknown>>;
 

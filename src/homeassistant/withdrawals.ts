@@ -1,3 +1,5 @@
+import type { Core } from "../feature/core.js";
+import type { Configured } from "../feature/feature.js";
 import type { TextFile } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
 import {
@@ -11,6 +13,7 @@ import {
 } from "./announced.js";
 import { discoveryFilter } from "./identity.js";
 import type { DocumentSettings } from "./documents.js";
+import type { keys } from "./section.js";
 
 type OnFound = (topic: string, payload: { toString(): string }) => void;
 
@@ -130,4 +133,13 @@ function decode(text: string | null): Map<string, Withdrawn> {
       return [topic, { code: typeof code === "string" ? code : null, components: new Map(entities) }];
     }),
   );
+}
+
+/** Takes back what an earlier run announced, as nothing is announced any more. */
+export function withdraw(core: Core, { homeassistant, mqtt }: Configured<typeof keys>): null {
+  const { retained, connection, topics, log } = core;
+  const settings = { topics, prefix: homeassistant.discovery_prefix, clientId: mqtt.client_id };
+  const scan = core.isOneOfMany ? connection.scan.bind(connection) : null;
+  withdrawEarlier(retained, settings, scan, log);
+  return null;
 }

@@ -16,8 +16,8 @@ async function pageVerdict({ configuration: { http, data_dir: dataDir } }: Looke
   const pageAddress = listener === false ? null : pageAddressFor(listener, listener.port);
   if (listener !== false && listener.isClosed)
     return failed(
-      msg`page-users.json in the data directory cannot be read, so nobody gets in to the page`,
-      msg`put it back from a copy; or remove it and restart, and make the first operator anew with the code that is then printed`,
+      msg`page-users.json in the data directory cannot be read, so nobody can log in to the page`,
+      msg`put it back from a copy; or remove it and restart, and make the first operator anew with the code that the bridge then prints`,
     );
   if (pageAddress === null) return ok(msg`no page is served, see http.page`);
   const { url, commanders } = pageAddress;

@@ -170,7 +170,7 @@ export class FirstOperator {
 }
 
 /** Why nobody gets in, and what to do. */
-export const unreadableUsers = msg`page-users.json in the data directory cannot be read, so nobody gets in to the page: put it back from a copy; or remove it and restart, and make the first operator anew with the code that is then printed`;
+export const unreadableUsers = msg`page-users.json in the data directory cannot be read, so nobody can log in to the page: put it back from a copy; or remove it and restart, and make the first operator anew with the code that the bridge then prints`;
 
 /** Throws where they cannot be read, which is not the same as none. */
 function usersIn(text: string | null): Listener["users"] {

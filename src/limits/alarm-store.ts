@@ -1,10 +1,9 @@
 import { ignored } from "../runtime/failures.js";
-import type { BridgeEvent } from "../greenhouse/events.js";
 import { type Alarm, type AlarmFacts, type AlarmType, bridgeItself } from "../greenhouse/limits.js";
 import type { Controller, PlatformState } from "../greenhouse/model.js";
-import type { RecordBody } from "../journal/records.js";
-import { type Clock, every } from "../runtime/clock.js";
+import { every } from "../runtime/clock.js";
 import { isNotRunningAsked, NotRunning } from "./not-running.js";
+import type { EnginePorts, LimitPorts, WatchedFacts } from "./ports.js";
 import {
   acknowledge,
   type AlarmChange,
@@ -16,44 +15,6 @@ import {
   passTime,
   shownAlarm,
 } from "./rules/alarms.js";
-
-/** What no part tells of by itself, looked at now and then. */
-export interface WatchedFacts {
-  /** Why the journal cannot be written; null while it can. */
-  readonly journalProblem: string | null;
-  /** Null while this run cannot know yet. */
-  readonly otherBridge: boolean | null;
-  /** What is to be told of a crash loop; null for none. */
-  readonly crashLoop: string | null;
-  /** By controller (topic id); null for the account's own list. What is in neither list is not known yet. */
-  readonly overdue: () => {
-    readonly late: readonly { readonly controller: string | null; readonly what: string }[];
-    readonly upToDate: ReadonlySet<string | null>;
-  };
-  /** Whether it is certain that there is no such controller (topic id) any more. */
-  readonly isGone: (controller: string) => boolean;
-}
-
-interface AlarmPorts {
-  readonly clock: Clock;
-  readonly journal: {
-    append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
-  };
-  readonly onEvent: (event: BridgeEvent) => void;
-  /** What the topic of an alarm has to show; nothing where it is empty. */
-  readonly publish: (id: string, payload: string) => void;
-  /** All that are on in one. */
-  readonly publishAll: (payload: string) => void;
-  readonly watchedFacts: () => WatchedFacts;
-  readonly store: {
-    onChange(
-      listener: (before: Controller | undefined, after: Controller | undefined) => void,
-      parts: readonly (keyof Controller)[],
-    ): void;
-    byId(id: string): Controller | undefined;
-    controllers(): Iterable<Controller>;
-  };
-}
 
 const lookMs = 5_000;
 const overdueEveryLooks = 12;
@@ -68,7 +29,8 @@ const mostInMessage = 100;
  * those of earlier runs.
  */
 export class AlarmStore {
-  readonly #ports: AlarmPorts;
+  readonly #ports;
+  readonly #watchedFacts;
   readonly #listeners: (() => void)[] = [];
   #state = noAlarms;
   #hasBegun = false;
@@ -77,8 +39,13 @@ export class AlarmStore {
   /** Alarms that the disk did not take as they are. */
   readonly #unwritten = new Set<string>();
 
-  constructor(ports: AlarmPorts) {
+  constructor(
+    ports: Pick<LimitPorts, "clock" | "store" | "onEvent" | "retained" | "topics"> &
+      Pick<EnginePorts, "journal">,
+    watchedFacts: () => WatchedFacts,
+  ) {
     this.#ports = ports;
+    this.#watchedFacts = watchedFacts;
     if (isNotRunningAsked(ports.store.controllers()))
       ports.store.onChange((before, after) => this.#notRunning.onChange(before, after), ["actuators"]);
     ports.store.onChange(
@@ -189,7 +156,7 @@ export class AlarmStore {
     this.#hasBegun = true;
     this.#state = { ...noAlarms, alarms: new Map(alarms.map((alarm) => [alarm.id, carriedOver(alarm)])) };
     for (const alarm of [...this.#state.alarms.values()].map(shownAlarm))
-      this.#ports.publish(alarm.id, JSON.stringify(alarm));
+      this.#publish(alarm.id, JSON.stringify(alarm));
     this.#publishAll();
   }
 
@@ -198,8 +165,8 @@ export class AlarmStore {
   }
 
   #look(): void {
-    const { watchedFacts, store } = this.#ports;
-    const { journalProblem, otherBridge, crashLoop, overdue } = watchedFacts();
+    const { store } = this.#ports;
+    const { journalProblem, otherBridge, crashLoop, overdue } = this.#watchedFacts();
     this.set("crash_loop", bridgeItself, crashLoop);
     this.set("journal_unavailable", bridgeItself, journalProblem);
     const other = otherBridge ? "Another bridge is connected for the same account." : null;
@@ -215,8 +182,8 @@ export class AlarmStore {
 
   /** Of controllers that are gone, and of what is no trouble any more. */
   readonly #endWithTheirs = (): void => {
-    const { clock, watchedFacts } = this.#ports;
-    const { isGone } = watchedFacts();
+    const { clock } = this.#ports;
+    const { isGone } = this.#watchedFacts();
     const changes: AlarmChange[] = [];
     for (const { id, type, controller, actuator, sensor, state } of this.#state.alarms.values()) {
       if (changes.length >= mostATurn) break;
@@ -277,11 +244,18 @@ export class AlarmStore {
     if (left.length > 0) this.#ports.clock.soon(() => this.#setInTurns(left));
   }
 
+  /** Nothing where it is empty. */
+  #publish(id: string, payload: string): void {
+    const { retained, topics } = this.#ports;
+    retained.wanted(topics.alarm(id), payload);
+  }
+
   #publishAll(): void {
     const { alarms, ...counts } = alarmSummary(this.#state.alarms.values());
     const shown = alarms.map(shownAlarm);
     const { message, remedy } = shown[0] ?? counts;
-    this.#ports.publishAll(JSON.stringify({ ...counts, message, remedy, alarms: shown }));
+    const { retained, topics } = this.#ports;
+    retained.wanted(topics.bridge.alarms, JSON.stringify({ ...counts, message, remedy, alarms: shown }));
   }
 
   /** What it returns is never unhandled. */
@@ -295,11 +269,11 @@ export class AlarmStore {
 
   #take({ state, changed, events }: AlarmNews, durable = false): readonly Promise<unknown>[] {
     this.#state = state;
-    const { publish, onEvent } = this.#ports;
+    const { onEvent } = this.#ports;
     const kept: Promise<unknown>[] = [];
     for (const [name, alarm] of changed) {
       kept.push(this.#keep(name, durable));
-      publish(name, alarm === null ? "" : JSON.stringify(shownAlarm(alarm)));
+      this.#publish(name, alarm === null ? "" : JSON.stringify(shownAlarm(alarm)));
     }
     if (changed.size > 0) {
       this.#publishAll();

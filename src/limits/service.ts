@@ -1,52 +1,12 @@
-import type { Text } from "../language/text.js";
 import type { CoreConfiguration } from "../settings/sections/core.js";
-import type { BridgeEvent } from "../greenhouse/events.js";
 import { bridgeItself, type WeatherShown } from "../greenhouse/limits.js";
-import type { Checkpoint } from "../journal/records.js";
-import { AlarmStore, type WatchedFacts } from "./alarm-store.js";
+import { AlarmStore } from "./alarm-store.js";
 import { LimitEngine, type ReceivedWeather } from "./engine.js";
 import type { LimitsLeft } from "./restored-limits.js";
-import type { EnginePorts } from "./ports.js";
-import { type ReadingAlarmPorts, ReadingAlarms } from "./readings/watch.js";
+import type { LimitPorts } from "./ports.js";
+import { ReadingAlarms } from "./readings/watch.js";
 import { every } from "../runtime/clock.js";
-import type { Logger } from "../runtime/log.js";
 import { isEmpty, keyOf } from "./rules/entry.js";
-
-export interface LimitPorts extends Pick<EnginePorts, "clock" | "store" | "readOnly" | "run" | "book"> {
-  readonly configuration: Pick<CoreConfiguration, "weather" | "polling">;
-  readonly journal: EnginePorts["journal"] & {
-    state(): { readonly reason: Text | null };
-    facts(): { readonly unreadable: number };
-    history(): Checkpoint;
-    readonly readProblem: Error | null;
-    readonly newestAt: number;
-  };
-  /** The keeper of retained topics. */
-  readonly retained: { wanted(topic: string, payload: string): void };
-  readonly onEvent: (event: BridgeEvent) => void;
-  readonly topics: {
-    alarm(id: string): string;
-    readonly bridge: { readonly alarms: string };
-    readonly alarms: string;
-  };
-  /** Whether the platform has listed the controllers since the start. */
-  readonly isAccountKnown: () => boolean;
-  /** Whether another bridge works for the same account; null while that cannot be known. */
-  readonly otherBridge: () => WatchedFacts["otherBridge"];
-  /** What is to be told of a crash loop; null for none. */
-  readonly crashLoop?: () => WatchedFacts["crashLoop"];
-  /** What is read too late. */
-  readonly overdue: OverdueNow;
-  /** What the next run has to know of readings beside their alarms. */
-  readonly readingsKept: ReadingAlarmPorts["memory"];
-  readonly log: Logger;
-  /** When the newest answer about a controller's readings came, monotonic ms; null before the first. */
-  readonly readingsAnsweredAt?: (code: string) => number | null;
-  /** The journal is a cluster's, so that its records may be by the clock of another computer. */
-  readonly isOfCluster?: boolean;
-}
-
-type OverdueNow = WatchedFacts["overdue"];
 
 /** Where the bridge listens for measured values. */
 export const weatherTopics = (weather: CoreConfiguration["weather"]): readonly string[] => [
@@ -92,30 +52,20 @@ export class LimitService {
   #unknown: string | null = null;
 
   constructor(ports: LimitPorts) {
-    const { configuration, journal, store, retained, topics, otherBridge, overdue, isAccountKnown } = ports;
-    const { crashLoop = () => null, readingsAnsweredAt: answeredAt = () => null } = ports;
+    const { configuration, journal, store, otherBridge, overdue, isAccountKnown } = ports;
+    const { crashLoop = () => null } = ports;
     const { weather, polling } = configuration;
     this.#ports = ports;
     this.#newestAt = journal.newestAt;
     this.#topics = new Set(weatherTopics(weather));
-    this.alarms = new AlarmStore({
-      ...ports,
-      publish: (id, payload) => retained.wanted(topics.alarm(id), payload),
-      publishAll: (payload) => retained.wanted(topics.bridge.alarms, payload),
-      watchedFacts: () => ({
-        journalProblem: journal.state().reason?.toString() ?? null,
-        otherBridge: otherBridge(),
-        overdue,
-        crashLoop: crashLoop(),
-        isGone: (controller) => isAccountKnown() && store.byId(controller) === undefined,
-      }),
-    });
-    this.#readings = new ReadingAlarms({
-      ...ports,
-      alarms: this.alarms,
-      answeredAt,
-      memory: ports.readingsKept,
-    });
+    this.alarms = new AlarmStore(ports, () => ({
+      journalProblem: journal.state().reason?.toString() ?? null,
+      otherBridge: otherBridge(),
+      overdue,
+      crashLoop: crashLoop(),
+      isGone: (controller) => isAccountKnown() && store.byId(controller) === undefined,
+    }));
+    this.#readings = new ReadingAlarms(this.alarms, ports);
     this.engine = new LimitEngine({
       ...ports,
       weather,

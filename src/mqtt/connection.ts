@@ -132,8 +132,6 @@ export class BrokerConnection {
   #state: ConnectionState = "idle";
   #link: BrokerLink | null = null;
   #session: Session | null = null;
-  /** Owed an acknowledgement, and come together with the broker's first word. */
-  #early: IncomingMessage[] = [];
   #facts: BrokerFacts | null = null;
   #lastConnectedAt: number | null = null;
   #lastEnd: LinkEnd | null = null;
@@ -263,7 +261,8 @@ export class BrokerConnection {
 
   async #attempt(signal: AbortSignal): Promise<{ readonly end: LinkEnd; readonly lost: number }> {
     this.#state = "connecting";
-    this.#early = [];
+    // What the broker kept comes before the session has begun, which alone knows how old that may be.
+    const early: IncomingMessage[] = [];
     const settings = this.#settings;
     const { will } = settings;
     const { clock, log } = this.#ports;
@@ -281,7 +280,10 @@ export class BrokerConnection {
       version: this.#version,
       clock,
       onTooLarge,
-      message: this.#receive,
+      message: (message) => {
+        if (this.#session === null) early.push(message);
+        else this.#receive(message);
+      },
       openStream: streamFrom(settings, this.#limits.connectTimeoutMs, { names: this.#names, signal, clock }),
     });
     if (!(link instanceof BrokerLink)) return { end: link, lost: 0 };
@@ -292,17 +294,19 @@ export class BrokerConnection {
     const facts = await link.accepted;
     signal.removeEventListener("abort", abandon);
     const ended =
-      facts === null ? { end: await link.closed, lost: 0 } : await this.#serve(link, facts, signal);
+      facts === null ? { end: await link.closed, lost: 0 } : await this.#serve(link, facts, signal, early);
     this.#link = null;
     return ended;
   }
 
-  async #serve(link: BrokerLink, facts: BrokerFacts, signal: AbortSignal) {
+  async #serve(link: BrokerLink, facts: BrokerFacts, signal: AbortSignal, early: IncomingMessage[]) {
     this.#facts = facts;
     this.#state = "subscribing";
     this.#tally.connects += 1;
     this.#lastConnectedAt = this.#ports.clock.now();
     this.#report.onConnected(facts);
+    this.#restart = new AbortController();
+    await this.#enterGreeting(link, signal);
     this.#session = new Session(link, facts, {
       queue: this.#queue,
       settings: this.#settings,
@@ -314,11 +318,9 @@ export class BrokerConnection {
         this.#state = state;
       },
     });
-    this.#restart = new AbortController();
-    await this.#enterGreeting(link, signal);
     const end = joinSignals(signal, this.#restart.signal);
     const running = this.#session.run(end.signal);
-    for (const message of this.#early.splice(0)) this.#receive(message);
+    for (const message of early.splice(0)) this.#receive(message);
     const ended = await running.finally(end.release);
     this.#leaveGreeting();
     this.#tally.disconnects += 1;
@@ -358,9 +360,6 @@ export class BrokerConnection {
   /** What came because of a scan and what is said of our own status ends here; all else is for the listener. */
   readonly #receive = (message: IncomingMessage): void => {
     const session = this.#session;
-    if (session === null && this.#state === "connecting" && message.acknowledge !== undefined)
-      this.#early.push(message);
-    // Of a link that has ended, what is still read of it is not for the next one.
     if (session === null) return;
     // Nothing could be answered any more: it is for whoever connects next.
     if (message.acknowledge !== undefined && this.#state === "ending") return;

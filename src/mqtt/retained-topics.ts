@@ -25,15 +25,12 @@ export interface Finder {
   onLooked?(isWhole: boolean): void;
 }
 
-export interface RetainedTopicsParts extends RetainedContext {
-  readonly link: {
-    /** Resolves when the broker has it; rejects when it has not or that cannot be known. */
-    publish(topic: string, payload: string, options: PublishOptions): Promise<void>;
-    /** Shows what the broker holds under these filters; resolves with whether that was all, also when the link is lost. */
-    scan(filters: readonly string[], found: (topic: string, payload: Buffer) => void): Promise<boolean>;
-  };
-  readonly clock: Clock;
-  readonly log: Pick<Logger, "warn" | "debug">;
+/** The link to the broker. */
+interface Link {
+  /** Resolves when the broker has it; rejects when it has not or that cannot be known. */
+  publish(topic: string, payload: string, options: PublishOptions): Promise<void>;
+  /** Shows what the broker holds under these filters; resolves with whether that was all, also when the link is lost. */
+  scan(filters: readonly string[], found: (topic: string, payload: Buffer) => void): Promise<boolean>;
 }
 
 const retainedWith = [
@@ -46,7 +43,10 @@ const retainedWith = [
  * that. What is to be published when is decided in retained.ts; here it is done.
  */
 export class RetainedTopics {
-  #parts: RetainedTopicsParts;
+  #context: RetainedContext;
+  readonly #broker: Link;
+  readonly #clock: Clock;
+  readonly #log: Pick<Logger, "warn" | "debug">;
   readonly #kept = nothingRetained();
   readonly #finders: { readonly filters: readonly string[]; readonly finder: Finder }[] = [];
   readonly #announcing = new Map<string, (outcome: AnnouncementOutcome) => void>();
@@ -58,12 +58,15 @@ export class RetainedTopics {
   /** Publishes that failed and were not told of yet. */
   #failed = 0;
 
-  constructor(parts: RetainedTopicsParts) {
-    this.#parts = parts;
-    this.#rest = new Rest(parts.clock);
+  constructor(context: RetainedContext, broker: Link, clock: Clock, log: Pick<Logger, "warn" | "debug">) {
+    this.#context = context;
+    this.#broker = broker;
+    this.#clock = clock;
+    this.#log = log;
+    this.#rest = new Rest(clock);
     const onFound = (topic: string, payload: Buffer) =>
       this.#step({ type: "found", topic, payload: payload.toString() });
-    this.onFound(parts.topics.retained, { onFound });
+    this.onFound(context.topics.retained, { onFound });
   }
 
   /** Something on the broker is left over that may have to be emptied; call `sweep` now and then. */
@@ -73,7 +76,7 @@ export class RetainedTopics {
 
   /** From now on a state is published only where the gate lets it; to be called before the first link. */
   gateBy(gate: StateGate): void {
-    this.#parts = { ...this.#parts, gate };
+    this.#context = { ...this.#context, gate };
   }
 
   /** Has a part shown, once a link, what the broker holds under its filters, which no other part names. */
@@ -82,7 +85,7 @@ export class RetainedTopics {
   }
 
   /** What is to be retained on a topic of its own; an empty payload for nothing. */
-  wanted(topic: string, payload: string, qos = this.#parts.qos): void {
+  wanted(topic: string, payload: string, qos = this.#context.qos): void {
     this.#step({ type: "wanted", topic, payload, qos });
   }
 
@@ -169,7 +172,7 @@ export class RetainedTopics {
 
   /** Tries again what failed, until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#parts;
+    const clock = this.#clock;
     while (!signal.aborted) {
       await this.#rest.for(Math.max(0, nextWakeAt(this.#kept) - clock.monotonic()), signal);
       this.#step({ type: "woke", now: clock.monotonic() });
@@ -179,20 +182,20 @@ export class RetainedTopics {
 
   async #look(link: object): Promise<void> {
     const filters = [...new Set(this.#finders.flatMap((one) => one.filters))];
-    const isWhole = await this.#parts.link.scan(filters, (topic, payload) => {
+    const isWhole = await this.#broker.scan(filters, (topic, payload) => {
       for (const { finder } of this.#finders) finder.onFound?.(topic, payload);
     });
     if (this.#link === link) for (const { finder } of this.#finders) finder.onLooked?.(isWhole);
   }
 
   #step(input: Input): void {
-    const { publish, outcomes, isPutOff } = step(this.#kept, input, this.#parts);
+    const { publish, outcomes, isPutOff } = step(this.#kept, input, this.#context);
     if (isPutOff && !this.#isPutOff) {
       // A burst of changes is one message for each topic.
       this.#isPutOff = true;
       queueMicrotask(() => {
         this.#isPutOff = false;
-        this.#step({ type: "woke", now: this.#parts.clock.monotonic() });
+        this.#step({ type: "woke", now: this.#clock.monotonic() });
       });
     }
     for (const one of publish) this.#publish(one);
@@ -207,7 +210,7 @@ export class RetainedTopics {
   }
 
   #publish(one: Publish): void {
-    this.#parts.link.publish(one.topic, one.payload, retainedWith[one.qos]).then(
+    this.#broker.publish(one.topic, one.payload, retainedWith[one.qos]).then(
       () => this.#onEnd(one, null),
       (error: unknown) => {
         const kind = error instanceof PublishError ? error.kind : "unacknowledged";
@@ -218,19 +221,19 @@ export class RetainedTopics {
   }
 
   #onEnd(publish: Publish, error: PublishErrorKind | null): void {
-    this.#step({ type: "ended", publish, error, now: this.#parts.clock.monotonic() });
+    this.#step({ type: "ended", publish, error, now: this.#clock.monotonic() });
   }
 
   #notPublished(topic: string, error: unknown): void {
     this.#rest.wake();
     const isFirst = (this.#kept.failed.get(topic)?.attempts ?? 1) === 1;
-    if (!isFirst) this.#parts.log.debug({ topic, reason: String(error) }, "a publish failed again");
+    if (!isFirst) this.#log.debug({ topic, reason: String(error) }, "a publish failed again");
     else if (this.#failed++ === 0)
       // After all that fail together.
       queueMicrotask(() => {
         const facts = { count: this.#failed, topic, reason: String(error) };
         this.#failed = 0;
-        this.#parts.log.warn(facts, "publishes failed, this one among them; they are tried again");
+        this.#log.warn(facts, "publishes failed, this one among them; they are tried again");
       });
   }
 }

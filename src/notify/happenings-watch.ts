@@ -1,25 +1,14 @@
+import type { Core } from "../feature/core.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { sensorName } from "../greenhouse/documents.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import type { Actuator, Controller } from "../greenhouse/model.js";
 import type { TextFile } from "../runtime/file-system.js";
-import { type Clock, every, within } from "../runtime/clock.js";
+import { every, within } from "../runtime/clock.js";
 import { ignored } from "../runtime/failures.js";
-import type { Logger } from "../runtime/log.js";
 import { type About, badOutcomes, type Happening, type Measure } from "./happenings.js";
 
 /* Sees what people may want to be told: what became of commands, what guards did and let go, who locked and unlocked. */
-
-interface WatchPorts {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly controller: (idOrCode: string) => Controller | undefined;
-  /** Of a `weather` topic. */
-  readonly unitOf: (weather: string) => string | undefined;
-  readonly onHappened: (one: Happening) => void;
-  /** Which guards hold still what they moved, over restarts: a storm can be longer than a run. */
-  readonly memory: TextFile;
-}
 
 const lookMs = 5_000;
 const longestDiskMs = 5_000;
@@ -33,18 +22,27 @@ const ruleIn = (by: string | null): string | null =>
   by?.startsWith("rule ") === true ? by.slice("rule ".length) : null;
 
 export class HappeningsWatch {
-  readonly #ports: WatchPorts;
+  readonly #core: Core;
+  readonly #onHappened: (one: Happening) => void;
+  /** Which guards hold still what they moved, over restarts: a storm can be longer than a run. */
+  readonly #memory: TextFile;
   /** The guards that moved something and hold still, by `<controller>/<actuator>`. */
   readonly #holding = new Map<string, readonly string[]>();
   #written = "[]";
 
-  constructor(ports: WatchPorts) {
-    this.#ports = ports;
+  constructor(core: Core, onHappened: (one: Happening) => void) {
+    this.#core = core;
+    this.#onHappened = onHappened;
+    this.#memory = core.file("guards-told.json");
+  }
+
+  #house(idOrCode: string): Controller | undefined {
+    return this.#core.mirror.store.find(idOrCode);
   }
 
   onResult({ controller: id, actuator, command, outcome, by, sent_at: sentAt }: CommandResult): void {
-    const { clock, controller, onHappened } = this.#ports;
-    const house = controller(id);
+    const { clock } = this.#core;
+    const house = this.#house(id);
     if (house === undefined || command === null) return;
     const held = house.actuators.get(actuator);
     const kind = held?.settings.kind ?? null;
@@ -52,12 +50,23 @@ export class HappeningsWatch {
     const rule = ruleIn(by);
     if (held !== undefined && rule !== null && outcome === "confirmed" && sentAt !== null) {
       this.#hold(`${about.controller}/${actuator}`, [rule]);
-      onHappened({ ...about, of: "guards", rule, command, measure: this.#measureOf(house, held, rule) });
+      this.#onHappened({
+        ...about,
+        of: "guards",
+        rule,
+        command,
+        measure: this.#measureOf(house, held, rule),
+      });
     }
     const bad = badOutcomes.find((one) => one === outcome);
     if (bad === undefined) return;
     const unit = kind === null ? house.parameters.get(actuator)?.settings.unit : undefined;
-    onHappened({ ...about, of: "commands", command: unit ? `${command} ${unit}` : command, outcome: bad });
+    this.#onHappened({
+      ...about,
+      of: "commands",
+      command: unit ? `${command} ${unit}` : command,
+      outcome: bad,
+    });
   }
 
   /** Null where it is not known any more, and of what moves. */
@@ -67,8 +76,8 @@ export class HappeningsWatch {
     if (value === null || typeof value === "boolean" || input === null) return null;
     const [first = "", second] = input.split("/");
     if (first === "weather" && second !== undefined)
-      return { name: second, value, unit: this.#ports.unitOf(second) ?? null };
-    const source = second === undefined ? house : this.#ports.controller(first);
+      return { name: second, value, unit: this.#core.configuration.weather[second]?.unit ?? null };
+    const source = second === undefined ? house : this.#house(first);
     const sensor = source?.sensors.get(second ?? first)?.definition;
     if (sensor === undefined) return { name: input, value, unit: null };
     const name = { en: sensorName(sensor, "en"), zh: sensorName(sensor, "zh") };
@@ -85,25 +94,24 @@ export class HappeningsWatch {
   }
 
   #onRestrictions({ info }: Controller, before: Actuator, { settings, restrictions }: Actuator): void {
-    const { clock, onHappened } = this.#ports;
+    const { clock } = this.#core;
     const about = { at: clock.now(), controller: info.id, actuator: settings.id, kind: settings.kind };
     const [was, is] = [before.restrictions?.lock ?? null, restrictions?.lock ?? null];
     // What an earlier run left is there with the first view.
     if (is !== null && was === null && before.restrictions !== undefined)
-      onHappened({ ...about, of: "people", what: "locked", by: is.by, reason: is.reason });
+      this.#onHappened({ ...about, of: "people", what: "locked", by: is.by, reason: is.reason });
     this.#letGo(about, restrictions);
   }
 
   /** What is in force shows that a lock is gone, and not who took it away. */
   #onUnlocked(at: number, facts: BridgeEvent["facts"]): void {
-    const { controller, onHappened } = this.#ports;
-    const house = controller(String(facts?.["controller"]));
+    const house = this.#house(String(facts?.["controller"]));
     const actuator = String(facts?.["actuator"]);
     const kind = house?.actuators.get(actuator)?.settings.kind;
     if (house === undefined || kind === undefined) return;
     const what = facts?.["ran_out"] === true ? "ran_out" : "unlocked";
     const by = String(facts?.["by"]);
-    onHappened({ at, controller: house.info.id, actuator, kind, of: "people", what, by, reason: null });
+    this.#onHappened({ at, controller: house.info.id, actuator, kind, of: "people", what, by, reason: null });
   }
 
   #letGo(about: About, restrictions: Actuator["restrictions"]): void {
@@ -116,7 +124,7 @@ export class HappeningsWatch {
     if (still.length === 0) this.#holding.delete(key);
     else this.#holding.set(key, still);
     for (const rule of rules)
-      if (!names.has(rule)) this.#ports.onHappened({ ...about, of: "guards", rule, command: null });
+      if (!names.has(rule)) this.#onHappened({ ...about, of: "guards", rule, command: null });
   }
 
   #hold(key: string, rules: readonly string[]): void {
@@ -127,9 +135,9 @@ export class HappeningsWatch {
 
   /** Until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, log, memory } = this.#ports;
+    const { clock, log } = this.#core;
     try {
-      this.#restore(await within(clock, longestDiskMs, () => memory.read(), signal));
+      this.#restore(await within(clock, longestDiskMs, () => this.#memory.read(), signal));
     } catch (problem) {
       log.warn({ problem }, "what guards held before the start is not known; its end may not be told");
     }
@@ -144,20 +152,20 @@ export class HappeningsWatch {
     for (const [key, rules] of Array.isArray(kept) ? kept.filter(isHeld) : []) {
       this.#hold(key, rules);
       const [controller = "", actuator = ""] = key.split("/");
-      const held = this.#ports.controller(controller)?.actuators.get(actuator);
+      const held = this.#house(controller)?.actuators.get(actuator);
       if (held === undefined) continue;
-      const about = { at: this.#ports.clock.now(), controller, actuator, kind: held.settings.kind };
+      const about = { at: this.#core.clock.now(), controller, actuator, kind: held.settings.kind };
       this.#letGo(about, held.restrictions);
     }
   }
 
   /** Never rejects. */
   async #write(): Promise<void> {
-    const { log, memory } = this.#ports;
+    const { log } = this.#core;
     const [before, text] = [this.#written, JSON.stringify([...this.#holding])];
     if (text === before) return;
     this.#written = text;
-    await memory.write(text).catch((problem: unknown) => {
+    await this.#memory.write(text).catch((problem: unknown) => {
       this.#written = before;
       log.debug({ problem }, "what guards hold could not be kept; it is tried again");
     });
@@ -167,9 +175,9 @@ export class HappeningsWatch {
     if (type === "unlocked") this.#onUnlocked(at, facts);
     const by = typeof facts?.["by"] === "string" ? facts["by"] : null;
     if (type === "settings_changed")
-      this.#ports.onHappened({ of: "people", what: "settings", by, keys: String(facts?.["keys"]), at });
+      this.#onHappened({ of: "people", what: "settings", by, keys: String(facts?.["keys"]), at });
     if (type === "read_only_changed")
-      this.#ports.onHappened({
+      this.#onHappened({
         of: "people",
         what: "read_only",
         by,

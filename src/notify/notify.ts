@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
+import type { Core } from "../feature/core.js";
+import { bridgeItself } from "../greenhouse/limits.js";
 import { tellIn } from "../language/languages.js";
 import type { Text } from "../language/text.js";
 import type { Tell } from "../language/words.js";
 import type { TextFile } from "../runtime/file-system.js";
 import { type Clock, every, within } from "../runtime/clock.js";
 import { ignored } from "../runtime/failures.js";
-import type { Logger } from "../runtime/log.js";
 import { withoutSecrets } from "../runtime/redaction.js";
 import {
   type Happening,
@@ -52,20 +53,8 @@ export interface NotifierSettings {
   readonly secrets: readonly string[];
 }
 
-export interface NotifierPorts {
-  readonly settings: NotifierSettings;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Those that are shown now. */
-  readonly alarms: () => readonly ShownAlarm[];
-  readonly nameOf: Wording["nameOf"];
-  /** Says what messages say in their language. */
-  readonly tell: Tell;
-  /** Says on the page that messages do not get out; null once they do. */
-  readonly alarm: (message: string | null) => void;
-  /** What was told, over restarts. */
-  readonly memory: TextFile;
-}
+/** Those that are shown now, and where it is said that messages do not get out. */
+type Alarms = Pick<Core["commands"]["limits"]["alarms"], "list" | "set">;
 
 interface Way {
   readonly name: string;
@@ -231,7 +220,11 @@ const digestOf = (settings: object): string =>
   createHash("sha256").update(JSON.stringify(settings)).digest("hex").slice(0, 16);
 
 export class Notifier {
-  readonly #ports: NotifierPorts;
+  readonly #settings: NotifierSettings;
+  readonly #core: Pick<Core, "clock" | "log">;
+  readonly #alarms: Alarms;
+  /** What was told, over restarts. */
+  readonly #memory: TextFile;
   readonly #wording: Wording;
   readonly #senders: ReadonlyMap<string, Sender>;
   readonly #ways: readonly Way[];
@@ -245,11 +238,18 @@ export class Notifier {
   /** That they wait for the disk was logged, since it took anything. */
   #isUnkeptTold = false;
 
-  constructor(ports: NotifierPorts) {
-    const { settings, clock } = ports;
-    this.#ports = ports;
-    this.#wording = wordingOf(settings, ports);
-    this.#senders = sendersOf(settings, clock);
+  constructor(
+    settings: NotifierSettings,
+    core: Pick<Core, "clock" | "log" | "file">,
+    alarms: Alarms,
+    said: Pick<Wording, "tell" | "nameOf">,
+  ) {
+    this.#settings = settings;
+    this.#core = core;
+    this.#alarms = alarms;
+    this.#memory = core.file("notified.json");
+    this.#wording = wordingOf(settings, said);
+    this.#senders = sendersOf(settings, core.clock);
     this.#ways = [...this.#senders].flatMap(([name, sender]) => {
       const way = settings.notify.ways[name];
       if (way === undefined) return [];
@@ -261,14 +261,14 @@ export class Notifier {
 
   /** Until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, log, memory } = this.#ports;
+    const { clock, log } = this.#core;
     try {
-      this.#restore(await within(clock, longestDiskMs, () => memory.read(), signal));
+      this.#restore(await within(clock, longestDiskMs, () => this.#memory.read(), signal));
     } catch (problem) {
       log.warn({ problem }, "what messages were sent before the start is not known; some may be repeated");
     }
     this.#hasRead = true;
-    this.#isFailing = this.#ports.alarms().some(({ type }) => type === "notify_failed");
+    this.#isFailing = this.#alarms.list.some(({ type }) => type === "notify_failed");
     await every(lookMs, clock, signal, () => {
       try {
         for (const way of this.#ways) this.#look(way, signal);
@@ -282,11 +282,14 @@ export class Notifier {
 
   /** One message through each way. What it shows counts as if it had been an alarm. Rejects where one comes too soon. */
   async test(signal: AbortSignal): Promise<TestResults> {
-    const { settings, clock, tell } = this.#ports;
+    const { clock } = this.#core;
     if (clock.monotonic() - this.#testedAt < testPauseMs)
       throw new Error(`A test was made just now; wait ${testPauseMs / 1_000} seconds.`);
     this.#testedAt = clock.monotonic();
-    const sent = await testWays(settings, clock, signal, { senders: this.#senders, tell });
+    const sent = await testWays(this.#settings, clock, signal, {
+      senders: this.#senders,
+      tell: this.#wording.tell,
+    });
     for (const way of this.#ways) this.#note(way, sent.get(way.name) ?? { ok: true }, clock.now());
     this.#report();
     return shownResults(sent, this.#senders);
@@ -320,7 +323,7 @@ export class Notifier {
       way.dailyOn = day;
       way.queue = [...way.queue, message].slice(-mostOwed);
     }
-    await within(this.#ports.clock, longestDiskMs, () => this.#keepNewest()).catch((problem: unknown) =>
+    await within(this.#core.clock, longestDiskMs, () => this.#keepNewest()).catch((problem: unknown) =>
       this.#tellUnkept(problem),
     );
     return this.#unkept.size === 0;
@@ -349,11 +352,11 @@ export class Notifier {
   }
 
   #look(way: Way, signal: AbortSignal): void {
-    const { clock } = this.#ports;
+    const { clock } = this.#core;
     const now = clock.now();
     const isOut = way.trouble !== null || (way.outage !== null && way.outage.until === null);
     // That a way does not work is told through the others.
-    const shown = this.#ports.alarms().filter(({ type }) => !isOut || type !== "notify_failed");
+    const shown = this.#alarms.list.filter(({ type }) => !isOut || type !== "notify_failed");
     const minute = minuteIn(this.#wording.timeZone, now);
     if (way.outage !== null) this.#watchOutage(way, way.outage, shown, minute);
     if (way.isBusy) return;
@@ -372,7 +375,7 @@ export class Notifier {
   #watchOutage(way: Way, outage: Outage, shown: readonly ShownAlarm[], minute: number): void {
     const { rules, told, trouble } = way;
     const isOut = trouble !== null && outage.until === null;
-    const after = meanwhile(outage, { rules, told, isOut }, shown, this.#ports.clock.now(), minute);
+    const after = meanwhile(outage, { rules, told, isOut }, shown, this.#core.clock.now(), minute);
     way.outage = trouble === null && after.came.size === 0 ? null : after;
   }
 
@@ -388,13 +391,13 @@ export class Notifier {
     const worst = on.toSorted(
       (one, other) => Number(other.severity === "error") - Number(one.severity === "error"),
     );
-    const message = messageOf(notice, worst, this.#ports.clock.now(), this.#wording);
+    const message = messageOf(notice, worst, this.#core.clock.now(), this.#wording);
     void this.#send(way, { message, notice }, signal);
   }
 
   /** A message about a notice, or one that some of the readers have already. Never rejects. */
   async #send(way: Way, one: Outgoing, signal: AbortSignal): Promise<void> {
-    const { clock, log } = this.#ports;
+    const { clock, log } = this.#core;
     const begunAt = clock.now();
     way.isBusy = true;
     try {
@@ -423,19 +426,19 @@ export class Notifier {
       way.owed = way.owed.flatMap((other) => (other === one ? owed : [other]));
       return;
     }
-    if ("notice" in one) way.told = afterNotice(way.told, one.notice, this.#ports.clock.now());
+    if ("notice" in one) way.told = afterNotice(way.told, one.notice, this.#core.clock.now());
     else way.queue = way.queue.filter((message) => message !== one.message);
     way.owed = [...way.owed, ...owed].slice(-mostOwed);
   }
 
   /** What became of a message says of its way. With the first that reached nobody an outage begins, at the moment that it was tried, and it is forgotten once it was told. */
   #note(way: Way, sent: Sent, begunAt: number, notice: Notice | null = null): void {
-    const { clock, log } = this.#ports;
+    const { clock, log } = this.#core;
     way.trouble = afterSent(way.trouble, sent, clock.monotonic());
     const hasReached = sent.ok || sent.missing !== undefined;
     const now = clock.now();
     const minute = minuteIn(this.#wording.timeZone, now);
-    const gone = hasReached ? undefined : goneSince(begunAt, way.rules, this.#ports.alarms(), now, minute);
+    const gone = hasReached ? undefined : goneSince(begunAt, way.rules, this.#alarms.list, now, minute);
     way.outage = outageAfter(way.outage, { hasReached, notice, begunAt, now, gone });
     const advice = sent.ok ? (sent.advice ?? null) : null;
     if (advice !== null && String(advice) !== String(way.advice)) log.warn({ way: way.name }, String(advice));
@@ -444,11 +447,11 @@ export class Notifier {
 
   /** What does not get out, for the page; and what was told, for the next run. */
   #report(): void {
-    const { alarm } = this.#ports;
     const failing = this.#ways.flatMap(({ name, sender, trouble }) =>
       trouble?.problem ? [`${name} (${sender.name}): ${String(trouble.problem)}`] : [],
     );
-    if (failing.length > 0 || this.#isFailing) alarm(failing.length === 0 ? null : `${failing.join("; ")}.`);
+    const message = failing.length === 0 ? null : `${failing.join("; ")}.`;
+    if (failing.length > 0 || this.#isFailing) this.#alarms.set("notify_failed", bridgeItself, message);
     this.#isFailing = failing.length > 0;
     void this.#keep();
   }
@@ -468,21 +471,20 @@ export class Notifier {
   #tellUnkept(problem: unknown): void {
     if (this.#unkept.size === 0 || this.#isUnkeptTold) return;
     this.#isUnkeptTold = true;
-    this.#ports.log.warn({ problem }, "the message of the day waits until the disk can be written to");
+    this.#core.log.warn({ problem }, "the message of the day waits until the disk can be written to");
   }
 
   async #write(): Promise<void> {
-    const { log, memory } = this.#ports;
     const text = JSON.stringify(Object.fromEntries(this.#ways.map((way) => [way.name, keptOf(way)])));
     if (text === this.#written) return;
     const kept = [...this.#unkept];
     try {
-      await memory.write(text);
+      await this.#memory.write(text);
       this.#written = text;
       this.#isUnkeptTold = false;
       for (const message of kept) this.#unkept.delete(message);
     } catch (problem) {
-      log.debug({ problem }, "what was told could not be kept; it is tried again");
+      this.#core.log.debug({ problem }, "what was told could not be kept; it is tried again");
       this.#tellUnkept(problem);
     }
   }

@@ -158,7 +158,7 @@ export function transportError(
       return errorAt(context, text, { ...facts, kind: "timeout" });
     }
     case "late": {
-      const text = msg`the answer was read after more than ${deadlineMs / 1000} s, because the bridge stood still; it says nothing of now`;
+      const text = msg`the bridge stood still and read the answer after more than ${deadlineMs / 1000} s; it says nothing about now`;
       return errorAt(context, text, { ...facts, kind: "timeout" });
     }
     case "aborted":

@@ -17,16 +17,43 @@ const triesAheadMs = 2_000;
 /** Leaves a host alone for so long. */
 type Hold = (ms: number) => void;
 
+/** So long after its turn an account that did not come wants nothing any more. */
+const goneMs = 5_000;
+
+/** A budget of many accounts. Each that waits has a turn of its own: at the same instant all would wake for the request of one. */
+export class HostBudget extends RequestBudget {
+  /** When each that waits asks again, monotonic ms. */
+  readonly #line = new Map<object, number>();
+
+  /** Ms until an account may start a request; 0 now. */
+  turnOf(account: object, now: number): number {
+    let ahead = 0;
+    for (const [other, againAt] of this.#line) {
+      if (other === account) break;
+      if (againAt >= now) ahead += 1;
+      else if (now - againAt > goneMs) this.#line.delete(other);
+    }
+    const ms = this.waitMs(now, ahead);
+    if (ms > 0) this.#line.set(account, now + ms);
+    return ms;
+  }
+
+  spendBy(account: object, now: number): void {
+    this.#line.delete(account);
+    this.spend(now);
+  }
+}
+
 /** What the accounts of one process share of a platform host. */
 export class SharedHost {
-  readonly budget: RequestBudget;
+  readonly budget: HostBudget;
   readonly places = new Semaphore(placesOfHost);
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #accounts = new Set<Hold>();
   readonly #pauses = noPauses<Hold>();
 
   constructor(perMinute: number, clock: Pick<Clock, "monotonic">) {
-    this.budget = new RequestBudget(perMinute);
+    this.budget = new HostBudget(perMinute);
     this.#clock = clock;
   }
 
@@ -115,20 +142,21 @@ export class SharedHosts {
 
 /** An account's own budget beside the one that it shares: what is smaller at the moment counts. */
 export class JointBudget extends RequestBudget {
-  readonly #shared: RequestBudget;
+  readonly #shared: HostBudget;
 
-  constructor(perMinute: number, shared: RequestBudget) {
+  constructor(perMinute: number, shared: HostBudget) {
     super(perMinute);
     this.#shared = shared;
   }
 
   override waitMs(monotonicMs: number): number {
-    return Math.max(super.waitMs(monotonicMs), this.#shared.waitMs(monotonicMs));
+    const own = super.waitMs(monotonicMs);
+    return own > 0 ? own : this.#shared.turnOf(this, monotonicMs);
   }
 
   override spend(monotonicMs: number): void {
     super.spend(monotonicMs);
-    this.#shared.spend(monotonicMs);
+    this.#shared.spendBy(this, monotonicMs);
   }
 
   override remaining(monotonicMs: number): number | null {

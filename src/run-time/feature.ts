@@ -9,15 +9,10 @@ const code = lazy(() => import("./watch.js"));
 export const runTime = {
   keys,
   load: () => code(),
-  make: async ({ clock, log, mirror, configuration, file }: Core) => {
+  make: async (core: Core) => {
     const { RunTimes } = await code();
-    const part = new RunTimes({
-      clock,
-      log,
-      store: mirror.store,
-      timeZone: configuration.platform.time_zone,
-      memory: file("run-times.json"),
-    });
+    const { time_zone: timeZone } = core.configuration.platform;
+    const part = new RunTimes(core.mirror.store, core.file("run-times.json"), timeZone, core);
     return { part, restore: () => part.restore() } satisfies Running;
   },
 } satisfies Feature<typeof keys>;

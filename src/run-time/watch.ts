@@ -1,3 +1,4 @@
+import type { Core } from "../feature/core.js";
 import { hasRunTime, isEnding } from "../greenhouse/actuator-kinds.js";
 import type { Actuator, Controller, RunTime } from "../greenhouse/model.js";
 import type { TextFile } from "../runtime/file-system.js";
@@ -65,14 +66,6 @@ export const runTimeOf = ({ total, today, since }: Counted): RunTime => ({
 
 /* Counted as it is read, and kept over restarts in a file of its own. */
 
-interface RunTimePorts {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly store: Pick<GreenhouseStore, "onChange" | "get" | "dispatch" | "controllers">;
-  readonly timeZone: string;
-  readonly memory: TextFile;
-}
-
 /** What is lost at most where the power goes. */
 const writeEveryMs = 30_000;
 /** Reads are counted also where the disk does not answer. */
@@ -82,7 +75,10 @@ const isCounting = (value: unknown): value is Counted =>
   typeof value === "object" && value !== null && "total" in value && "today" in value && "since" in value;
 
 export class RunTimes {
-  readonly #ports: RunTimePorts;
+  readonly #store: GreenhouseStore;
+  readonly #memory: TextFile;
+  readonly #clock: Clock;
+  readonly #log: Logger;
   readonly #offset: ZoneOffset;
   readonly #counted = new Map<string, Counted>();
   /** Actuators that were read since, by the code of their controller. */
@@ -90,27 +86,39 @@ export class RunTimes {
   #written = "{}";
   #day: string | null = null;
 
-  constructor(ports: RunTimePorts) {
-    this.#ports = ports;
-    this.#offset = zoneOffset(ports.timeZone);
-    ports.store.onChange(this.#mark, ["actuators"]);
+  constructor(
+    store: GreenhouseStore,
+    memory: TextFile,
+    timeZone: string,
+    { clock, log }: Pick<Core, "clock" | "log">,
+  ) {
+    this.#store = store;
+    this.#memory = memory;
+    this.#clock = clock;
+    this.#log = log;
+    this.#offset = zoneOffset(timeZone);
+    store.onChange(this.#mark, ["actuators"]);
   }
 
   /** What earlier runs counted, before anything is read. */
   async restore(): Promise<void> {
-    const { clock, log, memory } = this.#ports;
     try {
-      const kept: unknown = JSON.parse((await within(clock, longestReadMs, () => memory.read())) ?? "{}");
+      const kept: unknown = JSON.parse(
+        (await within(this.#clock, longestReadMs, () => this.#memory.read())) ?? "{}",
+      );
       for (const [key, one] of Object.entries({ ...Object(kept) } as object))
         // What happened while nobody looked counts nothing.
         if (isCounting(one)) this.#counted.set(key, { ...one, last: null });
     } catch (problem) {
-      log.warn({ problem }, "how long actuators were on before the start is not known; counting begins anew");
+      this.#log.warn(
+        { problem },
+        "how long actuators were on before the start is not known; counting begins anew",
+      );
     }
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await every(writeEveryMs, this.#ports.clock, signal, () => {
+    await every(writeEveryMs, this.#clock, signal, () => {
       this.#lookAtDay();
       void this.#write();
     });
@@ -121,7 +129,7 @@ export class RunTimes {
   readonly #mark = (before: Controller | undefined, after: Controller | undefined): void => {
     if (after === undefined) return;
     const { code } = after.info;
-    if (this.#dirty.size === 0) this.#ports.clock.soon(this.#countAll);
+    if (this.#dirty.size === 0) this.#clock.soon(this.#countAll);
     const changed = this.#dirty.get(code) ?? new Set();
     this.#dirty.set(code, changed);
     for (const [id, actuator] of after.actuators) if (before?.actuators.get(id) !== actuator) changed.add(id);
@@ -132,7 +140,7 @@ export class RunTimes {
     this.#dirty.clear();
     for (const [code, ids] of dirty)
       for (const id of ids) {
-        const actuator = this.#ports.store.get(code)?.actuators.get(id);
+        const actuator = this.#store.get(code)?.actuators.get(id);
         if (actuator !== undefined) this.#count(code, actuator);
       }
   };
@@ -142,12 +150,12 @@ export class RunTimes {
     const day = this.#today();
     if (day === this.#day) return;
     this.#day = day;
-    for (const { info, actuators } of this.#ports.store.controllers())
+    for (const { info, actuators } of this.#store.controllers())
       for (const actuator of actuators.values()) this.#count(info.code, actuator);
   }
 
   #today(): string {
-    return localText(this.#ports.clock.now(), this.#offset).slice(0, 10);
+    return localText(this.#clock.now(), this.#offset).slice(0, 10);
   }
 
   #count(code: string, actuator: Actuator): void {
@@ -162,7 +170,7 @@ export class RunTimes {
     this.#counted.set(key, after);
     const runTime = runTimeOf(after);
     if (JSON.stringify(runTime) !== JSON.stringify(actuator.runTime))
-      this.#ports.store.dispatch(code, { type: "run_time", id: settings.id, runTime });
+      this.#store.dispatch(code, { type: "run_time", id: settings.id, runTime });
   }
 
   /** Never rejects; what could not be written is written the next time. The newest reads are not kept: they say nothing of what follows a restart. */
@@ -172,9 +180,9 @@ export class RunTimes {
     const before = this.#written;
     if (text === before) return;
     this.#written = text;
-    await this.#ports.memory.write(text).catch((problem: unknown) => {
+    await this.#memory.write(text).catch((problem: unknown) => {
       this.#written = before;
-      this.#ports.log.debug({ problem }, "how long actuators were on could not be kept; it is tried again");
+      this.#log.debug({ problem }, "how long actuators were on could not be kept; it is tried again");
     });
   }
 }

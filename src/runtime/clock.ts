@@ -302,7 +302,7 @@ export function fullJitter(attempt: number, range: BackoffRange, chance: number)
 
 /** An answer says so then; the journal itself counts as away by this time. */
 const longestDiskMs = 10_000;
-const diskSilent = msg`The disk has not answered for 10 s, so this is not kept yet; what forbids does so already, what frees counts once the disk has it. Check the disk or SD card, then ask again.`;
+const diskSilent = msg`The disk has not answered for 10 s, so this is not saved yet. What forbids counts already; what lets something move again counts once the disk has it. Check the disk or SD card, then ask again.`;
 
 /** An answer promises what the disk has, and says where that takes too long. */
 export async function onDisk(clock: Clock, write: () => Promise<unknown>): Promise<void> {

@@ -74,17 +74,18 @@ export class RequestBudget {
     this.#perMinute = perMinute;
   }
 
-  /** Ms until a request may start; 0 now. */
-  waitMs(monotonicMs: number): number {
+  /** Ms until a request may start, behind so many that others wait for; 0 now. */
+  waitMs(monotonicMs: number, ahead = 0): number {
     if (this.#perMinute === 0) return 0;
     this.#forget(monotonicMs);
     const left = this.#perMinute - (this.#starts.length - this.#oldest);
     const freeAt = (this.#starts[this.#oldest] ?? monotonicMs) + minuteMs;
-    if (left <= 0) return Math.max(0, freeAt - monotonicMs);
+    const leastMs = minuteMs / this.#perMinute;
+    if (left <= 0) return Math.max(0, freeAt + ahead * leastMs - monotonicMs);
     if (left > this.#perMinute / 2) return 0;
     const last = this.#starts.at(-1) ?? monotonicMs;
-    const gapMs = Math.max(minuteMs / this.#perMinute, (freeAt - last) / (left + 1));
-    return Math.max(0, last + gapMs - monotonicMs);
+    const gapMs = Math.max(leastMs, (freeAt - last) / (left + 1));
+    return Math.max(0, last + (ahead + 1) * gapMs - monotonicMs);
   }
 
   /** Waits for a request and spends it; rejects with the signal's reason when it aborts first. */

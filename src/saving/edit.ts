@@ -371,7 +371,7 @@ function wrapped(value: Written, part: string | number, path: Path): Written {
 function withEmptySection(doc: Doc, path: Path, value: Written, isText: IsTextAt): string {
   const place = placeOf(doc, path);
   const below: IsText = (inner) => isText([...path, ...inner]);
-  if (place.item === null) throw new NotEditable(path, msg`nothing stands there that could be added to`);
+  if (place.item === null) throw new NotEditable(path, msg`there is nothing to add to`);
   return replaced(doc, place, value, below, path);
 }
 
@@ -463,7 +463,7 @@ function withoutLines({ text }: Doc, above: YAMLMap | YAMLSeq, { item, end, pair
   if (to === null || text.slice(end, to).trim() !== "")
     throw new NotEditable(
       path,
-      msg`it stands on the line of a list's mark, with a remark behind it; take it out in an editor`,
+      msg`it stands on the first line of a list item, with a comment behind it; remove it in an editor`,
     );
   return cut(text, start, to);
 }

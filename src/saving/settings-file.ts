@@ -407,7 +407,7 @@ const withoutTexts = ({
   need_run,
 });
 
-const lastAdmin = msg`you would be no admin any more, and could not take this back here; give that role to yourself, or have another admin do it`;
+const lastAdmin = msg`you would no longer be an admin and could not undo this here; keep the role, or let another admin do it`;
 
 /** Whether a user of the page could change settings no more. A page that is turned off is what somebody asked for. */
 function shutsOut({ http }: Configuration, admin: string, before: ConfigurationResult): boolean {

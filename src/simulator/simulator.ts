@@ -31,11 +31,6 @@ export class FaultFileError extends Error {
   override name = "FaultFileError" as const;
 }
 
-export interface SimulatorParts {
-  readonly clock: Clock;
-  readonly log?: Logger;
-}
-
 export interface Simulator {
   readonly port: number;
   readonly businessUrl: string;
@@ -118,8 +113,11 @@ class ServerLife {
  * Starts the simulated platform over real HTTP and WebSocket; resolves once both hosts answer, rejects when a port is
  * taken, or with a FaultFileError.
  */
-export async function startSimulator(options: SimulatorOptions, parts: SimulatorParts): Promise<Simulator> {
-  const { clock, log } = parts;
+export async function startSimulator(
+  options: SimulatorOptions,
+  clock: Clock,
+  log?: Logger,
+): Promise<Simulator> {
   const now = () => clock.now();
   const faults = [...(options.faults ?? []), ...faultsIn(options.faultFile)];
   const state = new Platform({ ...options, faults }, now());

@@ -1,8 +1,9 @@
+import type { Core } from "../feature/core.js";
 import type { TextFile } from "../runtime/file-system.js";
 import { ignored } from "../runtime/failures.js";
-import type { CommandRequest, ResultAddressee } from "../commands/command.js";
+import { forAnyActuator, type ResultAddressee } from "../commands/command.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import type { Controller, PlatformState } from "../greenhouse/model.js";
+import type { Controller } from "../greenhouse/model.js";
 import { BrokerConnection } from "../mqtt/connection.js";
 import { PublishError } from "../mqtt/connection/publish.js";
 import {
@@ -12,10 +13,8 @@ import {
   type LinkEnd,
   type Will,
 } from "../mqtt/connection/settings.js";
-import { type Clock, nextTurn, type Random, Rest } from "../runtime/clock.js";
-import type { Gaps } from "../runtime/gaps.js";
-import type { Logger } from "../runtime/log.js";
-import { NodeAlarms, type SetAlarm } from "./alarms.js";
+import { nextTurn, Rest } from "../runtime/clock.js";
+import { NodeAlarms } from "./alarms.js";
 import { commandFloods, deviceCommands, nodeCommands, type OnSurplus } from "./commands.js";
 import { Devices } from "./devices.js";
 import {
@@ -29,7 +28,7 @@ import {
   nodeDeathPayload,
   readPayload,
 } from "./messages.js";
-import { difference, isRead, type Metric, nodeMetrics, type ShownAlarm } from "./metrics.js";
+import { difference, isRead, type Metric, nodeMetrics } from "./metrics.js";
 import {
   bdSeqAfter,
   deviceChanged,
@@ -49,33 +48,11 @@ import {
 import type { SparkplugSettings } from "./section.js";
 import { hostWord, sparkplugTopics } from "./topics.js";
 
-interface EdgeNodeParts {
-  readonly settings: SparkplugSettings;
-  /** How the broker is reached. */
-  readonly broker: Pick<
-    ConnectionSettings,
-    "url" | "username" | "password" | "clientId" | "protocolVersion" | "tls"
-  >;
-  readonly version: string;
-  readonly store: {
-    controllers(): Iterable<Controller>;
-    byId(id: string): Controller | undefined;
-    onChange(listener: (before: Controller | undefined, after: Controller | undefined) => void): () => void;
-  };
-  /** Whether the platform has listed the controllers since the start. */
-  readonly isAccountKnown: () => boolean;
-  readonly platformState: () => PlatformState | null;
-  readonly submit: (request: CommandRequest) => unknown;
-  readonly onSurplus: OnSurplus;
-  readonly alarms: () => readonly ShownAlarm[];
-  readonly setAlarm: SetAlarm;
-  /** Keeps the number of the newest CONNECT. */
-  readonly memory: TextFile;
-  readonly clock: Clock;
-  readonly gaps: Gaps;
-  readonly random: Random;
-  readonly log: Logger;
-}
+/** How the broker is reached. */
+type Access = Pick<
+  ConnectionSettings,
+  "url" | "username" | "password" | "clientId" | "protocolVersion" | "tls"
+>;
 
 /** What came and moved nothing, by its kind. */
 const badKinds = {
@@ -102,7 +79,10 @@ const forgedAfterMs = 1_000;
  * may be, decides the session; what is in it, the metrics.
  */
 export class EdgeNode {
-  readonly #parts: EdgeNodeParts;
+  readonly #core: Core;
+  readonly #settings: SparkplugSettings;
+  /** Keeps the number of the newest CONNECT. */
+  readonly #memory: TextFile;
   readonly #topics;
   readonly #session: Session;
   readonly #devices: Devices;
@@ -117,22 +97,33 @@ export class EdgeNode {
   #settlesAt: number | null = null;
   #deathSeenAt: number | null = null;
 
-  constructor(parts: EdgeNodeParts) {
-    const { settings, clock, store, alarms } = parts;
-    this.#parts = parts;
+  constructor(core: Core, settings: SparkplugSettings, broker: Access) {
+    const { clock, mirror, commands } = core;
+    const { alarms } = commands.limits;
+    this.#core = core;
+    this.#settings = settings;
+    this.#memory = core.file("sparkplug.json");
     this.#topics = sparkplugTopics(settings, settings.primary_host);
     this.#session = newSession(settings.primary_host !== undefined);
     this.#devices = new Devices();
-    this.#alarms = new NodeAlarms(clock, alarms, parts.setAlarm);
-    this.#devices.onAlarms(alarms());
+    this.#alarms = new NodeAlarms(
+      clock,
+      () => alarms.list,
+      (type, about, message) => alarms.set(type, about, message),
+    );
+    this.#devices.onAlarms(alarms.list);
     this.#rest = new Rest(clock);
-    this.#connection = this.#createConnection();
-    for (const controller of store.controllers()) this.#onChange(undefined, controller);
-    store.onChange((before, after) => this.#onChange(before, after));
+    this.#connection = this.#createConnection(broker);
+    for (const controller of mirror.store.controllers()) this.#onChange(undefined, controller);
+    mirror.store.onChange((before, after) => this.#onChange(before, after));
   }
 
-  #createConnection(): BrokerConnection {
-    const { broker, store, onSurplus, clock, gaps, random, log } = this.#parts;
+  #createConnection(broker: Access): BrokerConnection {
+    const { mirror, commands, clock, gaps, random, log } = this.#core;
+    const onSurplus: OnSurplus = (device, count, isUrgent) => {
+      const about = device === null ? null : forAnyActuator(device.code, device.id);
+      commands.onSurplus(about, { count, isUrgent, ids: [] });
+    };
     const settings: ConnectionSettings = {
       ...broker,
       purpose: "for Sparkplug",
@@ -142,7 +133,7 @@ export class EdgeNode {
       subscriptions: this.#topics.subscriptions,
       kept: this.#topics.states,
       heard: this.#topics.own,
-      flood: commandFloods(this.#topics, store, (device) => this.#devices.names(device), onSurplus),
+      flood: commandFloods(this.#topics, mirror.store, (device) => this.#devices.names(device), onSurplus),
       limits: { maxPayloadBytes: 16 * 1024 * 1024 },
       on: {
         onConnected: () => this.#onConnected(),
@@ -162,7 +153,7 @@ export class EdgeNode {
   }
 
   onAlarms(): void {
-    for (const device of this.#devices.onAlarms(this.#parts.alarms())) this.#due(device);
+    for (const device of this.#devices.onAlarms(this.#core.commands.limits.alarms.list)) this.#due(device);
     this.#nodeChanged();
   }
 
@@ -176,7 +167,7 @@ export class EdgeNode {
 
   /** Each result is told once to those that are there now. */
   result(result: CommandResult, about: ResultAddressee): void {
-    const controller = this.#parts.store.byId(about.controllerId);
+    const controller = this.#core.mirror.store.byId(about.controllerId);
     if (controller === undefined) return;
     const isHeard = this.#session.devices.get(about.controllerId)?.isBorn ?? false;
     this.#devices.onResult(controller, result, about, isHeard);
@@ -198,9 +189,9 @@ export class EdgeNode {
   }
 
   async #remember(): Promise<void> {
-    const { memory, log } = this.#parts;
+    const { log } = this.#core;
     try {
-      const kept: unknown = JSON.parse((await memory.read()) ?? "{}");
+      const kept: unknown = JSON.parse((await this.#memory.read()) ?? "{}");
       const bdSeq = typeof kept === "object" && kept !== null && "bdSeq" in kept ? kept.bdSeq : null;
       this.#bdSeq = typeof bdSeq === "number" && bdSeq >= 0 && bdSeq < 256 ? Math.floor(bdSeq) : null;
     } catch (error) {
@@ -210,10 +201,10 @@ export class EdgeNode {
 
   /** One number for each CONNECT that leaves, on disk before it does. */
   async #will(before: LinkEnd | null): Promise<Will> {
-    const { memory, clock, log } = this.#parts;
+    const { clock, log } = this.#core;
     if (this.#bdSeq === null || before?.kind !== "unreachable") {
       this.#bdSeq = bdSeqAfter(this.#bdSeq);
-      await memory.write(JSON.stringify({ bdSeq: this.#bdSeq })).catch((error: unknown) => {
+      await this.#memory.write(JSON.stringify({ bdSeq: this.#bdSeq })).catch((error: unknown) => {
         log.warn({ err: error }, "the bdSeq of Sparkplug could not be kept; after a restart it may repeat");
       });
     }
@@ -222,7 +213,7 @@ export class EdgeNode {
   }
 
   #onConnected(): void {
-    this.#settlesAt ??= this.#parts.clock.monotonic() + settleMs;
+    this.#settlesAt ??= this.#core.clock.monotonic() + settleMs;
     this.#retainedAnswered.clear();
     this.#alarms.onLinked();
     onLinked(this.#session, this.#bdSeq ?? 0);
@@ -241,7 +232,7 @@ export class EdgeNode {
     onUnlinked(this.#session);
     if (!isBorn) return;
     this.#tally.deaths += 1;
-    const payload = nodeDeathPayload(bdSeq, this.#parts.clock.now());
+    const payload = nodeDeathPayload(bdSeq, this.#core.clock.now());
     await this.#connection.publish(this.#topics.nodeDeath, payload);
   }
 
@@ -271,7 +262,7 @@ export class EdgeNode {
   }
 
   async #keepUp(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#parts;
+    const { clock } = this.#core;
     for (;;) {
       await this.#rest.for(this.#wakesInMs(), signal);
       await clock.wait(batchMs, signal).catch(ignored);
@@ -291,20 +282,21 @@ export class EdgeNode {
       this.#alarms.duplicateEndsAt,
       this.#deathSeenAt === null ? null : this.#deathSeenAt + forgedAfterMs,
     ].map((at) => at ?? Infinity);
-    return Math.max(0, Math.min(...due) - this.#parts.clock.monotonic());
+    return Math.max(0, Math.min(...due) - this.#core.clock.monotonic());
   }
 
   /** So that births are told once and whole, not again with each first reading. */
   #settle(): void {
     if (this.#session.isSettled) return;
-    const { clock, isAccountKnown, store } = this.#parts;
+    const { clock, mirror } = this.#core;
     const isLate = this.#settlesAt !== null && clock.monotonic() >= this.#settlesAt;
-    this.#session.isSettled = isLate || (isAccountKnown() && [...store.controllers()].every(isRead));
+    this.#session.isSettled =
+      isLate || (mirror.inventory.isKnown && [...mirror.store.controllers()].every(isRead));
   }
 
   async #sendDue(signal: AbortSignal): Promise<void> {
     for (;;) {
-      const message = nextMessage(this.#session, this.#parts.clock.monotonic());
+      const message = nextMessage(this.#session, this.#core.clock.monotonic());
       if (message === null || signal.aborted) return;
       await this.#send(message);
       // A broker that reads slowly is waited for, and commands and readings go on meanwhile.
@@ -328,12 +320,12 @@ export class EdgeNode {
   }
 
   get #stamp() {
-    return { seq: this.#session.nextSeq, now: this.#parts.clock.now() };
+    return { seq: this.#session.nextSeq, now: this.#core.clock.now() };
   }
 
   get #nodeMetrics(): readonly Metric[] {
-    const { version, alarms, platformState } = this.#parts;
-    return nodeMetrics({ version, platform: platformState(), alarms: alarms() });
+    const { version, commands, mirror } = this.#core;
+    return nodeMetrics({ version, platform: mirror.watch.state, alarms: commands.limits.alarms.list });
   }
 
   async #sendNodeBirth(): Promise<void> {
@@ -369,7 +361,7 @@ export class EdgeNode {
       return;
     }
     this.#devices.forgetShown(id);
-    leftUnborn(this.#session, id, this.#parts.clock.monotonic());
+    leftUnborn(this.#session, id, this.#core.clock.monotonic());
     if (wasBorn) await this.#sendDeviceDeath(id);
   }
 
@@ -428,7 +420,7 @@ export class EdgeNode {
     const count = this.#bad.get(kind) ?? 0;
     this.#bad.set(kind, count + 1);
     if (count > 0) return;
-    this.#parts.log.warn(
+    this.#core.log.warn(
       facts,
       `Sparkplug: ${badKinds[kind]}; it moves nothing and is only counted from now on`,
     );
@@ -445,8 +437,8 @@ export class EdgeNode {
     const endsLink = hostSpoke(this.#session, word);
     const { isOnline } = this.#session.host;
     if (isOnline !== wasOnline)
-      this.#parts.log.info(
-        `the primary host ${this.#parts.settings.primary_host ?? ""} is ${isOnline ? "online" : "offline"}`,
+      this.#core.log.info(
+        `the primary host ${this.#settings.primary_host ?? ""} is ${isOnline ? "online" : "offline"}`,
       );
     if (endsLink) this.#connection.restart();
     this.#rest.wake();
@@ -454,7 +446,7 @@ export class EdgeNode {
 
   #birthSeen(payload: Buffer): void {
     if (this.#alarms.isOwnBirth(payload)) return;
-    const { group, node } = this.#parts.settings;
+    const { group, node } = this.#settings;
     this.#badInput("foreign_birth", { group, node });
     this.#alarms.duplicateSeen(group, node);
     this.#rest.wake();
@@ -465,12 +457,12 @@ export class EdgeNode {
     const { isBorn, bdSeq } = this.#session;
     const death = readPayload(payload);
     if (!isBorn || death === null || bdSeqOf(death) !== bdSeq) return;
-    this.#deathSeenAt ??= this.#parts.clock.monotonic();
+    this.#deathSeenAt ??= this.#core.clock.monotonic();
     this.#rest.wake();
   }
 
   #judgeDeath(): void {
-    if (this.#deathSeenAt === null || this.#parts.clock.monotonic() - this.#deathSeenAt < forgedAfterMs)
+    if (this.#deathSeenAt === null || this.#core.clock.monotonic() - this.#deathSeenAt < forgedAfterMs)
       return;
     this.#deathSeenAt = null;
     this.#badInput("forged_death", {});
@@ -516,7 +508,7 @@ export class EdgeNode {
         continue;
       }
       this.#tally.commands += 1;
-      this.#parts.submit({
+      this.#core.commands.commander.submit({
         ...read.asked,
         controllerId: device,
         retained: retain,
@@ -533,7 +525,7 @@ export class EdgeNode {
 export function edgeNodeBroker(
   mqtt: Parameters<typeof brokerAccess>[0],
   embedded: Parameters<typeof brokerAccess>[1],
-): EdgeNodeParts["broker"] {
+): Access {
   const access = brokerAccess(mqtt, embedded);
   return { ...access, clientId: `${access.clientId}-sparkplug` };
 }

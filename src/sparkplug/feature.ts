@@ -4,7 +4,6 @@ import type { Core, Running } from "../feature/core.js";
 import type { Configured, Feature } from "../feature/feature.js";
 import { privateOwnNames } from "../runtime/redaction.js";
 import { withDefault } from "../settings/values.js";
-import { forAnyActuator } from "../commands/command.js";
 import { endAll } from "./alarms.js";
 import type { EdgeNode } from "./edge-node.js";
 import { sparkplugSection, sparkplugSentences } from "./section.js";
@@ -50,36 +49,14 @@ function noEdgeNode({ commands }: Core) {
 
 /** Its code is loaded while the first polls are on their way. */
 function edgeNode(core: Core, { sparkplug: settings, mqtt }: Configured<typeof keys>) {
-  const { version, clock, gaps, random, log, broker, mirror, commands, file } = core;
-  const { alarms } = commands.limits;
-  const { store, inventory, watch } = mirror;
   const made: { node: EdgeNode | null } = { node: null };
   const run = async (signal: AbortSignal) => {
     const { EdgeNode, edgeNodeBroker } = await code();
-    const node = new EdgeNode({
-      settings,
-      broker: edgeNodeBroker(mqtt, broker),
-      version,
-      store,
-      isAccountKnown: () => inventory.isKnown,
-      platformState: () => watch.state,
-      submit: (request) => commands.commander.submit(request),
-      onSurplus: (device, count, isUrgent) => {
-        const about = device === null ? null : forAnyActuator(device.code, device.id);
-        commands.onSurplus(about, { count, isUrgent, ids: [] });
-      },
-      alarms: () => alarms.list,
-      setAlarm: (type, about, message) => alarms.set(type, about, message),
-      memory: file("sparkplug.json"),
-      clock,
-      gaps,
-      random,
-      log,
-    });
+    const node = new EdgeNode(core, settings, edgeNodeBroker(mqtt, core.broker));
     made.node = node;
-    alarms.onChange(() => node.onAlarms());
-    watch.onState(() => node.platformState());
-    commands.listen(node);
+    core.commands.limits.alarms.onChange(() => node.onAlarms());
+    core.mirror.watch.onState(() => node.platformState());
+    core.commands.listen(node);
     await node.run(signal);
   };
   return { link: { run }, facts: () => made.node?.facts() ?? null } satisfies Running;

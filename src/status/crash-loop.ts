@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { LiveSettings } from "../config/live-settings.js";
 import type { Configuration } from "../config/schema.js";
+import type { Core } from "../feature/core.js";
 import type { Journal } from "../journal/journal.js";
 import { newestRecords } from "../journal/reader.js";
 import { type RecordBody, type RecordedStart, runEvents } from "../journal/records.js";
@@ -20,36 +21,30 @@ const crashLoop = "crash_loop";
 /** Whether a run that began at `startedAt` has shown that it works (monotonic ms). */
 const isProven = (startedAt: number, now: number): boolean => now - startedAt >= provenMs;
 
-interface ProvenRunPorts {
-  readonly startedAt: number;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly live: Pick<LiveSettings, "readOnlyBecause">;
-  readonly note: (record: RecordBody) => void;
-  readonly onNews: () => void;
-}
-
 /**
  * Notes that this run works, once it does: a clock that is set back must not make the next start take it for a crash. A bridge that
- * nobody visits takes commands again from then on.
+ * nobody visits takes commands again from then on. Resolves with whether that is so now.
  */
 export async function awaitProven(
-  { startedAt, clock, log, live, note, onNews }: ProvenRunPorts,
+  { clock, log, journal }: Pick<Core, "clock" | "log" | "journal">,
+  live: Pick<LiveSettings, "readOnlyBecause">,
+  startedAt: number,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const wasCareful = live.readOnlyBecause === crashLoop;
   while (!isProven(startedAt, clock.monotonic())) {
     await clock.wait(startedAt + provenMs - clock.monotonic(), signal).catch(ignored);
-    if (signal.aborted) return;
+    if (signal.aborted) return false;
   }
   const message = "This run has worked for 15 minutes.";
-  note({ type: "event", event: runEvents.ranWell, severity: "info", message });
-  if (!wasCareful) return;
-  log.warn(
-    {},
-    "the bridge has run for 15 minutes after a crash loop: it is no longer read-only for that. Find the cause in the log",
-  );
-  onNews();
+  const record = { type: "event", event: runEvents.ranWell, severity: "info", message } as const;
+  journal.append(record, { durable: false }).catch(ignored);
+  if (wasCareful)
+    log.warn(
+      {},
+      "the bridge has run for 15 minutes after a crash loop: it is no longer read-only for that. Find the cause in the log",
+    );
+  return wasCareful;
 }
 
 const journalUnread = "journal_unread";

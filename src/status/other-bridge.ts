@@ -2,18 +2,10 @@ import { ignored } from "../runtime/failures.js";
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { LiveSettings } from "../config/live-settings.js";
-import type { Configuration } from "../config/schema.js";
-import type { BridgeEvent } from "../greenhouse/events.js";
-import type { Journal } from "../journal/journal.js";
-import type { RecordBody } from "../journal/records.js";
+import type { Core } from "../feature/core.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
-import type { Connection } from "../mqtt/connection.js";
-import type { Topics } from "../mqtt/topics.js";
-import { cameWithin, type Clock } from "../runtime/clock.js";
-import { type Gaps, noGaps } from "../runtime/gaps.js";
-import type { Logger } from "../runtime/log.js";
+import { cameWithin } from "../runtime/clock.js";
 import { mayFollow, type Shown, standings } from "../greenhouse/steady.js";
-import type { Mirror } from "../sync/mirror.js";
 import { SelfTest, selfTestTimes } from "./self-test.js";
 
 const mostControllers = 50;
@@ -168,28 +160,11 @@ const suspectedEveryMs = 6_000;
 const goodbyeMs = 1_000;
 const topicEnd = "/bridge/self_test";
 
-interface TestParts {
-  readonly configuration: { readonly mqtt: Pick<Configuration["mqtt"], "client_id"> };
-  readonly live: {
-    readonly current: { readonly commands: Pick<LiveSettings["current"]["commands"], "read_only"> };
-    noteOtherBridge(isThere: boolean): void;
-  };
-  readonly clock: Clock;
-  readonly gaps?: Pick<Gaps, "newest">;
-  readonly log: Logger;
-  readonly journal: Pick<Journal, "boot"> & {
-    append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
-  };
-  readonly mirror: { readonly store: Pick<Mirror["store"], "get" | "controllers"> };
-  readonly connection: Pick<Connection, "counters" | "publish" | "reconnect" | "state">;
-  readonly topics: { readonly bridge: Pick<Topics["bridge"], "selfTest" | "info"> };
-  readonly onEvent: (event: BridgeEvent) => void;
-}
-
 /** What the bridge learns by talking to itself through the broker: whether it is heard, and whether it is alone. */
 export class BrokerTests {
   readonly self: SelfTest;
-  readonly #parts: TestParts;
+  readonly #core;
+  readonly #live: LiveSettings;
   readonly #newsListeners: (() => void)[] = [];
   #presence: Presence = nobody;
   /** Since when another bridge is there, epoch ms; null while none is. */
@@ -201,21 +176,22 @@ export class BrokerTests {
   #countedLink = 0;
   #takenOver = 0;
 
-  constructor(parts: TestParts) {
-    this.#parts = parts;
-    const { clock, log, connection, topics } = parts;
-    this.self = new SelfTest({
-      connection,
-      topic: topics.bridge.selfTest,
-      clock,
-      log,
-      onHearing: () => this.#tellNews(),
-      newMessage: () => {
-        const nonce = randomUUID();
-        return { nonce, payload: this.#payload(nonce, false) };
-      },
-      times: () => ({ ...selfTestTimes, everyMs: this.#everyMs() }),
-    });
+  constructor(
+    core: Pick<
+      Core,
+      "configuration" | "clock" | "gaps" | "log" | "journal" | "mirror" | "connection" | "topics" | "onEvent"
+    >,
+    live: LiveSettings,
+  ) {
+    this.#core = core;
+    this.#live = live;
+    const newMessage = () => {
+      const nonce = randomUUID();
+      return { nonce, payload: this.#payload(nonce, false) };
+    };
+    const times = () => ({ ...selfTestTimes, everyMs: this.#everyMs() });
+    this.self = new SelfTest(core, core.topics.bridge.selfTest, newMessage, times);
+    this.self.onHearing(() => this.#tellNews());
   }
 
   /** Calls back when it is known to be heard, deaf, alone or not alone. */
@@ -229,7 +205,7 @@ export class BrokerTests {
 
   /** Whether there is another one; null while this run cannot know yet. */
   readonly isShared = (): boolean | null =>
-    this.#since !== null || (isAlone(this.#presence, this.#parts.clock.monotonic()) ? false : null);
+    this.#since !== null || (isAlone(this.#presence, this.#core.clock.monotonic()) ? false : null);
 
   /** What is known of another bridge; null where there is none. */
   other(): { readonly client: string | null; readonly since: number } | null {
@@ -238,7 +214,7 @@ export class BrokerTests {
 
   /** A link stands, and `bridge/info` has not been published on it yet. */
   onConnected(): void {
-    this.#presence = withLink(this.#presence, this.#parts.clock.monotonic());
+    this.#presence = withLink(this.#presence, this.#core.clock.monotonic());
     this.#compareLinks();
     this.self.onConnected();
   }
@@ -246,7 +222,7 @@ export class BrokerTests {
   /** Whether the message was one of these; no other part has to look at it then. */
   onMessage({ topic, payload }: IncomingMessage): boolean {
     if (!topic.endsWith(topicEnd)) return false;
-    const { topics, journal, mirror, clock } = this.#parts;
+    const { topics, journal, mirror, clock } = this.#core;
     const message = readSelfTest(payload);
     if (message === null) return true;
     const { instance, client, leaving } = message;
@@ -270,13 +246,13 @@ export class BrokerTests {
   /** Does what is due; who was silent for too long is gone. */
   look(): void {
     this.self.look();
-    const { clock, gaps = noGaps } = this.#parts;
+    const { clock, gaps } = this.#core;
     this.#change(atTime(this.#presence, clock.monotonic(), gaps.newest()?.until));
   }
 
   /** The other of two bridges need not wait until it notices our silence. */
   async goodbye(): Promise<void> {
-    const { clock, connection, topics } = this.#parts;
+    const { clock, connection, topics } = this.#core;
     if (connection.state !== "online") return;
     const goodbye = connection.publish(topics.bridge.selfTest, this.#payload(randomUUID(), true));
     await cameWithin(clock, goodbyeMs, goodbye).catch(ignored);
@@ -292,7 +268,7 @@ export class BrokerTests {
    * its last link was taken over, or that `bridge/info` has become another's meanwhile. A link counts once.
    */
   #compareLinks(): void {
-    const { connects, takenOver } = this.#parts.connection.counters();
+    const { connects, takenOver } = this.#core.connection.counters();
     this.#firstLink ??= connects;
     if (takenOver > this.#takenOver) this.#onExchange(connects);
     this.#takenOver = takenOver;
@@ -300,7 +276,7 @@ export class BrokerTests {
 
   /** The broker holds this, from before; at the first link of this run it is what an earlier run left. */
   onFound(topic: string, payload: Uint8Array): void {
-    const { topics, journal, connection } = this.#parts;
+    const { topics, journal, connection } = this.#core;
     const { connects } = connection.counters();
     if (topic !== topics.bridge.info || this.#firstLink === null || connects === this.#firstLink) return;
     const writer = readAs(signed, payload);
@@ -310,13 +286,13 @@ export class BrokerTests {
   #onExchange(link: number): void {
     if (link === this.#countedLink) return;
     this.#countedLink = link;
-    this.#change(withExchange(this.#presence, this.#parts.clock.monotonic()));
+    this.#change(withExchange(this.#presence, this.#core.clock.monotonic()));
   }
 
   #change(presence: Presence): void {
     this.#presence = presence;
     const present = isShared(presence);
-    const { live, clock, log, journal, onEvent } = this.#parts;
+    const { clock, log, journal, onEvent } = this.#core;
     const now = clock.monotonic();
     if (present === (this.#since !== null) || !mayFollow(this.#shown, present, now, standings.otherBridge))
       return;
@@ -325,7 +301,7 @@ export class BrokerTests {
     const client = clientOf(presence);
     const message = present ? found : gone;
     this.#since = present ? at : null;
-    live.noteOtherBridge(present);
+    this.#live.noteOtherBridge(present);
     if (present) log.error({ client }, message);
     else log.info(message);
     journal.append({ type: "other_bridge", present, client }, { durable: false }).catch(ignored);
@@ -335,13 +311,13 @@ export class BrokerTests {
   }
 
   #payload(nonce: string, leaving: boolean): string {
-    const { configuration, live, journal, mirror } = this.#parts;
+    const { configuration, journal, mirror } = this.#core;
     return selfTestPayload({
       instance: journal.boot,
       nonce,
       leaving,
       client: configuration.mqtt.client_id,
-      commands: !live.current.commands.read_only,
+      commands: !this.#live.current.commands.read_only,
       controllers: [...mirror.store.controllers()].map(({ info }) => info.code),
     });
   }

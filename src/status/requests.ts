@@ -1,11 +1,9 @@
 import { msg } from "../language/text.js";
 import { ignored } from "../runtime/failures.js";
-import type { Commander } from "../commands/commander.js";
 import type { LiveSettings } from "../config/live-settings.js";
 import { suggestion } from "../runtime/similar-words.js";
 import { textOf } from "../greenhouse/actuator-kinds.js";
 import type { Via } from "../greenhouse/command/outcomes.js";
-import type { BridgeEvent } from "../greenhouse/events.js";
 import { wholeController } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import { readOnlyText } from "../greenhouse/wording.js";
@@ -23,76 +21,65 @@ import {
   type RequestHandler,
   textField,
 } from "../mqtt/requests.js";
-import type { RequestRow } from "../feature/core.js";
+import type { Core, RequestRow } from "../feature/core.js";
 import type { LimitService } from "../limits/service.js";
 import type { PlatformClient } from "../platform/client.js";
 import { type Clock, onDisk } from "../runtime/clock.js";
 import { parseDuration, parseSince, parseUntil } from "../runtime/duration.js";
 import { isOneLine } from "../runtime/plain-text.js";
 import { withoutSecrets } from "../runtime/redaction.js";
-import type { Mirror } from "../sync/mirror.js";
+import type { Status } from "./status.js";
 
 type Fields = BridgeRequestBody["fields"];
 
-export interface LimitRequestPorts {
-  readonly journal: Pick<Journal, "append">;
-  readonly limits: Pick<LimitService, "engine">;
-  readonly clock: Clock;
-  readonly onEvent: (event: BridgeEvent) => void;
+/** A request about a controller. */
+interface Asked {
+  readonly controller: Controller;
+  readonly fields: Fields;
+  readonly via: Via;
 }
 
-interface RequestPorts extends LimitRequestPorts {
-  readonly limits: LimitService;
-  readonly mirror: Mirror;
-  readonly platform: PlatformClient;
-  readonly journal: Journal;
-  readonly commander: Commander;
-  readonly republish: () => void;
-  readonly health: () => unknown;
-  /** `redact`: fit to be passed on. */
-  readonly bundle: (redact: boolean) => Promise<unknown>;
-  readonly setLogLevel: (level: string) => void;
-  readonly live: Pick<LiveSettings, "chooseReadOnly" | "placeOfChoice" | "forcedBecause">;
-  /** Those of features. */
-  readonly more: readonly RequestRow[];
-}
+type Engine = LimitService["engine"];
 
-/** What `bridge/request/<name>` can ask for. */
-export function requestHandlers(ports: RequestPorts): ReadonlyMap<string, RequestHandler> {
-  const { mirror, platform, health, bundle } = ports;
-  const controller = (fields: Fields) => controllerOf(mirror, textField(fields, "controller"));
+/** What `bridge/request/<name>` can ask for, but for what features answer. */
+export function requestRows(
+  core: Core,
+  status: Pick<Status, "health" | "bundle">,
+  live: LiveSettings,
+  setLogLevel: (level: string) => void,
+): readonly RequestRow[] {
+  const { platform, commands } = core;
+  const controller = (fields: Fields) => controllerOf(core, textField(fields, "controller"));
   const about =
     (run: typeof unlock): RequestHandler =>
     (fields, _, via) =>
-      run(ports, controller(fields), fields, via);
+      run(commands.limits.engine, { controller: controller(fields), fields, via }, core);
   // The fields each request knows; `transaction` is always allowed.
-  const rows: readonly RequestRow[] = [
-    ["refresh", "controller", (fields, signal) => refresh(mirror, fields, signal)],
-    ["republish", "", () => republish(ports)],
-    ["read", "controller address", (fields, signal) => read(ports, controller(fields), fields, signal)],
+  return [
+    ["refresh", "controller", (fields, signal) => refresh(core, fields, signal)],
+    ["republish", "", () => republish(core)],
+    ["read", "controller address", (fields, signal) => read(platform, controller(fields), fields, signal)],
     ["get", "operation query", (fields, signal) => get(platform, fields, signal)],
-    ["journal", "controller since limit", (fields) => journal(ports, fields)],
-    ["acknowledge", "controller actuator alarm by", (fields, _, via) => acknowledge(ports, fields, via)],
+    ["journal", "controller since limit", (fields) => newest(core, fields)],
+    ["acknowledge", "controller actuator alarm by", (fields, _, via) => acknowledge(core, fields, via)],
     [
       "lock",
       "controller actuator by reason until locked",
       // A sender with one topic for both, such as a lock of Home Assistant, unlocks with `"locked": false`.
-      (fields, _, via) =>
-        flagField(fields, "locked", true)
-          ? lock(ports, controller(fields), fields, via)
-          : unlock(ports, controller(fields), fields, via),
+      (fields, ...of) => about(flagField(fields, "locked", true) ? lock : unlock)(fields, ...of),
     ],
     ["unlock", "controller actuator by force", about(unlock)],
     ["release", "controller actuator by", about(release)],
-    ["state", "controller", (fields) => state(ports, optionalTextField(fields, "controller"))],
-    ["health", "", health],
-    ["bundle", "redact", (fields) => bundle(flagField(fields, "redact", false))],
-    ["log_level", "level", (fields) => logLevel(ports, textField(fields, "level"))],
-    ["read_only", "read_only by", (fields, _, via) => readOnly(ports, fields, via)],
-    ...ports.more,
+    ["state", "controller", (fields) => state(core, optionalTextField(fields, "controller"))],
+    ["health", "", () => status.health()],
+    ["bundle", "redact", (fields) => status.bundle(flagField(fields, "redact", false))],
+    ["log_level", "level", (fields) => logLevel(core, setLogLevel, textField(fields, "level"))],
+    ["read_only", "read_only by", (fields, _, via) => readOnly(core, live, fields, via)],
   ];
-  return new Map(rows.map(([name, known, handler]) => [name, onlyKnown(known.split(" "), handler)]));
 }
+
+export const requestHandlers = (rows: readonly RequestRow[]): ReadonlyMap<string, RequestHandler> =>
+  new Map(rows.map(([name, known, handler]) => [name, onlyKnown(known.split(" "), handler)]));
 
 /** Whoever listens reads the answer, and a list may hold addresses of videos, each a credential of its own. */
 async function get(platform: PlatformClient, fields: Fields, signal: AbortSignal): Promise<unknown> {
@@ -115,12 +102,16 @@ function note(journal: Pick<Journal, "append">, record: RecordBody): void {
   journal.append(record, { durable: false }).catch(ignored);
 }
 
-function republish({ republish: again, mirror }: RequestPorts): unknown {
-  again();
+function republish({ retained, mirror }: Core): unknown {
+  retained.republish();
   return { controllers: mirror.store.size };
 }
 
-async function logLevel({ setLogLevel, journal, clock }: RequestPorts, level: string): Promise<unknown> {
+async function logLevel(
+  { journal, clock }: Core,
+  setLogLevel: (level: string) => void,
+  level: string,
+): Promise<unknown> {
   if (!logLevels.some((known) => known === level))
     throw new RequestError(msg`There is no log level "${level}"; use one of ${logLevels.join(", ")}.`);
   setLogLevel(level);
@@ -131,14 +122,15 @@ async function logLevel({ setLogLevel, journal, clock }: RequestPorts, level: st
   return { level };
 }
 
-const overtaken = msg`Commands are not let pass by this: while it waited for the disk, the bridge was made read-only, or its configuration was read again. Look who did, and ask again if commands are to pass.`;
+const overtaken = msg`This did not let commands pass: while it waited for the disk, somebody made the bridge read-only, or it read its configuration again. Find out who, and ask again if commands are to pass.`;
 
 /**
  * For this run. That no command is taken anybody may ask for who may ask at all; that they are taken again only an operator of the page, who
  * has logged in: `via` is a text for nobody else.
  */
 export async function readOnly(
-  { live, journal, clock, onEvent }: Omit<LimitRequestPorts, "limits"> & Pick<RequestPorts, "live">,
+  { journal, clock, onEvent }: Pick<Core, "journal" | "clock" | "onEvent">,
+  live: Pick<LiveSettings, "chooseReadOnly" | "placeOfChoice" | "forcedBecause">,
   fields: Fields,
   via: Via,
 ): Promise<unknown> {
@@ -174,7 +166,7 @@ export async function readOnly(
   return { read_only };
 }
 
-function controllerOf(mirror: AcknowledgePorts["mirror"], idOrCode: string): Controller {
+function controllerOf({ mirror }: Pick<Core, "mirror">, idOrCode: string): Controller {
   const controller = mirror.store.find(idOrCode);
   if (!controller)
     throw new RequestError(msg`There is no controller "${idOrCode}"; bridge/controllers lists them.`);
@@ -184,10 +176,11 @@ function controllerOf(mirror: AcknowledgePorts["mirror"], idOrCode: string): Con
 /** So many of the reads that failed are named. */
 const mostFailedNamed = 50;
 
-async function refresh(mirror: Mirror, fields: Fields, signal: AbortSignal): Promise<unknown> {
+async function refresh(core: Core, fields: Fields, signal: AbortSignal): Promise<unknown> {
+  const { mirror } = core;
   const controller = optionalTextField(fields, "controller");
   const failed = await mirror.poller.refresh(
-    controller === null ? undefined : controllerOf(mirror, controller).info.code,
+    controller === null ? undefined : controllerOf(core, controller).info.code,
   );
   // Where the bridge stopped meanwhile, not everything was read.
   signal.throwIfAborted();
@@ -202,7 +195,7 @@ async function refresh(mirror: Mirror, fields: Fields, signal: AbortSignal): Pro
 }
 
 async function read(
-  { platform }: RequestPorts,
+  platform: PlatformClient,
   { info: { code, id } }: Controller,
   fields: Fields,
   signal: AbortSignal,
@@ -232,22 +225,22 @@ function queryField(value: unknown): Query {
 const mostRecords = 1_000;
 const usualRecords = 100;
 
-async function journal(ports: RequestPorts, fields: Fields): Promise<unknown> {
+async function newest(core: Core, fields: Fields): Promise<unknown> {
   const controller = optionalTextField(fields, "controller");
   const since = optionalTextField(fields, "since");
-  const sinceMs = since === null ? undefined : parseSince(since, ports.clock.now());
+  const sinceMs = since === null ? undefined : parseSince(since, core.clock.now());
   if (sinceMs === null) throw new RequestError(msg`"since" must be an ISO time or a duration such as "2h".`);
   const limit = fields["limit"] ?? usualRecords;
   if (typeof limit !== "number" || !Number.isInteger(limit) || limit < 1 || limit > mostRecords) {
     throw new RequestError(msg`"limit" must be a whole number from 1 to ${mostRecords}.`);
   }
-  const { directory } = ports.journal;
+  const { directory } = core.journal;
   const problem = await listingProblem(directory);
   if (problem !== null) throw new RequestError(problem.text);
   const controllers = controller === null ? undefined : new Set([controller]);
   const asked = { types: commandOutcomes, controllers };
   const records = await newestRecords(directory, { ...asked, sinceMs, limit });
-  if (records.length === 0 && controller !== null && !(await isKnown(ports, controller)))
+  if (records.length === 0 && controller !== null && !(await isKnown(core, controller)))
     throw new RequestError(
       msg`There is no controller "${controller}", nor a record of one; bridge/controllers lists them.`,
     );
@@ -255,42 +248,39 @@ async function journal(ports: RequestPorts, fields: Fields): Promise<unknown> {
 }
 
 /** Mirrored now, or named by any record: what is gone from the account is still in the journal. */
-async function isKnown({ mirror: { store }, journal: { directory } }: RequestPorts, idOrCode: string) {
+async function isKnown({ mirror: { store }, journal: { directory } }: Core, idOrCode: string) {
   if (store.find(idOrCode)) return true;
   return (await newestRecords(directory, { controllers: new Set([idOrCode]), limit: 1 })).length > 0;
 }
 
 /** Of all commands that are open, with what they wait for. */
-const state = ({ commander, mirror }: RequestPorts, idOrCode: string | null): unknown =>
-  commander.print(idOrCode === null ? null : controllerOf(mirror, idOrCode).info.code);
+const state = (core: Core, idOrCode: string | null): unknown =>
+  core.commands.commander.print(idOrCode === null ? null : controllerOf(core, idOrCode).info.code);
 
-interface AcknowledgePorts {
-  readonly mirror: { readonly store: Pick<Mirror["store"], "find"> };
-  readonly journal: Pick<Journal, "append" | "history">;
-  readonly commander: Pick<Commander, "feed">;
-  readonly limits: { readonly alarms: Pick<LimitService["alarms"], "acknowledge"> };
-  readonly clock: Clock;
-}
-
-export async function acknowledge(ports: AcknowledgePorts, fields: Fields, via: Via): Promise<unknown> {
-  if (fields["alarm"] !== undefined) return acknowledgeAlarm(ports, fields);
-  const controller = controllerOf(ports.mirror, textField(fields, "controller"));
+export async function acknowledge(
+  core: Pick<Core, "mirror" | "journal" | "commands" | "clock">,
+  fields: Fields,
+  via: Via,
+): Promise<unknown> {
+  const { journal, commands, clock } = core;
+  if (fields["alarm"] !== undefined) return acknowledgeAlarm(commands.limits, fields, clock);
+  const controller = controllerOf(core, textField(fields, "controller"));
   const { code, id } = controller.info;
   const actuator = optionalTextField(fields, "actuator");
-  if (actuator !== null && !isTarget(ports, controller, actuator))
+  if (actuator !== null && !isTarget(journal, controller, actuator))
     throw new RequestError(
       msg`There is no actuator "${actuator}" at controller "${id}"; leave "actuator" out to acknowledge all of it.`,
     );
   const by = lineField(fields, "by")?.slice(0, mostText) ?? null;
-  ports.commander.feed({ type: "acknowledged", code, actuator });
+  commands.commander.feed({ type: "acknowledged", code, actuator });
   const record = { type: "acknowledged", controller: code, actuator, by, via } as const;
   // What the lanes have to remember is in the journal before it.
-  await onDisk(ports.clock, () => ports.journal.append(record, { durable: true }));
+  await onDisk(clock, () => journal.append(record, { durable: true }));
   return { controller: id, actuator };
 }
 
 /** One that is configured no more may still have its problem. */
-function isTarget({ journal }: AcknowledgePorts, controller: Controller, id: string): boolean {
+function isTarget(journal: Journal, controller: Controller, id: string): boolean {
   const { actuators, parameters, addresses, info } = controller;
   if (actuators.has(id) || parameters.has(id) || addresses.has(id)) return true;
   return journal
@@ -351,10 +341,9 @@ function untilOf(fields: Fields, now: number): number | null {
 
 /** Everything but stop is refused until it is unlocked. */
 export async function lock(
-  { limits, clock, onEvent }: LimitRequestPorts,
-  controller: Controller,
-  fields: Fields,
-  via: Via,
+  engine: Engine,
+  { controller, fields, via }: Asked,
+  { clock, onEvent }: Pick<Core, "clock" | "onEvent">,
 ): Promise<unknown> {
   const { id, code } = controller.info;
   const actuators = actuatorsOf(controller, fields);
@@ -362,13 +351,13 @@ export async function lock(
   const reason = lineField(fields, "reason")?.slice(0, mostText) ?? null;
   const now = clock.now();
   const until = untilOf(fields, now);
-  notOfOthers(limits, controller, actuators, by);
+  notOfOthers(engine, controller, actuators, by);
   const endsAt = until === null ? Infinity : clock.monotonic() + (until - now);
   const locked = isOfAll(fields) ? [...actuators, wholeController] : actuators;
   const isSpan = parseDuration(optionalTextField(fields, "until") ?? "") !== null;
-  await limits.engine.change(code, locked, { lock: { by, via, reason, since: now, until, endsAt, isSpan } });
+  await engine.change(code, locked, { lock: { by, via, reason, since: now, until, endsAt, isSpan } });
   // Of a controller of which one actuator has a lock of its own, the others are locked, and it is not as a whole any more.
-  if (!isOfAll(fields)) await limits.engine.change(code, [wholeController], { lock: null });
+  if (!isOfAll(fields)) await engine.change(code, [wholeController], { lock: null });
   const end = until === null ? null : new Date(until).toISOString();
   for (const actuator of actuators)
     onEvent({
@@ -381,12 +370,7 @@ export async function lock(
   return { controller: id, actuators, by, until: end };
 }
 
-function notOfOthers(
-  { engine }: LimitRequestPorts["limits"],
-  { info }: Controller,
-  actuators: readonly string[],
-  by: string,
-): void {
+function notOfOthers(engine: Engine, { info }: Controller, actuators: readonly string[], by: string): void {
   for (const actuator of actuators) {
     const held = engine.inForce(info.code, actuator)?.lock;
     if (held && held.by !== by)
@@ -397,23 +381,22 @@ function notOfOthers(
 }
 
 export async function unlock(
-  { limits, clock, onEvent, journal }: LimitRequestPorts,
-  controller: Controller,
-  fields: Fields,
-  via: Via = null,
+  engine: Engine,
+  { controller, fields, via }: Asked,
+  { clock, onEvent, journal }: Pick<Core, "clock" | "onEvent" | "journal">,
 ): Promise<unknown> {
   const { id, code } = controller.info;
   const asked = actuatorsOf(controller, fields);
   const by = nameField(fields);
   const force = flagField(fields, "force", false);
-  const all = isOfAll(fields) ? limits.engine.lockable(code) : asked;
-  const locked = all.filter((one) => limits.engine.inForce(code, one)?.lock);
+  const all = isOfAll(fields) ? engine.lockable(code) : asked;
+  const locked = all.filter((one) => engine.inForce(code, one)?.lock);
   if (locked.length === 0) throw new RequestError(msg`Nothing is locked there at controller "${id}".`);
-  if (!force) notOfOthers(limits, controller, locked, by);
+  if (!force) notOfOthers(engine, controller, locked, by);
   const actuator = isOfAll(fields) ? null : (asked[0] ?? null);
   note(journal, { type: "freed", controller: code, actuator, what: "lock", by, via });
   // Of a controller of which one actuator is unlocked, the others are locked, and it is not as a whole any more.
-  await limits.engine.change(code, [...locked, wholeController], { lock: null });
+  await engine.change(code, [...locked, wholeController], { lock: null });
   const actuators = locked.filter((one) => one !== wholeController);
   for (const actuator of actuators) {
     const message = `${by} has unlocked ${id}/${actuator}.`;
@@ -425,26 +408,25 @@ export async function unlock(
 
 /** Ends what a command with `hold` keeps. */
 export async function release(
-  { limits, journal }: LimitRequestPorts,
-  controller: Controller,
-  fields: Fields,
-  via: Via = null,
+  engine: Engine,
+  { controller, fields, via }: Asked,
+  { journal }: Pick<Core, "journal">,
 ): Promise<unknown> {
   const { id, code } = controller.info;
   const by = nameField(fields);
-  const actuators = actuatorsOf(controller, fields).filter((one) => limits.engine.inForce(code, one)?.hold);
+  const actuators = actuatorsOf(controller, fields).filter((one) => engine.inForce(code, one)?.hold);
   if (actuators.length === 0) throw new RequestError(msg`Nothing is held there at controller "${id}".`);
   const actuator = isOfAll(fields) ? null : (actuators[0] ?? null);
   note(journal, { type: "freed", controller: code, actuator, what: "hold", by, via });
-  await limits.engine.change(code, actuators, { hold: null });
+  await engine.change(code, actuators, { hold: null });
   return { controller: id, actuators, by };
 }
 
 /** A person has seen an alarm, or with `all` every one that is on, which clears nothing. */
-async function acknowledgeAlarm({ limits, clock }: AcknowledgePorts, fields: Fields): Promise<unknown> {
+async function acknowledgeAlarm({ alarms }: LimitService, fields: Fields, clock: Clock): Promise<unknown> {
   const id = textField(fields, "alarm");
   const by = lineField(fields, "by")?.slice(0, mostText) ?? null;
-  const { ids: acknowledged, written } = limits.alarms.acknowledge(id, by);
+  const { ids: acknowledged, written } = alarms.acknowledge(id, by);
   await onDisk(clock, written);
   if (acknowledged.length === 0 && id !== "all")
     throw new RequestError(

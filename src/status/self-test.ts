@@ -1,7 +1,8 @@
 import { ignored } from "../runtime/failures.js";
 import type { Connection } from "../mqtt/connection.js";
-import type { Clock } from "../runtime/clock.js";
-import type { Logger } from "../runtime/log.js";
+import type { Core } from "../feature/core.js";
+
+type Link = Pick<Connection, "counters" | "publish" | "reconnect" | "state">;
 
 /** All in ms: a message must have come back by then, the next test after one that went well, and after one of a link that stays deaf. */
 export interface SelfTestTimes {
@@ -11,18 +12,6 @@ export interface SelfTestTimes {
 }
 
 export const selfTestTimes: SelfTestTimes = { withinMs: 10_000, everyMs: 180_000, againMs: 30_000 };
-
-interface SelfTestPorts {
-  readonly connection: Pick<Connection, "counters" | "publish" | "reconnect" | "state">;
-  readonly topic: string;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** A message with an id that no other has. */
-  readonly newMessage: () => { readonly nonce: string; readonly payload: string };
-  readonly times: () => SelfTestTimes;
-  /** A deaf link hears again. */
-  readonly onHearing?: () => void;
-}
 
 /** How long a link that stays deaf is left alone before it is cut once more: a reconnect that did not help twice hardly will. */
 export function pauseBeforeCutMs(failures: number): number {
@@ -48,7 +37,11 @@ const mostPatience = 6;
  * receives nothing would look well and take no command.
  */
 export class SelfTest {
-  readonly #ports: SelfTestPorts;
+  readonly #core: Pick<Core, "clock" | "log"> & { readonly connection: Link };
+  readonly #topic: string;
+  readonly #newMessage: () => { readonly nonce: string; readonly payload: string };
+  readonly #times: () => SelfTestTimes;
+  #onHearing: () => void = () => undefined;
   readonly counters = { heard: 0, failed: 0 };
   /** Epoch ms; null while it is not. */
   deafSince: number | null = null;
@@ -59,8 +52,22 @@ export class SelfTest {
   #failures = 0;
   #cutAt: number | null = null;
 
-  constructor(ports: SelfTestPorts) {
-    this.#ports = ports;
+  /** `newMessage`: with an id that no other has. */
+  constructor(
+    core: Pick<Core, "clock" | "log"> & { readonly connection: Link },
+    topic: string,
+    newMessage: () => { readonly nonce: string; readonly payload: string },
+    times: () => SelfTestTimes,
+  ) {
+    this.#core = core;
+    this.#topic = topic;
+    this.#newMessage = newMessage;
+    this.#times = times;
+  }
+
+  /** Calls back when a deaf link hears again. */
+  onHearing(listener: () => void): void {
+    this.#onHearing = listener;
   }
 
   /** A link stands and its subscriptions are granted. */
@@ -81,19 +88,19 @@ export class SelfTest {
     this.#trial = null;
     this.counters.heard += 1;
     this.#failures = 0;
-    this.heardAt = this.#ports.clock.now();
+    this.heardAt = this.#core.clock.now();
     const wasDeaf = this.deafSince !== null;
     this.deafSince = null;
     if (!wasDeaf) return;
-    this.#ports.log.info("the broker delivers messages to us again");
-    this.#ports.onHearing?.();
+    this.#core.log.info("the broker delivers messages to us again");
+    this.#onHearing();
   }
 
   /** Until something is due, ms; Infinity where only a link can change that. */
   restMs(): number {
-    const { connection, clock, times } = this.#ports;
+    const { connection, clock } = this.#core;
     if (connection.state !== "online") return Infinity;
-    const { withinMs } = times();
+    const { withinMs } = this.#times();
     const trial = this.#trial;
     const at =
       trial === null
@@ -106,42 +113,43 @@ export class SelfTest {
 
   /** Does what is due. */
   look(): void {
-    const { connection, clock, times } = this.#ports;
+    const { connection, clock } = this.#core;
     const now = clock.monotonic();
     const trial = this.#trial;
     if (connection.state !== "online") this.#trial = null;
     else if (trial === null) {
       if (now >= this.#dueAt) this.#begin(now);
-    } else if (now - trial.deliveredAt >= times().withinMs) this.#judge(trial, now);
+    } else if (now - trial.deliveredAt >= this.#times().withinMs) this.#judge(trial, now);
     // A broker may drop one message for a client it is just flooding; it hardly drops two.
-    else if (!trial.repeated && now - trial.sentAt >= times().withinMs / 2)
+    else if (!trial.repeated && now - trial.sentAt >= this.#times().withinMs / 2)
       this.#send({ ...trial, repeated: true });
   }
 
   #begin(now: number): void {
-    this.#dueAt = now + this.#ports.times().everyMs;
-    const { received } = this.#ports.connection.counters();
-    const message = this.#ports.newMessage();
+    this.#dueAt = now + this.#times().everyMs;
+    const { received } = this.#core.connection.counters();
+    const message = this.#newMessage();
     this.#send({ ...message, sentAt: now, repeated: false, deliveredAt: now, received });
   }
 
   /** Ours did not come; others may have, with ours behind them. */
   #judge(trial: Trial, now: number): void {
-    const { connection, times } = this.#ports;
+    const { connection } = this.#core;
     const { received } = connection.counters();
-    const isPatient = now - trial.sentAt < mostPatience * times().withinMs;
+    const isPatient = now - trial.sentAt < mostPatience * this.#times().withinMs;
     if (isPatient && received > trial.received) this.#trial = { ...trial, deliveredAt: now, received };
     else this.#onFailure(now);
   }
 
   #send(trial: Trial): void {
     this.#trial = trial;
-    const { connection, topic } = this.#ports;
-    connection.publish(topic, trial.payload, {}).catch(ignored);
+    const { connection } = this.#core;
+    connection.publish(this.#topic, trial.payload, {}).catch(ignored);
   }
 
   #onFailure(now: number): void {
-    const { connection, clock, log, topic, times } = this.#ports;
+    const { connection, clock, log } = this.#core;
+    const topic = this.#topic;
     this.#trial = null;
     this.counters.failed += 1;
     this.#failures += 1;
@@ -151,7 +159,7 @@ export class SelfTest {
       { topic, failures: this.#failures },
       `the broker takes our messages but delivers none: commands cannot arrive.${mayCut ? " Reconnecting." : ""} If this stays, let this client read and write the topic in the broker's access list`,
     );
-    this.#dueAt = now + times().againMs;
+    this.#dueAt = now + this.#times().againMs;
     if (!mayCut) return;
     this.#cutAt = now;
     connection.reconnect("the link delivers no messages: a message to ourselves did not come back");

@@ -2,8 +2,8 @@ import { ignored } from "../runtime/failures.js";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { RecordBody } from "../journal/records.js";
 import type { IncomingMessage } from "../mqtt/connection/settings.js";
-import { type Clock, clockAgrees, every, Rest } from "../runtime/clock.js";
-import type { Logger, RecentLog } from "../runtime/log.js";
+import { clockAgrees, every, Rest } from "../runtime/clock.js";
+import type { RecentLog } from "../runtime/log.js";
 import type { Registry } from "../runtime/metrics.js";
 import type { ServiceManager } from "../runtime/systemd.js";
 import type { Bundle } from "./bundle.js";
@@ -43,35 +43,31 @@ export function stuckPart(progress: Progress, now: number): string | null {
 /** The shortest interval of the reads made, several times over, but never less than any deadline of a request. */
 export const readPauseMs = (shortestIntervalMs: number): number => Math.max(300_000, 3 * shortestIntervalMs);
 
-interface WatchdogPorts {
-  readonly manager: ServiceManager;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly progress: () => Omit<Progress, "lateMs">;
-  /** A line for `systemctl status`. */
-  readonly status: () => string;
-}
-
 const statusEveryMs = 30_000;
 /** Looks per watchdog time: one that is left out must not be the one that kills us. */
 const looksPerWatchdog = 4;
 
-/** Tells systemd that we are ready, that we live as long as work gets done, and that we stop. */
-export async function tellManager(ports: WatchdogPorts, signal: AbortSignal): Promise<void> {
-  const { manager, clock, log, progress, status } = ports;
+/** Tells systemd that we are ready, that we live as long as work gets done, and that we stop; `line` is what `systemctl status` shows. */
+export async function tellManager(
+  manager: ServiceManager,
+  look: () => Omit<Progress, "lateMs"> & { readonly line: string },
+  { clock, log }: Pick<Core, "clock" | "log">,
+  signal: AbortSignal,
+): Promise<void> {
   const { watchdogMs } = manager;
   const everyMs = watchdogMs === null ? statusEveryMs : watchdogMs / looksPerWatchdog;
-  manager.tell("READY=1", `STATUS=${status()}`);
+  manager.tell("READY=1", `STATUS=${look().line}`);
   let told: string | null = null;
   for (let due = clock.monotonic() + everyMs; ; due = clock.monotonic() + everyMs) {
     await clock.wait(Math.max(0, due - clock.monotonic()), signal).catch(ignored);
     if (signal.aborted) break;
-    const stuck = stuckPart({ ...progress(), lateMs: clock.monotonic() - due }, clock.monotonic());
+    const { line, ...progress } = look();
+    const stuck = stuckPart({ ...progress, lateMs: clock.monotonic() - due }, clock.monotonic());
     if (stuck !== null && stuck !== told)
       log.error({ part: stuck }, "a part makes no progress; systemd restarts the bridge if it stays so");
     told = stuck;
     const alive = watchdogMs !== null && stuck === null ? ["WATCHDOG=1"] : [];
-    manager.tell(...alive, `STATUS=${stuck === null ? status() : `${stuck} makes no progress`}`);
+    manager.tell(...alive, `STATUS=${stuck === null ? line : `${stuck} makes no progress`}`);
   }
   manager.tell("STOPPING=1", "STATUS=stopping");
 }
@@ -79,7 +75,7 @@ export async function tellManager(ports: WatchdogPorts, signal: AbortSignal): Pr
 /** Says in log and journal that the wall clock was set, so that times in both can be understood later. */
 export function tellClockSet(
   byMs: number,
-  { clock, log }: Pick<WatchdogPorts, "clock" | "log">,
+  { clock, log }: Pick<Core, "clock" | "log">,
   note: (record: RecordBody) => void,
 ): void {
   const now = clock.now();
@@ -210,15 +206,7 @@ export class Status {
     this.#lag.enable();
     await Promise.all([
       this.#tellManager(signal),
-      awaitProven(
-        {
-          ...{ clock: this.#core.clock, log: this.#core.log, live: this.#looking.live },
-          startedAt: this.#startedAt,
-          note: (record) => this.#note(record),
-          onNews: () => this.publish(),
-        },
-        signal,
-      ),
+      this.#awaitProven(signal),
       this.#lookAtBroker(signal),
       every(noticeMs, clock, signal, () => {
         this.#notice();
@@ -319,20 +307,24 @@ export class Status {
     });
   }
 
+  /** Once it is known that this run works, commands may be taken again that a crash loop had refused. */
+  async #awaitProven(signal: AbortSignal): Promise<void> {
+    if (await awaitProven(this.#core, this.#looking.live, this.#startedAt, signal)) this.publish();
+  }
+
   async #tellManager(signal: AbortSignal): Promise<void> {
-    const { clock, log, mirror, outputs } = this.#core;
+    const { mirror, outputs } = this.#core;
     const { manager } = this.#looking;
     if (!manager) return;
     const { poller, store, watch } = mirror;
-    const progress = () => ({
+    const look = () => ({
       startedAt: this.#startedAt,
       outputsAt: outputs.workedAt,
       readEndedAt: poller.tally.endedAt,
       readPauseMs: readPauseMs(poller.shortestIntervalMs),
+      line: `broker ${this.brokerState}; platform ${watch.state ?? "not asked yet"}; ${store.size} controllers`,
     });
-    const status = () =>
-      `broker ${this.brokerState}; platform ${watch.state ?? "not asked yet"}; ${store.size} controllers`;
-    await tellManager({ manager, clock, log, progress, status }, signal);
+    await tellManager(manager, look, this.#core, signal);
   }
 
   #notice(): void {

@@ -64,7 +64,6 @@ export function createMirror(parts: MirrorParts): Mirror {
   const settings = mirrorSettings(configuration);
   const store = new GreenhouseStore(settings, clock, parts.transliterate);
   const { polling } = configuration;
-  const { concurrency, requests_per_minute: requestsPerMinute } = configuration.platform;
   const longestGapMs = () => polling.controllers * poller.stretch * intervalsUntilStale;
   const inventory = new Inventory(store, { ...settings, longestGapMs }, inventoryMemory(parts));
   const onStretch = stretchListener(polling, { store, watch, log });
@@ -76,8 +75,9 @@ export function createMirror(parts: MirrorParts): Mirror {
   const poller: Poller = new Poller(
     {
       intervals: polling,
-      concurrency,
-      requestsPerMinute,
+      concurrency: configuration.platform.concurrency,
+      requestsPerMinute: configuration.platform.requests_per_minute,
+      random,
       guardInputs: guardInputs(settings.controllers.values()),
       showsVideos: [...settings.controllers.values()].some(
         ({ stream, ignore }) => stream === true && !ignore,
@@ -86,7 +86,9 @@ export function createMirror(parts: MirrorParts): Mirror {
       onUnlisted: (code, group, addresses) => warnOfUnlisted(store.get(code), group, addresses, log),
       onApart: (found) => tellOfApart(store.get(found.code), found, parts),
     },
-    { platform, store, inventory, clock, budget: platform.budget, random, troubles },
+    { platform, store, inventory, clock },
+    platform.budget,
+    troubles,
   );
   followWatch(parts, store, poller);
   inventory.onNews(newsLogger(parts, store));

@@ -26,12 +26,6 @@ import {
 import { callsPerHour, perform, type PollCost, type PollPorts, PollTally } from "./poll-reads.js";
 import { type Compared, ReadComparison } from "./read-comparison.js";
 
-interface PollerPorts extends Omit<PollPorts, "tally" | "turn" | "onGroup" | "onApart" | "comparison"> {
-  readonly budget: RequestBudget;
-  readonly random: Random;
-  readonly troubles: PollOutcomes;
-}
-
 /** Is told how jobs end. */
 interface PollOutcomes {
   onWorked(name: string, job: PollJob): void;
@@ -45,6 +39,8 @@ interface PollerSettings {
   readonly intervals: PollIntervals;
   readonly concurrency: number;
   readonly requestsPerMinute: number;
+  /** Spreads what would leave together. */
+  readonly random: Random;
   /** Told when the demand changes: by how much intervals stretch. */
   readonly onStretch: (factor: number) => void;
   /** Both reads of this address differ for longer than it travels: `get-value` counts from now on. */
@@ -98,7 +94,9 @@ const failedRead = (job: PollJob, why: string): FailedRead => ({
 export class Poller {
   readonly tally: PollTally;
   readonly #settings: PollerSettings;
-  readonly #ports: PollerPorts & PollPorts;
+  readonly #ports: PollPorts;
+  readonly #budget: RequestBudget;
+  readonly #troubles: PollOutcomes;
   readonly #schedule: PollSchedule;
   readonly #rest: Rest;
   /** Codes of controllers that are offline no more, until their jobs are brought forward. */
@@ -131,19 +129,26 @@ export class Poller {
   #stretch = 1;
   #demandChanged = true;
 
-  constructor(settings: PollerSettings, ports: PollerPorts) {
+  constructor(
+    settings: PollerSettings,
+    reads: Pick<PollPorts, "platform" | "store" | "inventory" | "clock">,
+    budget: RequestBudget,
+    troubles: PollOutcomes,
+  ) {
     this.#settings = settings;
-    this.tally = new PollTally(ports.clock);
+    this.#budget = budget;
+    this.#troubles = troubles;
+    this.tally = new PollTally(reads.clock);
     this.#ports = {
-      ...ports,
+      ...reads,
       tally: this.tally,
-      turn: (signal) => ports.budget.turn(ports.clock, signal),
+      turn: (signal) => budget.turn(reads.clock, signal),
       onGroup: (code, group, unlisted) => this.#onGroup(code, group, unlisted),
       comparison: this.#comparison,
       onApart: (found) => this.#onApart(found),
     };
-    this.#rest = new Rest(ports.clock);
-    this.#slotShare = ports.random();
+    this.#rest = new Rest(reads.clock);
+    this.#slotShare = settings.random();
     this.#schedule = new PollSchedule({
       soon: new RequestBudget(Math.ceil(settings.requestsPerMinute * soonPart)),
       connectionGapMs: () => this.#connectionGapMs(),
@@ -314,7 +319,7 @@ export class Poller {
       this.#answerWaiting(name, null);
       this.#forgetEnds(name);
     }
-    this.#ports.troubles.forget(names);
+    this.#troubles.forget(names);
     this.#demandChanged = true;
   }
 
@@ -448,7 +453,7 @@ export class Poller {
       const now = this.#ports.clock.monotonic();
       const waitMs = Math.min(idleMs, this.#schedule.waitMs(now) ?? idleMs);
       if (waitMs > 0) return waitMs;
-      const budgetMs = this.#ports.budget.waitMs(now);
+      const budgetMs = this.#budget.waitMs(now);
       if (budgetMs > 0) return budgetMs;
       const due = this.#schedule.take(now);
       if (due !== null && !this.#running.has(due.name) && this.#isWanted(due)) this.#start(due, signal);
@@ -476,7 +481,7 @@ export class Poller {
 
   #start({ name, job }: DueJob, signal: AbortSignal): void {
     const now = this.#ports.clock.monotonic();
-    this.#ports.budget.spend(now);
+    this.#budget.spend(now);
     this.#schedule.onBegun(name, now);
     if (this.#silentPart(job) !== null) this.#silentRunning.add(name);
     const said = {
@@ -486,7 +491,7 @@ export class Poller {
     const done = perform(job, this.#ports, signal, said)
       .then(() => {
         this.#failing.delete(jobRequest(job));
-        this.#ports.troubles.onWorked(name, job);
+        this.#troubles.onWorked(name, job);
         if (this.#schedule.has(name)) this.#noteEnd(name, job, null);
         return null;
       })
@@ -504,7 +509,7 @@ export class Poller {
 
   /** A controller whose reads begin to fail may be gone, and the next list is minutes away. */
   #onFailed(name: string, job: PollJob, error: unknown): void {
-    const isFirst = this.#ports.troubles.onFailed(name, job, error);
+    const isFirst = this.#troubles.onFailed(name, job, error);
     if (!isFirst || !("code" in job) || job.kind === "connection") return;
     if (this.#ports.store.get(job.code)?.availability !== "online") return;
     this.readSoon({ kind: "connection", code: job.code }, this.#settings.intervals.controllers, null);
@@ -520,7 +525,7 @@ export class Poller {
     const at = againMs === Infinity ? againMs : this.#dueAt(name, job, now, againMs * this.#stretch);
     const comesAgain = this.#schedule.onEnded(name, worked, now, at);
     // What is left to others to read is no trouble of its own.
-    if (!comesAgain) this.#ports.troubles.forget([name]);
+    if (!comesAgain) this.#troubles.forget([name]);
     this.#answerWaiting(name, why);
     if ("code" in job) this.#onTried(name, job.code);
     this.#onCheckEnded(name, worked);
@@ -546,7 +551,7 @@ export class Poller {
   }
 
   #dueAt(name: string, job: PollJob, now: number, intervalMs: number): number {
-    const chance = this.#ports.random();
+    const chance = this.#settings.random();
     return job.kind === "controllers"
       ? notBefore(now, intervalMs, chance)
       : nextDueAt(name, now, intervalMs, chance, this.#slotShare);

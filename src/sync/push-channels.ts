@@ -5,50 +5,49 @@ import type { PlatformPush, PushChannel, PushListener } from "../greenhouse/port
 import { type Clock, Rest } from "../runtime/clock.js";
 import type { Gaps } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
-import type { AddressesSeen } from "./addresses-seen.js";
 import type { Mirror } from "./mirror.js";
-import type { Poller } from "./poller.js";
 import { PushMirror, type ReadBacks } from "./push-mirror.js";
-
-interface PushParts {
-  readonly platform: PlatformPush;
-  readonly mirror: Pick<Mirror, "store"> & {
-    readonly poller: Pick<Poller, "refresh" | "readSoon" | "isWanted" | "onSign">;
-    readonly seen: Pick<AddressesSeen, "see" | "restore">;
-  };
-  readonly readBacks: ReadBacks;
-  readonly clock: Clock;
-  readonly gaps?: Pick<Gaps, "newest"> | undefined;
-  readonly log: Logger;
-}
 
 const mostStations = 16;
 const recoveryPauseMs = 60_000;
 
 /** Listens on the channels of the account, and on one for each weather station that the mirror holds. */
 export class PushChannels {
-  readonly #parts: PushParts;
-  readonly #mirror: PushMirror;
+  readonly #platform: PlatformPush;
+  readonly #mirror: Pick<Mirror, "store" | "poller" | "seen">;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #pushed: PushMirror;
   readonly #stations = new Map<string, AbortController>();
   readonly #look: Rest;
   readonly #recovery: Rest;
   #isCut = false;
 
-  constructor(parts: PushParts) {
-    this.#parts = parts;
-    const { mirror, readBacks, clock, gaps } = parts;
+  constructor(
+    platform: PlatformPush,
+    mirror: Pick<Mirror, "store" | "poller" | "seen">,
+    readBacks: ReadBacks,
+    {
+      clock,
+      gaps,
+      log,
+    }: { readonly clock: Clock; readonly gaps?: Pick<Gaps, "newest">; readonly log: Logger },
+  ) {
+    this.#platform = platform;
+    this.#mirror = mirror;
+    this.#clock = clock;
+    this.#log = log;
     this.#look = new Rest(clock);
     this.#recovery = new Rest(clock);
-    const { store, poller, seen } = mirror;
-    this.#mirror = new PushMirror({ store, poller, readBacks, seen, clock, gaps });
-    readBacks.onPushed((code, address, raw) => this.#mirror.onPushed(code, address, raw));
+    this.#pushed = new PushMirror(mirror, readBacks, clock, gaps);
+    readBacks.onPushed((code, address, raw) => this.#pushed.onPushed(code, address, raw));
   }
 
   /** Resolves once every connection is released after the signal's abort. */
   async run(signal: AbortSignal): Promise<void> {
-    await this.#parts.mirror.seen.restore();
+    await this.#mirror.seen.restore();
     const account = (["device-status", "set-value"] as const).map((type) =>
-      this.#parts.platform.listen({ type }, this.#listener({ type }), anyOf(signal)),
+      this.#platform.listen({ type }, this.#listener({ type }), anyOf(signal)),
     );
     const own = [this.#recover(signal), this.#followStations(signal)];
     await Promise.all([...account, ...own]);
@@ -62,14 +61,14 @@ export class PushChannels {
     for (;;) {
       await this.#recovery.for(Infinity, signal);
       if (signal.aborted) return;
-      await this.#parts.mirror.poller.refresh();
-      await this.#parts.clock.wait(recoveryPauseMs, signal).catch(ignored);
+      await this.#mirror.poller.refresh();
+      await this.#clock.wait(recoveryPauseMs, signal).catch(ignored);
     }
   }
 
   async #followStations(signal: AbortSignal): Promise<void> {
     const open = new Set<Promise<void>>();
-    const stopWatching = this.#parts.mirror.store.onChange((before, after) => {
+    const stopWatching = this.#mirror.store.onChange((before, after) => {
       if (before?.info.type !== after?.info.type) this.#look.wake();
     });
     while (!signal.aborted) {
@@ -94,13 +93,13 @@ export class PushChannels {
     const stop = new AbortController();
     this.#stations.set(code, stop);
     const channel = { type: "weather-station", code } as const;
-    return this.#parts.platform.listen(channel, this.#listener(channel), anyOf(signal, stop.signal));
+    return this.#platform.listen(channel, this.#listener(channel), anyOf(signal, stop.signal));
   }
 
   #wantedStations(): readonly string[] {
-    const all = stationsAmong(this.#parts.mirror.store.controllers());
+    const all = stationsAmong(this.#mirror.store.controllers());
     if (all.length > mostStations && !this.#isCut)
-      this.#parts.log.warn(
+      this.#log.warn(
         { stations: all.length },
         `only the first ${mostStations} weather stations are listened to; the others are polled as everything is`,
       );
@@ -112,13 +111,13 @@ export class PushChannels {
     const isOfAccount = channel.type !== "weather-station";
     let openedAt: number | null = null;
     return {
-      knows: (code) => this.#parts.mirror.store.get(code) !== undefined,
+      knows: (code) => this.#mirror.store.get(code) !== undefined,
       onOpen: () => {
         if (openedAt !== null && isOfAccount) this.#recovery.wake();
-        openedAt = this.#parts.clock.monotonic();
+        openedAt = this.#clock.monotonic();
       },
       news: (news) => {
-        if (openedAt !== null) this.#mirror.fold(news, openedAt);
+        if (openedAt !== null) this.#pushed.fold(news, openedAt);
       },
       onLost: () => {
         if (isOfAccount) this.#recovery.wake();

@@ -4,12 +4,10 @@ import { differsFrom } from "../greenhouse/fold-statuses.js";
 import type { Controller, Register } from "../greenhouse/model.js";
 import type { PushNews, RawValue, RunningStatusItem } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
-import type { Gaps } from "../runtime/gaps.js";
-import type { AddressesSeen } from "./addresses-seen.js";
+import { type Gaps, noGaps } from "../runtime/gaps.js";
+import type { Mirror } from "./mirror.js";
 import type { PollJob } from "./poll-plan.js";
-import type { Poller } from "./poller.js";
 import { addressesOf, registerAt } from "./poll-reads.js";
-import type { GreenhouseStore } from "./store.js";
 
 /** The commands that read an address back learn of a pushed value of it. */
 export interface ReadBacks {
@@ -19,17 +17,6 @@ export interface ReadBacks {
   readBackNow(code: string, address: string, raw: RawValue): boolean;
   /** Who looks after a value that was pushed after the last read of a command that has ended. */
   onPushed(listener: (code: string, address: string, raw: RawValue) => void): void;
-}
-
-interface PushMirrorParts {
-  readonly store: GreenhouseStore;
-  readonly poller: Pick<Poller, "readSoon" | "isWanted" | "onSign">;
-  readonly readBacks: ReadBacks;
-  /** Told of what is pushed of addresses that nothing of their controller follows. */
-  readonly seen: Pick<AddressesSeen, "see">;
-  readonly clock: Clock;
-  /** Whether the process stood still; nothing is known of that where absent. */
-  readonly gaps?: Pick<Gaps, "newest"> | undefined;
 }
 
 /** Short enough for a switch that is pressed twice, long enough for what never rests. */
@@ -44,17 +31,28 @@ type News<Type extends PushNews["type"]> = Extract<PushNews, { type: Type }>;
  * Only readings, which carry the time of their measurement, are folded as they come.
  */
 export class PushMirror {
-  readonly #parts: PushMirrorParts;
+  readonly #mirror: Pick<Mirror, "store" | "poller" | "seen">;
+  readonly #readBacks: ReadBacks;
+  readonly #clock: Clock;
+  readonly #gaps: Pick<Gaps, "newest">;
 
-  constructor(parts: PushMirrorParts) {
-    this.#parts = parts;
+  constructor(
+    mirror: Pick<Mirror, "store" | "poller" | "seen">,
+    readBacks: ReadBacks,
+    clock: Clock,
+    gaps: Pick<Gaps, "newest"> = noGaps,
+  ) {
+    this.#mirror = mirror;
+    this.#readBacks = readBacks;
+    this.#clock = clock;
+    this.#gaps = gaps;
   }
 
   /** `openedAt` is when the channel was opened, monotonic ms. */
   fold(news: PushNews, openedAt: number): void {
-    const controller = this.#parts.store.get(news.code);
+    const controller = this.#mirror.store.get(news.code);
     if (!controller) return;
-    if (news.type !== "sensors") this.#parts.poller.onSign(news.code);
+    if (news.type !== "sensors") this.#mirror.poller.onSign(news.code);
     switch (news.type) {
       case "registers":
         this.#foldRegisters(controller, news);
@@ -72,13 +70,13 @@ export class PushMirror {
 
   /** What was pushed while a command read the address back that has ended without reading once more. */
   onPushed(code: string, address: string, raw: RawValue): void {
-    const controller = this.#parts.store.get(code);
+    const controller = this.#mirror.store.get(code);
     const register = controller && registerAt(controller, address);
     if (register !== undefined) this.#foldRegister(code, address, raw, register);
   }
 
   #foldRegisters(controller: Controller, { code, values }: News<"registers">): void {
-    const { seen } = this.#parts;
+    const { seen } = this.#mirror;
     const statuses = [...values].flatMap(([address, raw]) => statusesOfNumber(controller, address, raw));
     const isStatus = (address: string) => statuses.some(({ number }) => String(number) === address);
     if (statuses.length > 0) this.#readStatuses(controller, { type: "statuses", code, items: statuses });
@@ -92,11 +90,11 @@ export class PushMirror {
     values: ReadonlyMap<string, RawValue>,
     onOther: (address: string, raw: RawValue) => void,
   ): void {
-    const { readBacks } = this.#parts;
     const { code } = controller.info;
     for (const [address, raw] of values) {
       // A command that waits for this value reads it back now, and the mirror shows what it reads.
-      if (readBacks.readBackNow(code, address, raw) || readBacks.readsBack(code, address)) continue;
+      if (this.#readBacks.readBackNow(code, address, raw) || this.#readBacks.readsBack(code, address))
+        continue;
       const register = registerAt(controller, address);
       if (register === undefined) onOther(address, raw);
       else this.#foldRegister(code, address, raw, register);
@@ -105,8 +103,9 @@ export class PushMirror {
 
   #foldRegister(code: string, address: string, raw: RawValue, register: Register | null): void {
     const isVisible = register !== null && sameValue(textOf(register.raw), textOf(raw));
-    const { store, clock } = this.#parts;
-    if (!isVisible) store.dispatch(code, { type: "register_pushed", address, raw, at: clock.monotonic() });
+    const { store } = this.#mirror;
+    if (!isVisible)
+      store.dispatch(code, { type: "register_pushed", address, raw, at: this.#clock.monotonic() });
     this.#readWhereNews(
       { kind: "registers", code, read: { type: "fresh", address } },
       textOf(raw),
@@ -122,7 +121,7 @@ export class PushMirror {
 
   #readStatuses({ statuses }: Controller, { code, items }: News<"statuses">): void {
     const isNews = differsFrom(statuses, items);
-    this.#parts.poller.readSoon({ kind: "running_status", code }, isNews ? gapMs : idleGapMs, null);
+    this.#mirror.poller.readSoon({ kind: "running_status", code }, isNews ? gapMs : idleGapMs, null);
   }
 
   /** A device that neither a list nor its own status ever gave a flag may have got one, and cannot have lost one. */
@@ -134,16 +133,16 @@ export class PushMirror {
 
   /** What is visible already needs no read, unless one is to come that may have been begun before this was said. */
   #readWhereNews(job: PollJob, said: string, isVisible: boolean): void {
-    const { poller } = this.#parts;
+    const { poller } = this.#mirror;
     if (!isVisible || poller.isWanted(job)) poller.readSoon(job, gapMs, said);
   }
 
   #foldSensors(controller: Controller, { code, items }: News<"sensors">, openedAt: number): void {
-    const { store, clock, gaps } = this.#parts;
-    const now = clock.now();
+    const { store } = this.#mirror;
+    const now = this.#clock.now();
     // What lay in the socket while the process stood still is as if it had been said before the channel was opened.
-    const heardSince = Math.max(openedAt, gaps?.newest()?.until ?? -Infinity);
-    const openedWall = now - (clock.monotonic() - heardSince);
+    const heardSince = Math.max(openedAt, this.#gaps.newest()?.until ?? -Infinity);
+    const openedWall = now - (this.#clock.monotonic() - heardSince);
     const isRead = [...controller.sensors.values()].some(
       ({ source, receivedAt }) => source !== "push" && receivedAt >= openedWall,
     );

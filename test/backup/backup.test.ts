@@ -584,7 +584,7 @@ describe("a fleet", () => {
   });
 
   it.each([
-    ["accounts: /srv/others", "by its file the accounts of this fleet are in /srv/others"],
+    ["accounts: /srv/others", "according to its file the accounts of this fleet are in /srv/others"],
     ["data_dir: /etc/cron.d", "--data-dir /etc/cron.d"],
   ])("that leads elsewhere is restored only where somebody says so: %s", async (more, why) => {
     const text = more.startsWith("accounts") ? more : `accounts: ./accounts\n${more}`;

@@ -69,7 +69,7 @@ async function mirrored(
     transliterate: anyAscii,
     onEvent,
   });
-  const push = new PushChannels({ platform, mirror, readBacks: nobodyWaits, ...around });
+  const push = new PushChannels(platform, mirror, nobodyWaits, around);
   const quit = new AbortController();
   const parts = [mirror.store, mirror.watch, mirror.poller, push];
   const running = Promise.all(parts.map((part) => part.run(quit.signal)));

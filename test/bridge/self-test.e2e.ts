@@ -42,14 +42,12 @@ function testedConnection(
       onConnected: () => test.onConnected(),
     },
   });
-  const test = new SelfTest({
-    ...{ connection, topic, clock: systemClock, log, times: () => times },
-    newMessage: () => {
-      const nonce = `nonce-${(count += 1)}`;
-      nonces.push(nonce);
-      return { nonce, payload: nonce };
-    },
-  });
+  const newMessage = () => {
+    const nonce = `nonce-${(count += 1)}`;
+    nonces.push(nonce);
+    return { nonce, payload: nonce };
+  };
+  const test = new SelfTest({ connection, clock: systemClock, log }, topic, newMessage, () => times);
   const life = new AbortController();
   const running = every(10, systemClock, life.signal, () => test.look());
   onTestFinished(async () => {

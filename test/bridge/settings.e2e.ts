@@ -230,7 +230,7 @@ describe("settings of the page", () => {
     const { etag: now } = (await ask("settings")).body as SettingsDocument;
     expect(await ask("settings", { changes: { "http.users[0].role": "viewer" }, etag: now })).toMatchObject({
       status: 422,
-      body: { errors: { "http.users": [expect.stringContaining("no admin any more")] } },
+      body: { errors: { "http.users": [expect.stringContaining("no longer be an admin")] } },
     });
   }, 60_000);
 
@@ -324,7 +324,7 @@ describe("settings of the page", () => {
     const before = await startedAt();
     const set = startProgram(["config", "set", "controllers.GH-0001.name", "South"], { folder });
     expect((await set.ended).code).toBe(0);
-    expect(set.stdout).toContain("saved, and taken up by the running bridge");
+    expect(set.stdout).toContain("saved; the running bridge uses it now");
     await nextRun(before);
   }, 60_000);
 

@@ -2,7 +2,7 @@ import * as pageAddress from "../../src/http/page-address.js";
 import { describe, expect, it } from "vitest";
 import { demoView, type DemoView, noteLine, readingsTable, resultLine } from "../../src/cli/demo-view.js";
 import { Speech } from "../../src/terminal/speech.js";
-import { greeting } from "../../src/cli/demo.js";
+import { firstCommands, greeting } from "../../src/cli/demo.js";
 
 const speech = new Speech();
 const { tell } = speech;
@@ -26,12 +26,13 @@ const result = {
 } as const;
 
 describe("what the demo shows", () => {
-  it("ends with how to send a command, on the port it listens on", () => {
+  it("says how to watch, and once the bridge is there how to send a command, on the port it listens on", () => {
     const text = greeting({ page: 8100, broker: 1884 }, "http://127.0.0.1:1", "greenhouse", {
       ...{ host: "127.0.0.1", password: "demo", env: {}, tell, pageAddress },
     });
     expect(text).toContain("mqtt://127.0.0.1:1884\n");
-    expect(text).toContain(
+    expect(text).not.toContain("mosquitto_pub");
+    expect(firstCommands({ broker: { port: 1884 }, mqtt: { base_topic: "greenhouse" } }, tell)).toContain(
       "mosquitto_pub -h 127.0.0.1 -p 1884 -q 1 -t greenhouse/gh-0001/actuator/left_skylight/set -m 45",
     );
   });

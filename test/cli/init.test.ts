@@ -96,7 +96,7 @@ mqtt: { url: "mqtt://10.0.0.2:1883", username: bridge, password: hunter3 }
       "platform: { token: t }",
     );
     expect(wrong).toMatchObject({ code: 1, config: null });
-    expect(wrong.err).toContain("--no-try writes it all the same");
+    expect(wrong.err).toContain("--no-try writes it anyway");
     const right = await init(own, "platform: { token: simulator }");
     expect(right.code).toBe(0);
     expect(right.config).toContain(simulator.businessUrl);

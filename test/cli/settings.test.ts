@@ -20,7 +20,7 @@ describe("config", () => {
     expect(await run(file, "get", "polling.sensors")).toMatchObject({
       code: 0,
       out: "1m\n",
-      err: "(the default; the file says nothing of it)\n",
+      err: "(the default; the file does not set it)\n",
     });
     expect(await run(file, "get", "platform")).toMatchObject({
       code: 0,

@@ -112,7 +112,7 @@ describe("the trial of saved settings", () => {
     await expect.poll(place.text, patient).toBe(text);
     await expect.poll(() => readAgain.length, patient).toBe(2);
     expect(trial.returned).toMatchObject({
-      reason: "the bridge did not start by them (the port is taken)",
+      reason: "the bridge did not start with them (the port is taken)",
       difference: expect.stringContaining("2m") as string,
     });
     expect(JSON.stringify(trial.returnedAlarm())).not.toContain("2m");
@@ -283,7 +283,7 @@ const fullDisk: FileSystem = {
 
 describe("a trial that an earlier process has left keeps nobody from starting", () => {
   const last = { starts: 2 };
-  const begun = { reason: "the bridge did not start by them" };
+  const begun = { reason: "the bridge did not start with them" };
   const leave = async (place: Place, over: object, changes: Readonly<Record<string, string>> = other) => {
     await processOn(place).save(changes);
     await asOfAnother(place);
@@ -447,7 +447,7 @@ describe("a file that was edited by hand, and by which the bridge does not start
     await trial.tookUp();
     await trial.fellBack("the port is taken");
     expect(await place.text()).toBe(edited);
-    const why = "the bridge did not start by them (the port is taken); the file stays as it was edited";
+    const why = "the bridge did not start with them (the port is taken); the file stays as it was edited";
     expect(String(trial.returned?.reason)).toBe(why);
     expect(trial.returnedAlarm()?.message).toMatch(/^The settings in the file .* are not in force: /);
     // The next process starts by the file as it is, and is judged by itself.

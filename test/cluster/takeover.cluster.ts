@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startProcess } from "../bridge/support/program.js";
+import { until } from "../mqtt-connection/support.js";
 import { countFrom, type Figures, rounded, tellFigures } from "../proof/figures.js";
 import { natsVersion, startNats } from "../support/nats.js";
 import {
@@ -13,22 +14,30 @@ import {
   ownerOf,
   resultsOf,
   sendOnce,
+  settledOwner,
 } from "./support/members.js";
 
 /*
- * How long a take-over takes, TAKEOVERS times each: after a kill, a stop (SIGSTOP), a cut from NATS, and in order. Nothing is under way
- * to the actuators.
+ * How long a take-over takes, TAKEOVERS times each: after a kill, a stop (SIGSTOP), a cut from NATS, and in order, with nothing under way
+ * to the actuators. And BUSY_TAKEOVERS times after a kill, with a POST under way to one of two actuators that may take 30 s.
  */
 
 const takeOvers = countFrom("TAKEOVERS", 5);
+const busyTakeOvers = countFrom("BUSY_TAKEOVERS", 2);
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Two targets in turn take so many in a minute. */
-const askEveryMs = 550;
+/** A target takes so many in a minute. */
+const askEveryMs = 1_100;
 
-/** From now on until a command is carried out that was sent then. */
-async function firstCommand(cluster: Cluster): Promise<number> {
+type Asked = readonly [actuator: string, word: string];
+const both: readonly Asked[] = [
+  ["fan", "on"],
+  ["roller", "open"],
+];
+
+/** From now on until one of these commands is carried out, which are sent in turn. */
+async function firstCommand(cluster: Cluster, asked: readonly Asked[] = both): Promise<number> {
   const from = performance.now();
   const sent: string[] = [];
   const taken = () =>
@@ -36,9 +45,10 @@ async function firstCommand(cluster: Cluster): Promise<number> {
       ({ id, outcome }) => sent.includes(String(id)) && (outcome === "confirmed" || outcome === "already"),
     );
   for (let n = 0; taken() === undefined; n += 1) {
-    sent.push(await sendOnce(cluster, n % 2 === 0 ? "fan" : "roller", n % 2 === 0 ? "on" : "open"));
-    const until = performance.now() + askEveryMs;
-    while (taken() === undefined && performance.now() < until) await wait(20);
+    const [actuator, word] = asked[n % asked.length] ?? expect.fail("nothing to ask");
+    sent.push(await sendOnce(cluster, actuator, word));
+    const next = performance.now() + askEveryMs / asked.length;
+    while (taken() === undefined && performance.now() < next) await wait(20);
     expect(performance.now() - from).toBeLessThan(70_000);
   }
   return performance.now() - from;
@@ -86,6 +96,36 @@ async function takenOver(cluster: Cluster, { begin, end, isShowing = false }: Ac
   return { readingMs, commandMs };
 }
 
+/** The longest POST where the configuration says nothing. */
+const controlMs = 30_000;
+/** The lease before, in which nothing may be sent, and the ask that comes next. */
+const aroundMs = 15_000;
+
+const addresses = { fan: "150", roller: "300" } as const;
+const words = { fan: ["on", "off"], roller: ["open", "close"] } as const;
+
+/** The owner dies with a POST under way to one actuator; how long the other one and this one then wait for a command. */
+async function takenOverBusy(cluster: Cluster, n: number) {
+  const [busy, idle] = n % 2 === 0 ? (["fan", "roller"] as const) : (["roller", "fan"] as const);
+  const owner = await settledOwner(cluster);
+  const address = addresses[busy];
+  const before = cluster.posts.length;
+  const posts = () => cluster.posts.slice(before).filter((post) => post.address === address);
+  cluster.simulator.control.fault({ fault: "timeout", operation: "set-value", address, count: 1 });
+  const caught = await sendOnce(cluster, busy, words[busy][0]);
+  await until(() => posts().length > 0, "a POST that is under way");
+  await owner.program.end("SIGKILL");
+  const [idleMs, busyMs] = await Promise.all([
+    firstCommand(cluster, [[idle, words[idle][1]]]),
+    firstCommand(cluster, [[busy, words[busy][1]]]),
+  ]);
+  const [sent, next] = posts();
+  await startAgain(owner);
+  expect(resultsOf(cluster).filter(({ id }) => id === caught)).not.toEqual([]);
+  expect(next?.member).not.toBe(sent?.member);
+  return { idleMs, busyMs, apartMs: (next?.at ?? Infinity) - (sent?.at ?? 0) };
+}
+
 const told = (times: readonly number[]): string => {
   const sorted = times.toSorted((one, other) => one - other).map((ms) => rounded(ms / 1_000, 2));
   return `median ${sorted[Math.floor(sorted.length / 2)] ?? 0} s, worst ${sorted.at(-1) ?? 0} s (${sorted.join(", ")})`;
@@ -106,6 +146,30 @@ describe.skipIf(natsVersion === null)(`members of a cluster at ${natsVersion ?? 
       figures[`first command after ${what}`] = told(times.map(({ commandMs }) => commandMs));
     }
     await tellFigures("cluster take-over", takeOvers < 5, figures);
+    judgeResults(cluster);
+  });
+
+  it("send to an actuator once a POST of the owner before is over, and no later; to all others at once", async () => {
+    const nats = await startNats(3);
+    onTestFinished(() => nats.stop());
+    const cluster = await clusterOf(2, nats, `${controlMs / 1_000}s`);
+    await commandTaken(cluster, "off");
+    await sendOnce(cluster, "roller", "close");
+    const times: Awaited<ReturnType<typeof takenOverBusy>>[] = [];
+    for (let n = 0; n < busyTakeOvers; n += 1) times.push(await takenOverBusy(cluster, n));
+    await tellFigures("cluster take-over with a POST under way", busyTakeOvers < 2, {
+      "NATS servers": natsVersion,
+      "first command to another actuator": told(times.map(({ idleMs }) => idleMs)),
+      [`first command to the actuator, control: ${controlMs / 1_000}s`]: told(
+        times.map(({ busyMs }) => busyMs),
+      ),
+      "from that POST to the next one": told(times.map(({ apartMs }) => apartMs)),
+    });
+    for (const { idleMs, busyMs, apartMs } of times) {
+      expect(idleMs).toBeLessThan(aroundMs);
+      expect(apartMs).toBeGreaterThan(controlMs);
+      expect(busyMs).toBeLessThan(controlMs + aroundMs);
+    }
     judgeResults(cluster);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clashes, sharedAnnouncements, sharedControllers } from "../../src/config/clashes.js";
+import { clashes, exclude, sharedAnnouncements, sharedControllers } from "../../src/config/clashes.js";
 import { formatProblem } from "../../src/settings/problem.js";
 import { loaded, platform } from "./loading.js";
 
@@ -104,5 +104,33 @@ describe("several files", () => {
     expect(await clashLines(east, west, north)).toEqual([
       "north.yaml:6:15 http.port: the same port as east.yaml:6:15 http.port",
     ]);
+  });
+});
+
+describe("two accounts of one process", () => {
+  const another = west.replace("token: !env TOKEN", "token: another-token");
+  it.each([
+    ["of one login exclude each other", west, true],
+    ["of one client id do", another.replace("client_id: west", "client_id: east"), true],
+    ["that share nothing do not", another, false],
+  ])("%s", async (_, other, isSo) => {
+    const [one, its] = [await loaded(east), await loaded(other)];
+    expect([exclude(one, its), exclude(its, one)]).toEqual([isSo, isSo]);
+  });
+
+  it("are looked at once, however many each is compared with", async () => {
+    const one = await loaded(east);
+    let looks = 0;
+    const configuration = new Proxy(one.configuration, {
+      get: (target, key, receiver) => {
+        looks += 1;
+        return Reflect.get(target, key, receiver) as unknown;
+      },
+    });
+    const seen = { ...one, configuration };
+    exclude(seen, await loaded(another));
+    const once = looks;
+    for (let n = 0; n < 10; n += 1) exclude(seen, await loaded(another));
+    expect(looks).toBe(once);
   });
 });

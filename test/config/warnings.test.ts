@@ -45,12 +45,12 @@ describe("what works but is probably not wanted", () => {
     controllers:⏎  G:⏎    parameters:⏎      p: { address: 1, scale: 0.1, writable: { min: 0.3, max: 5.7, step: 0.3 } }
     controllers:⏎  G:⏎    parameters:⏎      p: { address: 1, scale: 0.01, writable: { min: 0, max: 5, step: 0.1 } }
     controllers:⏎  G:⏎    parameters:⏎      p: { address: 1, writable: { min: 0, max: 5, step: 1 } }
-    controllers: { G: { sensors: { a: { from: b, kind: temperature, unit: ‸C }, c: { from: d, kind: humidity, unit: ‸"%rh" } } } } → taken for °C; write that · taken for %; write that
+    controllers: { G: { sensors: { a: { from: b, kind: temperature, unit: ‸C }, c: { from: d, kind: humidity, unit: ‸"%rh" } } } } → understood as °C; write that · understood as %; write that
     controllers: { G: { sensors: { a: { from: b, kind: wind_speed, unit: ‸knts } } } } → no unit of wind_speed; expected one of m/s, km/h, mph, kn, ft/s
     controllers: { G: { sensors: { a: { from: b, kind: other, unit: apples } } } }
     controllers: { G: { sensors: { a: { from: b, unit: ‸apples } } } } → unknown unit
     controllers: { G: { sensors: { a: { from: ‸b }, c: { from: b@1 }, d: { from: e@1 }, f: { from: g@1 }, h: { from: g@2 } } } } → sensor c names one of several of this name; use name@channel here too
-    weather: { wind: { topic: w, unit: ‸kmh } } → taken for km/h; write that
+    weather: { wind: { topic: w, unit: ‸kmh } } → understood as km/h; write that
     weather: { wind: { topic: w, unit: km/h } }⏎controllers: { G: { actuators: { a: { kind: light, address: 1, limits: { guards: { g: { sensor: weather/wind, above: ‸12, allow: [on, off] } } } } } } } → 12 km/h is 3.3 m/s, which is hardly any wind; where m/s is meant, write 43
     weather: { wind: { topic: w, unit: km/h } }⏎controllers: { G: { actuators: { a: { kind: light, address: 1, limits: { guards: { g: { sensor: weather/wind, above: 43, allow: [on, off] } } } } } } }
   `,

@@ -82,10 +82,7 @@ function configurationOf(url: string, broker: Configuration): Configuration {
 async function installed(stage: Stage, { dialect: spoken }: DrawnPlatform) {
   const auth = { tokens: "known", checkRealtime: true } as const;
   const simulator = stage.keep(
-    await startSimulator(
-      { controllers, speed, dialect: spoken, readings, seed, auth },
-      { clock: systemClock },
-    ),
+    await startSimulator({ controllers, speed, dialect: spoken, readings, seed, auth }, systemClock),
   );
   const broker = await stage.mosquitto({ extra: ["max_queued_messages 0"] });
   const watch = await stage.watch({ url: broker.url, protocolVersion: 5 });

@@ -1,5 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
-import { describe, expect, it, onTestFinished } from "vitest";
+import type { BridgeView } from "../../src/bridge.js";
+import { sightOf } from "../../src/cli/account-settings.js";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { hashOf } from "../../src/runtime/spread.js";
 import { type FleetFiles, type LoadedAccount, refusedAccounts } from "../../src/config/fleet.js";
 import { type AccountRun, Fleet, startDelayMs } from "../../src/fleet/fleet.js";
@@ -12,16 +14,16 @@ import { VirtualClock } from "../support/virtual-clock.js";
 
 type Texts = Readonly<Record<string, string>>;
 
-async function filesOf(texts: Texts, refused: readonly string[] = []): Promise<FleetFiles> {
+async function filesOf(texts: Texts, refused: readonly string[] = [], token = "one"): Promise<FleetFiles> {
   const accounts = new Map<string, LoadedAccount>();
   for (const [account, text] of Object.entries(texts))
-    accounts.set(account, { ...(await loaded(platform + text)), account });
+    accounts.set(account, { ...(await loaded(platform + text, { env: { TOKEN: token } })), account });
   const fleet = { shard: null } as FleetFiles["fleet"];
   return { fleet, accounts, refused, problems: [], warnings: [] };
 }
 
 /** A fleet whose accounts run until they are told to end, or made to fail. */
-async function running(texts: Texts) {
+async function running(texts: Texts, begins = Promise.resolve()) {
   const clock = new VirtualClock();
   const stop = new AbortController();
   const story: string[] = [];
@@ -63,7 +65,8 @@ async function running(texts: Texts) {
     random: () => 0.5,
     log: silentLog,
   });
-  const ended = fleet.run(next.files, stop.signal);
+  const { files } = next;
+  const ended = begins.then(() => fleet.run(files, stop.signal));
   onTestFinished(async () => {
     stop.abort();
     await ended;
@@ -103,6 +106,20 @@ describe("an account that ends by an error", () => {
     await told(900_000);
     runs.get("north")?.end(new Error("something else"));
     expect((await told(4_000)).at(-1)).toMatch(/^north begins/);
+  });
+
+  it("while it stands by starts again at once, and not as it comes to own the account", async () => {
+    const { runs, told, fleet } = await running({ north: "" });
+    await told(1_000);
+    const { run, fails } = runs.get("north") ?? expect.fail("north runs");
+    run.onStandby("another");
+    const heeded = vi.fn();
+    run.stop.addEventListener("abort", heeded);
+    expect(fails(new Error("nobody caught it"))).toBe(true);
+    expect(heeded).toHaveBeenCalled();
+    await told(10_000);
+    expect(runs.get("north")?.run.failing.aborted).toBe(false);
+    expect(fleet.state("north")).toMatchObject({ restarts: 1, error: "nobody caught it" });
   });
 
   it("is known by the work in which nobody caught it; of nobody's work it is nobody's", async () => {
@@ -259,6 +276,21 @@ describe("files that are read again and again", () => {
     next.ending = "at once";
   });
 
+  it("run a file that comes back after it also where nothing in it is as it was", async () => {
+    const { fleet, next, told, runs } = await running({ north: "" });
+    next.ending = "held";
+    await told(1_000);
+    next.files = await filesOf({});
+    await fleet.reload();
+    const mqtt = "mqtt: { url: mqtt://elsewhere, client_id: other, base_topic: other }";
+    next.files = await filesOf({ north: `${mqtt}\ndata_dir: /other\nhttp: false\n` }, [], "another-token");
+    await fleet.reload();
+    expect(await told(5_000)).toEqual([]);
+    runs.get("north")?.end();
+    expect(await told(0)).toEqual(["north ends", "north begins at 6 s"]);
+    next.ending = "at once";
+  });
+
   it("start no account beside one that is to end first, however long that takes", async () => {
     const { fleet, clock, next, told, runs } = await running({ north: "", east: "" });
     next.ending = "held";
@@ -305,6 +337,18 @@ describe("files that are read again and again", () => {
     next.ending = "at once";
   });
 
+  it("before the first accounts are there wait for those, so that none of them runs twice", async () => {
+    let begin = () => {};
+    const begins = new Promise<void>((resolve) => (begin = resolve));
+    const { fleet, next, told } = await running({ north: "" }, begins);
+    next.files = await filesOf({ north: "", south: "" });
+    const reloaded = fleet.reload();
+    expect(await told(1_000)).toEqual([]);
+    begin();
+    expect((await told(1_000)).sort()).toEqual(["north begins at 1 s", "south begins at 1 s"]);
+    await reloaded;
+  });
+
   it("begin nothing once the fleet is told to end", async () => {
     const { fleet, next, told, stop, ended, reads } = await heldUp({ north: "" });
     await told(1_000);
@@ -335,6 +379,16 @@ describe("the starts of many accounts", () => {
   it("are the same in each run", () => {
     expect(hashOf("north")).toBe(3_498_172_214);
   });
+});
+
+it("how long an account runs no clock changes that is set meanwhile", async () => {
+  const { fleet, clock, told, runs } = await running({ north: "" });
+  await told(1_000);
+  runs.get("north")?.run.onMade({} as BridgeView);
+  await told(5_000);
+  clock.setWall(clock.now() + 3_600_000);
+  await told(5_000);
+  expect(sightOf(fleet.state("north"), false, clock.monotonic()).runsForMs).toBe(10_000);
 });
 
 it("all end in order when the fleet is told to", async () => {

@@ -137,7 +137,7 @@ describe("settings of an account of a fleet", () => {
     [
       "its data are of a newer version",
       async (folder: string) => ({ data_dir: await newerData(folder) }),
-      /the bridge did not start by them \(.*newer version/,
+      /the bridge did not start with them \(.*newer version/,
     ],
     [
       "the platform is not reached by them any more",
@@ -199,7 +199,7 @@ describe("settings of an account of a fleet", () => {
     await expect.poll(() => takenBack(next), minutes(2)).toMatchObject({ account: "north" });
     expect(await text("north")).toBe(before);
     const again = await loggedIn(port, anna);
-    expect((await again.settings("north")).returned?.reason).toMatch(/did not start by them/);
+    expect((await again.settings("north")).returned?.reason).toMatch(/did not start with them/);
     await expect
       .poll(async () => JSON.stringify((await again.ask("north/alarms")).body), minutes(1))
       .toContain('"settings_returned"');

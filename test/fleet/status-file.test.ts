@@ -3,7 +3,10 @@ import { accountReport, type FleetReport, keepStatus } from "../../src/fleet/sta
 import { silentLog } from "../support/builders.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
-const running = { phase: "running", since: 0, restarts: 0, error: null, again: null, owner: null } as const;
+const running = {
+  ...({ phase: "running", since: 0, enteredAt: 0, restarts: 0 } as const),
+  ...{ error: null, again: null, owner: null },
+} as const;
 
 test("the status of a fleet is written when an account is otherwise, and else often enough to be believed", async () => {
   const clock = new VirtualClock();

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CommandRequest } from "../../src/commands/command.js";
+import type { Core } from "../../src/feature/core.js";
 import type { GroupResult, GroupsAndScenes, Member } from "../../src/greenhouse/groups.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { restoreGroups } from "../../src/groups/restore.js";
@@ -7,6 +8,8 @@ import { GroupService } from "../../src/groups/service.js";
 import type { FileSystem } from "../../src/runtime/file-system.js";
 import type { Journal } from "../../src/journal/journal.js";
 import { newestRecords } from "../../src/journal/reader.js";
+import type { RecordBody } from "../../src/journal/records.js";
+import type { Outbox } from "../../src/mqtt/outbox.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { openJournal, quickDisk, stillClock, tempDirectory } from "../journal/support/disk.js";
 import { result, taken } from "../journal/support/samples.js";
@@ -73,30 +76,35 @@ async function run(
     open.add(sequence);
     return () => void open.delete(sequence);
   };
-  const service = new GroupService({
+  const core = {
     groupsAndScenes,
     topics: topicsUnder("greenhouse"),
-    store: { get: () => undefined, onChange: () => () => false },
-    onSurplus: () => undefined,
-    submit: (request) => {
-      asked.push(request);
-      return { id: request.givenId ?? "", isTaken: true };
-    },
-    outbox: {
-      send: ({ document, onDelivered }) => tell(document, false, onDelivered),
-      restore: ({ document, onDelivered }) => tell(document, true, onDelivered),
+    mirror: { store: { get: () => undefined, onChange: () => () => false } },
+    commands: {
+      commander: {
+        submit: (request: CommandRequest) => {
+          asked.push(request);
+          return { id: request.givenId ?? "", isTaken: true };
+        },
+      },
+      outbox: {
+        send: ({ document, onDelivered }: Parameters<Outbox["send"]>[0]) =>
+          tell(document, false, onDelivered),
+        restore: ({ document, onDelivered }: Parameters<Outbox["send"]>[0]) =>
+          tell(document, true, onDelivered),
+      },
+      keepResult: async (record: RecordBody, durable: boolean) =>
+        deliveryOf(await append(record, { durable })),
+      deliveryOf,
+      receipts: { whenTaken: (_: unknown, take: () => unknown) => void take(), settle: () => undefined },
     },
     journal: { append, history: () => journal.history() },
     signal: stop.signal,
-    keepResult: async (record, durable) => deliveryOf(await append(record, { durable })),
-    deliveryOf,
-    receipts: { whenTaken: (_, take) => void take(), settle: () => undefined },
     retained: { wanted: () => undefined, unwanted: () => undefined, repeat: () => undefined },
-    responseTopics: () => [],
-    onUnanswerable: () => undefined,
+    rules: () => ({ response_topics: [] }),
     clock,
-    newId: () => `new-${++ids}`,
-  });
+  } as unknown as Core;
+  const service = new GroupService(core, () => `new-${++ids}`);
   let leavesMarks = false;
   disk.isBroken = isUnreadable;
   const commands = { listen: () => undefined, leaveDeliveryMarks: () => void (leavesMarks = true) };

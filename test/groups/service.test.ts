@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { CommandRequest } from "../../src/commands/command.js";
+import type { Core } from "../../src/feature/core.js";
 import type { GroupResult, Member, GroupsAndScenes } from "../../src/greenhouse/groups.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { Receipts } from "../../src/commands/service.js";
 import { GroupService } from "../../src/groups/service.js";
+import type { Surplus } from "../../src/mqtt/connection/settings.js";
+import type { Outbox } from "../../src/mqtt/outbox.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import type { GreenhouseStore } from "../../src/sync/store.js";
 import { actuator, controller, controllerSettings } from "../support/builders.js";
@@ -50,33 +53,41 @@ function scene({
   const now = { ms: 1_000 };
   const refuses = new Set<string>();
   let ids = 0;
-  const service = new GroupService({
-    groupsAndScenes,
-    topics: topicsUnder("greenhouse"),
-    store: { get: (code) => store.get(code), onChange: () => () => false },
-    onSurplus: ({ count, isUrgent }) => void counted.push({ count, isUrgent }),
-    submit: (request) => {
-      sent.push(request);
-      const text = new TextDecoder().decode(request.payload);
-      const own = text.startsWith("{") ? (JSON.parse(text) as { readonly id?: string }).id : undefined;
-      return { id: own ?? request.givenId ?? "", isTaken: !refuses.has(request.givenId ?? "") };
+  const commands = {
+    onSurplus: (_: null, { count, isUrgent }: Surplus) => void counted.push({ count, isUrgent }),
+    commander: {
+      submit: (request: CommandRequest) => {
+        sent.push(request);
+        const text = new TextDecoder().decode(request.payload);
+        const own = text.startsWith("{") ? (JSON.parse(text) as { readonly id?: string }).id : undefined;
+        return { id: own ?? request.givenId ?? "", isTaken: !refuses.has(request.givenId ?? "") };
+      },
     },
-    outbox: { send: ({ document }) => void told.push(document as GroupResult), restore: () => undefined },
-    journal: { append, history: () => ({ groups: [] }) },
+    outbox: {
+      send: ({ document }: Parameters<Outbox["send"]>[0]) => void told.push(document as GroupResult),
+      restore: () => undefined,
+    },
     keepResult: () => keep().then(() => () => undefined),
     deliveryOf: () => () => undefined,
     receipts: new Receipts(),
+    unanswerable: (topic: string) => void unanswerable.push(topic),
+  };
+  const core = {
+    groupsAndScenes,
+    topics: topicsUnder("greenhouse"),
+    mirror: { store: { get: (code: string) => store.get(code), onChange: () => () => false } },
+    commands,
+    journal: { append, history: () => ({ groups: [] }) },
     signal: new AbortController().signal,
     retained: {
-      wanted: (topic, payload) => void wanted.push([topic, payload]),
-      unwanted: (topic) => void left.push(topic),
-      repeat: (topics) => void repeated.push(...topics),
+      wanted: (topic: string, payload: string) => void wanted.push([topic, payload]),
+      unwanted: (topic: string) => void left.push(topic),
+      repeat: (topics: readonly string[]) => void repeated.push(...topics),
     },
-    responseTopics: () => ["clients/anna"],
-    onUnanswerable: (topic) => void unanswerable.push(topic),
+    rules: () => ({ response_topics: ["clients/anna"] }),
     clock: { now: () => now.ms, monotonic: () => now.ms, wait: () => new Promise(() => undefined) },
-    newId: () => `new-${++ids}`,
-  });
+  } as unknown as Core;
+  const service = new GroupService(core, () => `new-${++ids}`);
   const end = async (
     controllerId: string,
     id: string,

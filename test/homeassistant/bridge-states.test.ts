@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
 import type { Core } from "../../src/feature/core.js";
-import { announce } from "../../src/homeassistant/part.js";
+import { announce } from "../../src/homeassistant/discovery-output.js";
 import { RetainedTopics } from "../../src/mqtt/retained-topics.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { silentLog } from "../support/builders.js";
@@ -22,7 +22,7 @@ function announcing() {
     scan: () => Promise.resolve(true),
   };
   const about = { topics, view, qos: 0, gate: null, isLeftOut: () => false } as const;
-  const retained = new RetainedTopics({ ...about, link, clock, log: silentLog });
+  const retained = new RetainedTopics(about, link, clock, silentLog);
   const core = {
     ...{ retained, topics, clock, log: silentLog, random: () => 0.5, isOneOfMany: false, version: "1" },
     ...{ page: { url: undefined, kinds: [] }, outputs: { announceBy: () => undefined } },

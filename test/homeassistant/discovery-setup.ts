@@ -1,4 +1,5 @@
 import { onTestFinished } from "vitest";
+import type { Core } from "../../src/feature/core.js";
 import type { Controller } from "../../src/greenhouse/model.js";
 import { controllerDocument } from "../../src/homeassistant/device-documents.js";
 import { DiscoveryOutput } from "../../src/homeassistant/discovery-output.js";
@@ -88,40 +89,48 @@ function startAt(among: AskedBroker | null, saved: string | null, controllers: r
   const note = (_: unknown, text: string) => logged.push(text);
   const log = { ...silentLog, info: note, warn: note, error: note } as unknown as Logger;
   const stopped = new AbortController();
-  const output = new DiscoveryOutput(
-    {
-      announce: (topic, payload) => {
-        if (!allowed.broker) return Promise.resolve("link lost");
-        if (allowed.refused) return Promise.resolve("refused");
-        sent.push({ at: clock.monotonic(), topic, payload });
-        if (allowed.echo) output.foreignDocument(topic, payload);
-        return Promise.resolve("taken");
-      },
-      listen:
-        among &&
-        (async (topics) => {
-          among.asked.push(topics);
-          await among.opened;
-          for (const topic of topics) {
-            const held = among.holds.get(topic);
-            if (held !== undefined) output.foreignDocument(topic, held);
-          }
-        }),
-      publishStates: (code, which) => opened.push({ at: clock.monotonic(), code, which }),
-      memory: {
-        read: () => Promise.resolve(memory.text),
-        write: (text) => Promise.resolve(void (memory.text = text)),
-      },
-      view: {
-        controllers: () => view.values(),
-        get: (code) => view.get(code),
-        platformHadTime: () => allowed.platformHadTime,
-        mayForget: () => allowed.removal,
-      },
-      ...{ clock, random: () => 0.5, log },
+  const retained = {
+    announce: (topic: string, payload: string) => {
+      if (!allowed.broker) return Promise.resolve("link lost");
+      if (allowed.refused) return Promise.resolve("refused");
+      sent.push({ at: clock.monotonic(), topic, payload });
+      if (allowed.echo) output.foreignDocument(topic, payload);
+      return Promise.resolve("taken");
     },
-    { ...settings(), statusTopic: "homeassistant/status" },
-  );
+    release: (code: string, isAll: boolean) =>
+      opened.push({ at: clock.monotonic(), code, which: isAll ? "all" : "held" }),
+    repeat: () => opened.push({ at: clock.monotonic(), code: null, which: "all" }),
+  };
+  const listen = async (topics: readonly string[]) => {
+    among?.asked.push(topics);
+    await among?.opened;
+    for (const topic of topics) {
+      const held = among?.holds.get(topic);
+      if (held !== undefined) output.foreignDocument(topic, held);
+    }
+  };
+  const file = {
+    read: () => Promise.resolve(memory.text),
+    write: (text: string) => Promise.resolve(void (memory.text = text)),
+  };
+  const inventory = {
+    get hadTime() {
+      return allowed.platformHadTime;
+    },
+    mayForget: () => allowed.removal,
+  };
+  const core = {
+    ...{ clock, random: () => 0.5, log, retained, connection: { listen }, isOneOfMany: among !== null },
+    ...{ file: () => file, groupsAndScenes: { groups: new Map() } },
+    mirror: {
+      store: { controllers: () => view.values(), get: (code: string) => view.get(code) },
+      inventory,
+    },
+  } as unknown as Core;
+  const output: DiscoveryOutput = new DiscoveryOutput(core, {
+    ...settings(),
+    statusTopic: "homeassistant/status",
+  });
   output.onBirth(() => sent.push({ at: clock.monotonic(), topic: "states", payload: "" }));
   const ended = output.run(stopped.signal);
   const stop = async () => {

@@ -161,7 +161,7 @@ describe("locales/zh.json", () => {
   });
 
   it("calls one thing by one name", () => {
-    const others = /操作者|账户|执行器|内置代理|以 unconfirmed 结束/;
+    const others = /操作者|账户|执行器|内置代理|以 unconfirmed 结束|镜像|散列|计算机|设备代码|厂商|仪表板/;
     expect(all.map(([, words]) => words).filter((words) => others.test(words))).toEqual([]);
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PlatformError } from "../../src/greenhouse/ports.js";
 import { stepsOf } from "../../src/greenhouse/command/plan.js";
+import type { Journal } from "../../src/journal/journal.js";
 import type { Checkpoint, KeptLimits } from "../../src/journal/records.js";
 import { clientStatus } from "../support/builders.js";
 import { CommandBench } from "../support/command-bench.js";
@@ -311,12 +312,13 @@ describe("a lock on its way to the disk", () => {
     one.diskMs = diskMs;
     const controller = one.store.get("GH-0001");
     if (controller === undefined) throw new Error("no controller");
-    const journal = { append: () => Promise.resolve(0) };
-    const ports = { limits: { engine: one.engine }, clock: one.clock, journal, onEvent: () => undefined };
+    const journal = { append: () => Promise.resolve(0) } as unknown as Journal;
+    const core = { clock: one.clock, journal, onEvent: () => undefined };
     const ask = (what: typeof unlock | typeof lock) => {
       const here = { answer: "none yet" };
       const said = (answer: string) => void (here.answer = answer);
-      what(ports, controller, { actuator: "roof", by: "anna" }, null).then(
+      const fields = { actuator: "roof", by: "anna" };
+      what(one.engine, { controller, fields, via: null }, core).then(
         () => said("done"),
         (error: unknown) => said(String(error)),
       );
@@ -348,7 +350,7 @@ describe("a lock on its way to the disk", () => {
     const asking = ask(lock);
     await one.play(9_000, "open", 1_100);
     expect(one.results).toMatchObject([locked]);
-    expect(asking.answer).toMatch(/disk has not answered for 10 s.*what forbids does so already/);
+    expect(asking.answer).toMatch(/disk has not answered for 10 s.*What forbids counts already/);
     await one.play(60_000, "open", 1_000);
     expect([one.results.at(-1), one.values()]).toMatchObject([locked, []]);
     const shown = one.store.get("GH-0001")?.actuators.get("roof")?.restrictions;
@@ -385,11 +387,12 @@ describe("a lock of a whole controller", () => {
     const controller = one.store.get("GH-0001");
     if (controller === undefined) throw new Error("the bench has no controller");
     const { engine, clock } = one;
-    const journal = { append: () => Promise.resolve(1) };
-    const ports = { limits: { engine }, clock, journal, onEvent: () => undefined };
+    const journal = { append: () => Promise.resolve(1) } as unknown as Journal;
+    const core = { clock, journal, onEvent: () => undefined };
+    const asked = (fields: object) => ({ controller, fields: { by: "anna", ...fields }, via: null });
     return {
-      lock: (fields = {}) => lock(ports, controller, { by: "anna", ...fields }, null),
-      unlock: (fields = {}) => unlock(ports, controller, { by: "anna", ...fields }),
+      lock: (fields = {}) => lock(engine, asked(fields), core),
+      unlock: (fields = {}) => unlock(engine, asked(fields), core),
     };
   };
   /** What the journal has at the end of that run. */

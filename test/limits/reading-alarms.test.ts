@@ -6,7 +6,9 @@ import type { Alarm } from "../../src/greenhouse/limits.js";
 import type { SensorSettings } from "../../src/greenhouse/settings.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { AlarmStore } from "../../src/limits/alarm-store.js";
-import { type ReadingAlarmPorts, ReadingAlarms } from "../../src/limits/readings/watch.js";
+import { ReadingAlarms } from "../../src/limits/readings/watch.js";
+import { topicsUnder } from "../../src/mqtt/topics.js";
+import type { TextFile } from "../../src/runtime/file-system.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import { clientStatus, controllerSettings, item, sensorSettings, silentLog } from "../support/builders.js";
 import { minute } from "../support/folding.js";
@@ -28,7 +30,7 @@ interface Given {
   readonly averages?: boolean;
   /** What an earlier run kept beside its alarms. */
   readonly disk?: { text: string | null };
-  readonly memory?: ReadingAlarmPorts["memory"];
+  readonly memory?: TextFile;
 }
 
 /** A bridge with readings and alarms alone. */
@@ -53,31 +55,26 @@ function house({
   const events: BridgeEvent[] = [];
   const counts = { published: 0, summaries: 0 };
   const gone = new Set<string>();
-  const book = new AlarmStore({
-    clock,
-    store,
-    journal: {
-      append: (record: RecordBody) => {
-        if (record.type === "alarm_kept") kept.set(record.name, record.alarm ?? null);
-        return Promise.resolve(1);
-      },
+  const topics = topicsUnder("greenhouse");
+  const wanted = (topic: string) => (counts[topic === topics.bridge.alarms ? "summaries" : "published"] += 1);
+  const journal = {
+    append: (record: RecordBody) => {
+      if (record.type === "alarm_kept") kept.set(record.name, record.alarm ?? null);
+      return Promise.resolve(1);
     },
-    onEvent: (event) => events.push(event),
-    publish: () => (counts.published += 1),
-    publishAll: () => (counts.summaries += 1),
-    watchedFacts: () => ({
-      journalProblem: null,
-      otherBridge: false,
-      crashLoop: null,
-      overdue: () => ({ late: [], upToDate: new Set() }),
-      isGone: (controller) => gone.has(controller),
-    }),
-  });
+  };
+  const onEvent = (event: BridgeEvent) => void events.push(event);
+  const book = new AlarmStore({ clock, store, journal, onEvent, retained: { wanted }, topics }, () => ({
+    journalProblem: null,
+    otherBridge: false,
+    crashLoop: null,
+    overdue: () => ({ late: [], upToDate: new Set() }),
+    isGone: (controller) => gone.has(controller),
+  }));
   const answeredAt = new Map<string, number>();
-  const readings = new ReadingAlarms({
-    ...{ clock, store, alarms: book, log: silentLog },
-    answeredAt: (of) => answeredAt.get(of) ?? null,
-    memory,
+  const readings = new ReadingAlarms(book, {
+    ...{ clock, store, log: silentLog, readingsKept: memory },
+    readingsAnsweredAt: (of) => answeredAt.get(of) ?? null,
   });
   book.restore(alarms);
   readings.restore();

@@ -8,6 +8,8 @@ import { describeEnd, type LinkFacts } from "../../src/mqtt/connection/reasons.j
 import type { LinkEnd } from "../../src/mqtt/connection/settings.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { capturedLog, connect, markTopic, until } from "./support.js";
+import { Semaphore } from "../../src/runtime/schedule.js";
+import { publishPacket } from "../conformance/packets.js";
 import { packet as packetOf } from "../fuzz/packets.js";
 import { gapsByHand } from "../support/stood-still.js";
 import { connack, muteBroker, obliging, type Peer, publishOf, scriptedBroker, versionOf } from "./wire.js";
@@ -131,6 +133,32 @@ describe("the fall back to MQTT 3.1.1", () => {
     expect(broker.packets.filter((packet) => packet.type === 1).map(versionOf)).toEqual(Array(7).fill(5));
     expect(lines.join("\n")).toContain("set mqtt.protocol_version to 4");
   });
+});
+
+it("what the broker kept comes while a link waits for its place, and is as old as nobody knows all the same", async () => {
+  const greetings = new Semaphore(1);
+  greetings.take();
+  const kept = ["set", "request"].flatMap((topic, at) =>
+    publishPacket(5, { topic, payload: `old ${topic}`, qos: 1, id: at + 1 }),
+  );
+  const broker = await scriptedBroker((packet, peer) => {
+    if (packet.type !== 1) obliging(packet, peer, 5);
+    else {
+      peer.send(0x20, 3, 1, 0, 0);
+      void until(() => greetings.waiting === 1, "a link waits").then(() => peer.send(...kept));
+    }
+  });
+  const session = { forS: 3_600, isOwed: (topic: string) => topic === "set" };
+  const { messages, online } = connect({ url: broker.url, session }, { greetings });
+  await until(() => broker.packets.some(({ type }) => type === 4), "what needs no answer is acknowledged");
+  expect(messages).toEqual([]);
+  greetings.leave();
+  await online();
+  expect(messages.map(({ payload, isKept }) => [String(payload), isKept])).toEqual([
+    ["old set", true],
+    ["old request", true],
+  ]);
+  for (const { ageMs } of messages) expect(ageMs).toBeGreaterThan(3_500_000);
 });
 
 describe("a link that goes", () =>

@@ -120,16 +120,9 @@ async function publishedStates(url: string) {
   const store = new GreenhouseStore(mirrorSettings(), systemClock, anyAscii);
   store.setReachable(true);
   const { connection, online } = connect({ url });
-  const output = new RetainedTopics({
-    topics: topicsUnder("greenhouse", { plain_times: true }),
-    link: connection,
-    isLeftOut: () => false,
-    view: store,
-    gate: null,
-    qos: 0,
-    clock: systemClock,
-    log: silentLog,
-  });
+  const topics = topicsUnder("greenhouse", { plain_times: true });
+  const context = { topics, isLeftOut: () => false, view: store, gate: null, qos: 0 } as const;
+  const output = new RetainedTopics(context, connection, systemClock, silentLog);
   store.onChange((before, after) => output.onChange(before, after));
   const now = Date.now();
   for (let n = 0; n < controllers; n += 1) {

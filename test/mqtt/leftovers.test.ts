@@ -19,26 +19,20 @@ function kept(isLeftOut = (id: string): boolean => id === "ignored") {
   const clock = new VirtualClock();
   const state = { isKnown: false, mayClear: true };
   const held = new Map<string, string>();
-  const retained = new RetainedTopics({
-    topics: topicsUnder("greenhouse"),
-    qos: 0,
-    view: {
-      byId: (id) => controllers.get(id),
-      get: (code) => [...controllers.values()].find(({ info }) => info.code === code),
-      controllers: () => [],
+  const view = {
+    byId: (id: string) => controllers.get(id),
+    get: (code: string) => [...controllers.values()].find(({ info }) => info.code === code),
+    controllers: () => [],
+  };
+  const link = {
+    publish: (topic: string, payload: string) => broker.publish(topic, payload),
+    scan: (_: unknown, found: (topic: string, payload: Buffer) => void) => {
+      for (const [topic, payload] of held) found(topic, Buffer.from(payload));
+      return Promise.resolve(true);
     },
-    link: {
-      publish: (topic, payload) => broker.publish(topic, payload),
-      scan: (_, found) => {
-        for (const [topic, payload] of held) found(topic, Buffer.from(payload));
-        return Promise.resolve(true);
-      },
-    },
-    gate: null,
-    isLeftOut,
-    clock,
-    log: silentLog,
-  });
+  };
+  const context = { topics: topicsUnder("greenhouse"), qos: 0, view, gate: null, isLeftOut } as const;
+  const retained = new RetainedTopics(context, link, clock, silentLog);
   /** The broker shows on a new link that it holds this. */
   const look = async (topic: string, payload: string) => {
     held.clear();

@@ -38,23 +38,16 @@ function world(gate: StateGate = openGate, log: Logger = silentLog) {
   store.setReachable(true);
   const broker = new RetainedBroker();
   const scans: (readonly string[])[] = [];
-  const output = new RetainedTopics({
-    topics,
-    view: store,
-    gate,
-    qos: 0,
-    clock,
-    log,
-    link: {
-      publish: (topic, payload) => broker.publish(topic, payload),
-      scan: (filters, found) => {
-        scans.push(filters);
-        for (const [topic, payload] of broker.kept) found(topic, Buffer.from(payload));
-        return Promise.resolve(true);
-      },
+  const context = { topics, view: store, gate, qos: 0, isLeftOut: () => false } as const;
+  const link = {
+    publish: (topic: string, payload: string) => broker.publish(topic, payload),
+    scan: (filters: readonly string[], found: (topic: string, payload: Buffer) => void) => {
+      scans.push(filters);
+      for (const [topic, payload] of broker.kept) found(topic, Buffer.from(payload));
+      return Promise.resolve(true);
     },
-    isLeftOut: () => false,
-  });
+  };
+  const output = new RetainedTopics(context, link, clock, log);
   store.onChange((before, after) => output.onChange(before, after));
   let n = 0;
   /** A new reading of a controller, the first of which makes it appear. */

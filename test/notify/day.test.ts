@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Core } from "../../src/feature/core.js";
 import { DailyReport } from "../../src/notify/daily.js";
 import { bookIn, dailyMessage, type DayBook, dayDue, moved, newDay, seen } from "../../src/notify/day.js";
 import type { ShownAlarm } from "../../src/notify/plan.js";
@@ -217,18 +218,19 @@ function reporting(startAt: string, at: string | null) {
   const said: string[] = [];
   const run = () => {
     const end = new AbortController();
-    const report = new DailyReport({
-      ...{ clock, log: silentLog, at, wording: wording("en"), kinds },
-      ...{ controllers: () => [house(5)], controller: () => house(5), alarms: () => [] },
-      say: (_, of) => {
-        if (!disk.isFull) said.push(of);
-        return Promise.resolve(!disk.isFull);
-      },
-      memory: {
-        read: () => Promise.resolve(disk.text),
-        write: (text) =>
-          disk.isFull ? Promise.reject(new Error("full")) : Promise.resolve(void (disk.text = text)),
-      },
+    const memory = {
+      read: () => Promise.resolve(disk.text),
+      write: (text: string) =>
+        disk.isFull ? Promise.reject(new Error("full")) : Promise.resolve(void (disk.text = text)),
+    };
+    const core = {
+      ...{ clock, log: silentLog, file: () => memory, page: { kinds } },
+      mirror: { store: { controllers: () => [house(5)], find: () => house(5) } },
+      commands: { limits: { alarms: { list: [] } } },
+    } as unknown as Core;
+    const report = new DailyReport(core, at, wording("en"), (_, of) => {
+      if (!disk.isFull) said.push(of);
+      return Promise.resolve(!disk.isFull);
     });
     const ended = report.run(end.signal);
     const stop = async () => {

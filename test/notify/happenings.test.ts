@@ -3,6 +3,7 @@ import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { Controller } from "../../src/greenhouse/model.js";
 import { nameOf } from "../../src/greenhouse/documents.js";
 import type { Interlock, Restrictions } from "../../src/greenhouse/limits.js";
+import type { Core } from "../../src/feature/core.js";
 import { type Happening, happenedMessage, isCollected, isHappening } from "../../src/notify/happenings.js";
 import { unlockedEvent } from "../../src/limits/events.js";
 import { HappeningsWatch } from "../../src/notify/happenings-watch.js";
@@ -186,16 +187,16 @@ describe("the watch of what happens", () => {
   const seen = (clock = new VirtualClock(), disk: { text: string | null } = { text: null }) => {
     const happened: Happening[] = [];
     const now: { house: Controller } = { house: shown(restrictions(["wind"])) };
-    const watch = new HappeningsWatch({
-      ...{ clock, log: silentLog },
-      memory: {
-        read: () => Promise.resolve(disk.text),
-        write: (text) => Promise.resolve(void (disk.text = text)),
-      },
-      controller: () => now.house,
-      unitOf: () => "m/s",
-      onHappened: (one) => happened.push(one),
-    });
+    const memory = {
+      read: () => Promise.resolve(disk.text),
+      write: (text: string) => Promise.resolve(void (disk.text = text)),
+    };
+    const core = {
+      ...{ clock, log: silentLog, file: () => memory },
+      mirror: { store: { find: () => now.house } },
+      configuration: { weather: { wind: { unit: "m/s" } } },
+    } as unknown as Core;
+    const watch = new HappeningsWatch(core, (one) => happened.push(one));
     const result = (over: Partial<CommandResult>) =>
       watch.onResult({
         ...{

@@ -43,27 +43,30 @@ async function notifier(ways: string, more = "") {
   const tell = await tellIn(configuration.notify.language);
   const start = () => {
     const stop = new AbortController();
-    const part = new Notifier({
-      settings: {
-        notify: configuration.notify,
-        timeZone: configuration.platform.time_zone,
-        secrets: secretValues(configuration),
+    const settings = {
+      notify: configuration.notify,
+      timeZone: configuration.platform.time_zone,
+      secrets: secretValues(configuration),
+    };
+    const memory = {
+      read: () => Promise.resolve(here.kept),
+      write: (text: string) =>
+        here.isHung
+          ? new Promise<void>(() => undefined)
+          : here.isFull
+            ? Promise.reject(new Error("full"))
+            : Promise.resolve(void (here.kept = text)),
+    };
+    const alarms: ConstructorParameters<typeof Notifier>[2] = {
+      get list() {
+        return here.alarms;
       },
-      ...{ clock, log: pino({ level: "warn" }, { write }) },
-      tell,
-      alarms: () => here.alarms,
-      nameOf: (controller, actuator) => ["House", controller, actuator].filter(Boolean).join(" "),
-      alarm: (message) => void here.said.push(message),
-      memory: {
-        read: () => Promise.resolve(here.kept),
-        write: (text) =>
-          here.isHung
-            ? new Promise(() => undefined)
-            : here.isFull
-              ? Promise.reject(new Error("full"))
-              : Promise.resolve(void (here.kept = text)),
-      },
-    });
+      set: (_, __, message) => void here.said.push(message),
+    };
+    const nameOf = (controller: string, actuator: string | null) =>
+      ["House", controller, actuator].filter(Boolean).join(" ");
+    const core = { clock, log: pino({ level: "warn" }, { write }), file: () => memory };
+    const part = new Notifier(settings, core, alarms, { tell, nameOf });
     const ended = part.run(stop.signal);
     onTestFinished(() => stop.abort());
     const end = async () => {

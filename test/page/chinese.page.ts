@@ -137,9 +137,7 @@ it("no part of the settings, no answer and no line about a command shows English
 it("init --web asks nothing in English of who reads Chinese", async () => {
   const stage = await createStage();
   onTestFinished(() => stage.clear());
-  const simulator = stage.keep(
-    await startSimulator({ controllers: 1, seed: 1, speed: 20 }, { clock: systemClock }),
-  );
+  const simulator = stage.keep(await startSimulator({ controllers: 1, seed: 1, speed: 20 }, systemClock));
   const mosquitto = await startMosquitto();
   onTestFinished(() => mosquitto.stop());
   const init = stage.program(["init", "--web"]);

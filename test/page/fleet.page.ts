@@ -21,7 +21,7 @@ async function fleet() {
   const folder = await mkdtemp(join(tmpdir(), "fleet-page-"));
   const mosquitto = await startMosquitto({});
   const simulators = await Promise.all(
-    [1, 2].map((seed) => startSimulator({ controllers: 2, seed, speed: 20 }, { clock: systemClock })),
+    [1, 2].map((seed) => startSimulator({ controllers: 2, seed, speed: 20 }, systemClock)),
   );
   const port = await freePort();
   await mkdir(join(folder, "accounts"));

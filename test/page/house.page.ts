@@ -573,13 +573,13 @@ it("the history of an actuator stands on its card, and the journal is asked for 
   await folded.click();
   await page.getByLabel("Who").fill("nobody");
   await page.getByLabel("Who").blur();
-  await page.getByText("Nothing fits.").waitFor(seconds(10));
+  await page.getByText("Nothing found.").waitFor(seconds(10));
   await page.getByLabel("Who").fill("ANN");
   await page.getByLabel("Who").blur();
   await rows.first().waitFor(seconds(10));
   await page.getByLabel("When").selectOption("chosen");
   await page.getByLabel("To", { exact: true }).fill("2020-01-01T03:00");
-  await page.getByText("Nothing fits.").waitFor(seconds(10));
+  await page.getByText("Nothing found.").waitFor(seconds(10));
   await page.getByLabel("To", { exact: true }).fill("");
   await rows.first().waitFor(seconds(10));
   expect(await axe(page)).toEqual([]);

@@ -548,7 +548,7 @@ describe("the rest of the page", () => {
     await page.getByRole("cell", { name: "East house / Fan", exact: true }).first().waitFor(seconds(10));
     expect(await page.getByTitle("gh-0001 / fan").count()).toBeGreaterThan(0);
     await page.getByLabel("Outcome").selectOption("rejected");
-    await page.getByText("Nothing fits.").waitFor(seconds(10));
+    await page.getByText("Nothing found.").waitFor(seconds(10));
     const [file] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Export CSV" }).click(),

@@ -64,10 +64,7 @@ const usualControllers = `
 `;
 
 export async function scene({ simulator: over = {}, ...given }: SceneOptions = {}): Promise<Scene> {
-  const simulator = await startSimulator(
-    { controllers: 2, seed: 1, speed: 20, ...over },
-    { clock: systemClock },
-  );
+  const simulator = await startSimulator({ controllers: 2, seed: 1, speed: 20, ...over }, systemClock);
   const folder = await mkdtemp(join(tmpdir(), "page-"));
   const [port, broker] = [await freePort(), await freePort()];
   const text = [

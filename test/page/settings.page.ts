@@ -237,7 +237,7 @@ describe("settings", () => {
     await expect
       .poll(() => page.locator(".findings").allInnerTexts(), { timeout: 30_000 })
       .toContainEqual(expect.stringContaining("127.0.0.1:1"));
-    await expect.poll(() => page.getByRole("button", { name: "Save all the same" }).count()).toBe(1);
+    await expect.poll(() => page.getByRole("button", { name: "Save anyway" }).count()).toBe(1);
     await picture(page, "settings-en-390-tried");
     expect(await file()).toBe(before);
     await brokerAddress(page).fill(other);
@@ -249,7 +249,7 @@ describe("settings", () => {
   it("what the account has and the file does not is added where it is found", async () => {
     const { url, folder } = await house();
     const { page } = await settingsOf(url, { viewport: { width: 1_000, height: 900 } });
-    await page.getByText("Found and not named here yet").click();
+    await page.getByText("Found, not configured yet").click();
     await page.getByRole("button", { name: "Look for controllers and actuators" }).click();
     await expect
       .poll(() => page.getByRole("button", { name: /^Add all/ }).count(), { timeout: 60_000 })
@@ -358,7 +358,7 @@ describe("settings", () => {
     await page.locator("summary", { hasText: /^air\s*$/ }).click();
     const offset = page.locator(".set", { has: page.getByLabel("Correction", { exact: true }) });
     await offset.getByText("°C", { exact: true }).waitFor();
-    expect(await offset.innerText()).toContain("new run of the bridge");
+    expect(await offset.innerText()).toContain("the bridge starts again");
     await open("Actuators");
     await open("roof");
     expect(await page.locator("summary", { hasText: "Guards" }).count()).toBe(0);

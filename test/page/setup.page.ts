@@ -16,7 +16,7 @@ const seconds = (count: number) => ({ timeout: count * 1000 });
 
 describe("init --web", () => {
   it("asks in the browser, writes what init and discover write, and the bridge's page takes its place", async () => {
-    const simulator = await startSimulator({ controllers: 1, seed: 1, speed: 20 }, { clock: systemClock });
+    const simulator = await startSimulator({ controllers: 1, seed: 1, speed: 20 }, systemClock);
     // The usual port of the embedded one may be another's.
     const mosquitto = await startMosquitto();
     const folder = await mkdtemp(join(tmpdir(), "setup-"));

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { JointBudget, JointPlaces, SharedHosts, SharedLists } from "../../src/platform/shared.js";
+import { HostBudget, JointBudget, JointPlaces, SharedHosts, SharedLists } from "../../src/platform/shared.js";
 import type { DeviceList } from "../../src/greenhouse/ports.js";
-import { RequestBudget, Semaphore } from "../../src/runtime/schedule.js";
+import { ignored } from "../../src/runtime/failures.js";
+import { Semaphore } from "../../src/runtime/schedule.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
 /** Accounts at one host, each with the times that it was told to wait. */
@@ -55,7 +56,7 @@ describe("a host that asks to be left alone", () => {
 
 describe("a budget of several accounts", () => {
   it("is spent by all, beside each one's own, and the smaller one counts", () => {
-    const shared = new RequestBudget(10);
+    const shared = new HostBudget(10);
     const one = new JointBudget(100, shared);
     const other = new JointBudget(4, shared);
     for (let at = 0; at < 3; at += 1) one.spend(0);
@@ -63,7 +64,48 @@ describe("a budget of several accounts", () => {
     for (let at = 0; at < 4; at += 1) other.spend(0);
     expect([one.remaining(0), other.remaining(0)]).toEqual([3, 0]);
     expect(other.waitMs(0)).toBeGreaterThan(0);
-    expect(new JointBudget(0, new RequestBudget(0)).remaining(0)).toBeNull();
+    expect(new JointBudget(0, new HostBudget(0)).remaining(0)).toBeNull();
+  });
+
+  it("of which all want more than there is wakes each for its own turn, and is spent whole and by all alike", async () => {
+    const clock = new VirtualClock();
+    const shared = new HostBudget(600);
+    const stop = new AbortController();
+    const spent = Array.from({ length: 100 }, () => 0);
+    let waits = 0;
+    const polling = spent.map(async (_, account) => {
+      const budget = new JointBudget(0, shared);
+      while (!stop.signal.aborted) {
+        const ms = budget.waitMs(clock.monotonic());
+        if (ms > 0) waits += 1;
+        else {
+          budget.spend(clock.monotonic());
+          spent[account] = (spent[account] ?? 0) + 1;
+        }
+        // A request takes its time.
+        await clock.wait(ms > 0 ? ms : 50, stop.signal).catch(ignored);
+      }
+    });
+    await clock.advance(600_000);
+    stop.abort();
+    await Promise.all(polling);
+    const all = spent.reduce((sum, one) => sum + one, 0);
+    expect(all).toBeGreaterThan(5_900);
+    expect(waits / all).toBeLessThan(3);
+    expect(Math.max(...spent) - Math.min(...spent)).toBeLessThan(6);
+  });
+
+  it("goes on where an account that waited wants nothing any more", () => {
+    const shared = new HostBudget(60);
+    const [gone, one] = [new JointBudget(0, shared), new JointBudget(0, shared)];
+    for (let at = 0; at < 30; at += 1) one.spend(0);
+    const firstMs = gone.waitMs(0);
+    let now = 0;
+    for (let at = 0; at < 10; at += 1) {
+      for (let ms = one.waitMs(now); ms > 0; ms = one.waitMs(now)) now += ms;
+      one.spend(now);
+    }
+    expect(now / 10).toBeLessThan(1.2 * firstMs);
   });
 });
 

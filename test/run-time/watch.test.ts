@@ -25,7 +25,7 @@ function counting(timeZone: string, kept: string | null = null) {
     write: (text: string) => Promise.resolve(void written.push(text)),
   };
   const { log } = capturedLog();
-  const runTimes = new RunTimes({ clock, log, store, timeZone, memory });
+  const runTimes = new RunTimes(store, memory, timeZone, { clock, log });
   const show = async (raw: string, ...addresses: readonly string[]) => {
     const values = Object.fromEntries(addresses.map((address) => [address, raw]));
     store.dispatch(code, registersRead(values, { startedAt: clock.monotonic(), readAt: clock.now() }));

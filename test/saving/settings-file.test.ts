@@ -229,7 +229,7 @@ describe("settings that are saved", () => {
     for (const changes of [{ "http.users": null }, { "http.users[0]": null }, { http: null }])
       expect(await settings.save({ changes }, null, { admin: "anna" })).toMatchObject({
         saved: false,
-        proposal: { errors: { "http.users": [expect.stringContaining("no admin any more")] } },
+        proposal: { errors: { "http.users": [expect.stringContaining("no longer be an admin")] } },
       });
     // On the command line nobody of the page saves.
     expect(await settings.save({ changes: { "http.users": null } }, null)).toMatchObject({ saved: true });

@@ -7,7 +7,7 @@ import type { OpenJournal } from "../../src/journal/open.js";
 import type { IncomingMessage } from "../../src/mqtt/connection/settings.js";
 import type { PlatformClient } from "../../src/platform/client.js";
 import type { Files } from "../../src/runtime/file-system.js";
-import type { LimitRequestPorts } from "../../src/status/requests.js";
+import type { Core } from "../../src/feature/core.js";
 import type { Poller } from "../../src/sync/poller.js";
 import type { GreenhouseStore } from "../../src/sync/store.js";
 import type { Post } from "../judge/history.js";
@@ -161,11 +161,10 @@ export class Bridge {
   }
 
   /** What requests over MQTT work with; null while it starts. */
-  get requestPorts(): (LimitRequestPorts & Pick<BridgeView["commands"], "limits">) | null {
+  get asked(): Pick<Core, "commands" | "clock" | "journal" | "onEvent"> | null {
     if (this.#made === null || this.#journal === null) return null;
-    const { limits } = this.#made.commands;
     const onEvent = ({ type }: BridgeEvent) => this.#world.journalist.saw(`event ${type}`);
-    return { limits, clock: this.clock, journal: this.#journal, onEvent };
+    return { commands: this.#made.commands, clock: this.clock, journal: this.#journal, onEvent };
   }
 
   /** SIGTERM: resolves once everything has ended. */

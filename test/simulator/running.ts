@@ -5,7 +5,7 @@ import { json, type Json } from "./asking.js";
 
 /** A simulator on free ports that is closed when the test ends. */
 export async function running(options: SimulatorOptions = {}): Promise<Simulator> {
-  const simulator = await startSimulator({ registerLagMs: 0, ...options }, { clock: systemClock });
+  const simulator = await startSimulator({ registerLagMs: 0, ...options }, systemClock);
   onTestFinished(() => simulator.close());
   return simulator;
 }

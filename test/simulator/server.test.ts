@@ -141,12 +141,12 @@ describe("two hosts", () => {
 
 describe("starting and stopping", () => {
   it("frees its ports when closed, also with requests that hang", async () => {
-    const simulator = await startSimulator({ faults: [{ fault: "timeout" }] }, { clock: systemClock });
+    const simulator = await startSimulator({ faults: [{ fault: "timeout" }] }, systemClock);
     const hanging = failureOf(call(`${simulator.businessUrl}/api/station`, { headers: bearer }));
     await expect.poll(() => simulator.control.requests().station).toBe(1);
     await simulator.close();
     expect(await hanging).not.toBe("none");
-    const again = await startSimulator({ port: simulator.port }, { clock: systemClock });
+    const again = await startSimulator({ port: simulator.port }, systemClock);
     expect(again.port).toBe(simulator.port);
     await again.close();
   });

@@ -1,6 +1,7 @@
 import anyAscii from "any-ascii";
 import { onTestFinished } from "vitest";
 import type { CommandRequest } from "../../src/commands/command.js";
+import type { Core } from "../../src/feature/core.js";
 import type { PlatformState } from "../../src/greenhouse/model.js";
 import { type Clock, systemClock } from "../../src/runtime/clock.js";
 import { seededRandom } from "../../src/simulator/faults.js";
@@ -70,9 +71,37 @@ export function edgeNodeAt(url: string, options: BenchOptions = {}) {
   const submitted: CommandRequest[] = [];
   const alarms: string[] = [];
   const state: { platform: PlatformState } = { platform: "online" };
-  const node = new EdgeNode({
-    settings: { enabled: true, group: "greenhouses", node: "greenhouse2mqtt", primary_host: primaryHost },
-    broker: {
+  const core = {
+    ...{ version: "test", clock, gaps: noGaps, random: seededRandom(1), log },
+    mirror: {
+      store,
+      inventory: { isKnown: true },
+      watch: {
+        get state() {
+          return state.platform;
+        },
+      },
+    },
+    commands: {
+      commander: { submit: (request: CommandRequest) => submitted.push(request) },
+      onSurplus: () => undefined,
+      limits: {
+        alarms: {
+          list: [],
+          set: (type: string, { controller }: { controller: string | null }, message: string | null) =>
+            alarms.push(`${type} ${controller ?? ""} ${message ?? "cleared"}`),
+        },
+      },
+    },
+    file: () => ({
+      read: () => Promise.resolve(memory.text),
+      write: (text: string) => Promise.resolve(void (memory.text = text)),
+    }),
+  } as unknown as Core;
+  const node = new EdgeNode(
+    core,
+    { enabled: true, group: "greenhouses", node: "greenhouse2mqtt", primary_host: primaryHost },
+    {
       url,
       clientId: "greenhouse2mqtt-sparkplug",
       protocolVersion: version,
@@ -80,27 +109,7 @@ export function edgeNodeAt(url: string, options: BenchOptions = {}) {
       password: undefined,
       tls: {},
     },
-    version: "test",
-    store,
-    isAccountKnown: () => true,
-    gaps: noGaps,
-    platformState: () => state.platform,
-    submit: (request) => submitted.push(request),
-    onSurplus: () => undefined,
-    alarms: () => [],
-    setAlarm: (type, { controller }, message) =>
-      alarms.push(`${type} ${controller ?? ""} ${message ?? "cleared"}`),
-    memory: {
-      read: () => Promise.resolve(memory.text),
-      write: (text) => {
-        memory.text = text;
-        return Promise.resolve();
-      },
-    },
-    clock,
-    random: seededRandom(1),
-    log,
-  });
+  );
   const end = new AbortController();
   const running = node.run(end.signal);
   const stop = async () => {

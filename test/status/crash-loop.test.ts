@@ -11,7 +11,7 @@ import {
 } from "../../src/status/crash-loop.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import { Journal } from "../../src/journal/journal.js";
-import type { RecordBody, RecordedStart } from "../../src/journal/records.js";
+import type { RecordedStart } from "../../src/journal/records.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import { configurationOf, platform } from "../bridge/support/bridge.js";
 import { tempFolder, capturedLog } from "../mqtt-connection/support.js";
@@ -58,11 +58,10 @@ async function greenhouse() {
     const startedAt = clock.monotonic();
     const told = await beginLife(journal, { configuration, clock, log, version: "test" }, live);
     const end = new AbortController();
-    const notes: Promise<unknown>[] = [];
     const news: (string | null)[] = [];
-    const note = (record: RecordBody) => notes.push(journal.append(record, { durable: true }));
-    const onNews = () => news.push(live.readOnlyBecause);
-    const proving = awaitProven({ startedAt, clock, log, live, note, onNews }, end.signal);
+    const proving = awaitProven({ clock, log, journal }, live, startedAt, end.signal).then((isNews) => {
+      if (isNews) news.push(live.readOnlyBecause);
+    });
     /** In its own way: killed as a power cut would end it. */
     const over = async (kind: Kind = "killed") => {
       if (kind === "worked" || kind === "failed")
@@ -71,7 +70,6 @@ async function greenhouse() {
       if (kind === "stopped") await endLife(journal);
       end.abort();
       await proving;
-      await Promise.all(notes);
       await journal.close();
     };
     return { live, lines, news, told, over };

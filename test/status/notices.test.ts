@@ -125,9 +125,8 @@ it.each(["0s", "2020-01-01T00:00:00Z", "2026-03-02", "soon", "999999999w"])(
     const { engine, store, clock } = new CommandBench();
     const controller = store.get("GH-0001");
     if (controller === undefined) throw new Error("the bench has no controller");
-    const journal = { append: () => Promise.resolve(1) };
-    const ports = { limits: { engine }, clock, journal, onEvent: () => undefined };
-    await expect(lock(ports, controller, { by: "anna", until }, null)).rejects.toThrow('"until"');
+    const asked = { controller, fields: { by: "anna", until }, via: null };
+    await expect(lock(engine, asked, { clock, onEvent: () => undefined })).rejects.toThrow('"until"');
     expect(engine.inForce("GH-0001", "roof")?.lock ?? null).toBeNull();
   },
 );

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { LiveSettings } from "../../src/config/live-settings.js";
 import { configurationSchema } from "../../src/config/schema.js";
+import type { Core } from "../../src/feature/core.js";
 import { acknowledge, readOnly } from "../../src/status/requests.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import { bench, skylight } from "../limits/bench.js";
@@ -24,22 +25,23 @@ async function scene() {
   const chosen: boolean[] = [];
   live.onReadOnlyChosen(() => chosen.push(live.commandRules().read_only));
   const told: unknown[] = [];
-  const ports = {
+  const core = {
     clock,
     mirror: { store },
     journal: { append, history: () => ({ lanes: [], open: [], starts: [], limits: [], alarms: [] }) },
-    commander: { feed: () => null },
-    limits: {
-      alarms: {
-        acknowledge: (id: string) => ({
-          ids: [id],
-          written: () => append({ type: "alarm_kept" }, { durable: true }),
-        }),
+    commands: {
+      commander: { feed: () => null },
+      limits: {
+        alarms: {
+          acknowledge: (id: string) => ({
+            ids: [id],
+            written: () => append({ type: "alarm_kept" }, { durable: true }),
+          }),
+        },
       },
     },
-    live,
     onEvent: (event: { readonly facts?: unknown }) => void told.push(event.facts),
-  };
+  } as unknown as Core;
   const ask = (answer: Promise<unknown>) => {
     const here = { answer: "none yet" };
     const say = (text: string) => void (here.answer = text);
@@ -49,43 +51,44 @@ async function scene() {
     );
     return here;
   };
-  return { clock, ports, appended, ask, chosen, told };
+  return { clock, core, live, appended, ask, chosen, told };
 }
 
 describe("is answered once the disk has it, and says where the disk does not take it", () => {
   type Scene = Awaited<ReturnType<typeof scene>>;
-  it.each<[string, (ports: Scene["ports"]) => Promise<unknown>, record: string]>([
+  it.each<[string, (of: Scene) => Promise<unknown>, record: string]>([
     [
       "that a problem was seen",
-      (ports) => acknowledge(ports, { controller: "GH-0001" }, null),
+      ({ core }) => acknowledge(core, { controller: "GH-0001" }, null),
       "acknowledged",
     ],
-    ["that an alarm was seen", (ports) => acknowledge(ports, { alarm: "flood" }, null), "alarm_kept"],
-    ["read-only", (ports) => readOnly(ports, {}, null), "configuration_changed"],
+    ["that an alarm was seen", ({ core }) => acknowledge(core, { alarm: "flood" }, null), "alarm_kept"],
+    ["read-only", ({ core, live }) => readOnly(core, live, {}, null), "configuration_changed"],
     [
       "the end of read-only",
-      (ports) => readOnly(ports, { read_only: false }, "page:anna"),
+      ({ core, live }) => readOnly(core, live, { read_only: false }, "page:anna"),
       "configuration_changed",
     ],
   ])("%s", async (_, request, type) => {
-    const { ports, appended, ask, clock } = await scene();
-    const taken = ask(request(ports));
+    const of = await scene();
+    const { appended, ask, clock } = of;
+    const taken = ask(request(of));
     await clock.advance(5_000);
     expect(appended).toMatchObject([{ type, durable: true }]);
     expect(taken.answer).toBe("none yet");
     appended[0]?.resolve();
     await clock.advance(0);
     expect(taken.answer).toBe("done");
-    const late = ask(request(ports));
+    const late = ask(request(of));
     await clock.advance(10_000);
     expect(late.answer).toContain("The disk has not answered for 10 s");
   });
 
   it("what forbids counts from the moment it is asked for, what allows from the disk on", async () => {
-    const { ports, appended, ask, clock, chosen } = await scene();
-    ask(readOnly(ports, {}, null));
+    const { core, live, appended, ask, clock, chosen } = await scene();
+    ask(readOnly(core, live, {}, null));
     expect(chosen).toEqual([true]);
-    ask(readOnly(ports, { read_only: false }, "page:anna"));
+    ask(readOnly(core, live, { read_only: false }, "page:anna"));
     await clock.advance(20_000);
     expect(chosen).toEqual([true]);
     for (const { resolve } of appended) resolve();
@@ -94,18 +97,17 @@ describe("is answered once the disk has it, and says where the disk does not tak
   });
 
   it("an older wish to let commands pass undoes no newer read-only, and says so", async () => {
-    const { ports, appended, ask, clock, told } = await scene();
-    const { live } = ports;
-    const older = ask(readOnly(ports, { read_only: false, by: "anna" }, "page:anna"));
-    const newer = ask(readOnly(ports, { by: "ben" }, null));
+    const { core, live, appended, ask, clock, told } = await scene();
+    const older = ask(readOnly(core, live, { read_only: false, by: "anna" }, "page:anna"));
+    const newer = ask(readOnly(core, live, { by: "ben" }, null));
     for (const { resolve } of appended) resolve();
     await clock.advance(0);
     expect(live.commandRules().read_only).toBe(true);
     expect(told).toEqual([{ read_only: true, by: "ben" }]);
     expect(newer.answer).toBe("done");
-    expect(older.answer).toContain("Commands are not let pass by this");
+    expect(older.answer).toContain("This did not let commands pass");
 
-    const newest = ask(readOnly(ports, { read_only: false }, "page:anna"));
+    const newest = ask(readOnly(core, live, { read_only: false }, "page:anna"));
     appended.at(-1)?.resolve();
     await clock.advance(0);
     expect(newest.answer).toBe("done");
@@ -113,20 +115,19 @@ describe("is answered once the disk has it, and says where the disk does not tak
   });
 
   it("nor a file that was read again, nor a new run", async () => {
-    const { ports, appended, ask, clock } = await scene();
-    const { live } = ports;
-    const before = ask(readOnly(ports, { read_only: false }, "page:anna"));
+    const { core, live, appended, ask, clock } = await scene();
+    const before = ask(readOnly(core, live, { read_only: false }, "page:anna"));
     live.reload(configuration(true));
     appended[0]?.resolve();
     await clock.advance(0);
-    expect(before.answer).toContain("Commands are not let pass by this");
+    expect(before.answer).toContain("This did not let commands pass");
     expect(live.commandRules().read_only).toBe(true);
 
-    const ofTheFormer = ask(readOnly(ports, { read_only: false }, "page:anna"));
+    const ofTheFormer = ask(readOnly(core, live, { read_only: false }, "page:anna"));
     const next = live.follow(configuration(true));
     appended[1]?.resolve();
     await clock.advance(0);
-    expect(ofTheFormer.answer).toContain("Commands are not let pass by this");
+    expect(ofTheFormer.answer).toContain("This did not let commands pass");
     expect(next.commandRules().read_only).toBe(true);
   });
 });

@@ -1,32 +1,41 @@
 import { expect, it } from "vitest";
+import { LiveSettings } from "../../src/config/live-settings.js";
+import { configurationSchema } from "../../src/config/schema.js";
+import type { Core } from "../../src/feature/core.js";
+import { noGaps } from "../../src/runtime/gaps.js";
 import { BrokerTests, selfTestPayload } from "../../src/status/other-bridge.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { silentLog } from "../support/builders.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
-type Parts = ConstructorParameters<typeof BrokerTests>[0];
+const configuration = configurationSchema.parse({
+  platform: { business_url: "https://b.example", realtime_url: "https://r.example", token: "canary-token" },
+  http: false,
+});
 
 it("another bridge that comes and goes is told at once, and gone no sooner than 10 s after; commands are refused as long", async () => {
   const clock = new VirtualClock();
   const began = clock.monotonic();
   const noted: string[] = [];
   const topics = topicsUnder("greenhouse");
-  const counters = () =>
-    ({ connects: 1, takenOver: 0, received: 0 }) as ReturnType<Parts["connection"]["counters"]>;
-  const tests = new BrokerTests({
-    configuration: { mqtt: { client_id: "ours" } },
-    live: {
-      current: { commands: { read_only: false } },
-      noteOtherBridge: (isThere) => noted.push(`${(clock.monotonic() - began) / 1_000} ${isThere}`),
-    },
+  const live = new LiveSettings(configuration);
+  const core = {
+    configuration,
     clock,
+    gaps: noGaps,
     log: silentLog,
     journal: { boot: "ours", append: () => Promise.resolve(1) },
     mirror: { store: { get: () => undefined, controllers: () => [] } },
-    connection: { state: "online", counters, publish: () => Promise.resolve(), reconnect: () => undefined },
+    connection: {
+      state: "online",
+      counters: () => ({ connects: 1, takenOver: 0, received: 0 }),
+      publish: () => Promise.resolve(),
+      reconnect: () => undefined,
+    },
     topics,
-    onEvent: () => undefined,
-  });
+    onEvent: () => noted.push(`${(clock.monotonic() - began) / 1_000} ${live.commandRules().otherBridge}`),
+  } as unknown as Core;
+  const tests = new BrokerTests(core, live);
   tests.onConnected();
   const hear = (leaving: boolean) => {
     const said = { nonce: "n", client: "other", commands: true, controllers: [] };

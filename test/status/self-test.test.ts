@@ -9,22 +9,21 @@ async function linkThat(perS: number, oursAfterS: number | null, seconds: number
   const cuts: number[] = [];
   const link = { received: 0 };
   const began = clock.monotonic();
-  const test: SelfTest = new SelfTest({
-    connection: {
-      state: "online",
-      counters: () => ({ received: link.received }) as ReturnType<SelfTestConnection["counters"]>,
-      reconnect: () => cuts.push((clock.monotonic() - began) / 1_000),
-      publish: (_, nonce) => {
-        if (oursAfterS !== null) clock.after(oursAfterS * 1_000, () => test.onMessage(String(nonce)));
-        return Promise.resolve();
-      },
+  const connection: SelfTestConnection = {
+    state: "online",
+    counters: () => ({ received: link.received }) as ReturnType<SelfTestConnection["counters"]>,
+    reconnect: () => cuts.push((clock.monotonic() - began) / 1_000),
+    publish: (_, nonce) => {
+      if (oursAfterS !== null) clock.after(oursAfterS * 1_000, () => test.onMessage(String(nonce)));
+      return Promise.resolve();
     },
-    topic: "greenhouse/bridge/self_test",
-    clock,
-    log: silentLog,
-    newMessage: () => ({ nonce: "n", payload: "n" }),
-    times: () => ({ withinMs: 10_000, everyMs: 3_600_000, againMs: 3_600_000 }),
-  });
+  };
+  const test: SelfTest = new SelfTest(
+    { clock, log: silentLog, connection },
+    "greenhouse/bridge/self_test",
+    () => ({ nonce: "n", payload: "n" }),
+    () => ({ withinMs: 10_000, everyMs: 3_600_000, againMs: 3_600_000 }),
+  );
   test.onConnected();
   for (let second = 0; second < seconds; second += 1) {
     await clock.advance(1_000);

@@ -31,15 +31,13 @@ function watchdog(watchdogMs: number | null) {
   const told: string[] = [];
   const state = { outputsAt: 0, readEndedAt: 0, works: true };
   const life = new AbortController();
-  const ports = {
-    manager: { watchdogMs, tell: (...assignments: string[]) => told.push(...assignments) },
-    ...{ clock, log, status: () => "all is well" },
-    progress: () => {
-      if (state.works) state.outputsAt = clock.monotonic();
-      return { ...state, startedAt: 0, readPauseMs: 1e9 };
-    },
+  const manager = { watchdogMs, tell: (...assignments: string[]) => told.push(...assignments) };
+  const look = () => {
+    if (state.works) state.outputsAt = clock.monotonic();
+    const { outputsAt, readEndedAt } = state;
+    return { outputsAt, readEndedAt, startedAt: 0, readPauseMs: 1e9, line: "all is well" };
   };
-  const running = tellManager(ports, life.signal);
+  const running = tellManager(manager, look, { clock, log }, life.signal);
   const end = async () => {
     life.abort();
     await running;

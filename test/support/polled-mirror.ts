@@ -80,21 +80,16 @@ export function polledMirror(options: PolledOptions = {}) {
       intervals,
       concurrency,
       requestsPerMinute: perMinute,
+      random: seededRandom(seed),
       guardInputs: guardInputs(settings.controllers.values()),
       onStretch: (factor) => stretches.push(factor),
       onUnlisted: (code, group, addresses) => unlisted.push(`${code} ${group} ${addresses.join()}`),
       onApart: ({ code, address, group, value }) =>
         apart.push(`${code} ${address}: ${String(group)}, ${String(value)}`),
     },
-    {
-      platform,
-      store,
-      inventory,
-      clock,
-      budget: new RequestBudget(perMinute),
-      random: seededRandom(seed),
-      troubles,
-    },
+    { platform, store, inventory, clock },
+    new RequestBudget(perMinute),
+    troubles,
   );
   const hostReachable = (host: PlatformHost, isReachable: boolean) => {
     if (isReachable) away.delete(host);

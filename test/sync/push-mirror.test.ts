@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { parameterGroup, statusNumber } from "../../src/greenhouse/device-types.js";
 import type { RawValue, RunningStatusItem, SensorItem } from "../../src/greenhouse/ports.js";
 import type { ActuatorSettings } from "../../src/greenhouse/settings.js";
+import type { Mirror } from "../../src/sync/mirror.js";
 import { PushMirror } from "../../src/sync/push-mirror.js";
 import {
   actuator,
@@ -33,13 +34,9 @@ async function bench({
   platform.latencyMs = 100;
   platform.list = [record({ online })];
   const seen: string[] = [];
-  const mirror = new PushMirror({
-    store,
-    poller,
-    readBacks: nobodyWaits,
-    seen: { see: (of, address, raw) => seen.push(`${of} ${address} ${String(raw)}`) },
-    clock,
-  });
+  const see = (of: string, address: string, raw: RawValue) => seen.push(`${of} ${address} ${String(raw)}`);
+  const pushedTo = { store, poller, seen: { see } } as unknown as Mirror;
+  const mirror = new PushMirror(pushedTo, nobodyWaits, clock);
   const run = poller.run(abort.signal);
   onTestFinished(async () => {
     abort.abort();

@@ -103,7 +103,8 @@ export function alarmSentences({ alarms, controllers }: Configuration): readonly
 
 const kindNamed = (kind: string): SensorKind => sensorKinds.find((known) => known === kind) ?? "other";
 
-const limitTexts: readonly (readonly [key: BandLimit, text: (limit: string) => Text])[] = [
+/** What each limit does. */
+export const limitTexts: readonly (readonly [key: BandLimit, text: (limit: string) => Text])[] = [
   ["low", (limit) => msg`below ${limit} a warning`],
   ["low_low", (limit) => msg`below ${limit} an error`],
   ["high", (limit) => msg`above ${limit} a warning`],

@@ -88,7 +88,7 @@ export function unitDoubts(read: unknown): Finding[] {
     const known = knownUnit(text);
     return known === null || known === text.trim()
       ? []
-      : [atValue(path, msg`taken for ${known}; write that`)];
+      : [atValue(path, msg`understood as ${known}; write that`)];
   });
   return [...spelt, ...faintWinds(root)];
 }

@@ -4,11 +4,10 @@ import { type Bands, beyondOf } from "../../greenhouse/bands.js";
 import { sensorName } from "../../greenhouse/documents.js";
 import type { Alarm, AlarmFacts, ReadingFact } from "../../greenhouse/limits.js";
 import type { Controller, ReadingAlarm, Sensor } from "../../greenhouse/model.js";
-import { type Clock, every, within as inTime } from "../../runtime/clock.js";
+import { every, within as inTime } from "../../runtime/clock.js";
 import { ignored } from "../../runtime/failures.js";
-import type { TextFile } from "../../runtime/file-system.js";
-import type { Logger } from "../../runtime/log.js";
-import type { GreenhouseStore } from "../../sync/store.js";
+import type { AlarmStore } from "../alarm-store.js";
+import type { LimitPorts } from "../ports.js";
 import type { AlarmChange } from "../rules/alarms.js";
 import { judgeSide, type Level, limitOf, type Side, type SideState, within } from "./judge.js";
 import { keptIn, keptText, nothingKept, type Pending, pendingOf, resumed } from "./pending.js";
@@ -23,20 +22,6 @@ type ReadingType = "reading_low" | "reading_high";
 const typeOf = (side: Side): ReadingType => `reading_${side}`;
 
 type ShownAlarm = Omit<Alarm, "clearedAt">;
-
-export interface ReadingAlarmPorts {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly store: Pick<GreenhouseStore, "onChange" | "get" | "byId" | "dispatch">;
-  readonly alarms: {
-    readonly list: readonly ShownAlarm[];
-    setAll(changes: Iterable<AlarmChange>): void;
-  };
-  /** When the newest answer about a controller's readings came, monotonic ms; null before the first. */
-  readonly answeredAt: (code: string) => number | null;
-  /** What of it the next run has to know. */
-  readonly memory: TextFile;
-}
 
 /** A limit that a reading is beyond, as it was when that was noticed. */
 interface Crossing {
@@ -70,7 +55,8 @@ const keptForMs = 30 * 86_400_000;
 const mostATurn = 30;
 
 export class ReadingAlarms {
-  readonly #ports: ReadingAlarmPorts;
+  readonly #alarms;
+  readonly #ports;
   readonly #houses = new Map<string, House>();
   /** Alarms of an earlier run, by the controller's id. */
   readonly #carried = new Map<string, ShownAlarm[]>();
@@ -86,14 +72,18 @@ export class ReadingAlarms {
   #hasRead = false;
   #isComing = false;
 
-  constructor(ports: ReadingAlarmPorts) {
+  constructor(
+    alarms: Pick<AlarmStore, "list" | "setAll">,
+    ports: Pick<LimitPorts, "clock" | "log" | "store" | "readingsKept" | "readingsAnsweredAt">,
+  ) {
+    this.#alarms = alarms;
     this.#ports = ports;
     ports.store.onChange((before, after) => this.#onChange(before, after), ["sensors"]);
   }
 
   /** What an earlier run left, once the alarms are known. */
   restore(): void {
-    for (const alarm of this.#ports.alarms.list) {
+    for (const alarm of this.#alarms.list) {
       if (alarm.sensor === undefined || alarm.controller === null || alarm.state === "cleared") continue;
       this.#carried.set(alarm.controller, [...(this.#carried.get(alarm.controller) ?? []), alarm]);
     }
@@ -117,9 +107,9 @@ export class ReadingAlarms {
   }
 
   async #read(signal: AbortSignal): Promise<void> {
-    const { clock, log, memory } = this.#ports;
+    const { clock, log, readingsKept } = this.#ports;
     try {
-      const text = await inTime(clock, longestDiskMs, () => memory.read(), signal);
+      const text = await inTime(clock, longestDiskMs, () => readingsKept.read(), signal);
       const { pending, unlisted } = keptIn(text ?? nothingKept);
       this.#written = text ?? nothingKept;
       for (const one of pending) {
@@ -144,7 +134,7 @@ export class ReadingAlarms {
   }
 
   async #write(): Promise<void> {
-    const { log, memory } = this.#ports;
+    const { log, readingsKept } = this.#ports;
     const open = [...this.#houses.values()].flatMap(({ id, sensors }) =>
       [...sensors].flatMap(([sensor, { sides, judged }]) =>
         judged.definition.bands === undefined ? [] : pendingOf(id, sensor, sides, judged.definition.bands),
@@ -154,7 +144,7 @@ export class ReadingAlarms {
     const text = keptText([...open, ...left], this.#unlisted);
     if (text === this.#written) return;
     try {
-      await memory.write(text);
+      await readingsKept.write(text);
       this.#written = text;
     } catch (problem) {
       log.debug(
@@ -167,11 +157,11 @@ export class ReadingAlarms {
   readonly #endUnlisted = (): void => {
     const unlisted = new Map<string, Unlisted>();
     const changes: AlarmChange[] = [];
-    for (const alarm of this.#ports.alarms.list) {
+    for (const alarm of this.#alarms.list) {
       if (alarm.sensor === undefined || alarm.state === "cleared") continue;
       const before = this.#unlisted.get(alarm.id);
       const controller = this.#ports.store.byId(alarm.controller ?? "");
-      const answeredAt = controller && this.#ports.answeredAt(controller.info.code);
+      const answeredAt = controller && this.#ports.readingsAnsweredAt?.(controller.info.code);
       if (controller === undefined || typeof answeredAt !== "number") {
         if (before !== undefined) unlisted.set(alarm.id, before);
         continue;
@@ -185,7 +175,7 @@ export class ReadingAlarms {
       else unlisted.set(alarm.id, now);
     }
     this.#unlisted = unlisted;
-    if (changes.length > 0) this.#ports.alarms.setAll(changes);
+    if (changes.length > 0) this.#alarms.setAll(changes);
     if (changes.length >= mostATurn) this.#ports.clock.soon(this.#endUnlisted);
   };
 
@@ -224,7 +214,7 @@ export class ReadingAlarms {
       const controller = this.#ports.store.get(code);
       if (controller !== undefined) changes.push(...this.#judgeHouse(controller));
     }
-    if (changes.length > 0) this.#ports.alarms.setAll(changes);
+    if (changes.length > 0) this.#alarms.setAll(changes);
     this.#isComing = this.#dirty.size > 0;
     if (this.#isComing) this.#ports.clock.soon(this.#judgeSome);
   };

@@ -33,7 +33,7 @@ const remedies: Readonly<Record<AlarmType, readonly [severity: Alarm["severity"]
   reading_high: ["warning", "Check vents, shade and fans, and whether the sensor is right."],
   guard_blind: [
     "warning",
-    "Check the sensor, its cable and whether its value still arrives; until it does the guard holds.",
+    "Check the sensor, its cable and whether its value still arrives; until then the guard holds.",
   ],
   guard_unmet: [
     "error",
@@ -73,15 +73,15 @@ const remedies: Readonly<Record<AlarmType, readonly [severity: Alarm["severity"]
   ],
   crash_loop: [
     "error",
-    "Report the error with the log. Commands are refused until the bridge has run for 15 minutes or was stopped in order; guards and leases' ends are sent all the same.",
+    "Report the error with the log. The bridge refuses commands until it has run for 15 minutes or was stopped in order; it still sends what guards and leases need.",
   ],
   notify_failed: [
     "warning",
-    "Check the network and what stands under notify; look at the page meanwhile, as messages are tried again and may be late.",
+    "Check the network and the section notify. The bridge tries again, and messages may be late; look at the page meanwhile.",
   ],
   settings_returned: [
     "error",
-    "The former configuration is in force again. Correct what the message names, at the page or in the file. What was taken back may stay so: acknowledge this, and it ends an hour later. A file that was edited by hand stays as it is, and the next start runs by it.",
+    "The bridge went back to the earlier settings. Correct what the message names, on the page or in the file. To keep the earlier settings, acknowledge this: it ends an hour later. A file that was edited by hand stays as it is, and the next start uses it.",
   ],
   birth_too_large: [
     "error",

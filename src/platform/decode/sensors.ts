@@ -90,13 +90,14 @@ function readItems(
 ): readonly SensorItem[] {
   const { report } = decoding;
   const items: SensorItem[] = [];
-  const soles: SoleReading[] = [];
+  const soles: RowReading[] = [];
   const seen = new Set<string>();
   const add = (item: SensorItem, sample: unknown) => {
     const { size } = seen;
     if (seen.add(traits(item)).size === size) report(alike, sample);
     items.push(item);
   };
+  const addReading = ({ row, key, raw }: RowReading) => add(rowItem(key, raw, row, decoding), row.fields);
   const isList = visitItems(answer, shape.items, {
     roles,
     device: decoding.code,
@@ -111,23 +112,20 @@ function readItems(
     },
     row: (row) => {
       const readings = readWideRow(row, roles);
-      if (readings?.length === 1) for (const [key, raw] of readings) soles.push({ row, key, raw });
-      else for (const [key, raw] of readings ?? []) add(rowItem(key, raw, row, decoding), row.fields);
+      const taken = readings?.map(([key, raw]) => ({ row, key, raw })) ?? [];
+      taken.forEach((one) => (taken.length === 1 ? soles.push(one) : addReading(one)));
       return readings !== null;
     },
   });
   if (!isList) throw new UnreadableShape(msg`no readings could be found in the answer`);
-  const unknown = unknownFields(soles);
-  for (const { row, key, raw } of soles)
-    if (unknown.has(key)) report(nameless, row.fields);
-    else add(rowItem(key, raw, row, decoding), row.fields);
+  withoutUnknown(soles, report).forEach(addReading);
   return items;
 }
 
 const nameless = msg`a reading without name, factor or channel`;
 
-/** The only reading of a row. */
-interface SoleReading {
+/** A number that stands under its name in a row. */
+interface RowReading {
   readonly row: SensorObject;
   readonly key: string;
   readonly raw: unknown;
@@ -137,7 +135,7 @@ interface SoleReading {
  * Of items whose fields have names that nobody knows (`{tagDesc: "空气温度", tagValue: 23.5}`) their value is left, as if they were rows of
  * one reading: the fields that are no quantity while a name beside them is one, or tells all of them apart.
  */
-function unknownFields(soles: readonly SoleReading[]): ReadonlySet<string> {
+function unknownFields(soles: readonly RowReading[]): ReadonlySet<string> {
   const byKey = new Map<string, SensorObject[]>();
   for (const { row, key } of soles)
     if (!isQuantity(key) && !("name" in row.found || "factor" in row.found))
@@ -148,6 +146,12 @@ function unknownFields(soles: readonly SoleReading[]): ReadonlySet<string> {
     return names.every(({ length }) => length > 0) && (isTold || names.flat().some(isQuantity));
   };
   return new Set([...byKey].flatMap(([key, rows]) => (isNamed(rows) ? [key] : [])));
+}
+
+function withoutUnknown(soles: readonly RowReading[], report: ReportShape): readonly RowReading[] {
+  const unknown = unknownFields(soles);
+  for (const { key, row } of soles) if (unknown.has(key)) report(nameless, row.fields);
+  return soles.filter(({ key }) => !unknown.has(key));
 }
 
 const isQuantity = (name: string): boolean =>

@@ -182,8 +182,8 @@ async function writeFound(
 function whatNext(out: string, { merge, account, config }: DiscoverOptions, file: string): Text {
   if (merge !== undefined) return msg`paste its lines under the same keys of ${merge}`;
   return account === undefined
-    ? msg`\`greenhouse2mqtt check ${out}\` reads it`
-    : msg`let it replace ${file}, and \`greenhouse2mqtt check ${config}\` reads it`;
+    ? msg`\`greenhouse2mqtt check ${out}\` checks it`
+    : msg`let it replace ${file}; \`greenhouse2mqtt check ${config}\` checks it`;
 }
 
 function explain(error: unknown): never {

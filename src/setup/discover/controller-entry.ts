@@ -88,7 +88,7 @@ function deviceRemarks(
   ];
 }
 
-const ofStations = msg`the list of stations alone names it: it is followed only because it stands here, and without an online flag`;
+const ofStations = msg`only the list of stations names it: the bridge follows it because it stands here, without an online flag`;
 
 const askName = (ask: Ask): Text =>
   ask === "sensors" ? msg`readings` : ask === "statuses" ? msg`running statuses` : typeName(ask);

@@ -46,7 +46,7 @@ export async function listenToAccount(
       ? msg`until you press Ctrl-C`
       : msg`for ${formatDuration(forMs)}, or until you press Ctrl-C`;
   say(
-    msg`listening ${until}; nothing is sent. Move one thing after the other in the vendor's app, and note which it was.`,
+    msg`listening ${until}; nothing is sent. Move one thing after the other in the vendor's app, and note which one it was.`,
   );
   const listening = channels.map((channel) => platform.listen(channel, ear.listener(channel), anyOf(signal)));
   if (forMs !== null)

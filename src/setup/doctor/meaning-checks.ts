@@ -319,7 +319,7 @@ async function typesVerdict(context: DoctorContext, signal: AbortSignal): Promis
     ...(unknown.length === 0
       ? []
       : [
-          msg`types that the interface does not name: ${nameDevices(unknown)}: what answers decides, and is asked for`,
+          msg`types that the interface does not name: ${nameDevices(unknown)}; the bridge asks them and uses what answers`,
         ]),
     ...disputes.found,
   ];

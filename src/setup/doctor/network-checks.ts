@@ -233,7 +233,7 @@ export const clockCheck: Check = {
 
 /** `skewMs`: how far the platform's clock is ahead of ours; null while no answer carried a date. */
 export function clockVerdict(skewMs: number | null): Verdict {
-  if (skewMs === null) return notTried(msg`no answer of the platform told its time`);
+  if (skewMs === null) return notTried(msg`no answer of the platform carries a time`);
   const seconds = Math.round(Math.abs(skewMs) / 1000);
   const time = durationText(seconds);
   const off =

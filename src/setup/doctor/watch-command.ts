@@ -51,7 +51,7 @@ export async function watch(context: ProcessContext, options: WatchOptions): Pro
     `found by \`doctor --watch\` of greenhouse2mqtt ${programVersion()}, ${at}Z, "${word}" was sent`,
   ];
   const yaml = adviceYaml(record, conclusion, head);
-  if (yaml === "") say(msg`Nothing is to be set.`);
+  if (yaml === "") say(msg`You need not set anything.`);
   else {
     say(msg`Write this under the same keys of ${file}:`);
     context.out(`\n${yaml}`);
@@ -82,7 +82,7 @@ function watchedActuator(configuration: Configuration, target: string): WatchedA
     const known = actuators.map((one) => one.id);
     const near = nearest(id, known);
     const hint =
-      known.length === 0 ? msg`the configuration names none of it` : msg`it has ${shortList(known)}`;
+      known.length === 0 ? msg`the configuration has no actuator of it` : msg`it has ${shortList(known)}`;
     throw usage(
       near === null
         ? msg`${commentText(controller)} has no actuator "${commentText(id)}"; ${hint}`
@@ -114,5 +114,5 @@ function wordOf({ kind, values }: WatchedActuator, given: string | undefined): s
   const word = given.trim().toLowerCase();
   if (words.includes(word)) return word;
   if (degrees !== null && /^\d+$/.test(word) && degreeOf(word) !== null) return word;
-  throw usage(msg`--command "${commentText(given)}" is nothing that it takes: ${all}`);
+  throw usage(msg`it does not take --command "${commentText(given)}": ${all}`);
 }

@@ -124,7 +124,7 @@ const listOf = (items: readonly unknown[]): Node => {
 const bandsNode = (alarms: object): Node =>
   sectionOf(Object.entries(alarms).map(([kind, bands]) => pairOf(kind, flowNode(bands as EntryValue))));
 
-const head = msg`Written by \`greenhouse2mqtt init\`. \`greenhouse2mqtt schema --example\` shows every key, \`greenhouse2mqtt check\` reads this file.`;
+const head = msg`Written by \`greenhouse2mqtt init\`. \`greenhouse2mqtt schema --example\` shows every key, \`greenhouse2mqtt check\` checks this file.`;
 const foot = msg`Actuators are listed under \`controllers\`; \`greenhouse2mqtt discover\` finds their addresses.`;
 const readOnly = msg`No command is taken; set it to false when the readings look right.`;
 const embedded = msg`Without mqtt.url the embedded broker is used, on this computer only. Mosquitto is better for permanent use.`;

@@ -89,8 +89,7 @@ export async function triedAnswers(
   for (const what of whats) {
     const { ok, lines } = await outcomeOf(answers, what, file, ports);
     for (const line of lines) ports.say(line);
-    if (!ok)
-      throw new NotWritten(msg`that did not work, so nothing was written; --no-try writes it all the same`);
+    if (!ok) throw new NotWritten(msg`that did not work, so nothing was written; --no-try writes it anyway`);
   }
   return answers;
 }

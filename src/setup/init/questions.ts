@@ -1,5 +1,7 @@
 import { joinSignals } from "../../runtime/signals.js";
-import { joined, msg, type Text, TextError } from "../../language/text.js";
+import { clauses } from "../../language/lists.js";
+import { joined, msg, row, type Text, TextError, word } from "../../language/text.js";
+import { limitTexts } from "../../config/rules/alarms.js";
 import type { Tell } from "../../language/words.js";
 import { type Readable, Writable } from "node:stream";
 import { confirm, log, password, select, text } from "@clack/prompts";
@@ -307,11 +309,15 @@ export async function askAlarms(dialogue: Dialogue): Promise<typeof suggestedBan
   return (await dialogue.confirm(msg`Begin with these limits?`, false)) ? suggestedBands : null;
 }
 
-/** `  temperature: low_low 2, low 5, high 35, high_high 40 (10m)`. */
-const bandLines = (): readonly string[] =>
-  Object.entries(suggestedBands).map(([kind, { delay, ...limits }]) => {
-    const numbers = Object.entries(limits).map(([limit, value]) => `${limit} ${value}`);
-    return `  ${kind}: ${numbers.join(", ")} (${delay})`;
+/** `  temperature: below 5 a warning, below 2 an error, above 35 a warning, above 40 an error, after 10m`. */
+const bandLines = (): readonly Text[] =>
+  Object.entries(suggestedBands).map(([kind, { delay, ...bands }]) => {
+    const limits = new Map<string, number>(Object.entries(bands));
+    const clausesOf = limitTexts.flatMap(([limit, text]) => {
+      const value = limits.get(limit);
+      return value === undefined ? [] : [text(String(value))];
+    });
+    return row`  ${word(kind)}: ${clauses([...clausesOf, msg`after ${delay}`])}`;
   });
 
 /** Where a broker is usually found: on this computer, at Home Assistant, beside us as its add-on. */

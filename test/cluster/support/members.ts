@@ -42,12 +42,16 @@ async function proxyTo(port: number, heardOf?: (bytes: Buffer) => void): Promise
 interface HeardPost {
   /** The member whose token it bears. */
   readonly member: number;
+  readonly address: string;
+  /** By `performance.now`. */
+  readonly at: number;
 }
 
 /** Takes down who sends a value to the platform; each member has a token of its own. */
 function heard(posts: HeardPost[], request: string): void {
   const [, member] = /^POST \/[^ ]*set-value[^]*member-(\d)/.exec(request) ?? [];
-  if (member !== undefined) posts.push({ member: Number(member) });
+  const [, address = ""] = /"address":"?(\d+)/.exec(request) ?? [];
+  if (member !== undefined) posts.push({ member: Number(member), address, at: performance.now() });
 }
 
 /** What connects to one of these ports gets another one: the network of a computer, where all have one configuration. */
@@ -76,8 +80,11 @@ const startMember = (
     ),
   });
 
-/** Members with one configuration, at three NATS servers, each through lines of its own that can be cut. */
-export async function clusterOf(count: number, nats: NatsCluster) {
+/**
+ * Members with one configuration, at three NATS servers, each through lines of its own that can be cut. `control`: the longest POST;
+ * a short one spares a test its time.
+ */
+export async function clusterOf(count: number, nats: NatsCluster, control = "2s") {
   const broker = await brokerAndClient();
   const posts: HeardPost[] = [];
   const simulator = await platform();
@@ -104,7 +111,7 @@ export async function clusterOf(count: number, nats: NatsCluster) {
           realtime_url: toPlatform[1]?.url,
           token: `member-${n}`,
           requests_per_minute: 0,
-          timeouts: { control: "2s", read: "5s" },
+          timeouts: { control, read: "5s" },
         },
         mqtt: { url: `mqtt://127.0.0.1:${toBroker.port}` },
         http: { port },
@@ -114,7 +121,11 @@ export async function clusterOf(count: number, nats: NatsCluster) {
           "GH-0001": {
             actuators: {
               fan: { kind: "circulation_fan", address: "150", settle: "0s" },
-              roller: { kind: "motor", address: "300", values: { open: "00000001", stop: "00000100" } },
+              roller: {
+                kind: "motor",
+                address: "300",
+                values: { open: "00000001", close: "00000010", stop: "00000100" },
+              },
             },
           },
         },

@@ -207,7 +207,7 @@ export function recipes(world: () => World, rows: Rows, runs: number, isFloor: b
     expect(found.map(({ mean_type: type }) => type)).toEqual(isFloor ? [] : [2]);
   });
 
-  it.each(["window", "limits"])(
+  it.each(["window", "limits", "window-zh", "limits-zh"])(
     "the card %s names entities that are there, and its texts render",
     async (name) => {
       const { ha } = world();

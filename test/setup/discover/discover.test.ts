@@ -62,7 +62,7 @@ describe("of an account of a fleet", () => {
     const out = join(folder, "found.yaml");
     const { code, err } = await ended("-o", out);
     expect(err).toContain(
-      `${out} written: let it replace ${north}, and \`greenhouse2mqtt check ${file}\` reads it\n`,
+      `${out} written: let it replace ${north}; \`greenhouse2mqtt check ${file}\` checks it\n`,
     );
     expect(code).toBe(0);
     const text = await readFile(out, "utf8");
@@ -229,7 +229,7 @@ describe("the file", () => {
     const simulator = await running({ controllers: 1, readings: ["stations_apart"] });
     const { out } = await discovered(simulator);
     expect(out).toMatch(
-      /^ {2}WS-0001:\n {4}# the list of stations alone names it: .*\n {4}# readings: 空气温度 /m,
+      /^ {2}WS-0001:\n {4}# only the list of stations names it: .*\n {4}# readings: 空气温度 /m,
     );
     const found = await loadedText(out);
     expect(Object.keys(found.controllers)).toEqual(["GH-0001", "WS-0001"]);

@@ -402,7 +402,7 @@ describe("one watched movement", () => {
 
 it.each<[args: string[], said: RegExp]>([
   [["--watch", "gh-0001/roof"], /say with --command what you will send: open, close, auto, 0\.\.100/],
-  [["--watch", "gh-0001/roof", "--command", "up"], /"up" is nothing that it takes/],
+  [["--watch", "gh-0001/roof", "--command", "up"], /it does not take --command "up"/],
   [["--watch", "gh-0001/rof", "--command", "open"], /no actuator "rof", did you mean "roof"/],
   [["--watch", "roof", "--command", "open"], /takes CONTROLLER\/ACTUATOR/],
   [["--command", "open"], /belong to --watch/],

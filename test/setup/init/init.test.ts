@@ -184,7 +184,9 @@ describe("asking", () => {
       [/How does the bridge/, "2"],
     ];
     const without = await asked(answers);
-    expect(without.told.join("\n")).toMatch(/temperature: low_low 2, low 5, high 35, high_high 40 \(10m\)/);
+    expect(without.told.join("\n")).toMatch(
+      /temperature: below 5 a warning, below 2 an error, above 35 a warning, above 40 an error, after 10m/,
+    );
     expect((await loaded(without.file)).configuration.alarms).toEqual({});
     const { file } = await asked([...answers, [/^Begin with these limits/, "y"]]);
     const { configuration, warnings } = await loaded(file);

@@ -59,9 +59,10 @@ export class Caretaker {
     const on = alarms.on();
     const alarm = on.length === 0 || this.#looks.hits(0.2) ? "all" : this.#looks.of(on);
     this.#do((bridge) => {
-      const ports = bridge.requestPorts;
+      const { asked } = bridge;
       this.#world.journalist.note("acknowledge", { alarm });
-      if (ports !== null) alarms.acknowledge(() => ports.limits.alarms.acknowledge(alarm, "anna").ids);
+      if (asked !== null)
+        alarms.acknowledge(() => asked.commands.limits.alarms.acknowledge(alarm, "anna").ids);
       return Promise.resolve();
     });
   }
@@ -99,7 +100,7 @@ export class Caretaker {
 
   /** As a request over MQTT does. The journal may be away (`failed`), and what was asked for may be done already (`nothing`). */
   async #ask(
-    { requestPorts, store }: Bridge,
+    { asked, store }: Bridge,
     what: keyof typeof requests,
     about: readonly Limited[],
     fields: Readonly<Record<string, string>>,
@@ -107,10 +108,11 @@ export class Caretaker {
   ): Promise<"done" | "nothing" | "failed"> {
     const { journalist } = this.#world;
     const controller = store?.get(about[0]?.code ?? "");
-    if (controller === undefined || requestPorts === null) return "failed";
+    if (controller === undefined || asked === null) return "failed";
     journalist.note(what, { of: about.map(({ code, id }) => `${code}/${id}`), ...facts });
     journalist.saw(`somebody asks to ${what}`);
-    return requests[what](requestPorts, controller, { by: "anna", ...fields }, null).then(
+    const request = { controller, fields: { by: "anna", ...fields }, via: null };
+    return requests[what](asked.commands.limits.engine, request, asked).then(
       () => "done",
       (error: unknown) => (error instanceof RequestError ? "nothing" : "failed"),
     );
@@ -125,7 +127,7 @@ export class Caretaker {
     const { journalist, time } = this.#world;
     const until = minutes === null ? Infinity : time.now + minutes * 60_000;
     // It forbids from the moment that it is asked for, and only the answer says for how long.
-    const isAsked = bridge.requestPorts !== null && bridge.store?.get(about[0]?.code ?? "") !== undefined;
+    const isAsked = bridge.asked !== null && bridge.store?.get(about[0]?.code ?? "") !== undefined;
     for (const one of about) one.lock = { from: time.now, until: Infinity, isUncertain: !isAsked };
     const fields = { ...actuatorField(about, isAll), ...(minutes === null ? {} : { until: `${minutes}m` }) };
     const isDone = (await this.#ask(bridge, "lock", about, fields, { minutes })) === "done";
