@@ -100,7 +100,7 @@ export async function createCore(ground: Ground, parts: readonly Part[]): Promis
   const publishing = createOutputs(ground, { ...link, ...reading });
   const around = { ...ground, ...link, ...reading, ...publishing, file };
   const tests = new BrokerTests(around, live);
-  const overdue = new OverdueWatch(clock, configuration.polling, reading.mirror);
+  const overdue = new OverdueWatch({ clock, gaps }, configuration.polling, reading.mirror);
   const commands = createCommands(around, tests, overdue);
   const { http } = configuration;
   return {

@@ -7,6 +7,7 @@ import type { ReturnedSettings } from "../page/protocol.js";
 import type { Clock } from "../runtime/clock.js";
 import { nullIfFailed } from "../runtime/failures.js";
 import { errorCode, type FileSystem } from "../runtime/file-system.js";
+import { waitAwake } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
 import type { Kept, SavedChange, SettingsFile } from "../saving/settings-file.js";
 import {
@@ -335,7 +336,7 @@ export class SettingsTrial {
 
   async #watch(over: AbortSignal): Promise<void> {
     const { clock, log, readAgain } = this.#parts;
-    const isOver = await clock.wait(trialMs, over).then(
+    const isOver = await waitAwake(trialMs, clock, over).then(
       () => false,
       () => true,
     );

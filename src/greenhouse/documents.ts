@@ -7,7 +7,9 @@ import type {
   SensorDefinition,
   Controller,
 } from "./model.js";
+import { row, type Text } from "../language/text.js";
 import type { Language } from "./labels.js";
+import { nameById } from "./names-by-id.js";
 import { translatedSensorName } from "./sensor-names.js";
 
 /*
@@ -119,15 +121,20 @@ export const statusDocument = ({
 export const sensorName = ({ name, platformName }: SensorDefinition, language: Language): string =>
   (name === platformName ? translatedSensorName(platformName, language) : null) ?? name;
 
+/** What people call an actuator or a parameter. */
+export const ownNameOf = ({ id, name }: Readonly<{ id: string; name?: string | undefined }>): Text =>
+  name ?? nameById(id);
+
 /** What people call a controller, what is commanded there (an address by itself), or a sensor. */
 export function nameOf(
   { info, actuators, parameters, sensors }: Controller,
   commanded: string | null,
   sensor?: { readonly id: string | undefined; readonly language: Language },
-): string {
+): Text {
   const definition = sensors.get(sensor?.id ?? "")?.definition;
   const ofSensor = definition && sensor ? sensorName(definition, sensor.language) : sensor?.id;
   const settings = (actuators.get(commanded ?? "") ?? parameters.get(commanded ?? ""))?.settings;
-  const name = ofSensor ?? settings?.name ?? commanded;
-  return name ? `${info.name} / ${name}` : info.name;
+  const name = ofSensor ?? (settings ? ownNameOf(settings) : commanded);
+  if (!name) return info.name;
+  return typeof name === "string" ? `${info.name} / ${name}` : row`${info.name} / ${name}`;
 }

@@ -136,6 +136,9 @@ export type AlarmType =
   | "duplicate_node"
   | "flood";
 
+export const isOfReading = (type: AlarmType): type is "reading_low" | "reading_high" =>
+  type === "reading_low" || type === "reading_high";
+
 /** What a reading was beyond, and how it is read since. */
 export interface ReadingFact {
   readonly name: Readonly<Record<"en" | "zh", string>>;

@@ -170,11 +170,20 @@ const inWord = ["depth", "zone", "index"] as const;
 
 type Parts = Readonly<Partial<Record<Shortened["part"], string>>>;
 
+/** All houses of an account have much the same names, and each name is asked for several times. */
+const readBefore = new Map<string, KnownName | null>();
+const mostReadBefore = 1_000;
+
 /** The catalogue's reading of a name; null unless every part of it is understood. */
 function knownName(name: string): KnownName | null {
   if (name.length > longestName) return null;
+  const before = readBefore.get(name);
+  if (before !== undefined) return before;
   const text = readable(name);
-  return text === "" ? null : read(text, {}, mostParts);
+  const known = text === "" ? null : read(text, {}, mostParts);
+  if (readBefore.size >= mostReadBefore) readBefore.clear();
+  readBefore.set(name, known);
+  return known;
 }
 
 function chineseName({ chinese }: Quantity, { depth = "", zone, index }: Parts): string | null {

@@ -1,6 +1,7 @@
 import { isDevice } from "./device-types.js";
 import { isGuard } from "./limits.js";
-import type { Controller } from "./model.js";
+import type { Controller, Sensor } from "./model.js";
+import type { SensorKind } from "./sensors.js";
 
 /* How the controllers of an account are, in a few numbers. */
 
@@ -26,6 +27,18 @@ interface Temperatures {
   readonly most: number;
   readonly unit: string | null;
 }
+
+/** The readings that a house is known by: of each kind its first sensor. */
+export const keySensors = (
+  { sensors }: Pick<Controller, "sensors">,
+  kinds: readonly SensorKind[],
+): readonly Sensor[] =>
+  kinds.flatMap((kind) => {
+    const found = [...sensors.values()].find(
+      ({ definition }) => definition.kind === kind && definition.average !== true,
+    );
+    return found === undefined ? [] : [found];
+  });
 
 const mostStations = 3;
 
@@ -72,11 +85,9 @@ function together(one: Temperatures | null, other: Temperatures | null): Tempera
   return { least: Math.min(one.least, other.least), most: Math.max(one.most, other.most), unit: one.unit };
 }
 
-function temperatureOf({ info, sensors }: Controller): Temperatures | null {
-  if (isDevice(info.type)) return null;
-  const found = [...sensors.values()].find(
-    ({ definition: { kind, average } }) => kind === "temperature" && average !== true,
-  );
+function temperatureOf(controller: Controller): Temperatures | null {
+  if (isDevice(controller.info.type)) return null;
+  const [found] = keySensors(controller, ["temperature"]);
   if (found?.quality !== "good" || typeof found.value !== "number") return null;
   return { least: found.value, most: found.value, unit: found.definition.unit };
 }

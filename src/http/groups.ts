@@ -9,7 +9,7 @@ import type {
   Member,
   MemberResult,
 } from "../greenhouse/groups.js";
-import type { GroupView, MemberView, GroupsAndScenesView } from "../page/protocol.js";
+import type { GroupView, MemberView, GroupsAndScenesView, Untold } from "../page/protocol.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import { isoOrNull, nameOf } from "../greenhouse/documents.js";
 
@@ -50,7 +50,7 @@ interface GroupRequest extends Pick<
   readonly id: string;
 }
 
-function memberView(member: Member, command: string | null, store: Store): MemberView {
+function memberView(member: Member, command: string | null, store: Store): Untold<MemberView> {
   const { code, controllerId, actuator } = member;
   const controller = store.get(code);
   const found = controller?.actuators.get(actuator);
@@ -75,7 +75,7 @@ const runningView = (running: Running | null): GroupView["running"] =>
     ended: running.ended.length,
   };
 
-export function groupsAndScenesView(groups: ShownGroups, store: Store): GroupsAndScenesView {
+export function groupsAndScenesView(groups: ShownGroups, store: Store): Untold<GroupsAndScenesView> {
   const { groupsAndScenes } = groups;
   return {
     groups: Object.fromEntries(
@@ -83,7 +83,7 @@ export function groupsAndScenesView(groups: ShownGroups, store: Store): GroupsAn
         const { id, name, target, members } = group;
         const { words, degrees } = vocabulary(target);
         const { state, position, quality } = groups.stateOf(group);
-        const view: GroupView = {
+        const view: Untold<GroupView> = {
           name,
           state,
           position,

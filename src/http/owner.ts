@@ -1,8 +1,11 @@
 import { once } from "node:events";
-import { chmod, unlink } from "node:fs/promises";
+import { chmod, stat, unlink } from "node:fs/promises";
+import { join } from "node:path";
 import { type Clock, untilAborted } from "../runtime/clock.js";
+import { ignored, nullIfFailed } from "../runtime/failures.js";
 import { errorCode } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
+import { joinSignals } from "../runtime/signals.js";
 import { ownerSocket, socketPath } from "../runtime/socket-file.js";
 import { closePort, notOpenYet, type OpenPort, type Port } from "./port.js";
 import type { Faults } from "./faults.js";
@@ -15,6 +18,8 @@ import type { PageService } from "./service.js";
 
 interface OwnerParts {
   readonly dataDir: string;
+  /** Rejects where another folder shows in its place. */
+  readonly inPlace: () => Promise<void>;
   /** Of the embedded broker; null where there is none. */
   readonly brokerPort: number | null;
   readonly clock: Clock;
@@ -26,15 +31,54 @@ interface OwnerParts {
 
 const ownMode = 0o600;
 
+/** So often it is looked whether the socket can still be found: a data directory that was away comes back without it. */
+const lookEveryMs = 15_000;
+
 /** Until the signal aborts. Where there can be no socket the command line takes another way. */
 export async function serveOwner(parts: OwnerParts, signal: AbortSignal): Promise<void> {
-  const { dataDir, log } = parts;
-  const place = await socketPath(dataDir, ownerSocket).catch((error: unknown) => String(error));
-  const opened = typeof place === "string" ? place : await listenAt(place.path).catch(String);
-  if (typeof opened !== "string") await serveOpened(parts, opened, signal);
-  else log.debug({ reason: opened }, "there is no socket in the data directory for the command line");
-  if (typeof place !== "string") await place.release();
+  const { clock, log } = parts;
+  for (let isTold = false; !signal.aborted;) {
+    const why = await serveAtPlace(parts, signal);
+    if (why !== null && !isTold)
+      log.debug({ reason: why }, "there is no socket in the data directory for the command line");
+    isTold = why !== null;
+    if (isTold) await clock.wait(lookEveryMs, signal).catch(ignored);
+  }
 }
+
+/** Until the signal aborts, or the socket cannot be found any more; at once, and why, where there can be none. */
+async function serveAtPlace(parts: OwnerParts, signal: AbortSignal): Promise<string | null> {
+  const place = await socketPath(parts.dataDir, ownerSocket).catch(String);
+  if (typeof place === "string") return place;
+  const opened = await parts
+    .inPlace()
+    .then(() => listenAt(place.path))
+    .catch(String);
+  if (typeof opened !== "string") {
+    const { signal: here, release } = joinSignals(signal, goneFrom(parts, signal));
+    await serveOpened(parts, opened, here);
+    release();
+  }
+  await place.release();
+  return typeof opened === "string" ? opened : null;
+}
+
+/** Aborts once another socket, or none, stands in the data directory. */
+function goneFrom({ dataDir, clock }: OwnerParts, signal: AbortSignal): AbortSignal {
+  const gone = new AbortController();
+  const path = join(dataDir, ownerSocket);
+  const look = async () => {
+    const ours = await identityAt(path);
+    while (!signal.aborted && (await identityAt(path)) === ours)
+      await clock.wait(lookEveryMs, signal).catch(ignored);
+    gone.abort();
+  };
+  void look();
+  return gone.signal;
+}
+
+const identityAt = (path: string): Promise<string | null> =>
+  stat(path).then(({ dev, ino }) => `${dev}:${ino}`, nullIfFailed);
 
 /** What a killed run left there is nobody's: the data directory is this process's own. */
 async function listenAt(path: string): Promise<OpenPort> {

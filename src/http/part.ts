@@ -143,12 +143,13 @@ async function createPort(
 const ownerServer =
   (page: PageService | null, core: Core, http: HttpSection, shown: Shown): Serve =>
   async (signal) => {
-    const { configuration, broker, clock, log } = core;
+    const { configuration, broker, clock, log, inPlace } = core;
     const { serveOwner } = await import("./owner.js");
     const { Faults } = await import("./faults.js");
     const faults = new Faults(log, clock);
-    const service = async () => page ?? (await createPage(core, http, shown));
-    const parts = { dataDir: configuration.data_dir, brokerPort: broker?.port ?? null, clock, log };
+    let made: Promise<PageService> | null = null;
+    const service = () => (made ??= page === null ? createPage(core, http, shown) : Promise.resolve(page));
+    const parts = { dataDir: configuration.data_dir, inPlace, brokerPort: broker?.port ?? null, clock, log };
     await serveOwner({ ...parts, faults, service }, signal).catch((error: unknown) => faults.note(error));
   };
 

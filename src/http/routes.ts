@@ -129,6 +129,22 @@ const trends = route("GET", "viewer", span, async (given, asked) => {
   return prefersCsv(request.headers.accept ?? "") ? trendTable(shown, controllerId || id) : json(shown);
 });
 
+/** So many rows are seen at once. */
+const mostSparklines = 60;
+const some = {
+  error: expecting(`ids of controllers, ${mostSparklines} at most, such as controllers=gh-0001,gh-0002`),
+};
+const listed = fields({
+  controllers: text
+    .transform((given) => given.split(","))
+    .refine(({ length }) => length <= mostSparklines, some),
+});
+
+/** A day of the key readings of several controllers; one that is not there is left out. */
+const sparklines = route("GET", "viewer", listed, async ({ controllers }, { service }) =>
+  json(await service.sparklines(controllers.flatMap((id) => service.controllerOf(id) ?? []))),
+);
+
 /** A line for each time, a column for each sensor. */
 function trendTable({ since, step_s: step, sensors }: Trends, name: string): Answer {
   const ids = Object.keys(sensors);
@@ -251,6 +267,7 @@ export const apiRoutes: Routes<AskedOfBridge> = {
   "/api/overview": shows("overview"),
   "/api/controllers": look(({ service }) => json(service.controllers())),
   "/api/controllers/": shows("controller/"),
+  "/api/trends": sparklines,
   "/api/trends/": trends,
   "/api/journal": journal,
   "/api/alarms": shows("alarms"),

@@ -1,11 +1,13 @@
 import { join } from "node:path";
 import type { Command, CommandRequest, Phase, ResultAddressee } from "../commands/command.js";
 import { likenessOf, type SeenAddress, seenYaml } from "../greenhouse/addresses-seen.js";
+import { leastSpan } from "../greenhouse/bands.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import { controllerItem, isoOrNull, nameOf } from "../greenhouse/documents.js";
 import type { Language } from "../greenhouse/labels.js";
 import type { Alarm } from "../greenhouse/limits.js";
-import type { Controller } from "../greenhouse/model.js";
+import type { Controller, Sensor } from "../greenhouse/model.js";
+import { keySensors } from "../greenhouse/summary.js";
 import {
   commandOutcomes,
   type Checkpoint,
@@ -18,7 +20,17 @@ import { nullIfFailed } from "../runtime/failures.js";
 import type { Registry } from "../runtime/metrics.js";
 import { type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import type { Logger, LogLine, RecentLog } from "../runtime/log.js";
-import type { Alarms, BridgeFacts, Overview, SeenAddresses, Trends, Weather } from "../page/protocol.js";
+import type {
+  Alarms,
+  BridgeFacts,
+  Overview,
+  SeenAddresses,
+  Sparkline,
+  Sparklines,
+  Trends,
+  Untold,
+  Weather,
+} from "../page/protocol.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { Listener } from "./access.js";
 import type { SettingsSource } from "../page/settings-source.js";
@@ -109,6 +121,8 @@ const lightKinds: ReadonlySet<string> = new Set(["illuminance", "par", "irradian
 const ofController = "controller/";
 /** More of the log than this is not told at once. */
 const mostLines = 500;
+/** Half an hour each: as fine as a line below a number is seen. */
+const overviewPoints = 48;
 /** Of the journal: more than come between two looks, and enough to know the last result of each target. */
 const mostRecords = 200;
 const mostRestored = 1_000;
@@ -174,6 +188,29 @@ export class PageService {
       onProblem: (problem) =>
         log.warn({ problem }, "trends are not kept on disk; the rest of the bridge goes on without"),
     });
+  }
+
+  /** A day of the key readings of some controllers. */
+  async sparklines(controllers: readonly Controller[]): Promise<Sparklines> {
+    const kinds = this.sources.kinds();
+    const known = controllers.map((one) => [one.info.id, keySensors(one, kinds)] as const);
+    const wanted = new Map(
+      known.map(([id, sensors]) => [id, sensors.map(({ definition }) => definition.id)] as const),
+    );
+    const found = await this.trends.ofAll(wanted, null, overviewPoints);
+    const lineOf = (id: string, { definition }: Sensor): Sparkline => ({
+      points: found.controllers[id]?.[definition.id] ?? [],
+      least_span: leastSpan(definition.kind, definition.unit),
+    });
+    return {
+      ...found,
+      controllers: Object.fromEntries(
+        known.map(([id, sensors]) => [
+          id,
+          Object.fromEntries(sensors.map((sensor) => [sensor.definition.id, lineOf(id, sensor)] as const)),
+        ]),
+      ),
+    };
   }
 
   /** What sensors of a controller showed; without a range of the last day. */
@@ -318,7 +355,7 @@ export class PageService {
     return { ...status.facts(), log_level: logLevel?.() ?? null, demo: demo?.now() ?? null };
   }
 
-  #overview(): Overview {
+  #overview(): Untold<Overview> {
     this.#overviewOf = this.board.changes;
     const { clock, store, alarms, weather } = this.sources;
     const kinds = this.sources.kinds();
@@ -337,7 +374,7 @@ export class PageService {
     };
   }
 
-  #alarms(): Alarms {
+  #alarms(): Untold<Alarms> {
     const { alarms, store } = this.sources;
     const named = alarms().map((alarm) => {
       const controller = alarm.controller === null ? undefined : store.byId(alarm.controller);

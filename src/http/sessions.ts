@@ -51,7 +51,12 @@ const notKept = (cookie: Answer["headers"]): Answer =>
 
 const refusals = {
   wrong: failure(401, "wrong_login", "There is no such user, or the password is another one."),
-  blocked: failure(429, "too_many_logins", "Too many wrong logins; try later.", { "retry-after": "20" }),
+  blocked: failure(
+    429,
+    "too_many_logins",
+    "Too many wrong logins; try later, or with a browser that has logged in here before. The commands on the computer of the bridge need no login.",
+    { "retry-after": "20" },
+  ),
   busy: busy("Too many log in at once; try again."),
 };
 

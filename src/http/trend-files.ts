@@ -82,13 +82,14 @@ export class TrendFiles {
     await replaceFile(this.#path(span), Buffer.concat([head, ...parts]), { files: this.#files });
   }
 
-  /** Of one controller; null where there is no such file, or nothing of it in the file. */
-  async read(span: Span, controller: string): Promise<Block | null> {
+  /** Of these controllers, or of all that the file knows; of none where there is no file. */
+  async read(span: Span, controllers?: Iterable<string>): Promise<Blocks> {
+    const blocks = new Map<string, Block>();
     const file = await this.#files.open(this.#path(span), "r").catch((error: unknown) => {
       if (errorCode(error) === "ENOENT") return null;
       throw error;
     });
-    if (file === null) return null;
+    if (file === null) return blocks;
     const bytesAt = async (from: number, length: number) => {
       const into = Buffer.alloc(length);
       let done = 0;
@@ -101,21 +102,12 @@ export class TrendFiles {
       while (!head.includes("\n") && head.length % headBytes === 0 && head.length > 0)
         head = await bytesAt(0, 2 * head.length);
       const end = head.indexOf("\n") + 1;
-      const [from, length] = placesIn(head.subarray(0, end).toString())[controller] ?? [0, 0];
-      return length === 0 ? null : await unpack(await bytesAt(end + from, length));
-    } finally {
-      await file.close();
-    }
-  }
-
-  /** Which controllers a file knows. */
-  async controllers(span: Span): Promise<readonly string[]> {
-    const { bytes } = await this.#files.facts(this.#path(span));
-    const file = await this.#files.open(this.#path(span), "r");
-    try {
-      const into = Buffer.alloc(bytes);
-      const got = await file.read(into, 0);
-      return Object.keys(placesIn(into.subarray(0, Math.min(got, into.indexOf("\n"))).toString()));
+      const places = new Map(Object.entries(placesIn(head.subarray(0, end).toString())));
+      for (const controller of controllers ?? places.keys()) {
+        const [from, length] = places.get(controller) ?? [0, 0];
+        if (length > 0) blocks.set(controller, await unpack(await bytesAt(end + from, length)));
+      }
+      return blocks;
     } finally {
       await file.close();
     }

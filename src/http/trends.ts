@@ -44,6 +44,11 @@ export interface Range {
   readonly until: number;
 }
 
+/** By controller. */
+interface TrendsOfAll extends Omit<Trends, "sensors" | "nights" | "demo"> {
+  readonly controllers: Readonly<Record<string, Trends["sensors"]>>;
+}
+
 const floorTo = (minute: number, step: number) => minute - (minute % step);
 
 /**
@@ -100,14 +105,10 @@ export class TrendKeeper {
   /** The hour that an earlier run began goes on. */
   async #resume(): Promise<void> {
     const start = floorTo(this.#now(), hour);
-    const known = (await this.#files.list()).some((one) => one.kind === "hour" && one.start === start);
-    if (!known) return;
-    for (const controller of await this.#files.controllers({ kind: "hour", start })) {
-      const block = await this.#files.read({ kind: "hour", start }, controller);
-      for (const [sensor, points] of block ?? [])
+    for (const [controller, block] of await this.#files.read({ kind: "hour", start }))
+      for (const [sensor, points] of block)
         for (const [at, point] of points.entries())
           if (point !== null) this.#setUnlessKnown(start + at, this.#place(controller, sensor), point);
-    }
   }
 
   #now(): number {
@@ -245,7 +246,7 @@ export class TrendKeeper {
   async #writeHour(start: number): Promise<void> {
     const own = this.#blocksOf(start);
     if (start > this.#now() - heldMinutes) return this.#putHour(start, own);
-    const kept = await this.#blocksIn({ kind: "hour", start }).catch(nullIfFailed);
+    const kept = await this.#files.read({ kind: "hour", start }).catch(nullIfFailed);
     if (kept !== null) await this.#putHour(start, join(own, kept));
   }
 
@@ -274,21 +275,8 @@ export class TrendKeeper {
   }
 
   async #fillHour(start: number, past: Blocks): Promise<void> {
-    const kept = await this.#blocksIn({ kind: "hour", start }).catch(nullIfFailed);
+    const kept = await this.#files.read({ kind: "hour", start }).catch(nullIfFailed);
     if (kept !== null) await this.#putHour(start, join(kept, past));
-  }
-
-  /** All that a file holds; nothing where there is none. */
-  async #blocksIn(span: Span): Promise<Blocks> {
-    const isThere = (await this.#files.list()).some(
-      (one) => one.kind === span.kind && one.start === span.start,
-    );
-    const blocks = new Map<string, Block>();
-    for (const controller of isThere ? await this.#files.controllers(span) : []) {
-      const block = await this.#files.read(span, controller);
-      if (block !== null) blocks.set(controller, block);
-    }
-    return blocks;
   }
 
   #blocksOf(start: number): Blocks {
@@ -321,7 +309,7 @@ export class TrendKeeper {
       if (done.has(start) && !this.#staleDays.has(start)) continue;
       await this.#untilQuiet(signal);
       const span = { kind: "day", start } as const;
-      const former = await this.#blocksIn(span).catch(nullIfFailed);
+      const former = await this.#files.read(span).catch(nullIfFailed);
       if (former === null) continue;
       const own = hours.filter((one) => floorTo(one.start, day) === start);
       await this.#files.write(span, join(await this.#dayOf(start, own), former));
@@ -333,10 +321,10 @@ export class TrendKeeper {
     const { step } = spans.day;
     const blocks = new Map<string, Map<string, (number | null)[]>>();
     for (const span of hours)
-      for (const controller of await this.#files.controllers(span)) {
+      for (const [controller, ofHour] of await this.#files.read(span)) {
         const block = blocks.get(controller) ?? new Map<string, (number | null)[]>();
         blocks.set(controller, block);
-        for (const [sensor, points] of (await this.#files.read(span, controller)) ?? []) {
+        for (const [sensor, points] of ofHour) {
           const own = block.get(sensor) ?? new Array<number | null>(day / step).fill(null);
           block.set(sensor, own);
           for (const [at, point] of points.entries())
@@ -375,33 +363,46 @@ export class TrendKeeper {
     range: Range | null,
     points: number,
   ): Promise<Omit<Trends, "nights" | "demo">> {
+    const { controllers, ...found } = await this.ofAll(new Map([[controller, sensors]]), range, points);
+    return { ...found, sensors: controllers[controller] ?? {} };
+  }
+
+  /** The same of some controllers, for which each file is opened once. */
+  async ofAll(
+    wanted: ReadonlyMap<string, readonly string[]>,
+    range: Range | null,
+    points: number,
+  ): Promise<TrendsOfAll> {
     const now = this.#now();
     const until = range === null ? now : Math.min(now, Math.floor(range.until / minuteMs));
-    const wanted = range === null ? until - day + 1 : Math.ceil(range.since / minuteMs);
-    const since = Math.max(wanted, until - keptDays * day);
+    const asked = range === null ? until - day + 1 : Math.ceil(range.since / minuteMs);
+    const since = Math.max(asked, until - keptDays * day);
     const step = Math.max(1, Math.ceil((until - since + 1) / points));
     const first = until - step * Math.ceil((until - since + 1) / step) + 1;
+    const empty = () => new Array<number | null>((until - first + 1) / step).fill(null);
     const lists = new Map(
-      sensors.map((id) => [id, new Array<number | null>((until - first + 1) / step).fill(null)] as const),
+      [...wanted].map(([id, sensors]) => [id, new Map(sensors.map((sensor) => [sensor, empty()]))]),
     );
-    const fill = (start: number, apart: number, block: Block) => {
-      for (const [sensor, own] of lists)
-        for (const [at, point] of (block.get(sensor) ?? []).entries()) {
-          if (point === null) continue;
-          const from = start + at * apart;
-          for (let minute = from; minute < from + apart; minute += step)
-            if (minute >= first && minute <= until) own[Math.floor((minute - first) / step)] = point;
-        }
+    const fill = (start: number, apart: number, blocks: Blocks) => {
+      for (const [controller, sensors] of lists)
+        for (const [sensor, own] of sensors)
+          for (const [at, point] of (blocks.get(controller)?.get(sensor) ?? []).entries()) {
+            if (point === null) continue;
+            const from = start + at * apart;
+            for (let minute = from; minute < from + apart; minute += step)
+              if (minute >= first && minute <= until) own[Math.floor((minute - first) / step)] = point;
+          }
     };
-    for (const [start, blocks] of this.#past)
-      fill(start, 1, blocks.get(controller) ?? new Map<string, Points>());
+    for (const [start, blocks] of this.#past) fill(start, 1, blocks);
     for (const span of await this.#spansIn(first, until))
-      fill(span.start, spans[span.kind].step, await this.#blockOf(span, controller));
+      fill(span.start, spans[span.kind].step, await this.#blocksAt(span, [...wanted.keys()]));
     return {
       step_s: step * 60,
       since: new Date(first * minuteMs).toISOString(),
       until: new Date((until + 1) * minuteMs - 1).toISOString(),
-      sensors: Object.fromEntries(lists),
+      controllers: Object.fromEntries(
+        [...lists].map(([id, sensors]) => [id, Object.fromEntries(sensors)] as const),
+      ),
     };
   }
 
@@ -416,11 +417,12 @@ export class TrendKeeper {
   }
 
   /** What memory knows of an hour is newer than what the disk does. */
-  async #blockOf(span: Span, controller: string): Promise<Block> {
+  async #blocksAt(span: Span, controllers: readonly string[]): Promise<Blocks> {
     const isHeld = span.kind === "hour" && this.#rows.has(this.#lastOf(span.start));
-    const kept = isHeld ? null : await this.#files.read(span, controller).catch(nullIfFailed);
-    return (
-      kept ?? (span.kind === "hour" ? this.#blockInMemory(controller, span.start) : new Map<string, Points>())
+    const kept = isHeld ? null : await this.#files.read(span, controllers).catch(nullIfFailed);
+    if (span.kind === "day") return kept ?? new Map<string, Block>();
+    return new Map(
+      controllers.map((id) => [id, kept?.get(id) ?? this.#blockInMemory(id, span.start)] as const),
     );
   }
 

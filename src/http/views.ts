@@ -2,19 +2,23 @@ import { allowedOf, vocabulary } from "../greenhouse/command/words.js";
 import {
   actuatorDocument,
   isoOrNull,
+  ownNameOf,
   parameterDocument,
   sensorDocument,
   sensorName,
   statusDocument,
 } from "../greenhouse/documents.js";
-import { type ActuatorFamily, kindRows } from "../greenhouse/actuator-kinds.js";
+import { type ActuatorFamily, type ActuatorKind, kindRows } from "../greenhouse/actuator-kinds.js";
 import { type BandLimit, beyondOf, leastSpan } from "../greenhouse/bands.js";
 import { type DeviceType, isCamera, isDevice } from "../greenhouse/device-types.js";
-import type { Language } from "../greenhouse/labels.js";
+import { type Language, readable } from "../greenhouse/labels.js";
 import { type Guard, type Interlock, isGuard } from "../greenhouse/limits.js";
 import type { Actuator, Controller, Quality, Sensor, SensorDefinition } from "../greenhouse/model.js";
 import type { SensorKind } from "../greenhouse/sensors.js";
 import { translatedStatusName } from "../greenhouse/sensor-names.js";
+import { nameById } from "../greenhouse/names-by-id.js";
+import { keySensors } from "../greenhouse/summary.js";
+import type { Text } from "../language/text.js";
 import type {
   ActuatorView,
   Alarm,
@@ -25,6 +29,7 @@ import type {
   OverviewRow,
   RowKind,
   RowLimits,
+  Untold,
   Weather,
 } from "../page/protocol.js";
 import type { CommandBoard } from "./board.js";
@@ -32,7 +37,7 @@ import type { CommandBoard } from "./board.js";
 const worst: readonly Quality[] = ["bad", "stale", "uncertain", "good"];
 
 /** A controller that changes becomes another object, so that hundreds which do not cost little. */
-const rows = new WeakMap<Controller, OverviewRow>();
+const rows = new WeakMap<Controller, Untold<OverviewRow>>();
 
 export type AlarmsOn = Pick<OverviewRow, "alarms" | "worst">;
 export const noneOn: AlarmsOn = { alarms: 0, worst: null };
@@ -59,22 +64,25 @@ export function overviewRow(
   command: OverviewRow["command"],
   { alarms, worst: worstAlarm }: AlarmsOn,
   kinds: readonly SensorKind[],
-): OverviewRow {
+): Untold<OverviewRow> {
   const held = rows.get(controller);
   if (held?.command === command && held.alarms === alarms && held.worst === worstAlarm) return held;
   const { info, availability, problem, actuators } = controller;
   const sensors = [...controller.sensors.values()].filter(({ definition }) => !definition.average);
   const qualities = new Set(sensors.map(({ quality }) => quality));
   const oldest = Math.min(...sensors.map(({ measuredAt }) => measuredAt ?? Infinity));
-  const row: OverviewRow = {
+  const row: Untold<OverviewRow> = {
     name: info.name,
     kind: rowKind(info.type, controller),
     station: info.record?.stationName ?? null,
     place: controller.settings?.place ?? null,
     order: orderOf(info.record?.extra["sortOrder"]),
     availability,
-    readings: keyReadings(sensors, kinds),
+    readings: Object.fromEntries(
+      keySensors(controller, kinds).map((sensor) => [sensor.definition.kind, keyReading(sensor)] as const),
+    ),
     actuators: statesByGroup([...actuators.values()]),
+    named: namedByGroup([...actuators.values()]),
     last: lastByGroup([...actuators.values()]),
     limits: rowLimits([...actuators.values()]),
     quality: worst.find((one) => qualities.has(one)) ?? null,
@@ -94,14 +102,6 @@ const orderOf = (text: string | undefined): number | null =>
 function rowKind(type: DeviceType | null, { sensors, actuators, statuses }: Controller): RowKind {
   if (isCamera(type) && sensors.size + actuators.size + statuses.size === 0) return "silent";
   return isDevice(type) ? "device" : "greenhouse";
-}
-
-function keyReadings(sensors: readonly Sensor[], kinds: readonly SensorKind[]): OverviewRow["readings"] {
-  const found = kinds.flatMap((kind) => {
-    const sensor = sensors.find(({ definition }) => definition.kind === kind);
-    return sensor === undefined ? [] : [[kind, keyReading(sensor)] as const];
-  });
-  return Object.fromEntries(found);
 }
 
 const keyReading = (sensor: Sensor): KeyReading => ({
@@ -145,6 +145,28 @@ function byGroup(actuators: readonly Actuator[]): ReadonlyMap<ActuatorFamily, re
 const statesByGroup = (actuators: readonly Actuator[]): OverviewRow["actuators"] =>
   Object.fromEntries([...byGroup(actuators)].map(([group, all]) => [group, countOf(all.map(stateWord))]));
 
+/** Heaters, CO2 and mist are one group, of which "2 on" says little. */
+const mixed: ReadonlySet<ActuatorFamily> = new Set(["climate"]);
+
+const namedByGroup = (actuators: readonly Actuator[]): Untold<OverviewRow["named"]> =>
+  Object.fromEntries(
+    [...byGroup(actuators)].flatMap(([group, all]) => (mixed.has(group) ? [[group, namedStates(all)]] : [])),
+  );
+
+const kindName = (kind: ActuatorKind): Text => nameById(kind, readable(kindRows[kind].name));
+
+function namedStates(actuators: readonly Actuator[]): Readonly<Record<string, Text>> {
+  const states = [...new Set(actuators.map(stateWord))];
+  return Object.fromEntries(
+    states.flatMap((state) => {
+      const all = actuators.filter((one) => stateWord(one) === state).map(({ settings }) => settings);
+      const [first] = all;
+      if (first === undefined || all.some(({ kind }) => kind !== first.kind)) return [];
+      return [[state, all.length === 1 ? ownNameOf(first) : kindName(first.kind)] as const];
+    }),
+  );
+}
+
 /** An outage takes away that something is known to be so, and not what was seen before it. */
 function lastByGroup(actuators: readonly Actuator[]): OverviewRow["last"] {
   const seen = actuators.filter((one) => one.state !== null && stateWord(one) === "stale");
@@ -159,13 +181,14 @@ function lastByGroup(actuators: readonly Actuator[]): OverviewRow["last"] {
   );
 }
 
-function rowLimits(actuators: readonly Actuator[]): RowLimits {
+function rowLimits(actuators: readonly Actuator[]): Untold<RowLimits> {
   const because = actuators.flatMap(({ restrictions }) => restrictions?.allowed.because ?? []);
   const ofRule = (rule: string) => because.filter((one) => one.rule === rule);
   const by = ({ value }: Interlock) => String(value ?? "");
   const leases = actuators.flatMap(({ settings, restrictions }) => {
     const until = restrictions?.lease?.until;
-    const { id, name = id, kind } = settings;
+    const { id, kind } = settings;
+    const name = ownNameOf(settings);
     return until === undefined ? [] : [[id, { name, group: kindRows[kind].family, until }] as const];
   });
   return {
@@ -180,7 +203,7 @@ export function controllerView(
   controller: Controller,
   board: CommandBoard,
   weather: Weather,
-): ControllerView {
+): Untold<ControllerView> {
   const { info, availability, problem, sensors, actuators, statuses, parameters } = controller;
   const { id, code, name } = info;
   return {
@@ -210,7 +233,7 @@ export function controllerView(
     })),
     parameters: each(parameters, (parameter, key) => ({
       ...parameterDocument(parameter),
-      name: parameter.settings.name ?? key,
+      name: ownNameOf(parameter.settings),
       writable: parameter.settings.writable ?? null,
       ...board.newestOf(id, "parameter", key),
     })),
@@ -235,12 +258,12 @@ function sensorLabel({ definition }: Sensor): Label {
 }
 
 /** What may be commanded, who locked it, and what ends by itself. */
-function actuatorView(actuator: Actuator): Omit<ActuatorView, "command" | "result"> {
+function actuatorView(actuator: Actuator): Untold<Omit<ActuatorView, "command" | "result">> {
   const { settings, restrictions } = actuator;
   const { words, degrees } = vocabulary(settings);
   return {
     ...actuatorDocument(actuator),
-    name: settings.name ?? settings.id,
+    name: ownNameOf(settings),
     kind: settings.kind,
     group: kindRows[settings.kind].family,
     guards: Object.fromEntries(

@@ -1,10 +1,11 @@
 import { clauses, statements } from "../language/lists.js";
 import type { Language } from "../greenhouse/labels.js";
 import { msg, row, type Text } from "../language/text.js";
-import { sensorName } from "../greenhouse/documents.js";
+import { ownNameOf, sensorName } from "../greenhouse/documents.js";
 import { type ActuatorFamily, kindRows } from "../greenhouse/actuator-kinds.js";
 import type { Controller, Sensor } from "../greenhouse/model.js";
 import type { SensorKind } from "../greenhouse/sensors.js";
+import { keySensors } from "../greenhouse/summary.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 import { type Message, timeIn, titleOf, told as toldAs, type Wording } from "./message.js";
 import type { Tell } from "../language/words.js";
@@ -106,15 +107,6 @@ function senderIn(via: Via): string {
   return [user, client, ...Object.values(others)].find((one) => typeof one === "string") ?? "?";
 }
 
-/** The readings that a house is known by: of each kind its first sensor. */
-const keySensors = ({ sensors }: Controller, kinds: readonly SensorKind[]): readonly Sensor[] =>
-  kinds.flatMap((kind) => {
-    const found = [...sensors.values()].find(
-      ({ definition }) => definition.kind === kind && definition.average !== true,
-    );
-    return found === undefined ? [] : [found];
-  });
-
 /** Whose minutes are told. Fans run all day. */
 const water: ReadonlySet<ActuatorFamily> = new Set(["water"]);
 const climate: ReadonlySet<ActuatorFamily> = new Set(["climate", "light"]);
@@ -193,9 +185,7 @@ function minutesLine(
     if (runTime === undefined || !families.has(kindRows[settings.kind].family)) return [];
     const before = book.onBefore[`${info.id}/${settings.id}`] ?? runTime.on_s;
     const minutes = Math.round((runTime.on_s - before) / 60);
-    return minutes > 0
-      ? [{ minutes, said: row`${settings.name ?? settings.id} ${msg`${minutes} min`}` }]
-      : [];
+    return minutes > 0 ? [{ minutes, said: row`${ownNameOf(settings)} ${msg`${minutes} min`}` }] : [];
   });
   const most = running.toSorted((one, other) => other.minutes - one.minutes).map(({ said }) => said);
   const rest = most.length > mostRunning ? [`+${most.length - mostRunning}`] : [];

@@ -1,5 +1,5 @@
 import type { Language } from "../greenhouse/labels.js";
-import type { Alarm } from "../greenhouse/limits.js";
+import { type Alarm, isOfReading } from "../greenhouse/limits.js";
 import { alarmTitle, factText, remedyText } from "../greenhouse/wording.js";
 import { statements } from "../language/lists.js";
 import { counted, joined, msg, row, type Text } from "../language/text.js";
@@ -65,8 +65,6 @@ function saidOf(alarm: ShownAlarm, { language }: Wording): Said {
   if (fact === null) return { what: todo, remedy: null };
   return isOfReading(type) ? { what: fact, remedy: todo } : { what: row`${fact}${todo}`, remedy: null };
 }
-
-const isOfReading = (type: Alarm["type"]): boolean => type === "reading_low" || type === "reading_high";
 
 const whole = ({ what, remedy }: Said): Text => (remedy === null ? what : msg`${what} ${remedy}`);
 

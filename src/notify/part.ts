@@ -38,7 +38,7 @@ function createNotifier(core: Core, { notify, platform }: Settings, tell: Tell):
   const nameFor: Wording["nameOf"] = (id, actuator, sensor) => {
     const controller = mirror.store.byId(id);
     return controller
-      ? nameOf(controller, actuator, { id: sensor, language: notify.language })
+      ? tell(nameOf(controller, actuator, { id: sensor, language: notify.language }))
       : [id, actuator, sensor].filter(Boolean).join(" / ");
   };
   return new Notifier(settings, core, commands.limits.alarms, { tell, nameOf: nameFor });

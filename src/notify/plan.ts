@@ -1,5 +1,5 @@
 import { type Text } from "../language/text.js";
-import type { Alarm } from "../greenhouse/limits.js";
+import { type Alarm, isOfReading } from "../greenhouse/limits.js";
 
 /*
  * What a way is to be told now. What was told of each alarm last is compared with how it is, so nothing piles up while a way is
@@ -75,6 +75,9 @@ const ranks: Readonly<Record<Severity, number>> = { info: 0, warning: 1, error: 
 const pauseMs = 600_000;
 /** What comes together is told together. */
 const gatherMs = 10_000;
+/** So many messages about one limit of readings in this time; then there is at most one in each `pauseMs`. */
+const mostAlone = 3;
+const rowMs = 3_600_000;
 
 /** `minute`: of the day, where the greenhouse is. */
 export function isQuiet({ quiet }: WayRules, severity: Severity, minute: number): boolean {
@@ -234,12 +237,24 @@ export function noticeDue(
   });
   const missed = missedIn(outage, rules, minute);
   if (raised.length + over.length === 0 && missed === null) return null;
-  const isYoung = raised.length > 0 && raised.every((one) => isYounger(begunAt(one, before), gatherMs, now));
-  if (over.length === 0 && isYoung) return null;
+  const mayWait = (one: ShownAlarm): boolean =>
+    isYounger(begunAt(one, before), gatherMs, now) || (missed === null && isInARow(one, before, now));
+  if (over.length === 0 && raised.length > 0 && raised.every(mayWait)) return null;
   const isOfFlood = raised.some(({ type }) => type === "flood");
   const others = alarms.filter(({ type, state }) => type !== "flood" && state !== "cleared");
   const flood = isOfFlood ? { flood: others.length, worst } : { flood: null, worst: null };
   return { raised, over, ...flood, missed };
+}
+
+/**
+ * A night that becomes colder slowly is no flood, and yet no message for each house: once so many told of a limit, further ones are
+ * told together.
+ */
+function isInARow({ type, severity }: ShownAlarm, before: ToldBefore, now: number): boolean {
+  if (!isOfReading(type)) return false;
+  const same = [...before.values()].filter((told) => told.type === type && told.severity === severity);
+  const times = new Set(same.map(({ at }) => at).filter((at) => isYounger(at, rowMs, now)));
+  return times.size >= mostAlone && isYounger(Math.max(...times), pauseMs, now);
 }
 
 /** When it came, or became worse than was told. */

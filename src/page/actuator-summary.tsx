@@ -1,6 +1,6 @@
 import { ofNames } from "../greenhouse/labels.js";
 import type { SensorKind } from "../greenhouse/sensors.js";
-import { Age, Badge, Beyond, Icon, type IconName, Quality, Value } from "./parts.js";
+import { Age, Badge, Beyond, beyondClass, curves, Icon, type IconName, Quality, Value } from "./parts.js";
 import type { ActuatorFamily } from "../greenhouse/actuator-kinds.js";
 import type { KeyReading, LastSeen, OverviewRow, Weather } from "./protocol.js";
 import { whoText } from "./sentences.js";
@@ -29,9 +29,12 @@ export const actuatorGroups: readonly ActuatorFamily[] = [
   "others",
 ];
 
+/** `controller`: whose day is shown below the value. */
+type KeyValueProps = Readonly<{ kind: SensorKind; of: KeyReading | undefined; controller?: string }>;
+
 /** A reading of a kind; how good it is only where it is not good. */
-export const KeyValue = ({ kind, of }: Readonly<{ kind: SensorKind; of: KeyReading | undefined }>) => (
-  <span class={of === undefined ? "key none" : "key"}>
+export const KeyValue = ({ kind, of, controller }: KeyValueProps) => (
+  <span class={of === undefined ? "key none" : `key ${beyondClass(of.beyond)}`}>
     <small>{codeText(kind)}</small>
     {of === undefined ? (
       "–"
@@ -41,10 +44,19 @@ export const KeyValue = ({ kind, of }: Readonly<{ kind: SensorKind; of: KeyReadi
         {of.quality === "good" ? null : <Quality of={of.quality} />}
         {of.at ? <Age at={of.at} isOver /> : null}
         <Beyond of={of.beyond} />
+        {controller === undefined || typeof of.value !== "number" ? null : (
+          <KeyCurve controller={controller} of={of} />
+        )}
       </span>
     )}
   </span>
 );
+
+/** Its day below it. */
+export function KeyCurve({ controller, of }: Readonly<{ controller: string; of: KeyReading }>) {
+  const Shown = curves.value?.KeyCurve;
+  return <span class="curve">{Shown ? <Shown controller={controller} sensor={of.sensor} /> : null}</span>;
+}
 
 const resting: ReadonlySet<string> = new Set(["closed", "off", "0"]);
 
@@ -81,7 +93,14 @@ function isTold(group: ActuatorFamily, counts: Counts | undefined): boolean {
   );
 }
 
-type StripProps = Pick<OverviewRow, "actuators" | "last" | "limits">;
+type StripProps = Pick<OverviewRow, "actuators" | "named" | "last" | "limits">;
+
+/** What runs of a group whose name says little; null where that is several, or nothing. */
+function namedIn(names: Readonly<Record<string, string>> | undefined, counts: Counts) {
+  const [state, ...others] = Object.keys(counts).filter((one) => rank(one) === 0);
+  const name = state === undefined || others.length > 0 ? undefined : names?.[state];
+  return name === undefined || state === undefined ? null : { name, counts: { [state]: counts[state] ?? 0 } };
+}
 
 /** Of what is not known any more only that of which nothing was seen before. */
 function knownOf(counts: Counts, last: LastSeen | undefined): Counts {
@@ -100,7 +119,7 @@ const Last = ({ of: { states, read_at: at } }: Readonly<{ of: LastSeen }>) => (
 );
 
 /** One line of all actuators; what ends by itself says when. */
-export function Strip({ actuators, last, limits }: StripProps) {
+export function Strip({ actuators, named, last, limits }: StripProps) {
   const groups = actuatorGroups.filter(
     (group) => isTold(group, actuators[group]) || isTold(group, last[group]?.states),
   );
@@ -117,11 +136,12 @@ export function Strip({ actuators, last, limits }: StripProps) {
       {groups.map((group) => {
         const seen = last[group];
         const known = knownOf(actuators[group] ?? {}, seen);
+        const only = namedIn(named[group], known);
         return (
           <span key={group} class={!seen && isAtRest(known) ? "part rests" : "part"}>
             <Icon name={group} />
             <span>
-              <small>{codeText(group)}</small> {countsText(known, ends(group))}{" "}
+              <small>{only?.name ?? codeText(group)}</small> {countsText(only?.counts ?? known, ends(group))}{" "}
               {seen ? <Last of={seen} /> : null}
             </span>
           </span>

@@ -4,7 +4,17 @@ import { Card, type Commandable } from "./command.js";
 import { actuatorGroups, WeatherStrip } from "./actuator-summary.js";
 import { alarms, get, isOperator, link, missing, session, useAnswer, view } from "./live.js";
 import { actReason, Asking, Button, Locking } from "./inputs.js";
-import { Age, AvailabilityBeside, Badge, Head, Icon, type IconName, Loading, Section } from "./parts.js";
+import {
+  Age,
+  AvailabilityBeside,
+  Badge,
+  Head,
+  Icon,
+  type IconName,
+  Loading,
+  Section,
+  useCurves,
+} from "./parts.js";
 import type { Plot } from "./plot.js";
 import type { Alarm, ControllerView, Trends } from "./protocol.js";
 import { Readings, Statuses } from "./readings.js";
@@ -19,6 +29,7 @@ export function ControllerPage({ id }: { readonly id: string }) {
   const shown = view<ControllerView>(name).value;
   const trends = useAnswer<Trends>(`api/trends/${encodeURIComponent(id)}`, 60_000).value;
   const plotted = useSignal("");
+  useCurves();
   if (shown === null) return missing.value.has(name) ? <p class="quiet">{t("gone")}</p> : <Loading />;
   const { sensors, status, actuators, parameters } = shown;
   const isKnown = Object.keys({ ...sensors, ...status, ...actuators, ...parameters }).length > 0;

@@ -13,6 +13,7 @@ import {
   Listed,
   Loading,
   Quality,
+  useCurves,
 } from "./parts.js";
 import type { ControllerView, Overview, OverviewRow } from "./protocol.js";
 import { errorSentence, phaseText, type Sentence } from "./sentences.js";
@@ -41,6 +42,7 @@ function Row({ id, row, kinds, isMixed }: RowProps) {
     quality,
     readings,
     actuators,
+    named,
     last,
     limits,
     problem,
@@ -60,10 +62,10 @@ function Row({ id, row, kinds, isMixed }: RowProps) {
         </span>
         <span class="keys">
           {kinds.map((kind) => (
-            <KeyValue key={kind} kind={kind} of={readings[kind]} />
+            <KeyValue key={kind} kind={kind} of={readings[kind]} controller={id} />
           ))}
         </span>
-        <Strip actuators={actuators} last={last} limits={limits} />
+        <Strip actuators={actuators} named={named} last={last} limits={limits} />
         <span class="marks">
           {problem ? <Badge kind="bad">{t("problem")}</Badge> : null}
           {alarms > 0 ? (
@@ -316,11 +318,16 @@ export function OverviewView() {
     overview.value === null ? null : chooseItems(overview.value.controllers),
   );
   const all = overview.value;
+  useCurves();
   if (items.value === null || all === null) return <Loading />;
   const silent = items.value.filter(([, { kind }]) => kind === "silent");
   const blocks = blocksOf(items.value);
   const count = blocks.reduce((sum, block) => sum + block.items.length, 0);
   const shown = cut(blocks, shownRows.value);
+  const kinds = kindsOf(
+    all.kinds,
+    blocks.flatMap((block) => block.items),
+  );
   const isFiltered = search.value !== "" || station.value !== "" || grouping.value !== "station";
   return (
     <>
@@ -333,7 +340,6 @@ export function OverviewView() {
       <GroupsSection />
       <Listed of={items.value} none="none_found">
         {shown.map(({ name, items: own }) => {
-          const kinds = kindsOf(all.kinds, own);
           const isMixed = new Set(own.map(([, row]) => row.station)).size > 1;
           return (
             <section key={name} class={`block kinds-${kinds.length}`}>

@@ -1,12 +1,14 @@
 import type { BandLimit } from "../greenhouse/bands.js";
 import { signal, type Signal, useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import { isBad, isGood, outcomes } from "../greenhouse/command/outcomes.js";
 import type { Quality as QualityWord } from "../greenhouse/model.js";
+import type * as Curves from "./curves.js";
 import { bridge, get, now } from "./live.js";
 import type { ControllerView } from "./protocol.js";
 import { ofBridge, type Sentence, whoText } from "./sentences.js";
-import { ageText, numberText, t, codeText, type Word } from "./words.js";
+import { ageText, codeText, language, numberText, t, type Word } from "./words.js";
 
 /* What every view shows things with. */
 
@@ -85,11 +87,21 @@ export const Badge = ({ kind, children }: Readonly<{ kind: string }> & WithChild
 /** That a reading is beyond a limit: in colour, with a picture and in a word. */
 export const Beyond = ({ of }: Readonly<{ of: BandLimit | null | undefined }>) =>
   of ? (
-    <Badge kind={of === "low_low" || of === "high_high" ? "bad" : "warn"}>
+    <Badge kind={beyondClass(of)}>
       <Icon name="bad" />
       {t(`beyond_${of}`)}
     </Badge>
   ) : null;
+
+export const beyondClass = (limit: BandLimit | null | undefined): string =>
+  limit ? `beyond ${limit.includes("_") ? "bad" : "warn"}` : "";
+
+/** What draws a day in the size of a word; null before it is loaded. */
+export const curves = signal<typeof Curves | null>(null);
+
+/** Loads it once the view is there. */
+export const useCurves = (): void =>
+  useEffect(() => void import("./curves.js").then((loaded) => (curves.value = loaded)), []);
 
 /** The head of a view: its name, and what can be chosen there. */
 export const Head = ({ name, children }: Readonly<{ name: ComponentChildren }> & WithChildren) => (
@@ -203,13 +215,14 @@ const asked = new Map<string, Signal<ControllerView | null>>();
 export function namesOf(
   controller: string,
 ): Pick<ControllerView, "name" | "actuators" | "parameters"> | null {
-  const held = asked.get(controller) ?? signal<ControllerView | null>(null);
-  if (!asked.has(controller))
+  const key = `${language.value} ${controller}`;
+  const held = asked.get(key) ?? signal<ControllerView | null>(null);
+  if (!asked.has(key))
     void get<ControllerView>(`api/controllers/${encodeURIComponent(controller)}`).then(({ status, body }) => {
       if (status === 200) held.value = body;
-      else asked.delete(controller);
+      else asked.delete(key);
     });
-  asked.set(controller, held);
+  asked.set(key, held);
   return held.value;
 }
 

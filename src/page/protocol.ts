@@ -258,6 +258,8 @@ export interface OverviewRow {
    * be the present one.
    */
   readonly actuators: Readonly<Partial<Record<ActuatorFamily, Readonly<Record<string, number>>>>>;
+  /** By group and state: what is so, where that is one actuator or all of one kind, of groups whose name says little. */
+  readonly named: Readonly<Partial<Record<ActuatorFamily, Readonly<Record<string, string>>>>>;
   /** By group: what was seen last of those that are `stale`, and when the oldest of it was read; a group never seen is absent. */
   readonly last: Readonly<Partial<Record<ActuatorFamily, LastSeen>>>;
   readonly limits: RowLimits;
@@ -302,6 +304,15 @@ export interface CommandDocument {
 export type Patched<Document> = {
   readonly [Key in keyof Document]: null extends Document[Key] ? Document[Key] | undefined : Document[Key];
 };
+
+/** A document before it is told: what people read may be a sentence still. */
+export type Untold<Document> = Document extends string
+  ? string extends Document
+    ? Text
+    : Document
+  : Document extends object
+    ? { readonly [Key in keyof Document]: Untold<Document[Key]> }
+    : Document;
 
 /** What the rules make of an actuator; each is null where there is none. */
 export type LimitsDocument = Patched<Omit<Restrictions, "allowed"> & { readonly allowed: Allowed | null }>;
@@ -481,6 +492,17 @@ export interface Trends {
     readonly speed: number;
     readonly time_zone: string;
   } | null;
+}
+
+/** One reading as the overview draws it: over no less than `least_span`. */
+export interface Sparkline {
+  readonly points: Trends["sensors"][string];
+  readonly least_span: number;
+}
+
+/** A day of the key readings, by controller and sensor. */
+export interface Sparklines extends Pick<Trends, "step_s" | "since" | "until"> {
+  readonly controllers: Readonly<Record<string, Readonly<Record<string, Sparkline>>>>;
 }
 
 export interface LiveMessage {

@@ -33,6 +33,10 @@ const sections = {
   },
 };
 
+/** What each view needs, and the views that are loaded with the page. */
+const seenFirst =
+  /node_modules\/(?:@preact|preact)\/|src\/page\/(?!accounts|curves|first|journal|locales|main|plot|settings|setup|shell|span|style|timeline|vite|wall)\w|words:\w+\/(?:page|states|words|codes)$/;
+
 // Relative addresses alone: the page works below any path.
 export default defineConfig({
   base: "./",
@@ -49,6 +53,13 @@ export default defineConfig({
       output: {
         // A service worker keeps its name, and what it may serve begins at its folder.
         entryFileNames: ({ name }) => (name === "shell" ? "shell.js" : "assets/[name]-[hash].js"),
+        // In fewer files the same is smaller.
+        codeSplitting: {
+          groups: [
+            { name: "parts", test: seenFirst },
+            { name: "curves", test: /src\/page\/(?:curves|span)\./ },
+          ],
+        },
       },
     },
   },

@@ -1,8 +1,8 @@
 import { useComputed } from "@preact/signals";
 import type { BandLimit } from "../greenhouse/bands.js";
-import { KeyValue } from "./actuator-summary.js";
+import { KeyCurve, KeyValue } from "./actuator-summary.js";
 import { link, view } from "./live.js";
-import { Age, Availability, Head, Icon, type IconName, Listed, Loading } from "./parts.js";
+import { Age, Availability, Head, Icon, type IconName, Listed, Loading, useCurves } from "./parts.js";
 import type { KeyReading, Overview, OverviewRow } from "./protocol.js";
 import { stepsBeyond } from "./urgency.js";
 import { codeText, collator, roundedText, t } from "./words.js";
@@ -109,9 +109,10 @@ function Signs({ of: { alarms, problem, limits }, others }: Readonly<{ of: Overv
   );
 }
 
-type TileProps = Readonly<{ id: string; row: OverviewRow; kinds: Overview["kinds"] }>;
+type TileProps = Readonly<{ id: string; row: OverviewRow; kinds: Overview["kinds"]; hasRoom: boolean }>;
 
-function Tile({ id, row, kinds }: TileProps) {
+/** `hasRoom`: its day is shown, too. */
+function Tile({ id, row, kinds, hasRoom }: TileProps) {
   const reading = mainOf(row, kinds);
   const others = othersOf(row, kinds, reading);
   const beyond = reading?.beyond;
@@ -131,6 +132,7 @@ function Tile({ id, row, kinds }: TileProps) {
         {reading?.at ? <Age at={reading.at} isOver /> : null}
         {row.availability === "offline" ? <Availability of={row.availability} /> : null}
         <Signs of={row} others={others} />
+        {hasRoom && reading ? <KeyCurve controller={id} of={reading} /> : null}
         <span class="keys">
           {others.slice(0, 2).map((one) => (
             <KeyValue key={one.kind} kind={one.kind} of={one.reading} />
@@ -141,14 +143,18 @@ function Tile({ id, row, kinds }: TileProps) {
   );
 }
 
+/** So many have room for a curve. */
+const mostWithCurves = 60;
+
 /** So many fit without scrolling on a screen on a wall. */
 const sizeOf = (count: number): string =>
-  count <= 24 ? "large" : count <= 60 ? "usual" : count <= 150 ? "small" : "tiny";
+  count <= 24 ? "large" : count <= mostWithCurves ? "usual" : count <= 150 ? "small" : "tiny";
 
 const legend = ["low_low", "low", "high", "high_high"] as const;
 
 export default function Wall() {
   const items = useComputed(() => (overview.value === null ? null : ordered(overview.value)));
+  useCurves();
   if (items.value === null || overview.value === null) return <Loading />;
   const { kinds } = overview.value;
   return (
@@ -170,7 +176,13 @@ export default function Wall() {
       <Listed of={items.value} none="none_found">
         <ul class={`wall ${sizeOf(items.value.length)}`}>
           {items.value.map(([id, row]) => (
-            <Tile key={id} id={id} row={row} kinds={kinds} />
+            <Tile
+              key={id}
+              id={id}
+              row={row}
+              kinds={kinds}
+              hasRoom={(items.value?.length ?? 0) <= mostWithCurves}
+            />
           ))}
         </ul>
       </Listed>

@@ -8,13 +8,8 @@ import {
 } from "../greenhouse/ports.js";
 import type { Clock } from "../runtime/clock.js";
 import { errorAt } from "./answer.js";
-import {
-  checkDevice,
-  type Decode,
-  type ReportShape,
-  UnreadableShape,
-  withoutHostileNames,
-} from "./decode/decoding.js";
+import { firstOnes } from "./counters.js";
+import { checkDevice, type Decode, UnreadableShape, withoutHostileNames } from "./decode/decoding.js";
 import { historyReader } from "./decode/history.js";
 import { deviceReader, stationReader, videoReader } from "./decode/lists.js";
 import { listingReader, manyValuesReader, oneValueReader, readWriteAnswer } from "./decode/registers.js";
@@ -70,7 +65,7 @@ function question<T>(
     });
     const { body } = answer;
     const { deviceCode: code = "", address = "" } = query;
-    const located: ReportShape = (problem, sample) => report(problem, sample, body);
+    const located = firstOnes((problem, sample) => report(problem, sample, body));
     try {
       if (code !== "") checkDevice(body, code);
       const found = decode(body, { code, address, report: located, readTime, receivedAt: clock.now() });
@@ -78,7 +73,7 @@ function question<T>(
       return found;
     } catch (error) {
       if (!(error instanceof UnreadableShape)) throw error;
-      located(error.text, body);
+      report(error.text, body, body);
       const text = msg`${error.text}; platform.shapes.${operation.name}.items can say where they are`;
       const unreadable = errorAt(requests.context(operation), text, {
         kind: "protocol",

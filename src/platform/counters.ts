@@ -59,6 +59,18 @@ export interface ShapeReport {
   readonly lastAt: number;
 }
 
+/** Each costs more than to read what is well: of an answer or frame that is all wrong the rest says nothing new. */
+const mostOfOne = 100;
+
+/** Tells of the first ones of one answer or frame. */
+export function firstOnes(report: ReportShape): ReportShape {
+  let left = mostOfOne;
+  return (...told) => {
+    if (left > 0) report(...told);
+    left -= 1;
+  };
+}
+
 const mostKept = { answer: 200, frame: 60 } as const;
 const maxNames = 20;
 

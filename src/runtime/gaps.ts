@@ -92,6 +92,18 @@ export class GapWatch implements Gaps {
   }
 }
 
+/**
+ * Resolves after so long in which the process ran: while it stood still nothing could come that is waited for, so of that time no more
+ * counts than of ordinary work. Rejects with the signal's reason when it aborts first.
+ */
+export async function waitAwake(ms: number, clock: Clock, signal?: AbortSignal): Promise<void> {
+  for (let left = ms; left > 0;) {
+    const before = clock.monotonic();
+    await clock.wait(Math.min(beatMs, left), signal);
+    left -= Math.min(noticedMs, clock.monotonic() - before);
+  }
+}
+
 /** Watches until the signal aborts. */
 export function watchGaps(clock: Clock, signal: AbortSignal): Gaps {
   const watch = new GapWatch(clock);

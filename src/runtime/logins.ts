@@ -220,7 +220,8 @@ export class ThrottledLogins {
   /**
    * Whether it is right, asked before its turn where others' names alone have used up what its source has: who knows his password
    * does not wait for them. A wrong one is told no sooner than any other, and costs the name and the source what it would in its turn,
-   * so that no guess comes of it that would not have been.
+   * so that no guess comes of it that would not have been. Where the name itself is guessed nothing tells its user from who guesses, and whoever
+   * is let in at once there may guess at once: he waits as they do, unless he shows what no guesser has, a browser or program that has logged in.
    */
   async #isRightEarly(
     { guesser, isRight }: OwnName,

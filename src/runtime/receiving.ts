@@ -54,11 +54,14 @@ const broker: Receiving = {
   closedAfterMs: null,
 };
 
-/** Frames of one channel. A platform that tells much at once is waited for, never closed. */
+/**
+ * Frames of one channel. A platform that tells much at once is waited for, never closed. A frame is taken apart in one go, a hundred ms for
+ * one that holds as much as may be, so no more of them come than leave stops their turns in between.
+ */
 const push: Receiving = {
-  ofOne: { atOnce: { bytes: 2 * mib, units: 200 }, perSecond: { bytes: 2 * mib, units: 200 } },
-  ofAll: null,
-  perTurn: { bytes: mib, units: 20 },
+  ofOne: { atOnce: { bytes: 2 * mib, units: 200 }, perSecond: { bytes: 256 * kib, units: 200 } },
+  ofAll: { atOnce: { bytes: 4 * mib, units: 500 }, perSecond: { bytes: 512 * kib, units: 500 } },
+  perTurn: { bytes: 64 * kib, units: 20 },
   closedAfterMs: null,
 };
 

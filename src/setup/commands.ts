@@ -78,7 +78,7 @@ const discover: Row = {
 const passwd: Row = {
   name: "passwd",
   description:
-    "make a password hash for the embedded broker; asks without showing what is typed, or reads a line of a pipe",
+    "make a password hash, for users of the page and of the embedded broker; asks without showing what is typed, or reads a line of a pipe",
   examples: ["greenhouse2mqtt passwd"],
   run: (context) => async () => (await import("./init/command.js")).passwd(context),
 };

@@ -1,5 +1,6 @@
 import type { Actuator, Controller } from "../greenhouse/model.js";
 import type { Clock } from "../runtime/clock.js";
+import type { Gaps } from "../runtime/gaps.js";
 import type { Mirror } from "../sync/mirror.js";
 import { jobIntervalMs, type PollIntervals, type PollJob } from "../sync/poll-plan.js";
 import type { PollOperation } from "../sync/poll-reads.js";
@@ -19,6 +20,8 @@ export interface OverdueFacts {
   readonly now: number;
   readonly wall: number;
   readonly startedAt: number;
+  /** Since when nothing kept the process from asking. */
+  readonly awakeSince: number;
   readonly intervals: PollIntervals;
   readonly stretch: number;
   readonly controllers: Iterable<Controller>;
@@ -50,8 +53,8 @@ export function overdueOf(facts: OverdueFacts): OverdueNow {
     const known = controller === null ? facts.startedAt : facts.knownSince(controller.info.code);
     const from = lastAt ?? known;
     const id = controller?.info.id ?? null;
-    const isLate = facts.now - from > patience * intervalMs + graceMs;
-    if (isLate || lastAt === null) upToDate.delete(id);
+    const isLate = facts.now - Math.max(from, facts.awakeSince) > patience * intervalMs + graceMs;
+    if (isLate || lastAt === null || lastAt < facts.awakeSince) upToDate.delete(id);
     if (isLate) all.push({ since: from + intervalMs, controller: id, what });
   };
   upToDate.add(null);
@@ -96,17 +99,20 @@ function oldestRead({ registers }: Actuator): number | null {
 /** Knows since when each controller is there, and so what of it is late. */
 export class OverdueWatch {
   readonly #clock: Clock;
+  readonly #gaps: Pick<Gaps, "newest">;
   readonly #intervals: PollIntervals;
   readonly #mirror: Pick<Mirror, "store" | "poller" | "inventory">;
   readonly #startedAt: number;
   readonly #knownSince = new Map<string, number>();
+  #awakeSince = -Infinity;
 
   constructor(
-    clock: Clock,
+    { clock, gaps }: { readonly clock: Clock; readonly gaps: Pick<Gaps, "newest"> },
     intervals: PollIntervals,
     mirror: Pick<Mirror, "store" | "poller" | "inventory">,
   ) {
     this.#clock = clock;
+    this.#gaps = gaps;
     this.#intervals = intervals;
     this.#mirror = mirror;
     this.#startedAt = clock.monotonic();
@@ -118,10 +124,14 @@ export class OverdueWatch {
 
   now(): OverdueNow {
     const { poller, store, inventory } = this.#mirror;
+    const gap = this.#gaps.newest();
+    // A shorter one is within the grace.
+    if (gap !== null && gap.until - gap.from > graceMs) this.#awakeSince = gap.until;
     return overdueOf({
       now: this.#clock.monotonic(),
       wall: this.#clock.now(),
       startedAt: this.#startedAt,
+      awakeSince: this.#awakeSince,
       intervals: this.#intervals,
       stretch: poller.stretch,
       controllers: store.controllers(),

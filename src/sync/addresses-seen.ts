@@ -50,10 +50,10 @@ export class AddressesSeen {
   see(code: string, address: string, raw: RawValue): void {
     const controller = this.#parts.store.get(code);
     if (controller === undefined || !addressPattern.test(address)) return;
-    if (ownerOf(controller, address) !== null) return;
     const key = keyOf(code, address);
     const known = this.#seen.get(key);
     if (known === undefined && this.#seen.size >= mostAddresses) return;
+    if (ownerOf(controller, address) !== null) return;
     const seen = seeAddress(known, code, address, raw, this.#parts.clock.now());
     if (seen === known) return;
     this.#seen.set(key, seen);

@@ -276,12 +276,17 @@ export function registerAt(controller: Controller, address: string): Register | 
   return controller.addresses.get(address)?.register;
 }
 
-/** Every address that something of the controller follows. */
-export const addressesOf = ({ actuators, parameters, addresses }: Controller): readonly string[] => [
-  ...[...actuators.values()].flatMap(({ settings }) => stateAddresses(settings)),
-  ...[...parameters.values()].map(({ settings }) => settings.address),
-  ...addresses.keys(),
-];
+export type Registers = ReadonlyMap<string, Register | null>;
+
+/** Every address that something of the controller follows, with what is held of it. */
+export function registersOf({ actuators, parameters, addresses }: Controller): Registers {
+  const found = new Map<string, Register | null>();
+  for (const [address, { register }] of addresses) found.set(address, register);
+  for (const { settings, register } of parameters.values()) found.set(settings.address, register);
+  for (const { settings, registers } of actuators.values())
+    for (const address of stateAddresses(settings)) found.set(address, registers[address] ?? null);
+  return found;
+}
 
 /** Reads that polling makes, in the words of health and metrics; `register` is one address, `registers` one parameter group of a controller. */
 export const pollOperations = [

@@ -7,7 +7,7 @@ import type { Clock } from "../runtime/clock.js";
 import { type Gaps, noGaps } from "../runtime/gaps.js";
 import type { Mirror } from "./mirror.js";
 import type { PollJob } from "./poll-plan.js";
-import { addressesOf, registerAt } from "./poll-reads.js";
+import { registerAt, type Registers, registersOf } from "./poll-reads.js";
 
 /** The commands that read an address back learn of a pushed value of it. */
 export interface ReadBacks {
@@ -77,25 +77,26 @@ export class PushMirror {
 
   #foldRegisters(controller: Controller, { code, values }: News<"registers">): void {
     const { seen } = this.#mirror;
-    const statuses = [...values].flatMap(([address, raw]) => statusesOfNumber(controller, address, raw));
-    const isStatus = (address: string) => statuses.some(({ number }) => String(number) === address);
-    if (statuses.length > 0) this.#readStatuses(controller, { type: "statuses", code, items: statuses });
-    this.#foldFollowed(controller, values, (address, raw) => {
-      if (!isStatus(address)) seen.see(code, address, raw);
+    const registers = registersOf(controller);
+    const statuses = statusesAmong(controller, values, registers);
+    if (statuses.size > 0)
+      this.#readStatuses(controller, { type: "statuses", code, items: [...statuses.values()] });
+    this.#foldFollowed(code, registers, values, (address, raw) => {
+      if (!statuses.has(address)) seen.see(code, address, raw);
     });
   }
 
   #foldFollowed(
-    controller: Controller,
+    code: string,
+    registers: Registers,
     values: ReadonlyMap<string, RawValue>,
     onOther: (address: string, raw: RawValue) => void,
   ): void {
-    const { code } = controller.info;
+    const readBacks = this.#readBacks;
     for (const [address, raw] of values) {
       // A command that waits for this value reads it back now, and the mirror shows what it reads.
-      if (this.#readBacks.readBackNow(code, address, raw) || this.#readBacks.readsBack(code, address))
-        continue;
-      const register = registerAt(controller, address);
+      if (readBacks.readBackNow(code, address, raw) || readBacks.readsBack(code, address)) continue;
+      const register = registers.get(address);
       if (register === undefined) onOther(address, raw);
       else this.#foldRegister(code, address, raw, register);
     }
@@ -114,8 +115,9 @@ export class PushMirror {
   }
 
   #foldStatuses(controller: Controller, news: News<"statuses">): void {
-    const values = new Map(news.items.flatMap((item) => registersOfNumber(controller, item)));
-    this.#foldFollowed(controller, values, () => undefined);
+    const registers = registersOf(controller);
+    const values = new Map(news.items.flatMap((item) => registersOfNumber(registers, item)));
+    this.#foldFollowed(news.code, registers, values, () => undefined);
     if (values.size < news.items.length) this.#readStatuses(controller, news);
   }
 
@@ -159,21 +161,25 @@ export class PushMirror {
 
 /** The addresses of the configuration that a running status without a name may be. */
 function registersOfNumber(
-  controller: Controller,
+  registers: Registers,
   { name, number, value }: RunningStatusItem,
 ): readonly (readonly [address: string, raw: RawValue])[] {
   if (name !== "" || number === null || value === null || typeof value === "boolean") return [];
-  const followed = addressesOf(controller).filter((address) => sameValue(address, String(number)));
+  const followed = [...registers.keys()].filter((address) => sameValue(address, String(number)));
   return followed.map((address) => [address, value] as const);
 }
 
-/** The running statuses that have been read whose number an address is that nothing of the configuration has. */
-function statusesOfNumber(
-  controller: Controller,
-  address: string,
-  value: RawValue,
-): readonly RunningStatusItem[] {
-  if (registerAt(controller, address) !== undefined) return [];
-  const known = [...controller.statuses.values()].find(({ number }) => String(number) === address);
-  return known === undefined ? [] : [{ name: "", number: known.number, value }];
+/** The running statuses that have been read whose numbers are addresses that nothing of the configuration has, by these. */
+function statusesAmong(
+  { statuses }: Controller,
+  values: ReadonlyMap<string, RawValue>,
+  registers: Registers,
+): ReadonlyMap<string, RunningStatusItem> {
+  const numbers = new Map([...statuses.values()].map(({ number }) => [String(number), number] as const));
+  const found = new Map<string, RunningStatusItem>();
+  for (const [address, value] of values) {
+    const number = numbers.get(address);
+    if (number !== undefined && !registers.has(address)) found.set(address, { name: "", number, value });
+  }
+  return found;
 }

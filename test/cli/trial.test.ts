@@ -127,6 +127,21 @@ describe("the trial of saved settings", () => {
     await expect.poll(() => readReturned(join(place.folder, "data")), patient).toBeNull();
   });
 
+  it("does not count the time in which the computer was suspended", async () => {
+    const place = await placed();
+    const { clock, save, seen, trial } = processOn(place);
+    await save(other);
+    seen.now = unseen;
+    await clock.advance(5_000);
+    clock.stall(3_600_000);
+    await clock.advance(30_000);
+    expect([await place.text(), trial.isUnderWay]).toEqual([text.replace("1m", "2m"), true]);
+    seen.now = runs;
+    await clock.advance(30_000);
+    await expect.poll(() => trial.isUnderWay, patient).toBe(false);
+    expect([await place.text(), trial.returned]).toEqual([text.replace("1m", "2m"), null]);
+  });
+
   describe("that was taken back is told until nobody has to see to it", () => {
     /** The next process, with the file as it was left there. */
     async function next(correct: (place: Place) => Promise<unknown>) {

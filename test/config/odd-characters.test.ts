@@ -102,6 +102,36 @@ describe("what looks like YAML and is none is named with its place, its code and
       `${platform}＃ a comment\n`,
       /:5:1.*U\+FF03 \(a full-width number sign\) stands here; write #/,
     ],
+    [
+      "full-width digits",
+      `${platform}broker:\n  port: １８８３\n`,
+      /:6:9.*U\+FF11 \(a full-width character\) stands here; write 1/,
+    ],
+    [
+      "a full-width letter in a duration",
+      `${platform}polling:\n  sensors: 30ｓ\n`,
+      /:6:14.*U\+FF53 \(a full-width character\) stands here; write s/,
+    ],
+    [
+      "the full stop of Chinese in a number",
+      `${platform}controllers:\n  GH-0001:\n    sensors:\n      t: { scale: 0。1 }\n`,
+      /U\+3002 \(an ideographic full stop\) stands here; write \./,
+    ],
+    [
+      "a filler that looks like a blank",
+      house("        kind: skylight\u3164\n        address: 101"),
+      /:9:23.*U\+3164 \(another kind of blank\)/,
+    ],
+    [
+      "a joiner of letters in a key",
+      house("        ki\u034fnd: skylight\n        address: 101"),
+      /U\+034F \(a character without width\) stands here; delete it/,
+    ],
+    [
+      "a tag in a word",
+      house("        kind: sky\u{e0041}light\n        address: 101"),
+      /U\+E0041 \(a character without width\)/,
+    ],
   ])("%s", async (_, text, said) => {
     const lines = await problemLines(text);
     expect(lines.length).toBeGreaterThan(0);

@@ -70,6 +70,13 @@ const subscribePacket = (...filters) =>
   );
 const unsubscribePacket = (...filters) =>
   packet(0xa2, Buffer.concat([Buffer.from([0, 1]), ...filters.map(text)]));
+/** What a host of Sparkplug writes: one metric of a device, a text. */
+const metric = (name, value) => {
+  const field = (tag, bytes) => Buffer.concat([Buffer.from([tag, bytes.length]), bytes]);
+  const fields = [field(0x0a, Buffer.from(name)), field(0x7a, Buffer.from(value))];
+  return field(0x12, Buffer.concat(fields));
+};
+const sparkplugTopic = (type, device = "") => `spBv1.0/greenhouses/${type}/greenhouse2mqtt${device}`;
 const manyFilters = Array.from({ length: 1_000 }, (_, n) => `f/${n}/+`);
 
 /** What a client of TLS says first, for which a server has to sign. */
@@ -293,6 +300,18 @@ const kinds = {
       first: () => upgrade("/mqtt", "mqtt"),
       second: () => frame(2, connectPacket()),
       piece: repeated(Buffer.concat([frame(2, [0xc0]), frame(2, [0])])),
+    }),
+  "sparkplug-commands": () =>
+    streams({
+      first: connectPacket,
+      piece: repeated(
+        publishPacket(sparkplugTopic("DCMD", "/gh-0001"), metric("actuator/motor/command", "open")),
+      ),
+    }),
+  "sparkplug-garbage": () =>
+    streams({
+      first: connectPacket,
+      piece: repeated(publishPacket(sparkplugTopic("NCMD"), Buffer.alloc(1_000, 0x12))),
     }),
   "mdns-large": () => datagrams(pointerQuery(65_000), 1, 250),
   "mdns-standard": () => datagrams(pointerQuery(1_400), 20, 5),

@@ -13,8 +13,10 @@ function frame(opcode, payload, isFinal = true) {
   const bytes = Buffer.from(payload);
   const first = (isFinal ? 0x80 : 0) | opcode;
   const { length } = bytes;
-  const head = length < 126 ? [first, length] : [first, 126, length >> 8, length & 255];
-  return Buffer.concat([Buffer.from(head), bytes]);
+  const head = length < 126 ? [first, length] : length < 65_536 ? [first, 126] : [first, 127];
+  const size = Buffer.alloc(length < 126 ? 0 : length < 65_536 ? 2 : 8);
+  if (size.length > 0) size.writeUIntBE(length, Math.max(0, size.length - 6), Math.min(6, size.length));
+  return Buffer.concat([Buffer.from(head), size, bytes]);
 }
 
 const repeated = (piece, bytes = 65_536) =>
@@ -29,9 +31,20 @@ function drawing(seed) {
   };
 }
 
+/** A frame of 0.5 to 1 MB: the text of as many items as that takes, in what stands around them. */
+function large(draw, itemOf, around) {
+  const size = 1_000_000 * (0.5 + draw() / 2);
+  const items = [];
+  for (let bytes = 0; bytes < size; bytes += items.at(-1).length + 1) items.push(itemOf(items.length, draw));
+  return frame(1, around(items.join(",")));
+}
+
+const house = (draw) => `GH-${String(1 + Math.floor(draw() * 24)).padStart(4, "0")}`;
+const ofOne = (draw) => (text) => `{"deviceCode":"${house(draw)}","data":[${text}]}`;
+
 const value = (draw) =>
   JSON.stringify({
-    deviceCode: `GH-${String(1 + Math.floor(draw() * 24)).padStart(4, "0")}`,
+    deviceCode: house(draw),
     address: "300",
     value: "00000001",
   });
@@ -41,6 +54,28 @@ const kinds = {
   empty: () => repeated(frame(1, "")),
   pieces: (draw) => repeated(frame(0, "x".repeat(Math.floor(draw() * 3)), false)),
   garbage: (draw) => Buffer.from(Array.from({ length: 65_536 }, () => Math.floor(draw() * 256))),
+  "large-values": (draw) =>
+    large(
+      draw,
+      (_, next) => value(next),
+      (text) => `[${text}]`,
+    ),
+  "large-addresses": (draw) =>
+    large(
+      draw,
+      (at) => `"${1_000 + at}":"0000${at}"`,
+      (text) => `{"${house(draw)}":{${text}}}`,
+    ),
+  "large-items": (draw) => large(draw, (at) => `{"address":"${1_000 + at}","value":${at}}`, ofOne(draw)),
+  "large-numbers": (draw) => large(draw, (at) => `{"deviceTypeNumber":${at},"status":1}`, ofOne(draw)),
+  "large-names": (draw) => large(draw, (at) => `{"name":"fan ${at}","status":1}`, ofOne(draw)),
+  "large-lists": (draw) => large(draw, () => "[[[[[]]]]]", ofOne(draw)),
+  "large-longs": (draw) =>
+    large(
+      draw,
+      (at) => `"a${at}":90071992547409${1_000 + (at % 9_000)}`,
+      (text) => `{${text}}`,
+    ),
 };
 
 function accepted(head) {

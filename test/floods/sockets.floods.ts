@@ -23,7 +23,8 @@ const everyMs = 200;
 const mostRssMb = 250;
 const calmStops = 15;
 
-type Target = "page" | "broker" | "brokerTls" | "brokerWeb" | "mosquitto" | "mdns" | "push";
+type Target =
+  "page" | "broker" | "brokerTls" | "brokerWeb" | "mosquitto" | "mdns" | "push" | "mail" | "messenger";
 /** Of what is drawn of a flood by the platform; FLOOD_SEED repeats one. */
 const seed = Number(process.env["FLOOD_SEED"] ?? Date.now() % 1_000_000);
 
@@ -55,6 +56,14 @@ const floods: readonly (readonly [kind: string, target: Target])[] = [
   ["broker-web-bytes", "brokerWeb"],
   ["broker-sets", "mosquitto"],
   ["broker-requests", "mosquitto"],
+  ["sparkplug-commands", "broker"],
+  ["sparkplug-garbage", "broker"],
+  ["sparkplug-commands", "mosquitto"],
+  ["sparkplug-garbage", "mosquitto"],
+  ["mail-lines", "mail"],
+  ["mail-line", "mail"],
+  ["messenger-head", "messenger"],
+  ["messenger-pieces", "messenger"],
   ["mdns-large", "mdns"],
   ["mdns-standard", "mdns"],
   ["mdns-small", "mdns"],
@@ -63,6 +72,13 @@ const floods: readonly (readonly [kind: string, target: Target])[] = [
   ["push-empty", "push"],
   ["push-pieces", "push"],
   ["push-garbage", "push"],
+  ["push-large-values", "push"],
+  ["push-large-addresses", "push"],
+  ["push-large-items", "push"],
+  ["push-large-numbers", "push"],
+  ["push-large-names", "push"],
+  ["push-large-lists", "push"],
+  ["push-large-longs", "push"],
 ];
 
 const figures: Record<string, Figures[string]> = {};
@@ -75,7 +91,7 @@ afterEach(async () => {
 it.each(floods.filter(([kind]) => only.test(kind)))("%s at %s keeps no stop back", async (kind, target) => {
   const scene = await running(kind, target);
   const calm = await scene.stops(calmStops * everyMs);
-  const flooder = scene.push === null ? flood(kind, scene.ports[target]) : scene.push.flood(kind);
+  const flooder = scene.answering?.(seconds) ?? scene.push?.flood(kind) ?? flood(kind, scene.ports[target]);
   const flooded = await scene.stops(seconds * 1_000);
   scene.push?.calm();
   const did = await flooder;
@@ -104,11 +120,9 @@ async function flood(kind: string, port: number): Promise<string> {
   return (await said).trim();
 }
 
-/** A realtime host before the platform's whose channels of push flood when they are told to. */
-async function pushing(stage: Stage, platform: string) {
-  const port = await freePort();
-  const script = join(import.meta.dirname, "push-flooder.mjs");
-  const child = spawn(process.execPath, [script, String(port), new URL(platform).port, String(seed)]);
+/** A server of a process of its own, once it listens. */
+async function serving(stage: Stage, script: string, ...words: readonly string[]) {
+  const child = spawn(process.execPath, [join(import.meta.dirname, script), ...words]);
   endsWithThisProcess(child);
   stage.keep({
     close: () => {
@@ -117,6 +131,26 @@ async function pushing(stage: Stage, platform: string) {
     },
   });
   await once(child.stdout, "data");
+  return child;
+}
+
+const waysAtOnce = 8;
+/** So often a test of them is taken. */
+const testEveryMs = 10_500;
+
+/** Ways to people, each to a server that floods whoever connects. */
+async function flooded(stage: Stage, target: Target, kind: string) {
+  const port = await freePort();
+  await serving(stage, "answering-flooder.mjs", String(port), kind);
+  const mail = { host: "127.0.0.1", port, encryption: "none", from: "a@example.com", to: ["b@example.com"] };
+  const way = target === "mail" ? { smtp: mail } : { webhook: { url: `http://127.0.0.1:${port}/` } };
+  return Object.fromEntries(Array.from({ length: waysAtOnce }, (_, at) => [`way${at}`, way]));
+}
+
+/** A realtime host before the platform's whose channels of push flood when they are told to. */
+async function pushing(stage: Stage, platform: string) {
+  const port = await freePort();
+  const child = await serving(stage, "push-flooder.mjs", String(port), new URL(platform).port, String(seed));
   return {
     url: `http://127.0.0.1:${port}`,
     flood: (kind: string) => {
@@ -140,8 +174,12 @@ async function running(kind: string, target: Target) {
     mosquitto: foreign?.port ?? 0,
     mdns: 5353,
     push: 0,
+    mail: 0,
+    messenger: 0,
   };
   const push = target === "push" ? await pushing(stage, platform.url) : null;
+  const isAnswering = target === "mail" || target === "messenger";
+  const notify = isAnswering ? { ways: await flooded(stage, target, kind) } : null;
   const codes = (await platform.codes()).filter((code) => code.startsWith("GH-"));
   const motor = { kind: "motor", address: "300", values: { open: "00000001" } };
   const users = [{ username: "anna", password: "a-long-password-of-anna", role: "operator" }];
@@ -173,6 +211,8 @@ async function running(kind: string, target: Target) {
       },
       data_dir: "./data",
       homeassistant: { enabled: false },
+      ...(kind.startsWith("sparkplug") && { sparkplug: { enabled: true } }),
+      ...(notify && { notify }),
       controllers: Object.fromEntries(codes.map((code) => [code, { actuators: { motor } }])),
     },
     { logLevel: "warn" },
@@ -207,7 +247,16 @@ async function running(kind: string, target: Target) {
     await expect.poll(async () => (await posts()).every((late) => late >= 0), { timeout: 60_000 }).toBe(true);
     return posts();
   };
-  return { ports, push, stops, rss: () => state.rss };
+  /** Messages to people again and again, as often as the bridge tries them. */
+  const answering = async (forSeconds: number): Promise<string> => {
+    let tests = 0;
+    for (const began = performance.now(); performance.now() - began < forSeconds * 1_000; tests += 1) {
+      await watch.publish("greenhouse/bridge/request/notify_test", "{}");
+      await new Promise((resolve) => setTimeout(resolve, testEveryMs));
+    }
+    return `${tests} times ${waysAtOnce} messages`;
+  };
+  return { ports, push, answering: isAnswering ? answering : null, stops, rss: () => state.rss };
 }
 
 /** A name that is not a word for the loopback alone, and leads there. */

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, it, test, vi } from "vitest";
 import { statusWord } from "../../src/greenhouse/sensor-name-tables.js";
 import {
   englishName,
@@ -51,6 +51,19 @@ describe("names", () => {
   ])("a name of which any part is not understood is other, without a word: %s", (name) =>
     expect(named(name)).toEqual({ kind: "other", word: null }),
   );
+
+  it("a name is worked out once, however often it is asked for and for what", () => {
+    const spelt = vi.spyOn(String.prototype, "normalize");
+    const name = "3号棚土壤温度11";
+    const times = () => spelt.mock.contexts.filter((one) => String(one) === name).length;
+    const ask = () => [named(name), named(name, "℃"), translatedSensorName(name, "en")];
+    const first = ask();
+    const atFirst = times();
+    expect([ask(), times()]).toEqual([first, atFirst]);
+    for (let other = 0; other < 1_100; other += 1) named(`土壤温度${other}`);
+    expect(ask()).toEqual(first);
+    spelt.mockRestore();
+  });
 });
 
 describe("units", () => {

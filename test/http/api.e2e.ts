@@ -12,6 +12,8 @@ const wrongRequests = [
   ["GET", "api/commands/none", {}, undefined, 404, "not_found"],
   ["GET", "api/stream/gh-0001", {}, undefined, 404, "not_found"],
   ["GET", "api/trends/gh-0001/none", {}, undefined, 404, "not_found"],
+  ["GET", "api/trends", {}, undefined, 400, "bad_request"],
+  ["GET", `api/trends?controllers=${"a,".repeat(60)}`, {}, undefined, 400, "bad_request"],
   ["GET", "api/journal?limit=0", {}, undefined, 400, "bad_request"],
   ["GET", "api/commands", {}, undefined, 405, "method"],
   ["PUT", "api/overview", {}, undefined, 405, "method"],

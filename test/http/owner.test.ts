@@ -6,9 +6,10 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Faults } from "../../src/http/faults.js";
 import { serveOwner } from "../../src/http/owner.js";
-import { systemClock } from "../../src/runtime/clock.js";
+import { type Clock, systemClock } from "../../src/runtime/clock.js";
 import { ownerSocket, socketPath } from "../../src/runtime/socket-file.js";
 import { capturedLog } from "../mqtt-connection/support.js";
+import { VirtualClock } from "../support/virtual-clock.js";
 import { emptyService } from "./support.js";
 
 async function folderFor(name: string): Promise<string> {
@@ -19,7 +20,7 @@ async function folderFor(name: string): Promise<string> {
   return folder;
 }
 
-function serve(dataDir: string) {
+function serve(dataDir: string, clock: Clock = systemClock) {
   const end = new AbortController();
   const { log, lines } = capturedLog();
   const made = { count: 0 };
@@ -27,7 +28,8 @@ function serve(dataDir: string) {
     made.count += 1;
     return Promise.resolve(emptyService());
   };
-  const parts = { dataDir, brokerPort: 1883, clock: systemClock, log, faults: new Faults(log, systemClock) };
+  const inPlace = () => Promise.resolve();
+  const parts = { dataDir, inPlace, brokerPort: 1883, clock, log, faults: new Faults(log, clock) };
   const running = serveOwner({ ...parts, service }, end.signal);
   const over = () => {
     end.abort();
@@ -85,6 +87,21 @@ describe("the bridge's socket in its data directory", () => {
     await over();
     await expect(stat(join(dataDir, ownerSocket))).rejects.toMatchObject({ code: "ENOENT" });
     dead.close();
+  });
+
+  it("is there again with the data directory that was away", async () => {
+    const dataDir = await folderFor("data");
+    const clock = new VirtualClock();
+    serve(dataDir, clock);
+    await expect.poll(() => answers(dataDir, "/api/broker")).toEqual([200, { port: 1883 }]);
+    await rm(dataDir, { recursive: true });
+    const passes = async () => {
+      await clock.advance(15_000);
+      return answers(dataDir, "/api/broker");
+    };
+    expect(await passes()).toBeNull();
+    await mkdir(dataDir);
+    await expect.poll(passes).toEqual([200, { port: 1883 }]);
   });
 
   it("that cannot be made ends nothing", async () => {

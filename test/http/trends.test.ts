@@ -112,6 +112,22 @@ describe("the trend of a sensor", () => {
     expect(sensors["s0"]?.at(-1)).toBe(59);
   });
 
+  it("is told of several controllers at once as of each by itself, and those that are unknown have none", async () => {
+    const { keeper, minutes } = await scene({ sensors: 2 });
+    await minutes(130, (at) => good(20 + at / 10));
+    await keeper.write(null);
+    const wanted = new Map([
+      ["c", ["s1"]],
+      ["nobody", ["s0"]],
+    ]);
+    const { controllers, ...of } = await keeper.ofAll(wanted, null, 48);
+    const { sensors, ...alone } = await keeper.of("c", ["s1"], null, 48);
+    expect(of).toEqual(alone);
+    expect(controllers["c"]).toEqual(sensors);
+    expect(sensors["s1"]?.filter((point) => point !== null).length).toBeGreaterThan(3);
+    expect(controllers["nobody"]?.["s0"]?.every((point) => point === null)).toBe(true);
+  });
+
   it("survives a restart, in the middle of an hour too, and a kill loses no more than five minutes", async () => {
     const clock = new VirtualClock();
     const directory = await folder();

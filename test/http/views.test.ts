@@ -153,3 +153,22 @@ it("what was read before an outage is told apart with its age, and is no state o
   });
   expect(keysOf(row, "last")).toEqual(["vents"]);
 });
+
+it.each([
+  ["one by its name", ["on", "off"], { on: "CO2", off: "Heater" }],
+  ["several by their kind where they are of one", ["off", "on", "on"], { on: "Hot air blower", off: "CO2" }],
+  ["not where they are of several kinds", ["on", "on"], {}],
+])("the overview names what of a mixed group is in a state: %s", (_, states, expected) => {
+  const kinds = ["co2_supply", "hot_air_blower", "hot_air_blower"] as const;
+  const names = ["CO2", "Heater", "Other heater"];
+  const actuators = states.map((state, at) => ({
+    ...actuator({ id: `a${at}`, kind: kinds[at] ?? "machine", name: names[at] }),
+    ...{ state, readAt: 5, quality: "good" as const },
+  }));
+  const one = controller({ code: "A", info: { id: "a" }, actuators });
+  const service = emptyService({
+    store: { controllers: () => [one], byId: () => one, get: () => one, find: () => one },
+  });
+  const named = field(service.view("overview"), "controllers", "a", "named");
+  expect(wire(named)).toEqual({ climate: expected });
+});

@@ -1,6 +1,7 @@
 import { actuatorKinds, kindRows } from "../../src/greenhouse/actuator-kinds.js";
 import { labelledWords, wordLabel } from "../../src/greenhouse/labels.js";
 import { headings } from "../../src/homeassistant/dashboard.js";
+import { idWords } from "../../src/greenhouse/names-by-id.js";
 import { labels } from "../../src/homeassistant/labels.js";
 import { schemaTree } from "../../src/saving/schema-tree.js";
 import type { SettingNode } from "../../src/page/protocol.js";
@@ -20,6 +21,8 @@ const under = (section: string, names: Readonly<Record<string, string>>) =>
 export const englishEntities = Object.fromEntries([
   ...under("entity", labels),
   ...under("heading", headings),
+  ...under("id", Object.fromEntries(idWords.map((word) => [word, word]))),
+  ["id.name", "{name}"] as const,
 ]);
 
 interface Setting {

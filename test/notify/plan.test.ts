@@ -254,8 +254,8 @@ describe("a way is told", () => {
 
 it.each([
   [5, 5],
-  [20, 12],
-  [45, 12],
+  [20, 5],
+  [45, 5],
 ])(
   "fifty houses that become worse %i s apart are %i messages, the last of all that is so",
   (apart, count) => {
@@ -295,6 +295,46 @@ it.each([
     expect(raised.at(-1)).toBeGreaterThan(30);
   },
 );
+
+/** What a way is told of houses that cross a limit one after the other, as the minute and how many. */
+function slowNight(apart: number, severityOf: (house: number) => Alarm["severity"] = () => "warning") {
+  const houses = Array.from({ length: 50 }, (_, n) => n);
+  const looks = Array.from({ length: 3 * 360 }, (_, n) => n / 6).map((at) => {
+    const crossed = houses.filter((n) => (n * apart) / 60 <= at);
+    const shown = crossed.map((n) =>
+      alarm(`reading_low.h${n}`, { severity: severityOf(n), since: n * apart * 1_000 }),
+    );
+    return [at, shown] as const;
+  });
+  return told(looks).map((line) => {
+    const [at = "", names = ""] = line.split(": ");
+    return [Math.round(Number(at) * 10) / 10, names.split(" ")] as const;
+  });
+}
+
+describe("of a night that becomes colder more slowly than a flood", () => {
+  it("the first three houses are told at once, and the others every ten minutes", () => {
+    const messages = slowNight(90);
+    expect(messages.slice(0, 5).map(([at, names]) => [at, names.length])).toEqual([
+      [0.2, 1],
+      [1.7, 1],
+      [3.2, 1],
+      [13.2, 6],
+      [23.2, 7],
+    ]);
+    expect(messages).toHaveLength(10);
+    expect(messages.flatMap(([, names]) => names)).toHaveLength(50);
+  });
+
+  it("the first that is beyond the outer limit waits for none of them", () => {
+    const messages = slowNight(90, (house) => (house === 5 ? "error" : "warning"));
+    expect(messages[3]).toEqual([7.7, ["reading_low.h5", "reading_low.h3", "reading_low.h4"]]);
+  });
+
+  it("houses a quarter of an hour apart are told at once", () => {
+    expect(slowNight(900).every(([, names]) => names.length === 1)).toBe(true);
+  });
+});
 
 describe("of an outage of a way is told afterwards", () => {
   /** The looks of an outage that began at 0, and what it is told at the first look behind it. */

@@ -1,7 +1,10 @@
+import { join } from "node:path";
 import mqtt from "mqtt";
 import type { Page } from "playwright-core";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { TrendFiles } from "../../src/http/trend-files.js";
 import type { ControllerView, Trends } from "../../src/page/protocol.js";
+import { nodeFileSystem } from "../../src/runtime/file-system.js";
 import { axe, card, command, logIn, opened, operator, scene, visit, withBrowser } from "./scene.js";
 
 /* What a grower comes for: the house at one glance, a storm, one controller on a phone. */
@@ -640,6 +643,74 @@ describe("an outage", () => {
       expect(complaints).toEqual([]);
     },
   );
+});
+
+describe("a day in the size of a word", () => {
+  const cold = `
+  GH-0001: { name: East house, sensors: { airtemp: { from: 空气温度, kind: temperature, alarm: { low: 90, delay: 0s } } } }
+`;
+  const minutesAt = (ms: number) => Math.floor(ms / 60_000);
+
+  /** A day of a temperature that goes up and down, as the bridge keeps it. */
+  async function keepADay(folder: string): Promise<void> {
+    const files = new TrendFiles(join(folder, "data/trends"), nodeFileSystem);
+    const present = minutesAt(Date.now()) - (minutesAt(Date.now()) % 60);
+    for (let start = present - 23 * 60; start <= present; start += 60) {
+      const points = Array.from({ length: 60 }, (_, at) => 20 + 5 * Math.sin((start + at) / 230));
+      await files.write({ kind: "hour", start }, new Map([["gh-0001", new Map([["airtemp", points]])]]));
+    }
+  }
+
+  it("stands below the values of the overview and on the wall, in the colour of their band", async () => {
+    const { url, folder, program, restart } = await scene({ controllers: cold });
+    program().signal("SIGTERM");
+    await program().ended;
+    await keepADay(folder);
+    await restart();
+    const { page, complaints } = await visit(url);
+    await logIn(page);
+    const cell = page.locator(row("East house")).locator(".key").first();
+    const line = cell.locator(".sparkline path[d*=L]");
+    await line.waitFor({ state: "attached", ...seconds(30) });
+    expect(((await line.getAttribute("d")) ?? "").split("L").length).toBeGreaterThan(40);
+    expect(await cell.getByText("low", { exact: true }).count()).toBe(1);
+    const colours = await cell.evaluate((of) => {
+      const probe = of.appendChild(document.createElement("i"));
+      probe.style.color = "var(--warn)";
+      const [value, curve] = [of.querySelector(".value"), of.querySelector(".sparkline")];
+      const colourOf = (one: Element | null) => one && getComputedStyle(one).color;
+      return [colourOf(value), curve && getComputedStyle(curve).stroke, colourOf(probe)];
+    });
+    expect(new Set(colours).size).toBe(1);
+    expect(await axe(page)).toEqual([]);
+    await page.evaluate(() => (location.hash = "#/wall"));
+    const tile = page.locator(".tile", { hasText: "East house" });
+    await tile.locator(".sparkline path[d*=L]").waitFor({ state: "attached", ...seconds(10) });
+    expect(await axe(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  it("is asked for of the houses in sight alone, all of them at once", async () => {
+    const { url } = await scene({ simulator: { controllers: 100 }, controllers: " {}" });
+    const { page } = await visit(url);
+    const asked: string[][] = [];
+    page.on("request", (one) => {
+      const { pathname, searchParams } = new URL(one.url());
+      if (pathname.endsWith("/api/trends")) asked.push((searchParams.get("controllers") ?? "").split(","));
+    });
+    await logIn(page);
+    await page
+      .locator("a.row")
+      .nth(30)
+      .waitFor({ state: "attached", ...seconds(60) });
+    await expect.poll(() => asked.length, seconds(10)).toBeGreaterThan(0);
+    const first = new Set(asked.flat());
+    expect(first.size).toBeLessThan(20);
+    await page.locator("a.row").nth(30).scrollIntoViewIfNeeded();
+    await expect.poll(() => new Set(asked.flat()).size, seconds(10)).toBeGreaterThan(first.size);
+    expect(asked.flat()).toHaveLength(new Set(asked.flat()).size);
+    expect(asked.length).toBeLessThan(10);
+  });
 });
 
 describe("all houses on one screen", () => {

@@ -423,7 +423,7 @@ describe("a first visit", () => {
     await page.getByText("anna", { exact: true }).waitFor(seconds(10));
     // The view is drawn anew for whom it knows now, and what was open in it stays open.
     await fan.waitFor(seconds(10));
-    await page.getByRole("button", { name: "Take commands for this run" }).click();
+    await page.getByRole("button", { name: "Take commands until the next restart" }).click();
     await page.getByText("The bridge is read-only").waitFor({ state: "detached", ...seconds(10) });
     await command(page, "Fan", "On");
     await card(page, "Fan").getByText("confirmed", { exact: true }).waitFor(seconds(20));

@@ -96,7 +96,7 @@ describe("init --web", () => {
     await expect.poll(() => run.stderr, seconds(20)).toContain("the page is at");
     await page.getByRole("button", { name: "Log in" }).waitFor(seconds(30));
     await logIn(page, "anna", "sunflowers in a row");
-    await page.getByRole("button", { name: "Take commands for this run" }).click();
+    await page.getByRole("button", { name: "Take commands until the next restart" }).click();
     await page.goto(`${url}/#/controller/gh-0001`);
     await command(page, "Circulation fan", "On");
     await card(page, "Circulation fan")

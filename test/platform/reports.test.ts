@@ -33,6 +33,13 @@ describe("what cannot be read", () => {
     expect(Math.max(...names.map((name) => name.length))).toBe(41);
   });
 
+  it("of an answer that is all wrong the first ones are looked at, and what can be read is read", async () => {
+    const wrong = Array.from({ length: 5_000 }, () => ({ mystery: "x" }));
+    const { client } = await clientWith([...wrong, { name: "空气温度", value: 1 }]);
+    expect(await client.sensors("GH-1", never)).toHaveLength(1);
+    expect(client.shapeReports()).toMatchObject([{ count: 100 }]);
+  });
+
   it("an answer that is unreadable as a whole is an error that names the setting, and no failure of the host", async () => {
     const { client } = await clientWith("ok");
     const error = await failureOf(client.controllers(never));

@@ -1,9 +1,13 @@
+import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { guardStreams } from "../../src/cli/program.js";
 import { readPayload } from "../../src/commands/payload.js";
 import { csvText } from "../../src/runtime/csv.js";
 import { createLogger } from "../../src/runtime/log.js";
 import { inert, isOneLine } from "../../src/runtime/plain-text.js";
+import { Meter } from "../../src/setup/discover/progress.js";
+import { terminalDialogue } from "../../src/setup/init/questions.js";
+import { VirtualClock } from "../support/virtual-clock.js";
 
 /* Names, senders and answers come from outside, and end up on terminals and in tables. */
 
@@ -46,6 +50,31 @@ describe.each(hostile)("of a text from outside %s", (_, text) => {
     log.info({ by: text }, "told");
     expect(lines.filter((line) => obeyed.test(line))).toEqual([]);
     if (format === "json") expect(JSON.parse(lines[0] ?? "")).toMatchObject({ by: text });
+  });
+
+  /** What of the screen is not drawn by ourselves. */
+  const undrawn = (written: string) => written.replace(/\u001b\[[\d;?]*[A-Za-z]/g, "");
+
+  it("reaches no terminal that a scan draws its progress on", () => {
+    let written = "";
+    const screen = { isTTY: true, write: (piece: string) => (written += piece) };
+    const meter = new Meter(screen, new VirtualClock(), 0);
+    meter.say(text);
+    meter.note(`a host says ${text}`);
+    expect(undrawn(written)).not.toMatch(obeyed);
+  });
+
+  it("reaches no terminal that questions are asked on", async () => {
+    let written = "";
+    const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => undefined });
+    const output = { write: (piece: string) => (written += piece) };
+    const stop = new AbortController();
+    const dialogue = terminalDialogue({ input, output, stop: stop.signal, tell: String });
+    dialogue.say(text);
+    const chosen = dialogue.choose("Which?", [["one", text]] as const);
+    input.write("\r");
+    expect(await chosen).toBe("one");
+    expect(undrawn(written)).not.toMatch(obeyed);
   });
 
   it("reaches no table for a spreadsheet", () => {

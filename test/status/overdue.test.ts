@@ -45,6 +45,7 @@ function judged(
     now,
     wall,
     startedAt: 0,
+    awakeSince: -Infinity,
     intervals,
     stretch: 1,
     controllers: [east()],
@@ -161,6 +162,21 @@ describe("what is overdue", () => {
     const startedAt = Object.keys(answered).length === 2 ? now : 0;
     const over = { startedAt, knownSince: () => startedAt };
     expect([...judged(answered, over).upToDate]).toEqual(expected);
+  });
+
+  describe("after a time in which the process stood still", () => {
+    const answered = { sensors: now - 60 * minute };
+
+    it("nothing is late that nobody could ask for, and nobody is up to date before the next answer", () => {
+      const over = { awakeSince: now - minute };
+      expect(overdue(answered, over)).toEqual([]);
+      expect([...judged(answered, over).upToDate]).toEqual([null]);
+    });
+
+    it("what stays away is late all the same", () => {
+      const [late] = overdue(answered, { awakeSince: now - 4 * minute });
+      expect(late).toMatchObject({ what: "sensors", since: iso(now - 59 * minute) });
+    });
   });
 
   it("however much is late, the list stays bounded", () => {

@@ -21,6 +21,11 @@ const look = (from: number, to: number, what: Text, as: Text | null = null): Loo
 
 const blank = msg`an ordinary blank`;
 
+/** ASCII as it stands in Chinese texts. */
+const fullWidth = Array.from({ length: 94 }, (_, at) =>
+  look(0xff01 + at, 0xff01 + at, msg`a full-width character`, String.fromCodePoint(0x21 + at)),
+);
+
 const looks: readonly Look[] = [
   look(0x00, 0x08, msg`a control character`),
   look(0x0b, 0x0c, msg`a control character`),
@@ -28,9 +33,12 @@ const looks: readonly Look[] = [
   look(0x7f, 0x9f, msg`a control character`),
   look(0xa0, 0xa0, msg`a no-break space`, blank),
   look(0xad, 0xad, msg`a soft hyphen`),
+  look(0x34f, 0x34f, msg`a character without width`),
   look(0x61c, 0x61c, msg`a mark of writing direction`),
+  look(0x115f, 0x1160, msg`another kind of blank`, blank),
   look(0x1680, 0x1680, msg`another kind of blank`, blank),
-  look(0x180e, 0x180e, msg`a character without width`),
+  look(0x17b4, 0x17b5, msg`a character without width`),
+  look(0x180b, 0x180f, msg`a character without width`),
   look(0x2000, 0x200a, msg`another kind of blank`, blank),
   look(0x200b, 0x200d, msg`a character without width`),
   look(0x200e, 0x200f, msg`a mark of writing direction`),
@@ -38,9 +46,15 @@ const looks: readonly Look[] = [
   look(0x202a, 0x202e, msg`a mark of writing direction`),
   look(0x202f, 0x202f, msg`a narrow no-break space`, blank),
   look(0x205f, 0x205f, msg`another kind of blank`, blank),
-  look(0x2060, 0x2064, msg`a character without width`),
+  look(0x2060, 0x2065, msg`a character without width`),
   look(0x2066, 0x2069, msg`a mark of writing direction`),
+  look(0x206a, 0x206f, msg`a character without width`),
+  look(0x2800, 0x2800, msg`another kind of blank`, blank),
   look(0x3000, 0x3000, msg`an ideographic space`, blank),
+  look(0x3164, 0x3164, msg`another kind of blank`, blank),
+  look(0xffa0, 0xffa0, msg`another kind of blank`, blank),
+  look(0xfff9, 0xfffb, msg`a character without width`),
+  look(0xe0000, 0xe0fff, msg`a character without width`),
   look(0xfeff, 0xfeff, msg`a byte order mark`),
   look(0x2018, 0x201b, msg`a typographic quote`, "'"),
   look(0x201c, 0x201f, msg`a typographic quote`, '"'),
@@ -48,6 +62,7 @@ const looks: readonly Look[] = [
   look(0xff02, 0xff02, msg`a full-width quote`, '"'),
   look(0xff07, 0xff07, msg`a full-width quote`, "'"),
   look(0x3001, 0x3001, msg`an ideographic comma`, ","),
+  look(0x3002, 0x3002, msg`an ideographic full stop`, "."),
   look(0xff0c, 0xff0c, msg`a full-width comma`, ","),
   look(0xff1a, 0xff1a, msg`a full-width colon`, ":"),
   look(0xff01, 0xff01, msg`a full-width exclamation mark`, "!"),
@@ -59,6 +74,7 @@ const looks: readonly Look[] = [
   look(0xff3d, 0xff3d, msg`a full-width bracket`, "]"),
   look(0xff5b, 0xff5b, msg`a full-width bracket`, "{"),
   look(0xff5d, 0xff5d, msg`a full-width bracket`, "}"),
+  ...fullWidth,
 ];
 
 const classOf = (wanted: (one: Look) => boolean): string =>

@@ -181,15 +181,31 @@ const maxDepth = 500;
 export function parseJson(body: Buffer): unknown {
   const decoded = body.toString("utf8");
   const text = decoded.charCodeAt(0) === 0xfeff ? decoded.slice(1) : decoded;
-  // Most answers have no long number, and fewer brackets than levels are allowed.
-  const isPlain = !/\d{16}/.test(text) && (text.match(/[[{]/g)?.length ?? 0) <= maxDepth;
+  // Most answers have no long number.
+  const isPlain = !/\d{16}/.test(text);
   try {
+    if (isPlain && isTooDeep(text)) throw tooDeep();
     const value: unknown = JSON.parse(isPlain ? text : withLongsQuoted(text));
     return value;
   } catch (error) {
     throw error instanceof UnreadableJson ? error : new UnreadableJson(msg`broken or cut JSON`);
   }
 }
+
+const tooDeep = () => new UnreadableJson(`nested deeper than ${maxDepth} levels`);
+
+function isTooDeep(text: string): boolean {
+  let depth = 0;
+  for (let at = 0; at < text.length && depth <= maxDepth; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === quote) at = stringEnd(text, at);
+    else if (code === 0x5b || code === 0x7b) depth += 1;
+    else if (code === 0x5d || code === 0x7d) depth -= 1;
+  }
+  return depth > maxDepth;
+}
+
+const quote = 0x22;
 
 /** The text with its long integers in quotation marks; itself where there are none. Strings are jumped over. */
 function withLongsQuoted(text: string): string {
@@ -203,7 +219,7 @@ function withLongsQuoted(text: string): string {
     else if (token === "}" || token === "]") depth -= 1;
     else if (token === "{" || token === "[") {
       depth += 1;
-      if (depth > maxDepth) throw new UnreadableJson(`nested deeper than ${maxDepth} levels`);
+      if (depth > maxDepth) throw tooDeep();
     } else if (isLossy(token)) {
       quoted += `${text.slice(copied, found.index)}"${token}"`;
       copied = tokens.lastIndex;

@@ -40,6 +40,10 @@ export function frameDecoder(
   const decode = decoderOf(channel, shapes);
   return (data, decoding) => {
     const { report } = decoding;
+    if (hasMoreThan(mostSeparators, data)) {
+      report(msg`a frame of more than ${mostSeparators} values`, {});
+      return [];
+    }
     let frame: unknown;
     try {
       frame = withoutHostileNames(parseJson(data));
@@ -60,6 +64,16 @@ export function frameDecoder(
     report(msg`a frame that is neither object nor list`, frame);
     return [];
   };
+}
+
+/** To take a frame apart costs what it holds rather than its bytes, and nothing else has a turn meanwhile. */
+const mostSeparators = 20_000;
+const comma = 0x2c;
+
+function hasMoreThan(most: number, data: Buffer): boolean {
+  let count = 0;
+  for (let at = data.indexOf(comma); at !== -1 && count <= most; at = data.indexOf(comma, at + 1)) count += 1;
+  return count > most;
 }
 
 const greeting =

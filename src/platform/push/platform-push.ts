@@ -10,6 +10,7 @@ import { ReadingTurns } from "../../runtime/paced-reading.js";
 import { receiving } from "../../runtime/receiving.js";
 import type { ReportShape } from "../decode/decoding.js";
 import { type Operation, pathCode } from "../operations.js";
+import { firstOnes } from "../counters.js";
 import type { PlatformInside } from "../inside.js";
 import type { PlatformSettings } from "../settings.js";
 import { frameDecoder } from "./frames.js";
@@ -86,9 +87,10 @@ function frameTaker(
   return (data) => {
     tally.frames += 1;
     let problems = 0;
+    const told = firstOnes(report);
     const countAndReport: ReportShape = (problem, found) => {
       problems += 1;
-      report(problem, found);
+      told(problem, found);
     };
     try {
       const greeted = () => listener.greeted?.();

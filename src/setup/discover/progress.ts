@@ -5,6 +5,7 @@ import { appendFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../runtime/clock.js";
 import { nodeFiles } from "../../runtime/file-system.js";
+import { inert } from "../../runtime/plain-text.js";
 import { type Screen, StatusLine } from "../status-line.js";
 import type { AccountLists, Answer, Ask, DeviceSurvey } from "./survey.js";
 import { commentText } from "../../saving/yaml-text.js";
@@ -160,7 +161,7 @@ export class Meter {
 
   /** A sentence for the person. */
   say(sentence: Text): void {
-    this.write(`${this.#tell(sentence)}\n`);
+    this.write(`${inert(this.#tell(sentence))}\n`);
   }
 
   /** One about something that went otherwise than planned; once. */

@@ -40,7 +40,7 @@ export async function watch(context: ProcessContext, options: WatchOptions): Pro
   );
   const patienceMs = (options.for === undefined ? null : parseDuration(options.for)) ?? defaultPatienceMs;
   const record = await withPlatform(configuration, context, (platform) =>
-    watchMovement({ platform, clock: systemClock, say, actuator, word, patienceMs }, context.stop),
+    watchMovement(platform, { actuator, word, patienceMs }, { clock: systemClock, say }, context.stop),
   );
   const conclusion = conclude(record);
   say("");

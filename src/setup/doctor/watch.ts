@@ -12,25 +12,9 @@ import {
   type RunningStatusItem,
 } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
-import {
-  type Sighting,
-  sightingLine,
-  type Way,
-  type WatchedActuator,
-  type WatchRecord,
-} from "./watch-conclusions.js";
+import { type Sighting, sightingLine, type Way, type WatchRecord } from "./watch-conclusions.js";
 
-interface WatchParts {
-  readonly platform: PlatformPush & Pick<PlatformReader, "value" | "values" | "runningStatuses">;
-  readonly clock: Clock;
-  /** One line for the person who watches. */
-  readonly say: (line: Text) => void;
-  readonly actuator: WatchedActuator;
-  /** What the person will send. */
-  readonly word: string;
-  /** How long to wait for the first change. */
-  readonly patienceMs: number;
-}
+type Asked = PlatformPush & Pick<PlatformReader, "value" | "values" | "runningStatuses">;
 
 const roundMs = 2_000;
 /** After the travel time, so that what comes late is seen. */
@@ -41,19 +25,25 @@ const mostOthers = 20;
 
 /**
  * Watches one movement that a person makes: what each way of reading and both channels say at which second. Sends nothing. Ends when the
- * travel time is over and nothing changes any more, when the patience is over, or with the signal; never rejects for a failed read.
+ * travel time is over and nothing changes any more, when `patienceMs` are over without a change, or with the signal; never rejects for a
+ * failed read. `say` tells the person who watches.
  */
-export async function watchMovement(parts: WatchParts, stop: AbortSignal): Promise<WatchRecord> {
+export async function watchMovement(
+  platform: Asked,
+  movement: Pick<WatchRecord, "actuator" | "word"> & { readonly patienceMs: number },
+  { clock, say }: { readonly clock: Clock; readonly say: (line: Text) => void },
+  stop: AbortSignal,
+): Promise<WatchRecord> {
   const over = new AbortController();
   const signal = anyOf(stop, over.signal);
-  const watch = new Watch(parts, signal);
+  const watch = new Watch(platform, movement, { clock, say }, signal);
   const channels = (["set-value", "device-status"] as const).map((type) =>
-    parts.platform.listen({ type }, watch.listener(`ws/${type}`), anyOf(signal)),
+    platform.listen({ type }, watch.listener(`ws/${type}`), anyOf(signal)),
   );
   await watch.findType();
   await watch.round();
   watch.begin();
-  while (!watch.isOver() && (await waitRound(parts.clock, signal))) await watch.round();
+  while (!watch.isOver() && (await waitRound(clock, signal))) await watch.round();
   over.abort();
   await Promise.all(channels);
   return watch.record();
@@ -67,7 +57,10 @@ const waitRound = (clock: Clock, signal: AbortSignal): Promise<boolean> =>
   );
 
 class Watch {
-  readonly #parts: WatchParts;
+  readonly #platform: Asked;
+  readonly #movement;
+  readonly #clock: Clock;
+  readonly #say: (line: Text) => void;
   readonly #signal: AbortSignal;
   readonly #sightings: Sighting[] = [];
   /** The newest value by way and subject. */
@@ -80,16 +73,25 @@ class Watch {
   /** How the newest answer about it lists what nobody owns. */
   #free: WatchRecord["free"] = null;
 
-  constructor(parts: WatchParts, signal: AbortSignal) {
-    this.#parts = parts;
+  constructor(
+    platform: Asked,
+    movement: Parameters<typeof watchMovement>[1],
+    { clock, say }: Parameters<typeof watchMovement>[2],
+    signal: AbortSignal,
+  ) {
+    this.#platform = platform;
+    this.#movement = movement;
+    this.#clock = clock;
+    this.#say = say;
     this.#signal = signal;
-    this.#startedAt = parts.clock.monotonic();
-    this.#listed = parts.actuator.group;
+    this.#startedAt = clock.monotonic();
+    this.#listed = movement.actuator.group;
   }
 
   /** Of a degree: which of the types of its kind lists the address, where the configuration does not say it. */
   async findType(): Promise<void> {
-    const { platform, actuator, word } = this.#parts;
+    const platform = this.#platform;
+    const { actuator, word } = this.#movement;
     const { code, kind, modeAddress } = actuator;
     if (this.#listed !== null || degreeOf(word) === null) return;
     for (const [group, row] of typeRows) {
@@ -108,9 +110,10 @@ class Watch {
 
   /** Everything was read once: from now on changes count. */
   begin(): void {
-    const { say, word, actuator } = this.#parts;
+    const { word, actuator } = this.#movement;
+    const say = this.#say;
     this.#isBegun = true;
-    this.#startedAt = this.#parts.clock.monotonic();
+    this.#startedAt = this.#clock.monotonic();
     say("");
     say(msg`Now send "${word}" to ${actuator.id}, once, in the vendor's app or with`);
     say(`  greenhouse2mqtt set ${actuator.code} ${actuator.id} ${word}`);
@@ -120,7 +123,7 @@ class Watch {
 
   isOver(): boolean {
     const now = this.#now();
-    const { patienceMs, actuator } = this.#parts;
+    const { patienceMs, actuator } = this.#movement;
     const changes = this.#sightings.filter(({ before }) => before !== null);
     const [first] = changes;
     const last = changes.at(-1);
@@ -132,7 +135,8 @@ class Watch {
 
   /** Asks each way once, all at the same time. */
   async round(): Promise<void> {
-    const { platform, actuator } = this.#parts;
+    const platform = this.#platform;
+    const { actuator } = this.#movement;
     const { code } = actuator;
     const group = this.#listed;
     const signal = this.#signal;
@@ -162,7 +166,7 @@ class Watch {
   }
 
   listener(way: "ws/set-value" | "ws/device-status") {
-    const { code } = this.#parts.actuator;
+    const { code } = this.#movement.actuator;
     return {
       knows: (named: string) => named === code,
       onOpen: () => undefined,
@@ -177,12 +181,12 @@ class Watch {
   }
 
   record(): WatchRecord {
-    const { actuator, word } = this.#parts;
+    const { actuator, word } = this.#movement;
     return { actuator, word, sightings: this.#sightings, free: this.#free, endedMs: this.#now() };
   }
 
   #now(): number {
-    return this.#parts.clock.monotonic() - this.#startedAt;
+    return this.#clock.monotonic() - this.#startedAt;
   }
 
   async #ask<T>(what: string, question: Promise<T>, seen: (answer: T) => void): Promise<void> {
@@ -197,7 +201,7 @@ class Watch {
   #trouble(text: Text): void {
     if (this.#troubles.has(String(text))) return;
     this.#troubles.add(String(text));
-    this.#parts.say(text);
+    this.#say(text);
   }
 
   #seeValue(way: Way, address: string, raw: RawValue | null): void {
@@ -206,7 +210,7 @@ class Watch {
 
   /** Where the degree of a window may be beside its address. */
   #seeOthers(values: ReadonlyMap<string, RawValue>): void {
-    const { actuator, word } = this.#parts;
+    const { actuator, word } = this.#movement;
     if (degreeOf(word) === null) return;
     const owned = [...actuator.owned, actuator.modeAddress, actuator.positionAddress];
     const { free } = listingOf(values, (address) => owned.some((own) => sameValue(own, address)));
@@ -243,6 +247,6 @@ class Watch {
       value,
     };
     this.#sightings.push(sighting);
-    this.#parts.say(sightingLine(sighting));
+    this.#say(sightingLine(sighting));
   }
 }

@@ -73,15 +73,12 @@ export class NotWritten extends TextError {
   override name = "NotWritten" as const;
 }
 
-/** What is needed where nobody is asked. */
-export type UnaskedPorts = Omit<InitPorts, "dialogue" | "brokers" | "speech">;
-
 /** Answers that were given without being asked for, tried unless that is not wanted. */
 export async function triedAnswers(
   answers: Answers,
   isTried: boolean,
   file: string,
-  ports: UnaskedPorts,
+  ports: Pick<InitPorts, "clock" | "random" | "env" | "stop" | "say">,
 ): Promise<Answers> {
   const whats = isTried
     ? (["platform", ...(answers.mqtt.url === undefined ? [] : ["mqtt" as const])] as const)
@@ -105,7 +102,7 @@ export const writeFirstConfiguration = (file: string, ports: InitPorts): Promise
 export async function writeConfigurationOf(
   answers: () => Promise<Answers>,
   file: string,
-  ports: UnaskedPorts,
+  ports: Pick<InitPorts, "dataDir" | "tell" | "env" | "say">,
 ): Promise<Configuration> {
   const secretsFile = join(dirname(file), "secrets.yaml");
   if (await lstat(file).catch(nullIfFailed)) throw new FileExists(file);
@@ -132,7 +129,7 @@ export async function writeConfigurationOf(
 export async function placed(
   answers: Answers,
   file: string,
-  { dataDir }: Pick<UnaskedPorts, "dataDir">,
+  { dataDir }: Pick<InitPorts, "dataDir">,
 ): Promise<Answers> {
   const data_dir = dataDir === undefined ? await stateFolderOf(file) : resolve(dataDir);
   return data_dir === null ? answers : { ...answers, data_dir };
@@ -219,7 +216,12 @@ async function wayOn(
 }
 
 /** How it went when an answer was tried, in sentences. */
-export async function outcomeOf(answers: Answers, what: Tried, file: string, ports: UnaskedPorts) {
+export async function outcomeOf(
+  answers: Answers,
+  what: Tried,
+  file: string,
+  ports: Pick<InitPorts, "clock" | "random" | "env" | "stop">,
+) {
   const loaded = await loadedFrom(firstFiles(answers, new Set()), file, ports.env);
   if (!loaded.ok) return { ok: false, areSwapped: false, lines: loaded.problems };
   if (loaded.unset.length > 0)
@@ -232,8 +234,11 @@ export async function outcomeOf(answers: Answers, what: Tried, file: string, por
 }
 
 /** Asks both hosts one question each, or connects to the broker once, as `doctor` does; a sentence for each thing tried. */
-async function tryOut(configuration: Configuration, what: Tried, ports: UnaskedPorts) {
-  const { clock, random, stop } = ports;
+async function tryOut(
+  configuration: Configuration,
+  what: Tried,
+  { clock, random, stop }: Pick<InitPorts, "clock" | "random" | "stop">,
+) {
   const scene = sceneOf(configuration, { clock, random });
   const findings: Finding[] = [];
   const isWanted = ({ id }: { readonly id: string }) => trials[what].includes(id);
@@ -248,7 +253,7 @@ async function tryOut(configuration: Configuration, what: Tried, ports: UnaskedP
 }
 
 /** A token that was got for the trial is not kept: nothing is written before everything is known. */
-function sceneOf(configuration: Configuration, { clock, random }: Pick<UnaskedPorts, "clock" | "random">) {
+function sceneOf(configuration: Configuration, { clock, random }: Pick<InitPorts, "clock" | "random">) {
   const files = { ...nodeFiles, writePrivate: () => Promise.resolve() };
   return openContext(configuration, { clock, random, log: silentLog, files });
 }
@@ -257,7 +262,7 @@ function sceneOf(configuration: Configuration, { clock, random }: Pick<UnaskedPo
 export async function* tryParts(
   configuration: Configuration,
   parts: readonly TriedPart[],
-  ports: Pick<UnaskedPorts, "clock" | "random">,
+  ports: Pick<InitPorts, "clock" | "random">,
   stop: AbortSignal,
 ): AsyncGenerator<Finding & { readonly part: TriedPart }> {
   const told = new Set<string>();

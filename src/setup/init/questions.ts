@@ -9,6 +9,7 @@ import { type Language, languageName } from "../../greenhouse/labels.js";
 import { languages } from "../../language/known.js";
 import { suggestedBands } from "../../greenhouse/bands.js";
 import { hashPassword, passwordWeakness } from "../../runtime/passwords.js";
+import { inert } from "../../runtime/plain-text.js";
 import { urlOf } from "../../settings/values.js";
 import { cameWithin, type Clock } from "../../runtime/clock.js";
 import { clientIdBeside } from "../../mqtt/connection/settings.js";
@@ -86,10 +87,16 @@ const writableTo = (screen: Terminal["output"]): Writable =>
     },
   });
 
+/** The library draws on the screen itself, so what hosts and brokers say is made harmless before. */
+function harmless(said: Tell) {
+  const tell = (text: Text) => inert(said(text));
+  return { tell, objection: (text: Text | null) => (text === null ? undefined : tell(text)) };
+}
+
 /** Questions over a terminal, in the language in which `tell` says them by then. */
-export function terminalDialogue({ input, output: screen, stop, tell }: Terminal): Dialogue {
+export function terminalDialogue({ input, output: screen, stop, tell: said }: Terminal): Dialogue {
   const ended = endOf(input);
-  const objection = (text: Text | null) => (text === null ? undefined : tell(text));
+  const { tell, objection } = harmless(said);
   const output = writableTo(screen);
   // A signal for each question, as the library leaves its listener there.
   const answered = async <Answer>(question: Text, prompt: (about: About) => Promise<Answer>) => {

@@ -25,15 +25,13 @@ import { wholeFileText } from "../discover/whole-file.js";
 import { editedYaml, keyOf, textIn as scalarIn } from "../../saving/yaml-text.js";
 import { type Answers, everyAddress, firstFiles } from "./answers.js";
 import { givenAnswers } from "./given-answers.js";
-import { callOf, loadedFrom, NotWritten, outcomeOf, placed, type UnaskedPorts, writeFiles } from "./init.js";
+import { callOf, type InitPorts, loadedFrom, NotWritten, outcomeOf, placed, writeFiles } from "./init.js";
 import { FileExists, mustTakeFiles, secretNames } from "./new-file.js";
 import { findBrokers, adminOf } from "./questions.js";
 
 /* What the browser asks of `init --web`. Each step is given all that was answered so far; only the last one writes. */
 
-export interface WebPorts extends UnaskedPorts {
-  /** Addresses at which a broker may be. */
-  readonly brokers: readonly string[];
+export interface WebPorts extends Omit<InitPorts, "dialogue" | "speech"> {
   /** `greenhouse2mqtt 0.1.0`. */
   readonly writtenBy: string;
   /** Of the page of the steps, which is to be that of the bridge; null for the usual one. */

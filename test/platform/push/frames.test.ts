@@ -124,6 +124,10 @@ describe("frames of set-value", () => {
     const { news, problems } = decoded(setValue, many);
     expect(news.length).toBe(500);
     expect(problems).toContain("more than 500 devices in one frame; the rest is left out");
+    const values = Object.fromEntries(Array.from({ length: 20_002 }, (_, n) => [n, "1"]));
+    const told = { news: [], problems: ["a frame of more than 20000 values"] };
+    expect(decoded(setValue, { "GH-1": values })).toEqual(told);
+    expect(decoded(status, `[${"[],".repeat(300_000)}[]]`)).toEqual(told);
   });
 
   it("is read where platform.shapes says things are", () => {

@@ -73,16 +73,10 @@ async function watched({ actuator = {}, word, begins = "10001", beside, moments 
     runningStatuses: () => Promise.resolve([{ name: "风机", number: statusNumber(16), value: shown.status }]),
   };
   const one = { ...skylight, ...actuator };
-  const parts = {
-    platform,
-    clock,
-    say: (line: Text) => void lines.push(String(line)),
-    actuator: one,
-    word,
-    patienceMs: 120_000,
-  };
+  const say = (line: Text) => void lines.push(String(line));
   const stop = new AbortController();
-  const watching = watchMovement(parts, stop.signal);
+  const movement = { actuator: one, word, patienceMs: 120_000 };
+  const watching = watchMovement(platform, movement, { clock, say }, stop.signal);
   await clock.advance(0);
   for (const { at, own, group, status, pushed, beside: other } of moments) {
     await clock.advance(at * 1_000 - clock.monotonic());
@@ -380,17 +374,9 @@ describe("one watched movement", () => {
       values: refused,
       runningStatuses: refused,
     };
-    const watching = watchMovement(
-      {
-        platform,
-        clock,
-        say: (line: Text) => void lines.push(String(line)),
-        actuator: skylight,
-        word: "open",
-        patienceMs: 60_000,
-      },
-      new AbortController().signal,
-    );
+    const say = (line: Text) => void lines.push(String(line));
+    const movement = { actuator: skylight, word: "open", patienceMs: 60_000 };
+    const watching = watchMovement(platform, movement, { clock, say }, new AbortController().signal);
     await clock.advance(100_000);
     expect(conclude(await watching)).toMatchObject({
       advice: [],
