@@ -17,6 +17,7 @@ const files: Readonly<Record<string, string>> = {
   "page-fuzz": "test/fuzz/page.fuzz.ts",
   floods: "test/floods/sockets.floods.ts",
   homeassistant: "test/homeassistant-live/rows.homeassistant.ts",
+  "homeassistant-pictures": "test/homeassistant-live/pictures.homeassistant.ts",
 };
 
 const patient = {

@@ -293,7 +293,7 @@ const table: Readonly<Record<string, Row>> = {
     node: ["async_hooks", "fs/promises", "path"],
     folders: {
       ...core,
-      config: { files: ["clashes.ts", "fleet.ts", "live-settings.ts"], typesOnly: false },
+      config: { files: ["clashes.ts", "fallback.ts", "fleet.ts", "live-settings.ts"], typesOnly: false },
       http: {
         files: ["access.ts", "faults.ts", "first-operator.ts", "fleet-site.ts", "port.ts"],
         typesOnly: false,

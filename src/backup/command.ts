@@ -40,7 +40,7 @@ import {
 interface BackupOptions extends CommonOptions {
   /** The first line of what is piped in. */
   readonly password?: boolean;
-  /** Where a fleet that runs was told to have its data; an account may name another place for its own. */
+  /** Where a fleet that runs, and asks for this, has its data; an account may name another place for its own. */
   readonly fleetDataDir?: string;
 }
 
@@ -193,7 +193,7 @@ interface Restored {
   readonly lines: readonly Text[];
 }
 
-type Where = Pick<CommonOptions, "config" | "dataDir" | "account">;
+type Where = Pick<BackupOptions, "config" | "dataDir" | "account" | "fleetDataDir">;
 type Env = ProcessContext["env"];
 
 /** Rejects with a CommandFailure. */
@@ -206,6 +206,7 @@ export async function restored(
   try {
     const opened = await openBackup(bytes, password);
     refuseOtherData(opened, dataFormat);
+    if (where.fleetDataDir !== undefined && opened.facts.of !== "account") throw new NotRestored(ofNoAccount);
     const { plan, file, runsBy = file, left } = await planFor[opened.facts.of](opened, where, env);
     await carryOut(plan);
     return { file, of: opened.facts.of, runsBy, lines: [whatIs(opened, file), ...(await left())] };
@@ -214,6 +215,8 @@ export async function restored(
     throw error;
   }
 }
+
+const ofNoAccount = msg`this is the backup of a bridge or of a whole fleet, and not of one of its accounts: restore it where neither is yet, by \`init --web\` or \`restore\``;
 
 interface Planned {
   readonly plan: Plan;
@@ -235,10 +238,10 @@ const planFor: Readonly<
     };
     return Promise.resolve({ plan, file: config, left });
   },
-  account: async (opened, { config, dataDir, account: given }, env) => {
+  account: async (opened, { config, dataDir, account: given, fleetDataDir }, env) => {
     const fleetFile = fleetFileOf(config);
     const account = given ?? opened.facts.account ?? "";
-    const { fleet } = await loadFleet(fleetFile, { env, alone: account });
+    const { fleet } = await loadFleet(fleetFile, { env, dataDir: fleetDataDir, alone: account });
     if (fleet === null)
       throw new NotRestored(
         msg`this backup is of the account ${account} of a fleet, and ${fleetFile} is no file of one: name it with -c`,
@@ -256,7 +259,8 @@ const planFor: Readonly<
       const { ok } = await accountOf(account, fleetFile, { env });
       const secrets = await secretsLeft(names, file);
       const mistakes = secrets.length > 0 || ok ? secrets : [checkSays(fleetFile)];
-      return [...mistakes, msg`a fleet that runs takes it up at a SIGHUP (\`systemctl reload\`)`];
+      // A fleet that restores it itself takes it up at once.
+      return fleetDataDir === undefined ? [...mistakes, atSighup] : mistakes;
     };
     return { plan: accountPlan(opened, { file, dataDir: data }), file, runsBy: fleetFile, left };
   },
@@ -306,6 +310,8 @@ async function refuseOtherAccounts({ files }: Opened, folder: string): Promise<v
 /** The name that a configuration has where nobody says another. */
 const usualFile = "config.yaml";
 const fleetFileOf = (config: string): string => (config === usualFile ? "fleet.yaml" : config);
+
+const atSighup = msg`a fleet that runs takes it up at a SIGHUP (\`systemctl reload\`)`;
 
 const whatIs = ({ facts: { version, made_at: at } }: Opened, file: string): Text =>
   msg`${file} and its data are restored from the backup of ${at} (version ${version})`;

@@ -1,4 +1,5 @@
 import type { BridgeView } from "../bridge.js";
+import type { FormerRun, Judged } from "../config/fallback.js";
 import type { Text } from "../language/text.js";
 import { existsSync } from "node:fs";
 import { basename, extname, join } from "node:path";
@@ -28,7 +29,12 @@ interface Parts {
   /** Ends the program, with all accounts, so that it is started again. */
   readonly restarting: Restarting | undefined;
   /** The fleet that runs. */
-  readonly running: { reload(): Promise<void>; state(account: string): AccountState | undefined };
+  readonly running: {
+    reload(): Promise<void>;
+    state(account: string): AccountState | undefined;
+    goBack(account: string): boolean;
+    settle(account: string): void;
+  };
   readonly clock: Clock;
   /** That names the account in each line. */
   readonly logOf: (account: string) => Logger;
@@ -44,6 +50,8 @@ export class AccountSettings {
   readonly #parts: Parts;
   readonly #accounts = new Map<string, Settings>();
   readonly #backups: Backups = { isMaking: false };
+  /** All have their secrets in one file. */
+  #secrets = "";
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -55,6 +63,28 @@ export class AccountSettings {
     const accounts = new Set(files.map((file) => basename(file, extname(file))));
     const isOther = await Promise.all([...accounts].map((account) => this.#of(account).trial.resume()));
     return isOther.includes(true);
+  }
+
+  /** By account, what an earlier process ran by before its file was edited by hand, as far as that is still tried. */
+  async formers(): Promise<ReadonlyMap<string, FormerRun>> {
+    const formers = [...this.#accounts].map(
+      async ([account, { trial }]) => [account, await trial.former()] as const,
+    );
+    return new Map(
+      (await Promise.all(formers)).flatMap(([account, former]) =>
+        former === null ? [] : [[account, former]],
+      ),
+    );
+  }
+
+  /** The file of an account was read again, and is about to be taken up. */
+  async edited(account: string, judged: Judged): Promise<void> {
+    await this.#of(account).trial.edited(judged);
+  }
+
+  /** It was. */
+  async tookUp(account: string): Promise<void> {
+    await this.#of(account).trial.tookUp();
   }
 
   /** Reads what an earlier process has left of settings that were taken back. */
@@ -95,11 +125,14 @@ export class AccountSettings {
         }),
       dataDir: () => join(settings.data_dir, account),
       readAgain: () => running.reload().then(() => null, String),
+      goBack: () => running.goBack(account),
+      settle: () => running.settle(account),
       seen: () => sightOf(running.state(account), settings.cluster !== undefined, clock.monotonic()),
       clock,
       log: () => logOf(account),
       backupOf: () => [...["--config", settings.file, "--account", account], ...placed("--fleet-data-dir")],
       backups: this.#backups,
+      shared: (text) => (text === this.#secrets ? this.#secrets : (this.#secrets = text)),
       backupOfFleet: ["--config", settings.file, ...placed("--data-dir")],
     });
   }

@@ -316,7 +316,7 @@ function addBackups(add: Add): void {
   )
     .argument("[file]", "file that is not there yet; - for stdout")
     .option("--password", "read a password from a pipe; the file is then encrypted, as age does it")
-    // By the page of a fleet, for one of its accounts.
+    // By the page of a fleet, for one of its accounts; also of restore.
     .addOption(new Option("--fleet-data-dir <folder>").hideHelp());
   add(
     "restore",
@@ -325,7 +325,8 @@ function addBackups(add: Add): void {
     lazily(async () => (await import("../backup/command.js")).restore),
   )
     .argument("<file>", "a file that `backup` or the page wrote")
-    .option("--password", "read the password of the backup from a pipe");
+    .option("--password", "read the password of the backup from a pipe")
+    .addOption(new Option("--fleet-data-dir <folder>").hideHelp());
 }
 
 function addHistory(add: Add): void {

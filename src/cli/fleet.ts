@@ -30,6 +30,7 @@ import { measuredLoopDelay, tellManager } from "../status/status.js";
 import type { Membership } from "./clustered.js";
 import { endInTime, keepHeapSmall, managerFor, pageOf, whereaboutsOf } from "./run.js";
 import { AccountSettings } from "./account-settings.js";
+import { Restoring } from "./restoring.js";
 import { restartingOf } from "./restarting.js";
 import { overridden, sayProblems } from "../terminal/common.js";
 import { CommandFailure, exitCodes } from "../runtime/ending.js";
@@ -123,10 +124,8 @@ async function runFleet(
   const running: Fleet = new Fleet({
     read: async () => page.take(await read()),
     start: (run) => startAccount(run, { ...common, files: own }),
-    noteError,
-    clock: systemClock,
-    random: systemRandom,
-    log,
+    ...{ onRead: (...read) => own.edited(...read), onTaken: (account) => own.tookUp(account) },
+    ...{ noteError, clock: systemClock, random: systemRandom, log },
   });
   const own = settingsOf(settings, context, running, log);
   const unguard = guardFleet(running, settings, log);
@@ -138,7 +137,8 @@ async function runFleet(
     servePage({ ...shared, page, running, settings, version }, context, log),
   ]);
   try {
-    await running.run((await own.resume()) ? await read() : files, context.stop);
+    const now = (await own.resume()) ? await read() : files;
+    await running.run(now, context.stop, await own.formers());
     await beside;
   } finally {
     await shared.membership?.leave();
@@ -267,6 +267,12 @@ async function servePage(
     }),
     canTakeOver: () => membership?.isReady() ?? false,
     clusterMetrics: (account: string) => membership?.metrics(account) ?? null,
+    restore: new Restoring({
+      dataDir: settings.data_dir,
+      options: ["--config", settings.file, "--fleet-data-dir", settings.data_dir],
+      reload: () => running.reload(),
+      clock: systemClock,
+    }).take,
     onListening: whereaboutsOf(context, log, () => log),
     clock: systemClock,
     log,

@@ -16,7 +16,7 @@ import { lazy } from "../runtime/lazy.js";
 import { adjustableLogs, createLogger, isText, type Logger, RecentLog } from "../runtime/log.js";
 import { oneAtATime } from "../runtime/schedule.js";
 import { type ServiceManager, serviceManager } from "../runtime/systemd.js";
-import { loadedFile, loggerFor, readConfiguration } from "../terminal/common.js";
+import { loadedFile, loggerFor, overridden, readConfiguration } from "../terminal/common.js";
 import { NewerVersion } from "./newer-version.js";
 import { type Run, Runs } from "./runs.js";
 import { restartingOf } from "./restarting.js";
@@ -38,15 +38,13 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
   const now: Now = { runs: null, log: early };
   const named = { file: await fileOf(options, context), account: options.account };
   const { source: settings, trial } = settingsOf(options, named, context, now, () => reloadOnce());
-  const configuration = await startingConfiguration(options, context, trial);
-  const noZones = zoneProblem();
-  if (noZones !== null) throw new CommandFailure(noZones, exitCodes.usage);
-  const runs: Runs = (now.runs = new Runs(configuration, systemClock));
+  const runs: Runs = (now.runs = await startingRuns(options, context, trial));
+  const { configuration } = runs;
   await trial.recall();
   const learned: Learned = { secrets: () => [] };
   const secrets = () => [...runs.live.secrets, ...learned.secrets()];
   const recentLog = new RecentLog(undefined, commandSentences);
-  const log = loggerFor(configuration, context, secrets, recentLog);
+  const log = loggerFor(configuration, context, secrets, recentLog, () => runs.configuration.log.format);
   now.log = log;
   // Two at once could leave the older file in force.
   const reloadOnce = oneAtATime(() => reload(options, context, { runs, trial, log }));
@@ -98,6 +96,21 @@ interface Now {
   log: Logger;
 }
 
+/** Of a file that was edited by hand with what ran before it. */
+async function startingRuns(
+  options: CommonOptions,
+  context: ProcessContext,
+  trial: SettingsTrial,
+): Promise<Runs> {
+  const configuration = await startingConfiguration(options, context, trial);
+  const noZones = zoneProblem();
+  if (noZones !== null) throw new CommandFailure(noZones, exitCodes.usage);
+  const former = await trial.former();
+  const runs = new Runs(configuration, systemClock, former && overridden(former.configuration, options));
+  if (former?.isRefused === true) runs.goBack();
+  return runs;
+}
+
 /** By the file as it is, or as it was before settings of an earlier process by which nothing can be started. */
 async function startingConfiguration(
   options: CommonOptions,
@@ -114,10 +127,10 @@ async function startingConfiguration(
 /** One run of the bridge, by the configuration that it is given. */
 function oneRun(running: Running): (given: Run) => Promise<void> {
   const { named, context, runs, learned, log, recentLog, recording, settings, trial } = running;
-  const isReadable = isText(runs.configuration.log, context.err);
-  const logs = adjustableLogs(log, () => runs.live.current.log.level, isReadable);
   const manager = managerFor(context, log);
   return ({ configuration, live, stop, isRenewed, onMade, onPage }) => {
+    const isReadable = isText(configuration.log, context.err);
+    const logs = adjustableLogs(log, () => runs.live.current.log.level, isReadable);
     const page = pageOf(configuration, named, context, log);
     const onListening: OnListening = (...of) => {
       onPage();
@@ -167,6 +180,8 @@ const settingsOf = (
     dataDir: () => now.runs?.configuration.data_dir ?? "",
     readAgain,
     seen: () => now.runs?.sight() ?? unseen,
+    goBack: () => now.runs?.goBack() ?? false,
+    settle: () => now.runs?.settle(),
     clock: systemClock,
     log: () => now.log,
     restarting: restartingOf(context, () => now.log),
@@ -285,7 +300,9 @@ async function reload(
   { runs, trial, log }: Pick<Running, "runs" | "trial" | "log">,
 ): Promise<string | null> {
   try {
-    const { applied, needRestart } = runs.take(await readConfiguration(options, context));
+    const next = await readConfiguration(options, context);
+    await trial.edited(runs.judge(next));
+    const { applied, needRestart } = runs.take(next);
     void trial.tookUp();
     if (applied.length + needRestart.length === 0) log.info("configuration read again: nothing has changed");
     if (applied.length > 0)

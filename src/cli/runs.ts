@@ -1,6 +1,7 @@
 import { joinSignals } from "../runtime/signals.js";
 import { ignored } from "../runtime/failures.js";
 import type { BridgeView } from "../bridge.js";
+import { Fallback, type Judged } from "../config/fallback.js";
 import { LiveSettings } from "../config/live-settings.js";
 import type { Configuration } from "../config/schema.js";
 import type { Clock } from "../runtime/clock.js";
@@ -23,8 +24,7 @@ export interface Run {
 
 interface Work {
   readonly start: (run: Run) => Promise<void>;
-  /** Settings that were saved and of which nobody knows yet whether the bridge comes up by them. */
-  readonly trial: Pick<SettingsTrial, "isUnderWay" | "fellBack">;
+  readonly trial: Pick<SettingsTrial, "isOfSaved" | "fellBack">;
   readonly log: Logger;
 }
 
@@ -42,11 +42,12 @@ export class Runs {
   #isPageOpen = false;
   #failures = 0;
   #error: string | null = null;
-  /** By what the last run was complete, until the next one is. */
-  #former: Configuration | null = null;
+  readonly #fallback: Fallback;
 
-  constructor(configuration: Configuration, clock: Clock) {
+  /** `former`: what an earlier process ran by, where nobody knows yet whether the bridge comes up by this one. */
+  constructor(configuration: Configuration, clock: Clock, former: Configuration | null = null) {
     this.#clock = clock;
+    this.#fallback = new Fallback(former);
     this.#configuration = configuration;
     this.#live = new LiveSettings(configuration);
   }
@@ -72,7 +73,7 @@ export class Runs {
     };
   }
 
-  /** Until `stop` aborts, or a run ends by an error that no saved settings may be the reason of. */
+  /** Until `stop` aborts, or a run ends by an error of which no new settings may be the reason. */
   async run(work: Work, stop: AbortSignal): Promise<void> {
     const { log, start, trial } = work;
     const clock = this.#clock;
@@ -85,16 +86,17 @@ export class Runs {
         await start(this.#runOf(until, () => renew.signal.aborted && !isStopped()));
         if (!renew.signal.aborted) return;
       } catch (error) {
-        if (isStopped() || !(trial.isUnderWay || this.#isBackToFormer())) throw error;
+        const { isOfSaved } = trial;
+        if (isStopped() || !(isOfSaved || this.#isBackToFormer())) throw error;
         this.#failures += 1;
         this.#error = error instanceof Error ? error.message : String(error);
         log.error(
           { err: error },
-          trial.isUnderWay
+          isOfSaved
             ? "the bridge does not start with the saved settings; trying again"
             : "the bridge does not start with the new configuration; it goes on with the earlier one until the file is corrected",
         );
-        if (!trial.isUnderWay) await trial.fellBack(this.#error);
+        if (!isOfSaved) await trial.fellBack(this.#error);
         await clock.wait(againMs, until).catch(ignored);
       } finally {
         release();
@@ -105,13 +107,28 @@ export class Runs {
     }
   }
 
-  /** What was read again has never run: the former configuration is taken, unless it was tried already. */
   #isBackToFormer(): boolean {
-    const former = this.#former;
-    if (former === null || this.#madeAt !== null || this.#configuration === former) return false;
+    const former = this.#fallback.refuse(this.#configuration);
+    if (former === null) return false;
     this.#configuration = former;
     this.#live = this.#live.follow(former);
     return true;
+  }
+
+  /** Ends the run for one by the former configuration; whether there is one. */
+  goBack(): boolean {
+    const isBack = this.#isBackToFormer();
+    if (isBack) this.#renew.abort();
+    return isBack;
+  }
+
+  /** The bridge has come up, or nothing can be taken back any more. */
+  settle(): void {
+    this.#fallback.settle();
+  }
+
+  judge(read: Configuration): Judged {
+    return this.#fallback.judge(this.#configuration, read);
   }
 
   #runOf(stop: AbortSignal, isRenewed: () => boolean): Run {
@@ -122,7 +139,6 @@ export class Runs {
       isRenewed,
       onMade: (bridge) => {
         this.#bridge = bridge;
-        this.#former = null;
         this.#madeAt = this.#clock.monotonic();
       },
       onPage: () => {
@@ -132,11 +148,12 @@ export class Runs {
   }
 
   /** Takes over what can change, and begins a new run for the rest. */
-  take(next: Configuration): ReturnType<LiveSettings["reload"]> {
+  take(read: Configuration): ReturnType<LiveSettings["reload"]> {
+    const next = this.#fallback.taken(this.#configuration, read);
     const reloaded = this.#live.reload(next);
     const needsRun = reloaded.needRestart.length > 0;
     if (needsRun) {
-      this.#former ??= this.#madeAt === null ? null : this.#configuration;
+      if (this.#madeAt !== null) this.#fallback.keep(this.#configuration);
       this.#live = this.#live.follow(next);
       this.#renew.abort();
     }

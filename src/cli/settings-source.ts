@@ -26,6 +26,7 @@ export interface SettingsSourceParts extends Omit<TrialParts, "file"> {
   readonly backupOfFleet?: readonly string[];
   /** Of all sources of this process: each backup may take 64 MiB. */
   readonly backups?: Backups;
+  readonly shared?: (text: string) => string;
   /** Ends the program, so that it is started again. */
   readonly restarting?: Restarting | undefined;
   readonly newer?: { readonly found: string | null };
@@ -47,16 +48,16 @@ export function settingsOn(parts: SettingsSourceParts): {
   readonly source: SettingsSource;
   readonly trial: SettingsTrial;
 } {
-  const { file, env, load, dataDir, readAgain, seen, clock, log, files } = parts;
+  const { file, env, load, dataDir, readAgain, goBack, settle, seen, clock, log, files } = parts;
   const settings: SettingsFile = new SettingsFile({
-    ...{ file, env, load, dataDir },
+    ...{ file, env, load, dataDir, shared: parts.shared },
     now: () => clock.now(),
     onWriting: (change) => trial.prepare(change),
     needed: () => trial.needed,
     ...(files !== undefined && { files }),
   });
   const trial: SettingsTrial = new SettingsTrial({
-    ...{ file: settings, clock, log, dataDir, seen, readAgain, files },
+    ...{ file: settings, clock, log, dataDir, seen, readAgain, goBack, settle, files },
   });
   return { source: sourceOn(settings, trial, parts), trial };
 }

@@ -9,7 +9,14 @@ import { nullIfFailed } from "../runtime/failures.js";
 import { errorCode, type FileSystem } from "../runtime/file-system.js";
 import { waitAwake } from "../runtime/gaps.js";
 import type { Logger } from "../runtime/log.js";
-import type { Kept, SavedChange, SettingsFile } from "../saving/settings-file.js";
+import type { FormerRun, Judged } from "../config/fallback.js";
+import {
+  etagOf,
+  type Kept,
+  type SavedChange,
+  type SettingsFile,
+  type Texts,
+} from "../saving/settings-file.js";
 import {
   type KeptReturned,
   readReturned,
@@ -21,13 +28,20 @@ import {
   writeTrial,
 } from "../saving/trial-record.js";
 
-/* Whether a bridge comes up by settings that were saved: of one bridge, and of each account of a fleet. */
+/*
+ * Whether a bridge comes up by settings that were saved, or by a file that was edited by hand: of one bridge, and of each account of a fleet.
+ *
+ * What was saved goes back in the file. A file that a person edited is his: it stays as he left it, and the bridge goes on by what it
+ * ran by before, which an alarm says with the difference. It is tried again once a setting in it is another one, and at each start,
+ * as people start a program again once they have put right what stood against it elsewhere. That costs a minute at most, and what has
+ * ended the program within it twice is tried no more until it is another one.
+ */
 
 /** So long it has. */
 const trialMs = 60_000;
 /** What failed has to run so long afterwards. */
 const calmMs = 20_000;
-/** A program that does not live for a minute by them may be started so often. */
+/** A program that does not live for a minute with them may be started so often. */
 const mostStarts = 3;
 
 /** What is seen of a run. */
@@ -119,12 +133,16 @@ export interface TrialParts {
   readonly seen: () => Sight;
   /** Reads the file and takes it up; what was wrong with it, or null. */
   readonly readAgain: () => Promise<string | null>;
+  /** Has the bridge run by the former configuration; whether there is one. */
+  readonly goBack: () => boolean;
+  /** There is nothing to go back to any more. */
+  readonly settle: () => void;
   readonly files?: FileSystem | undefined;
 }
 
 /**
- * Settings of one file that were saved and of which nobody knows yet whether the bridge comes up by them. It is kept beside the file,
- * so that the next process goes on with it.
+ * Settings of one file of which nobody knows yet whether the bridge comes up by them, and those edited by hand by which it did not. They
+ * are kept beside the file, so that the next process goes on with them.
  */
 export class SettingsTrial {
   readonly #parts: TrialParts;
@@ -132,8 +150,8 @@ export class SettingsTrial {
   #watching = new AbortController();
   #failuresBefore = 0;
   #returned: KeptReturned | null = null;
-  /** The etag of the file in force, and since when it is, monotonic ms. */
-  #inForce: string | null = null;
+  /** The files in force, and since when they are, monotonic ms. */
+  #inForce: Texts | null = null;
   #inForceSince = 0;
   #isAwaitingEnd = false;
 
@@ -141,15 +159,21 @@ export class SettingsTrial {
     this.#parts = parts;
   }
 
+  /** Whether what stands in the file may not last: users that it names may be gone again in a moment. */
   get isUnderWay(): boolean {
     return this.#record !== null;
+  }
+
+  /** Whether settings that were saved are tried, which are in force again and again until their minute is over. */
+  get isOfSaved(): boolean {
+    return this.#record !== null && this.#record.by_hand !== true;
   }
 
   /** The settings that were taken back last. */
   get returned(): ReturnedSettings | null {
     if (this.#returned === null) return null;
-    const { at, reason, difference } = this.#returned;
-    return { at, reason, difference };
+    const { at, reason, difference, by_hand } = this.#returned;
+    return { at, reason, difference, by_hand };
   }
 
   /** Former files that may have to be put back. */
@@ -161,29 +185,129 @@ export class SettingsTrial {
   /** Reads what an earlier process has left of settings that were taken back. */
   async recall(): Promise<void> {
     this.#returned ??= await readReturned(this.#parts.dataDir());
-    await this.tookUp();
+    if (this.#inForce === null) await this.tookUp();
+    else void this.#awaitEnd();
   }
 
-  /** The file as it is now is in force. */
+  /** The file as it is now is in force, unless that is still to be seen. */
   async tookUp(): Promise<void> {
-    this.#inForce = await this.#parts.file.etag().catch(nullIfFailed);
-    this.#inForceSince = this.#parts.clock.monotonic();
+    const { file, clock, settle } = this.#parts;
+    if (this.#record === null) {
+      settle();
+      this.#inForce = await file.read().catch(nullIfFailed);
+      this.#inForceSince = clock.monotonic();
+    }
     void this.#awaitEnd();
   }
 
-  /**
-   * The bridge does not start by a file that was edited by hand, and runs by the former configuration again. The file is never written:
-   * whoever edits it has it as he left it. Never rejects.
-   */
-  async fellBack(error: string): Promise<void> {
-    const { file, clock, log } = this.#parts;
-    const why = msg`the bridge did not start with them (${error})`;
-    log().error({ why }, "the file is not in force, as the bridge does not start by it; it stays as it is");
-    const etag = await file.etag().catch(nullIfFailed);
+  /** The file was read again, and is about to be taken up; one that nobody saved here was edited by hand, and is tried. */
+  edited(judged: Judged): Promise<void> {
+    return this.#parts.file.whileUnsaved(() => this.#edited(judged));
+  }
+
+  async #edited({ isRefused, isKnown, keys }: Judged): Promise<void> {
+    const { file, log } = this.#parts;
+    const before = this.#record;
+    if (before === null && isKnown) return;
+    const now = await file.read().catch(nullIfFailed);
+    if (now === null) return;
+    const isSame = etagOf(now) === before?.etags.at(-1);
+    if (isRefused)
+      log().warn("the bridge did not come up by this file, so only what counts at once is taken of it");
+    else if (isKnown) return this.isOfSaved ? undefined : this.#drop();
+    else if (keys.length > 0) return isSame && this.isOfSaved ? undefined : this.#tryEdited(now, keys);
+    if (before?.by_hand === true && !isSame)
+      await this.#hold({ ...before, etags: [...before.etags, etagOf(now)] });
+  }
+
+  async #tryEdited(now: Texts, keys: readonly string[]): Promise<void> {
+    const { file, dataDir, seen, log } = this.#parts;
+    const former = this.#inForce;
+    const { bridge, isPageOpen, failures } = seen();
+    const first = this.#record ?? {
+      kept: former === null ? none : await this.#keepFormer(former, now),
+      etags: [etagOf(former ?? now)],
+      keys: [],
+      ...{ difference: "", starts: 0, dataDir: dataDir() },
+      platform: bridge?.status.facts().platform ?? null,
+      wasPageOpen: isPageOpen,
+    };
+    this.#failuresBefore = failures;
+    await this.#hold({
+      ...first,
+      by: await identityOf(process.pid),
+      etags: [...first.etags, etagOf(now)],
+      keys: [...first.keys, ...keys],
+      difference: former === null ? first.difference : file.difference(former.text, now.text),
+      ...{ starts: 0, reason: null, by_hand: true },
+    });
+    log().info({ keys }, "the file was edited by hand; it stays in force if the bridge comes up by it");
+    this.start();
+  }
+
+  /** A disk that takes nothing keeps nobody from trying, only the next process from going back. */
+  async #keepFormer(former: Texts, now: Texts): Promise<Kept> {
+    const { file, log } = this.#parts;
+    return file.keep(former, now).catch((error: unknown) => {
+      log().warn(
+        { err: error },
+        "the former file could not be kept, so the next start runs by the file as it is",
+      );
+      return none;
+    });
+  }
+
+  /** The bridge runs by the former configuration again, and the file that was edited stays. Never rejects. */
+  async #leaveEdited(record: TrialRecord, why: Text): Promise<void> {
+    const { clock, log } = this.#parts;
+    this.#watching.abort();
+    const { difference, keys, dataDir } = record;
     const at = new Date(clock.now()).toISOString();
     const reason = msg`${why}; the file stays as it was edited`;
-    this.#returned = { at, reason, difference: "", by_hand: true, ...(etag !== null && { etag }) };
+    this.#returned = { at, reason, difference, by_hand: true, etag: record.etags.at(-1) };
+    log().error(
+      { why, keys },
+      "the file is not in force, as the bridge did not come up by it; it stays as it is",
+    );
     void this.#awaitEnd();
+    await this.#hold({ ...record, reason });
+    await this.#keepReturned(dataDir, this.#returned);
+  }
+
+  /** The bridge did not start by a file that was edited, and runs by the former configuration again. Never rejects. */
+  async fellBack(error: string): Promise<void> {
+    const why = msg`the bridge did not start with them (${error})`;
+    if (this.#record !== null) await this.#leaveEdited(this.#record, why);
+  }
+
+  /** As an earlier process has left it; null where there is only the file. */
+  async former(): Promise<FormerRun | null> {
+    const { file, log } = this.#parts;
+    const record = this.#record;
+    if (record?.by_hand !== true) return null;
+    this.#inForce = await file.former(record.kept).catch(nullIfFailed);
+    const loaded = this.#inForce && (await file.configurationOf(this.#inForce));
+    if (loaded?.ok === true)
+      return { configuration: loaded.configuration, isRefused: record.reason !== null };
+    log().error(
+      "what ran before the file was edited cannot be read, so the bridge runs by the file as it is",
+    );
+    await this.#drop();
+    return null;
+  }
+
+  async #drop(): Promise<void> {
+    this.#watching.abort();
+    this.#record = null;
+    await removeTrial(this.#parts.file.file, this.#parts.files);
+  }
+
+  /** It counts at once; for the next process where the disk takes it. */
+  async #hold(record: TrialRecord): Promise<void> {
+    this.#record = record;
+    // Members of a cluster may share the folder, and each tries by itself.
+    const isOwn = record.by_hand === true && (this.#parts.seen().mayStandBy || this.needed.length === 0);
+    if (!isOwn) await this.#keep(record);
   }
 
   /** Ends what is told of settings that were taken back, once nobody has to see to it any more. */
@@ -201,7 +325,8 @@ export class SettingsTrial {
       const isSeen = alarm?.state === "acknowledged" && returned.by_hand !== true;
       seenSince = isSeen ? (seenSince ?? now) : null;
       const { etag: putBack } = returned;
-      const [inForce, inForceSince] = [this.#inForce, this.#inForceSince];
+      const inForce = this.#inForce && etagOf(this.#inForce);
+      const inForceSince = this.#inForceSince;
       const isOver = isSettled({ now, putBack, inForce, inForceSince, runsForMs, seenSince });
       if (isOver && this.#record === null && this.#returned === returned) await this.#endReturned();
     }
@@ -221,9 +346,10 @@ export class SettingsTrial {
    * back as one.
    */
   async prepare(change: SavedChange): Promise<() => Promise<void>> {
-    const { file, dataDir, seen } = this.#parts;
+    const { dataDir, seen } = this.#parts;
     const before = this.#record;
-    if (before === null && change.need_run.length === 0) return () => Promise.resolve();
+    const takesNoRun = change.need_run.length === 0;
+    if (before === null && takesNoRun) return () => Promise.resolve();
     const { bridge, isPageOpen, failures } = seen();
     const added = {
       etags: [...(before?.etags ?? [change.before]), change.etag],
@@ -231,7 +357,8 @@ export class SettingsTrial {
       keys: [...(before?.keys ?? []), ...change.keys],
       difference: [before?.difference ?? "", change.difference].filter((one) => one !== "").join("\n"),
       starts: 0,
-      reason: null,
+      // What counts at once makes no other file of one by which the bridge did not come up.
+      reason: takesNoRun ? (before?.reason ?? null) : null,
     };
     const now = {
       by: await identityOf(process.pid),
@@ -244,8 +371,7 @@ export class SettingsTrial {
     this.#failuresBefore = failures;
     return async () => {
       if (before !== null) return this.#note(before);
-      this.#record = null;
-      await removeTrial(file.file, this.#parts.files);
+      await this.#drop();
     };
   }
 
@@ -258,7 +384,7 @@ export class SettingsTrial {
   start(): void {
     this.#watching.abort();
     this.#watching = new AbortController();
-    if (this.#record !== null) void this.#watch(this.#watching.signal);
+    if (this.#record !== null && this.#record.reason === null) void this.#watch(this.#watching.signal);
   }
 
   /** Goes on with what an earlier process has left. Whether the file is another one now; never rejects. */
@@ -296,6 +422,11 @@ export class SettingsTrial {
     const record = await readTrial(file.file);
     if (record === null || (await isOtherRunning(record.by))) return false;
     const stands = await file.stands(record.etags).catch(() => "other" as const);
+    if (record.by_hand === true) {
+      if (stands === "saved") await this.#resumeEdited(record);
+      else await removeTrial(file.file, this.#parts.files);
+      return false;
+    }
     if (record.reason !== null) {
       this.#record = record;
       return this.#goBack(record.reason);
@@ -320,18 +451,37 @@ export class SettingsTrial {
     return false;
   }
 
+  async #resumeEdited(left: TrialRecord): Promise<void> {
+    const starts = left.reason === null ? left.starts + 1 : 1;
+    const record = { ...left, starts, reason: null, by: await identityOf(process.pid) };
+    this.#record = record;
+    if (starts < mostStarts) {
+      const { keys } = record;
+      this.#parts
+        .log()
+        .warn({ keys }, "the bridge did not come up by the file as it was edited; it is tried once more");
+      this.start();
+    } else
+      await this.#leaveEdited(
+        record,
+        msg`the program ended ${mostStarts - 1} times within a minute with them`,
+      );
+    // With its starts alone, so that what ends the program is tried no more until it is another one.
+    await this.#keep(record);
+  }
+
   /** For the next start, where the disk takes it. */
   async #keep(record: TrialRecord): Promise<void> {
     const { file, log, files } = this.#parts;
     await writeTrial(file.file, record, files).catch((error: unknown) =>
-      log().error({ err: error }, "how far saved settings have come could not be kept for the next start"),
+      log().error({ err: error }, "how far new settings have come could not be kept for the next start"),
     );
   }
 
   /** Before a run, where the file cannot be used. Whether the former one is there again; never rejects. */
   async refuse(why: Text): Promise<boolean> {
     const reason = msg`the configuration could not be read (${why})`;
-    return this.#record !== null && this.#orAsItIs(() => this.#goBack(reason));
+    return this.isOfSaved && this.#orAsItIs(() => this.#goBack(reason));
   }
 
   async #watch(over: AbortSignal): Promise<void> {
@@ -345,6 +495,7 @@ export class SettingsTrial {
     const why = this.#verdict(record);
     try {
       if (why === null) await this.#pass();
+      else if (record.by_hand === true) await this.#goBackFromEdited(record, why);
       else if (await this.#goBack(why)) await readAgain();
     } catch (error) {
       log().error({ err: error, why }, "the settings that were saved could not be taken back");
@@ -366,10 +517,19 @@ export class SettingsTrial {
   }
 
   async #pass(): Promise<void> {
-    this.#record = null;
-    this.#returned = null;
-    await removeTrial(this.#parts.file.file, this.#parts.files);
+    await this.#drop();
+    await this.tookUp();
     await this.#endReturned();
+  }
+
+  async #goBackFromEdited(record: TrialRecord, why: Text): Promise<void> {
+    const { goBack, log } = this.#parts;
+    if (goBack()) return this.#leaveEdited(record, why);
+    log().error(
+      { why },
+      "the bridge does not come up by the file, and there is no other configuration that it ran by",
+    );
+    await this.#drop();
   }
 
   /** The reason stands on the disk first, so that a start after a cut goes on with it. Whether the former file is there again. */
@@ -386,23 +546,40 @@ export class SettingsTrial {
       const [etag] = record.etags;
       this.#returned = { at: new Date(clock.now()).toISOString(), reason, difference, etag };
       void this.#awaitEnd();
-      await writeReturned(record.dataDir, this.#returned).catch((error: unknown) =>
-        log.error({ err: error }, "that settings were taken back could not be kept for the next start"),
-      );
+      await this.#keepReturned(record.dataDir, this.#returned);
       log.error(
         { why: reason, keys: record.keys },
         "settings that were saved are taken back, as the bridge did not come up by them",
       );
-    } else
+    } else {
       log.error(
         { why: reason },
         "the bridge does not come up by settings that were saved, and the file was changed since: it stays",
       );
+      const now = await file.read().catch(nullIfFailed);
+      const edited = {
+        ...record,
+        by_hand: true,
+        etags: [...record.etags, ...(now === null ? [] : [etagOf(now)])],
+      };
+      if (this.#record === record && this.#parts.goBack()) {
+        await this.#leaveEdited(edited, reason);
+        return false;
+      }
+    }
     // One that was saved meanwhile has a trial of its own.
     if (this.#record !== record) return isBack;
     this.#record = null;
     await removeTrial(file.file, this.#parts.files);
     return isBack;
+  }
+
+  async #keepReturned(dataDir: string, returned: KeptReturned): Promise<void> {
+    await writeReturned(dataDir, returned).catch((error: unknown) =>
+      this.#parts
+        .log()
+        .error({ err: error }, "that settings were taken back could not be kept for the next start"),
+    );
   }
 
   /** What an alarm says of settings that were taken back; what differed, the admin's page alone shows. */
@@ -417,6 +594,8 @@ export class SettingsTrial {
     return { message, why };
   }
 }
+
+const none: Kept = { file: null, secrets: null };
 
 /** What was there before the first of two changes. */
 const firstOf = (before: Kept, after: Kept): Kept => ({

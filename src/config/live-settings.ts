@@ -152,22 +152,27 @@ export class LiveSettings {
     const known = new Set([...this.#ofStart, ...secretValues(next), ...this.#secrets]);
     this.#secrets = [...known].slice(0, this.#ofStart.length + mostSecrets);
     const changed = changedKeys(this.#current, next);
-    const isNow = (key: string) =>
-      reloadableKeys.has(key) && (key !== "http.users" || hasSamePage(this.#current, next));
-    const applied = changed.filter(isNow);
-    const needRestart = changed.filter((key) => !isNow(key));
+    const needRestart = keysForRun(this.#current, next);
+    const applied = changed.filter((key) => !needRestart.includes(key));
     if (applied.includes("commands.read_only")) {
       this.#chosen = null;
       this.#counting = this.placeOfChoice();
     }
-    this.#current = withApplied(this.#current, next);
+    this.#current = withLiveKeys(this.#current, next);
     const reloaded = { applied, needRestart };
     for (const listener of this.#listeners) listener(reloaded);
     return reloaded;
   }
 }
 
-function withApplied(before: Configuration, next: Configuration): Configuration {
+/** The keys that differ and take a new run. */
+export const keysForRun = (before: Configuration, next: Configuration): readonly string[] =>
+  changedKeys(before, next).filter(
+    (key) => !reloadableKeys.has(key) || (key === "http.users" && !hasSamePage(before, next)),
+  );
+
+/** The one, with what the other says at keys that count at once. */
+export function withLiveKeys(before: Configuration, next: Configuration): Configuration {
   const { read_only, dry_run, max_age, require_age, require_by } = next.commands;
   const { http } = before;
   return {

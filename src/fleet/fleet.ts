@@ -5,6 +5,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { hashOf } from "../runtime/spread.js";
 import { type FleetFiles, type LoadedAccount, ownAccounts, refusedAccounts } from "../config/fleet.js";
 import { exclude } from "../config/clashes.js";
+import { Fallback, type FormerRun, type Judged } from "../config/fallback.js";
 import { LiveSettings } from "../config/live-settings.js";
 import type { BridgeView } from "../bridge.js";
 import {
@@ -58,6 +59,9 @@ export interface AccountRun {
 interface FleetParts {
   /** Reads all files again. */
   readonly read: () => Promise<FleetFiles>;
+  /** Told of each file that was read again and has no mistakes, before it is taken up and afterwards. */
+  readonly onRead: (account: string, judged: Judged) => Promise<void>;
+  readonly onTaken: (account: string) => Promise<void>;
   /** Runs the bridge of an account; rejects where it ends by an error. */
   readonly start: (run: AccountRun) => Promise<void>;
   /** Leaves the error for the account's next start. */
@@ -118,10 +122,14 @@ export class Fleet {
   }
 
   /** Runs the accounts until `stop` aborts and all have ended. */
-  async run(files: FleetFiles, stop: AbortSignal): Promise<void> {
+  async run(
+    files: FleetFiles,
+    stop: AbortSignal,
+    formers: ReadonlyMap<string, FormerRun> = new Map(),
+  ): Promise<void> {
     const own = ownAccounts(files);
     this.#noteRefused(files);
-    for (const [name, loaded] of own) this.#add(loaded, startDelayMs(name, own.size));
+    for (const [name, loaded] of own) this.#add(loaded, startDelayMs(name, own.size), formers.get(name));
     this.#begun.abort();
     await untilAborted(stop);
     this.#isStopped = true;
@@ -143,7 +151,7 @@ export class Fleet {
   readonly reload: () => Promise<void> = oneAtATime(() => this.#reload());
 
   async #reload(): Promise<void> {
-    const { log, read } = this.#parts;
+    const { log, read, onRead, onTaken } = this.#parts;
     await untilAborted(this.#begun.signal);
     const files = await read();
     if (this.#isStopped) return;
@@ -158,6 +166,12 @@ export class Fleet {
       return;
     }
     const own = ownAccounts(files);
+    const known = [...own].flatMap(([name, loaded]) => {
+      const account = this.#accounts.get(name);
+      return account === undefined ? [] : [{ account, loaded }];
+    });
+    for (const { account, loaded } of known) await onRead(account.name, account.judge(loaded));
+    if (this.#hasStopped()) return;
     this.#noteRefused(files);
     for (const name of files.refused)
       if (this.#accounts.has(name))
@@ -169,13 +183,28 @@ export class Fleet {
       (name) => !own.has(name) && !files.refused.includes(name),
     );
     for (const name of removed) this.#remove(name);
-    const changed = [...own].flatMap(([name, loaded]) =>
-      this.#accounts.get(name)?.take(loaded) === true ? [name] : [],
-    );
+    // All at once: one that is to end first has to be known as such to those that wait for it.
+    const changed = known.flatMap(({ account, loaded }) => (account.take(loaded) ? [account.name] : []));
     const added = [...own].filter(([name]) => !this.#accounts.has(name));
     for (const [name, loaded] of added) this.#add(loaded, startDelayMs(name, added.length));
     const names = { added: added.map(([name]) => name), changed, removed };
     log.info(names, "the files of the fleet were read again");
+    for (const { account } of known) await onTaken(account.name);
+  }
+
+  /** Has an account run by its former configuration; whether there is one. */
+  goBack(name: string): boolean {
+    return this.#accounts.get(name)?.goBack() ?? false;
+  }
+
+  /** There is nothing to go back to any more. */
+  settle(name: string): void {
+    this.#accounts.get(name)?.settle();
+  }
+
+  /** A method, as it changes while something is awaited. */
+  #hasStopped(): boolean {
+    return this.#isStopped;
   }
 
   /** One that ends comes before one of its name that is to follow. */
@@ -203,8 +232,12 @@ export class Fleet {
     this.#refused = new Map(states);
   }
 
-  #add(loaded: LoadedAccount, delayMs: number): void {
-    const account: Account = new Account(loaded, this.#parts, (stop) => this.#untilFree(account, stop));
+  #add(loaded: LoadedAccount, delayMs: number, former?: FormerRun): void {
+    const account: Account = new Account(loaded, this.#parts, {
+      former: former?.configuration ?? null,
+      untilFree: (stop) => this.#untilFree(account, stop),
+    });
+    if (former?.isRefused === true) account.goBack();
     this.#accounts.set(account.name, account);
     account.ended = this.#within.run(account, () => account.run(delayMs));
   }
@@ -260,10 +293,22 @@ class Account {
   /** Of the run under way. */
   #failing = new AbortController();
   #restart = new AbortController();
+  readonly #fallback: Fallback;
 
-  constructor(loaded: LoadedAccount, parts: FleetParts, untilFree: (stop: AbortSignal) => Promise<void>) {
+  constructor(
+    loaded: LoadedAccount,
+    parts: FleetParts,
+    {
+      former,
+      untilFree,
+    }: {
+      readonly former: LoadedAccount["configuration"] | null;
+      readonly untilFree: (stop: AbortSignal) => Promise<void>;
+    },
+  ) {
     this.name = loaded.account;
     this.#parts = parts;
+    this.#fallback = new Fallback(former);
     this.#untilFree = untilFree;
     this.#loaded = loaded;
     this.#live = new LiveSettings(loaded.configuration);
@@ -336,15 +381,39 @@ class Account {
     if (this.#state.phase === "standby") this.#restart.abort();
   }
 
+  judge({ configuration }: LoadedAccount): Judged {
+    return this.#fallback.judge(this.#loaded.configuration, configuration);
+  }
+
   /** Takes up a configuration; whether anything is other than before. What cannot change while it runs ends the run for a new one. */
   take(loaded: LoadedAccount): boolean {
-    const { applied, needRestart } = this.#live.reload(loaded.configuration);
-    this.#loaded = loaded;
+    const before = this.#loaded.configuration;
+    const configuration = this.#fallback.taken(before, loaded.configuration);
+    const { applied, needRestart } = this.#live.reload(configuration);
+    this.#loaded = { ...loaded, configuration };
     if (needRestart.length > 0) {
-      this.#live = this.#live.follow(loaded.configuration);
-      this.#restart.abort();
+      if (this.#state.phase === "running") this.#fallback.keep(before);
+      this.#renew();
     }
     return applied.length + needRestart.length > 0;
+  }
+
+  /** Ends the run for one by the former configuration; whether there is one. */
+  goBack(): boolean {
+    const configuration = this.#fallback.refuse(this.#loaded.configuration);
+    if (configuration === null) return false;
+    this.#loaded = { ...this.#loaded, configuration };
+    this.#renew();
+    return true;
+  }
+
+  settle(): void {
+    this.#fallback.settle();
+  }
+
+  #renew(): void {
+    this.#live = this.#live.follow(this.#loaded.configuration);
+    this.#restart.abort();
   }
 
   /** One run, to its end; null where it ended as it was asked to. */

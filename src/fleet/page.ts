@@ -2,7 +2,7 @@ import type { FleetSettings } from "../config/fleet.js";
 import type { Listener } from "../http/access.js";
 import { Faults } from "../http/faults.js";
 import { FirstOperator } from "../http/first-operator.js";
-import { serveFleet, type ShownAccount } from "../http/fleet-site.js";
+import { type FleetSources, serveFleet, type ShownAccount } from "../http/fleet-site.js";
 import type { Port } from "../http/port.js";
 import type { Clock } from "../runtime/clock.js";
 import { textFile } from "../runtime/file-system.js";
@@ -26,6 +26,7 @@ interface FleetPageParts {
   readonly canTakeOver: () => boolean;
   /** Of a member of a cluster: metrics of an account, whoever runs it. */
   readonly clusterMetrics: (account: string) => Registry | null;
+  readonly restore: FleetSources["restore"];
   readonly onListening: Port["onListening"];
   readonly clock: Clock;
   readonly log: Logger;
@@ -33,7 +34,7 @@ interface FleetPageParts {
 
 /** Until the signal aborts. What fails here ends no account. */
 export async function runFleetPage(parts: FleetPageParts, signal: AbortSignal): Promise<void> {
-  const { fleet, log, clock, version, health, canTakeOver, clusterMetrics } = parts;
+  const { fleet, log, clock, version, health, canTakeOver, clusterMetrics, restore } = parts;
   const faults = new Faults(log, clock);
   const running = () => [...fleet.states().values()].flatMap(({ bridge }) => bridge ?? []);
   const sources = {
@@ -52,6 +53,7 @@ export async function runFleetPage(parts: FleetPageParts, signal: AbortSignal): 
     isHealthy: () => running().some(({ status }) => status.isHealthy()),
     isReady: () => running().some(({ status }) => status.isHealthy() && status.isReady()),
     health,
+    restore,
     within: <Result>(name: string, run: () => Result) => fleet.within(name, run),
   };
   await serveFleet(portOf(parts, faults), sources, signal).catch((error: unknown) => faults.note(error));

@@ -27,7 +27,7 @@ interface RetainedTopics {
  * Takes back what an earlier run announced, where nothing is announced any more. `scan` shows what the broker holds on these topics
  * alone, where many bridges would each look at the announcements of all others; with null each announcement is looked at.
  */
-export function withdrawEarlier(
+function withdrawEarlier(
   retained: RetainedTopics,
   settings: Pick<DocumentSettings, "topics" | "prefix" | "clientId">,
   scan: ((topics: readonly string[], found: OnFound) => Promise<boolean>) | null,

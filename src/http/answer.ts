@@ -98,6 +98,15 @@ const mostBodyBytes = 64 * 1024;
 /** From an admin: the text of a configuration, in which JSON may write a character as six. */
 export const mostBytesOfAdmin = 8 * 1024 * 1024;
 
+/** What a header says as JSON in the letters of a URL; null where it says nothing. */
+export function headerSaid(header: string | readonly string[] | undefined): unknown {
+  try {
+    return typeof header === "string" ? JSON.parse(decodeURIComponent(header)) : null;
+  } catch {
+    return null;
+  }
+}
+
 /** The bytes that a request brings, or the refusal of more. */
 export async function bodyOf(request: IncomingMessage, mostBytes: number): Promise<Buffer | Answer> {
   const chunks: Buffer[] = [];

@@ -1,3 +1,4 @@
+import type { RestoreAccount } from "../page/settings-source.js";
 import { isoOrNull } from "../greenhouse/documents.js";
 import type { AccountReport, Accounts } from "../page/protocol.js";
 import { nextTurn } from "../runtime/clock.js";
@@ -21,6 +22,7 @@ import {
 } from "./route.js";
 import { apiRoutes } from "./routes.js";
 import { pageRoutes, servePort } from "./server.js";
+import { restoreRoute } from "./settings.js";
 import type { PageService } from "./service.js";
 
 /* One page for all accounts of a fleet: what one bridge answers below `api/`, an account answers below `api/accounts/<name>/`. */
@@ -46,6 +48,7 @@ export interface FleetSources {
   readonly isReady: () => boolean;
   /** What the process as a whole is like. */
   readonly health: () => Readonly<Record<string, unknown>>;
+  readonly restore: RestoreAccount;
   /** Has what an account does go to its account. */
   readonly within: <Result>(account: string, run: () => Result) => Result;
 }
@@ -106,6 +109,7 @@ class FleetSite implements Served {
       "/api/health": routeTo("GET", "viewer", nothing, (_, { visitor }: Asked) =>
         json({ ...this.#document(visitor), ...this.#sources.health() }),
       ),
+      "/api/restore": restoreRoute(this.#sources.restore),
       ...pageRoutes(),
     };
   }

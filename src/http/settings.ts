@@ -5,11 +5,11 @@ import type { SettingsLogin, SettingsProposal } from "../page/protocol.js";
 import { errorCode } from "../runtime/file-system.js";
 import { keyText, pathOf } from "../settings/key.js";
 import { expecting, expectingOneOf } from "../settings/values.js";
-import { type Answer, failure, json, notFound } from "./answer.js";
+import { type Answer, badRequest, bodyOf, failure, headerSaid, json, notFound } from "./answer.js";
 import type { Port } from "./port.js";
 import { type AskedOfBridge, fields, nothing, type Route, type Routes, routeTo } from "./route.js";
 import type { WantedSettings } from "../page/protocol.js";
-import type { Saver, SettingsSource } from "../page/settings-source.js";
+import type { RestoreAccount, Saver, SettingsSource } from "../page/settings-source.js";
 
 /* Settings: the configuration as an admin sees it, checks a change of it, and saves it. */
 
@@ -292,3 +292,54 @@ export const settingsRoutes: Routes<AskedOfBridge> = {
     return wrong === null ? { status: 204 } : failure(422, "wrong", wrong);
   }),
 };
+
+/*
+ * An account of a fleet comes back from a backup. A request has five seconds and its socket a pace, so the file comes in pieces, each with
+ * what there is to say in a header, as JSON in the letters of a URL.
+ */
+
+const pieceSaid = z.object({
+  id: z.string().regex(/^[\w-]{8,64}$/),
+  at: z.int().min(0),
+  end: z
+    .object({
+      password: z.string().max(1_000).default(""),
+      account: z.string().max(64).default(""),
+      language: language,
+    })
+    .optional(),
+});
+
+const mostBytesOfPiece = 512 * 1024;
+/** As much as `restore` reads. */
+const mostBytes = 512 * 1024 * 1024;
+
+export const restoreRoute = (restore: RestoreAccount): Route => ({
+  method: "POST",
+  role: "admin",
+  answer: async ({ request, visitor, port }) => {
+    if (!port.listener().settings) return notHere;
+    if (visitor.accounts !== undefined) return failure(403, "accounts", forAll);
+    const { data } = pieceSaid.safeParse(headerSaid(request.headers["x-restore"]));
+    if (data === undefined)
+      return badRequest("x-restore: expected JSON with id and at, in the letters of a URL.");
+    const bytes = await bodyOf(request, mostBytesOfPiece);
+    if (!Buffer.isBuffer(bytes)) return bytes;
+    const { id, at, end } = data;
+    if (at + bytes.length > mostBytes)
+      return failure(413, "too_large", `A backup has at most ${mostBytes} bytes.`);
+    const { password = "", account = "" } = end ?? {};
+    const done = await restore({
+      ...{ id, at, bytes },
+      end: end === undefined ? null : { ...end, password: password || null, account: account || null },
+    });
+    if ("isBusy" in done) return failure(429, "restore_runs", restoreRuns, { "retry-after": "10" });
+    if ("wrong" in done) return badRequest(done.wrong);
+    if ("size" in done && done.isMissing) return failure(409, "restore_gap", gap);
+    return json(done);
+  },
+});
+
+const forAll = "An account is restored by an admin of all accounts of the fleet.";
+const gap = "A piece of the backup is missing; send it again from its beginning.";
+const restoreRuns = "A backup is being restored already.";

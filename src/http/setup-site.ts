@@ -6,7 +6,17 @@ import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { Faults } from "./faults.js";
 import { isOfThisComputer, judge, type Listener } from "./access.js";
-import { type Answer, badRequest, bodyOf, failure, inputOf, json, notFound, send } from "./answer.js";
+import {
+  type Answer,
+  badRequest,
+  bodyOf,
+  failure,
+  headerSaid,
+  inputOf,
+  json,
+  notFound,
+  send,
+} from "./answer.js";
 import { OneTimeCode } from "./first-operator.js";
 import { pageFiles } from "./server.js";
 import { isLoopback } from "../runtime/sockets.js";
@@ -92,7 +102,7 @@ async function restored(
   code: OneTimeCode,
   restore: SetupSite["restore"],
 ): Promise<Answer> {
-  const said = headersSaid.safeParse(saidIn(request.headers["x-setup"]));
+  const said = headersSaid.safeParse(headerSaid(request.headers["x-setup"]));
   if (!said.success || code.isSpent() || !code.fits(said.data.code))
     return code.isSpent() ? spent : wrongCode;
   const body = await bodyOf(request, mostBackupBytes);
@@ -109,14 +119,6 @@ const headersSaid = z.object({
   password: z.string().max(1_000).default(""),
   language: z.string().default("en"),
 });
-
-function saidIn(header: string | readonly string[] | undefined): unknown {
-  try {
-    return typeof header === "string" ? JSON.parse(decodeURIComponent(header)) : null;
-  } catch {
-    return null;
-  }
-}
 
 async function answerTo(
   request: IncomingMessage,

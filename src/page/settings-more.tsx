@@ -230,6 +230,7 @@ export const ProgramPart = ({ of }: Readonly<{ of: SettingsDocument }>) => (
     <details>
       <summary>{s("restore")}</summary>
       <div class="body">
+        {of.program.of_fleet ? <RestoreAccount /> : null}
         <p>{s("restore_what")}</p>
         <ol>
           <li>
@@ -328,6 +329,71 @@ function BackUp({ of: { program } }: Readonly<{ of: SettingsDocument }>) {
         <Alert said={done} />
       </div>
     </details>
+  );
+}
+
+/** A request has five seconds, so that a file goes in pieces. */
+const pieceBytes = 256 * 1024;
+
+interface Restored {
+  readonly lines?: readonly string[];
+  /** How much of the file is there. */
+  readonly size?: number;
+}
+
+async function restoreFrom(file: File, said: object, onSent: (share: number) => void): Promise<Sentence> {
+  const id = crypto.getRandomValues(new Uint32Array(4)).join("-");
+  for (let at = 0; ;) {
+    const piece = file.slice(at, at + pieceBytes);
+    const isLast = at + pieceBytes >= file.size;
+    const answer = await fetch(new URL("api/restore", document.baseURI.replace(/#.*/s, "")), {
+      method: "POST",
+      headers: {
+        "content-type": "application/octet-stream",
+        "x-restore": encodeURIComponent(JSON.stringify({ id, at, ...(isLast && { end: said }) })),
+      },
+      body: piece,
+    }).catch(() => null);
+    if (answer === null) return { text: t("not_sent") };
+    const body = (await answer.json()) as Restored & Partial<ApiError>;
+    if (body.lines !== undefined) return { text: body.lines.join(" ") };
+    if (answer.status !== 200 || body.size === undefined) return errorSentence(body);
+    at = body.size;
+    onSent(at / file.size);
+  }
+}
+
+/** Of a fleet one account comes back while the others run. */
+function RestoreAccount() {
+  const chosen = useSignal<File | null>(null);
+  const [password, name] = [useSignal(""), useSignal("")];
+  const sent = useSignal(0);
+  const done = useSignal<Sentence | null>(null);
+  const send = async () => {
+    const file = chosen.value;
+    done.value = file === null ? { text: s("restore_no_file") } : null;
+    sent.value = 0;
+    if (file === null) return;
+    const said = { password: password.value, account: name.value.trim(), language: language.value };
+    done.value = await restoreFrom(file, said, (share) => (sent.value = share));
+  };
+  return (
+    <>
+      <p>{s("restore_account")}</p>
+      <div class="adding">
+        <label class="field">
+          <span>{s("restore_file")}</span>
+          <input
+            type="file"
+            onChange={({ currentTarget }) => (chosen.value = currentTarget.files?.[0] ?? null)}
+          />
+        </label>
+        <Field label={s("restore_name")} bound={name} />
+        <Field label={s("restore_password")} type="password" autocomplete="off" bound={password} />
+        <Acting label={s("restore")} busyLabel={`${Math.round(sent.value * 100)} %`} act={send} />
+      </div>
+      <Alert said={done} />
+    </>
   );
 }
 

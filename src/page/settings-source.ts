@@ -49,3 +49,30 @@ export interface SettingsSource {
   /** Reads the file again; what was wrong with it, or null. */
   readAgain(): Promise<string | null>;
 }
+
+/** A backup of an account of a fleet comes in pieces. */
+export interface BackupPiece {
+  /** Of the whole file, as its sender has named it. */
+  readonly id: string;
+  /** Where in the file it begins. */
+  readonly at: number;
+  readonly bytes: Uint8Array;
+  readonly end: BackupEnd | null;
+}
+
+/** Said with the last piece. */
+export interface BackupEnd {
+  readonly password: string | null;
+  /** Under which name; null for the one that it had. */
+  readonly account: string | null;
+  readonly language: Language;
+}
+
+/** A sentence a line of what was restored; how much of the file is there, where more is to come or a piece is missing. */
+type Restored =
+  | { readonly lines: readonly string[] }
+  | { readonly size: number; readonly isMissing: boolean }
+  | { readonly wrong: string }
+  | { readonly isBusy: true };
+
+export type RestoreAccount = (piece: BackupPiece) => Promise<Restored>;

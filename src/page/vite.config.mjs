@@ -58,6 +58,7 @@ export default defineConfig({
           groups: [
             { name: "parts", test: seenFirst },
             { name: "curves", test: /src\/page\/(?:curves|span)\./ },
+            { name: "views", test: /src\/page\/(?:accounts|first|journal|timeline|wall)\./ },
           ],
         },
       },

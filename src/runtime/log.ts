@@ -198,14 +198,13 @@ export const isText = ({ format }: Pick<LogSettings, "format">, target: Pick<Log
  * `recent` gets each line too.
  */
 export function createLogger(settings: LogSettings, target: LogTarget, recent?: RecentLog): PinoLogger {
-  const readable = isText(settings, target);
   const hide = linesWithoutSecrets(settings.secrets);
   const { sentences = {} } = settings;
   const destination: DestinationStream = {
     write: (line) => {
       const safe = inert(hide(line));
       recent?.add(safe);
-      target.write(readable ? readableLine(safe, sentences) : safe);
+      target.write(isText(settings, target) ? readableLine(safe, sentences) : safe);
     },
   };
   const options = { level: settings.level, base: undefined, timestamp: stdTimeFunctions.isoTime };

@@ -3,7 +3,7 @@ import type { Tell } from "../language/words.js";
 import { ignored } from "../runtime/failures.js";
 import { createHash } from "node:crypto";
 import { basename, dirname, join, resolve } from "node:path";
-import { changedKeys, reloadableKeys } from "../config/live-settings.js";
+import { changedKeys, keysForRun, reloadableKeys } from "../config/live-settings.js";
 import { type ConfigurationResult, mostConfigurationBytes, type ReadFile, readFile } from "../config/load.js";
 import type { Configuration } from "../config/schema.js";
 import { sentencesAbout } from "../config/warnings.js";
@@ -44,12 +44,15 @@ interface SettingsFilePorts {
   readonly onWriting?: (change: SavedChange) => Promise<() => Promise<void>>;
   /** Former files that are still needed, whatever their age. */
   readonly needed?: () => readonly string[];
+  /** Gives a text that others hold too in their place, so that a thousand files hold their secrets once. */
+  readonly shared?: ((text: string) => string) | undefined;
 }
 
 /** By key; null takes a key away. */
 export type Changes = Readonly<Record<string, unknown>>;
 
-interface Texts {
+/** What stands in both files; it may be secret. */
+export interface Texts {
   readonly text: string;
   /** Null where there is none. */
   readonly secrets: string | null;
@@ -139,7 +142,7 @@ export class SettingsFile {
 
   async settings(): Promise<Settings> {
     const { file, env } = this.#ports;
-    const texts = await this.#read();
+    const texts = await this.read();
     const shown = given(texts.text, { env, secretsFile: this.#secretsFile, secretsText: texts.secrets });
     const holdsSecrets = Object.values(shown).some(
       ({ isSecret, from }) => isSecret === true && from === "file",
@@ -168,9 +171,7 @@ export class SettingsFile {
 
   /** Resolves once the disk has it. An `etag` of null stands for whatever is there now. */
   save(wanted: WantedSettings, etag: string | null, saver: Saver = {}): Promise<Saved> {
-    const saving = this.#saving.then(() => this.#save(wanted, etag, saver));
-    this.#saving = saving.catch(ignored);
-    return saving;
+    return this.whileUnsaved(() => this.#save(wanted, etag, saver));
   }
 
   async #save(wanted: WantedSettings, etag: string | null, saver: Saver): Promise<Saved> {
@@ -183,7 +184,7 @@ export class SettingsFile {
     if (before.text === after.text && before.secrets === after.secrets)
       return { saved: true, proposal, configuration, kept: { file: null, secrets: null } };
     // While this was checked somebody may have changed the file by hand, which is not written over.
-    if (etagOf(await this.#read()) !== made.etag)
+    if (etagOf(await this.read()) !== made.etag)
       return etag === null
         ? this.#save(wanted, etag, saver)
         : { saved: false, why: "changed", proposal: withoutTexts(await this.#make(wanted, saver)) };
@@ -199,15 +200,10 @@ export class SettingsFile {
   /** Secrets first: a name too many in their file is nobody's trouble, and one too few is. */
   async #write(made: Made): Promise<Kept> {
     const { before, after } = made;
-    const { file, now, dataDir, files = nodeFileSystem, onWriting, needed = () => [] } = this.#ports;
-    const folder = join(dataDir(), "backups");
+    const { file, files = nodeFileSystem, onWriting } = this.#ports;
     const secretsFile = this.#secretsFile;
     const isOther = after.secrets !== null && after.secrets !== before.secrets;
-    const keep = (one: string) => keepFormer({ file: one, folder, now: now(), needed: needed() }, files);
-    const kept = {
-      secrets: isOther && before.secrets !== null ? await keep(secretsFile) : null,
-      file: before.text === after.text ? null : await keep(file),
-    };
+    const kept = await this.keep(before, after);
     const { keys, need_run, difference: shown } = made;
     const change = { kept, before: etagOf(before), etag: etagOf(after), keys, need_run, difference: shown };
     const undo = await onWriting?.(change);
@@ -224,14 +220,45 @@ export class SettingsFile {
     return kept;
   }
 
-  /** Of the file as it is now. */
-  async etag(): Promise<string> {
-    return etagOf(await this.#read());
+  /** Keeps what stood in the files, of each that is another one now. Rejects with NotWritten. */
+  async keep(before: Texts, after: Texts): Promise<Kept> {
+    const { file, now, dataDir, files = nodeFileSystem, needed = () => [] } = this.#ports;
+    const folder = join(dataDir(), "backups");
+    const keep = (one: string, text: string) =>
+      keepFormer({ file: one, text, folder, now: now(), needed: needed() }, files);
+    const isSame = before.secrets === null || before.secrets === after.secrets;
+    return {
+      secrets: isSame ? null : await keep(this.#secretsFile, before.secrets),
+      file: before.text === after.text ? null : await keep(file, textWith(before)),
+    };
+  }
+
+  /** What stood in them before, by the former ones that were kept. */
+  async former({ file, secrets }: Kept): Promise<Texts> {
+    const now = await this.read();
+    const keptOf = (one: string) => readText(one, mostConfigurationBytes);
+    return {
+      ...now,
+      ...(file !== null && { text: (await keptOf(file)).replace(mark, "") }),
+      ...(secrets !== null && { secrets: await keptOf(secrets) }),
+    };
+  }
+
+  /** The configuration with these in the place of the files, which are not written. */
+  configurationOf(texts: Texts): Promise<ConfigurationResult> {
+    return this.#load(texts, false);
+  }
+
+  /** Nothing is saved meanwhile. */
+  whileUnsaved<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    const working = this.#saving.then(work);
+    this.#saving = working.catch(ignored);
+    return working;
   }
 
   /** Which of these the files are: the first, a later one, a mixture of them, or something else. */
   async stands(etags: readonly string[]): Promise<"former" | "saved" | "between" | "other"> {
-    const now = etagOf(await this.#read());
+    const now = etagOf(await this.read());
     const at = etags.lastIndexOf(now);
     if (at > 0) return "saved";
     if (at === 0) return "former";
@@ -243,9 +270,7 @@ export class SettingsFile {
 
   /** Puts former files back, where nobody has changed them since. Whether it did. */
   putBack(kept: Kept, etags: readonly string[]): Promise<boolean> {
-    const putting = this.#saving.then(() => this.#putBack(kept, etags));
-    this.#saving = putting.catch(ignored);
-    return putting;
+    return this.whileUnsaved(() => this.#putBack(kept, etags));
   }
 
   async #putBack(kept: Kept, etags: readonly string[]): Promise<boolean> {
@@ -261,12 +286,14 @@ export class SettingsFile {
     return true;
   }
 
-  async #read(): Promise<Texts> {
+  /** As the files are now. */
+  async read(): Promise<Texts> {
+    const { shared = String } = this.#ports;
     const { bytes } = await readWholeFile(this.#ports.file, mostConfigurationBytes);
     const whole = textOf(bytes, this.#ports.file);
     const hasMark = whole.startsWith(mark);
     const secrets = await readWholeFile(this.#secretsFile, mostConfigurationBytes).then(
-      (read) => textOf(read.bytes, this.#secretsFile),
+      (read) => shared(textOf(read.bytes, this.#secretsFile)),
       (error: unknown) => {
         if (errorCode(error) === "ENOENT") return null;
         throw new NotWritten(msg`${this.#secretsFile} cannot be read: ${String(error)}`);
@@ -276,7 +303,7 @@ export class SettingsFile {
   }
 
   async #make(wanted: WantedSettings, { tell = inEnglish, admin = null }: Saver): Promise<Made> {
-    const before = await this.#read();
+    const before = await this.read();
     const edit: Edit =
       "text" in wanted
         ? { after: { ...before, text: wanted.text }, errors: {}, secrets: [] }
@@ -304,15 +331,18 @@ export class SettingsFile {
         .filter((one) => !former.has(formatProblem(one)))
         .map((one) => tell(row`${one.path}: ${one.message}`)),
       sentences: sentencesOf(configuration, tell).filter((one) => !said.includes(one)),
-      difference: this.#difference(before.text, edit.after.text),
+      difference: this.difference(before.text, edit.after.text),
       secrets: edit.secrets,
       keys,
-      need_run: keys.filter((key) => !reloadableKeys.has(key)),
+      need_run:
+        old.ok && next.ok
+          ? keysForRun(old.configuration, next.configuration)
+          : keys.filter((key) => !reloadableKeys.has(key)),
     };
   }
 
   /** Of secrets that stand in the file itself nothing is shown. */
-  #difference(before: string, after: string): string {
+  difference(before: string, after: string): string {
     const { env, file } = this.#ports;
     const hidden = (text: string) => hideSecrets(text, env);
     const [old, now] = [hidden(before), hidden(after)];
@@ -423,7 +453,7 @@ const textWith = ({ text, hasMark }: Texts): string => (hasMark ? mark : "") + t
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
 
 /** Of both files: a secret that somebody else changed is a change too. */
-const etagOf = ({ text, secrets }: Texts): string => `${hashOf(text)}-${hashOf(secrets ?? "")}`;
+export const etagOf = ({ text, secrets }: Texts): string => `${hashOf(text)}-${hashOf(secrets ?? "")}`;
 
 const halvesOf = (etag: string): readonly [own: string, secrets: string] => {
   const [own = "", secrets = ""] = etag.split("-");

@@ -29,7 +29,7 @@ const trialRecord = z.object({
   etags: z.array(z.string()).min(2),
   keys: z.array(z.string()),
   difference: z.string(),
-  /** The process that saved it. */
+  /** The process that saved it, or took it up. */
   by: identity,
   /** Starts of the program by these settings. */
   starts: z.int(),
@@ -40,6 +40,8 @@ const trialRecord = z.object({
   dataDir: z.string(),
   /** Why it is being taken back; null while it is not. */
   reason: kept.nullable(),
+  /** Somebody edited the files by hand, so that they stay as they are whatever comes. */
+  by_hand: z.boolean().optional(),
 });
 
 export type TrialRecord = Readonly<z.infer<typeof trialRecord>>;
@@ -95,9 +97,10 @@ const returnedSettings = z.object({
   reason: kept,
   difference: z.string(),
   etag: z.string().optional(),
+  by_hand: z.boolean().optional(),
 });
 
-/** `etag`: of the file that was put back; earlier versions did not keep it. */
+/** `etag`: of the file that was put back, or of one edited by hand that is not in force; earlier versions did not keep it. */
 export interface KeptReturned extends ReturnedSettings {
   readonly etag?: string | undefined;
 }

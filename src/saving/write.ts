@@ -7,7 +7,6 @@ import {
   type FileSystem,
   makeDirectories,
   nodeFileSystem,
-  readWholeFile,
   replaceFile,
 } from "../runtime/file-system.js";
 import { privateModeIn } from "../runtime/permissions.js";
@@ -92,24 +91,25 @@ const nameOfKept = (file: string): RegExp => {
 
 interface Former {
   readonly file: string;
+  /** What it held. */
+  readonly text: string;
   readonly folder: string;
   readonly now: number;
   /** Kept ones that are not removed, whatever their age. */
   readonly needed?: readonly string[];
 }
 
-/** Keeps what a file holds before it is changed; of each the newest ten. Rejects with NotWritten. */
+/** Keeps what a file held before it was changed; of each the newest ten. Rejects with NotWritten. */
 export async function keepFormer(
-  { file, folder, now, needed = [] }: Former,
+  { file, text, folder, now, needed = [] }: Former,
   files: FileSystem = nodeFileSystem,
 ): Promise<string> {
   const at = new Date(now).toISOString().replace(/[:.]/g, "-");
   const extension = extname(file) || ".yaml";
   const kept = join(folder, `${basename(file, extname(file))}.${at}${extension}`);
   try {
-    const { bytes } = await readWholeFile(file);
     await makeDirectories(folder, 0o700);
-    await replaceFile(kept, bytes, { mode: forOwner, files });
+    await replaceFile(kept, text, { mode: forOwner, files });
   } catch (error) {
     throw new NotWritten(sentenceOf(kept, error), { cause: error });
   }

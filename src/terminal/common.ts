@@ -101,19 +101,23 @@ export function refuseToOverwrite(file: string, remedy: Text): void {
 
 /**
  * `secrets`: all that must stay out of the log, when more is known than the configuration holds. `recent` gets each line
- * too.
+ * too. `format`: as it is for each line, where that may change.
  */
 export function loggerFor(
   configuration: Configuration,
   context: ProcessContext,
   secrets: () => readonly string[] = () => secretValues(configuration),
   recent?: RecentLog,
+  format = () => configuration.log.format,
 ) {
-  const log = createLogger(
-    { ...configuration.log, secrets, sentences: commandSentences },
-    screenOf(context),
-    recent,
-  );
+  const settings = {
+    level: configuration.log.level,
+    get format() {
+      return format();
+    },
+    ...{ secrets, sentences: commandSentences },
+  };
+  const log = createLogger(settings, screenOf(context), recent);
   const ignored = ignoredTlsEnvironment(context.env);
   if (ignored !== null) log.warn(ignored);
   return log;

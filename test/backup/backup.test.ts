@@ -843,7 +843,12 @@ describe("an account of a fleet", () => {
       new AccountSettings({
         settings: { ...(settings ?? expect.fail("a sound fleet")), ...more },
         env: {},
-        running: { reload: () => Promise.resolve(), state: () => undefined },
+        running: {
+          reload: () => Promise.resolve(),
+          state: () => undefined,
+          goBack: () => false,
+          settle: () => undefined,
+        },
         clock: stillClock(),
         logOf: () => silentLog,
         restarting: undefined,

@@ -16,7 +16,12 @@ it("an account whose former file is not there keeps no other one of the fleet fr
   const own = new AccountSettings({
     settings: { accounts, file: join(folder, "fleet.yaml"), data_dir: folder } as never,
     ...{ env: {}, restarting: undefined, clock: new VirtualClock() },
-    running: { reload: () => Promise.resolve(), state: () => undefined },
+    running: {
+      reload: () => Promise.resolve(),
+      state: () => undefined,
+      goBack: () => false,
+      settle: () => undefined,
+    },
     logOf: () => capturedLog().log,
   });
   const by = { ...(await identityOf(process.pid)), pid: 4_194_303, started: "1" };
@@ -62,7 +67,12 @@ defaults:
   const own = new AccountSettings({
     settings: settings as NonNullable<typeof settings>,
     ...{ env: {}, restarting: undefined, clock: new VirtualClock() },
-    running: { reload: () => Promise.resolve(), state: () => undefined },
+    running: {
+      reload: () => Promise.resolve(),
+      state: () => undefined,
+      goBack: () => false,
+      settle: () => undefined,
+    },
     logOf: () => capturedLog().log,
   });
   await writeFile(file, fleet("others"));

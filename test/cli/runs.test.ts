@@ -38,7 +38,7 @@ function played(isBroken: (given: Configuration) => boolean, isOnTrial = false):
   const stop = new AbortController();
   const left: string[] = [];
   const fellBack = (error: string) => Promise.resolve(void left.push(error));
-  const trial = { isUnderWay: isOnTrial, fellBack };
+  const trial = { isOfSaved: isOnTrial, fellBack };
   const ended = runs.run({ start, trial, log: capturedLog().log }, stop.signal);
   ended.catch(() => undefined);
   return { runs, clock, started, left, stop, ended };
@@ -95,9 +95,57 @@ describe("the runs of a bridge", () => {
     await clock.advance(5_000);
     expect(left).toEqual(["the port is taken"]);
     expect(started.map(({ mirror }) => mirror)).toEqual(["all", "listed", "all"]);
-    expect(runs.take(configuration({ mirror: "listed" })).needRestart).toEqual(["mirror"]);
     stop.abort();
     await ended;
+  });
+
+  it("one by which the bridge did not come up is not tried again before it is another one, but for what counts at once", async () => {
+    const { runs, clock, started, stop, ended } = played(({ mirror }) => mirror === "listed");
+    await clock.advance(10);
+    runs.take(configuration({ mirror: "listed" }));
+    await clock.advance(5_000);
+    const again = configuration({ mirror: "listed", commands: { read_only: true } });
+    expect(runs.judge(again).isRefused).toBe(true);
+    expect(runs.take(again)).toEqual({ applied: ["commands.read_only"], needRestart: [] });
+    await clock.advance(5_000);
+    expect(started).toHaveLength(3);
+    expect(runs.take(configuration({ mirror: "listed", data_dir: "other" })).needRestart).toContain("mirror");
+    stop.abort();
+    await ended;
+  });
+
+  it("what counts at once is not undone where the bridge goes back", async () => {
+    const { runs, clock, started, stop, ended } = played(() => false);
+    await clock.advance(10);
+    runs.take(configuration({ mirror: "listed" }));
+    await clock.advance(10);
+    runs.take(configuration({ mirror: "listed", commands: { read_only: true } }));
+    expect(runs.goBack()).toBe(true);
+    await clock.advance(10);
+    expect(started.map(({ mirror, commands }) => [mirror, commands.read_only])).toEqual([
+      ["all", false],
+      ["listed", false],
+      ["all", true],
+    ]);
+    expect(runs.goBack()).toBe(false);
+    stop.abort();
+    await ended;
+  });
+
+  it("one that was complete and fails before its minute is over goes back too; settled, it ends the program", async () => {
+    const broken = { isListed: false };
+    const { runs, clock, started, ended } = played(({ mirror }) => broken.isListed && mirror === "listed");
+    await clock.advance(10);
+    runs.take(configuration({ mirror: "listed" }));
+    await clock.advance(10);
+    broken.isListed = true;
+    runs.take(configuration({ mirror: "listed", data_dir: "other" }));
+    await clock.advance(5_000);
+    expect(started.at(-1)?.mirror).toBe("all");
+    runs.take(configuration({ mirror: "listed", data_dir: "third" }));
+    runs.settle();
+    await clock.advance(5_000);
+    await expect(ended).rejects.toThrow("the port is taken");
   });
 
   it("the former one stays at work also where the broken one is read again before it is", async () => {
@@ -107,8 +155,8 @@ describe("the runs of a bridge", () => {
     await clock.advance(500);
     runs.take(configuration({ mirror: "listed" }));
     await clock.advance(5_000);
-    expect(started.map(({ mirror }) => mirror)).toEqual(["all", "listed", "listed", "all"]);
-    expect(runs.sight()).toMatchObject({ error: "the port is taken", failures: 2 });
+    expect(started.map(({ mirror }) => mirror)).toEqual(["all", "listed", "all"]);
+    expect(runs.sight()).toMatchObject({ error: "the port is taken", failures: 1 });
     stop.abort();
     await ended;
   });

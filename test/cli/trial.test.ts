@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { settingsOn } from "../../src/cli/settings-source.js";
 import { notComeUp, type Sight, unseen } from "../../src/cli/trial.js";
+import type { Judged } from "../../src/config/fallback.js";
 import { loadConfiguration } from "../../src/config/load.js";
 import { identityOf } from "../../src/journal/lock.js";
 import { readReturned, readTrial, writeTrial } from "../../src/saving/trial-record.js";
@@ -43,6 +44,7 @@ function processOn({ folder, file }: Place, files?: FileSystem) {
   const { log, lines } = capturedLog();
   const seen = { now: runs };
   const readAgain: number[] = [];
+  const story: string[] = [];
   const { source, trial } = settingsOn({
     file,
     env: {},
@@ -53,10 +55,20 @@ function processOn({ folder, file }: Place, files?: FileSystem) {
       return Promise.resolve(null);
     },
     seen: () => seen.now,
+    goBack: () => {
+      story.push("goes back");
+      return true;
+    },
+    settle: () => void story.push("settled"),
     clock,
     log: () => log,
     ...(files && { files }),
   });
+  /** The file is read again, and other keys than before take a new run. */
+  const hangUp = async (judged: Partial<Judged> = { keys: ["polling.sensors"] }) => {
+    await trial.edited({ isRefused: false, isKnown: false, keys: [], ...judged });
+    await trial.tookUp();
+  };
   const save = async (changes: Readonly<Record<string, unknown>>) => {
     const { etag } = await source.read();
     const saved = await source.save({ changes }, etag, { language: "en", admin: null });
@@ -64,7 +76,7 @@ function processOn({ folder, file }: Place, files?: FileSystem) {
     source.takeUp(null);
     await clock.advance(300);
   };
-  return { source, trial, clock, seen, readAgain, save, lines };
+  return { source, trial, clock, seen, readAgain, save, lines, story, hangUp };
 }
 
 /** Another process than this one has saved it. */
@@ -214,16 +226,17 @@ describe("the trial of saved settings", () => {
     await expect.poll(() => trial.isUnderWay, patient).toBe(false);
   });
 
-  it("leaves what somebody changed by hand meanwhile", async () => {
+  it("leaves what somebody changed by hand meanwhile, which is told as not in force", async () => {
     const place = await placed();
-    const { clock, save, seen, trial } = processOn(place);
+    const { clock, save, seen, story } = processOn(place);
     await save(other);
     seen.now = fails(1);
     await writeFile(place.file, `${text}# by hand\n`);
     await clock.advance(61_000);
-    await expect.poll(() => trial.isUnderWay, patient).toBe(false);
-    await expect.poll(() => readTrial(place.file), patient).toBeNull();
-    expect([await place.text(), trial.returned]).toEqual([`${text}# by hand\n`, null]);
+    await expect
+      .poll(() => readReturned(join(place.folder, "data")), patient)
+      .toMatchObject({ by_hand: true });
+    expect([await place.text(), story.at(-1)]).toEqual([`${text}# by hand\n`, "goes back"]);
   });
 
   it("is none of what counts at once", async () => {
@@ -255,7 +268,7 @@ describe("the trial of saved settings", () => {
     expect(next.trial.returned).not.toBeNull();
   });
 
-  it("ends at the third start where no process lives for a minute by them", async () => {
+  it("ends at the third start where no process lives for a minute with them", async () => {
     const place = await placed();
     await processOn(place).save(other);
     for (const isBack of [false, false, true]) {
@@ -298,7 +311,7 @@ const fullDisk: FileSystem = {
 
 describe("a trial that an earlier process has left keeps nobody from starting", () => {
   const last = { starts: 2 };
-  const begun = { reason: "the bridge did not start with them" };
+  const begun = { reason: "the bridge did not start by them" };
   const leave = async (place: Place, over: object, changes: Readonly<Record<string, string>> = other) => {
     await processOn(place).save(changes);
     await asOfAnother(place);
@@ -451,33 +464,157 @@ describe("settings come up", () => {
   });
 });
 
-describe("a file that was edited by hand, and by which the bridge does not start", () => {
-  it("stays as it is, which is told until another one runs, whoever has seen it", async () => {
+describe("a file that was edited by hand", () => {
+  const edited = text.replace("1m", "2m");
+  const why = "the bridge did not start with them (the port is taken); the file stays as it was edited";
+
+  /** It was edited, and read again. */
+  async function hungUp() {
     const place = await placed();
-    const { trial, clock, seen } = processOn(place);
-    await trial.recall();
-    seen.now = runs;
-    const edited = text.replace("1m", "2m");
+    const process = processOn(place);
+    await process.trial.recall();
     await writeFile(place.file, edited);
-    await trial.tookUp();
-    await trial.fellBack("the port is taken");
-    expect(await place.text()).toBe(edited);
-    const why = "the bridge did not start with them (the port is taken); the file stays as it was edited";
-    expect(String(trial.returned?.reason)).toBe(why);
+    await process.hangUp();
+    return { place, ...process };
+  }
+
+  /** Nothing comes up by it within the minute. */
+  async function refused() {
+    const hung = await hungUp();
+    hung.seen.now = fails(1);
+    await hung.clock.advance(61_000);
+    await expect.poll(() => hung.trial.returned, patient).not.toBeNull();
+    await expect.poll(() => readReturned(join(hung.place.folder, "data")), patient).not.toBeNull();
+    return hung;
+  }
+
+  it("stays in force where the bridge comes up by it, and nothing is left beside it", async () => {
+    const { place, clock, trial, story, source } = await hungUp();
+    expect([trial.isOfSaved, source.isOnTrial()]).toEqual([false, true]);
+    expect(await readTrial(place.file)).toMatchObject({ by_hand: true, keys: ["polling.sensors"] });
+    await clock.advance(61_000);
+    await expect.poll(() => trial.isUnderWay, patient).toBe(false);
+    await expect.poll(() => readTrial(place.file), patient).toBeNull();
+    expect([await place.text(), trial.returned, story.at(-1)]).toEqual([edited, null, "settled"]);
+  });
+
+  it("stays as it is where the bridge does not, which runs by the former one, with an alarm and both texts", async () => {
+    const { place, trial, story, source } = await refused();
+    expect([await place.text(), story.at(-1)]).toEqual([edited, "goes back"]);
+    expect(trial.returned).toMatchObject({ reason: why, by_hand: true });
+    expect(trial.returned?.difference).toMatch(/^-.*1m[^]*^\+.*2m/m);
     expect(trial.returnedAlarm()?.message).toMatch(/^The settings in the file .* are not in force: /);
-    // The next process starts by the file as it is, and is judged by itself.
-    expect([await readTrial(place.file), await readReturned(join(place.folder, "data"))]).toEqual([
-      null,
-      null,
-    ]);
+    // Users that it names may be gone again.
+    expect(source.isOnTrial()).toBe(true);
+  });
+
+  it("goes back at once where a run by it ends by an error", async () => {
+    const { place, trial } = await hungUp();
+    await trial.fellBack("the port is taken");
+    expect([String(trial.returned?.reason), await place.text()]).toEqual([why, edited]);
+    expect(String((await readTrial(place.file))?.reason)).toBe(why);
+  });
+
+  it("that stayed so is told until another one runs, whoever has seen it", async () => {
+    const { trial, clock, seen, place, hangUp } = await refused();
     const alarms = { set: vi.fn(), list: [{ type: "settings_returned", state: "acknowledged" }] };
     const status = { facts: () => ({ platform: "online" }) };
     seen.now = { ...runs, bridge: { status, commands: { limits: { alarms } } } as never };
+    await hangUp({ isRefused: true });
     await clock.advance(2 * 3_600_000);
     expect(String(trial.returned?.reason)).toBe(why);
-    await writeFile(place.file, text.replace("1m", "3m"));
-    await trial.tookUp();
+    await writeFile(place.file, text);
+    await hangUp({ isKnown: true });
     await clock.advance(130_000);
     await expect.poll(() => trial.returned, patient).toBeNull();
+    expect([trial.isUnderWay, await readTrial(place.file)]).toEqual([false, null]);
+  });
+
+  it("is tried once more by the next process, which knows what ran before", async () => {
+    const { place } = await refused();
+    await asOfAnother(place);
+    const next = processOn(place);
+    expect([await next.trial.resume(), await place.text()]).toEqual([false, edited]);
+    const former = await next.trial.former();
+    expect([former?.isRefused, former?.configuration.polling.sensors]).toEqual([false, 60_000]);
+    await next.trial.recall();
+    expect(next.trial.returned).toMatchObject({ reason: why, by_hand: true });
+    await next.clock.advance(61_000);
+    await expect.poll(() => next.trial.returned, patient).toBeNull();
+    expect(await readTrial(place.file)).toBeNull();
+  });
+
+  it("that ended two processes within a minute is tried by none that follows", async () => {
+    const { place } = await hungUp();
+    for (const isRefused of [false, false, true, true]) {
+      await asOfAnother(place);
+      const next = processOn(place);
+      await next.trial.resume();
+      expect((await next.trial.former())?.isRefused).toBe(isRefused);
+    }
+    await writeFile(place.file, `${edited}# another\n`);
+    await asOfAnother(place);
+    const next = processOn(place);
+    await next.trial.resume();
+    expect([await next.trial.former(), await readTrial(place.file)]).toEqual([null, null]);
+  });
+
+  it("is not tried where what ran before is not there any more", async () => {
+    const { place } = await refused();
+    const { kept } = (await readTrial(place.file)) ?? {};
+    await unlink(kept?.file ?? "");
+    await asOfAnother(place);
+    const { trial, lines } = processOn(place);
+    await trial.resume();
+    expect([await trial.former(), await readTrial(place.file)]).toEqual([null, null]);
+    expect(lines.join("\n")).toContain("the bridge runs by the file as it is");
+  });
+
+  it("stays also where it was saved over within the minute, and both are told", async () => {
+    const { place, save, clock, seen, trial, story } = await hungUp();
+    await save({ "commands.max_age": "30s" });
+    const both = await place.text();
+    expect(both).toContain("max_age");
+    seen.now = fails(2);
+    await clock.advance(61_000);
+    await expect.poll(() => readReturned(join(place.folder, "data")), patient).not.toBeNull();
+    expect([await place.text(), story.at(-1)]).toEqual([both, "goes back"]);
+    expect(trial.returned?.difference).toMatch(/2m[^]*max_age/);
+  });
+
+  it("is not tried again by what counts at once and is saved over it, and is by what takes a new run", async () => {
+    const { place, save, clock, trial, story } = await refused();
+    await save({ "commands.read_only": true });
+    await clock.advance(120_000);
+    expect((await readTrial(place.file))?.reason).not.toBeNull();
+    const before = story.length;
+    await save({ "polling.sensors": "3m" });
+    expect((await readTrial(place.file))?.reason).toBeNull();
+    expect([trial.isUnderWay, story.length]).toEqual([true, before]);
+  });
+
+  it("over settings that were saved a moment ago is left alone, and they are not put back", async () => {
+    const place = await placed();
+    const { save, trial, clock, seen, hangUp, story } = processOn(place);
+    await trial.recall();
+    await save(other);
+    await writeFile(place.file, edited.replace("2m", "3m"));
+    await hangUp();
+    seen.now = fails(1);
+    await clock.advance(61_000);
+    await expect.poll(() => readReturned(join(place.folder, "data")), patient).not.toBeNull();
+    expect([await place.text(), story.at(-1)]).toEqual([edited.replace("2m", "3m"), "goes back"]);
+  });
+
+  it("is tried also where the disk takes nothing, and the next process runs by it as it is", async () => {
+    const place = await placed();
+    const { trial, hangUp, clock, seen, story } = processOn(place, fullDisk);
+    await trial.recall();
+    await writeFile(place.file, edited);
+    await hangUp();
+    seen.now = fails(1);
+    await clock.advance(61_000);
+    await expect.poll(() => story.at(-1), patient).toBe("goes back");
+    expect([await place.text(), await readTrial(place.file)]).toEqual([edited, null]);
   });
 });

@@ -60,6 +60,8 @@ async function running(texts: Texts, begins = Promise.resolve()) {
           fails: AsyncResource.bind((error: Error) => fleet.isContained(error)),
         });
       }),
+    onRead: () => Promise.resolve(),
+    onTaken: () => Promise.resolve(),
     noteError: ({ account }, error) => story.push(`${account} left: ${String(error)}`),
     clock,
     random: () => 0.5,

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openBackup } from "../../src/backup/opened.js";
@@ -84,6 +84,19 @@ async function loggedIn(port: number, { username, password }: typeof anna) {
     const text = answer.bytes.toString("utf8");
     return { status: answer.status, body: text === "" ? null : (JSON.parse(text) as unknown) };
   };
+  /** A piece of a backup. */
+  const restore = async (said: object, piece: Uint8Array) => {
+    const answer = await fetch(`${url}/restore`, {
+      method: "POST",
+      headers: {
+        cookie,
+        "content-type": "application/octet-stream",
+        "x-restore": encodeURIComponent(JSON.stringify(said)),
+      },
+      body: Buffer.from(piece),
+    });
+    return { status: answer.status, body: await answer.json() };
+  };
   const settings = async (account: string) => {
     await expect
       .poll(
@@ -101,7 +114,7 @@ async function loggedIn(port: number, { username, password }: typeof anna) {
     const { body } = await ask(`${account}/overview`).catch(() => ({ body: null }));
     return (body as { readonly bridge?: { readonly started_at: string } } | null)?.bridge?.started_at ?? null;
   };
-  return { ask, bytes, settings, startedAt };
+  return { ask, bytes, restore, settings, startedAt };
 }
 
 const isOnline = (page: Page, account: string) =>
@@ -177,6 +190,92 @@ describe("settings of an account of a fleet", () => {
     },
     240_000,
   );
+
+  it("that were edited by hand stay in the file, and are not in force where the account does not come up by them", async () => {
+    const { folder, program, start, page, text, port } = await started(["north", "east"]);
+    const before = await text("north");
+    const others = await page.startedAt("east");
+    const edited = `${before}data_dir: ${await newerData(folder)} # by hand\n`;
+    const file = join(folder, "accounts", "north.yaml");
+    await writeFile(file, edited, { mode: 0o600 });
+    program.signal("SIGHUP");
+    await expect
+      .poll(() => logged(program, "is not in force"), minutes(2))
+      .toMatchObject({ account: "north", keys: ["data_dir"] });
+    await expect
+      .poll(async () => (await page.settings("north")).returned, minutes(1))
+      .toMatchObject({
+        by_hand: true,
+        reason: expect.stringMatching(/newer version.*; the file stays as it was edited/) as string,
+        difference: expect.stringMatching(/^\+data_dir:.*# by hand/m) as string,
+      });
+    await expect
+      .poll(async () => JSON.stringify((await page.ask("north/alarms")).body), minutes(1))
+      .toContain('"settings_returned"');
+    await isOnline(page, "north");
+    expect(await text("north")).toBe(edited);
+    const run = await page.startedAt("north");
+    // A change of another account has all files read again.
+    const { etag } = await page.settings("east");
+    const changes = { "controllers.GH-0002.name": "West" };
+    expect((await page.ask("east/settings", { changes, etag })).status).toBe(200);
+    await expect.poll(() => page.startedAt("east"), minutes(1)).not.toBe(others);
+    expect(await page.startedAt("north")).toBe(run);
+    program.signal("SIGKILL");
+    await program.ended;
+    const next = start();
+    await expect.poll(() => logged(next, "is not in force"), minutes(2)).toMatchObject({ account: "north" });
+    const again = await loggedIn(port, anna);
+    await isOnline(again, "north");
+    await writeFile(file, before, { mode: 0o600 });
+    next.signal("SIGHUP");
+    await expect.poll(async () => (await again.settings("north")).returned, minutes(3)).toBeNull();
+  }, 420_000);
+
+  it("and all it had come back from its backup, sent to the page in pieces, while the others run", async () => {
+    const { folder, port, program, page, text } = await started(["north", "east"]);
+    const [before, others] = [await text("north"), await page.startedAt("east")];
+    const password = "a-long-road-by-the-sea";
+    const { bytes: backup } = await page.bytes("north/settings/backup", { password });
+    const restore = async (at: number, piece: Uint8Array, end?: object, who: Page = page) =>
+      who.restore({ id: "one-file-0001", at, ...(end !== undefined && { end }) }, piece);
+    const half = Math.floor(backup.length / 2);
+    const [first, second] = [backup.subarray(0, half), backup.subarray(half)];
+    // What is there is never overwritten.
+    await restore(0, first);
+    expect(await restore(half, second, { password })).toMatchObject({
+      status: 400,
+      body: { message: expect.stringMatching(/exists and is never overwritten/) as string },
+    });
+    await rename(join(folder, "accounts", "north.yaml"), join(folder, "north.kept"));
+    program.signal("SIGHUP");
+    await expect.poll(async () => (await page.ask("north/overview")).status, minutes(1)).toBe(404);
+    await rename(join(folder, "data", "north"), join(folder, "north-data.kept"));
+    expect((await restore(5, first)).status).toBe(409);
+    expect((await restore(0, first)).status).toBe(200);
+    expect(
+      (await restore(half, second, { password: "another-password-entirely", language: "zh" })).body,
+    ).toMatchObject({
+      message: expect.stringContaining("密码不对") as string,
+    });
+    expect((await restore(0, first)).status).toBe(200);
+    const done = await restore(half, second, { password });
+    expect(done).toMatchObject({
+      status: 200,
+      body: {
+        lines: [
+          expect.stringMatching(/north\.yaml and its data are restored/),
+          expect.stringMatching(/other accounts use token of/),
+        ],
+      },
+    });
+    await isOnline(page, "north");
+    expect(await text("north")).toBe(before);
+    expect(await page.startedAt("east")).toBe(others);
+    expect((await readdir(join(folder, "data"))).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+    const limited = await loggedIn(port, ben);
+    expect((await restore(0, first, undefined, limited)).status).toBe(403);
+  }, 240_000);
 
   it("go back also where the process is killed within the minute, and what came up stays", async () => {
     const { folder, port, program, start, page, text } = await started(["north", "east"]);

@@ -59,6 +59,7 @@ async function fleet(users: Listener["users"] = [operator, ofNorth]) {
       isHealthy: () => true,
       isReady: () => false,
       health: () => ({ rss_mb: 1 }),
+      restore: () => Promise.resolve({ isBusy: true }),
       within: (name, run) => {
         within.push(name);
         return run();

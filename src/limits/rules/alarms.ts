@@ -81,7 +81,7 @@ const remedies: Readonly<Record<AlarmType, readonly [severity: Alarm["severity"]
   ],
   settings_returned: [
     "error",
-    "The bridge went back to the earlier settings. Correct what the message names, on the page or in the file. To keep the earlier settings, acknowledge this: it ends an hour later. A file that was edited by hand stays as it is, and the next start uses it.",
+    "The bridge went back to the earlier settings. Correct what the message names, on the page or in the file. To keep the earlier settings, acknowledge this: it ends an hour later. A file that was edited by hand stays as it is: it is tried again once you correct it, and at the next start.",
   ],
   birth_too_large: [
     "error",

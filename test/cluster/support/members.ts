@@ -52,6 +52,11 @@ function heard(posts: HeardPost[], request: string): void {
   const [, member] = /^POST \/[^ ]*set-value[^]*member-(\d)/.exec(request) ?? [];
   const [, address = ""] = /"address":"?(\d+)/.exec(request) ?? [];
   if (member !== undefined) posts.push({ member: Number(member), address, at: performance.now() });
+  else if (address !== "") {
+    // The body has come behind its head.
+    const head = posts.at(-1);
+    if (head?.address === "") posts.splice(-1, 1, { ...head, address });
+  }
 }
 
 /** What connects to one of these ports gets another one: the network of a computer, where all have one configuration. */

@@ -254,6 +254,8 @@ class World {
         return found;
       },
       start: (run) => own(run.stop),
+      onRead: () => Promise.resolve(),
+      onTaken: () => Promise.resolve(),
       noteError: (_, error) => this.violations.push(`${this.time.now}: ${id} fails: ${String(error)}`),
       clock,
       random: () => chance.random(),

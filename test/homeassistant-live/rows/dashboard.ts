@@ -1,4 +1,4 @@
-import { type Browser, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import type { Rows } from "../support/rows.js";
@@ -29,10 +29,14 @@ const patientMs = 60_000;
 /** Texts by which the interface says that a card is wrong, or that its entity is not there. */
 const faults = "hui-error-card, hui-warning, hui-warning-element, ha-card.error, .not-found";
 
-/** A browser that is signed in as the first user. */
-async function signedIn(browser: Browser, { ha, account }: World): Promise<Page> {
+/** A page of a browser that is signed in as the first user. */
+export async function signedIn(
+  browser: Browser,
+  { ha, account }: World,
+  options: BrowserContextOptions = { viewport: { width: 1280, height: 1000 } },
+): Promise<Page> {
   const { url, refreshToken } = account;
-  const page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });
+  const page = await browser.newPage(options);
   const tokens = {
     ...{ hassUrl: url, clientId: `${url}/`, refresh_token: refreshToken },
     ...{ access_token: ha.token, expires: Date.now() + 1_700_000, expires_in: 1800, token_type: "Bearer" },

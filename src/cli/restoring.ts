@@ -1,0 +1,115 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { randomBytes } from "node:crypto";
+import { open, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { BackupEnd, RestoreAccount } from "../page/settings-source.js";
+import { ignored } from "../runtime/failures.js";
+import type { Clock } from "../runtime/clock.js";
+
+/* A backup that comes to a running fleet in pieces, and becomes one of its accounts. */
+
+/** Whoever sends nothing for so long has given up. */
+const idleMs = 60_000;
+
+interface Parts {
+  readonly dataDir: string;
+  /** What follows `restore FILE`. */
+  readonly options: readonly string[];
+  /** Has the fleet take up its files. */
+  readonly reload: () => Promise<unknown>;
+  readonly clock: Pick<Clock, "monotonic">;
+}
+
+interface Coming {
+  readonly id: string;
+  readonly file: string;
+  readonly size: number;
+  readonly at: number;
+  readonly isRestoring: boolean;
+}
+
+type Answer = Awaited<ReturnType<RestoreAccount>>;
+
+/** One at a time. */
+export class Restoring {
+  readonly #parts: Parts;
+  #coming: Coming | null = null;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  readonly take: RestoreAccount = async ({ id, at, bytes, end }) => {
+    const coming = await this.#fileOf(id, at);
+    if (coming === "busy") return { isBusy: true };
+    if (at !== coming?.size) return { size: coming?.size ?? 0, isMissing: true };
+    this.#coming = { ...coming, isRestoring: true };
+    try {
+      await append(coming.file, bytes);
+      const size = at + bytes.length;
+      if (end !== null) return await this.#restore(coming.file, end);
+      this.#coming = { ...coming, size, at: this.#parts.clock.monotonic() };
+      return { size, isMissing: false };
+    } catch (error) {
+      return { wrong: String(error) };
+    } finally {
+      if (this.#coming.isRestoring) await this.#drop();
+    }
+  };
+
+  /** The one that comes already, or a new one; null where a piece is of none. */
+  async #fileOf(id: string, at: number): Promise<Coming | "busy" | null> {
+    const coming = this.#coming;
+    const now = this.#parts.clock.monotonic();
+    const isOwn = coming?.id === id;
+    if (coming !== null && (coming.isRestoring || (!isOwn && now - coming.at < idleMs))) return "busy";
+    if (at > 0) return isOwn ? coming : null;
+    await this.#drop();
+    const file = join(this.#parts.dataDir, `restore-${randomBytes(6).toString("hex")}.tmp`);
+    return { id, file, size: 0, at: now, isRestoring: false };
+  }
+
+  async #drop(): Promise<void> {
+    if (this.#coming !== null) await rm(this.#coming.file, { force: true }).catch(ignored);
+    this.#coming = null;
+  }
+
+  async #restore(file: string, end: BackupEnd): Promise<Answer> {
+    const done = await restoredBy(file, end, this.#parts.options);
+    if ("lines" in done) await this.#parts.reload();
+    return done;
+  }
+}
+
+async function append(file: string, bytes: Uint8Array): Promise<void> {
+  const handle = await open(file, "a", 0o600);
+  try {
+    await handle.appendFile(bytes);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** By a process of its own, as it takes as much memory as the whole backup, and a second for its password. */
+async function restoredBy(
+  file: string,
+  { password, account, language }: BackupEnd,
+  options: readonly string[],
+): Promise<Answer> {
+  const given = [
+    ...["restore", file, ...options],
+    ...(account === null ? [] : ["--account", account]),
+    ...(password === null ? [] : ["--password"]),
+  ];
+  const env = { ...process.env, LC_ALL: language };
+  const child = spawn(process.execPath, [process.argv[1] ?? "", ...given], { env });
+  const said = { out: "", err: "" };
+  child.stdout.on("data", (text: Buffer) => (said.out += text.toString("utf8")));
+  child.stderr.on("data", (text: Buffer) => (said.err = `${said.err}${text.toString("utf8")}`.slice(-2_000)));
+  child.stdin.on("error", ignored);
+  child.stdin.end(`${password ?? ""}\n`);
+  const [code] = (await once(child, "close")) as [number | null];
+  const lines = said.out.trim().split("\n");
+  return code === 0 ? { lines } : { wrong: said.err.trim() || `the restore ended with ${String(code)}` };
+}
