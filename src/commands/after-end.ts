@@ -281,6 +281,11 @@ export function onRead(turn: Turn, about: Addressed, target: Actuator | Register
   if (moved) movedElsewhere(turn, about, target, moved);
 }
 
+/** What a command of ours leaves behind may be shown without another read: a mode without its degree, or the word of a pulse. */
+export function restAfterCommand({ lane }: Turn, actuator: Actuator): void {
+  lane.resting = judgeObservation(lane.resting, observationOf(actuator), true).resting;
+}
+
 function cameLate(turn: Turn, { command, word, step, isTold }: Awaited): void {
   turn.lane.awaited = null;
   const { id, controllerId, targetId } = command;

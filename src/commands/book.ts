@@ -369,6 +369,8 @@ export type LaneInput =
       | { type: "restored"; key: string; lane: Restored }
       /** What a read has shown of the target. */
       | { type: "shown"; key: string; about: Addressed; target: Actuator | Register }
+      /** What is shown of an actuator once a command of ours has no further step. */
+      | { type: "settled"; key: string; actuator: Actuator }
       | { type: "pushed"; key: string; address: string; raw: RawValue }
     >;
 

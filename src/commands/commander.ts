@@ -273,6 +273,8 @@ export class Commander implements ReadBacks {
     } else if (type === "steps_ended") {
       const { code, target, targetId: id } = effect.command;
       store.dispatch(code, { type, target, id, degree: effect.degree, word: effect.word });
+      const actuator = target === "actuator" ? store.get(code)?.actuators.get(id) : undefined;
+      if (actuator) this.feedSoon({ type: "settled", key: laneKey(effect.command), actuator });
     } else if (type === "problem") this.#showProblems(effect);
     else if (type === "result") output.result(effect.result, effect.about, effect.sequence, effect.isRefusal);
     else if (type === "event") output.event(effect.event);

@@ -58,6 +58,7 @@ import {
   onRead,
   onSecondLookRead,
   raiseProblem,
+  restAfterCommand,
   takeUpSecondLook,
 } from "./after-end.js";
 
@@ -83,7 +84,8 @@ export function takeInput(turn: Turn, input: LaneInput): void {
   else if (input.type === "shown") {
     noteNewest(turn, input.target);
     onRead(turn, input.about, input.target);
-  } else if (input.type === "pushed") onPushed(turn, input.address, input.raw);
+  } else if (input.type === "settled") restAfterCommand(turn, input.actuator);
+  else if (input.type === "pushed") onPushed(turn, input.address, input.raw);
   else if (input.type === "lock_or_hold") changeLimits(turn, input);
   else answer(turn, input);
 }

@@ -163,6 +163,15 @@ describe("a motor's register may be a pulse", () => {
     },
   );
 
+  it("its own word is nobody else's doing, whenever the idle register is read again", async () => {
+    const bench = pulsing({ pulse: true });
+    for (const word of ["stop", "close", "open"]) {
+      await bench.run(word);
+      await bench.play(600_000, () => bench.polled("101", idle), 1_000);
+    }
+    expect(bench.events).toEqual([]);
+  });
+
   it("the same word is sent each time, and never there already", async () => {
     const bench = pulsing({ pulse: true });
     await bench.run("open");

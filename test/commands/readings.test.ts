@@ -113,6 +113,49 @@ describe("get-value may give the actual position", () => {
   });
 });
 
+describe("an address that goes on reading the mode", () => {
+  const modeStays = (bench: CommandBench) => {
+    bench.platform.onWrite = ({ value }) => {
+      if (!/^(?:\d{1,2}|100)$/.test(value)) bench.platform.registers.set("101", value);
+      return Promise.resolve({ code: "200", requestId: null });
+    };
+  };
+  const elsewhere = (bench: CommandBench) => bench.events.filter(({ type }) => type === "changed_elsewhere");
+
+  it("a degree that the mode proves is nobody else's doing, whenever the mode is read again", async () => {
+    const bench = windowOf({ positionReads: "mode" }, "10001");
+    modeStays(bench);
+    for (const degree of ["45", "60"]) {
+      expect(await bench.run(degree)).toMatchObject({ outcome: "confirmed" });
+      await bench.play(
+        600_000,
+        () => bench.polled("101", "10100"),
+        1_000,
+        () => bench.polled("101", "10100"),
+        1_000,
+      );
+    }
+    expect(elsewhere(bench)).toEqual([]);
+  });
+
+  it("the mode that a command has left behind is its own doing, whenever it is seen", async () => {
+    const bench = windowOf({}, "10001");
+    modeStays(bench);
+    await bench.play(() => bench.polled("101", "10001"), 1_000);
+    expect(await bench.run("45")).toMatchObject({ outcome: "unconfirmed", read_back: "10100" });
+    await bench.play(
+      () => bench.polled("101", "10100"),
+      600_000,
+      () => bench.polled("101", "10100"),
+      1_000,
+    );
+    expect(bench.store.get("GH-0001")?.actuators.get("roof")?.state).toBe("position");
+    expect(elsewhere(bench)).toEqual([]);
+    await bench.play(() => bench.polled("101", "10010"), 1_000);
+    expect(elsewhere(bench)).toMatchObject([{ facts: { from: "position", to: "open" } }]);
+  });
+});
+
 describe("in automatic the read-back may combine bits", () => {
   const automatic = (bench: CommandBench, read: string) => {
     bench.platform.onWrite = ({ address }) => {

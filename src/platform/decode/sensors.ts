@@ -90,12 +90,14 @@ function readItems(
 ): readonly SensorItem[] {
   const { report } = decoding;
   const items: SensorItem[] = [];
+  const soles: RowReading[] = [];
   const seen = new Set<string>();
   const add = (item: SensorItem, sample: unknown) => {
     const { size } = seen;
     if (seen.add(traits(item)).size === size) report(alike, sample);
     items.push(item);
   };
+  const addReading = ({ row, key, raw }: RowReading) => add(rowItem(key, raw, row, decoding), row.fields);
   const isList = visitItems(answer, shape.items, {
     roles,
     device: decoding.code,
@@ -104,19 +106,62 @@ function readItems(
       const taken = given(plain);
       if (!("value" in taken.found)) return false;
       const item = sensorItem(taken, decoding);
-      if (item === null) report(msg`a reading without name, factor or channel`, taken.fields);
+      if (item === null) report(nameless, taken.fields);
       else add(item, taken.fields);
       return true;
     },
     row: (row) => {
       const readings = readWideRow(row, roles);
-      for (const [key, raw] of readings ?? []) add(rowItem(key, raw, row, decoding), row.fields);
+      const taken = readings?.map(([key, raw]) => ({ row, key, raw })) ?? [];
+      taken.forEach((one) => (taken.length === 1 ? soles.push(one) : addReading(one)));
       return readings !== null;
     },
   });
   if (!isList) throw new UnreadableShape(msg`no readings could be found in the answer`);
+  withoutUnknown(soles, report).forEach(addReading);
   return items;
 }
+
+const nameless = msg`a reading without name, factor or channel`;
+
+/** A number that stands under its name in a row. */
+interface RowReading {
+  readonly row: SensorObject;
+  readonly key: string;
+  readonly raw: unknown;
+}
+
+/**
+ * Of items whose fields have names that nobody knows (`{tagDesc: "空气温度", tagValue: 23.5}`) their value is left, as if they were rows of
+ * one reading: the fields that are no quantity while a name beside them is one, or tells all of them apart.
+ */
+function unknownFields(soles: readonly RowReading[]): ReadonlySet<string> {
+  const byKey = new Map<string, SensorObject[]>();
+  for (const { row, key } of soles)
+    if (!isQuantity(key) && !("name" in row.found || "factor" in row.found))
+      byKey.set(key, [...(byKey.get(key) ?? []), row]);
+  const isNamed = (rows: readonly SensorObject[]) => {
+    const names = rows.map(namesBeside);
+    const isTold = rows.length > 1 && new Set(names.map(String)).size === rows.length;
+    return names.every(({ length }) => length > 0) && (isTold || names.flat().some(isQuantity));
+  };
+  return new Set([...byKey].flatMap(([key, rows]) => (isNamed(rows) ? [key] : [])));
+}
+
+function withoutUnknown(soles: readonly RowReading[], report: ReportShape): readonly RowReading[] {
+  const unknown = unknownFields(soles);
+  for (const { key, row } of soles) if (unknown.has(key)) report(nameless, row.fields);
+  return soles.filter(({ key }) => !unknown.has(key));
+}
+
+const isQuantity = (name: string): boolean =>
+  recogniseSensor({ name, factor: name, unit: null }).kind !== "other";
+
+const namesBeside = ({ fields }: SensorObject): readonly string[] =>
+  Object.keys(fields).flatMap((key) => {
+    const text = fields[key];
+    return /(?:name|desc|description|title|label)$/i.test(key) && typeof text === "string" ? [text] : [];
+  });
 
 /**
  * Averages in any shape of readings. Where there are several of a quantity the newest counts; which that is only their times can tell,
@@ -260,13 +305,12 @@ function fieldsLeft(
 
 function mayBeValue(key: string, { found }: SensorObject): boolean {
   const isTold = "unit" in found || ("name" in found && "factor" in found);
-  const isQuantity = recogniseSensor({ name: key, factor: key, unit: null }).kind !== "other";
-  return isStructure(key) || (isTold && !isQuantity);
+  return isStructure(key) || (isTold && !isQuantity(key));
 }
 
 /**
  * The readings of an object that keeps them under their names (`{temperature: 23.5, humidity: 60, dateTime}`); null when it is not
- * one. A text that is no number shows that its keys are not quantities, so then nothing is taken.
+ * one. A text that is no number, under a key that is none itself, shows that its keys are not quantities, so then nothing is taken.
  */
 function readWideRow(
   { fields }: SensorObject,
@@ -279,7 +323,7 @@ function readWideRow(
     const hasRole = () => Object.keys(roles({ [key]: value })).length > 0;
     if (key.trim() === "" || isMetadata(key) || hasRole()) continue;
     const isText = typeof value === "string" && typeof measurement(value, null).value === "string";
-    if (typeof value === "boolean" || isText) return null;
+    if (typeof value === "boolean" || (isText && !isQuantity(key))) return null;
     hasValue ||= value !== null;
     readings.push([key, value]);
   }

@@ -85,7 +85,7 @@ const greets = (text: string): boolean => text.trim() === "" || greeting.test(te
 /** At most so many fields has what only greets. */
 const mostGreeting = 8;
 
-/** A word that greets, or fields of which one is such a word and none holds anything else. */
+/** A word that greets, or fields of which one is such a word, or says the kind of frame, and none holds anything else. */
 function isGreeting(frame: unknown): boolean {
   if (typeof frame === "string") return greets(frame);
   if (!isFields(frame)) return false;
@@ -99,8 +99,17 @@ function isGreeting(frame: unknown): boolean {
   const own = values.filter(([key]) => !(isCode && key === "code"));
   const namesThing = isCode ? own.some(([key]) => /^(?:device_?code|address|value)$/i.test(key)) : isNamed;
   const greetsInOne = own.some(([, value]) => typeof value === "string" && greeting.test(value.trim()));
-  return isPlain && !namesThing && greetsInOne && values.length <= mostGreeting;
+  return isPlain && !namesThing && (greetsInOne || isKindAlone(values)) && values.length <= mostGreeting;
 }
+
+/** What kind of frame it is and when it was sent, or which it is: nothing there is of a device. */
+const isKindAlone = (values: readonly (readonly [key: string, value: unknown])[]): boolean =>
+  values.some(([key, value]) => kindNames.test(key) && typeof value === "string") &&
+  values.some(([key]) => besideKind.test(key)) &&
+  values.every(([key]) => kindNames.test(key) || besideKind.test(key));
+
+const kindNames = /^(?:type|msg_?type|kind|event|cmd|action|op)$/i;
+const besideKind = /^(?:ts|time|timestamp|date_?time|id|sid|seq)$/i;
 
 type DecodeFrame = (frame: object, decoding: FrameDecoding) => readonly PushNews[];
 /** What one scope of a frame says. */

@@ -188,6 +188,7 @@ function wantedGroups({ configuration, evidence }: DoctorContext): readonly Want
           address: one.address,
           modeAddress: one.mode_address,
           positionAddress: one.position_address,
+          modeReads: one.mode_reads ?? configuration.kinds[one.kind]?.mode_reads,
         }).map((address) => ({ id, type, address })),
       ),
       ...Object.entries(parameters).map(([id, { type_id: type, address }]) => ({ id, type, address })),

@@ -420,5 +420,8 @@ function unreadFrame({ platform }: DoctorContext, { type }: PushChannel): Verdic
   const unread = platform.shapeReports().find(({ operation }) => operation === name);
   return unread === undefined
     ? null
-    : warning(msg`opened, but a frame cannot be read: ${unread.problem}`, off);
+    : warning(
+        msg`opened, but a frame cannot be read: ${unread.problem}`,
+        msg`say in platform.shapes.${name} where things are; polling goes on beside it`,
+      );
 }

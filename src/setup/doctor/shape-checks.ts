@@ -1,6 +1,7 @@
 import { statements } from "../../language/lists.js";
 import { counted, msg, type Text } from "../../language/text.js";
 import { missesDeviceCode, PlatformError, type Query } from "../../greenhouse/ports.js";
+import { at, isFields } from "../../platform/decode/decoding.js";
 import { pageProblem } from "../../platform/decode/lists.js";
 import { alike } from "../../platform/decode/sensors.js";
 import type { OperationShape } from "../../platform/settings.js";
@@ -12,6 +13,7 @@ import {
   decodedAnswer,
   type DecodedOperation,
   devicesIn,
+  readingsIn,
   shapeLine,
   suggestedShape,
 } from "./shape-suggestion.js";
@@ -256,6 +258,9 @@ function answersVerdict(
   // Twins have a line of their own.
   const told = decoded.flatMap((one) => one.problems).filter((one) => !String(one).startsWith(String(alike)));
   const problems = [...new Map(told.map((one) => [String(one), one])).values()];
+  const unit = query === undefined ? unreadUnit(operation, answers, shape, timeZone) : null;
+  if (problems.length === 0 && unit !== null)
+    return warning(msg`understood: ${countOf(found)}, none with a unit`, addLine(operation, { unit }));
   if (problems.length === 0 && query === undefined) return ok(msg`understood: ${countOf(found)}`);
   if (
     found > 0 &&
@@ -264,20 +269,56 @@ function answersVerdict(
   )
     return warning(
       msg`${countOf(found)} understood, but they are ${pageProblem}`,
-      msg`add ${shapeLine(operation, { params: { pageSize: "500" } })}, with the platform's own name for the size of a page`,
+      pageRemedy(operation, answers),
     );
   const worst = answers[decoded.findIndex((one) => one.problems.length > 0)] ?? answers[0];
   const guess = worst === undefined ? null : suggestedShape(worst, operation, timeZone);
   const line = { ...(guess ?? {}), ...(query === undefined ? {} : { query }) };
   const remedy =
     Object.keys(line).length > 0
-      ? msg`add ${shapeLine(operation, line)} (found by what the fields hold: compare it with the answer of \`greenhouse2mqtt get ${operation}\`)`
+      ? addLine(operation, line)
       : msg`look at \`greenhouse2mqtt get ${operation}\` and say in platform.shapes.${operation} where items, name, value and time stand`;
   const what =
     problems.length > 0 ? statements(problems.slice(0, 3)) : msg`the device code goes under another name`;
   if (found > 0 && query === undefined)
     return warning(msg`${countOf(found)} understood, but also: ${what}`, remedy);
   return (isVital ? failed : warning)(msg`not understood: ${what}`, remedy);
+}
+
+const addLine = (operation: DecodedOperation, line: OperationShape): Text =>
+  msg`add ${shapeLine(operation, line)} (found by what the fields hold: compare it with the answer of \`greenhouse2mqtt get ${operation}\`)`;
+
+/** The field with the units of readings that are understood without one; null where there is none, or they have some. */
+function unreadUnit(
+  operation: DecodedOperation,
+  answers: readonly RawAnswer[],
+  shape: OperationShape,
+  timeZone: string,
+): string | null {
+  if (operation !== "sensor-data") return null;
+  const unitsWith = (unit: OperationShape["unit"]) =>
+    answers.flatMap((answer) =>
+      readingsIn(answer, { "sensor-data": { ...shape, ...(unit !== undefined && { unit }) } }, timeZone),
+    );
+  const found = unitsWith(undefined);
+  if (found.length === 0 || found.some(({ unit }) => unit !== null)) return null;
+  const guesses = answers.map((answer) => suggestedShape(answer, operation, timeZone)?.unit);
+  const guess = guesses.find((one) => one !== undefined);
+  if (guess === undefined) return null;
+  const read = unitsWith(guess);
+  return read.length === found.length && read.some(({ unit }) => unit !== null) ? guess : null;
+}
+
+const pageSize = /^(?:page_?size|size|limit|per_?page)$/i;
+
+/** An answer that says how long its pages are says how that is called, more often than not. */
+function pageRemedy(operation: DecodedOperation, answers: readonly RawAnswer[]): Text {
+  const names = answers.flatMap(({ body }) => {
+    const data = at(body, "data");
+    return [body, data].flatMap((one) => (isFields(one) ? Object.keys(one) : []));
+  });
+  const name = names.find((one) => pageSize.test(one)) ?? "pageSize";
+  return msg`add ${shapeLine(operation, { params: { [name]: "500" } })}, with the platform's own name for the size of a page`;
 }
 
 const missingName =

@@ -2,6 +2,7 @@ import { Document } from "yaml";
 import { msg, row, type Text } from "../../language/text.js";
 import type { ShapedOperation } from "../../settings/sections/platform.js";
 import type { DeviceRecord, SensorItem } from "../../greenhouse/ports.js";
+import { catalogueWord } from "../../greenhouse/sensor-names.js";
 import { type Decoding, UnreadableShape } from "../../platform/decode/decoding.js";
 import { lookOf, placeIn } from "../../platform/decode/place.js";
 import { historyReader } from "../../platform/decode/history.js";
@@ -150,8 +151,13 @@ const time: Fitness = (values, { receivedAt }) => {
 };
 const name: Fitness = (values, answer) => {
   const isName = (value: unknown) => text(value) !== "" && !isNumeric(value);
-  return share(values, isName) > 0.9 && time(values, answer) === 0 ? variety(values) : 0;
+  return share(values, isName) > 0.9 && time(values, answer) === 0
+    ? variety(values) + share(values, isSpoken) / 4
+    : 0;
 };
+/** A word of people rather than a code: of two columns that tell all items apart it is the name. */
+const isSpoken = (value: unknown): boolean =>
+  catalogueWord(text(value)) !== null || !/^[\x21-\x7e]*$/.test(text(value));
 const unit: Fitness = (values) => {
   const given = values.filter((value) => text(value) !== "");
   return given.length > 0 && share(given, isUnit) > 0.9 ? 1 : 0;
@@ -167,13 +173,18 @@ const code: Fitness = (values) => {
     /^[A-Za-z0-9._-]{1,64}$/.test(typeof one === "number" ? String(one) : text(one));
   return share(values, isCode) === 1 ? variety(values) : 0;
 };
+/** A short word for what is measured (`airTemp`); a number may be a limit or a count. */
+const factor: Fitness = (values, answer) => {
+  const isWord = (one: unknown) => typeof one === "string" && !isNumeric(one);
+  return variety(values) === 1 && share(values, isWord) === 1 ? code(values, answer) : 0;
+};
 const flag: Fitness = (values) =>
   share(values, (one) => ["0", "1", "true", "false", "on", "off"].includes(String(one).toLowerCase())) === 1
     ? 1
     : 0;
 
 const roles: Readonly<Partial<Record<DecodedOperation, Readonly<Partial<Record<Role, Fitness>>>>>> = {
-  "sensor-data": { time, unit, name, value },
+  "sensor-data": { time, unit, name, value, code: factor },
   "control/mqtt": { code, name },
   device: { code, name },
   station: { code, name },

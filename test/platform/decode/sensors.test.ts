@@ -248,6 +248,39 @@ describe("sensor-data: the fields of an item", () => {
     expect(one).toEqual({ ...expected, factor: "t1", unit: null });
   });
 
+  it.each<[string, object[]]>([
+    ["one that names a quantity", [{ tagName: "at", tagDesc: "空气温度", tagValue: "23.5", tagUnit: "℃" }]],
+    [
+      "several that names tell apart",
+      [
+        { pointName: "A1", pointData: 23.5 },
+        { pointName: "A2", pointData: 16 },
+      ],
+    ],
+  ])("items under field names that nobody knows are no rows of one reading: %s", (_, data) => {
+    const { items, problems } = read({ data: data.map((one) => ({ ...one, dateTime: time })) });
+    expect(items).toEqual([]);
+    expect(new Set(problems)).toEqual(new Set(["a reading without name, factor or channel"]));
+  });
+
+  it.each<[string, object[]]>([
+    ["of a known quantity", [{ stationName: "空气温度", temperature: 23.5 }]],
+    ["alone, beside the name of its place", [{ stationName: "North", wx7: 23.5 }]],
+    ["of one quantity at several times", [{ wx7: 23.5, dateTime: time }, { wx7: 16 }]],
+  ])("a row of one reading is one: %s", (_, data) =>
+    expect(read({ data }).items[0]).toMatchObject({ value: 23.5 }),
+  );
+
+  it("a word under the name of a quantity is its reading, also in a row of numbers", () => {
+    const { items, problems } = read({ data: { 风速: 3.1, 风向: "东北", 室外温度: 9, dateTime: time } });
+    expect(items.map(({ name, value }) => [name, value])).toEqual([
+      ["风速", 3.1],
+      ["风向", "东北"],
+      ["室外温度", 9],
+    ]);
+    expect(problems).toEqual([]);
+  });
+
   it("a quantity's own name is the name, and the sensor's is its place", () => {
     const [item] = read({ data: [{ name: "探头1", code: "p1", temperature: 23.5 }] }).items;
     expect(item).toMatchObject({ factor: "temperature", channel: "探头1", value: 23.5 });

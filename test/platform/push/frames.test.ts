@@ -93,6 +93,8 @@ describe("frames of set-value", () => {
   it.each<[string, unknown]>([
     ["a heartbeat", { type: "heartbeat" }],
     ["a heartbeat with its time", { cmd: "heart_beat", timestamp: 1_772_352_000_000 }],
+    ["a heartbeat in a word of its own", { type: "hb", ts: 1_772_352_000_000 }],
+    ["a kind of frame and nothing else", { event: "IDLE", seq: 7, time: "2026-03-01 16:00:00" }],
     ["an answer to a ping", "pong"],
     ["a greeting", { code: 200, message: "connected", data: {} }],
     ["a greeting in Chinese", { code: 200, msg: "连接成功", data: null }],
@@ -105,6 +107,8 @@ describe("frames of set-value", () => {
   it.each<[string, unknown]>([
     ["an event of a device", { type: "connected", deviceCode: "GH-1", value: 1 }],
     ["what holds more", { message: "success", data: [{ what: 1 }] }],
+    ["a kind of frame with a number beside it", { type: "hb", level: 3 }],
+    ["a time alone", { ts: 1_772_352_000_000 }],
   ])("takes %s for no greeting", (_name, frame) => {
     expect(decoded(setValue, frame).problems).not.toEqual([]);
   });

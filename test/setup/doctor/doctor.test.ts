@@ -97,6 +97,30 @@ describe("what the doctor asks, and where it sends people", () => {
     expect(found).toMatch(expected);
   });
 
+  it("units under a name that nobody knows are named where the readings themselves are understood", async () => {
+    const items = [
+      { sensorName: "空气温度", realValue: 21.4, measureUnit: "℃" },
+      { sensorName: "光照强度", realValue: 20.5, measureUnit: "klx" },
+    ];
+    const found = await shapeFinding("shapes.sensor-data", () => ({ code: 200, data: items }));
+    expect(found).toMatch(
+      /^warning: understood: 2 readings, none with a unit; add .*\{ unit: measureUnit \}/,
+    );
+    const plain = items.map(({ measureUnit: unit, ...one }) => ({ ...one, unit }));
+    expect(await shapeFinding("shapes.sensor-data", () => ({ code: 200, data: plain }))).toMatch(/^ok/);
+  });
+
+  it.each([
+    ["size", { size: 1, current: 1 }],
+    ["per_page", { per_page: 1 }],
+    ["pageSize", {}],
+  ])("a page is asked for by the name that it says itself: %s", async (name, page) => {
+    const records = [{ code: "GH-1", name: "One", deviceTypeId: "C001" }];
+    const data = { records, total: 9, ...page };
+    const found = await shapeFinding("shapes.device", () => ({ code: 200, data }));
+    expect(found).toContain(`{ device: { params: { ${name}: "500" } } }`);
+  });
+
   it("readings that differ by their place alone are the twins' line, and no matter of shapes", async () => {
     const twin = { name: "空气温度", value: 20, unit: "℃" };
     const found = await shapeFinding("shapes.sensor-data", () => ({ data: [twin, { ...twin, value: 21 }] }));
@@ -229,29 +253,70 @@ describe("a certificate", () => {
 
 describe("a suggested shape", () => {
   const word = fc.constantFrom(..."alpha beta gamma delta epsilon zeta eta theta iota kappa".split(" "));
-  const fields = fc.uniqueArray(word, { minLength: 6, maxLength: 6 });
+  const fields = fc.uniqueArray(word, { minLength: 7, maxLength: 7 });
   const readings = fc.array(fc.double({ min: -20, max: 90, noNaN: true }), { minLength: 2, maxLength: 12 });
 
-  it("reads names, values and times of generated answers whose fields nobody could know", () =>
+  it("reads names, codes, values and times of generated answers whose fields nobody could know, in any order", () =>
     fc.assert(
-      fc.property(fields, readings, ([outer, inner, name, value, unit, time] = [], numbers) => {
-        const measured = numbers.map((number) => Math.round(number * 10) / 10 + 0.05);
-        const items = measured.map((number, index) => ({
-          [String(name)]: `传感器${String.fromCodePoint(0x4e00 + index)}`,
-          [String(value)]: number,
-          [String(unit)]: index % 2 === 0 ? "℃" : "%",
-          [String(time)]: "2026-06-01 20:00:00",
-        }));
-        const body = { code: 200, [String(outer)]: { [String(inner)]: items } };
-        const answer = { operation: "sensor-data", query: { deviceCode: "A-1" }, receivedAt: now, body };
-        const shape = suggestedShape(answer, "sensor-data", "Asia/Shanghai");
-        const read = readingsIn(answer, { "sensor-data": shape ?? {} }, "Asia/Shanghai");
-        expect(read.map((item) => item.value)).toEqual(measured);
-        expect(new Set(read.map((item) => item.measuredAt))).toEqual(new Set([now]));
-        expect(new Set(read.map((item) => item.name)).size).toBe(items.length);
-      }),
+      fc.property(
+        fields,
+        readings,
+        fc.shuffledSubarray([0, 1, 2, 3, 4], { minLength: 5 }),
+        ([outer, inner, name, code, value, unit, time] = [], numbers, order) => {
+          const measured = numbers.map((number) => Math.round(number * 10) / 10 + 0.05);
+          const items = measured.map((number, index) => {
+            const columns: readonly (readonly [string, unknown])[] = [
+              [String(code), `s_${String.fromCodePoint(0x61 + index)}`],
+              [String(name), `传感器${String.fromCodePoint(0x4e00 + index)}`],
+              [String(value), number],
+              [String(unit), index % 2 === 0 ? "℃" : "%"],
+              [String(time), "2026-06-01 20:00:00"],
+            ];
+            return Object.fromEntries<unknown>(order.flatMap((place) => columns.slice(place, place + 1)));
+          });
+          const body = { code: 200, [String(outer)]: { [String(inner)]: items } };
+          const answer = { operation: "sensor-data", query: { deviceCode: "A-1" }, receivedAt: now, body };
+          const shape = suggestedShape(answer, "sensor-data", "Asia/Shanghai");
+          const read = readingsIn(answer, { "sensor-data": shape ?? {} }, "Asia/Shanghai");
+          expect(read.map((item) => item.value)).toEqual(measured);
+          expect(new Set(read.map((item) => item.measuredAt))).toEqual(new Set([now]));
+          expect(new Set(read.map((item) => item.name.slice(0, 3)))).toEqual(new Set(["传感器"]));
+          expect(new Set(read.map((item) => item.name)).size).toBe(items.length);
+          expect(new Set(read.map((item) => item.factor)).size).toBe(items.length);
+        },
+      ),
       { seed: 5 },
     ));
+
+  it.each<readonly [string, readonly (readonly [string, string])[]]>([
+    [
+      "codes first",
+      [
+        ["at", "空气温度"],
+        ["ah", "空气湿度"],
+        ["co2", "二氧化碳"],
+      ],
+    ],
+    [
+      "English names",
+      [
+        ["t_1", "Air temperature"],
+        ["h_1", "Humidity"],
+        ["c_1", "CO2"],
+      ],
+    ],
+  ])("of readings with limits beside them takes no limit for anything: %s", (_, names) => {
+    const items = names.map(([code, name], index) => ({
+      ...{ tagName: code, tagDesc: name, tagValue: `${21.4 + index}`, tagUnit: "℃" },
+      ...{ dateTime: "2026/06/01 20:00:00", upper: 90 + index, alarmState: 0 },
+    }));
+    const answer = {
+      ...{ operation: "sensor-data", query: { deviceCode: "A-1" }, receivedAt: now },
+      body: { code: 200, data: items },
+    };
+    const wanted = { name: "tagDesc", code: "tagName", value: "tagValue", unit: "tagUnit" };
+    expect(suggestedShape(answer, "sensor-data", "Asia/Shanghai")).toEqual(wanted);
+  });
 
   it("never takes from a list what is understood already", () => {
     const device = { code: "GH-1", name: "One", deviceTypeId: "C001" };
