@@ -1,4 +1,5 @@
 import { isScalar, isSeq, parse, parseDocument } from "yaml";
+import { strayIn } from "../config/yaml/odd-characters.js";
 import type { Path } from "../settings/problem.js";
 
 /* A value as YAML text: what is added to a file looks as a person would write it. */
@@ -33,8 +34,9 @@ const digits = /^\d{1,32}$/;
 const unsafe = /[\n\r\t"'`&*!|>%@#,[\]{}\\\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff]|: |:$|^[-?: ]| $/u;
 
 function isPlain(text: string): boolean {
-  if (text === "" || unsafe.test(text) || (oftenMisread.test(text) && !/^\d+(?:ms|s|m|h)$/.test(text)))
-    return false;
+  // What nobody sees is refused outside of quotes.
+  if (text === "" || unsafe.test(text) || strayIn(text) !== null) return false;
+  if (oftenMisread.test(text) && !/^\d+(?:ms|s|m|h)$/.test(text)) return false;
   const { contents, errors } = parseDocument(`[${text}]`, { version: "1.2", schema: "core" });
   if (errors.length > 0 || !isSeq(contents) || contents.items.length !== 1) return false;
   const [item] = contents.items;

@@ -7,9 +7,11 @@ import {
   parseDocument,
   Scalar,
   type Tags,
+  visit,
   YAMLMap,
   YAMLSeq,
 } from "yaml";
+import { strayIn } from "../config/yaml/odd-characters.js";
 
 type Tag = Exclude<Tags[number], string>;
 
@@ -24,8 +26,18 @@ const asWritten = (tags: Tags): Tags => [
   }),
 ];
 
+/** What nobody sees is refused outside of quotes. */
+function quoteUnseen(contents: Node): void {
+  visit(contents, {
+    Scalar(_key, scalar) {
+      if (typeof scalar.value === "string" && strayIn(scalar.value) !== null) scalar.type = "QUOTE_DOUBLE";
+    },
+  });
+}
+
 /** A text of these contents. A key without a value has nothing behind it. */
 export function yamlText(contents: Node, head: readonly string[] = [], foot: readonly string[] = []): string {
+  quoteUnseen(contents);
   const document = new Document(null, { version: "1.2", schema: "core", customTags: asWritten });
   document.contents = contents;
   document.commentBefore = comment(head);

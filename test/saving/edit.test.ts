@@ -199,6 +199,12 @@ const rows: readonly {
     out: ["    name: East"],
     put: ["    name: 东区 1 号"],
   },
+  {
+    title: "what nobody sees stands in quotes, outside of which it is refused",
+    change: ["controllers.GH-0001.name", "\u{1f468}\u200d\u{1f33e} East"],
+    out: ["    name: East"],
+    put: ['    name: "\u{1f468}\u200d\u{1f33e} East"'],
+  },
 ];
 
 describe("a change of the user's own text", () => {
