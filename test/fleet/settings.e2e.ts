@@ -1,149 +1,26 @@
-import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { openBackup } from "../../src/backup/opened.js";
-import type { SettingsDocument } from "../../src/page/protocol.js";
 import { brokerAndClient, platform } from "../bridge/support/bridge.js";
-import { linesOf, logged, startProcess } from "../bridge/support/program.js";
-import type { Program } from "../end-to-end/support/program.js";
-import { tempFolder } from "../mqtt-connection/support.js";
+import { linesOf, startProcess } from "../bridge/support/program.js";
 import { freePort } from "../support/mosquitto.js";
 import { natsVersion, startNats } from "../support/nats.js";
 import { startTcpProxy } from "../support/tcp-proxy.js";
-import { onTestFinished } from "vitest";
+import {
+  type Page,
+  anna,
+  ben,
+  filesOf,
+  isOnline,
+  loggedIn,
+  minutes,
+  newerData,
+  started,
+  takenBack,
+} from "./support/settings-page.js";
 
 /* Settings of a fleet's accounts: built programs, a real broker, a page with two admins. */
-
-const anna = { username: "anna", password: "all-of-the-houses", role: "admin" };
-const ben = { username: "ben", password: "only-north-is-his", role: "admin", accounts: ["north"] };
-
-const minutes = (count: number) => ({ timeout: count * 60_000, interval: 100 });
-
-interface Hosts {
-  readonly business_url: string;
-  readonly realtime_url: string;
-}
-
-const accountText = (code: string, { business_url, realtime_url }: Hosts) => `# as on the sign
-platform: { business_url: "${business_url}", realtime_url: "${realtime_url}", token: !secret token, requests_per_minute: 0 }
-controllers:
-  ${code}:
-    name: House # of ${code}
-`;
-
-/** The files of a fleet in a folder of their own. */
-async function filesOf(accounts: readonly string[], url: string, hosts: Hosts, more: object = {}) {
-  const folder = await tempFolder();
-  const port = await freePort();
-  await mkdir(join(folder, "accounts"));
-  const write = (name: string, text: string) => writeFile(join(folder, name), text, { mode: 0o600 });
-  const fleet = {
-    defaults: { mqtt: { url }, homeassistant: { enabled: false }, mirror: "listed" },
-    http: { port, users: [anna, ben] },
-    ...more,
-  };
-  await write("fleet.yaml", JSON.stringify(fleet));
-  for (const [at, account] of accounts.entries())
-    await write(`accounts/${account}.yaml`, accountText(`GH-000${at + 1}`, hosts));
-  await write("accounts/secrets.yaml", "token: simulator\nother: canary-of-others\n");
-  return {
-    folder,
-    port,
-    text: (account: string) => readFile(join(folder, "accounts", `${account}.yaml`), "utf8"),
-  };
-}
-
-type Page = Awaited<ReturnType<typeof loggedIn>>;
-
-/** Asks below an account; `bytes` for what is no JSON. */
-async function loggedIn(port: number, { username, password }: typeof anna) {
-  const url = `http://127.0.0.1:${port}/api`;
-  const headers = { "content-type": "application/json" };
-  const login = () =>
-    fetch(`${url}/login`, { method: "POST", headers, body: JSON.stringify({ username, password }) });
-  await expect
-    .poll(
-      () =>
-        login().then(
-          ({ status }) => status,
-          () => 0,
-        ),
-      minutes(1),
-    )
-    .toBe(204);
-  const cookie = (await login()).headers.get("set-cookie")?.split(";")[0] ?? "";
-  const bytes = async (path: string, body?: object) => {
-    const answer = await fetch(`${url}/accounts/${path}`, {
-      headers: { ...headers, cookie },
-      ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
-    });
-    return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };
-  };
-  const ask = async (path: string, body?: object) => {
-    const answer = await bytes(path, body);
-    const text = answer.bytes.toString("utf8");
-    return { status: answer.status, body: text === "" ? null : (JSON.parse(text) as unknown) };
-  };
-  /** A piece of a backup. */
-  const restore = async (said: object, piece: Uint8Array) => {
-    const answer = await fetch(`${url}/restore`, {
-      method: "POST",
-      headers: {
-        cookie,
-        "content-type": "application/octet-stream",
-        "x-restore": encodeURIComponent(JSON.stringify(said)),
-      },
-      body: Buffer.from(piece),
-    });
-    return { status: answer.status, body: await answer.json() };
-  };
-  const settings = async (account: string) => {
-    await expect
-      .poll(
-        () =>
-          ask(`${account}/settings`).then(
-            ({ status }) => status,
-            () => 0,
-          ),
-        minutes(1),
-      )
-      .toBe(200);
-    return (await ask(`${account}/settings`)).body as SettingsDocument;
-  };
-  const startedAt = async (account: string) => {
-    const { body } = await ask(`${account}/overview`).catch(() => ({ body: null }));
-    return (body as { readonly bridge?: { readonly started_at: string } } | null)?.bridge?.started_at ?? null;
-  };
-  return { ask, bytes, restore, settings, startedAt };
-}
-
-const isOnline = (page: Page, account: string) =>
-  expect
-    .poll(
-      async () => JSON.stringify((await page.ask(`${account}/health`).catch(() => ({ body: null }))).body),
-      minutes(1),
-    )
-    .toMatch(/"platform":\{?[^}]*"?online/);
-
-async function started(accounts: readonly string[]) {
-  const { url } = await brokerAndClient();
-  const { businessUrl, realtimeUrl } = await platform({ controllers: accounts.length });
-  const files = await filesOf(accounts, url, { business_url: businessUrl, realtime_url: realtimeUrl });
-  const start = () => startProcess({ folder: files.folder, args: ["fleet"] });
-  const program = start();
-  const page = await loggedIn(files.port, anna);
-  for (const account of accounts) await isOnline(page, account);
-  return { ...files, program, start, page };
-}
-
-/** Settings by which an account does not come up: they differ in what the bridge finds wrong. */
-async function newerData(folder: string): Promise<string> {
-  await mkdir(join(folder, "newer"));
-  await writeFile(join(folder, "newer", "format"), "99\n");
-  return join(folder, "newer");
-}
-
-const takenBack = (program: Program) => logged(program, "are taken back");
 
 describe("settings of an account of a fleet", () => {
   it.each([
@@ -191,47 +68,6 @@ describe("settings of an account of a fleet", () => {
     240_000,
   );
 
-  it("that were edited by hand stay in the file, and are not in force where the account does not come up by them", async () => {
-    const { folder, program, start, page, text, port } = await started(["north", "east"]);
-    const before = await text("north");
-    const others = await page.startedAt("east");
-    const edited = `${before}data_dir: ${await newerData(folder)} # by hand\n`;
-    const file = join(folder, "accounts", "north.yaml");
-    await writeFile(file, edited, { mode: 0o600 });
-    program.signal("SIGHUP");
-    await expect
-      .poll(() => logged(program, "is not in force"), minutes(2))
-      .toMatchObject({ account: "north", keys: ["data_dir"] });
-    await expect
-      .poll(async () => (await page.settings("north")).returned, minutes(1))
-      .toMatchObject({
-        by_hand: true,
-        reason: expect.stringMatching(/newer version.*; the file stays as it was edited/) as string,
-        difference: expect.stringMatching(/^\+data_dir:.*# by hand/m) as string,
-      });
-    await expect
-      .poll(async () => JSON.stringify((await page.ask("north/alarms")).body), minutes(1))
-      .toContain('"settings_returned"');
-    await isOnline(page, "north");
-    expect(await text("north")).toBe(edited);
-    const run = await page.startedAt("north");
-    // A change of another account has all files read again.
-    const { etag } = await page.settings("east");
-    const changes = { "controllers.GH-0002.name": "West" };
-    expect((await page.ask("east/settings", { changes, etag })).status).toBe(200);
-    await expect.poll(() => page.startedAt("east"), minutes(1)).not.toBe(others);
-    expect(await page.startedAt("north")).toBe(run);
-    program.signal("SIGKILL");
-    await program.ended;
-    const next = start();
-    await expect.poll(() => logged(next, "is not in force"), minutes(2)).toMatchObject({ account: "north" });
-    const again = await loggedIn(port, anna);
-    await isOnline(again, "north");
-    await writeFile(file, before, { mode: 0o600 });
-    next.signal("SIGHUP");
-    await expect.poll(async () => (await again.settings("north")).returned, minutes(3)).toBeNull();
-  }, 420_000);
-
   it("and all it had come back from its backup, sent to the page in pieces, while the others run", async () => {
     const { folder, port, program, page, text } = await started(["north", "east"]);
     const [before, others] = [await text("north"), await page.startedAt("east")];
@@ -276,37 +112,6 @@ describe("settings of an account of a fleet", () => {
     const limited = await loggedIn(port, ben);
     expect((await restore(0, first, undefined, limited)).status).toBe(403);
   }, 240_000);
-
-  it("go back also where the process is killed within the minute, and what came up stays", async () => {
-    const { folder, port, program, start, page, text } = await started(["north", "east"]);
-    const before = await text("north");
-    const { etag } = await page.settings("north");
-    const changes = { data_dir: await newerData(folder) };
-    expect((await page.ask("north/settings", { changes, etag })).status).toBe(200);
-    const good = {
-      changes: { "controllers.GH-0002.name": "West" },
-      etag: (await page.settings("east")).etag,
-    };
-    expect((await page.ask("east/settings", good)).status).toBe(200);
-    await expect
-      .poll(() => logged(program, "ended by an error"), minutes(1))
-      .toMatchObject({ account: "north" });
-    program.signal("SIGKILL");
-    await program.ended;
-    expect(await text("north")).not.toBe(before);
-    const next = start();
-    await expect.poll(() => takenBack(next), minutes(2)).toMatchObject({ account: "north" });
-    expect(await text("north")).toBe(before);
-    const again = await loggedIn(port, anna);
-    expect((await again.settings("north")).returned?.reason).toMatch(/did not start with them/);
-    await expect
-      .poll(async () => JSON.stringify((await again.ask("north/alarms")).body), minutes(1))
-      .toContain('"settings_returned"');
-    await isOnline(again, "north");
-    await expect.poll(() => readdir(join(folder, "accounts")), minutes(2)).not.toContain(".east.yaml.trial");
-    expect(await text("east")).toContain("name: West # of GH-0002");
-    expect((await again.settings("east")).returned).toBeNull();
-  }, 300_000);
 
   it("and its backup are for an admin of it, without what is of others", async () => {
     const { port } = await started(["north", "east"]);
