@@ -15,7 +15,14 @@ import {
   type Plan,
 } from "./plans.js";
 import { carryOut } from "./restore.js";
-import { accountOf, configurationsIn, type FleetFiles, isFleetFile, loadFleet } from "../config/fleet.js";
+import {
+  accountOf,
+  configurationsIn,
+  type FleetFiles,
+  isFleetFile,
+  loadFleet,
+  wrongName,
+} from "../config/fleet.js";
 import { loadConfiguration } from "../config/load.js";
 import type { Configuration } from "../config/schema.js";
 import { secretNames } from "../saving/given.js";
@@ -241,6 +248,8 @@ const planFor: Readonly<
   account: async (opened, { config, dataDir, account: given, fleetDataDir }, env) => {
     const fleetFile = fleetFileOf(config);
     const account = given ?? opened.facts.account ?? "";
+    const wrong = wrongName(account);
+    if (wrong !== null) throw new NotRestored(wrong);
     const { fleet } = await loadFleet(fleetFile, { env, dataDir: fleetDataDir, alone: account });
     if (fleet === null)
       throw new NotRestored(

@@ -224,8 +224,10 @@ export class SettingsTrial {
     const { file, dataDir, seen, log } = this.#parts;
     const former = this.#inForce;
     const { bridge, isPageOpen, failures } = seen();
+    // A second edit may be the first one of the secrets.
+    const kept = former === null ? none : await this.#keepFormer(former, now);
     const first = this.#record ?? {
-      kept: former === null ? none : await this.#keepFormer(former, now),
+      kept,
       etags: [etagOf(former ?? now)],
       keys: [],
       ...{ difference: "", starts: 0, dataDir: dataDir() },
@@ -235,6 +237,7 @@ export class SettingsTrial {
     this.#failuresBefore = failures;
     await this.#hold({
       ...first,
+      kept: firstOf(first.kept, kept),
       by: await identityOf(process.pid),
       etags: [...first.etags, etagOf(now)],
       keys: [...first.keys, ...keys],

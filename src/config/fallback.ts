@@ -44,6 +44,8 @@ export class Fallback {
    */
   taken(inForce: Configuration, read: Configuration): Configuration {
     if (this.#isRefused(read)) return withLiveKeys(inForce, read);
+    // What is gone back to may not run yet, and is known to.
+    if (this.#refused !== null && keysForRun(inForce, read).length > 0) this.keep(inForce);
     this.#refused = null;
     return read;
   }

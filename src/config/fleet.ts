@@ -431,16 +431,23 @@ async function accountFiles(folder: string): Promise<{
   return namedFiles(files);
 }
 
+/** What is wrong with the name of an account; null for nothing. */
+export const wrongName = (account: string): Text | null =>
+  topicIdPattern.test(account)
+    ? null
+    : msg`"${account}" cannot be an account, as it becomes a level of topics: name the file with a-z, 0-9, "_" and "-" (at most 64)`;
+
 function namedFiles(files: readonly AccountFile[]) {
-  const wrong = files.filter(({ account }) => !topicIdPattern.test(account));
+  const wrong = files.flatMap((file) => {
+    const why = wrongName(file.account);
+    return why === null ? [] : [{ ...file, why }];
+  });
   const twice = files.filter(({ account }, at) => files[at - 1]?.account === account);
-  const badName = (account: string) =>
-    msg`"${account}" cannot be an account, as it becomes a level of topics: name the file with a-z, 0-9, "_" and "-" (at most 64)`;
   const again = (account: string) => msg`another file is the account "${account}" already; keep one of them`;
   return {
-    files: files.filter((one) => !wrong.includes(one) && !twice.includes(one)),
+    files: files.filter((one) => wrongName(one.account) === null && !twice.includes(one)),
     problems: [
-      ...wrong.map(({ account, path }) => fileProblem(path, badName(account))),
+      ...wrong.map(({ path, why }) => fileProblem(path, why)),
       ...twice.map(({ account, path }) => fileProblem(path, again(account))),
     ],
   };

@@ -2,6 +2,7 @@ import { languages } from "../language/known.js";
 import { z } from "zod";
 import type { Language } from "../greenhouse/labels.js";
 import type { SettingsLogin, SettingsProposal } from "../page/protocol.js";
+import { topicIdPattern } from "../greenhouse/topic-ids.js";
 import { errorCode } from "../runtime/file-system.js";
 import { keyText, pathOf } from "../settings/key.js";
 import { expecting, expectingOneOf } from "../settings/values.js";
@@ -304,7 +305,7 @@ const pieceSaid = z.object({
   end: z
     .object({
       password: z.string().max(1_000).default(""),
-      account: z.string().max(64).default(""),
+      account: z.union([z.literal(""), z.string().regex(topicIdPattern)]).default(""),
       language: language,
     })
     .optional(),

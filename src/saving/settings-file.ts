@@ -183,13 +183,12 @@ export class SettingsFile {
       return { saved: false, why: "wrong", proposal };
     if (before.text === after.text && before.secrets === after.secrets)
       return { saved: true, proposal, configuration, kept: { file: null, secrets: null } };
-    // While this was checked somebody may have changed the file by hand, which is not written over.
-    if (etagOf(await this.read()) !== made.etag)
-      return etag === null
-        ? this.#save(wanted, etag, saver)
-        : { saved: false, why: "changed", proposal: withoutTexts(await this.#make(wanted, saver)) };
     try {
       const kept = await this.#write(made);
+      if (kept === null)
+        return etag === null
+          ? await this.#save(wanted, etag, saver)
+          : { saved: false, why: "changed", proposal: withoutTexts(await this.#make(wanted, saver)) };
       return { saved: true, proposal: { ...proposal, etag: etagOf(after) }, configuration, kept };
     } catch (error) {
       if (!(error instanceof NotWritten)) throw error;
@@ -197,8 +196,11 @@ export class SettingsFile {
     }
   }
 
-  /** Secrets first: a name too many in their file is nobody's trouble, and one too few is. */
-  async #write(made: Made): Promise<Kept> {
+  /**
+   * Secrets first: a name too many in their file is nobody's trouble, and one too few is. Null where somebody changed the file by hand
+   * since it was read, which is not written over.
+   */
+  async #write(made: Made): Promise<Kept | null> {
     const { before, after } = made;
     const { file, files = nodeFileSystem, onWriting } = this.#ports;
     const secretsFile = this.#secretsFile;
@@ -207,6 +209,10 @@ export class SettingsFile {
     const { keys, need_run, difference: shown } = made;
     const change = { kept, before: etagOf(before), etag: etagOf(after), keys, need_run, difference: shown };
     const undo = await onWriting?.(change);
+    if (etagOf(await this.read()) !== change.before) {
+      await undo?.();
+      return null;
+    }
     try {
       if (isOther) await writeText({ file: secretsFile, text: after.secrets, isSecret: true }, files);
       if (before.text !== after.text) await writeText({ file, text: textWith(after) }, files);

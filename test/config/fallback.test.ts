@@ -39,6 +39,13 @@ describe("a configuration that is read again", () => {
     expect(fallback.judge(good, bad).isRefused).toBe(false);
   });
 
+  it("is followed by another before the former one runs again, which is known then, too", () => {
+    const fallback = new Fallback(good);
+    fallback.refuse(bad);
+    fallback.taken(good, configuration({ data_dir: "other" }));
+    expect(fallback.refuse(configuration({ data_dir: "other" }))).toEqual(good);
+  });
+
   it("that is gone back from leaves in force what counts at once", () => {
     const fallback = new Fallback(configuration({ http: users }));
     expect(fallback.refuse(configuration({ mirror: "listed" }))).toEqual(configuration());

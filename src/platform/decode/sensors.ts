@@ -90,6 +90,8 @@ function readItems(
 ): readonly SensorItem[] {
   const { report } = decoding;
   const items: SensorItem[] = [];
+  // In the order of the answer, by which readings of one name are told apart.
+  const found: (RowReading | { readonly item: SensorItem; readonly sample: unknown })[] = [];
   const soles: RowReading[] = [];
   const seen = new Set<string>();
   const add = (item: SensorItem, sample: unknown) => {
@@ -97,7 +99,6 @@ function readItems(
     if (seen.add(traits(item)).size === size) report(alike, sample);
     items.push(item);
   };
-  const addReading = ({ row, key, raw }: RowReading) => add(rowItem(key, raw, row, decoding), row.fields);
   const isList = visitItems(answer, shape.items, {
     roles,
     device: decoding.code,
@@ -107,18 +108,23 @@ function readItems(
       if (!("value" in taken.found)) return false;
       const item = sensorItem(taken, decoding);
       if (item === null) report(nameless, taken.fields);
-      else add(item, taken.fields);
+      else found.push({ item, sample: taken.fields });
       return true;
     },
     row: (row) => {
       const readings = readWideRow(row, roles);
       const taken = readings?.map(([key, raw]) => ({ row, key, raw })) ?? [];
-      taken.forEach((one) => (taken.length === 1 ? soles.push(one) : addReading(one)));
+      if (taken.length === 1) soles.push(...taken);
+      found.push(...taken);
       return readings !== null;
     },
   });
   if (!isList) throw new UnreadableShape(msg`no readings could be found in the answer`);
-  withoutUnknown(soles, report).forEach(addReading);
+  const unknown = unknownFields(soles);
+  for (const one of found)
+    if ("item" in one) add(one.item, one.sample);
+    else if (unknown.has(one)) report(nameless, one.row.fields);
+    else add(rowItem(one.key, one.raw, one.row, decoding), one.row.fields);
   return items;
 }
 
@@ -135,32 +141,30 @@ interface RowReading {
  * Of items whose fields have names that nobody knows (`{tagDesc: "空气温度", tagValue: 23.5}`) their value is left, as if they were rows of
  * one reading: the fields that are no quantity while a name beside them is one, or tells all of them apart.
  */
-function unknownFields(soles: readonly RowReading[]): ReadonlySet<string> {
-  const byKey = new Map<string, SensorObject[]>();
-  for (const { row, key } of soles)
-    if (!isQuantity(key) && !("name" in row.found || "factor" in row.found))
-      byKey.set(key, [...(byKey.get(key) ?? []), row]);
-  const isNamed = (rows: readonly SensorObject[]) => {
-    const names = rows.map(namesBeside);
-    const isTold = rows.length > 1 && new Set(names.map(String)).size === rows.length;
+function unknownFields(soles: readonly RowReading[]): ReadonlySet<RowReading> {
+  const byKey = new Map<string, RowReading[]>();
+  for (const one of soles)
+    if (!isQuantity(one.key) && !("name" in one.row.found || "factor" in one.row.found))
+      byKey.set(one.key, [...(byKey.get(one.key) ?? []), one]);
+  const isNamed = (readings: readonly RowReading[]) => {
+    const names = readings.map(({ row }) => namesBeside(row));
+    const isTold = readings.length > 1 && new Set(names.map(String)).size === readings.length;
     return names.every(({ length }) => length > 0) && (isTold || names.flat().some(isQuantity));
   };
-  return new Set([...byKey].flatMap(([key, rows]) => (isNamed(rows) ? [key] : [])));
-}
-
-function withoutUnknown(soles: readonly RowReading[], report: ReportShape): readonly RowReading[] {
-  const unknown = unknownFields(soles);
-  for (const { key, row } of soles) if (unknown.has(key)) report(nameless, row.fields);
-  return soles.filter(({ key }) => !unknown.has(key));
+  return new Set([...byKey.values()].filter(isNamed).flat());
 }
 
 const isQuantity = (name: string): boolean =>
   recogniseSensor({ name, factor: name, unit: null }).kind !== "other";
 
+const mayName = /(?:name|desc|description|title|label)$/i;
+/** Names of where something is, which say nothing of what it measures. */
+const namesPlace = /^(?:device|controller|green_?house|house|station|node|gateway|area|zone|site|farm|room)/i;
+
 const namesBeside = ({ fields }: SensorObject): readonly string[] =>
   Object.keys(fields).flatMap((key) => {
     const text = fields[key];
-    return /(?:name|desc|description|title|label)$/i.test(key) && typeof text === "string" ? [text] : [];
+    return mayName.test(key) && !namesPlace.test(key) && typeof text === "string" ? [text] : [];
   });
 
 /**

@@ -102,14 +102,14 @@ function isGreeting(frame: unknown): boolean {
   return isPlain && !namesThing && (greetsInOne || isKindAlone(values)) && values.length <= mostGreeting;
 }
 
-/** What kind of frame it is and when it was sent, or which it is: nothing there is of a device. */
+/** What kind of frame it is and when it was sent: nothing there is of a device. */
 const isKindAlone = (values: readonly (readonly [key: string, value: unknown])[]): boolean =>
   values.some(([key, value]) => kindNames.test(key) && typeof value === "string") &&
   values.some(([key]) => besideKind.test(key)) &&
   values.every(([key]) => kindNames.test(key) || besideKind.test(key));
 
 const kindNames = /^(?:type|msg_?type|kind|event|cmd|action|op)$/i;
-const besideKind = /^(?:ts|time|timestamp|date_?time|id|sid|seq)$/i;
+const besideKind = /^(?:ts|time|timestamp|date_?time|seq)$/i;
 
 type DecodeFrame = (frame: object, decoding: FrameDecoding) => readonly PushNews[];
 /** What one scope of a frame says. */

@@ -267,9 +267,18 @@ describe("sensor-data: the fields of an item", () => {
     ["of a known quantity", [{ stationName: "空气温度", temperature: 23.5 }]],
     ["alone, beside the name of its place", [{ stationName: "North", wx7: 23.5 }]],
     ["of one quantity at several times", [{ wx7: 23.5, dateTime: time }, { wx7: 16 }]],
+    [
+      "alone, beside the name of a device that sounds like a quantity",
+      [{ deviceName: "土壤温度", t7: 23.5 }],
+    ],
   ])("a row of one reading is one: %s", (_, data) =>
     expect(read({ data }).items[0]).toMatchObject({ value: 23.5 }),
   );
+
+  it("rows are in the order of the answer, however many readings each has", () => {
+    const { items } = read({ data: [{ temperature: 20 }, { temperature: 21, humidity: 60 }] });
+    expect(items.map(({ value }) => value)).toEqual([20, 21, 60]);
+  });
 
   it("a word under the name of a quantity is its reading, also in a row of numbers", () => {
     const { items, problems } = read({ data: { 风速: 3.1, 风向: "东北", 室外温度: 9, dateTime: time } });
