@@ -89,16 +89,8 @@ function readItems(
   given: (plain: SensorObject) => SensorObject,
 ): readonly SensorItem[] {
   const { report } = decoding;
-  const items: SensorItem[] = [];
-  // In the order of the answer, by which readings of one name are told apart.
-  const found: (RowReading | { readonly item: SensorItem; readonly sample: unknown })[] = [];
+  const found: Found[] = [];
   const soles: RowReading[] = [];
-  const seen = new Set<string>();
-  const add = (item: SensorItem, sample: unknown) => {
-    const { size } = seen;
-    if (seen.add(traits(item)).size === size) report(alike, sample);
-    items.push(item);
-  };
   const isList = visitItems(answer, shape.items, {
     roles,
     device: decoding.code,
@@ -120,11 +112,29 @@ function readItems(
     },
   });
   if (!isList) throw new UnreadableShape(msg`no readings could be found in the answer`);
-  const unknown = unknownFields(soles);
-  for (const one of found)
-    if ("item" in one) add(one.item, one.sample);
-    else if (unknown.has(one)) report(nameless, one.row.fields);
-    else add(rowItem(one.key, one.raw, one.row, decoding), one.row.fields);
+  return itemsOf(found, unknownFields(soles), decoding);
+}
+
+/** Keeps the order of the answer, by which readings of one name are told apart. */
+function itemsOf(
+  found: readonly Found[],
+  unknown: ReadonlySet<Found>,
+  decoding: SensorDecoding,
+): readonly SensorItem[] {
+  const { report } = decoding;
+  const items: SensorItem[] = [];
+  const seen = new Set<string>();
+  for (const one of found) {
+    const sample = "item" in one ? one.sample : one.row.fields;
+    if (unknown.has(one)) {
+      report(nameless, sample);
+      continue;
+    }
+    const item = "item" in one ? one.item : rowItem(one.key, one.raw, one.row, decoding);
+    const { size } = seen;
+    if (seen.add(traits(item)).size === size) report(alike, sample);
+    items.push(item);
+  }
   return items;
 }
 
@@ -136,6 +146,8 @@ interface RowReading {
   readonly key: string;
   readonly raw: unknown;
 }
+
+type Found = RowReading | { readonly item: SensorItem; readonly sample: unknown };
 
 /**
  * Of items whose fields have names that nobody knows (`{tagDesc: "空气温度", tagValue: 23.5}`) their value is left, as if they were rows of
