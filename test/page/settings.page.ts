@@ -58,7 +58,7 @@ const words = {
     ...{ locale: "en-GB", house: "West house", roofs: "All roofs", differs: "What changes in the file" },
     ...{ name: "Name", id: "Id (a-z, 0-9, _)", newName: /^New name/, add: "Add", save: "Save" },
     ...{ groups: "Groups and scenes", members: "Members", limits: "Limits", guards: "Guards" },
-    ...{ sensor: "Sensor", above: "Above", allow: "Allow", messages: "Alarms and messages" },
+    ...{ sensor: "Sensor", above: "Above", allow: "Still allowed", messages: "Alarms and messages" },
     ...{ low: "Too low", high: "Too high", lasting: "For at least" },
     ...{ means: /left_skylight.*air_temperature.*-50/i, number: /expected a number/ },
     ...{ alarm: /West house[^]*above -50 °C/ },
