@@ -51,7 +51,7 @@ export interface SettingsSource {
 }
 
 /** A backup of an account of a fleet comes in pieces. */
-export interface BackupPiece {
+interface BackupPiece {
   /** Of the whole file, as its sender has named it. */
   readonly id: string;
   /** Where in the file it begins. */

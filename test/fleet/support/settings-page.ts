@@ -20,7 +20,7 @@ interface Hosts {
   readonly realtime_url: string;
 }
 
-export const accountText = (code: string, { business_url, realtime_url }: Hosts) => `# as on the sign
+const accountText = (code: string, { business_url, realtime_url }: Hosts) => `# as on the sign
 platform: { business_url: "${business_url}", realtime_url: "${realtime_url}", token: !secret token, requests_per_minute: 0 }
 controllers:
   ${code}:
