@@ -95,9 +95,9 @@ describe("the bridge's socket in its data directory", () => {
     serve(dataDir, clock);
     // Time goes on until the question is answered or cannot be asked, as what reads the socket waits for it too.
     const passes = async () => {
-      let isOver = false;
-      const answer = answers(dataDir, "/api/broker").finally(() => (isOver = true));
-      while (!isOver) await clock.advance(100);
+      const asked = { isOver: false };
+      const answer = answers(dataDir, "/api/broker").finally(() => (asked.isOver = true));
+      while (!asked.isOver) await clock.advance(100);
       return answer;
     };
     await expect.poll(passes).toEqual([200, { port: 1883 }]);
