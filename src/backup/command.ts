@@ -223,7 +223,7 @@ export async function restored(
   }
 }
 
-const ofNoAccount = msg`this is the backup of a bridge or of a whole fleet, and not of one of its accounts: restore it where neither is yet, by \`init --web\` or \`restore\``;
+const ofNoAccount = msg`this is no backup of an account, but of a bridge or a fleet; restore it by \`init --web\` or \`restore\`, where neither is yet`;
 
 interface Planned {
   readonly plan: Plan;

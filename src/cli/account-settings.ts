@@ -16,6 +16,8 @@ import { type SettingsTrial, type Sight, unseen } from "./trial.js";
 interface AccountState {
   readonly phase: string;
   readonly restarts: number;
+  /** When it begins; null once it has. */
+  readonly again: number | null;
   /** By the monotonic clock. */
   readonly enteredAt: number;
   readonly error: Text | null;
@@ -87,6 +89,12 @@ export class AccountSettings {
     await this.#of(account).trial.tookUp();
   }
 
+  /** Its file is gone: what was tried of it says nothing of one that may come in its place. */
+  forget(account: string): void {
+    this.#accounts.get(account)?.trial.end();
+    this.#accounts.delete(account);
+  }
+
   /** Reads what an earlier process has left of settings that were taken back. */
   recall(account: string): Promise<void> {
     return this.#of(account).trial.recall();
@@ -144,10 +152,11 @@ export class AccountSettings {
  */
 export function sightOf(state: AccountState | undefined, isMember: boolean, now: number): Sight {
   if (state === undefined) return { ...unseen, mayStandBy: true };
-  const { phase, enteredAt, restarts, error, bridge } = state;
+  const { phase, again, enteredAt, restarts, error, bridge } = state;
   return {
     ...unseen,
     runsForMs: phase === "running" ? now - enteredAt : null,
+    isYetToStart: phase === "starting" && again !== null,
     mayStandBy: isMember || phase === "stopping",
     failures: restarts,
     error: error === null ? null : String(error),

@@ -125,6 +125,7 @@ async function runFleet(
     read: async () => page.take(await read()),
     start: (run) => startAccount(run, { ...common, files: own }),
     ...{ onRead: (...read) => own.edited(...read), onTaken: (account) => own.tookUp(account) },
+    onRemoved: (account) => own.forget(account),
     ...{ noteError, clock: systemClock, random: systemRandom, log },
   });
   const own = settingsOf(settings, context, running, log);
@@ -255,6 +256,13 @@ async function servePage(
   if (http === false) return;
   const startedAt = systemClock.monotonic();
   const { runFleetPage } = await import("../fleet/page.js");
+  const restoring = new Restoring({
+    dataDir: settings.data_dir,
+    options: ["--config", settings.file, "--fleet-data-dir", settings.data_dir],
+    reload: () => running.reload().catch(unreadTo(log)),
+    clock: systemClock,
+  });
+  await restoring.clear();
   const parts = {
     http: () => page.http || http,
     dataDir: settings.data_dir,
@@ -267,12 +275,7 @@ async function servePage(
     }),
     canTakeOver: () => membership?.isReady() ?? false,
     clusterMetrics: (account: string) => membership?.metrics(account) ?? null,
-    restore: new Restoring({
-      dataDir: settings.data_dir,
-      options: ["--config", settings.file, "--fleet-data-dir", settings.data_dir],
-      reload: () => running.reload(),
-      clock: systemClock,
-    }).take,
+    restore: restoring.take,
     onListening: whereaboutsOf(context, log, () => log),
     clock: systemClock,
     log,

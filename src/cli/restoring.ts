@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { randomBytes } from "node:crypto";
-import { open, rm } from "node:fs/promises";
+import { open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { BackupEnd, RestoreAccount } from "../page/settings-source.js";
 import { ignored } from "../runtime/failures.js";
@@ -41,11 +41,13 @@ export class Restoring {
   }
 
   readonly take: RestoreAccount = async ({ id, at, bytes, end }) => {
-    const coming = await this.#fileOf(id, at);
+    const before = this.#coming;
+    const coming = this.#comingOf(id, at);
     if (coming === "busy") return { isBusy: true };
     if (at !== coming?.size) return { size: coming?.size ?? 0, isMissing: true };
     this.#coming = { ...coming, isRestoring: true };
     try {
+      if (before !== null && before.file !== coming.file) await removed(before.file);
       await append(coming.file, bytes);
       const size = at + bytes.length;
       if (end !== null) return await this.#restore(coming.file, end);
@@ -54,25 +56,29 @@ export class Restoring {
     } catch (error) {
       return { wrong: String(error) };
     } finally {
-      if (this.#coming.isRestoring) await this.#drop();
+      if (this.#coming.isRestoring) {
+        await removed(this.#coming.file);
+        this.#coming = null;
+      }
     }
   };
 
+  /** Removes what a process left that ended while one came. Never rejects. */
+  async clear(): Promise<void> {
+    const { dataDir } = this.#parts;
+    const names = await readdir(dataDir).catch(() => []);
+    for (const name of names) if (nameOfComing.test(name)) await removed(join(dataDir, name));
+  }
+
   /** The one that comes already, or a new one; null where a piece is of none. */
-  async #fileOf(id: string, at: number): Promise<Coming | "busy" | null> {
+  #comingOf(id: string, at: number): Coming | "busy" | null {
     const coming = this.#coming;
     const now = this.#parts.clock.monotonic();
     const isOwn = coming?.id === id;
     if (coming !== null && (coming.isRestoring || (!isOwn && now - coming.at < idleMs))) return "busy";
     if (at > 0) return isOwn ? coming : null;
-    await this.#drop();
     const file = join(this.#parts.dataDir, `restore-${randomBytes(6).toString("hex")}.tmp`);
     return { id, file, size: 0, at: now, isRestoring: false };
-  }
-
-  async #drop(): Promise<void> {
-    if (this.#coming !== null) await rm(this.#coming.file, { force: true }).catch(ignored);
-    this.#coming = null;
   }
 
   async #restore(file: string, end: BackupEnd): Promise<Answer> {
@@ -81,6 +87,10 @@ export class Restoring {
     return done;
   }
 }
+
+const nameOfComing = /^restore-[0-9a-f]{12}\.tmp$/;
+
+const removed = (file: string): Promise<void> => rm(file, { force: true }).catch(ignored);
 
 async function append(file: string, bytes: Uint8Array): Promise<void> {
   const handle = await open(file, "a", 0o600);

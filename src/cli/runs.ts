@@ -64,6 +64,7 @@ export class Runs {
   sight(): Sight {
     return {
       runsForMs: this.#madeAt === null ? null : this.#clock.monotonic() - this.#madeAt,
+      isYetToStart: false,
       mayStandBy: this.#configuration.cluster !== undefined,
       failures: this.#failures,
       error: this.#error,

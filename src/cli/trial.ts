@@ -48,6 +48,8 @@ const mostStarts = 3;
 export interface Sight {
   /** How long the run under way has been complete, ms; null where it is not. */
   readonly runsForMs: number | null;
+  /** Its first run waits for the turn of this account. */
+  readonly isYetToStart: boolean;
   /** Another member of a cluster may run the account meanwhile. */
   readonly mayStandBy: boolean;
   /** How many runs ended by an error, and that of the newest of them. */
@@ -61,6 +63,7 @@ export interface Sight {
 /** Before the first run. */
 export const unseen: Sight = {
   runsForMs: null,
+  isYetToStart: false,
   mayStandBy: false,
   failures: 0,
   error: null,
@@ -390,6 +393,13 @@ export class SettingsTrial {
     if (this.#record !== null && this.#record.reason === null) void this.#watch(this.#watching.signal);
   }
 
+  /** Nothing is tried of the file any more, and nothing told of it. */
+  end(): void {
+    this.#watching.abort();
+    this.#record = null;
+    this.#returned = null;
+  }
+
   /** Goes on with what an earlier process has left. Whether the file is another one now; never rejects. */
   resume(): Promise<boolean> {
     return this.#orAsItIs(() => this.#resume());
@@ -487,9 +497,16 @@ export class SettingsTrial {
     return this.isOfSaved && this.#orAsItIs(() => this.#goBack(reason));
   }
 
+  /** Of many accounts some start when it is over for others. Rejects where the signal aborts. */
+  async #minuteOf(over: AbortSignal): Promise<void> {
+    const { clock, seen } = this.#parts;
+    do await waitAwake(trialMs, clock, over);
+    while (seen().isYetToStart);
+  }
+
   async #watch(over: AbortSignal): Promise<void> {
-    const { clock, log, readAgain } = this.#parts;
-    const isOver = await waitAwake(trialMs, clock, over).then(
+    const { log, readAgain } = this.#parts;
+    const isOver = await this.#minuteOf(over).then(
       () => false,
       () => true,
     );

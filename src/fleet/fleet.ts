@@ -62,6 +62,8 @@ interface FleetParts {
   /** Told of each file that was read again and has no mistakes, before it is taken up and afterwards. */
   readonly onRead: (account: string, judged: Judged) => Promise<void>;
   readonly onTaken: (account: string) => Promise<void>;
+  /** The files name it no more. */
+  readonly onRemoved: (account: string) => void;
   /** Runs the bridge of an account; rejects where it ends by an error. */
   readonly start: (run: AccountRun) => Promise<void>;
   /** Leaves the error for the account's next start. */
@@ -252,6 +254,7 @@ export class Fleet {
     this.#accounts.delete(name);
     this.#ending.add(account);
     void account.stop().finally(() => this.#ending.delete(account));
+    this.#parts.onRemoved(name);
   }
 
   /**

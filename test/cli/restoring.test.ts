@@ -1,4 +1,5 @@
-import { readdir } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { Restoring } from "../../src/cli/restoring.js";
 import { tempDirectory } from "../journal/support/disk.js";
@@ -10,7 +11,7 @@ async function restoringIn() {
   const restoring = new Restoring({ dataDir, options: [], reload: () => Promise.resolve(), clock });
   const piece = (id: string, at: number, bytes = 10) =>
     restoring.take({ id, at, bytes: new Uint8Array(bytes), end: null });
-  return { dataDir, clock, piece };
+  return { dataDir, clock, piece, restoring };
 }
 
 it("a backup grows piece by piece, and what does not follow is not taken", async () => {
@@ -38,4 +39,21 @@ it("one that begins again takes the place of what it had sent", async () => {
   await piece("one", 0, 100);
   expect(await piece("one", 0)).toEqual({ size: 10, isMissing: false });
   expect(await readdir(dataDir)).toHaveLength(1);
+});
+
+it("of two that begin at once, only one is taken", async () => {
+  const { piece, clock, dataDir } = await restoringIn();
+  await piece("one", 0);
+  await clock.advance(61_000);
+  const [two, three] = await Promise.all([piece("two", 0), piece("three", 0)]);
+  expect([two, three]).toEqual([{ size: 10, isMissing: false }, { isBusy: true }]);
+  expect(await readdir(dataDir)).toHaveLength(1);
+});
+
+it("what a process left that ended meanwhile is removed, and nothing else", async () => {
+  const { piece, dataDir, restoring } = await restoringIn();
+  await piece("one", 0);
+  await writeFile(join(dataDir, "restore-by-hand.tmp"), "");
+  await restoring.clear();
+  expect(await readdir(dataDir)).toEqual(["restore-by-hand.tmp"]);
 });

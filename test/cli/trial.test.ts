@@ -508,6 +508,25 @@ describe("a file that was edited by hand", () => {
     expect(source.isOnTrial()).toBe(true);
   });
 
+  it("is judged once the account has started, whose turn in a fleet may come later than a minute", async () => {
+    const { trial, clock, seen } = await hungUp();
+    seen.now = { ...unseen, isYetToStart: true };
+    await clock.advance(61_000);
+    expect([trial.isUnderWay, trial.returned]).toEqual([true, null]);
+    seen.now = runs;
+    await clock.advance(60_000);
+    await expect.poll(() => trial.isUnderWay, patient).toBe(false);
+    expect(trial.returned).toBeNull();
+  });
+
+  it("of an account that is removed is over, and says nothing of a file that comes in its place", async () => {
+    const { trial, clock, seen, story } = await hungUp();
+    trial.end();
+    seen.now = fails(1);
+    await clock.advance(121_000);
+    expect([trial.isUnderWay, trial.returned, story.includes("goes back")]).toEqual([false, null, false]);
+  });
+
   it("goes back at once where a run by it ends by an error", async () => {
     const { place, trial } = await hungUp();
     await trial.fellBack("the port is taken");

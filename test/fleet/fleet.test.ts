@@ -35,6 +35,7 @@ async function running(texts: Texts, begins = Promise.resolve()) {
       readonly fails: (error: Error) => boolean;
     }
   >();
+  const removed: string[] = [];
   const next = {
     files: await filesOf(texts),
     read: (files: () => FleetFiles): Promise<FleetFiles> => Promise.resolve(files()),
@@ -62,6 +63,7 @@ async function running(texts: Texts, begins = Promise.resolve()) {
       }),
     onRead: () => Promise.resolve(),
     onTaken: () => Promise.resolve(),
+    onRemoved: (account) => removed.push(account),
     noteError: ({ account }, error) => story.push(`${account} left: ${String(error)}`),
     clock,
     random: () => 0.5,
@@ -77,7 +79,7 @@ async function running(texts: Texts, begins = Promise.resolve()) {
     await clock.advance(ms);
     return story.splice(0);
   };
-  return { fleet, clock, stop, ended, runs, next, told };
+  return { fleet, clock, stop, ended, runs, next, told, removed };
 }
 
 describe("an account that ends by an error", () => {
@@ -144,7 +146,7 @@ it("what is done for an account from outside is that account's when nobody catch
 
 describe("files that are read again", () => {
   it("that are new begin, that are gone end, that changed end and begin, and no other notices", async () => {
-    const { fleet, next, told } = await running({ north: "", east: "", west: "" });
+    const { fleet, next, told, removed } = await running({ north: "", east: "", west: "" });
     await told(1_000);
     next.files = await filesOf({ north: "", east: "mirror: listed\n", south: "" });
     const reloaded = fleet.reload();
@@ -156,6 +158,7 @@ describe("files that are read again", () => {
     ]);
     await reloaded;
     expect([...fleet.states().keys()]).toEqual(["east", "north", "south"]);
+    expect(removed).toEqual(["west"]);
   });
 
   it("in which only what can change did let the account run on with that", async () => {

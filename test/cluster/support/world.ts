@@ -256,6 +256,7 @@ class World {
       start: (run) => own(run.stop),
       onRead: () => Promise.resolve(),
       onTaken: () => Promise.resolve(),
+      onRemoved: () => undefined,
       noteError: (_, error) => this.violations.push(`${this.time.now}: ${id} fails: ${String(error)}`),
       clock,
       random: () => chance.random(),
