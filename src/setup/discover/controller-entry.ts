@@ -82,8 +82,11 @@ function deviceRemarks(
       : []),
     ...(isAskedForAddresses ? [] : [tell(notAsked)]),
     ...refusedLines(answers, tell),
-    ...unanswered.map(({ ask, why }) =>
-      tell(msg`no answer about ${askName(ask)}, run discover again: ${commentText(why, 160)}`),
+    ...unreadLines(answers, tell),
+    ...byReason(
+      unanswered.map(({ ask, why }) => [commentText(tell(why), 160), ask]),
+      (why) => msg`no answer, run discover again (${why}): `,
+      tell,
     ),
   ];
 }
@@ -137,19 +140,45 @@ function sensorText(
 
 const joinParts = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join(" ");
 
-/** Types refused with the same words in one line. */
-function refusedLines(answers: DeviceSurvey["answers"], tell: Tell): readonly string[] {
-  const byReason = new Map<string, string[]>();
-  for (const [ask, answer] of answers) {
-    if (answer.type !== "refused") continue;
-    const why = commentText(answer.why, 160);
-    byReason.set(why, [
-      ...(byReason.get(why) ?? []),
+/** Questions with the same reason in one line. */
+function byReason(
+  all: readonly (readonly [why: string, ask: Ask])[],
+  head: (why: string) => Text,
+  tell: Tell,
+): readonly string[] {
+  const asked = new Map<string, string[]>();
+  for (const [why, ask] of all)
+    asked.set(why, [
+      ...(asked.get(why) ?? []),
       tell(typeof ask === "number" ? msg`type ${ask}` : askName(ask)),
     ]);
-  }
-  return [...byReason].flatMap(([why, asks]) => wrap(tell(msg`refused by the platform with ${why}: `), asks));
+  return [...asked].flatMap(([why, asks]) => wrap(tell(head(why)), asks));
 }
+
+const refusedLines = (answers: DeviceSurvey["answers"], tell: Tell): readonly string[] =>
+  byReason(
+    [...answers].flatMap(([ask, answer]) =>
+      answer.type === "refused" ? [[commentText(answer.why, 160), ask] as const] : [],
+    ),
+    (why) => msg`refused by the platform with ${why}: `,
+    tell,
+  );
+
+const mostUnread = 3;
+
+/** What was answered and could not be read. */
+const unreadLines = (answers: DeviceSurvey["answers"], tell: Tell): readonly string[] =>
+  byReason(
+    [...answers].flatMap(([ask, answer]) =>
+      answer.type === "refused"
+        ? []
+        : (answer.unread ?? [])
+            .slice(0, mostUnread)
+            .map((what) => [commentText(tell(what), 160), ask] as const),
+    ),
+    (what) => msg`could not be read (${what}); \`greenhouse2mqtt doctor\` may say what helps: `,
+    tell,
+  );
 
 /** One word of a command line, in quotes where a shell would take it apart. */
 const shellWord = (text: string): string =>
@@ -191,9 +220,15 @@ interface Words {
 
 /** What was found on a controller and is not known yet. */
 function newsOf(survey: DeviceSurvey, known: KnownController, words: Words) {
+  const unknown = <One extends { readonly address: string }>(found: readonly One[]) =>
+    found.filter(({ address }) => !known.addresses.has(address));
   const fresh = <One extends { readonly address: string }>(found: readonly One[]) =>
-    found.filter(({ address }) => !known.addresses.has(address)).slice(0, mostAddresses);
+    unknown(found).slice(0, mostAddresses);
   const found = findingsOf(survey);
+  const left = [found.actuators, found.parameters, found.doubtful, found.unread, found.bare].reduce(
+    (sum, all) => sum + Math.max(0, unknown(all).length - mostAddresses),
+    0,
+  );
   const actuators = fresh(found.actuators);
   const parameters = fresh(found.parameters);
   const ids = actuatorIds(actuators, known.actuatorIds);
@@ -214,7 +249,16 @@ function newsOf(survey: DeviceSurvey, known: KnownController, words: Words) {
       ),
       ...heard.actuators,
     ],
-    doubtful: [...doubtLines(doubtful, words.tell), ...unread.doubtful, ...heard.doubtful],
+    doubtful: [
+      ...doubtLines(doubtful, words.tell),
+      ...unread.doubtful,
+      ...bareLines(
+        fresh(found.bare).filter((one) => !isResolved(one)),
+        words.tell,
+      ),
+      ...heard.doubtful,
+      ...(left > 0 ? [words.tell(msg`and ${left} more addresses, which are left out here`)] : []),
+    ],
     offers: [...unread.offers, ...offeredEntries(doubtful, new Set([...taken, ...unread.ids]), words)],
     parameters: [
       ...parameters.map((one) => parameterEntry(one, ownIds.get(one.address) ?? "", words)),
@@ -285,6 +329,16 @@ const lacks = {
 
 const unreadLine = ({ address, group, unclear }: Findings["unread"][number]): Text =>
   msg`address ${commentText(address, 70)} of ${typeName(group)} ${unclear === undefined ? msg`is listed without a value: look again when it has one` : lacks[unclear]}`;
+
+/** Of parameters, of types that nobody knows, and what no configuration can hold. */
+function bareLines(bare: Findings["bare"], tell: Tell): readonly string[] {
+  const groups = new Map<Findings["bare"][number]["group"], string[]>();
+  for (const { group, address } of bare)
+    groups.set(group, [...(groups.get(group) ?? []), commentText(address, 70)]);
+  return [...groups].flatMap(([group, all]) =>
+    wrap(tell(msg`listed without a value below ${typeName(group)}: `), all),
+  );
+}
 
 const nowText = (raw: Findings["parameters"][number]["raw"]): Text =>
   msg`now ${commentText(String(raw), 40)}`;
@@ -520,9 +574,14 @@ export function foundParts({ survey, known, ...words }: Found, given?: YAMLMap):
   });
 }
 
-/** Cameras need no entry unless they have readings, and some codes can have none. */
-const isEntry = ({ device: { code, type }, answers }: DeviceSurvey): boolean =>
-  isUsableCode(code) && (!isCamera(type) || hasReadings(answers));
+/** Cameras need no entry unless they have readings, and some codes can have none; nor is a station a device before it has some. */
+const isEntry = (one: DeviceSurvey): boolean =>
+  isUsableCode(one.device.code) &&
+  !isSilentStation(one) &&
+  (!isCamera(one.device.type) || hasReadings(one.answers));
+
+const isSilentStation = ({ device, answers, unanswered }: DeviceSurvey): boolean =>
+  device.isOfStations === true && answers.size === 0 && unanswered.length > 0;
 
 function hasReadings(answers: DeviceSurvey["answers"]): boolean {
   const readings = answers.get("sensors");
@@ -551,6 +610,7 @@ export function otherDevices(
       tell(msg`Cameras that were asked for readings and gave none now: `),
       nameThose((one) => isOfCamera(one) && isAsked(one)),
     ),
+    ...wrap(tell(msg`Stations that did not answer whether they have readings: `), nameThose(isSilentStation)),
     ...wrap(
       tell(msg`Devices whose code no configuration can hold, which are not asked: `),
       nameThose(({ device }) => !isUsableCode(device.code)),
