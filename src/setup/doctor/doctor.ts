@@ -15,7 +15,6 @@ import {
   type Check,
   defaultLimits,
   type DoctorLimits,
-  type DoctorPorts,
   type DoctorContext,
 } from "./context.js";
 import { shapeChecks } from "./shape-checks.js";
@@ -97,16 +96,16 @@ const checksOf = async (configuration: Configuration): Promise<readonly Check[]>
 
 export function openContext(
   configuration: Configuration,
-  ports: DoctorPorts,
-  limits: DoctorLimits = defaultLimits,
+  ports: DoctorContext["ports"],
+  { account, limits = defaultLimits }: { readonly account?: string | undefined; readonly limits?: DoctorLimits } = {},
 ): DoctorContext {
   const { clock, random, log, files } = ports;
   const dataDir = configuration.data_dir;
-  const names = ports.names ?? new Names();
+  const names = new Names();
   const platform = createPlatform(configuration.platform, { clock, random, log, dataDir, files, names });
   return {
     configuration,
-    account: ports.account,
+    account,
     ports,
     limits,
     platform,
