@@ -11,7 +11,7 @@ import { limitSentences } from "../config/rules/limit-rules.js";
 import { costSentence, sentencesAbout } from "../config/warnings.js";
 import { readText } from "../runtime/file-system.js";
 import { languageOf, readConfiguration, sayProblems } from "../terminal/common.js";
-import { CommandFailure, usageFailure } from "../runtime/ending.js";
+import { type CommandFailure, usageFailure } from "../runtime/ending.js";
 import { type CommonOptions, type ProcessContext, unlessStopped } from "../terminal/context.js";
 
 /** `greenhouse2mqtt check`: every problem of every file on stdout, one a line, and clashes between several files. */

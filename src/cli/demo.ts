@@ -368,10 +368,7 @@ function freePort(wanted: number, host = "127.0.0.1"): Promise<number> {
     const probe = createServer();
     probe.once("error", (error) => {
       if (wanted !== 0) resolve(freePort(0, host));
-      else
-        reject(
-          usageFailure(msg`${host} is no address of this computer: ${error.message}`),
-        );
+      else reject(usageFailure(msg`${host} is no address of this computer: ${error.message}`));
     });
     probe.listen(wanted, host, () => {
       const address = probe.address();

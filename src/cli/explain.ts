@@ -8,7 +8,7 @@ import type { ActuatorSettings, ParameterSettings } from "../greenhouse/settings
 import { type Operation, operations, requestPath } from "../platform/operations.js";
 import { nearest } from "../runtime/similar-words.js";
 import { mirrorSettings } from "../sync/settings.js";
-import { CommandFailure, usageFailure } from "../runtime/ending.js";
+import { type CommandFailure, usageFailure } from "../runtime/ending.js";
 import { codeOf } from "../terminal/common.js";
 
 /*

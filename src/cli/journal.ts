@@ -58,10 +58,7 @@ async function move(
   options: CommonOptions,
 ): Promise<void> {
   const isMeant = what === "import" ? folder === undefined : what === "export" && folder !== undefined;
-  if (!isMeant)
-    throw usageFailure(
-      msg`expected \`journal export DIR\`, \`journal import\`, or neither`,
-    );
+  if (!isMeant) throw usageFailure(msg`expected \`journal export DIR\`, \`journal import\`, or neither`);
   const { exportJournal, importJournal } = await features.cluster.journalMoves();
   const configuration = await readConfiguration(options, context);
   const moving = {

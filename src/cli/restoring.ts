@@ -13,7 +13,6 @@ import type { FleetSettings } from "../config/fleet.js";
 /** Whoever sends nothing for so long has given up. */
 const idleMs = 60_000;
 
-
 interface Coming {
   readonly id: string;
   readonly file: string;

@@ -118,9 +118,7 @@ function targetNamed(
   const targetId = named === undefined ? name : name.slice(named.length + 1);
   const { pattern, what } = named === "address" ? addressRule : idRule;
   if (!pattern.test(targetId))
-    throw usageFailure(
-      msg`${JSON.stringify(targetId.slice(0, 80))} can be no ${what}`,
-    );
+    throw usageFailure(msg`${JSON.stringify(targetId.slice(0, 80))} can be no ${what}`);
   if (named !== undefined) return { target: named, targetId };
   const known = Object.hasOwn(controllers, code) ? controllers[code] : undefined;
   const isParameter = known?.actuators[name] === undefined && known?.parameters[name] !== undefined;

@@ -50,7 +50,8 @@ export async function config(
     now: () => systemClock.now(),
   });
   if (action === "get") return get(context, settings, key, path);
-  if (action === "set" && value === undefined) throw usageFailure(msg`config set needs a value behind the key`);
+  if (action === "set" && value === undefined)
+    throw usageFailure(msg`config set needs a value behind the key`);
   if (action === "unset" && value !== undefined) throw usageFailure(msg`config unset takes only a key`);
   const typed = value === "-" ? await firstLine(process.stdin, context.stop) : value;
   const wanted = action === "unset" ? null : valueTyped(typed ?? "", isTextAt(path));
@@ -137,7 +138,8 @@ async function change(
   });
   if (!saved.saved && saved.why === "not_writable") throw new CommandFailure(saved.message);
   refuseErrors(saved.proposal);
-  if (!saved.saved) throw usageFailure(msg`${settings.file} was changed by somebody else meanwhile; try again`);
+  if (!saved.saved)
+    throw usageFailure(msg`${settings.file} was changed by somebody else meanwhile; try again`);
   if (saved.proposal.difference !== "") out(saved.proposal.difference);
   sayWhatElse(saved.proposal, say);
   if (loaded.ok && saved.proposal.keys.length + saved.proposal.secrets.length > 0)

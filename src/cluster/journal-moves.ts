@@ -35,9 +35,7 @@ interface Moving {
 
 function clusterOf({ cluster }: Moving["configuration"]) {
   if (cluster !== undefined) return cluster;
-  throw usageFailure(
-    msg`the configuration has no cluster, so there is no journal to move`,
-  );
+  throw usageFailure(msg`the configuration has no cluster, so there is no journal to move`);
 }
 
 /** `journal export DIR`: a new data directory with the journal of the cluster in it; changes nothing there. */

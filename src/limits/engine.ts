@@ -61,10 +61,9 @@ export class LimitEngine {
   #readOnly: LimitContext["readOnly"] = { commands: false, rules: false };
 
   constructor(
-    ports: Pick<
-      LimitPorts,
-      "clock" | "store" | "configuration" | "readOnly" | "run" | "book" | "onEvent"
-    > & { readonly journal: Pick<LimitPorts["journal"], "append"> },
+    ports: Pick<LimitPorts, "clock" | "store" | "configuration" | "readOnly" | "run" | "book" | "onEvent"> & {
+      readonly journal: Pick<LimitPorts["journal"], "append">;
+    },
     alarms: Pick<AlarmStore, "set">,
   ) {
     this.#ports = ports;

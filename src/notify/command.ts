@@ -31,9 +31,7 @@ async function tellDay({ options, request, out, isTerminal }: Call): Promise<voi
 async function tryWays({ read, secrets, stop, out, isTerminal, tell }: Call): Promise<void> {
   const configuration = await read();
   if (Object.keys(configuration.notify.ways).length === 0)
-    throw usageFailure(
-      msg`no way is configured under notify.ways; docs/notify.md shows each`,
-    );
+    throw usageFailure(msg`no way is configured under notify.ways; docs/notify.md shows each`);
   const results = await testOnce(
     {
       notify: configuration.notify,

@@ -3,7 +3,16 @@ import type { TextFile } from "../runtime/file-system.js";
 import { ignored } from "../runtime/failures.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { every, within } from "../runtime/clock.js";
-import { bookIn, type DayBook, dailyMessage, dayDue, dayGoingOn, withMove, newDay, withReadings } from "./day.js";
+import {
+  bookIn,
+  type DayBook,
+  dailyMessage,
+  dayDue,
+  dayGoingOn,
+  withMove,
+  newDay,
+  withReadings,
+} from "./day.js";
 import type { Message, Wording } from "./message.js";
 import { minuteIn, minutesOf } from "./notify.js";
 

@@ -24,7 +24,9 @@ const ruleIn = (by: string | null): string | null =>
 /** The parts of the core that it looks at. */
 type WatchedCore = Pick<Core, "clock" | "log" | "file"> & {
   readonly mirror: { readonly store: Pick<Core["mirror"]["store"], "find"> };
-  readonly configuration: { readonly weather: Readonly<Record<string, { readonly unit?: string | undefined }>> };
+  readonly configuration: {
+    readonly weather: Readonly<Record<string, { readonly unit?: string | undefined }>>;
+  };
 };
 
 export class HappeningsWatch {

@@ -409,7 +409,10 @@ export function textFile(dataDir: string, name: string, files: Files = nodeFiles
 }
 
 /** A file that nothing depends on: failures are told, and what cannot be read counts as none. */
-export const bestEffortFile = (file: TextFile | undefined, onProblem: (error: unknown) => void): TextFile => ({
+export const bestEffortFile = (
+  file: TextFile | undefined,
+  onProblem: (error: unknown) => void,
+): TextFile => ({
   read: async () =>
     file?.read().catch((error: unknown) => {
       onProblem(error);

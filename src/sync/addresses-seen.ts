@@ -1,4 +1,10 @@
-import { byAddress, likenessOf, seeAddress, type SeenAddress, valuesText } from "../greenhouse/addresses-seen.js";
+import {
+  byAddress,
+  likenessOf,
+  seeAddress,
+  type SeenAddress,
+  valuesText,
+} from "../greenhouse/addresses-seen.js";
 import { ownerOf } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import { addressPattern } from "../greenhouse/model.js";

@@ -66,9 +66,6 @@ export function createMirror(parts: MirrorParts): Mirror {
   const longestGapMs = () => polling.controllers * poller.stretch * intervalsUntilStale;
   const absences = keptIn(parts.absences, log, absencesNotKept);
   const inventory = new Inventory(store, { ...settings, longestGapMs }, absences);
-  const learnt = keptIn(parts.seenAddresses, log, addressesNotKept);
-  const seen = new AddressesSeen(store, clock, learnt, parts.onEvent);
-  const onStretch = stretchListener(polling, { store, watch, log });
   const troubles = new PollTroubles(
     log,
     () => clock.monotonic(),
@@ -84,7 +81,7 @@ export function createMirror(parts: MirrorParts): Mirror {
       showsVideos: [...settings.controllers.values()].some(
         ({ stream, ignore }) => stream === true && !ignore,
       ),
-      onStretch,
+      onStretch: stretchListener(polling, { store, watch, log }),
       onUnlisted: (code, group, addresses) => warnOfUnlisted(store.get(code), group, addresses, log),
       onApart: (found) => tellOfApart(store.get(found.code), found, parts),
     },
@@ -99,15 +96,20 @@ export function createMirror(parts: MirrorParts): Mirror {
   warnOfTypes(store, log);
   warnOfAbsentSensors(store, log);
   for (const { code, ignore } of settings.controllers.values()) if (!ignore) store.admit(code);
-  return { store, inventory, poller, watch, budget: platform.budget, seen };
+  return { store, inventory, poller, watch, budget: platform.budget, seen: addressesSeen(parts, store) };
 }
 
 const keptIn = (file: TextFile | undefined, log: Logger, trouble: string): TextFile =>
   bestEffortFile(file, (error) => log.warn({ reason: String(error) }, trouble));
 
+const addressesSeen = (
+  { seenAddresses, clock, log, onEvent }: MirrorParts,
+  store: GreenhouseStore,
+): AddressesSeen =>
+  new AddressesSeen(store, clock, keptIn(seenAddresses, log, addressesNotKept), onEvent);
+
 const absencesNotKept = "which controllers are absent cannot be kept; a restart counts that anew";
-const addressesNotKept =
-  "addresses learnt from what is pushed cannot be kept; a restart learns them anew";
+const addressesNotKept = "addresses learnt from what is pushed cannot be kept; a restart learns them anew";
 
 function followWatch(parts: MirrorParts, store: GreenhouseStore, poller: Poller): void {
   const { watch } = parts;

@@ -93,10 +93,8 @@ export function overridden(
 
 /** Before work that takes minutes, when its result is to become a new file. */
 export function refuseToOverwrite(file: string, remedy: Text): void {
-  if (existsSync(file))
-    throw usageFailure(msg`${file} exists and is never overwritten; ${remedy}`);
-  if (!existsSync(dirname(file)))
-    throw usageFailure(msg`${file}: there is no such folder; make it first`);
+  if (existsSync(file)) throw usageFailure(msg`${file} exists and is never overwritten; ${remedy}`);
+  if (!existsSync(dirname(file))) throw usageFailure(msg`${file}: there is no such folder; make it first`);
 }
 
 /**

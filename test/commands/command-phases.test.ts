@@ -42,7 +42,6 @@ function phases(soon: (call: () => void) => void = (call) => call()) {
   return { made, sent, forgotten, removed, news };
 }
 
-
 const fan = (text: string) => `east/actuator/fan ${text}`;
 
 const show = (made: CommandPhases, ...shown: readonly (readonly [Command, Phase])[]) => {

@@ -18,7 +18,6 @@ async function onDisk() {
   return { disk, journal: await openJournal(await tempDirectory(), { files: disk.files }) };
 }
 
-
 describe("a record", () => {
   it("carries number, time, boot and whether the clock is to be trusted", async () => {
     const directory = await tempDirectory();

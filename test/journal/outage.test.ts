@@ -10,7 +10,6 @@ import { faultyDisk, openJournal, recordsIn, stillClock, tempDirectory, until } 
 import { ended, stamped, taken } from "./support/samples.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 
-
 async function started() {
   const disk = faultyDisk();
   const clock = stillClock();

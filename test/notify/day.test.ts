@@ -1,6 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { DailyReport } from "../../src/notify/daily.js";
-import { bookIn, dailyMessage, type DayBook, dayDue, withMove, newDay, withReadings } from "../../src/notify/day.js";
+import {
+  bookIn,
+  dailyMessage,
+  type DayBook,
+  dayDue,
+  withMove,
+  newDay,
+  withReadings,
+} from "../../src/notify/day.js";
 import type { ShownAlarm } from "../../src/notify/plan.js";
 import { minuteIn, minutesOf } from "../../src/notify/notify.js";
 import type { Via } from "../../src/greenhouse/command/outcomes.js";

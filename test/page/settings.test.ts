@@ -161,16 +161,16 @@ describe("the settings of the page", () => {
 
   it("take what is typed as its kind of value", () => {
     const of = (type: SettingNode["type"]): SettingNode => ({ name: "x", type });
-    expect([parseTyped(of("number"), "12.5"), parseTyped(of("number"), "x"), parseTyped(of("flag"), "true")]).toEqual([
-      12.5,
-      "x",
-      true,
-    ]);
-    expect([parseTyped(of("text"), "0012"), parseTyped(of("text"), " "), parseTyped(of("either"), "[1, 2]")]).toEqual([
-      "0012",
-      null,
-      [1, 2],
-    ]);
+    expect([
+      parseTyped(of("number"), "12.5"),
+      parseTyped(of("number"), "x"),
+      parseTyped(of("flag"), "true"),
+    ]).toEqual([12.5, "x", true]);
+    expect([
+      parseTyped(of("text"), "0012"),
+      parseTyped(of("text"), " "),
+      parseTyped(of("either"), "[1, 2]"),
+    ]).toEqual(["0012", null, [1, 2]]);
     expect(parseList(of("text"), "a, b，c、")).toEqual(["a", "b", "c"]);
   });
 });

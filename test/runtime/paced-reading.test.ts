@@ -146,7 +146,6 @@ function scene(over: Partial<Receiving> = {}) {
   return { clock, turns, one };
 }
 
-
 describe("a stream is heard", () => {
   it("at once where little came, and all of it in order", async () => {
     const { one } = scene();

@@ -56,17 +56,14 @@ export async function init(context: ProcessContext, options: InitOptions): Promi
     return;
   }
   if (options.host !== undefined)
-    throw usageFailure(
-      msg`--host is for --web: where the page of the questions listens`,
-    );
+    throw usageFailure(msg`--host is for --web: where the page of the questions listens`);
   const { config, dataDir, answers: file, businessUrl, realtimeUrl, tokenEnv, mqttUrl } = options;
   const { stdin: input, stdout: output } = process;
   const say = (text: Text) => context.out(`${context.speech.tell(text)}\n`);
   const given = [file, businessUrl, realtimeUrl, tokenEnv, mqttUrl];
   if (!input.isTTY || !context.isTerminal || given.some((one) => one !== undefined)) {
     const answers = givenAnswers(file === undefined ? "" : await answersIn(file), options, language);
-    if (!("platform" in answers))
-      throw usageFailure(joined([msg`nothing was written:`, ...answers], "\n  "));
+    if (!("platform" in answers)) throw usageFailure(joined([msg`nothing was written:`, ...answers], "\n  "));
     const unasked = { clock: systemClock, random: systemRandom, env, stop, say, tell, dataDir };
     await writeConfigurationOf(() => triedAnswers(answers, options.try, config, unasked), config, unasked);
     return;

@@ -25,7 +25,15 @@ import { wholeFileText } from "../discover/whole-file.js";
 import { editedYaml, keyOf, textIn as scalarIn } from "../../saving/yaml-text.js";
 import { type Answers, everyAddress, firstFiles } from "./answers.js";
 import { givenAnswers } from "./given-answers.js";
-import { callOf, type InitPorts, loadedFrom, NotWritten, outcomeOf, withDataDir, writeFiles } from "./init.js";
+import {
+  callOf,
+  type InitPorts,
+  loadedFrom,
+  NotWritten,
+  outcomeOf,
+  withDataDir,
+  writeFiles,
+} from "./init.js";
 import { FileExists, mustTakeFiles, secretNames } from "./new-file.js";
 import { findBrokers, adminOf } from "./questions.js";
 
