@@ -105,8 +105,7 @@ const keptIn = (file: TextFile | undefined, log: Logger, trouble: string): TextF
 const addressesSeen = (
   { seenAddresses, clock, log, onEvent }: MirrorParts,
   store: GreenhouseStore,
-): AddressesSeen =>
-  new AddressesSeen(store, clock, keptIn(seenAddresses, log, addressesNotKept), onEvent);
+): AddressesSeen => new AddressesSeen(store, clock, keptIn(seenAddresses, log, addressesNotKept), onEvent);
 
 const absencesNotKept = "which controllers are absent cannot be kept; a restart counts that anew";
 const addressesNotKept = "addresses learnt from what is pushed cannot be kept; a restart learns them anew";
