@@ -1,3 +1,4 @@
+import type { ParameterGroup } from "../greenhouse/device-types.js";
 import { msg, row } from "../language/text.js";
 import {
   type OnUnread,
@@ -10,7 +11,13 @@ import {
 import type { Clock } from "../runtime/clock.js";
 import { errorAt } from "./answer.js";
 import { firstOnes } from "./counters.js";
-import { checkDevice, type Decode, UnreadableShape, withoutHostileNames } from "./decode/decoding.js";
+import {
+  checkDevice,
+  type Decode,
+  type ReportShape,
+  UnreadableShape,
+  withoutHostileNames,
+} from "./decode/decoding.js";
 import { fieldsOf } from "./decode/place.js";
 import { historyReader } from "./decode/history.js";
 import { deviceReader, stationReader, videoReader } from "./decode/lists.js";
@@ -54,6 +61,14 @@ const lastDayBy = (clock: Clock, offset: ZoneOffset) => () => {
   return { since: now - askedMs, until: now, offset };
 };
 
+/** Who asked is told of it as well. */
+const toBoth =
+  (report: ReportShape, onUnread: OnUnread | undefined): ReportShape =>
+  (problem, sample) => {
+    report(problem, sample);
+    onUnread?.(row`${problem}${fieldsOf(sample)}`);
+  };
+
 /** Asks and decodes. An answer that is none of the operation's is an error which names the setting that helps. */
 function question<T>(
   operation: Operation,
@@ -73,10 +88,7 @@ function question<T>(
     });
     const { body } = answer;
     const { deviceCode: code = "", address = "" } = query;
-    const located = firstOnes((problem, sample) => {
-      report(problem, sample, body);
-      onUnread?.(row`${problem}${fieldsOf(sample)}`);
-    });
+    const located = firstOnes(toBoth((problem, sample) => report(problem, sample, body), onUnread));
     try {
       if (code !== "") checkDevice(body, code);
       const found = decode(body, { code, address, report: located, readTime, receivedAt: clock.now() });
@@ -105,6 +117,11 @@ const isUselessAnswer = (error: unknown): error is PlatformError =>
 /** What an error says behind the operation and its host, and before the remedy. */
 const whatCame = ({ message, facts }: PlatformError): string =>
   message.slice(message.indexOf("): ") + 3).split("; ")[0] ?? `HTTP ${facts.status ?? 0}`;
+
+const ofGroup = (code: string, group: ParameterGroup): Query => ({
+  deviceTypeId: String(group),
+  deviceCode: code,
+});
 
 /** The reads of the platform: which request, and which decoder for its answer. */
 export function platformReader(shapes: ShapeSettings, asking: Asking): PlatformReader {
@@ -139,9 +156,8 @@ export function platformReader(shapes: ShapeSettings, asking: Asking): PlatformR
       const query = { deviceCode: code, address: text, ...(fresh ? { flush: "1" } : {}) };
       return value(query, signal, { pace });
     },
-    values: (code, group, signal) => values({ deviceTypeId: String(group), deviceCode: code }, signal),
-    listing: (code, group, signal, onUnread) =>
-      listing({ deviceTypeId: String(group), deviceCode: code }, signal, { onUnread }),
+    values: (code, group, signal) => values(ofGroup(code, group), signal),
+    listing: (code, group, signal, onUnread) => listing(ofGroup(code, group), signal, { onUnread }),
     get: async (name, query, signal) => {
       const operation = knownOperation(name);
       return question(operation, withoutHostileNames, shapes[operation.name], asking)(query, signal);

@@ -218,26 +218,35 @@ interface Words {
   readonly tell: Tell;
 }
 
-/** What was found on a controller and is not known yet. */
-function newsOf(survey: DeviceSurvey, known: KnownController, words: Words) {
-  const unknown = <One extends { readonly address: string }>(found: readonly One[]) =>
-    found.filter(({ address }) => !known.addresses.has(address));
-  const fresh = <One extends { readonly address: string }>(found: readonly One[]) =>
-    unknown(found).slice(0, mostAddresses);
-  const found = findingsOf(survey);
-  const left = [found.actuators, found.parameters, found.doubtful, found.unread, found.bare].reduce(
-    (sum, all) => sum + Math.max(0, unknown(all).length - mostAddresses),
+const unknownIn = <One extends { readonly address: string }>(
+  found: readonly One[],
+  known: KnownController,
+): readonly One[] => found.filter(({ address }) => !known.addresses.has(address));
+
+/** How many addresses are one too many, and left out. */
+function tooMany(found: Findings, known: KnownController, tell: Tell): readonly string[] {
+  const all = [found.actuators, found.parameters, found.doubtful, found.unread, found.bare];
+  const left = all.reduce(
+    (sum, some) =>
+      sum + Math.max(0, unknownIn<{ readonly address: string }>(some, known).length - mostAddresses),
     0,
   );
+  return left > 0 ? [tell(msg`and ${left} more addresses, which are left out here`)] : [];
+}
+
+/** What was found on a controller and is not known yet. */
+function newsOf(survey: DeviceSurvey, known: KnownController, words: Words) {
+  const fresh = <One extends { readonly address: string }>(found: readonly One[]) =>
+    unknownIn(found, known).slice(0, mostAddresses);
+  const found = findingsOf(survey);
   const actuators = fresh(found.actuators);
-  const parameters = fresh(found.parameters);
   const ids = actuatorIds(actuators, known.actuatorIds);
-  const ownIds = parameterIds(parameters, known.parameterIds);
   const taken = new Set([...known.actuatorIds, ...ids.values()]);
   const heard = heardNews(fresh(heardOnly(survey.heard ?? [], found)), taken, words.tell);
   const isResolved = ({ address }: { readonly address: string }) => heard.resolved.has(address);
   const doubtful = fresh(found.doubtful).filter((one) => !isResolved(one));
   const withoutValue = fresh(found.unread).filter((one) => !isResolved(one));
+  const bare = fresh(found.bare).filter((one) => !isResolved(one));
   const unread = unreadNews(withoutValue, doubtful, taken, words);
   return {
     actuators: [
@@ -252,24 +261,31 @@ function newsOf(survey: DeviceSurvey, known: KnownController, words: Words) {
     doubtful: [
       ...doubtLines(doubtful, words.tell),
       ...unread.doubtful,
-      ...bareLines(
-        fresh(found.bare).filter((one) => !isResolved(one)),
-        words.tell,
-      ),
+      ...bareLines(bare, words.tell),
       ...heard.doubtful,
-      ...(left > 0 ? [words.tell(msg`and ${left} more addresses, which are left out here`)] : []),
+      ...tooMany(found, known, words.tell),
     ],
     offers: [...unread.offers, ...offeredEntries(doubtful, new Set([...taken, ...unread.ids]), words)],
-    parameters: [
-      ...parameters.map((one) => parameterEntry(one, ownIds.get(one.address) ?? "", words)),
-      ...offeredParameters(
-        doubtful,
-        new Set([...known.parameterIds, ...ownIds.values()]),
-        found.actuators.filter(({ address }) => known.addresses.has(address)),
-        words.tell,
-      ),
-    ],
+    parameters: parameterNews({ parameters: fresh(found.parameters), doubtful, found }, known, words),
   };
+}
+
+/** Set points that are sure, and what may be one and may be something else. */
+function parameterNews(
+  { parameters, doubtful, found }: Pick<Findings, "parameters" | "doubtful"> & { readonly found: Findings },
+  known: KnownController,
+  words: Words,
+): readonly string[] {
+  const ids = parameterIds(parameters, known.parameterIds);
+  return [
+    ...parameters.map((one) => parameterEntry(one, ids.get(one.address) ?? "", words)),
+    ...offeredParameters(
+      doubtful,
+      new Set([...known.parameterIds, ...ids.values()]),
+      found.actuators.filter(({ address }) => known.addresses.has(address)),
+      words.tell,
+    ),
+  ];
 }
 
 type Findings = ReturnType<typeof findingsOf>;

@@ -38,8 +38,8 @@ interface ScanParts {
   readonly concurrency: number;
 }
 
-/** Stations and devices of the account. Rejects without the list of controllers; without the other lists a scan still makes sense. */
-async function readLists({ platform, clock, meter }: ScanParts, asker: Asker): Promise<AccountLists> {
+/** What is noted of the lists, each sentence once: shown now, and kept for what is written. */
+function notesOver(meter: Pick<Meter, "note">) {
   const notes = new Map<string, Text>();
   const note = (text: Text) => {
     if (notes.has(String(text))) return;
@@ -51,6 +51,12 @@ async function readLists({ platform, clock, meter }: ScanParts, asker: Asker): P
     (what) =>
       // That it is a page has a sentence of its own.
       String(what).startsWith(String(pageProblem)) ? undefined : note(msg`left out of ${list}: ${what}`);
+  return { notes, note, unreadIn };
+}
+
+/** Stations and devices of the account. Rejects without the list of controllers; without the other lists a scan still makes sense. */
+async function readLists({ platform, clock, meter }: ScanParts, asker: Asker): Promise<AccountLists> {
+  const { notes, note, unreadIn } = notesOver(meter);
   const orNone = <Item>(list: Promise<readonly Item[]>) =>
     list.catch((error: unknown) => {
       if (!(error instanceof PlatformError)) throw error;

@@ -230,8 +230,7 @@ async function shapeVerdict(
         refused ??= { ...verdict, status: "warning" };
         continue;
       }
-      const status = isVital ? verdict.status : "warning";
-      return { ...verdict, status, ...missing(operation, again, isPast) };
+      return { ...verdict, ...(!isVital && { status: "warning" }), ...missing(operation, again, isPast) };
     }
   }
   if (operation === "device") context.evidence.devices = answers.flatMap((answer) => devicesIn(answer, {}));
