@@ -3,12 +3,12 @@ import type { Configuration } from "../config/schema.js";
 import { sendAddresses, stateAddresses, stateOfWord } from "../greenhouse/actuator-kinds.js";
 import { confirmWithinMs, type Step, stepsOf } from "../greenhouse/command/plan.js";
 import { parameterPath, readWanted, vocabulary, type Wanted } from "../greenhouse/command/words.js";
-import { isModeUnread, proofAddress } from "../greenhouse/readings.js";
+import { isLookedAtTwice, isModeUnread, proofAddress } from "../greenhouse/readings.js";
 import type { ActuatorSettings, ParameterSettings } from "../greenhouse/settings.js";
 import { type Operation, operations, requestPath } from "../platform/operations.js";
 import { nearest } from "../runtime/similar-words.js";
 import { mirrorSettings } from "../sync/settings.js";
-import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { type CommandFailure, usageFailure } from "../runtime/ending.js";
 import { codeOf } from "../terminal/common.js";
 
 /*
@@ -36,7 +36,7 @@ export const isNamedIn = (configuration: Configuration, target: string): boolean
   meantBy(configuration, target).meant.length > 0;
 
 /** The lines about `C/A`, or about every actuator and parameter of `C`. */
-export function explained(configuration: Configuration, target: string): readonly Text[] {
+export function linesAbout(configuration: Configuration, target: string): readonly Text[] {
   const { code, id, actuators, meant } = meantBy(configuration, target);
   if (meant.length === 0) throw notThere(target, id, actuators);
   const asks = asking(configuration, code);
@@ -54,7 +54,7 @@ function notThere(target: string, id: string | null, actuators: readonly Actuato
     near === null
       ? msg`the configuration names no actuator ${what}`
       : msg`the configuration names no actuator ${what}, did you mean "${near}"?`;
-  return new CommandFailure(text, exitCodes.usage);
+  return usageFailure(text);
 }
 
 interface Asking {
@@ -153,7 +153,13 @@ function aboutStep(step: Step, wanted: Wanted, settings: ActuatorSettings, asks:
   const shown = proofText(step, wanted, settings);
   if (shown === null)
     return [post, row`      ${msg`no degree shows whether it was done: it ends unconfirmed`}`];
-  return [post, row`      ${read}   ${msg`up to ${within}, until it shows ${shown}`}`];
+  const isLast = step.purpose !== "mode" && step.purpose !== "lead_in";
+  const again = row`      ${read}   ${msg`once more ${seconds(settings.travelMs)} after the POST, where it was confirmed before`}`;
+  return [
+    post,
+    row`      ${read}   ${msg`up to ${within}, until it shows ${shown}`}`,
+    ...(isLast && isLookedAtTwice(settings, step) ? [again] : []),
+  ];
 }
 
 function whenLeftOut({ purpose }: Step, { modeAgain, leadIn }: ActuatorSettings): Text {

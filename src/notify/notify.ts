@@ -60,7 +60,7 @@ interface Way {
   readonly name: string;
   readonly rules: WayRules;
   readonly sender: Sender;
-  /** Of its settings: by others it may work. */
+  /** Of its settings: with other settings it may work again. */
   readonly digest: string;
   told: ToldBefore;
   trouble: Trouble | null;

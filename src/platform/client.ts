@@ -84,7 +84,7 @@ export interface PlatformClient extends PlatformReader, PlatformWriter, Platform
 /** A disk that does not answer holds up no end. */
 const longestCloseMs = 3_000;
 
-const closed = (clock: Clock, all: readonly Promise<void>[]) =>
+const closeAll = (clock: Clock, all: readonly Promise<void>[]) =>
   cameWithin(clock, longestCloseMs, Promise.all(all));
 
 /** Builds the client; throws only for URLs that are none. */
@@ -125,7 +125,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
     pushCounters: () => ({ ...inside.pushTally }),
     shapeReports: () => [...inside.reports.list(), ...inside.frameReports.list()],
     secrets: streams.secrets,
-    close: () => closed(clock, [requests.close(), source.close()]).then(leave),
+    close: () => closeAll(clock, [requests.close(), source.close()]).then(leave),
   };
 }
 
@@ -165,9 +165,9 @@ class StreamAddresses {
 
 const remembering = (reader: PlatformReader, streams: StreamAddresses): PlatformReader => ({
   ...reader,
-  controllers: async (signal) => streams.add(await reader.controllers(signal)),
-  devices: async (dataType, signal) => streams.add(await reader.devices(dataType, signal)),
-  videos: async (signal, code) => streams.add(await reader.videos(signal, code)),
+  controllers: async (...asked) => streams.add(await reader.controllers(...asked)),
+  devices: async (...asked) => streams.add(await reader.devices(...asked)),
+  videos: async (...asked) => streams.add(await reader.videos(...asked)),
 });
 
 interface Sharing {
@@ -193,8 +193,8 @@ function sharing(
   };
   return {
     ...reader,
-    controllers: (signal) => read(operations.controllers, "", () => reader.controllers(signal)),
-    devices: (type, signal) => read(operations.devices, type, () => reader.devices(type, signal)),
+    controllers: (...asked) => read(operations.controllers, "", () => reader.controllers(...asked)),
+    devices: (...asked) => read(operations.devices, asked[0], () => reader.devices(...asked)),
     videos: (signal, code) => read(operations.videoList, code ?? "", () => reader.videos(signal, code)),
   };
 }

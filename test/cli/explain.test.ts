@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { explained } from "../../src/cli/explain.js";
+import { linesAbout } from "../../src/cli/explain.js";
 import { loaded, platform, tokenEnv } from "../config/loading.js";
 import { folder, greenhouse2mqtt } from "./in-process.js";
 
@@ -16,7 +16,7 @@ const parameters = `
       night: { address: "500", scale: 0.1, writable: { min: 12, max: 30, step: 0.5 } }
       runtime: { address: "501", type_id: 9 }`;
 const text = `${platform}\ncontrollers:\n  GH-0001:\n    actuators:${actuators}\n    parameters:${parameters}\n`;
-const about = async (target: string) => explained((await loaded(text)).configuration, target).map(String);
+const about = async (target: string) => linesAbout((await loaded(text)).configuration, target).map(String);
 const under = (lines: readonly string[], head: RegExp) => {
   const from = lines.findIndex((line) => head.test(line));
   const rest = lines.slice(from + 1);
@@ -59,6 +59,7 @@ describe("what is asked, sent and read", () => {
       "GET /api/get-value?deviceCode=GH-0001&address=101&flush=1   up to 30 s, until it shows 10100 or any degree",
       'POST /api/set-value {"address":"101","value":"45","deviceCode":"GH-0001"}',
       "GET /api/get-value?deviceCode=GH-0001&address=101&flush=1   up to 120 s, until it shows 45",
+      "GET /api/get-value?deviceCode=GH-0001&address=101&flush=1   once more 90 s after the POST, where it was confirmed before",
     ]);
   });
 
@@ -67,7 +68,7 @@ describe("what is asked, sent and read", () => {
     expect(under(lines, /^ {2}45 /)[3]).toBe(
       "taken where the answer's code is 200: nothing can be read back",
     );
-    expect(under(lines, /^ {2}open:/).at(-1)).toMatch(/address=109.*until it shows the degree 100$/);
+    expect(under(lines, /^ {2}open:/).at(-2)).toMatch(/address=109.*until it shows the degree 100$/);
     expect(under(lines, /^ {2}auto:/).at(-1)).toBe(
       "no degree shows whether it was done: it ends unconfirmed",
     );

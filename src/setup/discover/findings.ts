@@ -1,3 +1,4 @@
+import { byAddress } from "../../greenhouse/addresses-seen.js";
 import { controllerTopicId } from "../../settings/controllers.js";
 import {
   type ActuatorKind,
@@ -124,27 +125,38 @@ export function findingsOf({ answers }: Pick<DeviceSurvey, "answers">) {
     actuators,
     parameters,
     doubtful,
-    unread: unreadIn(answers, new Set(sightings.map(({ address }) => address))),
+    ...withoutValue(answers, new Set(sightings.map(({ address }) => address))),
   };
 }
 
-/** Addresses of actuators that are listed nowhere with a value, or with one that is unclear: they cannot be read, or not now. */
-function unreadIn(answers: DeviceSurvey["answers"], read: ReadonlySet<string>) {
+/**
+ * Addresses that are listed nowhere with a value, or with one that is unclear: they cannot be read, or not now. `unread` are those of
+ * actuators, `bare` all others.
+ */
+function withoutValue(answers: DeviceSurvey["answers"], read: ReadonlySet<string>) {
   const unread = new Map<
     string,
     Pick<ListedAddress, "address" | "unclear"> & { readonly group: ParameterGroup; readonly row: ActuatorRow }
   >();
+  const others = new Map<string, { readonly address: string; readonly group: ParameterGroup }>();
   for (const [ask, answer] of answers) {
     if (typeof ask !== "number" || answer.type !== "values") continue;
     const row = typeRows.get(ask);
-    if (row?.role !== "actuator") continue;
-    for (const { address, value, unclear } of answer.beside ?? [])
-      if (value === null && usable.test(address) && unread.get(address)?.unclear === undefined)
+    for (const { address, value, unclear } of answer.beside ?? []) {
+      if (value !== null) continue;
+      if (row?.role !== "actuator" || !usable.test(address)) others.set(address, { address, group: ask });
+      else if (unread.get(address)?.unclear === undefined)
         unread.set(address, { address, group: ask, row, ...(unclear !== undefined && { unclear }) });
+    }
   }
-  return [...unread.values()]
-    .filter(({ address }) => !read.has(address))
-    .sort((one, other) => byAddress(one.address, other.address));
+  const inOrder = <One extends { readonly address: string }>(found: Iterable<One>) =>
+    [...found]
+      .filter(({ address }) => !read.has(address))
+      .sort((one, other) => byAddress(one.address, other.address));
+  return {
+    unread: inOrder(unread.values()),
+    bare: inOrder(others.values()).filter(({ address }) => !unread.has(address)),
+  };
 }
 
 /** What a doubtful address is perhaps, so that its entries can be written ready to be switched on: only one of them is right. */
@@ -207,17 +219,6 @@ function doubtAbout({ address, raw, places }: Sighting): Text | null {
     ? msg`kind: ${kind}, a position_address of another one, or a parameter`
     : msg`kind: ${kind}, or a parameter`;
 }
-
-/** Numbers by size, before everything else. */
-export function byAddress(one: string, other: string): number {
-  const a = numberOf(one);
-  const b = numberOf(other);
-  if (a !== b) return a - b;
-  return one < other ? -1 : one > other ? 1 : 0;
-}
-
-const numberOf = (address: string): number =>
-  /^\d{1,15}$/.test(address) ? Number(address) : Number.MAX_SAFE_INTEGER;
 
 /**
  * An id for each address. The first address of a type has the type's word, the others word and address; only the
