@@ -142,5 +142,5 @@ describe("what is explained is what is asked, in the order of the calls", () =>
     expect(Object.keys(called).length).toBeGreaterThan(40);
     expect(called).toEqual(told);
     expect(Object.entries(late).filter(([, ms]) => ms < travelMs)).toEqual([]);
-    expect(Object.keys(late).length).toBeGreaterThan(10);
+    expect(Object.keys(late).length).toBeGreaterThan(5);
   }));

@@ -132,7 +132,7 @@ export class PlayedBridge {
   readonly #stop = new AbortController();
   #link: BrokerLink | null = null;
   #running: Promise<void> = Promise.resolve();
-  #failure: unknown = null;
+  #failure: Error | null = null;
 
   private constructor(platform: PlayedPlatform) {
     this.#platform = platform;
@@ -150,7 +150,7 @@ export class PlayedBridge {
   }
 
   #fail(error: unknown): void {
-    this.#failure ??= error;
+    this.#failure ??= error instanceof Error ? error : new Error(String(error));
   }
 
   #options(configuration: Configuration): BridgeOptions {
