@@ -21,6 +21,7 @@ import type {
 import type { ClientStatus, DeviceRecord, SensorItem } from "./ports.js";
 import type { ActuatorSettings, ControllerSettings } from "./settings.js";
 import { isIdlePulse } from "./readings.js";
+import { renamed } from "./rename.js";
 import type { Transliterate } from "./topic-ids.js";
 
 /** What is shown of a controller's connection, who said so last, and what a list says against it. */
@@ -176,6 +177,7 @@ const ageless: ReadonlySet<ControllerEvent["type"]> = new Set([
   "problem",
   "register_pushed",
   "readings_judged",
+  "renamed",
   "run_time",
 ]);
 
@@ -215,6 +217,8 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
       return withActuator(controller, event.id, { runTime: event.runTime });
     case "restricted":
       return withActuator(controller, event.id, { restrictions: event.restrictions });
+    case "renamed":
+      return renamed(controller, event.settings, context.bands);
     case "time_passed":
       return controller;
   }

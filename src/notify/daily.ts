@@ -16,13 +16,16 @@ const lookMs = 10_000;
 const writeEveryLooks = 6;
 const longestDiskMs = 5_000;
 
+const dayFormatOf = ({ timeZone }: Wording) =>
+  new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short" });
+
 export class DailyReport {
   readonly #core: Core;
-  readonly #at: string | null;
-  readonly #wording: Wording;
+  #at: string | null;
+  #wording: Wording;
   readonly #say: Say;
   readonly #memory: TextFile;
-  readonly #dayFormat: Intl.DateTimeFormat;
+  #dayFormat: Intl.DateTimeFormat;
   #book: DayBook;
   #written: DayBook | null = null;
   #looks = 0;
@@ -36,7 +39,14 @@ export class DailyReport {
     this.#say = say;
     this.#memory = core.file("daily.json");
     this.#book = newDay(core.clock.now());
-    this.#dayFormat = new Intl.DateTimeFormat("sv-SE", { timeZone: wording.timeZone, dateStyle: "short" });
+    this.#dayFormat = dayFormatOf(wording);
+  }
+
+  /** Goes on with its day at another time, or in other words. */
+  reload(at: string | null, wording: Wording): void {
+    this.#at = at;
+    this.#wording = wording;
+    this.#dayFormat = dayFormatOf(wording);
   }
 
   /** Until the signal aborts. Never rejects. */
