@@ -71,7 +71,7 @@ export async function unlessStopped<Result>(
 /** Standard error for what draws on it: the log with its colours, a line that is drawn over itself, a dialogue. */
 export const screenOf = ({ err }: Pick<ProcessContext, "err">) => ({
   isTTY: err.isTTY === true,
-  write: (text: string) => (err.draw ?? err.write).call(err, text),
+  write: (text: string) => (err.draw === undefined ? err.write(text) : err.draw(text)),
 });
 
 /** When a command that only has output to offer ends: it was stopped, or its output is not read. */

@@ -74,8 +74,10 @@ export async function play(
     if (scenario.secretsFile !== undefined)
       await writeFile(join(folder, "secrets.yaml"), scenario.secretsFile);
     const page: string[] = [];
-    if (scenario.command === "bridge") await bridge({ config, context, stop, base, httpPort, world, page });
-    else if (scenario.command === "crash") await crash(scenario, config, context, folder);
+    if (scenario.command === "bridge") {
+      const hasStream = scenario.hasStream === true;
+      await bridge({ config, context, stop, base, httpPort, world, page, hasStream });
+    } else if (scenario.command === "crash") await crash(scenario, config, context, folder);
     else
       await runProgram(
         ["node", "greenhouse2mqtt", ...inFolder(scenario.command, folder), "-c", config],
@@ -184,10 +186,13 @@ interface BridgeRun {
   readonly httpPort: number;
   readonly world: World;
   readonly page: string[];
+  /** Its address belongs into the controller's information, which is waited for. */
+  readonly hasStream: boolean;
 }
 
 /** Runs it until a command had its result and every request its answer; where its broker refuses it, for a while. */
-async function bridge({ config, context, stop, base, httpPort, world, page }: BridgeRun): Promise<void> {
+async function bridge(run: BridgeRun): Promise<void> {
+  const { config, context, stop, base, httpPort, world, page, hasStream } = run;
   const configuration = await readConfiguration({ config, logLevel: "trace" }, context);
   const log = loggerFor(configuration, context);
   const parts = { configuration, clock: systemClock, random: systemRandom, log, version: "1" };
@@ -209,6 +214,7 @@ async function bridge({ config, context, stop, base, httpPort, world, page }: Br
       if (stop.signal.aborted) done();
     });
   const askAll = async () => {
+    const shown = hasStream ? heard(`${base}/east/info`) : Promise.resolve();
     await heard(`${base}/bridge/state`);
     const read = { controller: "east", address: "101" };
     const requests = { health: {}, bundle: {}, journal: {}, read, get: { operation: "device" } };
@@ -221,7 +227,7 @@ async function bridge({ config, context, stop, base, httpPort, world, page }: Br
       return heard(`${base}/bridge/response/${name}`);
     });
     client.publish(`${base}/east/actuator/roof/set`, "open", { qos: 1 });
-    await Promise.all([...answered, heard(`${base}/east/actuator/roof/result`)]);
+    await Promise.all([...answered, shown, heard(`${base}/east/actuator/roof/result`)]);
     for (const path of ["/healthz", "/readyz", "/metrics", "/nothing"])
       for (const token of [secrets.httpToken, "wrong"]) page.push(await pageOf(httpPort, path, token));
     stop.abort();

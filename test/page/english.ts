@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 /** Product names and units. */
 const names =
   /\b(?:Home Assistant|Node-RED|greenhouse2mqtt|MQTT|JSON|YAML|CSV|CO2|PAR|VPD|EC|GH|WS|Docker Compose|Sparkplug B|Let's Encrypt|Bot API)\b/g;
-const typed = [/connect E[A-Z]+/g, /`[^`]*`/g, /\S*[\/._]\S*/g, /“[^”]*”/g, /[a-z]+[:=]\S*/g];
+const typed = [/connect E[A-Z]+/g, /`[^`]*`/g, /\S*[/._]\S*/g, /“[^”]*”/g, /[a-z]+[:=]\S*/g];
 
 /** Lines with two words of Latin letters in a row; a word alone is a value. */
 const english = (text: string): readonly string[] =>
