@@ -150,7 +150,10 @@ export function newController(
 
 /** One controller after one event; the same reference when the event brought no news. */
 export function reduce(controller: Controller, event: ControllerEvent, context: FoldContext): Controller {
-  const folded = fold(controller, event, context);
+  const folded =
+    event.type === "renamed"
+      ? renamed(controller, event.settings, context.bands)
+      : fold(controller, event, context);
   const isJudged = event.type !== "time_passed" && folded === controller;
   // A degree that cannot be read is less certain than what was.
   const isAgeless =
@@ -181,7 +184,9 @@ const ageless: ReadonlySet<ControllerEvent["type"]> = new Set([
   "run_time",
 ]);
 
-function fold(controller: Controller, event: ControllerEvent, context: FoldContext): Controller {
+type Folded = Exclude<ControllerEvent, { readonly type: "renamed" }>;
+
+function fold(controller: Controller, event: Folded, context: FoldContext): Controller {
   switch (event.type) {
     case "listed":
       return foldRecord(controller, event.record, event.availability);
@@ -217,8 +222,6 @@ function fold(controller: Controller, event: ControllerEvent, context: FoldConte
       return withActuator(controller, event.id, { runTime: event.runTime });
     case "restricted":
       return withActuator(controller, event.id, { restrictions: event.restrictions });
-    case "renamed":
-      return renamed(controller, event.settings, context.bands);
     case "time_passed":
       return controller;
   }

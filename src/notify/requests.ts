@@ -18,47 +18,67 @@ interface People {
   readonly daily: (isSent: boolean) => unknown;
 }
 
-export const hasWays = ({ notify: { ways } }: Settings): boolean => Object.keys(ways).length > 0;
+const hasWays = ({ notify: { ways } }: Settings): boolean => Object.keys(ways).length > 0;
 
-/** `make` is called once, when the configuration has a way for the first time. */
-export async function telling(
-  make: (configuration: Settings) => Promise<People>,
-  now: () => Settings,
-  log: Pick<Logger, "error">,
-): Promise<Running> {
-  let people = hasWays(now()) ? await make(now()) : null;
-  let running: AbortSignal | null = null;
-  let taking: Promise<unknown> = Promise.resolve();
-  const late: Promise<void>[] = [];
-  const take = async () => {
-    if (people !== null) return people.reload(now());
-    if (!hasWays(now())) return;
-    people = await make(now());
-    if (running !== null) late.push(people.run(running));
-  };
-  const somebody = () => {
-    if (people !== null && hasWays(now())) return people;
+type Make = (configuration: Settings) => Promise<People>;
+
+class Telling {
+  readonly #make: Make;
+  readonly #now: () => Settings;
+  readonly #log: Pick<Logger, "error">;
+  #people: People | null = null;
+  #running: AbortSignal | null = null;
+  #taking: Promise<unknown> = Promise.resolve();
+  #late: Promise<void> = Promise.resolve();
+
+  constructor(make: Make, now: () => Settings, log: Pick<Logger, "error">) {
+    this.#make = make;
+    this.#now = now;
+    this.#log = log;
+  }
+
+  async take(): Promise<void> {
+    const now = this.#now();
+    if (this.#people !== null) return this.#people.reload(now);
+    if (!hasWays(now)) return;
+    this.#people = await this.#make(now);
+    if (this.#running !== null) this.#late = this.#people.run(this.#running);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    this.#running = signal;
+    await Promise.all([this.#people?.run(signal), untilAborted(signal)]);
+    await this.#taking;
+    await this.#late;
+  }
+
+  /** One after the other. */
+  reload(): void {
+    this.#taking = this.#taking
+      .then(() => this.take())
+      .catch((problem: unknown) => {
+        this.#log.error({ problem }, "how people are told could not be taken up; the old settings stay");
+      });
+  }
+
+  somebody(): People {
+    if (this.#people !== null && hasWays(this.#now())) return this.#people;
     throw new RequestError(
       msg`No way is configured under notify.ways, so there is nobody to send a message to.`,
     );
-  };
+  }
+}
+
+/** `make` is called once, when the configuration has a way for the first time. */
+export async function telling(...of: ConstructorParameters<typeof Telling>): Promise<Running> {
+  const people = new Telling(...of);
+  await people.take();
   return {
-    part: {
-      run: async (signal) => {
-        running = signal;
-        await Promise.all([people?.run(signal), untilAborted(signal)]);
-        await taking;
-        await Promise.all(late);
-      },
-    },
-    reload: () => {
-      taking = taking.then(take).catch((problem: unknown) => {
-        log.error({ problem }, "how people are told could not be taken up; the old settings stay");
-      });
-    },
+    part: { run: (signal) => people.run(signal) },
+    reload: () => people.reload(),
     requests: [
-      ["notify_test", "", (_, signal) => somebody().test(signal)],
-      ["notify_daily", "print", (fields) => somebody().daily(!flagField(fields, "print", false))],
+      ["notify_test", "", (_, signal) => people.somebody().test(signal)],
+      ["notify_daily", "print", (fields) => people.somebody().daily(!flagField(fields, "print", false))],
     ],
   };
 }

@@ -266,7 +266,7 @@ describe("the trial of saved settings", () => {
     next.seen.now = fails(3);
     await next.clock.advance(61_000);
     await expect.poll(place.text, patient).toBe(text);
-    expect(next.trial.returned).not.toBeNull();
+    await expect.poll(() => next.trial.returned, patient).not.toBeNull();
   });
 
   it("ends at the third start where no process lives for a minute with them", async () => {
