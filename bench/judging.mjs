@@ -48,41 +48,46 @@ async function judgeOf(clock) {
   ]);
   const read = { startedAt: clock.monotonic(), readAt: clock.now(), fresh: true, source: "poll" };
   store.dispatch(codeOf(0), { type: "registers_read", values, ...read });
-  const now = () => ({ at: clock.now(), mono: clock.monotonic() });
-  let book = emptyBook;
-  const engine = new LimitEngine({
-    ...{ clock, store, weather: configuration.weather, staleAfterMs: 900_000, newId: () => "r" },
-    journal: { append: () => Promise.resolve(1) },
-    ...{ readOnly: () => ({ commands: false, rules: false }), clockSkewMs: () => 0 },
-    ...{ onEvent: () => undefined, alarm: () => undefined, book: () => lanes },
+  const now = () => ({
+    ...{ at: clock.now(), mono: clock.monotonic(), awakeSince: -Infinity, skewMs: 0, mayRulesSend: true },
+    rules: { read_only: false, readOnlyForRules: false, dry_run: false },
+    controller: (idOrCode) => store.find(idOrCode),
   });
+  let book = emptyBook;
+  const ports = {
+    ...{ clock, store, configuration, run: "r", book: () => lanes, onEvent: () => undefined },
+    journal: { append: () => Promise.resolve(1) },
+    readOnly: () => ({ commands: false, rules: false }),
+  };
+  const engine = new LimitEngine(ports, { set: () => undefined });
+  const { settings: limits } = engine;
   const lanes = {
     ...{ laneRecord: () => ({}), limited: [] },
     limitsOf: (key) => at(book.lanes, key)?.limits ?? null,
-    context: (code) => judge.contextIn(book, engine.world, now(), code),
+    context: (code) => judge.contextIn({ book, limits, now: now() }, code),
     feedSoon: (input) => {
-      ({ book } = step(book, input, now(), engine.world));
+      ({ book } = step(book, input, now(), limits));
     },
   };
   const key = `${codeOf(0)} actuator a0`;
   // It has moved ten times within the hour, and rests no more.
-  const atFirst = engine.world.limitsAtFirst(key);
+  const atFirst = limits.limitsAtFirst.get(key);
   const starts = Array.from({ length: 10 }, () => ({ at: clock.monotonic() }));
-  const limits = { ...atFirst, moves: { starts, endsAt: clock.monotonic(), direction: "up" } };
+  const moved = { ...atFirst, moves: { starts, endsAt: clock.monotonic(), direction: "up" } };
   const about = { code: codeOf(0), target: "actuator", targetId: "a0" };
   const left = { unread: false, problem: null, awaited: null, secondLook: null, interrupted: [] };
-  const lane = { about, ...left, limits: { now: limits, onDisk: limits } };
-  ({ book } = step(book, { type: "restored", key, lane }, now(), engine.world));
+  const lane = { about, ...left, limits: { now: moved, onDisk: moved } };
+  ({ book } = step(book, { type: "restored", key, lane }, now(), limits));
   for (const [topic, text] of Object.entries({ "weather/wind": "3", "weather/rain": "off" }))
     engine.onWeather(topic, Buffer.from(text));
   clock.ahead += 600_000;
   for (const [topic, text] of Object.entries({ "weather/wind": "3", "weather/rain": "off" }))
     engine.onWeather(topic, Buffer.from(text));
   const turn = () => ({
-    ...{ book: { ...book }, key, lane: { ...at(book.lanes, key) }, effects: [], now: now() },
-    ...{ world: engine.world, touched: new Set(), onDisk: new Map(), answer: null },
+    ...{ book: { ...book }, key, lane: { ...at(book.lanes, key) }, effects: [], now: now(), limits },
+    ...{ touched: new Set(), onDisk: new Map(), wakeAt: Infinity, answer: null },
   });
-  return { judge, turn, settings: limits.settings };
+  return { judge, turn, settings: moved.settings };
 }
 
 const commandOf = (n, clock, settings) => ({
@@ -112,7 +117,7 @@ export async function measureJudging({ judged, rounds, say }) {
       const command = commands[n % commands.length];
       const turn = turnOf();
       const taken = judge.takeWithLimits(turn, command, { forMs: null, holdMs: null });
-      const verdicts = [judge.mayStart(turn, command), judge.mayPostWithLimits(turn, command, false)];
+      const verdicts = ["turn", "post"].map((before) => judge.limitsVerdict(turn, command, before));
       if (!("term" in taken) || verdicts.some(({ type }) => type !== "go"))
         throw new Error(`a command that nothing forbids was kept back: ${JSON.stringify([taken, verdicts])}`);
     }

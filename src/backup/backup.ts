@@ -2,6 +2,7 @@ import { msg, TextError } from "../language/text.js";
 import { readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { z } from "zod";
+import { secretsBeside } from "../config/load.js";
 import { errorCode, readText, readWholeFile, restoringName } from "../runtime/file-system.js";
 import { inDefaults, secretNames, withoutSecrets } from "../saving/given.js";
 import { secretValues, withSecrets } from "../saving/secrets.js";
@@ -56,12 +57,10 @@ const ofSecrets = /^(?:page-users\.json|platform-session\.json|backups\/.*|(?:.*
 /** Former files of secrets hold those of all accounts of a fleet. */
 const ofOthers = /^backups\/secrets\./;
 
-const secretsBeside = (file: string): string => join(dirname(file), "secrets.yaml");
-
 export async function makeBackup(place: Place, wanted: Wanted): Promise<Uint8Array> {
   const { text, names, secrets } = await configurationOf(place.file, wanted);
   const data = await dataOf(place, (name) => wanted.password !== null || !ofSecrets.test(name));
-  return packed("bridge", { secrets_left_out: leftOut(names, wanted) }, wanted, [
+  return packBackup("bridge", { secrets_left_out: leftOut(names, wanted) }, wanted, [
     { name: "config.yaml", bytes: Buffer.from(text) },
     ...(secrets === null ? [] : [{ name: "secrets.yaml", bytes: secrets }]),
     ...under("data", data),
@@ -90,7 +89,7 @@ export async function makeAccountBackup(
     (name) => !ofOthers.test(name) && (wanted.password !== null || !ofSecrets.test(name)),
   );
   const facts = { account, secrets_left_out: [], account_secrets_left_out: left };
-  return packed("account", facts, wanted, [
+  return packBackup("account", facts, wanted, [
     { name: `accounts/${account}.yaml`, bytes: Buffer.from(text) },
     ...(own.size === 0
       ? []
@@ -156,7 +155,7 @@ export async function makeFleetBackup(
     secrets_left_out: leftOut(own.names, wanted),
     account_secrets_left_out: [...left].toSorted(),
   };
-  return packed("fleet", facts, wanted, files);
+  return packBackup("fleet", facts, wanted, files);
 }
 
 const leftOut = (names: readonly string[], { password }: Wanted): readonly string[] =>
@@ -165,7 +164,7 @@ const leftOut = (names: readonly string[], { password }: Wanted): readonly strin
 const under = (folder: string, files: readonly Packed[]): readonly Packed[] =>
   files.map(({ name, bytes }) => ({ name: `${folder}/${name}`, bytes }));
 
-async function packed(
+async function packBackup(
   of: Manifest["of"],
   facts: Readonly<Record<string, unknown>>,
   { version, now, password }: Wanted,

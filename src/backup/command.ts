@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readdir, writeFile } from "node:fs/promises";
 import { backupName } from "./backup-name.js";
 import { makeAccountBackup, makeBackup, makeFleetBackup, NotBackedUp, type Place } from "./backup.js";
-import { NotRestored, openBackup, type Opened, refuseOtherData, textIn } from "./opened.js";
+import { NotRestored, openBackup, type Opened, refuseOtherData, textIn } from "./open-backup.js";
 import {
   accountPlan,
   accountsDirOf,
@@ -23,7 +23,7 @@ import {
   loadFleet,
   wrongName,
 } from "../config/fleet.js";
-import { loadConfiguration } from "../config/load.js";
+import { loadConfiguration, secretsBeside } from "../config/load.js";
 import type { Configuration } from "../config/schema.js";
 import { secretNames } from "../saving/given.js";
 import { namesIn } from "../saving/secrets.js";
@@ -34,7 +34,7 @@ import { errorCode, readText, readWholeFile } from "../runtime/file-system.js";
 import { passwordWeakness } from "../runtime/passwords.js";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { firstLine, overridden, readConfiguration, refuseToOverwrite } from "../terminal/common.js";
-import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { usageFailure } from "../runtime/ending.js";
 import {
   type CommonOptions,
   programVersion,
@@ -53,8 +53,6 @@ interface BackupOptions extends CommonOptions {
 
 const mostBackupBytes = 512 * 1024 * 1024;
 
-const told = (sentence: Text) => new CommandFailure(sentence, exitCodes.usage);
-
 /** `greenhouse2mqtt backup [FILE]`; `-` writes to stdout. Also while the bridge runs. */
 export async function backup(
   context: ProcessContext,
@@ -64,13 +62,13 @@ export async function backup(
   const packed = await packedBy(options, context);
   const password = options.password === true ? await firstLine(process.stdin, context.stop) : null;
   const weakness = password === null ? null : passwordWeakness(password);
-  if (weakness !== null) throw told(msg`this password will not do: ${weakness}`);
+  if (weakness !== null) throw usageFailure(msg`this password will not do: ${weakness}`);
   const now = systemClock.now();
   const out = given ?? backupName(now, password !== null);
   if (out !== "-") refuseToOverwrite(out, msg`name another file`);
   const { bytes, remarks } = await packed({ version: programVersion(), now, password }).catch(
     (error: unknown) => {
-      throw error instanceof NotBackedUp ? told(error.text) : error;
+      throw error instanceof NotBackedUp ? usageFailure(error.text) : error;
     },
   );
   for (const remark of remarks) context.err.write(`${context.speech.tell(remark)}\n`);
@@ -114,7 +112,7 @@ async function accountPacking(
   await readConfiguration(options, context);
   const { fleet, accounts } = await loadFleet(config, { env, dataDir, alone: account });
   const loaded = accounts.get(account);
-  if (fleet === null || loaded === undefined) throw told(msg`${config} cannot be read`);
+  if (fleet === null || loaded === undefined) throw usageFailure(msg`${config} cannot be read`);
   const { file } = loaded;
   const configuration = overridden(loaded.configuration, options);
   const files = (await configurationsIn(fleet.accounts)).filter((one) => one !== file);
@@ -141,7 +139,7 @@ async function fleetPacking({ config, dataDir }: BackupOptions, { env }: Process
   const { fleet, accounts, problems }: FleetFiles = await loadFleet(config, { env, dataDir });
   const [first] = problems;
   if (fleet === null || first !== undefined)
-    throw told(first === undefined ? msg`${config} cannot be read` : problemText(first));
+    throw usageFailure(first === undefined ? msg`${config} cannot be read` : problemText(first));
   const places = [...accounts.values()].map(({ account, file, configuration }) => ({
     ...placeOf(file, configuration),
     account,
@@ -179,14 +177,14 @@ const filesIn = ({ platform, mqtt, broker }: Configuration): readonly string[] =
 /** `greenhouse2mqtt restore FILE`: only where there is no configuration and there are no data yet. */
 export async function restore(context: ProcessContext, file: string, options: BackupOptions): Promise<void> {
   const { bytes } = await readWholeFile(file, mostBackupBytes).catch((error: unknown) => {
-    throw told(
+    throw usageFailure(
       errorCode(error) === "ENOENT"
         ? msg`${file} does not exist`
         : msg`${file} cannot be read: ${errorCode(error) || textOf(error)}`,
     );
   });
   const password = options.password === true ? await firstLine(process.stdin, context.stop) : null;
-  const { lines } = await restored(bytes, password, options, context);
+  const { lines } = await restoreFrom(bytes, password, options, context);
   for (const line of lines) context.out(`${context.speech.tell(line)}\n`);
 }
 
@@ -204,7 +202,7 @@ type Where = Pick<BackupOptions, "config" | "dataDir" | "account" | "fleetDataDi
 type Env = ProcessContext["env"];
 
 /** Rejects with a CommandFailure. */
-export async function restored(
+export async function restoreFrom(
   bytes: Uint8Array,
   password: string | null,
   where: Where,
@@ -218,7 +216,7 @@ export async function restored(
     await carryOut(plan);
     return { file, of: opened.facts.of, runsBy, lines: [whatIs(opened, file), ...(await left())] };
   } catch (error) {
-    if (error instanceof NotRestored) throw told(error.text);
+    if (error instanceof NotRestored) throw usageFailure(error.text);
     throw error;
   }
 }
@@ -326,7 +324,7 @@ const whatIs = ({ facts: { version, made_at: at } }: Opened, file: string): Text
   msg`${file} and its data are restored from the backup of ${at} (version ${version})`;
 
 const secretsOf = (names: readonly string[], file: string): Text =>
-  msg`these secrets are not in the backup: write ${names.join(", ")} to ${join(dirname(file), "secrets.yaml")}`;
+  msg`these secrets are not in the backup: write ${names.join(", ")} to ${secretsBeside(file)}`;
 
 /** Of those that are not in the backup of an account: which its fleet lacks, and which it has for other accounts. */
 async function secretsLeft(names: readonly string[], file: string): Promise<readonly Text[]> {

@@ -1,9 +1,10 @@
 import { msg } from "../language/text.js";
 import { dirname, join, resolve, sep } from "node:path";
+import { secretsBeside } from "../config/load.js";
 import { given } from "../saving/given.js";
 import { secretValues } from "../saving/secrets.js";
 import type { Packed } from "./archive.js";
-import { accountsIn, bytesIn, NotRestored, type Opened, textIn, textOf } from "./opened.js";
+import { accountsIn, bytesIn, NotRestored, type Opened, textIn, textOf } from "./open-backup.js";
 
 /* Where each file of a backup goes. */
 
@@ -26,7 +27,7 @@ interface Written {
 export function bridgePlan({ files }: Opened, file: string, dataDir: string): Plan {
   const secrets = bytesIn(files, "secrets.yaml");
   const texts = [
-    ...(secrets === undefined ? [] : [{ path: join(dirname(file), "secrets.yaml"), bytes: secrets }]),
+    ...(secrets === undefined ? [] : [{ path: secretsBeside(file), bytes: secrets }]),
     { path: file, bytes: bytesIn(files, "config.yaml") ?? new Uint8Array() },
   ];
   return { data: [{ folder: dataDir, files: filesUnder(files, "data", dataDir) }], texts, secrets: null };
@@ -57,7 +58,7 @@ export function accountPlan(
   return {
     data: [{ folder: dataDir, files: filesUnder(files, `data/${account}`, dataDir) }],
     texts: [{ path: file, bytes: bytesIn(files, `accounts/${account}.yaml`) ?? new Uint8Array() }],
-    secrets: { file: join(dirname(file), "secrets.yaml"), more },
+    secrets: { file: secretsBeside(file), more },
   };
 }
 
@@ -89,7 +90,7 @@ export function fleetPlan(
     })),
     texts: [
       ...[...filesUnder(files, "accounts", accounts, true)].map(([path, bytes]) => ({ path, bytes })),
-      ...(secrets === undefined ? [] : [{ path: join(dirname(file), "secrets.yaml"), bytes: secrets }]),
+      ...(secrets === undefined ? [] : [{ path: secretsBeside(file), bytes: secrets }]),
       { path: file, bytes: bytesIn(files, "fleet.yaml") ?? new Uint8Array() },
     ],
     secrets: null,

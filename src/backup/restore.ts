@@ -11,11 +11,12 @@ import {
   replaceFile,
   restoringName,
 } from "../runtime/file-system.js";
+import { secretsBeside } from "../config/load.js";
 import { privateModeIn } from "../runtime/permissions.js";
 import { secretValues, withSecrets } from "../saving/secrets.js";
 import { writeText } from "../saving/write.js";
 import { isBackupName } from "./backup-name.js";
-import { NotRestored, type Opened, textOf } from "./opened.js";
+import { NotRestored, type Opened, textOf } from "./open-backup.js";
 import { bridgePlan, type Plan } from "./plans.js";
 
 /*
@@ -47,7 +48,7 @@ async function write({ data, texts, secrets }: Plan): Promise<void> {
   if (secrets !== null) await mergedSecrets(secrets);
   for (const { path } of texts) await makeDirectories(dirname(path), 0o700);
   const marks = data.map(({ folder }) => join(folder, restoringName));
-  const others = [...texts.map(({ path }) => path), ...marks, join(dirname(last), "secrets.yaml")];
+  const others = [...texts.map(({ path }) => path), ...marks, secretsBeside(last)];
   for (const { folder, files } of data)
     await restoreData(new Map([...files].filter(([path]) => !others.includes(path))), folder, others);
   // Others may have been saved while the data were written.

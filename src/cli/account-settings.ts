@@ -10,7 +10,7 @@ import type { Logger } from "../runtime/log.js";
 import { filesOnTrial } from "../saving/trial-record.js";
 import type { Restarting } from "./restarting.js";
 import { type Backups, settingsOn } from "./settings-source.js";
-import { type SettingsTrial, type Sight, unseen } from "./trial.js";
+import { type SettingsTrial, type RunState, notYetRun } from "./trial.js";
 
 /** How a run of an account is. */
 interface AccountState {
@@ -155,11 +155,11 @@ export class AccountSettings {
  * An account that another member of the cluster runs is none of this one's trouble, as is one that was removed; nor is one that a member
  * cannot start because the servers of its cluster do not answer.
  */
-export function sightOf(state: AccountState | undefined, isMember: boolean, now: number): Sight {
-  if (state === undefined) return { ...unseen, mayStandBy: true };
+export function sightOf(state: AccountState | undefined, isMember: boolean, now: number): RunState {
+  if (state === undefined) return { ...notYetRun, mayStandBy: true };
   const { phase, again, enteredAt, restarts, error, bridge } = state;
   return {
-    ...unseen,
+    ...notYetRun,
     runsForMs: phase === "running" ? now - enteredAt : null,
     isYetToStart: phase === "starting" && again !== null,
     mayStandBy: isMember || phase === "stopping",

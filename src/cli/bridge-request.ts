@@ -55,23 +55,23 @@ export async function request(
 ): Promise<unknown> {
   const fields = language === "en" ? about : { ...about, language };
   const patience = { longestMs, endings: endings(name) };
-  const answer = await asked(
+  const answer = await askBridge(
     configuration,
     [`/api/requests/${name}`, fields],
     () => requestOf(configuration, name, fields, patience, stop),
     stop,
   );
   const { status, data } = answer;
-  if (status !== "ok") throw new CommandFailure(refused(name, answer));
+  if (status !== "ok") throw new CommandFailure(refusalOf(name, answer));
   return data;
 }
 
 /** In English the bridge speaks of fields of JSON. */
-const refused = (name: string, { error, message = error }: Document): Text =>
+const refusalOf = (name: string, { error, message = error }: Document): Text =>
   typeof message === "string" ? refusalText({ error, message: inOptions(message) }) : endings(name).late;
 
 /** At the bridge's own socket, and where it has none over the broker. With fields it is a request, without them only looked at. */
-export async function asked<Answer>(
+export async function askBridge<Answer>(
   configuration: Configuration,
   [path, fields]: readonly [path: string, fields?: Fields],
   overBroker: () => Promise<Answer | NotAsked>,
@@ -80,7 +80,7 @@ export async function asked<Answer>(
   const own = await askAtSocket(configuration, (ask) => ask(path, fields), stop);
   if (!(own instanceof NotAtSocket)) {
     if (fields === undefined && own.status >= 400)
-      throw new CommandFailure(refused(basename(path), own.document));
+      throw new CommandFailure(refusalOf(basename(path), own.document));
     return own.document;
   }
   const answer = await overBroker();

@@ -5,7 +5,7 @@ import { placeOf, type Topics, topicsUnder } from "../mqtt/topics.js";
 import type { BrokerClient } from "../beside/broker-client.js";
 import { readConfiguration } from "../terminal/common.js";
 import { withBroker } from "../terminal/running-bridge.js";
-import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { CommandFailure, usageFailure } from "../runtime/ending.js";
 import type { CommonOptions, ProcessContext } from "../terminal/context.js";
 
 /**
@@ -19,9 +19,8 @@ export async function cleanup(
 ): Promise<void> {
   const configuration = await readConfiguration(options, context);
   if (configuration.mqtt.url === undefined) {
-    throw new CommandFailure(
+    throw usageFailure(
       msg`the embedded broker keeps nothing over a restart, so there is nothing to clean up`,
-      exitCodes.usage,
     );
   }
   const topics = topicsUnder(configuration.mqtt.base_topic);

@@ -11,7 +11,7 @@ import { limitSentences } from "../config/rules/limit-rules.js";
 import { costSentence, sentencesAbout } from "../config/warnings.js";
 import { readText } from "../runtime/file-system.js";
 import { languageOf, readConfiguration, sayProblems } from "../terminal/common.js";
-import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { type CommandFailure, usageFailure } from "../runtime/ending.js";
 import { type CommonOptions, type ProcessContext, unlessStopped } from "../terminal/context.js";
 
 /** `greenhouse2mqtt check`: every problem of every file on stdout, one a line, and clashes between several files. */
@@ -70,7 +70,7 @@ async function explainTarget(
   all: readonly { readonly name: string; readonly configuration: Configuration }[],
   target: string,
 ): Promise<void> {
-  const { explained, isNamedIn } = await import("./explain.js");
+  const { linesAbout: explained, isNamedIn } = await import("./explain.js");
   const naming = all.filter(({ configuration }) => isNamedIn(configuration, target));
   for (const { name, configuration } of naming.length > 0 ? naming : all.slice(0, 1)) {
     if (naming.length > 1) out(`${name}:\n`);
@@ -98,7 +98,7 @@ async function checkFleet(context: ProcessContext, file: string, explain: string
 }
 
 const problemsFound = (count: number): CommandFailure =>
-  new CommandFailure(msg`${counted(count, "problem", "problems")} found`, exitCodes.usage);
+  usageFailure(msg`${counted(count, "problem", "problems")} found`);
 
 /** `greenhouse2mqtt schema`; the example lies beside `package.json`. */
 export async function schema(

@@ -36,7 +36,7 @@ import {
 import { loggerFor, overridden } from "../terminal/common.js";
 import { doctorFor } from "./run.js";
 import { documentOf, withBroker } from "../terminal/running-bridge.js";
-import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { CommandFailure, usageFailure } from "../runtime/ending.js";
 import { refuseHostName } from "../terminal/usage.js";
 import {
   type CommonOptions,
@@ -368,10 +368,7 @@ function freePort(wanted: number, host = "127.0.0.1"): Promise<number> {
     const probe = createServer();
     probe.once("error", (error) => {
       if (wanted !== 0) resolve(freePort(0, host));
-      else
-        reject(
-          new CommandFailure(msg`${host} is no address of this computer: ${error.message}`, exitCodes.usage),
-        );
+      else reject(usageFailure(msg`${host} is no address of this computer: ${error.message}`));
     });
     probe.listen(wanted, host, () => {
       const address = probe.address();
@@ -405,7 +402,7 @@ export async function simulate(
     log,
   ).catch((error: unknown) => {
     if (error instanceof FaultFileError)
-      throw new CommandFailure(error.message.replaceAll(/^/gm, `${faults ?? ""}: `), exitCodes.usage);
+      throw usageFailure(error.message.replaceAll(/^/gm, `${faults ?? ""}: `));
     throw new CommandFailure(
       msg`port ${port} cannot be opened (${textOf(error)}); choose another with --port`,
     );
@@ -417,10 +414,10 @@ export async function simulate(
 
 async function parsedFile(file: string): Promise<unknown> {
   const text = await readText(file).catch(nullIfFailed);
-  if (text === null) throw new CommandFailure(msg`${file}: cannot be read; check the path`, exitCodes.usage);
+  if (text === null) throw usageFailure(msg`${file}: cannot be read; check the path`);
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new CommandFailure(msg`${file}: is not JSON: ${String(error)}`, exitCodes.usage);
+    throw usageFailure(msg`${file}: is not JSON: ${String(error)}`);
   }
 }

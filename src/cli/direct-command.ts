@@ -66,8 +66,8 @@ function resultOf(
 }
 
 /**
- * What an earlier run left goes on: a lock and a hold count here too. Commands that it left open are read back for its target alone, and
- * left to the next start where they have no end by then.
+ * What an earlier run left goes on: a lock and a hold count here too. Commands that it left open are read back for this target alone;
+ * those that have no end when this one has are left to the next start.
  */
 function takeUpLanes({ commands, mirror: { store }, journal, clock }: Core, request: DirectRequest): void {
   const code = store.byId(request.controllerId)?.info.code ?? request.controllerId;
@@ -81,7 +81,7 @@ function takeUpLanes({ commands, mirror: { store }, journal, clock }: Core, requ
   }
 }
 
-/** What a bridge would look at later, such as a window at the end of its way, is left to the next start of one. */
+/** A bridge would look again later, such as at a window at the end of its way. That is left to the next start of one. */
 const endingWith = (end: AbortSignal, clock: Clock): Clock => ({
   ...clock,
   after: (ms, call) => {

@@ -8,7 +8,7 @@ import type { ActuatorSettings, ParameterSettings } from "../greenhouse/settings
 import { type Operation, operations, requestPath } from "../platform/operations.js";
 import { nearest } from "../runtime/similar-words.js";
 import { mirrorSettings } from "../sync/settings.js";
-import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { type CommandFailure, usageFailure } from "../runtime/ending.js";
 import { codeOf } from "../terminal/common.js";
 
 /*
@@ -36,7 +36,7 @@ export const isNamedIn = (configuration: Configuration, target: string): boolean
   meantBy(configuration, target).meant.length > 0;
 
 /** The lines about `C/A`, or about every actuator and parameter of `C`. */
-export function explained(configuration: Configuration, target: string): readonly Text[] {
+export function linesAbout(configuration: Configuration, target: string): readonly Text[] {
   const { code, id, actuators, meant } = meantBy(configuration, target);
   if (meant.length === 0) throw notThere(target, id, actuators);
   const asks = asking(configuration, code);
@@ -54,7 +54,7 @@ function notThere(target: string, id: string | null, actuators: readonly Actuato
     near === null
       ? msg`the configuration names no actuator ${what}`
       : msg`the configuration names no actuator ${what}, did you mean "${near}"?`;
-  return new CommandFailure(text, exitCodes.usage);
+  return usageFailure(text);
 }
 
 interface Asking {

@@ -33,7 +33,7 @@ import { AccountSettings } from "./account-settings.js";
 import { Restoring } from "./restoring.js";
 import { restartingOf } from "./restarting.js";
 import { overridden, sayProblems } from "../terminal/common.js";
-import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { CommandFailure, usageFailure } from "../runtime/ending.js";
 import { type CommonOptions, programVersion, type ProcessContext, screenOf } from "../terminal/context.js";
 
 export interface FleetOptions extends CommonOptions {
@@ -49,10 +49,10 @@ export async function fleet(
   const read = (inForce?: FleetSettings) => readFiles(options.config, { ...options, inForce }, context);
   const files = await read();
   const { fleet: settings } = files;
-  if (settings === null) throw new CommandFailure("", exitCodes.usage);
+  if (settings === null) throw usageFailure("");
   if (what === "status") return tellStatus(files, settings, context, options);
   if (ownAccounts(files).size === 0)
-    throw new CommandFailure(msg`there is no account to run; what is wrong stands above`, exitCodes.usage);
+    throw usageFailure(msg`there is no account to run; what is wrong stands above`);
   keepHeapSmall(60);
   await runFleet(files, settings, () => read(settings), context);
 }
@@ -256,12 +256,7 @@ async function servePage(
   if (http === false) return;
   const startedAt = systemClock.monotonic();
   const { runFleetPage } = await import("../fleet/page.js");
-  const restoring = new Restoring({
-    dataDir: settings.data_dir,
-    options: ["--config", settings.file, "--fleet-data-dir", settings.data_dir],
-    reload: () => running.reload().catch(unreadTo(log)),
-    clock: systemClock,
-  });
+  const restoring = new Restoring(settings, () => running.reload().catch(unreadTo(log)), systemClock);
   await restoring.clear();
   const parts = {
     http: () => page.http || http,

@@ -12,7 +12,7 @@ import { commentText } from "../saving/yaml-text.js";
 import { readConfiguration, withPlatform } from "../terminal/common.js";
 import { codeOf } from "../terminal/common.js";
 import { keyAndValue, listedCode } from "./read.js";
-import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { CommandFailure, usageFailure } from "../runtime/ending.js";
 import type { CommonOptions, ProcessContext } from "../terminal/context.js";
 
 interface HistoryOptions extends CommonOptions {
@@ -33,7 +33,7 @@ export async function history(
   const now = systemClock.now();
   const since = options.since === undefined ? null : parseSince(options.since, now);
   if (options.since !== undefined && since === null)
-    throw new CommandFailure(msg`--since must be an ISO time or a duration such as "24h"`, exitCodes.usage);
+    throw usageFailure(msg`--since must be an ISO time or a duration such as "24h"`);
   const configuration = await readConfiguration(options, context);
   const [code, answer] = await withPlatform(configuration, context, async (platform) => {
     const listed = await listedCode(platform, codeOf(configuration, controller), context.stop);
@@ -73,7 +73,7 @@ async function ask(
     return await platform.get(operation, { deviceCode: code, ...query }, stop);
   } catch (error) {
     if (!(error instanceof PlatformError)) throw error;
-    if (error.facts.kind === "invalid_request") throw new CommandFailure(textOf(error), exitCodes.usage);
+    if (error.facts.kind === "invalid_request") throw usageFailure(textOf(error));
     if (!error.message.includes("larger than")) throw error;
     throw new CommandFailure(
       row`${textOf(error)}\n${msg`ask for less: \`greenhouse2mqtt history ${commentText(code)} startTime=2026-01-01 endTime=2026-01-02\`, with the platform's own names for the time, or pageSize=500`}`,

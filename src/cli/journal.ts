@@ -3,7 +3,7 @@ import { ignored } from "../runtime/failures.js";
 import { journalDirectory } from "../journal/open.js";
 import { followRecords, newestEntries, readHistory } from "../journal/reader.js";
 import { listingProblem } from "../journal/segments.js";
-import { journalTable, timelineCsv } from "../journal/table.js";
+import { journalTable, timelineCsv } from "../journal/timeline-table.js";
 import {
   isWanted,
   Timeline,
@@ -16,7 +16,7 @@ import { parseSince } from "../runtime/duration.js";
 import { codeOf } from "../terminal/common.js";
 import { features } from "../config/features.js";
 import { loggerFor, readConfiguration } from "../terminal/common.js";
-import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { usageFailure } from "../runtime/ending.js";
 import { type CommonOptions, endOfUse, type ProcessContext } from "../terminal/context.js";
 
 interface JournalOptions extends CommonOptions {
@@ -39,9 +39,8 @@ function kindsOf(given = "command,rule"): ReadonlySet<TimelineKind> {
   if (given === "all") return new Set(timelineKinds);
   const kinds = given.split(",").map((word) => timelineKinds.find((kind) => kind === word.trim()));
   if (kinds.every((kind) => kind !== undefined)) return new Set(kinds);
-  throw new CommandFailure(
+  throw usageFailure(
     msg`--kind must be "all", or some of ${timelineKinds.join(", ")} with commas between them`,
-    exitCodes.usage,
   );
 }
 
@@ -59,11 +58,7 @@ async function move(
   options: CommonOptions,
 ): Promise<void> {
   const isMeant = what === "import" ? folder === undefined : what === "export" && folder !== undefined;
-  if (!isMeant)
-    throw new CommandFailure(
-      msg`expected \`journal export DIR\`, \`journal import\`, or neither`,
-      exitCodes.usage,
-    );
+  if (!isMeant) throw usageFailure(msg`expected \`journal export DIR\`, \`journal import\`, or neither`);
   const { exportJournal, importJournal } = await features.cluster.journalMoves();
   const configuration = await readConfiguration(options, context);
   const moving = {
@@ -92,7 +87,7 @@ async function show(context: ProcessContext, options: JournalOptions): Promise<v
   const directory = journalDirectory(configuration.data_dir);
   const sinceMs = options.since === undefined ? undefined : parseSince(options.since, systemClock.now());
   if (sinceMs === null) {
-    throw new CommandFailure(msg`--since must be an ISO time or a duration such as "2h"`, exitCodes.usage);
+    throw usageFailure(msg`--since must be an ISO time or a duration such as "2h"`);
   }
   const { controller } = options;
   const controllers =

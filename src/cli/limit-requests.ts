@@ -4,7 +4,7 @@ import { localTime, longestMessage, textTable } from "../runtime/text-table.js";
 import { readConfiguration, userName } from "../terminal/common.js";
 import { codeOf } from "../terminal/common.js";
 import { type Document, isDocument, retainedOfBridge } from "../terminal/running-bridge.js";
-import { asked, request } from "./bridge-request.js";
+import { askBridge, request } from "./bridge-request.js";
 import { alarmText, remedyText } from "./wording.js";
 import type { Tell } from "../language/words.js";
 import type { Speech } from "../terminal/speech.js";
@@ -103,7 +103,7 @@ export async function alarms(context: ProcessContext, options: AlarmsOptions): P
     return;
   }
   const { alarms: topic } = topicsUnder(configuration.mqtt.base_topic);
-  const found = await asked(
+  const found = await askBridge(
     configuration,
     ["/api/alarms"],
     () => retainedOfBridge(configuration, topic),

@@ -6,7 +6,7 @@ import { nullIfFailed } from "../runtime/failures.js";
 const dayMs = 86_400_000;
 const againMs = 3_600_000;
 const longestMs = 10_000;
-/** What is told of one version is some KiB. */
+/** The registry's answer about one version has some KiB. */
 const mostAnswerBytes = 64 * 1024;
 const newest = "https://registry.npmjs.org/greenhouse2mqtt/latest";
 
@@ -15,7 +15,7 @@ type Fetch = (
   init: { readonly signal: AbortSignal; readonly redirect: "error" },
 ) => Promise<Response>;
 
-/** Asks once a day, and only when somebody looks; what is known by then is told at once. */
+/** Asks once a day, and only when somebody looks. Whoever looks gets the last answer at once. */
 export class NewerVersion {
   readonly #clock: Clock;
   readonly #fetch: Fetch;

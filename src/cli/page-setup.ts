@@ -14,7 +14,7 @@ export { pageFindings } from "../setup/doctor/command.js";
 /* What of the set-up the page does: `doctor`, `discover`, and settings that are tried. Loaded only when the page asks. */
 
 /** What `discover --merge` finds. */
-export async function* discovered(
+export async function* discoverForPage(
   configuration: Configuration,
   file: string,
   context: ProcessContext,

@@ -3,7 +3,7 @@ import { cwd } from "node:process";
 import { type Command, CommanderError } from "commander";
 import { addCommands, addCommandsOf, commonOptions, rootHelp } from "./commands.js";
 import { languageOf, Speech } from "../terminal/speech.js";
-import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { CommandFailure, exitCodes, usageFailure } from "../runtime/ending.js";
 import {
   exitCodeAfter,
   type ProgramProcess,
@@ -15,7 +15,7 @@ export { endProcess } from "../runtime/ending.js";
 import { inert } from "../runtime/plain-text.js";
 import { stackText } from "../runtime/stack-trace.js";
 import { widthOf } from "../runtime/text-table.js";
-import { describedAs, OurCommand, usageFailure } from "../terminal/usage.js";
+import { commanderFailure, describedAs, OurCommand } from "../terminal/usage.js";
 
 /** Runs one command line and returns the exit code. Never rejects. */
 export async function runProgram(argv: readonly string[], process: ProgramProcess): Promise<number> {
@@ -34,7 +34,7 @@ export async function runProgram(argv: readonly string[], process: ProgramProces
     return exitCodeAfter(process.stop);
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return exitCodes.done;
-    const failure = error instanceof CommanderError ? usageFailure(error) : error;
+    const failure = error instanceof CommanderError ? commanderFailure(error) : error;
     const code = codeOf(failure);
     const text = code === null ? stackText(failure) : speech.tell(textOf(failure));
     if (text !== "") context.err.write(`${text}\n`);
@@ -54,7 +54,7 @@ async function refuseUnknown(word: string | undefined, commands: readonly Comman
   if (word === undefined || names.includes(word)) return;
   const near = (await import("../runtime/similar-words.js")).nearest(word, names);
   const hint = near === null ? msg`greenhouse2mqtt --help lists the commands` : msg`did you mean "${near}"?`;
-  throw new CommandFailure(msg`there is no command "${word.slice(0, 40)}"; ${hint}`, exitCodes.usage);
+  throw usageFailure(msg`there is no command "${word.slice(0, 40)}"; ${hint}`);
 }
 
 /** Errors whose message is already the sentence a person needs; by name, as what throws them is loaded only when it is called. */
@@ -120,9 +120,8 @@ function requireWorkingDirectory(): void {
   try {
     cwd();
   } catch {
-    throw new CommandFailure(
+    throw usageFailure(
       msg`the folder that this was started in has gone, or another disk is mounted over it; change into one that is there (cd) and try again`,
-      exitCodes.usage,
     );
   }
 }

@@ -7,7 +7,7 @@ import { PlatformError } from "../greenhouse/ports.js";
 import type { PlatformClient } from "../platform/client.js";
 import { commentText } from "../saving/yaml-text.js";
 import { codeOf, readConfiguration, shortList, withPlatform } from "../terminal/common.js";
-import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { CommandFailure, usageFailure } from "../runtime/ending.js";
 import type { CommonOptions, ProcessContext } from "../terminal/context.js";
 
 /** `greenhouse2mqtt read CONTROLLER ADDRESS`: the value the device itself gives now. */
@@ -95,7 +95,7 @@ export async function get(
   const answer = await withPlatform(configuration, context, (platform) =>
     platform.get(operation, query, context.stop).catch((error: unknown) => {
       if (error instanceof PlatformError && error.facts.kind === "invalid_request") {
-        throw new CommandFailure(sentenceOf(error), exitCodes.usage);
+        throw usageFailure(sentenceOf(error));
       }
       throw error;
     }),
@@ -105,6 +105,6 @@ export async function get(
 
 export function keyAndValue(text: string): readonly [string, string] {
   const equals = text.indexOf("=");
-  if (equals < 1) throw new CommandFailure(msg`expected key=value, got "${text}"`, exitCodes.usage);
+  if (equals < 1) throw usageFailure(msg`expected key=value, got "${text}"`);
   return [text.slice(0, equals), text.slice(equals + 1)];
 }

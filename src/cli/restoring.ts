@@ -6,20 +6,12 @@ import { join } from "node:path";
 import type { BackupEnd, RestoreAccount } from "../page/settings-source.js";
 import { ignored } from "../runtime/failures.js";
 import type { Clock } from "../runtime/clock.js";
+import type { FleetSettings } from "../config/fleet.js";
 
 /* A backup that comes to a running fleet in pieces, and becomes one of its accounts. */
 
 /** Whoever sends nothing for so long has given up. */
 const idleMs = 60_000;
-
-interface Parts {
-  readonly dataDir: string;
-  /** What follows `restore FILE`. */
-  readonly options: readonly string[];
-  /** Has the fleet take up its files. */
-  readonly reload: () => Promise<unknown>;
-  readonly clock: Pick<Clock, "monotonic">;
-}
 
 interface Coming {
   readonly id: string;
@@ -33,11 +25,20 @@ type Answer = Awaited<ReturnType<RestoreAccount>>;
 
 /** One at a time. */
 export class Restoring {
-  readonly #parts: Parts;
+  readonly #fleet: Pick<FleetSettings, "file" | "data_dir">;
+  readonly #reload: () => Promise<unknown>;
+  readonly #clock: Pick<Clock, "monotonic">;
   #coming: Coming | null = null;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  /** `reload` has the fleet take up its files. */
+  constructor(
+    fleet: Pick<FleetSettings, "file" | "data_dir">,
+    reload: () => Promise<unknown>,
+    clock: Pick<Clock, "monotonic">,
+  ) {
+    this.#fleet = fleet;
+    this.#reload = reload;
+    this.#clock = clock;
   }
 
   readonly take: RestoreAccount = async ({ id, at, bytes, end }) => {
@@ -47,17 +48,17 @@ export class Restoring {
     if (at !== coming?.size) return { size: coming?.size ?? 0, isMissing: true };
     this.#coming = { ...coming, isRestoring: true };
     try {
-      if (before !== null && before.file !== coming.file) await removed(before.file);
+      if (before !== null && before.file !== coming.file) await remove(before.file);
       await append(coming.file, bytes);
       const size = at + bytes.length;
       if (end !== null) return await this.#restore(coming.file, end);
-      this.#coming = { ...coming, size, at: this.#parts.clock.monotonic() };
+      this.#coming = { ...coming, size, at: this.#clock.monotonic() };
       return { size, isMissing: false };
     } catch (error) {
       return { wrong: String(error) };
     } finally {
       if (this.#coming.isRestoring) {
-        await removed(this.#coming.file);
+        await remove(this.#coming.file);
         this.#coming = null;
       }
     }
@@ -65,32 +66,34 @@ export class Restoring {
 
   /** Removes what a process left that ended while one came. Never rejects. */
   async clear(): Promise<void> {
-    const { dataDir } = this.#parts;
+    const { data_dir: dataDir } = this.#fleet;
     const names = await readdir(dataDir).catch(() => []);
-    for (const name of names) if (nameOfComing.test(name)) await removed(join(dataDir, name));
+    for (const name of names) if (nameOfComing.test(name)) await remove(join(dataDir, name));
   }
 
   /** The one that comes already, or a new one; null where a piece is of none. */
   #comingOf(id: string, at: number): Coming | "busy" | null {
     const coming = this.#coming;
-    const now = this.#parts.clock.monotonic();
+    const now = this.#clock.monotonic();
     const isOwn = coming?.id === id;
     if (coming !== null && (coming.isRestoring || (!isOwn && now - coming.at < idleMs))) return "busy";
     if (at > 0) return isOwn ? coming : null;
-    const file = join(this.#parts.dataDir, `restore-${randomBytes(6).toString("hex")}.tmp`);
+    const file = join(this.#fleet.data_dir, `restore-${randomBytes(6).toString("hex")}.tmp`);
     return { id, file, size: 0, at: now, isRestoring: false };
   }
 
   async #restore(file: string, end: BackupEnd): Promise<Answer> {
-    const done = await restoredBy(file, end, this.#parts.options);
-    if ("lines" in done) await this.#parts.reload();
+    const { file: config, data_dir: dataDir } = this.#fleet;
+    const options = ["--config", config, "--fleet-data-dir", dataDir];
+    const done = await restoredBy(file, end, options);
+    if ("lines" in done) await this.#reload();
     return done;
   }
 }
 
 const nameOfComing = /^restore-[0-9a-f]{12}\.tmp$/;
 
-const removed = (file: string): Promise<void> => rm(file, { force: true }).catch(ignored);
+const remove = (file: string): Promise<void> => rm(file, { force: true }).catch(ignored);
 
 async function append(file: string, bytes: Uint8Array): Promise<void> {
   const handle = await open(file, "a", 0o600);

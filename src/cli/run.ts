@@ -11,7 +11,7 @@ import { zoneProblem } from "../settings/values.js";
 import type { SettingsSource } from "../page/settings-source.js";
 import { commandSentences } from "../commands/endings.js";
 import { untilAborted, systemClock, systemRandom } from "../runtime/clock.js";
-import { CommandFailure, endProcess, exitCodes } from "../runtime/ending.js";
+import { CommandFailure, endProcess, usageFailure } from "../runtime/ending.js";
 import { lazy } from "../runtime/lazy.js";
 import { adjustableLogs, createLogger, isText, type Logger, RecentLog } from "../runtime/log.js";
 import { oneAtATime } from "../runtime/schedule.js";
@@ -21,7 +21,7 @@ import { NewerVersion } from "./newer-version.js";
 import { type Run, Runs } from "./runs.js";
 import { restartingOf } from "./restarting.js";
 import { settingsOn } from "./settings-source.js";
-import { type SettingsTrial, unseen } from "./trial.js";
+import { type SettingsTrial, notYetRun } from "./trial.js";
 import {
   type CommonOptions,
   exitCodeAfter,
@@ -104,7 +104,7 @@ async function startingRuns(
 ): Promise<Runs> {
   const configuration = await startingConfiguration(options, context, trial);
   const noZones = zoneProblem();
-  if (noZones !== null) throw new CommandFailure(noZones, exitCodes.usage);
+  if (noZones !== null) throw usageFailure(noZones);
   const former = await trial.former();
   const runs = new Runs(configuration, systemClock, former && overridden(former.configuration, options));
   if (former?.isRefused === true) runs.goBack();
@@ -179,7 +179,7 @@ const settingsOf = (
     load: (reads) => loadedFile(options, context.env, reads),
     dataDir: () => now.runs?.configuration.data_dir ?? "",
     readAgain,
-    seen: () => now.runs?.sight() ?? unseen,
+    seen: () => now.runs?.sight() ?? notYetRun,
     goBack: () => now.runs?.goBack() ?? false,
     settle: () => now.runs?.settle(),
     clock: systemClock,
@@ -226,7 +226,7 @@ export const pageOf = (
 ) => ({
   doctor: doctorFor(configuration, account),
   discover: async function* (...of: [AbortSignal, Language]): AsyncGenerator {
-    yield* (await pageSetup()).discovered(configuration, file, context, of);
+    yield* (await pageSetup()).discoverForPage(configuration, file, context, of);
   },
   onListening: whereaboutsOf(context, log, () => loggerFor(configuration, context)),
 });
@@ -273,7 +273,7 @@ async function recordingTo({ env }: ProcessContext, log: Logger): Promise<StepRe
     return new StepRecording((bytes) => writeSync(descriptor, bytes));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new CommandFailure(msg`GREENHOUSE2MQTT_RECORD names no new file: ${why}`, exitCodes.usage);
+    throw usageFailure(msg`GREENHOUSE2MQTT_RECORD names no new file: ${why}`);
   }
 }
 

@@ -6,7 +6,7 @@ import { LiveSettings } from "../config/live-settings.js";
 import type { Configuration } from "../config/schema.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
-import type { Sight, SettingsTrial } from "./trial.js";
+import type { RunState, SettingsTrial } from "./trial.js";
 
 /* The runs of one bridge, one behind the other. */
 
@@ -61,7 +61,7 @@ export class Runs {
   }
 
   /** How it is now. */
-  sight(): Sight {
+  sight(): RunState {
     return {
       runsForMs: this.#madeAt === null ? null : this.#clock.monotonic() - this.#madeAt,
       isYetToStart: false,

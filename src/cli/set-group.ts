@@ -8,7 +8,7 @@ import { inOptions } from "../terminal/common.js";
 import { askForCommand, NotReached } from "./ask-command.js";
 import type { Tell } from "../language/words.js";
 import { endedText } from "../greenhouse/wording.js";
-import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { CommandFailure, usageFailure } from "../runtime/ending.js";
 import type { ProcessContext } from "../terminal/context.js";
 
 /* `greenhouse2mqtt set group GROUP COMMAND` and `set scene SCENE activate`: through the running bridge, which knows how it went with each. */
@@ -34,11 +34,10 @@ export async function setGroupOrScene(
   if (!known.has(name)) {
     const hint = suggestion(name, [...known.keys()]);
     const short = name.slice(0, 80);
-    throw new CommandFailure(
+    throw usageFailure(
       kind === "group"
         ? msg`there is no group "${short}" in the configuration${hint}`
         : msg`there is no scene "${short}" in the configuration${hint}`,
-      exitCodes.usage,
     );
   }
   const result = await ask(configuration, request, context);

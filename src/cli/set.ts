@@ -16,7 +16,7 @@ import { endedText } from "../greenhouse/wording.js";
 import { inOptions, loggerFor, readConfiguration, shortList, userName } from "../terminal/common.js";
 import { type AskedCommand, askForCommand, NotReached } from "./ask-command.js";
 import { isGroupOrScene, setGroupOrScene } from "./set-group.js";
-import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { CommandFailure, exitCodes, usageFailure } from "../runtime/ending.js";
 import { type CommonOptions, programVersion, type ProcessContext } from "../terminal/context.js";
 
 interface SetOptions extends CommonOptions {
@@ -118,10 +118,7 @@ function targetNamed(
   const targetId = named === undefined ? name : name.slice(named.length + 1);
   const { pattern, what } = named === "address" ? addressRule : idRule;
   if (!pattern.test(targetId))
-    throw new CommandFailure(
-      msg`${JSON.stringify(targetId.slice(0, 80))} can be no ${what}`,
-      exitCodes.usage,
-    );
+    throw usageFailure(msg`${JSON.stringify(targetId.slice(0, 80))} can be no ${what}`);
   if (named !== undefined) return { target: named, targetId };
   const known = Object.hasOwn(controllers, code) ? controllers[code] : undefined;
   const isParameter = known?.actuators[name] === undefined && known?.parameters[name] !== undefined;

@@ -14,7 +14,7 @@ import { NotAtSocket } from "../beside/own-socket.js";
 import { firstLine, loadedFile, overridden } from "../terminal/common.js";
 import { askAtSocket } from "../terminal/running-bridge.js";
 import { refusalText } from "./wording.js";
-import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { CommandFailure, usageFailure } from "../runtime/ending.js";
 import type { CommonOptions, ProcessContext } from "../terminal/context.js";
 
 /* `config`: one key of the configuration, by the same path as the settings of the page. */
@@ -22,8 +22,6 @@ import type { CommonOptions, ProcessContext } from "../terminal/context.js";
 interface ConfigOptions extends CommonOptions {
   readonly diff?: boolean;
 }
-
-const told = (sentence: Text) => new CommandFailure(sentence, exitCodes.usage);
 
 /** Of a file with mistakes it is where they are by default. */
 const dataDirOf = (result: ConfigurationResult, options: CommonOptions): string =>
@@ -39,11 +37,11 @@ export async function config(
   options: ConfigOptions,
 ): Promise<void> {
   const path = pathOf(key);
-  if (path === null) throw told(noKey(key));
+  if (path === null) throw usageFailure(noKey(key));
   const loaded = await loadedFile(options, context.env);
   // The keys of a fleet's own file are other ones.
   if (!loaded.ok && options.account !== undefined && loaded.dataDir === undefined)
-    throw told(joined(loaded.problems.map(problemText), "\n"));
+    throw usageFailure(joined(loaded.problems.map(problemText), "\n"));
   const settings = new SettingsFile({
     file: loaded.file,
     load: (reads) => loadedFile(options, context.env, reads),
@@ -52,8 +50,9 @@ export async function config(
     now: () => systemClock.now(),
   });
   if (action === "get") return get(context, settings, key, path);
-  if (action === "set" && value === undefined) throw told(msg`config set needs a value behind the key`);
-  if (action === "unset" && value !== undefined) throw told(msg`config unset takes only a key`);
+  if (action === "set" && value === undefined)
+    throw usageFailure(msg`config set needs a value behind the key`);
+  if (action === "unset" && value !== undefined) throw usageFailure(msg`config unset takes only a key`);
   const typed = value === "-" ? await firstLine(process.stdin, context.stop) : value;
   const wanted = action === "unset" ? null : valueTyped(typed ?? "", isTextAt(path));
   await change(context, settings, { [key]: wanted }, { loaded, options });
@@ -61,7 +60,7 @@ export async function config(
 
 async function get(context: ProcessContext, settings: SettingsFile, key: string, path: Path): Promise<void> {
   const { given } = await settings.settings().catch((error: unknown) => {
-    throw told(msg`${settings.file} cannot be read: ${textOf(error)}`);
+    throw usageFailure(msg`${settings.file} cannot be read: ${textOf(error)}`);
   });
   const below = Object.entries(given).filter(
     ([name]) => name === key || name.startsWith(`${key}.`) || name.startsWith(`${key}[`),
@@ -74,7 +73,7 @@ async function get(context: ProcessContext, settings: SettingsFile, key: string,
     context.out(name === key ? `${shown}\n` : `${name}: ${shown}\n`);
   }
   if (below.length > 0) return;
-  if (schemaAt(path) === null) throw told(msg`${key} is no key of the configuration${nearKey(path)}`);
+  if (schemaAt(path) === null) throw usageFailure(msg`${key} is no key of the configuration${nearKey(path)}`);
   const node = nodeAt(path);
   if (node?.default === undefined) {
     context.err.write(`${context.speech.tell(msg`${key} is not set`)}\n`);
@@ -115,7 +114,7 @@ async function change(
 ): Promise<void> {
   const { out, speech } = context;
   const say = (text: Text) => out(`${speech.tell(text)}\n`);
-  const failure = (error: unknown) => told(textOf(error));
+  const failure = (error: unknown) => usageFailure(textOf(error));
   if (options.diff === true) {
     const proposal = await settings.propose({ changes }, { tell: speech.tell }).catch((error: unknown) => {
       throw failure(error);
@@ -139,7 +138,8 @@ async function change(
   });
   if (!saved.saved && saved.why === "not_writable") throw new CommandFailure(saved.message);
   refuseErrors(saved.proposal);
-  if (!saved.saved) throw told(msg`${settings.file} was changed by somebody else meanwhile; try again`);
+  if (!saved.saved)
+    throw usageFailure(msg`${settings.file} was changed by somebody else meanwhile; try again`);
   if (saved.proposal.difference !== "") out(saved.proposal.difference);
   sayWhatElse(saved.proposal, say);
   if (loaded.ok && saved.proposal.keys.length + saved.proposal.secrets.length > 0)
@@ -178,7 +178,7 @@ function refuseErrors({ errors }: Pick<SettingsProposal, "errors">): void {
   const lines = Object.entries(errors).flatMap(([key, messages]) =>
     messages.map((one) => row`${key}: ${one}`),
   );
-  if (lines.length > 0) throw told(joined(lines, "\n"));
+  if (lines.length > 0) throw usageFailure(joined(lines, "\n"));
 }
 
 function sayWhatElse(

@@ -71,7 +71,7 @@ export class Seen {
     this.#look();
   }
 
-  /** Resolves once all of it is to be seen, or when the signal aborts. */
+  /** Resolves once all conditions hold, or when the signal aborts. */
   until(conditions: readonly Condition[], end: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       this.#look = () => {

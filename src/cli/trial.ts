@@ -38,15 +38,15 @@ import {
  * ended the program within it twice is tried no more until it is another one.
  */
 
-/** So long it has. */
+/** How long a trial may take. */
 const trialMs = 60_000;
 /** What failed has to run so long afterwards. */
 const calmMs = 20_000;
 /** A program that does not live for a minute with them may be started so often. */
 const mostStarts = 3;
 
-/** What is seen of a run. */
-export interface Sight {
+/** How a run is doing. */
+export interface RunState {
   /** How long the run under way has been complete, ms; null where it is not. */
   readonly runsForMs: number | null;
   /** Its first run waits for the turn of this account. */
@@ -62,7 +62,7 @@ export interface Sight {
 }
 
 /** Before the first run. */
-export const unseen: Sight = {
+export const notYetRun: RunState = {
   runsForMs: null,
   isYetToStart: false,
   mayStandBy: false,
@@ -73,8 +73,8 @@ export const unseen: Sight = {
   bridge: null,
 };
 
-/** What is seen at the end of a trial. */
-interface Sighting extends Pick<Sight, "runsForMs" | "mayStandBy" | "http" | "isPageOpen"> {
+/** How the run is doing at the end of a trial, and how it did before. */
+interface TrialEnd extends Pick<RunState, "runsForMs" | "mayStandBy" | "http" | "isPageOpen"> {
   /** The error of the newest run since the settings were saved; null where none ended by one. */
   readonly error: string | null;
   readonly wasPageOpen: boolean;
@@ -90,7 +90,7 @@ const reached: ReadonlySet<string | null> = new Set<PlatformState | null>(["onli
  * Why the settings are taken back; null where the bridge has come up. A broker that is away is no reason, as brokers come back;
  * a platform is one only where its settings were changed and it was reached before.
  */
-export function notComeUp(seen: Sighting): Text | null {
+export function notComeUp(seen: TrialEnd): Text | null {
   if (seen.mayStandBy && seen.runsForMs === null && seen.error === null) return null;
   if (seen.runsForMs === null || (seen.error !== null && seen.runsForMs < calmMs))
     return seen.error === null
@@ -109,7 +109,7 @@ export function notComeUp(seen: Sighting): Text | null {
 /** For so long a person has to have seen that settings were taken back, and to have left it at that. */
 const seenForMs = 3_600_000;
 
-/** What is known of settings that were taken back while the bridge runs on. Monotonic ms. */
+/** The bridge runs on after settings were taken back. Monotonic ms. */
 interface AfterReturn {
   readonly now: number;
   /** Of the file that was put back, and of the one in force, and since when that is. */
@@ -134,7 +134,7 @@ export interface TrialParts {
   readonly log: () => Logger;
   /** Of the configuration in force. */
   readonly dataDir: () => string;
-  readonly seen: () => Sight;
+  readonly seen: () => RunState;
   /** Reads the file and takes it up; what was wrong with it, or null. */
   readonly readAgain: () => Promise<string | null>;
   /** Has the bridge run by the former configuration; whether there is one. */
@@ -145,8 +145,8 @@ export interface TrialParts {
 }
 
 /**
- * Settings of one file of which nobody knows yet whether the bridge comes up by them, and those edited by hand by which it did not. They
- * are kept beside the file, so that the next process goes on with them.
+ * Settings of one file on trial: saved ones until the bridge has come up by them, and ones edited by hand by which it did not. They are
+ * kept beside the file, so that the next process goes on with them.
  */
 export class SettingsTrial {
   readonly #parts: TrialParts;
@@ -333,7 +333,7 @@ export class SettingsTrial {
     if (!isOwn) await this.#keep(record);
   }
 
-  /** Ends what is told of settings that were taken back, once nobody has to see to it any more. */
+  /** Ends the alarm about settings that were taken back, once nobody has to see to it any more. */
   async #awaitEnd(): Promise<void> {
     if (this.#isAwaitingEnd) return;
     this.#isAwaitingEnd = true;
@@ -428,7 +428,7 @@ export class SettingsTrial {
     return this.#orAsItIs(() => this.#resume());
   }
 
-  /** A disk that takes nothing, or a former file that is not there, keeps no bridge from starting by the file as it is. */
+  /** Neither a full disk nor a missing former file keeps the bridge from starting by the file as it is. */
   async #orAsItIs(work: () => Promise<boolean>): Promise<boolean> {
     try {
       return await work();

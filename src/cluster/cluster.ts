@@ -35,7 +35,6 @@ interface ClusterParts {
   readonly upMs: () => number;
   /** Spreads accounts over members. */
   readonly hash: (text: string) => number;
-  readonly leaseMs: number;
   readonly files: FileSystem;
   /** Where the data directory of an account lies. */
   readonly placeOf: (dataDir: string) => Pick<DataPlace, "claim" | "settle">;
@@ -53,7 +52,7 @@ export interface OwnedAccount {
   readonly controlMs: number;
   /** What tells the account from others: a journal of another one is not taken up. */
   readonly identity: string;
-  /** URLs of what it needs beside NATS; where absent nothing is known of that. */
+  /** URLs of what it needs beside NATS; where absent none is looked at. */
   readonly hosts?: Readonly<Record<Reach, readonly string[]>>;
   /** A journal is to be imported, which may have been begun before. */
   readonly isToImport?: boolean;
@@ -128,7 +127,7 @@ export class Cluster {
 
   constructor(parts: ClusterParts) {
     this.#parts = parts;
-    this.#view = new MembershipView({ self: parts.id, leaseMs: parts.leaseMs, hash: parts.hash });
+    this.#view = new MembershipView({ self: parts.id, leaseMs, hash: parts.hash });
     this.#reach = new Reachability(parts.clock, this.#reaches);
   }
 
@@ -153,7 +152,7 @@ export class Cluster {
 
   /** Whether the coordination service answers, so that this member could take over. */
   get isReachable(): boolean {
-    return this.#hasSeen && this.#parts.clock.monotonic() - this.#heardAt < this.#parts.leaseMs;
+    return this.#hasSeen && this.#parts.clock.monotonic() - this.#heardAt < leaseMs;
   }
 
   metrics(account: string): Registry {
@@ -327,7 +326,7 @@ export class Cluster {
     const now = this.#parts.clock.monotonic();
     const since = this.#lessSince.get(account) ?? now;
     this.#lessSince.set(account, since);
-    return now - since >= this.#parts.leaseMs;
+    return now - since >= leaseMs;
   }
 
   async #hold(
@@ -447,7 +446,7 @@ export class Cluster {
   }
 
   #times(controlMs: number): LeaseTimes {
-    return { leaseMs: this.#parts.leaseMs, controlMs };
+    return { leaseMs, controlMs };
   }
 
   #value(): string {

@@ -16,7 +16,7 @@ import { claimFormat, isOfThisFormat, journalDirectory } from "../journal/open.j
 import { systemClock } from "../runtime/clock.js";
 import { nodeFileSystem } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
-import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { CommandFailure, usageFailure } from "../runtime/ending.js";
 import type { Configured } from "../feature/feature.js";
 import { joinCluster, linkTo, type Membership, withDirectory } from "./member.js";
 import type { keys } from "./section.js";
@@ -35,10 +35,7 @@ interface Moving {
 
 function clusterOf({ cluster }: Moving["configuration"]) {
   if (cluster !== undefined) return cluster;
-  throw new CommandFailure(
-    msg`the configuration has no cluster, so there is no journal to move`,
-    exitCodes.usage,
-  );
+  throw usageFailure(msg`the configuration has no cluster, so there is no journal to move`);
 }
 
 /** `journal export DIR`: a new data directory with the journal of the cluster in it; changes nothing there. */
@@ -120,7 +117,7 @@ export async function importJournal(moving: Moving): Promise<void> {
     throw new CommandFailure(
       msg`there is no journal of this version in ${dataDir}; run this version there once without the key cluster, then import`,
     );
-  // A bridge that is started meanwhile would go on with what is the cluster's by then.
+  // A bridge that is started meanwhile would go on with a journal that has become the cluster's.
   await withDirectory(dataDir, log, () => importFrom(moving));
 }
 

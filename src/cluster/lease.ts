@@ -102,7 +102,7 @@ export const mayFence = (lease: Lease, now: Instant, times: LeaseTimes): boolean
 export const mayPost = (lease: Lease | null, now: Instant, times: LeaseTimes): boolean =>
   lease !== null && lease.isFenced && isConfirmed(lease, now, times);
 
-/** POSTs of this member that the platform may still carry out, under way or without an answer, and that the journal need not know. */
+/** POSTs of this member that the platform may still carry out, under way or without an answer, and that the journal may lack. */
 export class Posts {
   readonly #begun = new Map<symbol, number>();
 
@@ -121,7 +121,7 @@ export class Posts {
   }
 }
 
-/** Whether all that the next owner has to wait for is in the journal, so that the account may be given up with a mark that says so. */
+/** Whether the journal has every POST that the next owner has to wait for. Then the account is given up with a mark that says so. */
 export const mayMark = (lease: Lease, posts: Posts, { mono }: Instant, times: LeaseTimes): boolean =>
   lease.isFenced && mono >= posts.overFrom(mono, times);
 

@@ -8,9 +8,9 @@ import { systemClock } from "../runtime/clock.js";
 import { nodeFileSystem } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
 import type { Registry } from "../runtime/metrics.js";
-import { hashOf } from "../runtime/spread.js";
+import { hashOf } from "../runtime/hash.js";
 import type { CoreConfiguration } from "../settings/sections/core.js";
-import { Cluster, leaseMs, namedAccount, type OwnedAccount, type OwnedRun } from "./cluster.js";
+import { Cluster, namedAccount, type OwnedAccount, type OwnedRun } from "./cluster.js";
 import { joinNats, type NatsLink } from "./nats.js";
 import { knownReaches, reachesHost } from "./probe.js";
 
@@ -53,7 +53,7 @@ export const accountOf = (configuration: Candidate["configuration"]): string =>
 
 /** Null where `stop` aborts before a server answers. */
 export const linkTo = ({ settings, dataDir, log }: Joining, stop: AbortSignal): Promise<NatsLink | null> =>
-  joinNats(settings, { clock: systemClock, log, memberId: memberOf(dataDir), leaseMs }, stop);
+  joinNats(settings, memberOf(dataDir), log, stop);
 
 /** Null where `stop` aborts before a server answers. */
 export async function joinCluster(joining: Joining, stop: AbortSignal): Promise<Membership | null> {
@@ -64,7 +64,6 @@ export async function joinCluster(joining: Joining, stop: AbortSignal): Promise<
   const cluster = new Cluster({
     ...{ id: member, bucket: link.bucket, clock: systemClock, upMs: () => uptime() * 1_000 },
     hash: hashOf,
-    leaseMs,
     files: nodeFileSystem,
     placeOf: (directory) => new DataPlace(directory),
     reaches: knownReaches(reachesHost, systemClock),

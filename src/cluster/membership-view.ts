@@ -120,7 +120,7 @@ export class MembershipView {
 
   #hold(account: string, revision: number, value: string | null, now: number): void {
     const known = this.#holdings.get(account);
-    // What is told again after a reconnect is not news.
+    // After a reconnect the server says everything once more, which is no news.
     if (known?.revision === revision) return;
     const holder = value === null ? null : (readOwner(value)?.member ?? "");
     const left = holder === null ? (known?.holder ?? null) : null;

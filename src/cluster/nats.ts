@@ -34,7 +34,7 @@ import type { Logger } from "../runtime/log.js";
 import { natsMessages, PacedReading, ReadingTurns } from "../runtime/paced-reading.js";
 import { receiving } from "../runtime/receiving.js";
 import { ServerWatchdog } from "./server-watchdog.js";
-import { ClusterRefusal, type OwnedAccount } from "./cluster.js";
+import { ClusterRefusal, leaseMs, type OwnedAccount } from "./cluster.js";
 import { bucketLimits } from "./lease.js";
 import type { AccountStream, Bucket, StreamEntry } from "./ports.js";
 import type { ClusterSettings } from "./section.js";
@@ -51,14 +51,6 @@ export interface NatsLink {
 }
 
 type NamedStream = Pick<OwnedAccount, "account" | "identity">;
-
-interface LinkPorts {
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** As the servers' own lists name it. */
-  readonly memberId: string;
-  readonly leaseMs: number;
-}
 
 const connectAgainMs = 2_000;
 /** Of what has an answer at once, or none. */
@@ -78,21 +70,21 @@ const bucketMark = `greenhouse2mqtt members and owners, format ${format}`;
 const markOf = (identity: string): string =>
   `greenhouse2mqtt journal, format ${format}, of ${createHash("sha256").update(identity).digest("hex").slice(0, 16)}`;
 
-/** Connects to one of the servers, for as long as it takes; null where the signal aborts before. Rejects with ClusterRefusal. */
+/** Connects to one of the servers, however long that takes; null where the signal aborts before. Rejects with ClusterRefusal. */
 export async function joinNats(
   settings: ClusterSettings,
-  ports: LinkPorts,
+  memberId: string,
+  log: Logger,
   signal: AbortSignal,
 ): Promise<NatsLink | null> {
-  const { clock, log } = ports;
   let told = "";
   while (!signal.aborted) {
     let link: NatsConnection | null = null;
     try {
-      link = await connectNats(optionsOf(settings, ports.memberId));
+      link = await connectNats(optionsOf(settings, memberId));
       checkVersion(link);
       void tellOf(link, log);
-      return await linkOver(link, settings, ports);
+      return await linkOver(link, settings, log);
     } catch (error) {
       await link?.close();
       const refusal = refusalOf(error, settings);
@@ -101,7 +93,7 @@ export async function joinNats(
       if (told !== reason)
         log.warn({ servers: settings.nats, reason }, "no link to the NATS servers; trying again");
       told = reason;
-      await clock.wait(connectAgainMs, signal).catch(ignored);
+      await systemClock.wait(connectAgainMs, signal).catch(ignored);
     }
   }
   return null;
@@ -219,24 +211,20 @@ async function tellOf(link: NatsConnection, log: Logger): Promise<void> {
     else if (type === "reconnect") log.info("the link to the NATS servers stands again");
 }
 
-async function linkOver(
-  link: NatsConnection,
-  settings: ClusterSettings,
-  { leaseMs, clock, log }: LinkPorts,
-): Promise<NatsLink> {
+async function linkOver(link: NatsConnection, settings: ClusterSettings, log: Logger): Promise<NatsLink> {
   const client = jetstream(link, { timeout: answerMs });
   const manager = await jetstreamManager(link, { timeout: answerMs });
   const places = await jetstreamManager(link, { timeout: placeMs, checkAPI: false });
-  const streams: JetStream = { client, manager, places, clock };
-  const kv = await openBucket(client, settings, leaseMs);
-  const watchdog = new ServerWatchdog(clock, () => {
+  const streams: JetStream = { client, manager, places };
+  const kv = await openBucket(client, settings);
+  const watchdog = new ServerWatchdog(systemClock, () => {
     log.warn({ server: link.getServer() }, "the NATS server answers nothing; going to another one");
     void link.reconnect().catch(ignored);
   });
   const streamFor = async (account: NamedStream, isMade: boolean) =>
     watchdog.stream(await watchdog.of(openStream(streams, settings, account, isMade)));
   return {
-    bucket: watchdog.bucket(bucketOver(kv, clock)),
+    bucket: watchdog.bucket(bucketOver(kv)),
     openStream: (account) => streamFor(account, true),
     findStream: (account) => streamFor(account, false),
     close: () => {
@@ -246,11 +234,7 @@ async function linkOver(
   };
 }
 
-async function openBucket(
-  client: JetStreamClient,
-  { name, replicas }: ClusterSettings,
-  leaseMs: number,
-): Promise<KV> {
+async function openBucket(client: JetStreamClient, { name, replicas }: ClusterSettings): Promise<KV> {
   const limits = bucketLimits(leaseMs);
   const kv = await new Kvm(client).create(name, {
     ...limits,
@@ -321,16 +305,16 @@ export function firstAnswer<T>({ after }: Pick<Clock, "after">, ask: () => Promi
   });
 }
 
-const bucketOver = (kv: KV, clock: Clock): Bucket => ({
+const bucketOver = (kv: KV): Bucket => ({
   claim: (key, value, over) =>
     unlessOther(over === 0 ? kv.create(key, value) : kv.update(key, value, over, answerMs)),
   renew: (key, value, revision) =>
-    firstAnswer(clock, () => unlessOther(kv.update(key, value, revision, answerMs))),
+    firstAnswer(systemClock, () => unlessOther(kv.update(key, value, revision, answerMs))),
   release: async (key, revision) => {
     await unlessOther(kv.update(key, releasedMark, revision, answerMs));
   },
   get: async (key) => {
-    const entry = await firstAnswer(clock, () => kv.get(key));
+    const entry = await firstAnswer(systemClock, () => kv.get(key));
     return entry === null ? null : entryOf(entry);
   },
   put: (key, value) => kv.put(key, value),
@@ -340,7 +324,7 @@ const bucketOver = (kv: KV, clock: Clock): Bucket => ({
     signal.addEventListener("abort", () => entries.stop());
     await new Promise<void>((resolve) => {
       // Where nothing is there nothing comes.
-      clock.after(answerMs / 3, resolve);
+      systemClock.after(answerMs / 3, resolve);
       void (async () => {
         for await (const entry of entries) {
           listener(entry.key, entryOf(entry));
@@ -362,7 +346,6 @@ interface JetStream {
   readonly manager: JetStreamManager;
   /** Gives up sooner. */
   readonly places: JetStreamManager;
-  readonly clock: Clock;
 }
 
 export const streamOf = ({ name }: ClusterSettings, account: string): string => `${name}_${account}`;
@@ -419,7 +402,7 @@ function notOurs(stream: string, description: string): Text {
 }
 
 function streamOver(streams: JetStream, stream: string, root: string): AccountStream {
-  const { client, manager, clock } = streams;
+  const { client, manager } = streams;
   return {
     append: async ({ subject, operation, run, data }, after) => {
       const about = headers();
@@ -433,12 +416,12 @@ function streamOver(streams: JetStream, stream: string, root: string): AccountSt
       return kept?.seq ?? null;
     },
     state: async () => {
-      const { created, state } = await firstAnswer(clock, () => manager.streams.info(stream));
+      const { created, state } = await firstAnswer(systemClock, () => manager.streams.info(stream));
       return { created, last: state.last_seq, count: state.messages };
     },
     newest: async (subject) => {
       const query = { last_by_subj: `${root}.${subject}` };
-      const message = await firstAnswer(clock, () => manager.streams.getMessage(stream, query));
+      const message = await firstAnswer(systemClock, () => manager.streams.getMessage(stream, query));
       return message === null ? null : { operation: message.header.get("Operation") };
     },
     read: (first, through) =>

@@ -1,6 +1,6 @@
 import { nullIfFailed } from "../runtime/failures.js";
 import { type Clock, systemClock } from "../runtime/clock.js";
-import { type Connection, endpointOf, openSocket, secured } from "../runtime/connecting.js";
+import { type Connection, endpointOf, openSocket, startTls } from "../runtime/connecting.js";
 import { Names } from "../runtime/names.js";
 
 /*
@@ -51,7 +51,7 @@ const answersAt = (
     socket.on("error", failed);
     if (secure) {
       // Whether its certificate is right is for whoever tells it something.
-      secured(socket, host, { rejectUnauthorized: false })
+      startTls(socket, host, { rejectUnauthorized: false })
         .on("error", failed)
         .once("secureConnect", answered);
       return;

@@ -37,7 +37,7 @@ interface Noting {
   readonly store: Pick<StreamStore, "keepNoteFile" | "keepCopy">;
 }
 
-/** Brings them into the stream when they have changed, and writes down how far the copy here goes, until the signal aborts, and then once more. */
+/** Brings changed files into the stream, and notes how far the copy here goes. Works until the signal aborts, and then once more. */
 export async function keepStateFiles(noting: Noting, signal: AbortSignal): Promise<void> {
   const kept = new Map<string, string>();
   await lookAt(noting, kept, stateFiles, false);

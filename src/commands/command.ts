@@ -36,12 +36,12 @@ export interface Addressed extends Target {
   readonly controllerId: string;
 }
 
-/** Commands for a controller of which nobody has looked for which of its actuators they were. */
+/** The target of commands for a controller that were only counted: nobody looked which of its actuators they name. */
 export const forAnyActuator = (code: string, controllerId: string): Addressed => ({
   ...{ code, controllerId, target: "actuator", targetId: "*" },
 });
 
-/** A command as it arrives, before anything is known of it. */
+/** A command as it arrives, before anybody has read its payload. */
 export interface CommandRequest extends CommandSource, Omit<Addressed, "code"> {
   readonly payload: Uint8Array;
   /** That it goes by where its payload has none; a new one where absent. */
@@ -151,7 +151,7 @@ export interface CommanderPorts {
   /** Told once it is kept that a command was taken; where absent nothing waits for that. */
   readonly onRecorded?: ((command: CommandTaken) => void) | undefined;
   readonly clock: Clock;
-  /** Whether the process stood still; nothing is known of that where absent. */
+  /** Whether the process stood still; where absent it never did. */
   readonly gaps?: Pick<Gaps, "newest"> | undefined;
   readonly log: Logger;
   readonly newId: () => string;

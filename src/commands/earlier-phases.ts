@@ -24,8 +24,8 @@ interface Ends {
 
 /**
  * Commands that ended in an earlier run whose topics may still show them on their way, because the broker or the power was
- * away at the time. Every start looks once at what the broker shows: a newer command may have been shown there of which no
- * record was made, and one that nothing is known of is not on its way any more either.
+ * away at the time. Every start looks once at what the broker shows. It may show a newer command that was never recorded, which is not
+ * on its way any more either.
  */
 export class EarlierPhases {
   readonly #base: string;
@@ -103,7 +103,7 @@ function newsFor(told: readonly CommandFacts[], seen: Seen | null): CommandFacts
   const seenAt = Date.parse(own?.received_at ?? String(seen.received_at));
   if (newest !== null && own !== newest && !(seenAt >= Date.parse(newest.received_at))) return newest;
   if (seen.phase === "done") return null;
-  // Of one that no record is of, only what the topic says is known, and that it is not on its way any more.
+  // A command without a record is known by its topic alone, and is not on its way any more.
   return own ?? toldBy(seen) ?? newest;
 }
 

@@ -355,7 +355,7 @@ export function refusalResult(
   return original === undefined ? result : { ...result, original };
 }
 
-/** How many commands of a flood end of which nobody has looked at any. */
+/** How commands of a flood end that were only counted. */
 export const surplusEnding = (reason: "overloaded" | "before_sending", count: number) =>
   reason === "overloaded"
     ? refused(reason, msg`${count} commands more came in a flood, and none of them was looked at.`)
@@ -364,7 +364,7 @@ export const surplusEnding = (reason: "overloaded" | "before_sending", count: nu
         message: msg`${count} stops more came in a flood; newer ones took their place.`,
       };
 
-/** The one result of many commands of a flood of which nobody has looked at any. */
+/** The one result of many commands of a flood that were only counted. */
 export function surplusResult(
   { controllerId: controller, targetId: actuator }: Addressed,
   {

@@ -112,7 +112,7 @@ export function contextIn(
   };
 }
 
-/** A platform that gives no time for so long as a reading may be old leaves the clock to be right as it is. */
+/** Where the platform gave no time for as long as a reading may be old, the clock counts as right. */
 function clockAheadMs(
   { startedAt, staleAfterMs }: LimitSettings,
   { mono, skewMs }: Environment,

@@ -8,7 +8,7 @@ interface Waiting {
 interface OfController {
   /** When its newest POST began, monotonic ms. */
   begunAt: number;
-  /** When the newest one that had left was answered: by then the platform has it, however long it was on its way. */
+  /** When the newest POST was answered. The platform has it then, however long it was on its way. */
   endedAt: number;
   /** POSTs that have their turn and have not ended. */
   open: number;

@@ -108,7 +108,7 @@ function endingOf({ taken, sent }: OpenCommand): Ending {
       msg`The bridge stopped during the command, and the configuration no longer has its target. So it cannot read anything back. Check the actuator.`,
     );
   const isStop = steps.at(-1)?.purpose === "stop";
-  // What a rule sends goes without the journal too, but a disk that fails just then is rare, and the rule sends it again.
+  // A command of a rule is sent even without the journal. But a disk that fails just then is rare, and the rule sends again.
   return maxAgeMs === 0 && !isStop
     ? endUnsent(
         msg`The bridge was stopped, and its journal says of nothing that was sent of this command. The rule sends it again where it is still called for.`,
@@ -151,7 +151,7 @@ export async function restoreCommands(commands: CommandService, past: Past): Pro
 
 const commandKeyOf = (command: Target & Pick<Command, "id">): string => `${laneKey(command)} ${command.id}`;
 
-/** Where the journal of a lane has gaps, it is not known which values are ours, so none that comes late is told of. */
+/** Where the journal of a lane has gaps nobody knows which values are ours, so none counts as late. */
 const untold = (lane: Restored): Restored => ({ ...lane, awaited: null, secondLook: null });
 
 interface Past {

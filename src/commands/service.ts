@@ -183,7 +183,7 @@ export class CommandService {
     };
   }
 
-  /** Commands of a flood of which nobody looked at any; `about`: null where it is not known for what they were. */
+  /** Commands of a flood that were only counted; `about`: null where nobody knows their target. */
   onSurplus(about: Addressed | null, { count, isUrgent, ids }: Omit<Surplus, "key">): void {
     const reason = isUrgent ? "before_sending" : "overloaded";
     this.commander.feed({ type: "surplus", about, id: randomUUID(), reason, count, ids });
@@ -438,7 +438,7 @@ type Acknowledge = () => void;
 
 export class Receipts {
   readonly #owed = new Map<string, Acknowledge[]>();
-  /** What is told while a command is handed over. */
+  /** Keys that are settled while their command is handed over. */
   #told: Set<string> | null = null;
 
   /** Hands over a command; `take` returns the key that it goes by, and whether anything is still to come of it. */

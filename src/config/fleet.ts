@@ -1,4 +1,4 @@
-import { hashOf } from "../runtime/spread.js";
+import { hashOf } from "../runtime/hash.js";
 import { msg, row, type Text } from "../language/text.js";
 import { readdir } from "node:fs/promises";
 import { basename, dirname, extname, isAbsolute, join, resolve } from "node:path";

@@ -131,13 +131,17 @@ interface SecretsFile {
   readonly warnings: readonly Problem[];
 }
 
-/** `secrets.yaml` beside a configuration; only read when that uses `!secret`. */
+/** Where the secrets of a configuration are. */
+export const secretsBeside = (configurationFile: string): string =>
+  join(dirname(configurationFile), "secrets.yaml");
+
+/** Only read when the configuration uses `!secret`. */
 export async function readSecrets(
   configurationFile: string,
   text: string,
   readFile: ReadFile,
 ): Promise<SecretsFile> {
-  const file = join(dirname(configurationFile), "secrets.yaml");
+  const file = secretsBeside(configurationFile);
   const none = (message: Text | null, problems: readonly Problem[] = []): SecretsFile => ({
     secrets: { ok: false, message },
     problems,

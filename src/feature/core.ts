@@ -100,7 +100,7 @@ export type RequestRow = readonly [
 
 /** A feature that was made. */
 export interface Running {
-  /** What is told of a link and asked whether a message is its own, at its place of the list in bridge.ts. */
+  /** Hears of each link, and is asked whether a message is its own, at its place of the list in bridge.ts. */
   readonly part?: Part;
   /** A further link to the broker, which ends with the bridge's own. */
   readonly link?: Part;

@@ -2,7 +2,7 @@ import { joinSignals } from "../runtime/signals.js";
 import { type Text, textOf } from "../language/text.js";
 import { ignored } from "../runtime/failures.js";
 import { AsyncLocalStorage } from "node:async_hooks";
-import { hashOf } from "../runtime/spread.js";
+import { hashOf } from "../runtime/hash.js";
 import { type FleetFiles, type LoadedAccount, ownAccounts, refusedAccounts } from "../config/fleet.js";
 import { exclude } from "../config/clashes.js";
 import { Fallback, type FormerRun, type Judged } from "../config/fallback.js";
@@ -262,8 +262,8 @@ export class Fleet {
   }
 
   /**
-   * Waits for runs that end and have what this account is about to use, until `stop` aborts. However long that takes: of two that run side
-   * by side one commands what no list shows, and a process that was frozen for a minute has had no time to end anything.
+   * Waits until runs that are ending have let go of what this account is about to use, or `stop` aborts. There is no time limit: of two
+   * side by side, one commands what no list shows. A process that was frozen for a minute has had no time to end anything.
    */
   async #untilFree(account: Account, stop: AbortSignal): Promise<void> {
     for (;;) {

@@ -2,6 +2,7 @@ import { eitherOf } from "../language/lists.js";
 import { joined, msg, row, type Text } from "../language/text.js";
 import { type ActuatorKind, decodeValue, type KindRow, kindRows, textOf } from "./actuator-kinds.js";
 import type { RawValue } from "./ports.js";
+import { byText } from "./topic-ids.js";
 
 /*
  * The interface has no table of addresses: "they can be found by observing what the platform's web client sends". What is pushed
@@ -22,7 +23,7 @@ export interface SeenAddress {
 const mostValues = 12;
 const longestValue = 80;
 
-/** What is known of an address after one more value of it; the same reference where it brought no news. */
+/** An address after one more value of it; the same reference where the value brought no news. */
 export function seeAddress(
   known: SeenAddress | undefined,
   code: string,
@@ -154,3 +155,10 @@ const scalar = (text: string): string =>
   !/^(?:true|false|null|yes|no|on|off|y|n)$/i.test(text)
     ? text
     : JSON.stringify(text);
+
+/** Numbers by size, before everything else. */
+export function byAddress(one: string, other: string): number {
+  const sizeOf = (address: string): number => (/^\d{1,15}$/.test(address) ? Number(address) : Infinity);
+  const [first, second] = [sizeOf(one), sizeOf(other)];
+  return first === second ? byText(one, other) : first - second;
+}

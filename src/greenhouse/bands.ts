@@ -24,7 +24,7 @@ export interface Bands {
   readonly limits: Readonly<Partial<Record<BandLimit, number>>>;
   /** So far back inside of a limit a value has to be before the alarm is over. */
   readonly deadband: number;
-  /** So long it has to be beyond a limit, by the times of measuring. */
+  /** How long it has to be beyond a limit, by the times of measuring. */
   readonly delayMs: number;
 }
 

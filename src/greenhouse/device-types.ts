@@ -66,7 +66,7 @@ export const mayHaveReadings = (type: DeviceType | null): boolean =>
 
 const isKnownType = (type: DeviceType | null): boolean => type !== null && deviceTypes.has(type);
 
-/** So many answers without readings in a row, and it is asked once an hour only; null for as often as any controller. */
+/** After so many empty answers in a row it is asked once an hour; null for as often as any controller. */
 export function emptyAnswersUntilRare(type: DeviceType | null): number | null {
   if (!isCamera(type)) return null;
   return isKnownType(type) ? 3 : 1;

@@ -13,7 +13,7 @@ import { nameById } from "./names-by-id.js";
 import { translatedSensorName } from "./sensor-names.js";
 
 /*
- * What is told of a controller and its parts, the same on every `.../json` topic and in the API. Times are ISO texts.
+ * The documents of a controller and its parts, the same on every `.../json` topic and in the API. Times are ISO texts.
  */
 
 /** The items of one answer share when they were measured and received, so the last two texts are kept. */

@@ -136,7 +136,7 @@ function foldReading(
   };
 }
 
-/** So many readings in a row that are words make a text of what showed numbers, unless a unit or its kind says that it is a quantity. */
+/** So many words in a row make a text of a sensor that showed numbers, unless a unit or its kind says that it is a quantity. */
 const wordsUntilText = 3;
 
 const isMisplacedWord = (definition: SensorDefinition, { value }: SensorItem): boolean =>

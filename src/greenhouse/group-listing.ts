@@ -5,8 +5,8 @@ import type { ActuatorSettings } from "./settings.js";
 
 /*
  * The interface names "the mode address of each specified-position address": the degree of a positioner may have an address of its own.
- * A degree that was sent to the address of the mode is then accepted and moves nothing, and looks like one that is never shown. What
- * tells the two apart is whether the type lists an address that nobody owns and that holds a number from 0 to 100.
+ * The platform then accepts a degree at the address of the mode and moves nothing, which looks like a degree that is never shown. The
+ * two differ in this: the type lists an address that nobody owns and that holds a number from 0 to 100.
  */
 
 /** An address that belongs to nothing of the configuration and may be that of a degree. */

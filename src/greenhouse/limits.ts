@@ -160,7 +160,7 @@ export interface AlarmFacts {
     readonly quality: Interlock["quality"];
     readonly sends: string | null;
   }[];
-  /** Whose lock keeps back what a guard sends. */
+  /** The owner of the lock that keeps back what a guard sends. */
   readonly locked_by?: string;
   /** A command that ended as it should not, or whose time is over. */
   readonly command?: string | null;

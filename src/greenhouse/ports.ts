@@ -3,7 +3,7 @@ import type { DeviceType, ParameterGroup, StatusNumber } from "./device-types.js
 
 export type PlatformHost = "business" | "realtime";
 
-/** What is known of the way to a host. Instants are monotonic ms, null while it did not happen. */
+/** How the link to a host is. Instants are monotonic ms, null while it did not happen. */
 export interface HostFacts {
   /** When the platform last answered something usable. */
   readonly contactAt: number | null;

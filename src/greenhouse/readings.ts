@@ -94,7 +94,7 @@ export function showsByDegree(settings: Settings, step: Step, raw: RawValue): bo
  * more than it: where they contradict each other, nothing is there already.
  */
 
-/** So long what was polled or pushed speaks against a fresh read. */
+/** How long a polled or pushed value speaks against a fresh read. */
 const ofLateMs = 5 * 60_000;
 
 /** What was shown of an actuator's address, and what was pushed of it. */

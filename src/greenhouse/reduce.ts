@@ -467,7 +467,7 @@ function whatIsShown(
   return { ...read, state: lastWord ?? "unknown", lastWord };
 }
 
-/** A fresh read may answer the value before, so that of what was pushed only the same value, or a read of much later, is the end. */
+/** A fresh read may still answer the value before. So a pushed value counts until a read shows the same, or comes this much later. */
 const pushedCountsMs = 60_000;
 
 function withoutPushed(

@@ -53,7 +53,7 @@ export interface ActuatorSettings extends ActuatorReadings {
   readonly acceptType?: boolean;
   /** Numbers of the running statuses that belong to it. */
   readonly running?: readonly StatusNumber[];
-  /** So long it may show on while none of these runs. */
+  /** How long it may show on while none of these runs. */
   readonly notRunningAfterMs?: number;
   readonly readOnly: boolean;
   /** What narrows its commands; absent where nothing of it is configured. */

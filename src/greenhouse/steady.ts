@@ -34,9 +34,9 @@ export const standings = {
   alarm: { standsMs, isUrgent: (_: boolean, isOn: boolean) => isOn },
   /** Commands are refused as soon as it is certain. */
   otherBridge: { standsMs, isUrgent: (_: boolean, isThere: boolean) => isThere },
-  /** What is told of a controller that goes offline and comes back, again and again. */
+  /** Messages about a controller that goes offline and comes back, again and again. */
   offlineTold: { standsMs: 60_000, isUrgent: () => false },
-  /** What is told of a guard: that it has tripped at once, that it is clear once it has stood. */
+  /** Messages about a guard: that it has tripped at once, that it is clear once it has stood. */
   guardTold: { standsMs: 60_000, isUrgent: (_: boolean, isTripped: boolean) => isTripped },
 } as const satisfies Readonly<Record<string, Standing<never>>>;
 

@@ -11,7 +11,7 @@ export interface AccountSummary {
   readonly offline: number;
   /** Not offline, and with a reading that is not good. */
   readonly old: number;
-  /** Whose answers cannot be used. */
+  /** Controllers whose answers cannot be used. */
   readonly problems: number;
   /** Actuators at which a guard holds, and with a lock. */
   readonly guards: number;

@@ -129,7 +129,7 @@ export function assignIds(
 }
 
 // Not by locale: the same order on every machine.
-const byText = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0);
+export const byText = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0);
 
 function withHash(id: string, key: string, isTaken: (id: string) => boolean): string {
   for (let salt = key; ; salt += `_${key}`) {

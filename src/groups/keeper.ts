@@ -58,7 +58,7 @@ export class GroupKeeper {
         return await commands.keepResult(record, true);
       } catch {
         if (!isHeld) return nothing;
-        if (!(await waited(clock, signal))) return null;
+        if (!(await waitAgain(clock, signal))) return null;
       }
   }
 
@@ -79,7 +79,7 @@ export class GroupKeeper {
 }
 
 /** False where the bridge ends meanwhile. */
-const waited = (clock: Clock, signal: AbortSignal): Promise<boolean> =>
+const waitAgain = (clock: Clock, signal: AbortSignal): Promise<boolean> =>
   clock.wait(againMs, signal).then(
     () => true,
     () => false,

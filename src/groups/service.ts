@@ -68,8 +68,8 @@ const mostKept = 1_000;
 const sceneWords: ReadonlySet<string> = new Set(["activate", "on"]);
 
 /**
- * Hands a command for several to each of them, by the way that every command takes, and tells in one result how each went. It decides
- * nothing about a member's command, and shows of a group what the platform has shown of its members.
+ * Hands a command for a group to each member, on the path of every command, and says in one result how each went. It decides nothing
+ * about a member's command. A group shows what the platform has shown of its members.
  */
 export class GroupService implements CommandListener {
   #groupsAndScenes: GroupsAndScenes;

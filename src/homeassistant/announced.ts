@@ -85,7 +85,7 @@ export interface Held {
 
 export const nothingHeld: Held = { hash: null, components: nothing, isOwn: false };
 
-function packed(components: Announced): Held["components"] {
+function packComponents(components: Announced): Held["components"] {
   const rows: unknown[] = [];
   for (const [key, { platform, unique_id: id, digest: text, by }] of components) {
     if (by !== "this run") return components;
@@ -248,7 +248,7 @@ function messageOf(document: DeviceDocument, { stubs, before, mayGo, topics }: A
 export const heldAfter = (held: Held, { text, hash, gone, components }: Step): Held => ({
   hash,
   isOwn: text !== "",
-  components: packed(
+  components: packComponents(
     new Map([...[...heldComponents(held)].filter(([key]) => !gone.has(key)), ...components]),
   ),
 });

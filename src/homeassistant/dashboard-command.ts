@@ -25,7 +25,7 @@ function houseIn(payload: string, baseTopic: string): AnnouncedHouse | null {
 }
 
 /** Houses that the configuration names, in its order; where it names none, all that there are. */
-function configured(
+function inConfiguredOrder(
   houses: readonly AnnouncedHouse[],
   { controllers }: Pick<Configured<typeof keys>, "controllers">,
 ): readonly AnnouncedHouse[] {
@@ -48,7 +48,7 @@ export async function dashboard({
     );
   const texts = await retained(`${prefix}/device/+/config`);
   const announced = [...texts.values()].flatMap((text) => houseIn(text, configuration.mqtt.base_topic) ?? []);
-  const houses = configured(
+  const houses = inConfiguredOrder(
     announced.toSorted((one, other) => (one.code < other.code ? -1 : 1)),
     configuration,
   );

@@ -13,7 +13,7 @@ export const platforms = [
 
 export type Platform = (typeof platforms)[number];
 
-/** Whose entities they are; `unique` and `entity` start every unique id and entity id. */
+/** The device of the entities; `unique` and `entity` start every unique id and entity id. */
 export interface Owner {
   readonly unique: string;
   readonly entity: string;

@@ -3,8 +3,8 @@ import { word } from "../language/text.js";
 import type { Tell } from "../language/words.js";
 
 /*
- * What people read of our own entities, in English here and in other languages in `locales`, and the templates by which Home Assistant reads our topics; topic words
- * never change.
+ * Names of our own entities, in English here and in other languages in `locales`, and the templates by which Home Assistant reads our
+ * topics. Topic words never change.
  */
 
 export const labels = {

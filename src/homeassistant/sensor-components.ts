@@ -87,8 +87,8 @@ export function statusEntities(controller: Controller, settings: DocumentSetting
 }
 
 /**
- * Known by its number alone, free of names, and called by what that means, or for the actuator that the configuration ties to it; where
- * two share a number, or there is none, the platform's name says which it is.
+ * The id of a running status has its number alone, free of names. It is called by what the number means, or for the actuator that the
+ * configuration ties to it. Where two share a number, or there is none, the platform's name says which it is.
  */
 function statusNames(
   status: RunningStatus,

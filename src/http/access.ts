@@ -39,7 +39,7 @@ export interface Visitor {
   readonly isWrongToken?: true;
 }
 
-/** Whose places a visitor takes: a user's, however often he logged in, else those of an address. */
+/** Who pays for a visitor's places: the user, however often he logged in, else the address. */
 export const placeOf = ({ user, via, who }: Visitor): string => (user === null ? who : (via ?? who));
 
 /** Whether the page and its API are served: never where no visitor could be let in. */
@@ -150,9 +150,9 @@ function isOwnHost(asked: string, local: string, listener: Listener): boolean {
 }
 
 /**
- * What a `Host` header names, as URLs have it: in small letters, IPv6 in its short form, without the port; and the origins that a
- * page there may have, since a proxy may speak https to the browser and http to us, and may name the port that a browser
- * leaves out. Null for what is no host.
+ * What a `Host` header names, as URLs have it: in small letters, IPv6 in its short form, without the port. With it the origins that a
+ * page there may have: a proxy may speak https to the browser and http to us, and may name the port that a browser leaves out. Null
+ * for what is no host.
  */
 function askedHost(header: string): { readonly name: string; readonly origins: readonly string[] } | null {
   const urls = ["http", "https"].map((scheme) => `${scheme}://${header}`);

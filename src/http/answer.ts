@@ -71,7 +71,7 @@ export async function send(response: ServerResponse, { status, body = "", header
   if (typeof body === "object" && Symbol.asyncIterator in body) {
     for await (const piece of body) {
       if (response.destroyed) break;
-      if (!response.write(piece)) await drained(response);
+      if (!response.write(piece)) await untilDrained(response);
     }
     response.end();
   } else response.end(body);
@@ -81,7 +81,7 @@ export async function send(response: ServerResponse, { status, body = "", header
 const mostStallMs = 60_000;
 
 /** What was written has left, or the reader is gone: so a slow one costs no more memory than a piece. */
-function drained(response: ServerResponse): Promise<void> {
+function untilDrained(response: ServerResponse): Promise<void> {
   if (response.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
     const giveUp = systemClock.after(mostStallMs, () => void response.destroy());

@@ -24,7 +24,7 @@ interface Viewer {
   readonly isWelcome: () => boolean;
   /** The views looked at; false where a snapshot is owed. */
   readonly views: Map<string, boolean>;
-  /** In which sentences are told. */
+  /** The language of its sentences. */
   language: string;
   /** For how many ticks it has taken nothing. */
   stalledTicks: number;
@@ -33,10 +33,10 @@ interface Viewer {
 }
 
 const tickMs = 250;
-/** So many make a second: what nobody waits for is looked at as often. */
+/** Ticks in a second: views that nobody waits for are looked at once in so many. */
 const calmTicks = 4;
 const lifeSignTicks = 16;
-/** What a reader has not taken by then is not added to: it gets a snapshot once it reads again. */
+/** A reader that leaves more than this unread gets nothing more, and a snapshot once it reads again. */
 const mostBufferedBytes = 64 * 1024;
 const mostStalledTicks = 240;
 const mostViewers = 50;
@@ -184,7 +184,7 @@ export class LiveViews {
     for (const name of wanted.data.subscribe) views.set(name, false);
     viewer.language = wanted.data.language;
     this.#learn(viewer.language);
-    // A viewer that asks again and again is answered with the next tick, and no more often than others are told what is new.
+    // A viewer that asks again and again is answered with the next tick, no more often than the others get news.
     if (!viewer.isAnswered) this.#pay(viewer);
     viewer.isAnswered = true;
   }

@@ -31,7 +31,7 @@ interface OwnerParts {
 
 const ownMode = 0o600;
 
-/** So often it is looked whether the socket can still be found: a data directory that was away comes back without it. */
+/** The pause between looks for the socket: a data directory that was away comes back without it. */
 const lookEveryMs = 15_000;
 
 /** Until the signal aborts. Where there can be no socket the command line takes another way. */

@@ -7,13 +7,13 @@ import type { Answer } from "./answer.js";
 
 /* How many requests anybody gets answered: more than a page or a program ever asks, and too few to delay the bridge. */
 
-/** So many at once, and so many a second from then on. */
+/** How many requests at once, and how many a second from then on. */
 interface Allowance {
   readonly atOnce: number;
   readonly perSecond: number;
 }
 
-/** Whose allowance a request takes from. */
+/** An allowance that a request takes from. */
 interface Payer extends Allowance {
   readonly key: string;
 }

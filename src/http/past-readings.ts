@@ -33,14 +33,14 @@ const gapMs = 1_000;
 /** Parts of a day, of which a few may be unknown. */
 const parts = 96;
 const fewParts = 8;
-/** So many answers without anything in a row are the account's. */
+/** After so many empty answers in a row the account has no past readings. */
 const mostInVain = 3;
 
 /** What is known so far of how the operation answers. */
 interface Course {
   /** Answers in a row that gave nothing. */
   inVain: number;
-  /** One that does not say whose it is, until another one is different: then what is asked for is what is told. */
+  /** An answer that does not say whose it is. A second answer that differs proves that each is about the controller asked for. */
   unsure: { readonly controller: Controller; readonly points: readonly HistoryPoint[] } | null;
   isToldApart: boolean;
 }

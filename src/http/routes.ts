@@ -5,7 +5,7 @@ import { expecting, expectingOneOf } from "../settings/values.js";
 import { outcomes } from "../greenhouse/command/outcomes.js";
 import type { GroupOrScene } from "../greenhouse/groups.js";
 import { commandOutcomes, type RecordType } from "../journal/records.js";
-import { timelineCsv } from "../journal/table.js";
+import { timelineCsv } from "../journal/timeline-table.js";
 import { type TimelineKind, timelineKinds } from "../journal/timeline.js";
 import { csvText } from "../runtime/csv.js";
 import { parseSince } from "../runtime/duration.js";
@@ -129,7 +129,7 @@ const trends = route("GET", "viewer", span, async (given, asked) => {
   return prefersCsv(request.headers.accept ?? "") ? trendTable(shown, controllerId || id) : json(shown);
 });
 
-/** So many rows are seen at once. */
+/** Rows of one page. */
 const mostSparklines = 60;
 const some = {
   error: expecting(`ids of controllers, ${mostSparklines} at most, such as controllers=gh-0001,gh-0002`),
@@ -225,7 +225,7 @@ async function* lines(items: AsyncIterable<unknown>): AsyncGenerator<string> {
   for await (const item of items) yield `${JSON.stringify(item)}\n`;
 }
 
-/** In which language whoever asks reads. */
+/** The language of whoever asks. */
 const ofReader = fields({ language: z.enum(languages, { error: expectingOneOf(languages) }).optional() });
 
 /** Lines of JSON as they come, for as long as the client waits for them. */

@@ -24,7 +24,7 @@ const longestMs = 7 * 24 * hourMs;
 const mostOfOne = 20;
 /** A session that began later than this from now was written under another clock. */
 const mostAheadMs = 300_000;
-/** So often the disk learns that sessions are in use. */
+/** The pause between writes of the file while sessions are only used. */
 const keepUseMs = 600_000;
 
 /** Wrong logins a minute from one address for one name, before further ones wait. */
@@ -220,7 +220,7 @@ export class Sessions {
     return null;
   }
 
-  /** Whose session a `Cookie` header shows, with what he may by now. */
+  /** The user of the session in a `Cookie` header, with his rights of now. */
   find(cookie: string, isUse: boolean): Visitor | null {
     const now = this.#clock.monotonic();
     for (const secret of secretsIn(cookie, this.#cookieName)) {

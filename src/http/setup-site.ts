@@ -93,11 +93,11 @@ export async function serveSetup(port: number, site: SetupSite, signal: AbortSig
   await once(server.close(), "close");
 }
 
-/** So much is read of a backup. */
+/** The largest backup that is read. */
 const mostBackupBytes = 512 * 1024 * 1024;
 
 /** The bytes of a file as they are; what else there is to say stands in headers, each as JSON in the letters of ASCII. */
-async function restored(
+async function restoreBackup(
   request: IncomingMessage,
   code: OneTimeCode,
   restore: SetupSite["restore"],
@@ -137,7 +137,7 @@ async function answerTo(
     const file = Object.hasOwn(files, path) ? files[path] : undefined;
     return file?.({ request, visitor }) ?? notFound("page here");
   }
-  if (path === "/api/setup/restore" && method === "POST") return restored(request, code, restore);
+  if (path === "/api/setup/restore" && method === "POST") return restoreBackup(request, code, restore);
   const [, name = ""] = /^\/api\/setup\/(\w+)$/.exec(path) ?? [];
   const step = Object.hasOwn(steps, name) ? steps[name] : undefined;
   if (method !== "POST" || step === undefined) return notFound("step", name);

@@ -82,7 +82,7 @@ export class TrendKeeper {
   /** Until the signal aborts; what was not written yet is written then. */
   async run(signal: AbortSignal, faults: Pick<Faults, "attempt">): Promise<void> {
     const { clock, everyMs } = this.#parts;
-    // A disk that hangs makes no gap: what is seen meanwhile is held in memory, for as long as what cannot be written.
+    // A disk that hangs makes no gap: points are held in memory meanwhile, as long as those that cannot be written.
     let disk = this.#inBackground(async () => {
       await this.#attempt(() => this.#resume());
       if (this.#isWriteDue()) await this.write(signal);

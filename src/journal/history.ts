@@ -40,7 +40,7 @@ const mostOfMessage = 300;
 export class History {
   readonly #open = new Map<string, OpenCommand>();
   readonly #lanes = new Map<string, RememberedLane>();
-  /** Of them those that something limits: as many as there are, for what is in force must not be forgotten over a restart. */
+  /** The limited ones of these, without a bound: what is in force must not be forgotten over a restart. */
   readonly #limited = new Map<string, RememberedLane>();
   readonly #alarms = new Map<string, Alarm>();
   readonly #groups = new Map<string, GroupTaken>();

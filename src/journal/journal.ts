@@ -184,7 +184,7 @@ export class Journal {
     return this.#writer.history.isOpen(about, id);
   }
 
-  /** Whether it is open and has a record that it began to be checked, by which the next start tells whether the machine ended since. */
+  /** Whether it is open and the journal says that its checks began. By that record the next start tells whether the machine ended since. */
   isChecked(about: About, id: string): boolean {
     return this.#kernel !== null && this.#writer.history.isChecked(about, id, this.#kernel);
   }
@@ -291,7 +291,7 @@ export class Journal {
     return isTried ? null : error;
   }
 
-  /** A process that was busy or stood still for so long listens to the disk once more before it says that it does not answer. */
+  /** A process that was busy or stood still itself listens once more before it says that the disk does not answer. */
   #watchForStall(): void {
     const { clock } = this.#options;
     const look = () => {

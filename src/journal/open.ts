@@ -87,7 +87,7 @@ async function claim(dataDir: string, lock: DirectoryLock): Promise<void> {
   }
 }
 
-/** Of what the files are a copy. Whoever has it has locked the data directory. */
+/** The original of the files. Whoever has it has locked the data directory. */
 interface JournalOriginal {
   readonly files: FileSystem;
   /** As in the options of a journal. */
@@ -104,7 +104,7 @@ interface Opening {
 
 /** A network is back sooner than a disk that somebody has to empty. */
 const originalRetryMs = 1_000;
-/** What is not acknowledged for so long may never be, and the account be another member's by then. */
+/** A record without an acknowledgement for so long may never get one: the account may be another member's already. */
 const originalLateMs = 2_000;
 
 /**

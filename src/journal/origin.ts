@@ -3,8 +3,8 @@ import { errorCode, nodeFileSystem, readText, replaceFile } from "../runtime/fil
 import { listSegments } from "./segments.js";
 
 /*
- * Where a cluster keeps the journal, the files of a data directory are a copy, which is as old as the last time that this member
- * owned the account. Who took it for the journal itself would not know of locks, leases and commands since.
+ * Where a cluster keeps the journal, the files of a data directory are a copy. It is as old as the last time that this member owned the
+ * account. Whoever took it for the journal itself would miss locks, leases and commands since.
  */
 
 const originName = "journal-is-copy-of";
@@ -24,8 +24,8 @@ async function originOf(dataDir: string): Promise<string | null> {
 }
 
 /**
- * Rejects with the file system's error where that cannot be read, and with NotItsJournal where the journal in this directory is a copy of
- * something else, or its own where it is to become a copy of `name`.
+ * Rejects with the file system's error where the origin cannot be read. Rejects with NotItsJournal where the journal in this directory
+ * is a copy of something else, or where it is the original and is to become a copy of `name`.
  */
 export async function checkOrigin(dataDir: string, name: string | null): Promise<void> {
   const origin = await originOf(dataDir);

@@ -279,7 +279,7 @@ export interface GroupEnded extends Pick<GroupTaken, "kind" | "name" | "canonica
 
 /** What a target must remember over a restart: its newest record is the restart. What is nothing is left out. */
 export interface LaneMemory {
-  /** Its commands that may have been sent by then. One that is missing in a later record stays as it was until its result. */
+  /** Its commands that may have been sent when the record was made. One that is missing in a later record stays as it was until its result. */
   readonly sent?: readonly SentMemory[];
   /** Not every POST was read back. */
   readonly unread?: true;

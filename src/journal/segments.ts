@@ -238,7 +238,7 @@ export async function* readLines(files: FileSystem, path: string, from = 0): Asy
   try {
     const file = await files.open(path, "r");
     try {
-      // What is told of a line is a copy, so that one piece of memory serves all of the file.
+      // Each line is given as a copy, so that one piece of memory serves all of the file.
       let [piece, held, restAt, lineAt] = [Buffer.allocUnsafe(chunkBytes), 0, from, from];
       for (;;) {
         if (piece.length - held < chunkBytes / 2) piece = larger(piece, held);

@@ -5,7 +5,7 @@ import { type About, aboutKey, commandKey, type JournalRecord, type RecordBody }
  * acknowledged, but for a stop and what a rule sends.
  */
 
-/** What is recorded longer before the newest record is over, by more than the clocks of two members differ that have a time server. */
+/** A POST recorded longer than this before the newest record is over. Clocks of two members with a time server differ by less. */
 export const overMs = 600_000;
 
 interface Sending {

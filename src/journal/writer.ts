@@ -67,7 +67,7 @@ class AppendFile {
     this.bytes += lines.length;
   }
 
-  /** Of what is refused no whole line may stay, or the next start would end such a command once more. */
+  /** No whole line of a refused record may stay, or the next start would end such a command once more. */
   async #takeBack(written: number): Promise<void> {
     const { bytes } = this.#file.facts();
     if (bytes > this.bytes && bytes <= this.bytes + written) await this.#file.truncate(this.bytes);
@@ -149,7 +149,7 @@ export function standingOfFiles(
 /** Where nothing was found. */
 const nothingFound: Newest = { seq: 0, boot: "" };
 
-/** So much of what this run wrote is held, to be written again where it has got lost. */
+/** How much of its own records a run holds, to write them again where they got lost. */
 const mostHeldBytes = 256 * 1024;
 
 interface WriterParts extends Omit<RetentionParts, "directory" | "current"> {
@@ -241,8 +241,8 @@ export class JournalWriter {
   }
 
   /**
-   * What the next start must know goes into a new file, and before it, for people and for ids that come again, the newest records that
-   * the files lack. In this order, as the first is what counts.
+   * Begins a new file with what the next start must know. The newest records that the files lack go before it, for people and for ids
+   * that come again. The new file is made first, as it is the one that counts.
    */
   async #writeAgain(foundThrough: number): Promise<void> {
     const { files, log, onWrittenAgain } = this.#parts;

@@ -8,7 +8,7 @@ export type WordFiles = Readonly<Record<string, () => Promise<Words>>>;
 /** What of a file of `locales` the program says; the page has sections of its own beside these. */
 type Sections = Readonly<Record<"words" | "program" | "codes" | "states" | "entities", Words>>;
 
-/** Single words, sentences under their English templates, what is told by a code, and names of states and entities. */
+/** Single words, sentences under their English templates, sentences by code, and names of states and entities. */
 export const wordsOf = ({ words, program, codes, states, entities }: Sections): Words => ({
   ...words,
   ...program,

@@ -3,7 +3,7 @@ import { type Alarm, type AlarmFacts, type AlarmType, bridgeItself } from "../gr
 import type { Controller, PlatformState } from "../greenhouse/model.js";
 import { every } from "../runtime/clock.js";
 import { isNotRunningAsked, NotRunning } from "./not-running.js";
-import type { EnginePorts, LimitPorts, WatchedFacts } from "./ports.js";
+import type { LimitPorts, WatchedFacts } from "./ports.js";
 import {
   acknowledge,
   type AlarmChange,
@@ -18,9 +18,9 @@ import {
 
 const lookMs = 5_000;
 const overdueEveryLooks = 12;
-/** So many change at once, also of thousands; then whoever sends something has a turn. */
+/** At most so many alarms change in one go, also of thousands; then commands have a turn. */
 const mostATurn = 30;
-/** Of what is late so much is named to who tells it in another language. */
+/** At most so many late reads are named for other languages. */
 const mostLate = 10;
 const mostInMessage = 100;
 
@@ -40,8 +40,9 @@ export class AlarmStore {
   readonly #unwritten = new Set<string>();
 
   constructor(
-    ports: Pick<LimitPorts, "clock" | "store" | "onEvent" | "retained" | "topics"> &
-      Pick<EnginePorts, "journal">,
+    ports: Pick<LimitPorts, "clock" | "store" | "onEvent" | "retained" | "topics"> & {
+      readonly journal: Pick<LimitPorts["journal"], "append">;
+    },
     watchedFacts: () => WatchedFacts,
   ) {
     this.#ports = ports;
@@ -204,8 +205,8 @@ export class AlarmStore {
   };
 
   /**
-   * The problem that an alarm of an earlier run tells of may have moved with the id of its controller, and nobody may be asked any more
-   * whether an actuator runs.
+   * Whether an alarm of an earlier run has lost its cause. Its problem may have moved with the controller's id. The setting that asks
+   * whether an actuator runs may be gone.
    */
   #isSolved(type: AlarmType, controller: string, actuator: string | null): boolean {
     const known = this.#ports.store.byId(controller);

@@ -2,9 +2,10 @@ import type { Restrictions } from "../greenhouse/limits.js";
 import type { Controller } from "../greenhouse/model.js";
 import type { Checkpoint } from "../journal/records.js";
 import { onDisk, Rest } from "../runtime/clock.js";
+import type { AlarmStore } from "./alarm-store.js";
 import { GuardWatch } from "./guard-watch.js";
 import { entriesOf, type LimitsLeft, limitsLeft, lostNow, startAt } from "./restored-limits.js";
-import type { EnginePorts } from "./ports.js";
+import type { LimitPorts } from "./ports.js";
 import { isRuleDue, problemsOf } from "./rules/due.js";
 import { asPlanned, type Entry, isEmpty, keyOf, type LimitInput, type LockAndHold } from "./rules/entry.js";
 import { type LimitContext, type WeatherReading, weatherValue } from "./rules/guards.js";
@@ -27,10 +28,11 @@ export type ReceivedWeather = WeatherReading & { readonly receivedAt: number };
  * alarms what they have become. What is shown follows soon, once for all changes of a moment (`#settle`).
  */
 export class LimitEngine {
-  readonly #ports: EnginePorts;
+  readonly #ports;
+  readonly #alarms: Pick<AlarmStore, "set">;
   /** What limits every configured actuator before anything happened there. */
   readonly #atFirst = new Map<string, Entry>();
-  /** Of those that the configuration limits. */
+  /** The same, only of actuators that the configuration limits. */
   readonly #limitedAtFirst = new Map<string, Entry>();
   /** By `weather/<name>`, or a controller's id or code: the actuators with guards that look at something of it. */
   readonly #watchers = new Map<string, Set<string>>();
@@ -58,10 +60,16 @@ export class LimitEngine {
   #isListeningToActuators = false;
   #readOnly: LimitContext["readOnly"] = { commands: false, rules: false };
 
-  constructor(ports: EnginePorts) {
+  constructor(
+    ports: Pick<LimitPorts, "clock" | "store" | "configuration" | "readOnly" | "run" | "book" | "onEvent"> & {
+      readonly journal: Pick<LimitPorts["journal"], "append">;
+    },
+    alarms: Pick<AlarmStore, "set">,
+  ) {
     this.#ports = ports;
+    this.#alarms = alarms;
     this.#rest = new Rest(ports.clock);
-    const { weather, staleAfterMs, run } = ports;
+    const { weather, polling } = ports.configuration;
     this.settings = {
       limitsAtFirst: this.#limitedAtFirst,
       unlimited: this.#atFirst,
@@ -71,8 +79,8 @@ export class LimitEngine {
         Object.entries(weather).map(([name, { stale_after: staleAfter }]) => [name, staleAfter]),
       ),
       startedAt: ports.clock.monotonic(),
-      staleAfterMs,
-      run,
+      staleAfterMs: polling.stale_after,
+      run: ports.run,
     };
     for (const controller of ports.store.controllers())
       for (const entry of entriesOf(controller)) this.#add(entry);
@@ -107,8 +115,8 @@ export class LimitEngine {
 
   /** A live message on a weather topic. */
   onWeather(topic: string, payload: Uint8Array): void {
-    const { clock, weather, book } = this.#ports;
-    for (const [name, { topic: own, field, stale_after }] of Object.entries(weather)) {
+    const { clock, configuration, book } = this.#ports;
+    for (const [name, { topic: own, field, stale_after }] of Object.entries(configuration.weather)) {
       if (own !== topic) continue;
       const value = weatherValue(new TextDecoder().decode(payload), field);
       const reading = { value, staleAt: clock.monotonic() + stale_after + 1 };
@@ -268,7 +276,7 @@ export class LimitEngine {
     this.#show(key, entry, context);
     const about = { controller: context.own.info.id, actuator: entry.id };
     for (const [type, problem] of problemsOf(entry, context))
-      this.#ports.alarms.set(type, about, problem?.message ?? null, problem?.facts);
+      this.#alarms.set(type, about, problem?.message ?? null, problem?.facts);
     this.#lookAgain(key, this.#guardWatch.note(key, entry, about, context.now.mono));
   }
 

@@ -25,7 +25,7 @@ export function overrunEvent(
 
 /** A lock has ended by itself, at the time that was named with it; of a whole controller each actuator tells it. */
 export function unlockedEvent(
-  { by }: NonNullable<KeptLimits["lock"]>,
+  { by }: Pick<NonNullable<KeptLimits["lock"]>, "by">,
   about: About,
   at: number,
 ): BridgeEvent {

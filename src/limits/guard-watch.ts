@@ -22,7 +22,7 @@ interface Change {
   readonly concerns: About[];
 }
 
-/** So many actuators are named. */
+/** At most so many actuators are named. */
 const mostNamed = 20;
 
 export class GuardWatch {

@@ -1,6 +1,5 @@
 import type { CoreConfiguration } from "../settings/sections/core.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
-import type { AlarmFacts, AlarmType } from "../greenhouse/limits.js";
 import type { Checkpoint, RecordBody } from "../journal/records.js";
 import type { Text } from "../language/text.js";
 import type { Clock } from "../runtime/clock.js";
@@ -31,31 +30,6 @@ interface LimitBook {
   context(code: string): LimitContext | null;
 }
 
-export interface EnginePorts {
-  readonly clock: Clock;
-  readonly store: GreenhouseStore;
-  readonly journal: {
-    append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
-  };
-  readonly weather: CoreConfiguration["weather"];
-  /** How old a reading of the platform may be, ms. */
-  readonly staleAfterMs: number;
-  readonly readOnly: () => LimitContext["readOnly"];
-  /** An id of this run, with which those of what rules send begin. */
-  readonly run: string;
-  readonly alarms: {
-    /** Raises an alarm about an actuator, or with null takes it back. */
-    set(
-      type: AlarmType,
-      about: { readonly controller: string; readonly actuator: string },
-      message: string | null,
-      facts?: AlarmFacts,
-    ): void;
-  };
-  readonly book: () => LimitBook;
-  readonly onEvent: (event: BridgeEvent) => void;
-}
-
 /** What no part tells of by itself, looked at now and then. */
 export interface WatchedFacts {
   /** Why the journal cannot be written; null while it can. */
@@ -73,9 +47,18 @@ export interface WatchedFacts {
   readonly isGone: (controller: string) => boolean;
 }
 
-export interface LimitPorts extends Pick<EnginePorts, "clock" | "store" | "readOnly" | "run" | "book"> {
-  readonly configuration: Pick<CoreConfiguration, "weather" | "polling">;
-  readonly journal: EnginePorts["journal"] & {
+export interface LimitPorts {
+  readonly clock: Clock;
+  readonly store: GreenhouseStore;
+  readonly configuration: Pick<CoreConfiguration, "weather"> & {
+    readonly polling: Pick<CoreConfiguration["polling"], "stale_after">;
+  };
+  readonly readOnly: () => LimitContext["readOnly"];
+  /** An id of this run, with which those of what rules send begin. */
+  readonly run: string;
+  readonly book: () => LimitBook;
+  readonly journal: {
+    append(record: RecordBody, options: { readonly durable: boolean }): Promise<number>;
     state(): { readonly reason: Text | null };
     facts(): { readonly unreadable: number };
     history(): Checkpoint;

@@ -20,7 +20,7 @@ export interface RestoredLimits {
 
 export const noLimits: RestoredLimits = { now: null, onDisk: null };
 
-/** Of what is locked and is no actuator of the configuration: nothing is ever sent there. */
+/** Settings of a locked thing that is no actuator of the configuration: nothing is ever sent there. */
 const noActuator: Omit<ActuatorSettings, "id"> = {
   kind: "custom",
   address: "",
@@ -52,7 +52,7 @@ type Lost = Readonly<Record<"lease_overrun" | "state_lost", string | null>>;
 export interface LimitsLeft {
   /** By lane, where something was left, or is in force all the same. */
   readonly limits: ReadonlyMap<string, RestoredLimits>;
-  /** What is told of it. */
+  /** To be published, about what was left. */
   readonly events: readonly BridgeEvent[];
   readonly lost: Lost;
 }

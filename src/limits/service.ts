@@ -54,10 +54,9 @@ export class LimitService {
   constructor(ports: LimitPorts) {
     const { configuration, journal, store, otherBridge, overdue, isAccountKnown } = ports;
     const { crashLoop = () => null } = ports;
-    const { weather, polling } = configuration;
     this.#ports = ports;
     this.#newestAt = journal.newestAt;
-    this.#topics = new Set(weatherTopics(weather));
+    this.#topics = new Set(weatherTopics(configuration.weather));
     this.alarms = new AlarmStore(ports, () => ({
       journalProblem: journal.state().reason?.toString() ?? null,
       otherBridge: otherBridge(),
@@ -66,12 +65,7 @@ export class LimitService {
       isGone: (controller) => isAccountKnown() && store.byId(controller) === undefined,
     }));
     this.#readings = new ReadingAlarms(this.alarms, ports);
-    this.engine = new LimitEngine({
-      ...ports,
-      weather,
-      staleAfterMs: polling.stale_after,
-      alarms: this.alarms,
-    });
+    this.engine = new LimitEngine(ports, this.alarms);
   }
 
   /** What an earlier run left, for the book of commands to begin with, before anything is commanded or published. */

@@ -9,7 +9,7 @@ import { Outbox } from "./outbox.js";
 const most = 100;
 const mostOfActs = 110;
 const mostBytes = 8 * 1024 * 1024;
-/** Whoever asked has given up by then, and what was read is old. */
+/** After this whoever asked has given up, and the answer is old. */
 const longestMs = 60_000;
 
 /** How to get less, where a request has a way to ask for it. */

@@ -89,7 +89,7 @@ export class Outputs implements Part {
   #controllersDue = true;
   /** When it was told last of a controller, by its code, that it went offline. */
   readonly #offlineTold = new Map<string, number>();
-  /** Of which it is to be told later, should they stay so. */
+  /** Controllers whose outage is an event later, should they stay offline. */
   readonly #offlineDue = new Set<string>();
   /** Null where nothing is announced. */
   #announcer: Announcer | null = null;

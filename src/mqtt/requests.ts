@@ -19,12 +19,12 @@ export interface BridgeRequestBody {
   /** Why nothing can be made of the payload. */
   readonly problem?: Text;
   readonly transaction: unknown;
-  /** In which why it is refused is told; English without it. */
+  /** The language of a refusal; English where absent. */
   readonly language?: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** `via` is what is known of the sender. */
+/** `via`: how the sender is known. */
 export type RequestHandler = (fields: BridgeRequestBody["fields"], signal: AbortSignal, via: Via) => unknown;
 
 /** Why a request cannot be served, in a sentence for its sender. */

@@ -24,7 +24,7 @@ import { placeOf } from "./topics.js";
  * hundred thousand topics. Of the topics that are as they should be only the published views of the controllers are kept,
  * which share most of their parts with the mirror.
  *
- * Nothing is dropped for lack of room: what has no room stays due. What failed is published again, and always as it is by then.
+ * Nothing is dropped for lack of room: what has no room stays due. What failed is published again, with its newest value.
  */
 
 /** Which states may be published; who opens it gives the input `released`. It answers and changes nothing. */
@@ -390,7 +390,7 @@ function publish(turn: Turn, { topic, payload }: Message, { sort, code, qos }: A
   turn.publish.push(one);
 }
 
-/* What goes to the broker next: in which order, how much of it at once, and what it says by then. */
+/* What goes to the broker next: in which order, how much of it at once, and with which value. */
 
 /** States on their way at once; more would only queue inside the client. */
 const mostStates = 512;

@@ -1,4 +1,4 @@
-import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { CommandFailure, usageFailure } from "../runtime/ending.js";
 import type { CommandCall } from "../feature/command.js";
 import type { Configured } from "../feature/feature.js";
 import { msg } from "../language/text.js";
@@ -14,9 +14,8 @@ export async function notify(call: Call): Promise<void> {
   const { daily, test } = call.options;
   if (daily === true) return tellDay(call);
   if (test !== true)
-    throw new CommandFailure(
+    throw usageFailure(
       msg`say --test: one message through each way of notify; or --daily: the daily message`,
-      exitCodes.usage,
     );
   await tryWays(call);
 }
@@ -32,10 +31,7 @@ async function tellDay({ options, request, out, isTerminal }: Call): Promise<voi
 async function tryWays({ read, secrets, stop, out, isTerminal, tell }: Call): Promise<void> {
   const configuration = await read();
   if (Object.keys(configuration.notify.ways).length === 0)
-    throw new CommandFailure(
-      msg`no way is configured under notify.ways; docs/notify.md shows each`,
-      exitCodes.usage,
-    );
+    throw usageFailure(msg`no way is configured under notify.ways; docs/notify.md shows each`);
   const results = await testOnce(
     {
       notify: configuration.notify,

@@ -3,7 +3,16 @@ import type { TextFile } from "../runtime/file-system.js";
 import { ignored } from "../runtime/failures.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
 import { every, within } from "../runtime/clock.js";
-import { bookIn, type DayBook, dailyMessage, dayDue, dayGoingOn, moved, newDay, seen } from "./day.js";
+import {
+  bookIn,
+  type DayBook,
+  dailyMessage,
+  dayDue,
+  dayGoingOn,
+  withMove,
+  newDay,
+  withReadings,
+} from "./day.js";
 import type { Message, Wording } from "./message.js";
 import { minuteIn, minutesOf } from "./notify.js";
 
@@ -16,11 +25,20 @@ const lookMs = 10_000;
 const writeEveryLooks = 6;
 const longestDiskMs = 5_000;
 
+/** The parts of the core that a day is about. */
+type DayCore = Pick<Core, "clock" | "log" | "file"> & {
+  readonly mirror: { readonly store: Pick<Core["mirror"]["store"], "controllers" | "find"> };
+  readonly commands: {
+    readonly limits: { readonly alarms: Pick<Core["commands"]["limits"]["alarms"], "list"> };
+  };
+  readonly page: Pick<Core["page"], "kinds">;
+};
+
 const dayFormatOf = ({ timeZone }: Wording) =>
   new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short" });
 
 export class DailyReport {
-  readonly #core: Core;
+  readonly #core: DayCore;
   #at: string | null;
   #wording: Wording;
   readonly #say: Say;
@@ -32,7 +50,7 @@ export class DailyReport {
   #isTelling = false;
 
   /** `at` is null where only people ask for it. */
-  constructor(core: Core, at: string | null, wording: Wording, say: Say) {
+  constructor(core: DayCore, at: string | null, wording: Wording, say: Say) {
     this.#core = core;
     this.#at = at;
     this.#wording = wording;
@@ -65,13 +83,20 @@ export class DailyReport {
     await within(clock, longestDiskMs, () => this.#write()).catch(ignored);
   }
 
-  onResult({ outcome, controller, actuator, by, via, sent_at: sentAt }: CommandResult): void {
+  onResult({
+    outcome,
+    controller,
+    actuator,
+    by,
+    via,
+    sent_at: sentAt,
+  }: Pick<CommandResult, "outcome" | "controller" | "actuator" | "by" | "via" | "sent_at">): void {
     if (outcome !== "confirmed" || sentAt === null) return;
     const id = this.#core.mirror.store.find(controller)?.info.id ?? controller;
-    this.#book = moved(this.#book, { what: `${id}/${actuator}`, by, via });
+    this.#book = withMove(this.#book, { what: `${id}/${actuator}`, by, via });
   }
 
-  /** As it is by now. */
+  /** About the day so far. */
   message(): Message {
     const { clock, mirror, commands, page } = this.#core;
     this.#see();
@@ -82,7 +107,7 @@ export class DailyReport {
 
   #see(): void {
     const { mirror, page } = this.#core;
-    for (const house of mirror.store.controllers()) this.#book = seen(this.#book, house, page.kinds);
+    for (const house of mirror.store.controllers()) this.#book = withReadings(this.#book, house, page.kinds);
   }
 
   /** Never rejects. */

@@ -7,7 +7,7 @@ import type { Controller, Sensor } from "../greenhouse/model.js";
 import type { SensorKind } from "../greenhouse/sensors.js";
 import { keySensors } from "../greenhouse/summary.js";
 import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
-import { type Message, timeIn, titleOf, told as toldAs, type Wording } from "./message.js";
+import { type Message, timeIn, titleOf, phoneText as toldAs, type Wording } from "./message.js";
 import type { Tell } from "../language/words.js";
 import type { ShownAlarm } from "./plan.js";
 
@@ -69,7 +69,7 @@ const longestDayMs = 48 * 3_600_000;
 export const dayGoingOn = (kept: DayBook, now: number): DayBook =>
   now - kept.since > longestDayMs ? newDay(now, kept.toldOn) : kept;
 
-const counted = (counts: Readonly<Record<string, number>>, name: string) => ({
+const countUp = (counts: Readonly<Record<string, number>>, name: string) => ({
   ...counts,
   [name]: (counts[name] ?? 0) + 1,
 });
@@ -80,7 +80,7 @@ interface Move extends Pick<CommandResult, "by" | "via"> {
 }
 
 /** Something was moved: by a guard, the end of a lease, or whoever sent it. */
-export function moved(book: DayBook, { what, by, via }: Move): DayBook {
+export function withMove(book: DayBook, { what, by, via }: Move): DayBook {
   const [kind, ...rest] = (by ?? "").split(" ");
   if (kind === "lease") return book;
   const isGuard = kind === "rule" && rest.length > 0;
@@ -91,7 +91,7 @@ export function moved(book: DayBook, { what, by, via }: Move): DayBook {
   const isSame = (one: Moves) => one.isGuard === mover.isGuard && one.name === mover.name;
   const { count, of }: Pick<Moves, "count" | "of"> = book.moves.find(isSame) ?? { count: 0, of: {} };
   const isKnown = of[what] !== undefined || Object.keys(of).length < mostMoved;
-  const after = { ...mover, count: count + 1, of: isKnown ? counted(of, what) : of };
+  const after = { ...mover, count: count + 1, of: isKnown ? countUp(of, what) : of };
   return { ...book, moves: [...book.moves.filter((one) => !isSame(one)), after] };
 }
 
@@ -107,13 +107,13 @@ function senderIn(via: Via): string {
   return [user, client, ...Object.values(others)].find((one) => typeof one === "string") ?? "?";
 }
 
-/** Whose minutes are told. Fans run all day. */
+/** Families whose minutes stand in the message. Fans run all day. */
 const water: ReadonlySet<ActuatorFamily> = new Set(["water"]);
 const climate: ReadonlySet<ActuatorFamily> = new Set(["climate", "light"]);
 const timed = new Set([...water, ...climate]);
 
 /** After one more look at the good readings of a house; the same object where they are no news. */
-export function seen(book: DayBook, house: Controller, kinds: readonly SensorKind[]): DayBook {
+export function withReadings(book: DayBook, house: Controller, kinds: readonly SensorKind[]): DayBook {
   let { readings, onBefore } = book;
   for (const { definition, value, quality } of keySensors(house, kinds)) {
     if (quality !== "good" || typeof value !== "number") continue;

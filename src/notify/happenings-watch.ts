@@ -21,8 +21,16 @@ const isHeld = (value: unknown): value is readonly [string, readonly string[]] =
 const ruleIn = (by: string | null): string | null =>
   by?.startsWith("rule ") === true ? by.slice("rule ".length) : null;
 
+/** The parts of the core that it looks at. */
+type WatchedCore = Pick<Core, "clock" | "log" | "file"> & {
+  readonly mirror: { readonly store: Pick<Core["mirror"]["store"], "find"> };
+  readonly configuration: {
+    readonly weather: Readonly<Record<string, { readonly unit?: string | undefined }>>;
+  };
+};
+
 export class HappeningsWatch {
-  readonly #core: Core;
+  readonly #core: WatchedCore;
   readonly #onHappened: (one: Happening) => void;
   /** Which guards hold still what they moved, over restarts: a storm can be longer than a run. */
   readonly #memory: TextFile;
@@ -30,7 +38,7 @@ export class HappeningsWatch {
   readonly #holding = new Map<string, readonly string[]>();
   #written = "[]";
 
-  constructor(core: Core, onHappened: (one: Happening) => void) {
+  constructor(core: WatchedCore, onHappened: (one: Happening) => void) {
     this.#core = core;
     this.#onHappened = onHappened;
     this.#memory = core.file("guards-told.json");
@@ -40,7 +48,14 @@ export class HappeningsWatch {
     return this.#core.mirror.store.find(idOrCode);
   }
 
-  onResult({ controller: id, actuator, command, outcome, by, sent_at: sentAt }: CommandResult): void {
+  onResult({
+    controller: id,
+    actuator,
+    command,
+    outcome,
+    by,
+    sent_at: sentAt,
+  }: Pick<CommandResult, "controller" | "actuator" | "command" | "outcome" | "by" | "sent_at">): void {
     const { clock } = this.#core;
     const house = this.#house(id);
     if (house === undefined || command === null) return;
@@ -117,7 +132,7 @@ export class HappeningsWatch {
   #letGo(about: About, restrictions: Actuator["restrictions"]): void {
     const key = `${about.controller}/${about.actuator}`;
     const rules = this.#holding.get(key);
-    // Before it is shown for the first time nothing is known of it.
+    // The actuator has not been shown for the first time.
     if (rules === undefined || restrictions === undefined) return;
     const names = new Set(restrictions?.allowed.because.map(({ rule }) => rule));
     const still = rules.filter((rule) => names.has(rule));

@@ -3,7 +3,7 @@ import type { ActuatorKind } from "../greenhouse/actuator-kinds.js";
 import { amountText } from "../greenhouse/alarms.js";
 import type { ReadingFact } from "../greenhouse/limits.js";
 import { commandText, namedIn, readOnlyText, settingsText, weatherName } from "../greenhouse/wording.js";
-import { type Message, told, type Wording } from "./message.js";
+import { type Message, phoneText, type Wording } from "./message.js";
 
 /*
  * What a way asks for beside alarms: that a guard moved something, that a command ended badly, what people locked and set. Collected, so
@@ -139,7 +139,7 @@ function measureText({ name, value, unit }: Measure): Text {
   return row`${named} ${typeof value === "number" ? amountText(value, unit) : commandText(value)}`;
 }
 
-/** What is told together. */
+/** Happenings with the same key share one message. */
 function keyOf(one: Happening): string {
   switch (one.of) {
     case "guards":
@@ -198,7 +198,7 @@ export function happenedMessage(happened: readonly Happening[], at: number, word
   const rest = more > 0 ? [msg`and ${more} more`] : [];
   return {
     ...{ kind: "happened", severity: isBad ? "warning" : "info" },
-    ...told(title, [...shown, ...rest], wording),
+    ...phoneText(title, [...shown, ...rest], wording),
     ...{ alarms: [], over: [], missed: [], at: new Date(at).toISOString() },
   };
 }

@@ -49,7 +49,7 @@ function transportFor(settings: MailSettings, connection: Socket) {
 /** Of whoever says more than any mail server: all of it would be kept until a line ends. */
 const tooMuch = "it says more than a mail server does";
 
-function paced(below: Connection): Socket {
+function paceReading(below: Connection): Socket {
   const connection = new OwnReading(below);
   const turns = new ReadingTurns(receiving.mail, systemClock);
   new PacedReading(connection, turns, lines(), () => connection.destroy(new Error(tooMuch)));
@@ -73,7 +73,7 @@ export async function sendMail(
   const way = { names, connectMs: patienceMs, signal };
   const connection =
     proxy === undefined
-      ? paced(await openSocket({ host, port, ...way }))
+      ? paceReading(await openSocket({ host, port, ...way }))
       : await tunnelTo({ host, port }, proxy, { ...way, receiving: receiving.mail, tooMuch });
   const transport = transportFor(settings, connection);
   try {

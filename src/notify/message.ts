@@ -140,11 +140,11 @@ export function messageOf(notice: Notice, on: readonly ShownAlarm[], at: number,
         ? overMessage(over, wording)
         : missedMessage(missed?.alarms ?? [], wording);
   const meanwhile = missed === null ? [] : [missedLine(missed, at, wording)];
-  return { ...facts, ...rest, ...told(title, [...lines, ...meanwhile], wording) };
+  return { ...facts, ...rest, ...phoneText(title, [...lines, ...meanwhile], wording) };
 }
 
-/** As it stands on a phone. */
-export const told = (title: Text, lines: readonly Text[], { name, tell }: Wording) => ({
+/** Title and text as a phone shows them. */
+export const phoneText = (title: Text, lines: readonly Text[], { name, tell }: Wording) => ({
   title: inert(tell(name === null ? title : msg`${name}: ${title}`)),
   text: inert(tell(joined(lines, "\n"))),
 });
@@ -154,11 +154,11 @@ interface Raised extends Pick<Message, "kind" | "severity"> {
   readonly lines: readonly Text[];
 }
 
-const finished = (over: Notice["over"], wording: Wording): readonly Text[] =>
+const overLines = (over: Notice["over"], wording: Wording): readonly Text[] =>
   over.map((one) => msg`${msg`Over`}: ${titleOf(one, wording)}`);
 
 function overMessage(over: Notice["over"], wording: Wording): Raised {
-  const lines = finished(over, wording);
+  const lines = overLines(over, wording);
   const [only = ""] = lines;
   const isOne = lines.length === 1;
   return {
@@ -180,7 +180,7 @@ function raisedMessage({ raised, over, flood }: Notice, on: readonly ShownAlarm[
   if (first === undefined) return { kind: "alarm", severity: "info", title: "", lines: [] };
   const severity = worstOf(raised);
   const time = msg`Since ${timeIn(first.since, wording.timeZone)}.`;
-  const ended = finished(over, wording);
+  const ended = overLines(over, wording);
   const title = titleOf(first, wording);
   if (flood !== null) return { severity, ...floodMessage(first, on, flood, [...ended, time], wording) };
   if (raised.length === 1)
@@ -221,7 +221,7 @@ export function testMessage(way: string, at: number, wording: Wording): Message 
   const works = msg`This is how alarms will reach you (way “${way}”). Nothing is wrong.`;
   return {
     ...{ kind: "test", severity: "info" },
-    ...told(msg`Test message`, [works], wording),
+    ...phoneText(msg`Test message`, [works], wording),
     ...{ alarms: [], over: [], missed: [], at: new Date(at).toISOString() },
   };
 }

@@ -60,7 +60,7 @@ type Alarms = Pick<Core["commands"]["limits"]["alarms"], "list" | "set">;
 interface WayAsSet {
   rules: WayRules;
   sender: Sender;
-  /** Of its settings: by others it may work. */
+  /** Of its settings: with other settings it may work again. */
   digest: string;
   /** What it asks for beside alarms. */
   asks: ReadonlySet<HappeningKind>;

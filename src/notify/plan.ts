@@ -75,7 +75,7 @@ const ranks: Readonly<Record<Severity, number>> = { info: 0, warning: 1, error: 
 const pauseMs = 600_000;
 /** What comes together is told together. */
 const gatherMs = 10_000;
-/** So many messages about one limit of readings in this time; then there is at most one in each `pauseMs`. */
+/** The most messages about one limit of readings in this time; then there is at most one in each `pauseMs`. */
 const mostAlone = 3;
 const rowMs = 3_600_000;
 
@@ -161,7 +161,7 @@ const isSpared = (
   isQuiet(rules, severity, minute) ||
   (isFlood && type !== "flood");
 
-/** What is known of a way; `isOut`: nothing gets out still. */
+/** A service that is sent to, and how that went so far; `isOut`: nothing gets out still. */
 interface Way {
   readonly rules: WayRules;
   readonly told: ToldBefore;

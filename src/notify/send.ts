@@ -145,7 +145,7 @@ function heldIn(sockets: Set<Socket>): (socket: Socket) => void {
   return (socket) => void sockets.add(socket);
 }
 
-/** A service that says more than any service is not listened to for long, whether or not it is an answer by then. */
+/** The bridge stops reading from a service that sends more than any service does, in the middle of an answer or not. */
 const pacedThen =
   (done: Connected): Connected =>
   (...[error, socket]) => {

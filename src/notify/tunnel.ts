@@ -1,7 +1,7 @@
 import { msg, type Text, TextError } from "../language/text.js";
 import type { Socket } from "node:net";
 import { systemClock } from "../runtime/clock.js";
-import { type Connection, endpointOf, openSocket, secured } from "../runtime/connecting.js";
+import { type Connection, endpointOf, openSocket, startTls } from "../runtime/connecting.js";
 import type { Names } from "../runtime/names.js";
 import { ignored } from "../runtime/failures.js";
 import { lines, OwnReading, PacedReading, ReadingTurns } from "../runtime/paced-reading.js";
@@ -41,7 +41,7 @@ export async function tunnelTo(
   const { secure, ...at } = endpointOf(proxy.url);
   const plain = await openSocket({ ...at, ...way });
   onSocket?.(plain);
-  const below = secure ? await shaken(secured(plain, at.host, verifiedTls), way.signal) : plain;
+  const below = secure ? await untilSecure(startTls(plain, at.host, verifiedTls), way.signal) : plain;
   const tunnel = new OwnReading(below);
   const turns = new ReadingTurns(receiving, systemClock);
   new PacedReading(tunnel, turns, lines(), () => tunnel.destroy(new TextError(tooMuch)));
@@ -50,7 +50,7 @@ export async function tunnelTo(
   const end = () => tunnel.destroy(new Error("given up"));
   way.signal.addEventListener("abort", end, { once: true });
   tunnel.once("close", () => way.signal.removeEventListener("abort", end));
-  tunnel.write(asked(host, port, proxy));
+  tunnel.write(connectRequest(host, port, proxy));
   const status = await answerOf(tunnel);
   if (status < 200 || status > 299) {
     tunnel.destroy();
@@ -65,7 +65,7 @@ const refusalOf = (status: number): Text =>
     ? msg`the proxy asks for another login (407): check notify.proxy`
     : msg`the proxy does not lead there: it answers ${status}`;
 
-function asked(host: string, port: number, { username, password }: Proxy): string {
+function connectRequest(host: string, port: number, { username, password }: Proxy): string {
   const authority = `${host.includes(":") ? `[${host}]` : host}:${port}`;
   const login =
     username === undefined || password === undefined
@@ -74,7 +74,7 @@ function asked(host: string, port: number, { username, password }: Proxy): strin
   return [`CONNECT ${authority} HTTP/1.1`, `Host: ${authority}`, ...login, "", ""].join("\r\n");
 }
 
-const shaken = (socket: Connection, signal: AbortSignal): Promise<Connection> =>
+const untilSecure = (socket: Connection, signal: AbortSignal): Promise<Connection> =>
   new Promise((resolve, reject) => {
     const end = () => socket.destroy(new Error("given up"));
     signal.addEventListener("abort", end, { once: true });

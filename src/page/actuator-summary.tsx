@@ -102,7 +102,7 @@ function namedIn(names: Readonly<Record<string, string>> | undefined, counts: Co
   return name === undefined || state === undefined ? null : { name, counts: { [state]: counts[state] ?? 0 } };
 }
 
-/** Of what is not known any more only that of which nothing was seen before. */
+/** Counts by state. Unknown ones count only where nothing was seen of them before the outage. */
 function knownOf(counts: Counts, last: LastSeen | undefined): Counts {
   const unseen = (counts["stale"] ?? 0) - countOf(last?.states ?? {});
   const known = Object.entries(counts).filter(([state]) => state !== "stale");

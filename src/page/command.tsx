@@ -6,7 +6,7 @@ import { type CommandResult, isBad } from "../greenhouse/command/outcomes.js";
 import { bridge, withoutEmpty, newId, now, post, session } from "./live.js";
 import type { HistoryProps } from "./journal.js";
 import { actReason, Asking, Button, Field, type Lasting, LastingChoice, ownReason } from "./inputs.js";
-import { configuredSeconds, Length } from "./lasting.js";
+import { configuredSeconds, Length } from "./length-input.js";
 import { Age, Badge, By, Code, Icon, isIcon, Quality, Says, Value } from "./parts.js";
 import type { ActuatorView, ControllerView, LimitsDocument, ParameterView } from "./protocol.js";
 import { errorSentence, limitReasons, phaseText, resultSentences, type Sentence } from "./sentences.js";

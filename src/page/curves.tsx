@@ -54,7 +54,7 @@ const gatherMs = 150;
 const known = new Map<string, Signal<OfController | null>>();
 /** By controller: not before. */
 const nextAt = new Map<string, number>();
-/** Whose curve is in sight. */
+/** The reading whose curve is in sight. */
 const inSight = new Map<Element, string>();
 const drawn = new WeakMap<Element, string>();
 let timer: ReturnType<typeof setTimeout> | null = null;

@@ -36,7 +36,7 @@ const overview = view<Overview>("overview");
 const isoOf = (moment: string): string =>
   Number.isNaN(Date.parse(moment)) ? "" : new Date(moment).toISOString();
 
-function asked(): Readonly<Record<string, string>> {
+function queryOfFilter(): Readonly<Record<string, string>> {
   const { controller, actuator, by, kind, outcome, since, from, to } = filter;
   const isChosen = since.value === chosenTime;
   return withoutEmpty({
@@ -50,10 +50,10 @@ function asked(): Readonly<Record<string, string>> {
   });
 }
 
-const isFiltered = (): boolean => Object.keys(asked()).length > 1 || filter.kind.value !== "";
+const isFiltered = (): boolean => Object.keys(queryOfFilter()).length > 1 || filter.kind.value !== "";
 
 const path = (more: Readonly<Record<string, string>> = {}): string =>
-  `api/journal?${new URLSearchParams(withoutEmpty({ ...asked(), ...more })).toString()}`;
+  `api/journal?${new URLSearchParams(withoutEmpty({ ...queryOfFilter(), ...more })).toString()}`;
 
 /** The newest that fit the filter; with `before` those that come next, below what is there. */
 async function load(before = ""): Promise<void> {
@@ -84,7 +84,7 @@ async function exportRecords(kind: "csv" | "json"): Promise<void> {
 
 /** What is new, then what was asked for; each record once. Of a time that is over nothing is new. */
 function shownRecords({ records }: Page): readonly TimelineEntry[] {
-  const { controller, actuator, kind, outcome, until, by = "" } = asked();
+  const { controller, actuator, kind, outcome, until, by = "" } = queryOfFilter();
   const newest = records[0]?.seq ?? 0;
   const fits = (wanted: string | undefined, ...own: readonly (string | null | undefined)[]) =>
     wanted === undefined || own.includes(wanted);

@@ -236,7 +236,7 @@ function Login() {
 const late = {
   setup: () => import("./setup.js"),
   accounts: () => import("./accounts.js"),
-  first: () => import("./first.js"),
+  first: () => import("./first-operator.js"),
   journal: () => import("./journal.js"),
   wall: () => import("./wall.js"),
   settings: () => import("./settings.js"),
@@ -340,7 +340,7 @@ effect(() => {
   document.title = account === null ? t("title") : `${account} – ${t("title")}`;
 });
 connect();
-// Where the page came over plain HTTP from another computer browsers know none, and in a frame the page is part of another one.
+// Over plain HTTP from another computer browsers have no service worker, and in a frame the page is part of another one.
 if (window === window.top && "serviceWorker" in navigator)
   void navigator.serviceWorker.register("./shell.js").catch(ignored);
 const root = document.getElementById("page");

@@ -189,7 +189,7 @@ function Choices({ controller, sensor, other, range }: ChoicesProps) {
   );
 }
 
-/** As it is in the light or dark that is shown; a canvas does not know variables. */
+/** The colour of a variable in the light or dark theme: a canvas does not know variables. */
 function colour(place: HTMLElement, name: string): string {
   place.style.color = `var(${name})`;
   const { color } = getComputedStyle(place);

@@ -145,7 +145,7 @@ export function limitReasons(of: Limited, named: Named = {}): readonly string[] 
   return [...because, ...allowedText(of)];
 }
 
-/** Of what went well the bridge says no more than that. */
+/** Where a command went well the bridge says no more than that. */
 const englishEndings: Readonly<Record<string, string>> = {
   confirmed: "The platform shows it.",
   already: "The platform showed it already; nothing was sent.",

@@ -3,15 +3,15 @@ import { get } from "./live.js";
 import type { SettingsDocument, SettingsProposal } from "./protocol.js";
 import type { Sentence } from "./sentences.js";
 import {
-  changed,
+  withChange,
   type Draft,
   inKey,
   isGiven,
-  moved,
+  moveName,
   orderOfKnown,
   type Orders,
   type PartName,
-  placed,
+  namesToPlace,
   without,
 } from "./settings-parts.js";
 
@@ -46,14 +46,14 @@ export const countOfChanges = computed(
 );
 
 export const put = (key: string, value: unknown) =>
-  (draft.value = changed(draft.value, given.value, key, value));
+  (draft.value = withChange(draft.value, given.value, key, value));
 export const takeOut = (key: string) => (draft.value = without(draft.value, given.value, key));
 
 /** One of the names of a section by a place up (-1) or down (1); what the file does not name yet is named where its place needs it. */
 export function move(at: string, names: readonly string[], name: string, by: number): void {
-  const after = moved(names, name, by);
+  const after = moveName(names, name, by);
   const isInFile = (one: string) => isGiven(inKey(at, one), given.value, {});
-  const order = placed(names, after, isInFile);
+  const order = namesToPlace(names, after, isInFile);
   const added = order.map((one) => inKey(at, one)).filter((key) => !isGiven(key, given.value, draft.value));
   draft.value = { ...draft.value, ...Object.fromEntries(added.map((key) => [key, {}])) };
   orders.value = { ...orders.value, [at]: order };

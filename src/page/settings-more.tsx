@@ -24,7 +24,7 @@ import { codeText, language, t } from "./words.js";
 
 const attempts = signal<readonly SettingsAttempt[]>([]);
 const isTrying = signal(false);
-/** Of which change the attempts are. */
+/** The change that the attempts try. */
 const triedOf = signal<string | null>(null);
 const ofNow = computed(() => JSON.stringify(wanted.value));
 const hasFailed = computed(() => attempts.value.some(({ status }) => status === "failed"));

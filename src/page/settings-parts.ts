@@ -118,14 +118,14 @@ export const inOrder = (names: readonly string[], order: readonly string[] = [])
   ...names.filter((name) => !order.includes(name)),
 ];
 
-export function moved(names: readonly string[], name: string, by: number): readonly string[] {
+export function moveName(names: readonly string[], name: string, by: number): readonly string[] {
   const others = names.filter((one) => one !== name);
   const place = Math.max(0, names.indexOf(name) + by);
   return [...others.slice(0, place), name, ...others.slice(place)];
 }
 
 /** The names that need a place in the file: without the last ones that it does not name and that come as they would without it. */
-export function placed(
+export function namesToPlace(
   before: readonly string[],
   after: readonly string[],
   isInFile: (name: string) => boolean,
@@ -168,7 +168,7 @@ export const itemsOf = (key: string, given: Given): readonly (string | number | 
   Array.from({ length: countIn(key, given, {}) }, (_, at) => given[itemKey(key, at)]?.value ?? "");
 
 /** A change that says what the file says already is none. */
-export function changed(draft: Draft, given: Given, key: string, value: unknown): Draft {
+export function withChange(draft: Draft, given: Given, key: string, value: unknown): Draft {
   const others = Object.fromEntries(Object.entries(draft).filter(([one]) => one !== key));
   const isEmpty = value === "" || value === null || value === undefined;
   const isKnown = Object.hasOwn(given, key);
@@ -187,17 +187,17 @@ export const without = (draft: Draft, given: Given, key: string): Draft => {
 };
 
 /** What was typed, as its kind of value. */
-export function typed(node: SettingNode, text: string): unknown {
+export function parseTyped(node: SettingNode, text: string): unknown {
   if (text.trim() === "") return null;
   if (node.type === "number") return Number.isFinite(Number(text)) ? Number(text) : text;
   if (node.type === "flag") return text === "true" ? true : text === "false" ? false : text;
   if (node.type === "choice" && node.words?.some((word) => typeof word === "number") === true)
     return Number(text);
-  if (node.type === "either" || node.type === "anything") return parsed(text);
+  if (node.type === "either" || node.type === "anything") return parseAnything(text);
   return text;
 }
 
-function parsed(text: string): unknown {
+function parseAnything(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
@@ -206,12 +206,12 @@ function parsed(text: string): unknown {
 }
 
 /** A list of single values in one line. */
-export const listTyped = (entry: SettingNode, text: string): readonly unknown[] =>
+export const parseList = (entry: SettingNode, text: string): readonly unknown[] =>
   text
     .split(/[,，、\n]/)
     .map((item) => item.trim())
     .filter((item) => item !== "")
-    .map((item) => typed(entry, item));
+    .map((item) => parseTyped(entry, item));
 
 /** Something that was found, as it would be added. */
 export interface FoundThing {

@@ -46,12 +46,12 @@ import {
   isOrdered,
   itemKey,
   itemsOf,
-  listTyped,
+  parseList,
   namesIn,
   nodesOf,
   partNames,
   type Pattern,
-  typed,
+  parseTyped,
   unitKey,
 } from "./settings-parts.js";
 import { labelOf, s, sentenceOf } from "./settings-words.js";
@@ -233,7 +233,7 @@ function Single({ node, at, pattern }: NodeProps) {
           label={label}
           value={value}
           options={[["", none], ...words.map((word) => [word, shown(word)] as const)]}
-          onChange={({ currentTarget }) => put(at, typed(node, currentTarget.value))}
+          onChange={({ currentTarget }) => put(at, parseTyped(node, currentTarget.value))}
         />
       </Frame>
     );
@@ -251,7 +251,7 @@ function Single({ node, at, pattern }: NodeProps) {
           spellcheck={false}
           value={value}
           placeholder={isSecret && given.value[at] ? s("secret_kept") : hasDefault ? usual : exampleOf(node)}
-          onInput={({ currentTarget }) => put(at, typed(node, currentTarget.value))}
+          onInput={({ currentTarget }) => put(at, parseTyped(node, currentTarget.value))}
         />
       </WithUnit>
     </Frame>
@@ -290,7 +290,7 @@ function Listing({ node, at, pattern }: NodeProps) {
         spellcheck={false}
         placeholder={s("several")}
         onChange={({ currentTarget }) => {
-          const items = listTyped(entry, currentTarget.value);
+          const items = parseList(entry, currentTarget.value);
           put(at, items.length === 0 ? null : items);
         }}
       />

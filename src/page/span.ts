@@ -17,8 +17,8 @@ export const limitsOf = (
   Object.entries(limits ?? {}).map(([name, value]) => ({ value, isOuter: name.includes("_") }));
 
 /**
- * All values and the limits near to them, and no less than `least`, so that the noise of a calm day is no cliff. Null without a
- * value.
+ * Holds all values and the limits near to them. It is no less than `least`, so that the noise of a calm day is no cliff. Null without
+ * a value.
  */
 export function drawnSpan(
   values: readonly (number | null)[],

@@ -50,7 +50,7 @@ function middleOf(values: readonly number[]): number {
 type Item = readonly [id: string, row: OverviewRow];
 
 /** What is wrong first, then what is furthest from what most houses have, then the name. */
-function ordered({ controllers, kinds }: Overview): readonly Item[] {
+function sortHouses({ controllers, kinds }: Overview): readonly Item[] {
   const items = Object.entries(controllers).filter(([, { kind }]) => kind === "greenhouse");
   const values = items.flatMap(([, row]) => numberIn(mainOf(row, kinds)) ?? []);
   const middle = middleOf(values);
@@ -67,7 +67,7 @@ function ordered({ controllers, kinds }: Overview): readonly Item[] {
 
 const countOf = (counts: Readonly<Record<string, number>>): number => Object.keys(counts).length;
 
-/** The kinds beside the one that stands for the house, those out of line first, so that it is seen why it is where it is. */
+/** The kinds beside the main reading, those out of line first: they explain the place of the house. */
 const othersOf = ({ readings }: OverviewRow, kinds: Overview["kinds"], main: KeyReading | undefined) =>
   kinds
     .flatMap((kind) => {
@@ -143,17 +143,17 @@ function Tile({ id, row, kinds, hasRoom }: TileProps) {
   );
 }
 
-/** So many have room for a curve. */
+/** With more houses than this no tile has room for a curve. */
 const mostWithCurves = 60;
 
-/** So many fit without scrolling on a screen on a wall. */
+/** Houses that fit on a wall screen without scrolling. */
 const sizeOf = (count: number): string =>
   count <= 24 ? "large" : count <= mostWithCurves ? "usual" : count <= 150 ? "small" : "tiny";
 
 const legend = ["low_low", "low", "high", "high_high"] as const;
 
 export default function Wall() {
-  const items = useComputed(() => (overview.value === null ? null : ordered(overview.value)));
+  const items = useComputed(() => (overview.value === null ? null : sortHouses(overview.value)));
   useCurves();
   if (items.value === null || overview.value === null) return <Loading />;
   const { kinds } = overview.value;

@@ -131,7 +131,7 @@ export function settle(circuit: Circuit, host: PlatformHost, outcome: RequestEnd
     case "challenged":
       return onHeard(circuit, host);
     case "refused":
-      return refused(circuit, host, now);
+      return onRefused(circuit, host, now);
     case "abandoned":
       return circuit[host].probingSince === null ? circuit : withHost(circuit, host, { probingSince: null });
   }
@@ -170,7 +170,7 @@ function onHeard(circuit: Circuit, host: PlatformHost): Circuit {
   return state.open && !open ? { ...next, probedAt: null } : next;
 }
 
-function refused(circuit: Circuit, host: PlatformHost, now: number): Circuit {
+function onRefused(circuit: Circuit, host: PlatformHost, now: number): Circuit {
   const refusals = circuit[host].refusals + 1;
   return onOpened(withHost(circuit, host, { refusals }), host, refusals >= openAfter, now);
 }
@@ -184,8 +184,8 @@ function onOpened(circuit: Circuit, host: PlatformHost, isOver: boolean, now: nu
 export function renew(circuit: Circuit): Circuit {
   const { business, realtime } = circuit;
   if (business.refusals === 0 && realtime.refusals === 0) return circuit;
-  return { ...circuit, business: forgiven(business), realtime: forgiven(realtime) };
+  return { ...circuit, business: forgive(business), realtime: forgive(realtime) };
 }
 
-const forgiven = (state: HostCircuit): HostCircuit =>
+const forgive = (state: HostCircuit): HostCircuit =>
   state.refusals === 0 ? state : { ...state, refusals: 0, open: isLost(state) };

@@ -84,7 +84,7 @@ export interface PlatformClient extends PlatformReader, PlatformWriter, Platform
 /** A disk that does not answer holds up no end. */
 const longestCloseMs = 3_000;
 
-const closed = (clock: Clock, all: readonly Promise<void>[]) =>
+const closeAll = (clock: Clock, all: readonly Promise<void>[]) =>
   cameWithin(clock, longestCloseMs, Promise.all(all));
 
 /** Builds the client; throws only for URLs that are none. */
@@ -125,7 +125,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
     pushCounters: () => ({ ...inside.pushTally }),
     shapeReports: () => [...inside.reports.list(), ...inside.frameReports.list()],
     secrets: streams.secrets,
-    close: () => closed(clock, [requests.close(), source.close()]).then(leave),
+    close: () => closeAll(clock, [requests.close(), source.close()]).then(leave),
   };
 }
 

@@ -1,6 +1,6 @@
 /*
- * Whether a host refuses whoever asks it too much, so that all accounts of the process leave it alone, or only these accounts, whose
- * own quota is used up. Pure but for the value, which is changed in place; instants are monotonic ms.
+ * A host that refuses for asking too much may mean the whole process, so that all its accounts leave it alone, or only accounts whose
+ * own quota is used up. This decides which. Pure but for the value, which is changed in place; instants are monotonic ms.
  */
 
 /** What an account heard of the host: it is to wait, or an answer. */
@@ -11,9 +11,9 @@ export interface HostPauses<Account> {
   readonly refused: Map<Account, number>;
   /** All were left alone until then. */
   pausedUntil: number;
-  /** Who was refused itself by then. Of all others the first one that is heard after the pause decides; null once it did. */
+  /** Accounts that were refused themselves during the pause. The first answer to any other account decides; null once it did. */
   refusedItself: Set<Account> | null;
-  /** The last pause was held against an account that was answered behind it: until then only a refusal of all counts. */
+  /** Until then only a refusal of all accounts counts: one account was answered behind the last pause. */
   doubtedUntil: number;
 }
 

@@ -37,7 +37,7 @@ export interface Call {
  */
 const keptFor = { polling: 15_000, reads: 4_000, posts: 4_000 } as const;
 
-/** What is not let go of by then is left behind. */
+/** Connections that are still open after this are left behind. */
 const longestCloseMs = 1_000;
 
 type Purpose = keyof typeof keptFor;

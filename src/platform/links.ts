@@ -82,7 +82,7 @@ export class HostLinks {
       this.#circuit = withHost(this.#circuit, host, { heldUntil: now + ms, heldAt: now });
   }
 
-  /** An urgent request is kept back by nothing that is known of its operation. */
+  /** Failures of its operation keep no urgent request back. */
   admit(asked: Asked, urgent: boolean): Admission {
     const now = this.#clock.monotonic();
     const { circuit, admission } = admit(this.#circuit, asked.operation.host, now, urgent);
@@ -101,7 +101,7 @@ export class HostLinks {
     return heardAt !== null && heardAt > since;
   }
 
-  /** Whether there is no use in trying it once more at once; where somebody waits for it, nothing that is known of its operation counts. */
+  /** Whether trying once more at once is of no use. Failures of the operation do not count where somebody waits for the answer. */
   isPaused(asked: Asked, urgent: boolean): boolean {
     const isOpen = this.#circuit[asked.operation.host].open;
     return isOpen || (!urgent && this.#operations.isFailing(asked));

@@ -171,7 +171,7 @@ export class OperationCircuits {
     return longest;
   }
 
-  /** Whether the credential of this generation was once let in for this read, or an earlier one where this one is let in for nothing. */
+  /** Whether this read was once answered with this credential. An earlier credential counts where the host answers nothing with this one. */
   wasLetIn({ operation, device = "" }: Asked, generation: number, now: number): boolean {
     const letIn = this.#states.get(operation)?.devices.get(device)?.letIn ?? 0;
     return letIn === generation || (letIn > 0 && this.letsNothingIn(operation.host, now));
@@ -207,8 +207,8 @@ export class OperationCircuits {
     if (one.refusals === 0) one.refusedSince = now;
     one.refusals += 1;
     state.trouble = trouble;
-    state.refusal = counted(state.refusal, code);
-    this.#refusal[host] = counted(this.#refusal[host], code);
+    state.refusal = countRefusal(state.refusal, code);
+    this.#refusal[host] = countRefusal(this.#refusal[host], code);
     noteBad(state, device);
     return Math.max(state.refusal.count, this.#refusal[host].count) >= badAfter;
   }
@@ -321,7 +321,7 @@ function noteBad({ bad }: OperationState, device: string): void {
   bad.add(device);
 }
 
-const counted = (before: Refusal | null, code: string): Refusal => ({
+const countRefusal = (before: Refusal | null, code: string): Refusal => ({
   code,
   count: before?.code === code ? before.count + 1 : 1,
 });

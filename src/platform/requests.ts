@@ -183,7 +183,7 @@ export class Requests {
     return wasLetIn && isDoubtful && !this.#isVain(call, code) ? code : null;
   }
 
-  /** A web page in the place of every answer may be one of maintenance, and then there is no sign-in either: what is told stays that. */
+  /** A web page in the place of every answer may be one of maintenance. Then signing in fails too, and the page stays what is reported. */
   async #renewInDoubt(call: Call, credential: Credential, doubt: string): Promise<boolean> {
     if (!isCodeless(doubt)) return this.#renew(call, credential, doubt);
     this.#codelessAt = this.#parts.clock.monotonic();
@@ -368,7 +368,7 @@ export class Requests {
     }
   }
 
-  /** Of what no command waits for those of the host, of a command those of its controller; a stop needs none. */
+  /** The places that a request needs: one of the host for polling, one of its controller for a command; a stop needs none. */
   #placesFor({ pace, device, operation }: Call): Semaphore | null {
     if (pace === "polled") return this.#parts.hosts[operation.host].semaphore;
     if (pace === "first" || device === undefined) return null;

@@ -17,7 +17,7 @@ const triesAheadMs = 2_000;
 /** Leaves a host alone for so long. */
 type Hold = (ms: number) => void;
 
-/** So long after its turn an account that did not come wants nothing any more. */
+/** An account that did not come for so long after its turn wants nothing any more. */
 const goneMs = 5_000;
 
 /** A budget of many accounts. Each that waits has a turn of its own: at the same instant all would wake for the request of one. */

@@ -5,7 +5,7 @@ import type { Clock } from "./clock.js";
 import { ArrivalAge, type Gaps, noGaps } from "./gaps.js";
 import type { PacedReading } from "./paced-reading.js";
 
-/** So often a connection is looked at until it was read empty. */
+/** The pause between looks at a connection, until it was read empty. */
 const lookEveryMs = 50;
 
 /** Of less in one turn a socket's own buffer was never full, in however small pieces it came: it was read empty. */

@@ -194,7 +194,7 @@ class Race {
 }
 
 /** TLS on top of a connection to a host; it stands with the socket's `secureConnect`, and not always in time. */
-export function secured(socket: Socket, host: string, options: ConnectionOptions): TLSSocket {
+export function startTls(socket: Socket, host: string, options: ConnectionOptions): TLSSocket {
   const servername = isIP(host) === 0 ? { servername: host } : {};
   return connectTls({ socket, ...servername, ...options });
 }
@@ -208,7 +208,7 @@ interface Target {
 
 export type Connected = (...outcome: [error: null, socket: Socket] | [error: Error, socket: null]) => void;
 
-/** Of what undici reads at once. */
+/** How much undici reads at once. */
 const readableHighWaterMark = 64 * 1024;
 
 interface Over {

@@ -14,6 +14,9 @@ export class CommandFailure extends TextError {
   }
 }
 
+/** The user asked for something that cannot be. */
+export const usageFailure = (message: Text): CommandFailure => new CommandFailure(message, exitCodes.usage);
+
 /** The part of `process` that ends it. */
 interface EndingProcess {
   readonly execPath: string;

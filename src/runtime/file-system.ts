@@ -105,7 +105,7 @@ const mostBytes = 64 * 1024 * 1024;
 const tooLarge = (path: string, most: number): Error =>
   Object.assign(new Error(`${path} is larger than ${most / 1024 / 1024} MiB`), { code: "EFBIG" });
 
-/** The content of a file and what is known of it. Rejects for what is no file, and for one of more than `most` bytes. */
+/** The content of a file, with its facts. Rejects for what is no file, and for one of more than `most` bytes. */
 export async function readWholeFile(
   path: string,
   most = mostBytes,
@@ -407,6 +407,19 @@ export function textFile(dataDir: string, name: string, files: Files = nodeFiles
   const file = join(dataDir, name);
   return { read: () => files.read(file), write: (text: string) => files.writePrivate(file, text) };
 }
+
+/** A file that nothing depends on: failures are told, and what cannot be read counts as none. */
+export const bestEffortFile = (
+  file: TextFile | undefined,
+  onProblem: (error: unknown) => void,
+): TextFile => ({
+  read: async () =>
+    file?.read().catch((error: unknown) => {
+      onProblem(error);
+      return null;
+    }) ?? null,
+  write: async (text) => file?.write(text).catch(onProblem),
+});
 
 function absent(error: unknown): null {
   if (errorCode(error) === "ENOENT") return null;

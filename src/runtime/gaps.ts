@@ -11,7 +11,7 @@ export interface Gap {
   readonly until: number;
 }
 
-/** What is known of the newest gap. */
+/** The newest gap, and what was sent before it. */
 export interface Gaps {
   /** Null before the first. It is noticed by whoever asks first, be that a timer or a message that is read. */
   newest(): Gap | null;
@@ -24,7 +24,7 @@ export interface Gaps {
   onGap(listener: () => void): () => void;
 }
 
-/** Of what runs where nothing stands still. */
+/** For a process that never stands still. */
 export const noGaps: Gaps = {
   newest: () => null,
   sentSince: (readAt) => readAt,

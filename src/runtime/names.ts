@@ -6,10 +6,9 @@ import { isIP } from "node:net";
 import { cameWithin, type Clock, systemClock } from "./clock.js";
 
 /*
- * Looks up the addresses of hosts. Nothing here uses Node's `dns.lookup`: that waits in the thread pool, of which all look-ups of the
- * process together get two threads, for as long as the C library waits for a name server that is gone (5 s and more a try), and a
- * process ends only when its threads have ended. So the name servers are asked from the event loop, and what they do not know is
- * asked of the system in a process that can be ended.
+ * Looks up the addresses of hosts. Nothing here uses Node's `dns.lookup`, which waits in the thread pool. All look-ups of the process
+ * share two threads there, the C library waits 5 s and more for a name server that is gone, and a process ends only when its threads
+ * have ended. So the event loop asks the name servers. Names they do not know are asked of the system by a process that can be ended.
  */
 
 /** A whole look-up; nothing of it counts into the time for a connection. */
@@ -64,7 +63,7 @@ export class NameError extends Error {
   }
 }
 
-/** What is known of a host at once, and what is being found out; one of the two is there. */
+/** The addresses that are at hand, and those that are being looked up; one of the two is there. */
 export interface Found {
   readonly kept: readonly string[];
   /** Never unhandled; rejects with a NameError. */
@@ -262,7 +261,7 @@ interface Whereabouts {
   readonly servers?: readonly string[];
 }
 
-/** As it is set up now: a network that comes up brings its name servers. */
+/** Read each time, as a network that comes up brings its name servers. */
 async function askServers(
   host: string,
   signal: AbortSignal,
@@ -353,7 +352,7 @@ export const sourcesAt = (where: Whereabouts): NameSources => ({
 
 const systemSources = sourcesAt({ hosts: "/etc/hosts", resolvConf: "/etc/resolv.conf" });
 
-/** So long one server may take in a check. */
+/** How long one server may take in a check. */
 const serverMs = 3_000;
 const silence: ReadonlySet<string | undefined> = new Set(["ETIMEOUT", "ECONNREFUSED", "ECANCELLED"]);
 

@@ -41,7 +41,7 @@ const mostAnswersDue = 10_000;
 const oneUnit = () => 1;
 
 /** `unitsOf`: what one costs, by its first byte and what follows its header. */
-function framed(
+function frameBy(
   headerOf: (head: readonly number[]) => Header,
   unitsOf: (first: number, payload: number) => number = oneUnit,
 ): Framing {
@@ -78,7 +78,7 @@ export const framesOfAnswer = 4;
 
 /** Frames of a WebSocket, whoever sends them; one that may hold an answer that is due costs nothing. */
 export const webSocketFrames = (due?: AnswersDue): Framing =>
-  framed(
+  frameBy(
     (head) => {
       const [, second = 0] = head;
       if (head.length < 2) return { length: 2, payload: 0 };
@@ -105,7 +105,7 @@ const mostUnitsOfList = 64;
 
 /** Packets of MQTT; an answer that is due costs nothing. What is none is left to the parser. */
 export const mqttPackets = (due?: AnswersDue): Framing =>
-  framed(
+  frameBy(
     (head) => {
       const digits = head.slice(1);
       const isWhole = digits.length > 0 && (digits.at(-1) ?? 0) < 0x80;
@@ -220,7 +220,7 @@ const least = (...all: readonly Amount[]): Amount => ({
 
 const unbounded: Amount = { bytes: Infinity, units: Infinity };
 
-/** So long a pump waits at least for what grows again: by then there is more than one. */
+/** The shortest time that a pump waits for its allowance to grow again: enough for more than one unit. */
 const shortestWaitMs = 10;
 
 /** The sockets of one kind, which are read in turn. */

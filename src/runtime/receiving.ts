@@ -74,8 +74,8 @@ const mail: Receiving = {
 };
 
 /**
- * Lines of what a messenger's service answers, heads and pieces of a body alike, and how much of the body is read at most. What a
- * proxy says before is counted with it.
+ * Limits for the answer of a messenger's service: its lines, heads and pieces of a body alike, and the bytes of its body. The answer of
+ * a proxy before it counts too.
  */
 const messenger = {
   ofOne: { atOnce: { bytes: 64 * kib, units: 500 }, perSecond: { bytes: 16 * kib, units: 100 } },

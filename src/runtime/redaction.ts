@@ -14,8 +14,8 @@ export const withoutSecrets = (secrets: () => readonly string[]): Redact =>
   });
 
 /**
- * The same for lines of our own, in which a secret that is an ordinary word or a short number is only hidden where it stands as a
- * secret: a bridge with the token `wrong` may still say that something is wrong. What others say has lost it before it comes here.
+ * The same for lines of our own. A secret that is an ordinary word or a short number is hidden there only where it stands as a secret:
+ * a bridge with the token `wrong` may still say that something is wrong. Texts of others have lost it before they come here.
  */
 export const linesWithoutSecrets = (secrets: () => readonly string[]): Redact =>
   redactor(secrets, (all) => {

@@ -9,14 +9,14 @@ type Line = readonly [mark: " " | "-" | "+", text: string];
 /** Empty where both are the same. */
 export function difference(before: string, after: string, name: string): string {
   if (before === after) return "";
-  const lines = aligned(linesOf(before), linesOf(after));
+  const lines = align(linesOf(before), linesOf(after));
   return [`--- ${name}`, `+++ ${name}`, ...hunksOf(lines).flatMap(hunkText), ""].join("\n");
 }
 
 const linesOf = (text: string): readonly string[] =>
   text === "" ? [] : text.replace(/\r?\n$/, "").split(/\r?\n/);
 
-function aligned(before: readonly string[], after: readonly string[]): readonly Line[] {
+function align(before: readonly string[], after: readonly string[]): readonly Line[] {
   const shorter = Math.min(before.length, after.length);
   let head = 0;
   while (head < shorter && before[head] === after[head]) head += 1;

@@ -60,9 +60,9 @@ export class NotEditable extends TextError {
 
 /** The text with all changes made in it, or why one of them cannot be made there. Positions in lists are those before. */
 export const editedText = (text: string, changes: readonly Change[], isText: IsTextAt): Edited =>
-  edited(() => inOrderOfWork(changes).reduce((now, change) => changed(now, change, isText), text));
+  attemptEdit(() => inOrderOfWork(changes).reduce((now, change) => applyChange(now, change, isText), text));
 
-export function edited(make: () => string): Edited {
+export function attemptEdit(make: () => string): Edited {
   try {
     return { ok: true, text: make() };
   } catch (error) {
@@ -80,17 +80,17 @@ function inOrderOfWork(changes: readonly Change[]): readonly Change[] {
   return [...changes.filter((change) => !isOut(change)), ...out];
 }
 
-function changed(text: string, { path, value }: Change, isText: IsTextAt): string {
+function applyChange(text: string, { path, value }: Change, isText: IsTextAt): string {
   if (value === undefined) return without(text, path);
-  const { node } = placeOf(parsed(text), path);
+  const { node } = placeOf(parseDoc(text), path);
   // What stands there already keeps its order and remarks.
-  if (isMap(node) && isSection(value)) return merged(text, { path, value }, node, isText);
+  if (isMap(node) && isSection(value)) return mergeSection(text, { path, value }, node, isText);
   if (isSeq(node) && isList(value) && node.items.length > 0)
-    return mergedList(text, { path, value }, node, isText);
+    return mergeList(text, { path, value }, node, isText);
   return withValue(text, { path, value }, isText);
 }
 
-function merged(
+function mergeSection(
   text: string,
   { path, value }: { readonly path: Path; readonly value: Readonly<Record<string, Written>> },
   node: YAMLMap,
@@ -100,20 +100,20 @@ function merged(
     .map((pair) => nameOf(pair))
     .filter((name): name is string => name !== null && !Object.hasOwn(value, name));
   const kept = Object.entries(value).reduce(
-    (now, [key, item]) => changed(now, { path: [...path, key], value: item }, isText),
+    (now, [key, item]) => applyChange(now, { path: [...path, key], value: item }, isText),
     text,
   );
   return gone.reduce((now, key) => without(now, [...path, key]), kept);
 }
 
-function mergedList(
+function mergeList(
   text: string,
   { path, value }: { readonly path: Path; readonly value: readonly Written[] },
   node: YAMLSeq,
   isText: IsTextAt,
 ): string {
   const kept = value.reduce<string>(
-    (now, item, at) => changed(now, { path: [...path, at], value: item }, isText),
+    (now, item, at) => applyChange(now, { path: [...path, at], value: item }, isText),
     text,
   );
   const surplus = node.items.map((_, at) => at).slice(value.length);
@@ -131,7 +131,7 @@ export interface Doc {
 
 const tags = ["!env", "!secret"].map((tag) => ({ tag, resolve: (name: string) => name }));
 
-export function parsed(text: string): Doc {
+export function parseDoc(text: string): Doc {
   const document = parseDocument(text, {
     version: "1.2",
     schema: "core",
@@ -291,17 +291,17 @@ function withValue(
   { path, value }: { readonly path: Path; readonly value: Written },
   isText: IsTextAt,
 ): string {
-  const doc = parsed(text);
+  const doc = parseDoc(text);
   const place = placeOf(doc, path);
   const below: IsText = (inner) => isText([...path, ...inner]);
   const next =
     place.item !== null
-      ? replaced(doc, place, value, below, path)
-      : inserted(doc, place, path, { value, isText });
-  return compared(doc, next, path, parsedValue(flowText(value, below)));
+      ? replaceValue(doc, place, value, below, path)
+      : insertValue(doc, place, path, { value, isText });
+  return verifyEdit(doc, next, path, parsedValue(flowText(value, below)));
 }
 
-function replaced(
+function replaceValue(
   { text, eol, step }: Doc,
   place: Place,
   value: Written,
@@ -344,12 +344,12 @@ interface Put {
 }
 
 /** Below the last section of the path that is there; the ones between are made. */
-function inserted(doc: Doc, { above, depth }: Place, path: Path, { value, isText }: Put): string {
+function insertValue(doc: Doc, { above, depth }: Place, path: Path, { value, isText }: Put): string {
   const at = path.slice(0, depth);
   const [key = "", ...rest] = path.slice(depth);
-  const whole = rest.toReversed().reduce<Written>((inner, part) => wrapped(inner, part, path), value);
+  const whole = rest.toReversed().reduce<Written>((inner, part) => wrapIn(inner, part, path), value);
   const below: IsText = (inner) => isText([...at, key, ...inner]);
-  if (above === null && depth > 0) return withEmptySection(doc, at, wrapped(whole, key, path), isText);
+  if (above === null && depth > 0) return withEmptySection(doc, at, wrapIn(whole, key, path), isText);
   if (above !== null && !isCollection(above))
     throw new NotEditable(path, msg`${keyText(at)} is no section in the file; change that first`);
   if (isSeq(above)) {
@@ -360,7 +360,7 @@ function inserted(doc: Doc, { above, depth }: Place, path: Path, { value, isText
   return withPair(doc, above, { key, value: whole, isText: below, isTop: depth === 0 });
 }
 
-function wrapped(value: Written, part: string | number, path: Path): Written {
+function wrapIn(value: Written, part: string | number, path: Path): Written {
   if (typeof part === "string") return { [part]: value };
   if (part !== 0)
     throw new NotEditable(path, msg`there is no list with a place [${part}]; its next one is [0]`);
@@ -372,7 +372,7 @@ function withEmptySection(doc: Doc, path: Path, value: Written, isText: IsTextAt
   const place = placeOf(doc, path);
   const below: IsText = (inner) => isText([...path, ...inner]);
   if (place.item === null) throw new NotEditable(path, msg`there is nothing to add to`);
-  return replaced(doc, place, value, below, path);
+  return replaceValue(doc, place, value, below, path);
 }
 
 interface NewPair {
@@ -430,14 +430,14 @@ const flowItems = (collection: YAMLMap | YAMLSeq): readonly CST.CollectionItem[]
 
 /** Without a key, or an item of a list; what is not there needs nothing. */
 function without(text: string, path: Path): string {
-  const doc = parsed(text);
+  const doc = parseDoc(text);
   const { item, above, node, pair } = placeOf(doc, path);
   if (item === null || above === null || !isCollection(above)) return text;
   const end = endOfItem(node, item, text);
   const next = isBlock(above)
     ? withoutLines(doc, above, { item, end, pair, path })
     : withoutFlowItem(text, above as YAMLMap | YAMLSeq, item);
-  return compared(doc, next, path, undefined);
+  return verifyEdit(doc, next, path, undefined);
 }
 
 interface Gone {
@@ -506,12 +506,12 @@ function shown(node: unknown): Shown {
 }
 
 function parsedValue(flow: string): Shown {
-  const list = shown(parsed(`[${flow}]`).root);
+  const list = shown(parseDoc(`[${flow}]`).root);
   return (list[0] === "list" ? list[1][0] : null) ?? nothing;
 }
 
 /** The new text, once it was read again and says what the old one said, with the change and nothing else. */
-function compared({ root }: Doc, next: string, path: Path, wanted: Shown | undefined): string {
+function verifyEdit({ root }: Doc, next: string, path: Path, wanted: Shown | undefined): string {
   return comparedWith(next, path, expected(shown(root), path, wanted));
 }
 
@@ -533,10 +533,10 @@ const shownAt = (whole: Shown, path: Path): Shown =>
   }, whole);
 
 function comparedWith(next: string, path: Path, wanted: Shown): string {
-  const is = JSON.stringify(shown(parsed(next).root));
+  const is = JSON.stringify(shown(parseDoc(next).root));
   const wants = JSON.stringify(wanted);
   // A section that has lost its last key says as much as one that is empty.
-  if (bared(is) !== bared(wants))
+  if (withBareEmpties(is) !== withBareEmpties(wants))
     throw new NotEditable(
       path,
       msg`this place of the file is written in a way that cannot be changed safely; change it in an editor`,
@@ -545,7 +545,7 @@ function comparedWith(next: string, path: Path, wanted: Shown): string {
 }
 
 const empties = /\["section",\[\]\]|\["list",\[\]\]|\["scalar",null,"",?"nothing"\]/g;
-const bared = (text: string): string => text.replace(empties, "[]");
+const withBareEmpties = (text: string): string => text.replace(empties, "[]");
 
 function expected(before: Shown, path: Path, wanted: Shown | undefined): Shown {
   const [part, ...rest] = path;

@@ -6,7 +6,7 @@ import {
   comparedAs,
   type Doc,
   type Edited,
-  edited,
+  attemptEdit,
   endOfItem,
   isBlock,
   isEmptyScalar,
@@ -15,7 +15,7 @@ import {
   lineStart,
   nameOf,
   NotEditable,
-  parsed,
+  parseDoc,
   placeOf,
   type Shown,
 } from "./edit.js";
@@ -34,11 +34,11 @@ export interface Order {
 type Named = Pair & { readonly srcToken: NonNullable<Pair["srcToken"]> };
 
 export const reorderedText = (text: string, orders: readonly Order[]): Edited =>
-  edited(() => orders.reduce(reordered, text));
+  attemptEdit(() => orders.reduce(reorder, text));
 
-function reordered(text: string, { path, names }: Order): string {
+function reorder(text: string, { path, names }: Order): string {
   const ending = text === "" || text.endsWith("\n") ? "" : text.includes("\r\n") ? "\r\n" : "\n";
-  const doc = parsed(text + ending);
+  const doc = parseDoc(text + ending);
   const { node } = placeOf(doc, path);
   if (!isMap(node)) throw new NotEditable(path, msg`${keyText(path)} is no section in the file`);
   const places = placesOf(node, names, path);

@@ -5,7 +5,13 @@ import { createHash } from "node:crypto";
 import { basename, dirname, join, resolve } from "node:path";
 import { countsAtOnce } from "../config/at-once.js";
 import { changedKeys, keysForRun } from "../config/live-settings.js";
-import { type ConfigurationResult, mostConfigurationBytes, type ReadFile, readFile } from "../config/load.js";
+import {
+  type ConfigurationResult,
+  mostConfigurationBytes,
+  type ReadFile,
+  readFile,
+  secretsBeside,
+} from "../config/load.js";
 import type { Configuration } from "../config/schema.js";
 import { sentencesAbout } from "../config/warnings.js";
 import {
@@ -31,7 +37,7 @@ import { keepFormer, NotWritten, writeText, writingProblem } from "./write.js";
 /* The file of a configuration, and that of its secrets, as people change them from elsewhere than an editor. */
 
 interface SettingsFilePorts {
-  /** As it was given. */
+  /** As the command line names it. */
   readonly file: string;
   /** Reads and checks the configuration, with these contents in the place of files; `isAlone`: without those of other accounts. */
   readonly load: (reads: ReadFile, isAlone: boolean) => Promise<ConfigurationResult>;
@@ -138,7 +144,7 @@ export class SettingsFile {
   }
 
   get #secretsFile(): string {
-    return join(dirname(this.#ports.file), "secrets.yaml");
+    return secretsBeside(this.#ports.file);
   }
 
   async settings(): Promise<Settings> {
@@ -423,7 +429,7 @@ function textOf(bytes: Buffer, file: string): string {
   }
 }
 
-/** What is told of it; the texts may hold secrets. */
+/** The proposal as others may see it, without texts that may hold secrets. */
 const withoutTexts = ({
   etag,
   errors,

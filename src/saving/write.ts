@@ -13,7 +13,7 @@ import { privateModeIn } from "../runtime/permissions.js";
 
 /* How a changed file comes to the disk: at every moment it is the old one or the new one. */
 
-/** So many former ones are kept of each file. */
+/** Former versions that are kept of each file. */
 const mostKept = 10;
 const forOwner = 0o600;
 

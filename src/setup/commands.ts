@@ -64,7 +64,7 @@ const discover: Row = {
     ["greenhouse2mqtt discover --listen --for 30m -o found.yaml", msg`while somebody moves things`],
   ],
   options: [
-    ["--controller <code>", "only this one, device code or topic id; may be repeated", collected],
+    ["--controller <code>", "only this one, device code or topic id; may be repeated", collect],
     ["--types <list>", "only these control-parameter types, such as 2,190-201", typeList],
     ["-o, --out <file>", "write a new file, mode 600, instead of stdout; never over an existing one"],
     ["--merge <file>", "print only what this configuration does not hold yet; it is not changed"],
@@ -85,7 +85,7 @@ const passwd: Row = {
 
 export const setupCommands: readonly Row[] = [init, doctor, discover, passwd];
 
-function collected(value: string, before: readonly string[] = []): readonly string[] {
+function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
 

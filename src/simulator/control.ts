@@ -208,7 +208,7 @@ const spec: Reader<FaultSpec> = (value) => {
   const { faults, errors } = parseFault(value, "fault");
   return faults[0] ?? fail(`a fault: ${errors.join("; ")}`);
 };
-/** Of what need not be there. */
+/** A field that need not be there. */
 const optional =
   (read: Reader<unknown>, usual?: unknown): Reader<unknown> =>
   (value) =>

@@ -102,7 +102,7 @@ function ordered(): Behaviour {
   const known = new Map<string, { readonly value: string; readonly due: readonly number[] }>();
   return {
     shown: ({ row, key, value, isHonest, isFresh, now, heldAt }) => {
-      // What is told falsely once is not what the platform knows.
+      // A false answer is not what the platform knows.
       if (value === null || !isHonest) return value;
       // In other words than the register's, which are known of now alone.
       const isTold = value !== heldAt(now);

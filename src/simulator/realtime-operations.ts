@@ -133,7 +133,7 @@ function otherwise(
   address: string,
   value: string | null,
   isFresh: boolean,
-  /** What is known is known of each way of telling it. */
+  /** Each way in which the platform answers remembers values of its own. */
   way = "",
 ): string | null {
   const row = controller.table.get(address);

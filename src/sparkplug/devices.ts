@@ -33,7 +33,7 @@ const mostUntold = 200;
 const noAlarms: readonly ShownAlarm[] = [];
 const noNames: ReadonlyMap<bigint, string> = new Map();
 
-/** What is known of each device, and what its hosts were told of it. */
+/** Each device as it is, and as its hosts have it. */
 export class Devices {
   readonly #devices = new Map<string, Device>();
   #alarms: ReadonlyMap<string, readonly ShownAlarm[]> = new Map();

@@ -31,7 +31,7 @@ import {
 import { difference, isRead, type Metric, nodeMetrics } from "./metrics.js";
 import {
   bdSeqAfter,
-  deviceChanged,
+  onDeviceChange,
   deviceGone,
   hostSpoke,
   leftUnborn,
@@ -39,7 +39,7 @@ import {
   type Message,
   newSession,
   nextMessage,
-  rebirthAsked,
+  onRebirthRequest,
   onSent,
   type Session,
   sessionWakesAt,
@@ -245,14 +245,14 @@ export class EdgeNode {
       this.#alarms.deviceGone(id);
     } else {
       const isAlive = this.#devices.update(id, after);
-      deviceChanged(this.#session, id, isAlive, false);
+      onDeviceChange(this.#session, id, isAlive, false);
     }
     this.#rest.wake();
   }
 
   #due(id: string): void {
     const device = this.#session.devices.get(id);
-    if (device !== undefined) deviceChanged(this.#session, id, device.isAlive, false);
+    if (device !== undefined) onDeviceChange(this.#session, id, device.isAlive, false);
     this.#rest.wake();
   }
 
@@ -368,7 +368,7 @@ export class EdgeNode {
   async #sendDeviceData(id: string): Promise<void> {
     const told = this.#devices.data(id);
     if (told.type === "birth") {
-      deviceChanged(this.#session, id, true, true);
+      onDeviceChange(this.#session, id, true, true);
       return;
     }
     if (told.metrics.length === 0) return;
@@ -470,7 +470,7 @@ export class EdgeNode {
   }
 
   #askRebirth(): void {
-    rebirthAsked(this.#session);
+    onRebirthRequest(this.#session);
     this.#rest.wake();
   }
 

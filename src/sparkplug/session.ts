@@ -4,7 +4,7 @@
  * ms.
  *
  * Births go before data, a birth of the node before those of its devices, and nothing at all before that. While a host is awaited
- * or a new birth is due, data wait; what waits is told as it is by then, so nothing is kept.
+ * or a new birth is due, data wait. They are published with their newest value later, so none is kept.
  */
 
 /** The least time between two births that hosts ask for; one that comes earlier is answered then, with all that came meanwhile. */
@@ -41,7 +41,7 @@ export interface Session {
   readonly dueData: Set<string>;
 }
 
-/** What is known of the primary host. */
+/** The primary host, as far as its own messages say. */
 interface Host {
   /** Without one nothing waits for it. */
   readonly isAwaited: boolean;
@@ -107,13 +107,13 @@ export function hostSpoke(session: Session, { isOnline, timestamp }: HostWord): 
   return !isOnline && session.isBorn;
 }
 
-export function rebirthAsked(session: Session): void {
+export function onRebirthRequest(session: Session): void {
   // Before the first birth everybody is about to get one.
   if (session.isBorn) session.isRebirthAsked = true;
 }
 
 /** What is due of a device that changed: a birth where it came, or where only a birth can tell the change. */
-export function deviceChanged(session: Session, name: string, isAlive: boolean, needsBirth: boolean): void {
+export function onDeviceChange(session: Session, name: string, isAlive: boolean, needsBirth: boolean): void {
   const device = session.devices.get(name) ?? { isAlive, isBorn: false, isGone: false, restsUntil: null };
   session.devices.set(name, device);
   device.isAlive = isAlive;

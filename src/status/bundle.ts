@@ -70,7 +70,7 @@ function withoutWhole(value: unknown, secrets: ReadonlySet<string>): unknown {
 export const mostOf = { controllers: 1_000, log: 1_000, journal: 500 };
 
 interface OfBundle {
-  /** As it is in force. */
+  /** The configuration in force. */
   readonly configuration: Configuration;
   readonly events: { readonly newest: unknown };
   readonly recentLog?: Pick<RecentLog, "newest"> | undefined;

@@ -16,7 +16,7 @@ export interface NoticedFacts {
   readonly isSignInRefused: boolean;
 }
 
-/** What was told, by what it was about: how often it had happened by then, and when that was. */
+/** The notices so far, by their subject: when the last one was, and how often the matter had happened until then. */
 export type Noticed = ReadonlyMap<string, { readonly count: number; readonly toldAt: number }>;
 
 export const noticedNothing: Noticed = new Map();

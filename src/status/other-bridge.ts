@@ -207,7 +207,7 @@ export class BrokerTests {
   readonly isShared = (): boolean | null =>
     this.#since !== null || (isAlone(this.#presence, this.#core.clock.monotonic()) ? false : null);
 
-  /** What is known of another bridge; null where there is none. */
+  /** Which other bridge there is, and since when; null where there is none. */
   other(): { readonly client: string | null; readonly since: number } | null {
     return this.#since === null ? null : { client: clientOf(this.#presence), since: this.#since };
   }

@@ -357,7 +357,7 @@ export async function lock(
   const locked = isOfAll(fields) ? [...actuators, wholeController] : actuators;
   const isSpan = parseDuration(optionalTextField(fields, "until") ?? "") !== null;
   await engine.change(code, locked, { lock: { by, via, reason, since: now, until, endsAt, isSpan } });
-  // Of a controller of which one actuator has a lock of its own, the others are locked, and it is not as a whole any more.
+  // Where one actuator keeps a lock of its own the others are locked one by one, and the controller as a whole is not any more.
   if (!isOfAll(fields)) await engine.change(code, [wholeController], { lock: null });
   const end = until === null ? null : new Date(until).toISOString();
   for (const actuator of actuators)

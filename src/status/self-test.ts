@@ -4,7 +4,7 @@ import type { Core } from "../feature/core.js";
 
 type Link = Pick<Connection, "counters" | "publish" | "reconnect" | "state">;
 
-/** All in ms: a message must have come back by then, the next test after one that went well, and after one of a link that stays deaf. */
+/** In ms: how long a message may take to come back, and the pauses after a test that went well and on a link that stays deaf. */
 export interface SelfTestTimes {
   readonly withinMs: number;
   readonly everyMs: number;

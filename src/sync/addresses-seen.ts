@@ -1,21 +1,18 @@
-import { likenessOf, seeAddress, type SeenAddress, valuesText } from "../greenhouse/addresses-seen.js";
+import {
+  byAddress,
+  likenessOf,
+  seeAddress,
+  type SeenAddress,
+  valuesText,
+} from "../greenhouse/addresses-seen.js";
 import { ownerOf } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import { addressPattern } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
+import { byText } from "../greenhouse/topic-ids.js";
 import type { TextFile } from "../runtime/file-system.js";
 import type { Clock } from "../runtime/clock.js";
 import type { GreenhouseStore } from "./store.js";
-
-interface SeenParts {
-  readonly store: Pick<GreenhouseStore, "get">;
-  readonly clock: Pick<Clock, "now">;
-  readonly onEvent: (event: BridgeEvent) => void;
-  /** Where they are kept over a restart: what was moved once may not be moved again for weeks. */
-  readonly memory: TextFile | null;
-  /** Told why they cannot be kept. */
-  readonly onProblem: (error: unknown) => void;
-}
 
 const mostAddresses = 5_000;
 /** Beyond these an account pushes whole tables: the list has them, and nobody reads so many events. */
@@ -23,24 +20,32 @@ const mostEvents = 100;
 
 /** The addresses that the platform pushed and that belong to nothing of the configuration. */
 export class AddressesSeen {
-  readonly #parts: SeenParts;
+  readonly #store: Pick<GreenhouseStore, "get">;
+  readonly #clock: Pick<Clock, "now">;
+  /** Where they are kept over a restart: what was moved once may not be moved again for weeks. */
+  readonly #memory: TextFile;
+  readonly #onEvent: (event: BridgeEvent) => void;
   readonly #seen = new Map<string, SeenAddress>();
   #events = 0;
-  #writing: Promise<void> | null = null;
+  #isWriting = false;
   #isDirty = false;
 
-  constructor(parts: SeenParts) {
-    this.#parts = parts;
+  /** `memory` never rejects. */
+  constructor(
+    store: Pick<GreenhouseStore, "get">,
+    clock: Pick<Clock, "now">,
+    memory: TextFile,
+    onEvent: (event: BridgeEvent) => void,
+  ) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#memory = memory;
+    this.#onEvent = onEvent;
   }
 
   /** Takes over what an earlier run kept. */
   async restore(): Promise<void> {
-    const { memory, onProblem } = this.#parts;
-    const text = await (memory?.read() ?? Promise.resolve(null)).catch((error: unknown) => {
-      onProblem(error);
-      return null;
-    });
-    for (const one of readSeen(text)) {
+    for (const one of readSeen(await this.#memory.read())) {
       const key = keyOf(one.code, one.address);
       if (!this.#seen.has(key)) this.#seen.set(key, one);
     }
@@ -48,16 +53,16 @@ export class AddressesSeen {
 
   /** A value of an address was pushed. */
   see(code: string, address: string, raw: RawValue): void {
-    const controller = this.#parts.store.get(code);
+    const controller = this.#store.get(code);
     if (controller === undefined || !addressPattern.test(address)) return;
     const key = keyOf(code, address);
     const known = this.#seen.get(key);
     if (known === undefined && this.#seen.size >= mostAddresses) return;
     if (ownerOf(controller, address) !== null) return;
-    const seen = seeAddress(known, code, address, raw, this.#parts.clock.now());
+    const seen = seeAddress(known, code, address, raw, this.#clock.now());
     if (seen === known) return;
     this.#seen.set(key, seen);
-    this.#keep();
+    void this.#keep();
     if (known === undefined) this.#report(seen, controller.info.id);
   }
 
@@ -65,7 +70,7 @@ export class AddressesSeen {
   list(): readonly SeenAddress[] {
     return [...this.#seen.values()]
       .filter(({ code, address }) => {
-        const controller = this.#parts.store.get(code);
+        const controller = this.#store.get(code);
         return controller !== undefined && ownerOf(controller, address) === null;
       })
       .sort((one, other) => byText(one.code, other.code) || byAddress(one.address, other.address));
@@ -75,7 +80,7 @@ export class AddressesSeen {
     this.#events += 1;
     if (this.#events > mostEvents) return;
     const { kind, text } = likenessOf(values);
-    this.#parts.onEvent({
+    this.#onEvent({
       type: "address_seen",
       severity: "info",
       message: `The platform shows address ${address} of ${controller}, which belongs to nothing in the configuration: ${valuesText(values)}, looks like ${String(text)}. The diagnostics of the page list such addresses as YAML; \`greenhouse2mqtt discover --listen\` watches them.`,
@@ -85,21 +90,15 @@ export class AddressesSeen {
   }
 
   /** One write at a time; what changes meanwhile goes with the next. */
-  #keep(): void {
-    const { memory, onProblem } = this.#parts;
+  async #keep(): Promise<void> {
     this.#isDirty = true;
-    if (memory === null || this.#writing !== null) return;
-    const write = async () => {
-      while (this.#isDirty) {
-        this.#isDirty = false;
-        await memory.write(JSON.stringify([...this.#seen.values()]));
-      }
-    };
-    this.#writing = write()
-      .catch(onProblem)
-      .finally(() => {
-        this.#writing = null;
-      });
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    while (this.#isDirty) {
+      this.#isDirty = false;
+      await this.#memory.write(JSON.stringify([...this.#seen.values()]));
+    }
+    this.#isWriting = false;
   }
 }
 
@@ -129,14 +128,4 @@ function isSeen(one: unknown): one is SeenAddress {
     typeof firstAt === "number" &&
     typeof lastAt === "number"
   );
-}
-
-const byText = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0);
-
-/** Numbers by size, before everything else. */
-function byAddress(one: string, other: string): number {
-  const sizeOf = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : Infinity);
-  const first = sizeOf(one);
-  const second = sizeOf(other);
-  return first === second ? byText(one, other) : first - second;
 }

@@ -1,3 +1,5 @@
+import { ignored } from "../runtime/failures.js";
+import { bestEffortFile, type TextFile } from "../runtime/file-system.js";
 import { emptyAnswersUntilRare, mayHaveReadings } from "../greenhouse/device-types.js";
 import type { Availability, Controller } from "../greenhouse/model.js";
 import type { DeviceList, DeviceRecord } from "../greenhouse/ports.js";
@@ -23,21 +25,15 @@ export const isAdded = (
 const availabilityOf = (record: DeviceRecord): Availability =>
   record.online === null ? "unknown" : record.online ? "online" : "offline";
 
-/** Where the absence of controllers is kept over a restart; a text that nothing else reads. */
-export interface InventoryMemory {
-  read(): Promise<string | null>;
-  write(text: string): void;
-}
-
 interface InventorySettings {
   /** For so long whole lists have to leave a controller out. */
   readonly removeAfterMs: number;
-  /** So much counts at most from one of them to the next. */
+  /** The most time that counts between two such lists. */
   readonly longestGapMs: () => number;
 }
 
 const noAbsence = "{}";
-const noMemory: InventoryMemory = { read: () => Promise.resolve(null), write: () => undefined };
+const noMemory = bestEffortFile(undefined, ignored);
 
 interface Absence {
   /** How long whole lists had left it out. */
@@ -106,12 +102,12 @@ export class Inventory {
   #wholeMs = 0;
   /** How long they have left out each that they leave out. */
   readonly #absentMs = new Map<string, number>();
-  readonly #memory: InventoryMemory;
+  readonly #memory: TextFile;
   /** Of an earlier run, until a list of each sort has come. */
   #kept: ReadonlyMap<string, Absence> = new Map();
   #written = noAbsence;
 
-  constructor(store: GreenhouseStore, settings: InventorySettings, memory: InventoryMemory = noMemory) {
+  constructor(store: GreenhouseStore, settings: InventorySettings, memory: TextFile = noMemory) {
     this.#store = store;
     this.#settings = settings;
     this.#memory = memory;
@@ -209,7 +205,7 @@ export class Inventory {
     if (controller.absentSince !== null) this.#store.dispatch(code, { type: "unflagged" });
   }
 
-  /** One of the configuration that no list ever held is there all the same where it has readings, such as a station among stations. */
+  /** A configured controller that no list ever held is there all the same where it has readings, such as a weather station. */
   #isUnlistedAndAnswers({ info: { code, record } }: Controller): boolean {
     return record === null && this.#emptyAnswers.get(code) === 0;
   }
@@ -222,7 +218,7 @@ export class Inventory {
     return this.hadTime;
   }
 
-  /** Whose flag the platform no longer gives is not online any more, though a device list may still hold it. */
+  /** A controller whose flag the platform no longer gives is not online any more, though a device list may still hold it. */
   #unflag(codes: readonly string[]): void {
     for (const code of codes) {
       this.#store.dispatch(code, { type: "unflagged" });
@@ -291,7 +287,7 @@ export class Inventory {
     }
   }
 
-  /** One that no list ever held has readings, or was not asked for any before the first list that it might have stood in. */
+  /** A controller that no list ever held has readings, or nobody asked for them before the first list that could have held it. */
   #mayAnswer(controller: Controller): boolean {
     const { code } = controller.info;
     const isFirst = !this.#missed.has(code);
@@ -313,6 +309,6 @@ export class Inventory {
     const text = JSON.stringify(Object.fromEntries(absences));
     if (text === this.#written) return;
     this.#written = text;
-    this.#memory.write(text);
+    void this.#memory.write(text);
   }
 }

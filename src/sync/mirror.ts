@@ -1,5 +1,4 @@
-import type { TextFile } from "../runtime/file-system.js";
-import { nullIfFailed } from "../runtime/failures.js";
+import { bestEffortFile, type TextFile } from "../runtime/file-system.js";
 import { suggestion } from "../runtime/similar-words.js";
 import type { CoreConfiguration } from "../settings/sections/core.js";
 import { ownerOf } from "../greenhouse/command/words.js";
@@ -18,7 +17,7 @@ import type { Clock, Random } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import { AddressesSeen } from "./addresses-seen.js";
 import type { PlatformWatch } from "./hosts.js";
-import { Inventory, type InventoryMemory, type InventoryNews, isAdded } from "./inventory.js";
+import { Inventory, type InventoryNews, isAdded } from "./inventory.js";
 import { guardInputs, shownBy } from "./poll-plan.js";
 import { Poller } from "./poller.js";
 import { PollTroubles } from "./poll-troubles.js";
@@ -65,8 +64,8 @@ export function createMirror(parts: MirrorParts): Mirror {
   const store = new GreenhouseStore(settings, clock, parts.transliterate);
   const { polling } = configuration;
   const longestGapMs = () => polling.controllers * poller.stretch * intervalsUntilStale;
-  const inventory = new Inventory(store, { ...settings, longestGapMs }, inventoryMemory(parts));
-  const onStretch = stretchListener(polling, { store, watch, log });
+  const absences = keptIn(parts.absences, log, absencesNotKept);
+  const inventory = new Inventory(store, { ...settings, longestGapMs }, absences);
   const troubles = new PollTroubles(
     log,
     () => clock.monotonic(),
@@ -82,7 +81,7 @@ export function createMirror(parts: MirrorParts): Mirror {
       showsVideos: [...settings.controllers.values()].some(
         ({ stream, ignore }) => stream === true && !ignore,
       ),
-      onStretch,
+      onStretch: stretchListener(polling, { store, watch, log }),
       onUnlisted: (code, group, addresses) => warnOfUnlisted(store.get(code), group, addresses, log),
       onApart: (found) => tellOfApart(store.get(found.code), found, parts),
     },
@@ -100,22 +99,16 @@ export function createMirror(parts: MirrorParts): Mirror {
   return { store, inventory, poller, watch, budget: platform.budget, seen: addressesSeen(parts, store) };
 }
 
+const keptIn = (file: TextFile | undefined, log: Logger, trouble: string): TextFile =>
+  bestEffortFile(file, (error) => log.warn({ reason: String(error) }, trouble));
+
 const addressesSeen = (
-  { clock, log, onEvent, seenAddresses }: MirrorParts,
+  { seenAddresses, clock, log, onEvent }: MirrorParts,
   store: GreenhouseStore,
-): AddressesSeen =>
-  new AddressesSeen({
-    store,
-    clock,
-    onEvent,
-    memory: seenAddresses ?? null,
-    onProblem: (error) => {
-      log.warn(
-        { reason: String(error) },
-        "addresses learnt from what is pushed cannot be kept; a restart learns them anew",
-      );
-    },
-  });
+): AddressesSeen => new AddressesSeen(store, clock, keptIn(seenAddresses, log, addressesNotKept), onEvent);
+
+const absencesNotKept = "which controllers are absent cannot be kept; a restart counts that anew";
+const addressesNotKept = "addresses learnt from what is pushed cannot be kept; a restart learns them anew";
 
 function followWatch(parts: MirrorParts, store: GreenhouseStore, poller: Poller): void {
   const { watch } = parts;
@@ -157,21 +150,6 @@ function followNews(news: InventoryNews, poller: Poller): void {
 }
 
 /** A file that cannot be read counts as none, and one that cannot be written is told of. */
-const inventoryMemory = ({
-  absences: file,
-  log,
-}: Pick<MirrorParts, "absences" | "log">): InventoryMemory | undefined =>
-  file && {
-    read: () => file.read().catch(nullIfFailed),
-    write: (text) =>
-      void file.write(text).catch((error: unknown) => {
-        log.warn(
-          { reason: String(error) },
-          "which controllers are absent cannot be written; a restart counts that anew",
-        );
-      }),
-  };
-
 function newsLogger(
   { log, foundLevel = "info", clock, onEvent }: Pick<MirrorParts, "log" | "foundLevel" | "clock" | "onEvent">,
   store: GreenhouseStore,

@@ -66,7 +66,7 @@ export const shownBy: ReadonlyMap<string, "sensors" | "statuses" | "registers"> 
 export const jobRequest = (job: PollJob): string =>
   requestOf[job.kind === "registers" && job.read.type !== "group" ? "register" : job.kind];
 
-/** So many controllers are asked for their own status as often as the list; of more each is asked more rarely. */
+/** Up to so many controllers are asked for their own status as often as the list; with more, each is asked more rarely. */
 const withEveryList = 50;
 
 /** What had nothing to say may have something later. */
@@ -275,13 +275,13 @@ interface PlannedJob {
 const untouched = { isInput: false, begunAt: -Infinity, returnedAt: -Infinity, wanted: null } as const;
 
 /**
- * What is asked for soon goes before what is due by its interval, and the status of a single device keeps its own distance. What
- * guards look at goes before what became due a little earlier. Controllers that did not answer wait for places of their own.
+ * Reads that something asked for soon go before those that are due by their interval. The status of a single device keeps its own
+ * distance. Inputs of guards go before reads that became due a little earlier. Controllers that did not answer have places of their own.
  */
 const lanes = ["soon", "connection", "inputs", "silent", "business", "realtime"] as const;
 type Lane = (typeof lanes)[number];
 
-/** So much later may guards' inputs be due than others and still go first; what waits longer than that has its turn. */
+/** Inputs of guards go first even when due this much later than others; what waits longer than that has its turn. */
 const inputsAheadMs = 300_000;
 /** Of controllers that did not answer, what did not fail itself may go before what did by so much. */
 const hopefulAheadMs = 300_000;

@@ -124,7 +124,7 @@ async function readVideos({ platform, store, turn }: PollPorts, signal: AbortSig
     }
     const [failure] = failures;
     if (failure !== undefined && answers.length === 0) throw failure;
-    // What is known of one that refused stays.
+    // The list of a camera that refused stays as it was.
     return Object.assign(answers.flat(), { isPage: failure !== undefined });
   }
 }

@@ -55,7 +55,7 @@ interface PollerSettings {
 
 const idleMs = 60_000;
 const askAnotherEveryMs = 5_000;
-/** Of what is pushed about a device without readings. */
+/** The least time between reads of a device without readings, whatever is pushed about it. */
 const signGapMs = 60_000;
 /** Addresses are compared once, so there is no hurry: at this distance, and with an eighth of the budget at most. */
 const checkGapMs = 1_000;

@@ -15,7 +15,7 @@ import type { PlatformClient } from "../platform/client.js";
 import { systemClock, systemRandom } from "../runtime/clock.js";
 import { createLogger, type RecentLog } from "../runtime/log.js";
 import { ignoredTlsEnvironment } from "../runtime/sockets.js";
-import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { usageFailure } from "../runtime/ending.js";
 import { type CommonOptions, type ProcessContext, screenOf, unlessStopped } from "./context.js";
 
 /* What commands have in common; loaded with the first of them that is called. */
@@ -35,7 +35,7 @@ export async function readNamed(
   const { tell } = context.speech;
   for (const warning of result.warnings) context.err.write(`${tell(problemText(warning))}\n`);
   if (!result.ok) {
-    throw new CommandFailure(joined(result.problems.map(problemText), "\n"), exitCodes.usage);
+    throw usageFailure(joined(result.problems.map(problemText), "\n"));
   }
   return { file: result.file, configuration: overridden(result.configuration, options) };
 }
@@ -93,10 +93,8 @@ export function overridden(
 
 /** Before work that takes minutes, when its result is to become a new file. */
 export function refuseToOverwrite(file: string, remedy: Text): void {
-  if (existsSync(file))
-    throw new CommandFailure(msg`${file} exists and is never overwritten; ${remedy}`, exitCodes.usage);
-  if (!existsSync(dirname(file)))
-    throw new CommandFailure(msg`${file}: there is no such folder; make it first`, exitCodes.usage);
+  if (existsSync(file)) throw usageFailure(msg`${file} exists and is never overwritten; ${remedy}`);
+  if (!existsSync(dirname(file))) throw usageFailure(msg`${file}: there is no such folder; make it first`);
 }
 
 /**
@@ -170,7 +168,7 @@ export async function withPlatform<Answer>(
   }
 }
 
-/** Of what is piped in; empty where nothing comes. */
+/** The text that is piped in; empty where nothing comes. */
 export async function firstLine(input: Readable, stop: AbortSignal): Promise<string> {
   for await (const line of createInterface({ input, signal: stop })) return line;
   return "";

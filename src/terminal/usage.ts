@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { type Argument, Command, type CommanderError, type Option } from "commander";
 import { parseDuration, parseUntil } from "../runtime/duration.js";
 import { counted, joined, msg, row, type Text, TextError, textOf, word } from "../language/text.js";
-import { CommandFailure, exitCodes } from "../runtime/ending.js";
+import { type CommandFailure, usageFailure } from "../runtime/ending.js";
 
 /* What an option may be, and what is wrong with a command line, in our words. */
 
@@ -51,16 +51,12 @@ export const untilText = (text: string): string => {
 /** For what listens: a name could lead anywhere. */
 export function refuseHostName(host: string): void {
   if (isIP(host) !== 0) return;
-  throw new CommandFailure(
-    msg`--host: expected an IP address, such as 0.0.0.0 for every address of this computer`,
-    exitCodes.usage,
-  );
+  throw usageFailure(msg`--host: expected an IP address, such as 0.0.0.0 for every address of this computer`);
 }
 
 const hint = msg`(greenhouse2mqtt --help lists the commands)`;
 
-const misused = (what: Text): CommandFailure =>
-  new CommandFailure(row`${msg`error: ${what}`}\n${hint}`, exitCodes.usage);
+const misused = (what: Text): CommandFailure => usageFailure(row`${msg`error: ${what}`}\n${hint}`);
 
 /** A command whose values are refused in our words. */
 export class OurCommand extends Command {
@@ -118,7 +114,7 @@ const excess = /Expected (\d+) arguments? but got (\d+)/;
 const meant = /\(Did you mean (?:one of )?(.*)\?\)/;
 
 /** A refusal of the library's own. */
-export function usageFailure({ code, message }: CommanderError): CommandFailure {
+export function commanderFailure({ code, message }: CommanderError): CommandFailure {
   const [, quoted = ""] = /'(.*)'/.exec(message) ?? [];
   const [, expected, got = ""] = excess.exec(message) ?? [];
   const [, near] = meant.exec(message) ?? [];

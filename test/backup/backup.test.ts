@@ -23,7 +23,7 @@ import { parse } from "yaml";
 import { pack, unpack } from "../../src/backup/archive.js";
 import { backupName } from "../../src/backup/backup-name.js";
 import { makeBackup, newestFormat } from "../../src/backup/backup.js";
-import { NotRestored, openBackup, refuseOtherData } from "../../src/backup/opened.js";
+import { NotRestored, openBackup, refuseOtherData } from "../../src/backup/open-backup.js";
 import { dataDirOf } from "../../src/backup/plans.js";
 import { carryOut, restore } from "../../src/backup/restore.js";
 import { AccountSettings } from "../../src/cli/account-settings.js";

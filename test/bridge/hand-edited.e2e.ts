@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { hashPassword } from "../../src/runtime/passwords.js";
 import type { SettingsDocument } from "../../src/page/protocol.js";
-import { tempFolder } from "../mqtt-connection/support.js";
+import { tempFolder, until } from "../mqtt-connection/support.js";
 import { freePort } from "../support/mosquitto.js";
 import { brokerAndClient, platform } from "./support/bridge.js";
-import { busyPort, password, running, until } from "./support/settings-page.js";
+import { busyPort, password, running } from "./support/settings-page.js";
 import { linesOf, logged, startProcess } from "./support/program.js";
 
 describe("settings of the page", () => {

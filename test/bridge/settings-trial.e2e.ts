@@ -2,7 +2,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { SettingsDocument } from "../../src/page/protocol.js";
-import { busyPort, running, until } from "./support/settings-page.js";
+import { until } from "../mqtt-connection/support.js";
+import { busyPort, running } from "./support/settings-page.js";
 import { linesOf, logged, startProcess } from "./support/program.js";
 
 describe("settings of the page", () => {

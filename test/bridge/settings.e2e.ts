@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Overview, SettingsDocument, SettingsProposal } from "../../src/page/protocol.js";
 import { startProgram } from "../end-to-end/support/program.js";
-import { running, until } from "./support/settings-page.js";
+import { until } from "../mqtt-connection/support.js";
+import { running } from "./support/settings-page.js";
 import { logged } from "./support/program.js";
 
 describe("settings of the page", () => {

@@ -14,7 +14,7 @@ import { limitSentences } from "../../src/config/rules/limit-rules.js";
 import type { Configuration } from "../../src/config/schema.js";
 import { curtainSentences } from "../../src/homeassistant/section.js";
 import { sparkplugSentences } from "../../src/sparkplug/section.js";
-import { journalTable } from "../../src/journal/table.js";
+import { journalTable } from "../../src/journal/timeline-table.js";
 import type { TimelineEntry } from "../../src/journal/timeline.js";
 import { widthOf } from "../../src/runtime/text-table.js";
 import { type ParameterGroup, typeName } from "../../src/greenhouse/device-types.js";

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { explained } from "../../src/cli/explain.js";
+import { linesAbout } from "../../src/cli/explain.js";
 import { loaded, platform, tokenEnv } from "../config/loading.js";
 import { folder, greenhouse2mqtt } from "./in-process.js";
 
@@ -16,7 +16,7 @@ const parameters = `
       night: { address: "500", scale: 0.1, writable: { min: 12, max: 30, step: 0.5 } }
       runtime: { address: "501", type_id: 9 }`;
 const text = `${platform}\ncontrollers:\n  GH-0001:\n    actuators:${actuators}\n    parameters:${parameters}\n`;
-const about = async (target: string) => explained((await loaded(text)).configuration, target).map(String);
+const about = async (target: string) => linesAbout((await loaded(text)).configuration, target).map(String);
 const under = (lines: readonly string[], head: RegExp) => {
   const from = lines.findIndex((line) => head.test(line));
   const rest = lines.slice(from + 1);

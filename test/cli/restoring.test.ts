@@ -8,7 +8,7 @@ import { VirtualClock } from "../support/virtual-clock.js";
 async function restoringIn() {
   const dataDir = await tempDirectory();
   const clock = new VirtualClock();
-  const restoring = new Restoring({ dataDir, options: [], reload: () => Promise.resolve(), clock });
+  const restoring = new Restoring({ file: "fleet.yaml", data_dir: dataDir }, () => Promise.resolve(), clock);
   const piece = (id: string, at: number, bytes = 10) =>
     restoring.take({ id, at, bytes: new Uint8Array(bytes), end: null });
   return { dataDir, clock, piece, restoring };

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { toBeStartedAgain } from "../../src/terminal/context.js";
 import { restartingOf, unitIn } from "../../src/cli/restarting.js";
 import { settingsOn } from "../../src/cli/settings-source.js";
-import { unseen } from "../../src/cli/trial.js";
+import { notYetRun } from "../../src/cli/trial.js";
 import { loadConfiguration } from "../../src/config/load.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -28,7 +28,7 @@ async function sourceWith(env: Readonly<Record<string, string>>, said: string | 
     dataDir: () => join(file, "..", "data"),
     ...{ goBack: () => false, settle: () => undefined },
     readAgain: () => Promise.resolve(null),
-    seen: () => unseen,
+    seen: () => notYetRun,
     log: () => capturedLog().log,
   });
   return { source, clock, restart };
@@ -122,7 +122,7 @@ it.each([
     dataDir: () => join(file, "..", "data"),
     ...{ goBack: () => false, settle: () => undefined },
     readAgain: () => Promise.resolve(null),
-    seen: () => unseen,
+    seen: () => notYetRun,
     log: () => capturedLog().log,
   });
   const told = source.restart();

@@ -2,7 +2,7 @@ import { mkdir, readFile, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { settingsOn } from "../../src/cli/settings-source.js";
-import { notComeUp, type Sight, unseen } from "../../src/cli/trial.js";
+import { notComeUp, type RunState, notYetRun } from "../../src/cli/trial.js";
 import type { Judged } from "../../src/config/fallback.js";
 import { loadConfiguration } from "../../src/config/load.js";
 import { identityOf } from "../../src/journal/lock.js";
@@ -36,8 +36,8 @@ async function placed(): Promise<Place> {
 /** What follows on the disk takes a while of its own. */
 const patient = { timeout: 20_000 };
 
-const runs: Sight = { ...unseen, runsForMs: 3_600_000 };
-const fails = (failures: number): Sight => ({ ...unseen, failures, error: "the port is taken" });
+const runs: RunState = { ...notYetRun, runsForMs: 3_600_000 };
+const fails = (failures: number): RunState => ({ ...notYetRun, failures, error: "the port is taken" });
 
 /** A process that has this file; the trial of an earlier one is its own. */
 function processOn({ folder, file }: Place, files?: FileSystem) {
@@ -144,7 +144,7 @@ describe("the trial of saved settings", () => {
     const place = await placed();
     const { clock, save, seen, trial } = processOn(place);
     await save(other);
-    seen.now = unseen;
+    seen.now = notYetRun;
     await clock.advance(5_000);
     clock.stall(3_600_000);
     await clock.advance(30_000);
@@ -173,7 +173,7 @@ describe("the trial of saved settings", () => {
         status: { facts: () => ({ platform: "online" }) },
         commands: { limits: { alarms: { set, list: [alarm] } } },
       } as never;
-      made.seen.now = { ...unseen, runsForMs: null };
+      made.seen.now = { ...notYetRun, runsForMs: null };
       await made.trial.resume();
       await made.trial.recall();
       await made.clock.advance(600_000);
@@ -261,7 +261,7 @@ describe("the trial of saved settings", () => {
     await processOn(place).save(other);
     await asOfAnother(place);
     const next = processOn(place);
-    next.seen.now = unseen;
+    next.seen.now = notYetRun;
     expect(await next.trial.resume()).toBe(false);
     next.seen.now = fails(3);
     await next.clock.advance(61_000);
@@ -511,7 +511,7 @@ describe("a file that was edited by hand", () => {
 
   it("is judged once the account has started, whose turn in a fleet may come later than a minute", async () => {
     const { trial, clock, seen } = await hungUp();
-    seen.now = { ...unseen, isYetToStart: true };
+    seen.now = { ...notYetRun, isYetToStart: true };
     await clock.advance(61_000);
     expect([trial.isUnderWay, trial.returned]).toEqual([true, null]);
     seen.now = runs;

@@ -1,7 +1,6 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { joinNats } from "../../src/cluster/nats.js";
-import { systemClock } from "../../src/runtime/clock.js";
 import { silentLog } from "../support/builders.js";
 
 const info = (more = "") =>
@@ -37,8 +36,7 @@ async function pouring(head: string, again: string) {
 function joining(port: number): void {
   const stop = new AbortController();
   const settings = { nats: [`nats://127.0.0.1:${port}`], name: "test", replicas: 1 };
-  const ports = { clock: systemClock, log: silentLog, memberId: "m", leaseMs: 9_000 };
-  const joined = joinNats(settings, ports, stop.signal);
+  const joined = joinNats(settings, "m", silentLog, stop.signal);
   onTestFinished(async () => {
     stop.abort();
     await joined.catch(() => null);

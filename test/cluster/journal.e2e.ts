@@ -3,9 +3,7 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { leaseMs } from "../../src/cluster/cluster.js";
 import { joinNats } from "../../src/cluster/nats.js";
-import { systemClock } from "../../src/runtime/clock.js";
 import { silentLog } from "../../src/runtime/log.js";
 import { logged, startProcess } from "../bridge/support/program.js";
 import { until } from "../mqtt-connection/support.js";
@@ -85,11 +83,7 @@ describe.skipIf(natsVersion === null)("the journal at three servers of which one
       name: "reading",
     };
     const end = new AbortController();
-    const link = await joinNats(
-      settings,
-      { clock: systemClock, log: silentLog, memberId: "reader", leaseMs },
-      end.signal,
-    );
+    const link = await joinNats(settings, "reader", silentLog, end.signal);
     if (link === null) throw new Error("no link");
     onTestFinished(() => link.close());
     const stream = await link.openStream({ account: "north", identity: "north" });

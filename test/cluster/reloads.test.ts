@@ -6,7 +6,7 @@ import { historyOf, troubleOf } from "./support/world.js";
  * is gone for a while. A quarter of HISTORIES, FROM the first one.
  */
 
-const count = Math.ceil(Number(process.env["HISTORIES"] ?? 40) / 4);
+const count = Math.ceil(Number(process.env["HISTORIES"] ?? 20) / 4);
 const from = Number(process.env["FROM"] ?? 1);
 
 it(`in ${count} histories with SIGHUPs no account runs twice in a member or without a file, and all else holds as well`, async () => {

@@ -49,7 +49,6 @@ function cluster() {
       clock: process.clock,
       upMs: process.upMs,
       hash: (text) => -(text.codePointAt(text.length - 1) ?? 0),
-      leaseMs,
       files,
       placeOf: () => alwaysThere,
       reaches: (url) => Promise.resolve(made.reaches.includes(url)),

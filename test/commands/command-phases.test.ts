@@ -3,6 +3,7 @@ import type { Command, Phase } from "../../src/commands/command.js";
 import { type CommandFacts, EarlierPhases, type PhaseTarget } from "../../src/commands/earlier-phases.js";
 import { CommandPhases } from "../../src/commands/service.js";
 import { actuator } from "../support/builders.js";
+import { settled } from "../support/virtual-clock.js";
 
 const command = (id: string, over: Partial<Command> = {}): Command => ({
   ...{ id, ownId: true, code: "GH-0001", controllerId: "east", target: "actuator", targetId: "fan" },
@@ -40,8 +41,6 @@ function phases(soon: (call: () => void) => void = (call) => call()) {
   };
   return { made, sent, forgotten, removed, news };
 }
-
-const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 const fan = (text: string) => `east/actuator/fan ${text}`;
 

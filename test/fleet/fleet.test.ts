@@ -2,7 +2,7 @@ import { AsyncResource } from "node:async_hooks";
 import type { BridgeView } from "../../src/bridge.js";
 import { sightOf } from "../../src/cli/account-settings.js";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { hashOf } from "../../src/runtime/spread.js";
+import { hashOf } from "../../src/runtime/hash.js";
 import { type FleetFiles, type LoadedAccount, refusedAccounts } from "../../src/config/fleet.js";
 import { type AccountRun, Fleet, startDelayMs } from "../../src/fleet/fleet.js";
 import { accountLine } from "../../src/fleet/status-file.js";

@@ -1,7 +1,7 @@
 import { readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openBackup } from "../../src/backup/opened.js";
+import { openBackup } from "../../src/backup/open-backup.js";
 import { brokerAndClient, platform } from "../bridge/support/bridge.js";
 import { linesOf, startProcess } from "../bridge/support/program.js";
 import { freePort } from "../support/mosquitto.js";

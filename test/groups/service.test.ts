@@ -11,6 +11,7 @@ import type { Outbox } from "../../src/mqtt/outbox.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import type { GreenhouseStore } from "../../src/sync/store.js";
 import { actuator, controller, controllerSettings } from "../support/builders.js";
+import { settled } from "../support/virtual-clock.js";
 
 const roof = (code: string): Member => ({ code, controllerId: code.toLowerCase(), actuator: "roof" });
 const [east, west] = [roof("EAST"), roof("WEST")];
@@ -27,7 +28,6 @@ const groupsAndScenes: GroupsAndScenes = {
 };
 
 /** Until all that waits for nothing has had its turn. */
-const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 interface World {
   readonly store?: Pick<GreenhouseStore, "get">;

@@ -1,21 +1,18 @@
-import { mkdtemp, mkdir, rm, stat } from "node:fs/promises";
+import { mkdir, rm, stat } from "node:fs/promises";
 import { request } from "node:http";
 import net from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Faults } from "../../src/http/faults.js";
 import { serveOwner } from "../../src/http/owner.js";
 import { type Clock, systemClock } from "../../src/runtime/clock.js";
 import { ownerSocket, socketPath } from "../../src/runtime/socket-file.js";
-import { capturedLog } from "../mqtt-connection/support.js";
+import { capturedLog, tempFolder } from "../mqtt-connection/support.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 import { emptyService } from "./support.js";
 
 async function folderFor(name: string): Promise<string> {
-  const root = await mkdtemp(join(tmpdir(), "owner-"));
-  onTestFinished(() => rm(root, { recursive: true, force: true }));
-  const folder = join(root, name);
+  const folder = join(await tempFolder(), name);
   await mkdir(folder, { recursive: true });
   return folder;
 }

@@ -1,11 +1,11 @@
-import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Controller, Quality, Sensor } from "../../src/greenhouse/model.js";
 import { nightsOf, TrendKeeper, type TrendParts } from "../../src/http/trends.js";
 import { pack, unpack } from "../../src/http/trend-block.js";
 import { nodeFileSystem } from "../../src/runtime/file-system.js";
+import { tempFolder } from "../mqtt-connection/support.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
 const minuteMs = 60_000;
@@ -72,11 +72,7 @@ async function scene(options: SceneOptions = {}) {
   return { clock, keeper, minutes, points, shown, directory, problems, start };
 }
 
-async function folder(): Promise<string> {
-  const made = await mkdtemp(join(tmpdir(), "trends-"));
-  onTestFinished(() => rm(made, { recursive: true, force: true }));
-  return join(made, "trends");
-}
+const folder = async (): Promise<string> => join(await tempFolder(), "trends");
 
 const sizeOf = async (directory: string) => {
   const names = await readdir(directory);

@@ -5,7 +5,7 @@ import { journalLimits } from "../../src/journal/journal.js";
 import { segmentsToDelete } from "../../src/journal/retention.js";
 import type { RecordBody } from "../../src/journal/records.js";
 import { systemClock } from "../../src/runtime/clock.js";
-import { faultyDisk, openJournal, recordsIn, stillClock, tempDirectory } from "./support/disk.js";
+import { faultyDisk, openJournal, recordsIn, stillClock, tempDirectory, until } from "./support/disk.js";
 import { about, ended, refused, sent, taken } from "./support/samples.js";
 
 const gate = () => {
@@ -17,10 +17,6 @@ async function onDisk() {
   const disk = faultyDisk();
   return { disk, journal: await openJournal(await tempDirectory(), { files: disk.files }) };
 }
-
-const until = async (condition: () => boolean) => {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-};
 
 describe("a record", () => {
   it("carries number, time, boot and whether the clock is to be trusted", async () => {

@@ -6,13 +6,9 @@ import { newestRecords, readRecentCommands } from "../../src/journal/reader.js";
 import { encodeLine, JournalUnreadable } from "../../src/journal/segments.js";
 import { type FileSystem, nodeFileSystem } from "../../src/runtime/file-system.js";
 import { silentLog } from "../../src/runtime/log.js";
-import { faultyDisk, openJournal, recordsIn, stillClock, tempDirectory } from "./support/disk.js";
+import { faultyDisk, openJournal, recordsIn, stillClock, tempDirectory, until } from "./support/disk.js";
 import { ended, stamped, taken } from "./support/samples.js";
 import { capturedLog } from "../mqtt-connection/support.js";
-
-const until = async (condition: () => boolean) => {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-};
 
 async function started() {
   const disk = faultyDisk();

@@ -9,7 +9,7 @@ import {
   type RecordFilter,
 } from "../../src/journal/records.js";
 import { encodeLine } from "../../src/journal/segments.js";
-import { journalTable } from "../../src/journal/table.js";
+import { journalTable } from "../../src/journal/timeline-table.js";
 import { openJournal, stillClock, tempDirectory } from "./support/disk.js";
 import { ended, refused, sent, stamped, taken } from "./support/samples.js";
 

@@ -5,7 +5,7 @@ import type { Alarm } from "../../src/greenhouse/limits.js";
 import { newestEntries } from "../../src/journal/reader.js";
 import type { KeptLimits, RecordBody } from "../../src/journal/records.js";
 import { encodeLine } from "../../src/journal/segments.js";
-import { timelineCsv } from "../../src/journal/table.js";
+import { timelineCsv } from "../../src/journal/timeline-table.js";
 import { Timeline, type TimelineEntry } from "../../src/journal/timeline.js";
 import { tempDirectory } from "./support/disk.js";
 import { ended, refused, sent, stamped, taken } from "./support/samples.js";

@@ -164,15 +164,16 @@ export async function standing(
 
 /** Waits until a condition holds, looking often; fails with what was waited for. */
 export async function until(
-  condition: () => boolean,
+  condition: () => boolean | Promise<boolean>,
   what: string,
   lines: readonly string[] = [],
+  timeout = 60_000,
 ): Promise<void> {
   await vi.waitFor(
-    () => {
-      if (!condition()) throw new Error(`not ${what}; log:\n${lines.slice(-20).join("\n")}`);
+    async () => {
+      if (!(await condition())) throw new Error(`not ${what}; log:\n${lines.slice(-20).join("\n")}`);
     },
-    { timeout: 50_000, interval: 5 },
+    { timeout, interval: 5 },
   );
 }
 

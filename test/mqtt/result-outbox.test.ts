@@ -4,6 +4,7 @@ import { PublishError } from "../../src/mqtt/connection/publish.js";
 import { type ResultAddress, resultDelivery, resultOutbox } from "../../src/mqtt/outbox.js";
 import { topicsUnder } from "../../src/mqtt/topics.js";
 import { capturedLog } from "../mqtt-connection/support.js";
+import { settled } from "../support/virtual-clock.js";
 
 const topics = topicsUnder("greenhouse");
 const address: ResultAddress = {
@@ -60,7 +61,6 @@ function outbox() {
 }
 
 /** Lets every promise that can resolve by itself do so. */
-const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 it("the answer to a message that came twice goes to whoever sent it, and not to the topic of all the controller's results", async () => {
   const { made, everywhere, connect } = outbox();

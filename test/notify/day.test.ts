@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
-import type { Core } from "../../src/feature/core.js";
 import { DailyReport } from "../../src/notify/daily.js";
-import { bookIn, dailyMessage, type DayBook, dayDue, moved, newDay, seen } from "../../src/notify/day.js";
+import {
+  bookIn,
+  dailyMessage,
+  type DayBook,
+  dayDue,
+  withMove,
+  newDay,
+  withReadings,
+} from "../../src/notify/day.js";
 import type { ShownAlarm } from "../../src/notify/plan.js";
 import { minuteIn, minutesOf } from "../../src/notify/notify.js";
 import type { Via } from "../../src/greenhouse/command/outcomes.js";
@@ -46,7 +53,7 @@ const moves = (all: readonly (readonly [by: string | null, what: string, via?: V
 
 describe("the message of a day", () => {
   const day = [house(12, 600), house(4.2, 600), house(27.06, 3120)].reduce(
-    (book, one) => seen(book, one, kinds),
+    (book, one) => withReadings(book, one, kinds),
     newDay(0),
   );
   const book = moves([
@@ -55,7 +62,7 @@ describe("the message of a day", () => {
     ["rule wind", "west/roof"],
     ["lease 1", "east/valve_1"],
     ["rule wind", "east/roof"],
-  ]).reduce(moved, day);
+  ]).reduce(withMove, day);
 
   it("says of each house its lowest, highest and present readings and its water, what guards did, who moved what", () => {
     const { title, text } = dailyMessage(
@@ -81,7 +88,7 @@ describe("the message of a day", () => {
   });
 
   it("says once what did not change", () => {
-    const book = seen(newDay(0), house(5, 600), kinds);
+    const book = withReadings(newDay(0), house(5, 600), kinds);
     const { text } = dailyMessage({ book, houses: [house(5, 600)], kinds, alarms: [] }, 0, wording("en"));
     expect(text).toContain("East: Air temperature 5 °C");
     expect(text).not.toContain("…");
@@ -105,7 +112,7 @@ describe("the message of a day", () => {
     ],
   ])("names of who moved something %s", (_, all, expected) => {
     const { text } = dailyMessage(
-      { book: all.reduce(moved, newDay(0)), houses: [], kinds, alarms: [] },
+      { book: all.reduce(withMove, newDay(0)), houses: [], kinds, alarms: [] },
       0,
       wording("en"),
     );
@@ -115,7 +122,7 @@ describe("the message of a day", () => {
   it("grows by no senders, nor by what they move", () => {
     const one = (by: number, what: number) => ({ by: `sender ${by}`, what: `east/v${what}`, via: null });
     const many = Array.from({ length: 3_000 }, (_, n) => one(n, n % 100));
-    const flooded = many.reduce(moved, newDay(0));
+    const flooded = many.reduce(withMove, newDay(0));
     expect(JSON.stringify(flooded).length).toBeLessThan(4_000);
     const { text } = dailyMessage({ book: flooded, houses: [], kinds, alarms: [] }, 0, wording("zh"));
     expect(text).toContain("操作人：其他 (east / v");
@@ -134,7 +141,7 @@ describe("the message of a day", () => {
       });
       return { ...east, actuators: new Map(all.flat()) };
     };
-    const book = seen(newDay(0), valves(0), kinds);
+    const book = withReadings(newDay(0), valves(0), kinds);
     const { text } = dailyMessage({ book, houses: [valves(60)], kinds, alarms: [] }, 0, wording("en"));
     expect(text).toContain(
       "  Water: Bed 8 8 min, Bed 7 7 min, Bed 6 6 min, Bed 5 5 min, Bed 4 4 min, Bed 3 3 min, +2\n",
@@ -152,7 +159,7 @@ describe("the message of a day", () => {
       });
       return { ...east, actuators: new Map(all) };
     };
-    const book = seen(newDay(0), running(0), ["temperature"]);
+    const book = withReadings(newDay(0), running(0), ["temperature"]);
     const { text } = dailyMessage(
       { book, houses: [running(600)], kinds: ["temperature"], alarms: [] },
       0,
@@ -172,7 +179,7 @@ describe("the message of a day", () => {
       sensorsRead([item({ value: 5, raw: 5, measuredAt: start })]),
     );
     const houses = Array.from({ length: 40 }, () => long);
-    const windy = moves([["rule wind", "east/roof"]]).reduce(moved, newDay(0));
+    const windy = moves([["rule wind", "east/roof"]]).reduce(withMove, newDay(0));
     for (const language of ["en", "zh"] as const) {
       const { text } = dailyMessage({ book: windy, houses, kinds, alarms: [] }, 0, wording(language));
       const lines = text.split("\n");
@@ -227,7 +234,7 @@ function reporting(startAt: string, at: string | null) {
       ...{ clock, log: silentLog, file: () => memory, page: { kinds } },
       mirror: { store: { controllers: () => [house(5)], find: () => house(5) } },
       commands: { limits: { alarms: { list: [] } } },
-    } as unknown as Core;
+    };
     const report = new DailyReport(core, at, wording("en"), (_, of) => {
       if (!disk.isFull) said.push(of);
       return Promise.resolve(!disk.isFull);
@@ -296,8 +303,8 @@ it("is about the day so far where only people ask for it", async () => {
     sent_at: "x",
     controller: "e",
     actuator: "roof",
-    by: "a",
-  } as never);
+    ...{ by: "a", via: null },
+  });
   await clock.advance(3_600_000);
   expect(report.message().text).toContain("From 2026-03-01 20:00 to 2026-03-01 21:00.");
   expect(report.message().text).toContain("a (gh-0001 / roof)");

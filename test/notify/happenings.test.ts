@@ -3,7 +3,6 @@ import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
 import type { Controller } from "../../src/greenhouse/model.js";
 import { nameOf } from "../../src/greenhouse/documents.js";
 import type { Interlock, Restrictions } from "../../src/greenhouse/limits.js";
-import type { Core } from "../../src/feature/core.js";
 import { type Happening, happenedMessage, isCollected, isHappening } from "../../src/notify/happenings.js";
 import { unlockedEvent } from "../../src/limits/events.js";
 import { HappeningsWatch } from "../../src/notify/happenings-watch.js";
@@ -195,7 +194,7 @@ describe("the watch of what happens", () => {
       ...{ clock, log: silentLog, file: () => memory },
       mirror: { store: { find: () => now.house } },
       configuration: { weather: { wind: { unit: "m/s" } } },
-    } as unknown as Core;
+    };
     const watch = new HappeningsWatch(core, (one) => happened.push(one));
     const result = (over: Partial<CommandResult>) =>
       watch.onResult({
@@ -207,7 +206,7 @@ describe("the watch of what happens", () => {
           by: "rule wind",
         },
         ...{ sent_at: "x", message: null, ...over },
-      } as CommandResult);
+      });
     const run = () => {
       const end = new AbortController();
       const ended = watch.run(end.signal);
@@ -337,7 +336,7 @@ describe("the watch of what happens", () => {
     const about = { controller: "gh-0001", actuator: "roof" };
     const unlocked = { type: "unlocked", severity: "info", message: "", at: 7 } as const;
     watch.onEvent({ ...unlocked, facts: { ...about, by: "ben" } });
-    watch.onEvent(unlockedEvent({ by: "carla" } as never, about, 8));
+    watch.onEvent(unlockedEvent({ by: "carla" }, about, 8));
     expect(happened).toMatchObject([
       { of: "people", what: "locked", by: "anna" },
       { of: "people", what: "unlocked", by: "ben", at: 7 },

@@ -2,18 +2,18 @@ import { describe, expect, it } from "vitest";
 import { schemaTree } from "../../src/saving/schema-tree.js";
 import { keyText, pathOf } from "../../src/settings/key.js";
 import {
-  changed,
+  withChange,
   countIn,
   isElsewhere,
   inKey,
-  listTyped,
-  moved,
+  parseList,
+  moveName,
   namesIn,
   nodesOf,
   orderOfKnown,
   partNames,
-  placed,
-  typed,
+  namesToPlace,
+  parseTyped,
   unitKey,
   without,
 } from "../../src/page/settings-parts.js";
@@ -115,7 +115,7 @@ describe("the settings of the page", () => {
       ["a", "c"],
     ],
   ])("move: %s", (_, names, inFile, name, by, wanted) => {
-    expect(placed(names, moved(names, name, by), (one) => inFile.includes(one))).toEqual(wanted);
+    expect(namesToPlace(names, moveName(names, name, by), (one) => inFile.includes(one))).toEqual(wanted);
   });
 
   it("move nothing that was taken out since", () => {
@@ -140,10 +140,10 @@ describe("the settings of the page", () => {
 
   it("keep only what is other than the file", () => {
     const key = "controllers.GH-0001.name";
-    expect(changed({}, given, key, "West")).toEqual({ [key]: "West" });
-    expect(changed({ [key]: "West" }, given, key, "East")).toEqual({});
-    expect(changed({}, given, key, "")).toEqual({ [key]: null });
-    expect(changed({ "commands.max_age": "5s" }, given, "commands.max_age", "")).toEqual({});
+    expect(withChange({}, given, key, "West")).toEqual({ [key]: "West" });
+    expect(withChange({ [key]: "West" }, given, key, "East")).toEqual({});
+    expect(withChange({}, given, key, "")).toEqual({ [key]: null });
+    expect(withChange({ "commands.max_age": "5s" }, given, "commands.max_age", "")).toEqual({});
     expect(without({ [key]: "West" }, given, "controllers.GH-0001")).toEqual({ "controllers.GH-0001": null });
   });
 
@@ -161,16 +161,16 @@ describe("the settings of the page", () => {
 
   it("take what is typed as its kind of value", () => {
     const of = (type: SettingNode["type"]): SettingNode => ({ name: "x", type });
-    expect([typed(of("number"), "12.5"), typed(of("number"), "x"), typed(of("flag"), "true")]).toEqual([
-      12.5,
-      "x",
-      true,
-    ]);
-    expect([typed(of("text"), "0012"), typed(of("text"), " "), typed(of("either"), "[1, 2]")]).toEqual([
-      "0012",
-      null,
-      [1, 2],
-    ]);
-    expect(listTyped(of("text"), "a, b，c、")).toEqual(["a", "b", "c"]);
+    expect([
+      parseTyped(of("number"), "12.5"),
+      parseTyped(of("number"), "x"),
+      parseTyped(of("flag"), "true"),
+    ]).toEqual([12.5, "x", true]);
+    expect([
+      parseTyped(of("text"), "0012"),
+      parseTyped(of("text"), " "),
+      parseTyped(of("either"), "[1, 2]"),
+    ]).toEqual(["0012", null, [1, 2]]);
+    expect(parseList(of("text"), "a, b，c、")).toEqual(["a", "b", "c"]);
   });
 });

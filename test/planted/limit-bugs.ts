@@ -142,7 +142,7 @@ export const limitBugs: Readonly<Record<string, PlantedBug>> = {
     tests: "test/limits/reading-judge.test.ts",
   },
   stale_readings_are_judged: {
-    seam: "limits/readings/watch#judged",
+    seam: "limits/readings/watch#stateAfter",
     plant: `(original) => (before, sensor, bands) => original(before, { ...sensor, quality: "good" }, bands)`,
     tests: "test/limits/reading-alarms.test.ts",
   },

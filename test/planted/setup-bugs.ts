@@ -13,7 +13,7 @@ export const setupBugs: Readonly<Record<string, PlantedBug>> = {
     tests: "test/setup/init/init.test.ts",
   },
   data_go_where_nobody_looks: {
-    seam: "setup/init/init#placed",
+    seam: "setup/init/init#withDataDir",
     plant: `() => (answers) => Promise.resolve(answers)`,
     tests: "test/cli/init.test.ts",
   },

@@ -12,7 +12,7 @@ import {
   webSocketFrames,
 } from "../../src/runtime/paced-reading.js";
 import type { Receiving } from "../../src/runtime/receiving.js";
-import { VirtualClock } from "../support/virtual-clock.js";
+import { settled, VirtualClock } from "../support/virtual-clock.js";
 
 const frame = (payload: number, isMasked = true): Buffer => {
   const short = payload < 126 ? [payload] : payload < 65_536 ? [126, payload >> 8, payload & 255] : null;
@@ -145,8 +145,6 @@ function scene(over: Partial<Receiving> = {}) {
   };
   return { clock, turns, one };
 }
-
-const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("a stream is heard", () => {
   it("at once where little came, and all of it in order", async () => {

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import {
   bdSeqAfter,
-  deviceChanged,
+  onDeviceChange,
   deviceGone,
   hostSpoke,
   leftUnborn,
   onLinked,
   newSession,
   nextMessage,
-  rebirthAsked,
+  onRebirthRequest,
   rebirthEveryMs,
   onSent,
   type Session,
@@ -41,7 +41,7 @@ function session({ awaitsHost = false, devices = ["a", "b"] } = {}): Session {
   const made = newSession(awaitsHost);
   made.isSettled = true;
   onLinked(made, 3);
-  for (const name of devices) deviceChanged(made, name, true, false);
+  for (const name of devices) onDeviceChange(made, name, true, false);
   return made;
 }
 
@@ -54,7 +54,7 @@ function born(): Session {
 describe("a session", () => {
   it("begins with the birth of the node and of each living device, numbered from 0", () => {
     const made = session();
-    deviceChanged(made, "dead", false, false);
+    onDeviceChange(made, "dead", false, false);
     expect(said(made)).toEqual(["0 NBIRTH", "1 DBIRTH a", "2 DBIRTH b"]);
     expect(said(made)).toEqual([]);
   });
@@ -71,7 +71,7 @@ describe("a session", () => {
   it("numbers node and devices together, and 255 is followed by 0", () => {
     const made = born();
     const all = Array.from({ length: 300 }, () => {
-      deviceChanged(made, "a", true, false);
+      onDeviceChange(made, "a", true, false);
       return said(made);
     }).flat();
     expect(all[0]).toBe("3 DDATA a");
@@ -80,17 +80,17 @@ describe("a session", () => {
 
   it("tells births and deaths before data, and data of the node before those of devices", () => {
     const made = born();
-    deviceChanged(made, "a", true, false);
+    onDeviceChange(made, "a", true, false);
     made.isNodeDue = true;
-    deviceChanged(made, "b", false, false);
-    deviceChanged(made, "c", true, false);
+    onDeviceChange(made, "b", false, false);
+    onDeviceChange(made, "c", true, false);
     expect(said(made)).toEqual(["3 DDEATH b", "4 DBIRTH c", "5 NDATA", "6 DDATA a"]);
   });
 
   it("tells a change that only a birth can tell by a birth, and the data due with it", () => {
     const made = born();
-    deviceChanged(made, "a", true, false);
-    deviceChanged(made, "a", true, true);
+    onDeviceChange(made, "a", true, false);
+    onDeviceChange(made, "a", true, true);
     expect(said(made)).toEqual(["3 DBIRTH a"]);
   });
 
@@ -105,18 +105,18 @@ describe("a session", () => {
 
   it("a device that went and came again meanwhile is born again", () => {
     const made = born();
-    deviceChanged(made, "a", false, false);
-    deviceChanged(made, "a", true, false);
+    onDeviceChange(made, "a", false, false);
+    onDeviceChange(made, "a", true, false);
     expect(said(made)).toEqual(["3 DBIRTH a"]);
   });
 
   it("tries a birth that could not be sent again where the device changes ten minutes later, and not at every reading", () => {
     const made = born();
-    deviceChanged(made, "a", true, true);
+    onDeviceChange(made, "a", true, true);
     expect(said(made, 1_000)).toEqual(["3 DBIRTH a"]);
     leftUnborn(made, "a", 1_000);
     const reading = (now: number) => {
-      deviceChanged(made, "a", true, false);
+      onDeviceChange(made, "a", true, false);
       return said(made, now);
     };
     expect([reading(2_000), reading(1_000 + unsentRestsMs - 1)]).toEqual([[], []]);
@@ -134,7 +134,7 @@ describe("a session", () => {
 
   it("begins anew with each link", () => {
     const made = born();
-    deviceChanged(made, "a", true, false);
+    onDeviceChange(made, "a", true, false);
     onUnlinked(made);
     onLinked(made, 4);
     expect([said(made), made.bdSeq]).toEqual([["0 NBIRTH", "1 DBIRTH a", "2 DBIRTH b"], 4]);
@@ -144,17 +144,17 @@ describe("a session", () => {
 describe("a rebirth", () => {
   it("is the whole birth from 0, under the same bdSeq, at once the first time", () => {
     const made = born();
-    deviceChanged(made, "a", true, false);
-    rebirthAsked(made);
+    onDeviceChange(made, "a", true, false);
+    onRebirthRequest(made);
     expect([said(made), made.bdSeq]).toEqual([["0 NBIRTH", "1 DBIRTH a", "2 DBIRTH b"], 3]);
   });
 
   it("is told at most once in five seconds; the request that comes earlier is answered then, and data wait for it", () => {
     const made = born();
-    rebirthAsked(made);
+    onRebirthRequest(made);
     said(made, 10_000);
-    for (let n = 0; n < 1_000; n += 1) rebirthAsked(made);
-    deviceChanged(made, "a", true, false);
+    for (let n = 0; n < 1_000; n += 1) onRebirthRequest(made);
+    onDeviceChange(made, "a", true, false);
     expect([said(made, 10_001), sessionWakesAt(made)]).toEqual([[], 10_000 + rebirthEveryMs]);
     expect(said(made, 15_000)).toHaveLength(3);
     expect([said(made, 15_001), sessionWakesAt(made)]).toEqual([[], null]);
@@ -162,7 +162,7 @@ describe("a rebirth", () => {
 
   it("that is asked for before the first birth is that birth", () => {
     const made = session();
-    rebirthAsked(made);
+    onRebirthRequest(made);
     expect(said(made)).toHaveLength(3);
     expect(said(made, 60_000)).toEqual([]);
   });

@@ -91,23 +91,26 @@ export class CommandBench {
     this.store = new GreenhouseStore(mirror, this.clock, (text) => text);
     this.store.setReachable(true);
     this.store.admit("GH-0001");
-    this.engine = new LimitEngine({
-      ...{ clock: this.clock, store: this.store, weather: options.weather ?? {}, staleAfterMs: 900_000 },
-      journal: { append: (record, { durable }) => this.#append(record, durable) },
+    const limitPorts = {
+      ...{ clock: this.clock, store: this.store, run: "r" },
+      configuration: { weather: options.weather ?? {}, polling: { stale_after: 900_000 } },
+      journal: {
+        append: (record: RecordBody, { durable }: { readonly durable: boolean }) =>
+          this.#append(record, durable),
+      },
       readOnly: () => ({
         commands: this.#readOnly(options) !== false,
         rules: this.#readOnly(options) === true,
       }),
-      run: "r",
-      alarms: {
-        set: (type, _, message, facts) => {
-          if (message !== null) this.alarmFacts.set(type, facts);
-          if (message === null) this.alarms.delete(type);
-          else this.alarms.set(type, message);
-        },
-      },
       book: () => this.commander,
-      onEvent: (event) => this.events.push(event),
+      onEvent: (event: BridgeEvent) => this.events.push(event),
+    };
+    this.engine = new LimitEngine(limitPorts, {
+      set: (type, _, message, facts) => {
+        if (message !== null) this.alarmFacts.set(type, facts);
+        if (message === null) this.alarms.delete(type);
+        else this.alarms.set(type, message);
+      },
     });
     this.commander = new Commander({
       limits: this.engine,

@@ -1,35 +1,31 @@
 import { expect, it } from "vitest";
 import type { BridgeEvent } from "../../src/greenhouse/events.js";
+import { bestEffortFile } from "../../src/runtime/file-system.js";
 import { AddressesSeen } from "../../src/sync/addresses-seen.js";
 import { actuator, controllerSettings } from "../support/builders.js";
 import { mirrorSettings, polledMirror } from "../support/polled-mirror.js";
+import { settled } from "../support/virtual-clock.js";
 
 const stop = { address: "109", value: "1" };
 const settings = mirrorSettings([controllerSettings({ code: "GH-0", actuators: [actuator({ stop })] })]);
 
 /** What an earlier run wrote, and what this one does. */
-function listening(kept: string | null = null) {
+function listening(text: string | null = null) {
   const { store, clock } = polledMirror({ settings });
   const events: BridgeEvent[] = [];
   const written: string[] = [];
   const problems: unknown[] = [];
   const memory = {
-    read: () => Promise.resolve(kept),
-    write: (text: string) => {
-      written.push(text);
+    read: () => Promise.resolve(text),
+    write: (one: string) => {
+      written.push(one);
       return Promise.resolve();
     },
   };
-  const seen = new AddressesSeen({
-    store,
-    clock,
-    memory,
-    onEvent: (event) => events.push(event),
-    onProblem: (error) => problems.push(error),
-  });
+  const kept = bestEffortFile(memory, (error) => problems.push(error));
+  const seen = new AddressesSeen(store, clock, kept, (event) => events.push(event));
   return { seen, events, written, problems, memory };
 }
-const settled = () => new Promise((resolve) => setImmediate(resolve));
 const told = (events: readonly BridgeEvent[]) => events.map(({ facts }) => facts?.["address"]);
 
 it("an address that belongs to nothing is an event once, and its values are kept; configured ones and what is no address are neither", async () => {

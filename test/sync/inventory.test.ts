@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { deviceType } from "../../src/greenhouse/device-types.js";
 import type { DeviceRecord } from "../../src/greenhouse/ports.js";
 import type { MirrorSettings } from "../../src/greenhouse/settings.js";
-import { Inventory, type InventoryMemory, type InventoryNews } from "../../src/sync/inventory.js";
+import type { TextFile } from "../../src/runtime/file-system.js";
+import { Inventory, type InventoryNews } from "../../src/sync/inventory.js";
 import { GreenhouseStore } from "../../src/sync/store.js";
 import { controllerSettings, record } from "../support/builders.js";
 import { hour, mirrorSettings } from "../support/polled-mirror.js";
@@ -13,15 +14,16 @@ const listed = (codes: readonly string[], over: Partial<DeviceRecord> = {}): Dev
   codes.map((code) => record({ code, name: `House ${code}`, ...over }));
 
 /** What is kept over a restart; a text, as a file is. */
-const memoryOf = (kept: { text: string | null; writes?: number }): InventoryMemory => ({
+const memoryOf = (kept: { text: string | null; writes?: number }): TextFile => ({
   read: () => Promise.resolve(kept.text),
   write: (text) => {
     kept.text = text;
     kept.writes = (kept.writes ?? 0) + 1;
+    return Promise.resolve();
   },
 });
 
-function account(settings: MirrorSettings = mirrorSettings(), memory?: InventoryMemory) {
+function account(settings: MirrorSettings = mirrorSettings(), memory?: TextFile) {
   const clock = new VirtualClock();
   const store = new GreenhouseStore(settings, clock, anyAscii);
   store.setReachable(true);

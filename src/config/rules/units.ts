@@ -78,7 +78,7 @@ export const judgedUnits = (root: Draft): Finding[] =>
     return problem === null ? [] : [atValue(unit.path, problem)];
   });
 
-/** Of what nothing judges, and of spellings that are taken for another. */
+/** Doubts about units that nothing judges, and about spellings that are taken for another unit. */
 export function unitDoubts(read: unknown): Finding[] {
   const root = asDraft(read);
   const spelt = unitsIn(root).flatMap((unit) => {

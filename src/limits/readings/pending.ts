@@ -2,8 +2,8 @@ import { type BandLimit, bandLimits, type Bands } from "../../greenhouse/bands.j
 import { limitOf, type Side, type SideState, within } from "./judge.js";
 
 /*
- * What of a reading's limits the next run has to know beside the alarms: since when a limit is crossed of which nobody was told yet, so
- * that its delay goes on, and for how long answers have not listed a sensor with an alarm. Pure. Instants are epoch ms.
+ * The next run has to know two things beside the alarms. Since when a limit is crossed whose delay still runs, so that the delay goes
+ * on; and for how long answers have not listed a sensor with an alarm. Pure. Instants are epoch ms.
  */
 
 /** A limit that was crossed, as it was then: one that is set to another value begins anew. */
@@ -50,7 +50,7 @@ export function pendingOf(
 }
 
 /** The sides of a sensor with what an earlier run had kept of it. */
-export function resumed(sides: Sides, kept: readonly Pending[], { limits }: Bands): Sides {
+export function resumeSides(sides: Sides, kept: readonly Pending[], { limits }: Bands): Sides {
   const sinceOf = (name: BandLimit): number | null =>
     kept.find(([, , limit, value]) => limit === name && value === limits[name])?.[4] ?? null;
   const sideOf = (side: Side): SideState => {

@@ -10,11 +10,11 @@ import type { AlarmStore } from "../alarm-store.js";
 import type { LimitPorts } from "../ports.js";
 import type { AlarmChange } from "../rules/alarms.js";
 import { judgeSide, type Level, limitOf, type Side, type SideState, within } from "./judge.js";
-import { keptIn, keptText, nothingKept, type Pending, pendingOf, resumed } from "./pending.js";
+import { keptIn, keptText, nothingKept, type Pending, pendingOf, resumeSides } from "./pending.js";
 
 /*
- * Alarms on readings: what is judged, when, and what everybody is told. They are kept with all other alarms, and what a limit was
- * crossed by before a restart is known from there. Limits of which nobody was told yet are kept in a file of their own.
+ * Alarms on readings: which readings are judged, when, and what people hear of them. They are kept with all other alarms, so a restart
+ * finds there which limits were crossed. A crossed limit whose delay still runs has no alarm yet, and is kept in a file of its own.
  */
 
 const sides = ["low", "high"] as const;
@@ -33,25 +33,25 @@ interface Crossing {
 interface SensorState {
   readonly sides: Readonly<Record<Side, SideState>>;
   readonly crossings: Readonly<Partial<Record<Side, Crossing>>>;
-  /** As it was judged last; the rest stands, while nothing about it changed. */
+  /** The sensor that was judged last. The other fields hold as long as nothing about it changed. */
   judged: Sensor;
 }
 
 interface House {
-  /** Of its controller. */
+  /** The id of its controller. */
   readonly id: string;
   readonly sensors: Map<string, SensorState>;
   /** Alarms of an earlier run that were not judged yet, by the sensor's id. */
   readonly carried: Map<string, readonly ShownAlarm[]>;
 }
 
-/** So many controllers at once; then whoever sends something has a turn. */
+/** At most so many controllers are judged in one go; then commands have a turn. */
 const housesATurn = 2;
 const lookMs = 60_000;
 const longestDiskMs = 5_000;
 /** What nobody has shown for so long is of a sensor that is gone. */
 const keptForMs = 30 * 86_400_000;
-/** So many end at once; then whoever sends something has a turn. */
+/** At most so many alarms end in one go; then commands have a turn. */
 const mostATurn = 30;
 
 export class ReadingAlarms {
@@ -187,7 +187,7 @@ export class ReadingAlarms {
     if (house !== undefined)
       this.#ports.store.dispatch(info.code, { type: "readings_judged", open: openIn(house) });
     const type = alarm.type === "reading_low" ? "reading_low" : "reading_high";
-    return { ...cleared(type, info.id, sensor), last: lastOf(type, alarm) };
+    return { ...clearingChange(type, info.id, sensor), last: lastOf(type, alarm) };
   }
 
   #onChange(before: Controller | undefined, after: Controller | undefined): void {
@@ -256,11 +256,11 @@ function withoutLimits(house: House, { info, settings }: Controller): readonly A
   const gone = [...house.carried].filter(([sensor]) => ignored.has(sensor));
   return gone.flatMap(([sensor, alarms]) => {
     house.carried.delete(sensor);
-    return alarms.map(({ type }) => cleared(type, info.id, sensor));
+    return alarms.map(({ type }) => clearingChange(type, info.id, sensor));
   });
 }
 
-const cleared = (type: Alarm["type"], controller: string, sensor: string): AlarmChange => ({
+const clearingChange = (type: Alarm["type"], controller: string, sensor: string): AlarmChange => ({
   type,
   about: { controller, actuator: null, sensor },
   message: null,
@@ -305,7 +305,7 @@ function judgeSensor(
     if (held === undefined && carried === undefined) return noChanges;
     house.sensors.delete(id);
     house.carried.delete(id);
-    return sides.map((side) => cleared(typeOf(side), controller, id));
+    return sides.map((side) => clearingChange(typeOf(side), controller, id));
   }
   // As nearly all readings are: nothing is made of it.
   if (held !== undefined && carried === undefined && isCalm(held) && isWithin(sensor, bands)) {
@@ -314,7 +314,7 @@ function judgeSensor(
   }
   const before = held ?? begun(sensor, bands, carried, pending?.get(id));
   pending?.delete(id);
-  const after = judged(before, sensor, bands);
+  const after = stateAfter(before, sensor, bands);
   house.sensors.set(id, after);
   if (before.crossings === after.crossings && carried === undefined) return [];
   const isGood = sensor.quality === "good";
@@ -325,13 +325,13 @@ function judgeSensor(
     const [was, is] = [before.crossings[side], after.crossings[side]];
     const isCarried = isGood && carried?.some(({ type }) => type === typeOf(side)) === true;
     if (is === undefined)
-      return was === undefined && !isCarried ? [] : [cleared(typeOf(side), controller, id)];
+      return was === undefined && !isCarried ? [] : [clearingChange(typeOf(side), controller, id)];
     if (was?.message === is.message && !isCarried) return [];
-    return [raised(side, is, controller, id)];
+    return [raisingChange(side, is, controller, id)];
   });
 }
 
-const raised = (
+const raisingChange = (
   side: Side,
   { level, fact, message }: Crossing,
   controller: string,
@@ -369,11 +369,11 @@ function begun(
   pending: readonly Pending[] | undefined,
 ): SensorState {
   const left = carried === undefined ? unjudged(sensor) : asLeft(carried, sensor);
-  return pending === undefined ? left : { ...left, sides: resumed(left.sides, pending, bands) };
+  return pending === undefined ? left : { ...left, sides: resumeSides(left.sides, pending, bands) };
 }
 
 /** Good values alone raise and clear; of any other only that it is so is told. */
-function judged(before: SensorState, sensor: Sensor, bands: Bands): SensorState {
+function stateAfter(before: SensorState, sensor: Sensor, bands: Bands): SensorState {
   const { value, quality, measuredAt, definition } = sensor;
   const isGood = quality === "good" && typeof value === "number" && measuredAt !== null;
   if (!isGood) return { ...before, judged: sensor, crossings: unsure(before.crossings, quality) };
@@ -447,8 +447,8 @@ function openIn({ sensors, carried }: House): readonly ReadingAlarm[] {
 }
 
 /*
- * A sensor that was renamed, removed or is shown no more is never judged again, so what it had crossed would stand for ever. It counts
- * as gone once the answers of its controller have not listed it for a day; an outage is no answer. Instants are monotonic ms.
+ * A sensor that was renamed or removed is never judged again, so its alarm would stand for ever. It counts as gone once the answers of
+ * its controller have not listed it for a day; an outage is no answer. Instants are monotonic ms.
  */
 
 /** How long answers have come without a sensor. */

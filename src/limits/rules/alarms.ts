@@ -95,13 +95,13 @@ export interface AlarmState {
   readonly alarms: ReadonlyMap<string, Alarm>;
   /** When alarms were raised, or became worse, in the last ten minutes. */
   readonly raised: readonly number[];
-  /** Of those that are on, the ones that nothing speaks for any more: they stand for a while still. */
+  /** Alarms whose cause has gone. They stay on for a while. */
   readonly over: ReadonlySet<string>;
 }
 
 export const noAlarms: AlarmState = { alarms: new Map(), raised: [], over: new Set() };
 
-/** The state as it is now, the alarms that changed (null: its topic is emptied), and what is told. */
+/** The state as it is now, the alarms that changed (null: its topic is emptied), and the events. */
 export interface AlarmNews {
   readonly state: AlarmState;
   readonly changed: ReadonlyMap<string, Alarm | null>;

@@ -31,7 +31,7 @@ const pauses: Readonly<Record<"lease" | "guard", readonly number[]>> = {
 /** Between the tries after those. */
 export const laterTriesMs = 600_000;
 
-/** So many tries of a guard are a matter of minutes; that they were in vain is alarmed. */
+/** A guard tries so often within minutes; when all were in vain there is an alarm. */
 export const isOverdue = (tries: number): boolean => tries > pauses.guard.length;
 
 /** What sent nothing goes again after this: the first time, the next times, and where it is refused again and again. */

@@ -180,10 +180,10 @@ function shows({ settings, id }: Entry, command: string, { own }: LimitContext):
   return !("reason" in wanted) && actuator !== undefined && isThere(actuator, wanted);
 }
 
-/** So long a platform that answers again has for the first reading of what is to be ended. */
+/** How long a platform that answers again has for the first reading of what is to be ended. */
 const firstReadMs = 30_000;
 
-/** So long after a start a platform that has not answered yet is no trouble; then it is told as unreachable. */
+/** How long after a start a platform may be silent; then it counts as unreachable. */
 const firstAnswerMs = 30_000;
 
 const isUnasked = ({ own, now, startedAt }: LimitContext): boolean =>

@@ -121,7 +121,7 @@ interface Planned {
   readonly change: Partial<LockAndHold>;
 }
 
-/** As it is in force for commands: a lock need not wait for the disk to forbid. */
+/** What is in force for commands: a lock forbids without waiting for the disk. */
 export function asForbidden(entry: Entry): Entry {
   const lock = entry.planned.findLast(({ change }) => change.lock)?.change.lock;
   return lock ? { ...entry, lock } : entry;

@@ -27,7 +27,7 @@ import type {
 import type { Socket } from "node:net";
 import { leaveOutSurplus, type TooLarge } from "./surplus.js";
 import { ignored } from "../../runtime/failures.js";
-import { endpointOf, openSocket, secured } from "../../runtime/connecting.js";
+import { endpointOf, openSocket, startTls } from "../../runtime/connecting.js";
 import { Names } from "../../runtime/names.js";
 import { pem } from "../../runtime/sockets.js";
 
@@ -72,7 +72,7 @@ export function streamFrom(
       signal,
       readableHighWaterMark,
     });
-    const open = () => (secure ? secured(connection, place.host, files) : connection);
+    const open = () => (secure ? startTls(connection, place.host, files) : connection);
     if (protocol.startsWith("ws")) return webSocket(settings.url, open, timeoutMs, opened);
     const socket = open();
     joinPieces(socket);
@@ -195,8 +195,8 @@ function credentialsOf(url: string): { username?: string; password?: string } {
 const maxCorrelationBytes = 1_024;
 
 /**
- * Copies what the bridge needs out of a packet of the MQTT library, for a part of a packet keeps all of it in memory. A
- * sender can repeat a property, which the library then hands over as an array; such a one counts as absent.
+ * Copies what the bridge needs out of a packet of the MQTT library, since a part of a packet keeps all of it in memory. A sender can
+ * repeat a property, which the library then hands over as an array; such a property counts as absent.
  */
 function incomingMessage(
   { topic, payload, retain, properties = {} }: IPublishPacket,
@@ -260,7 +260,7 @@ export interface LinkOptions {
   readonly isPatient?: boolean;
 }
 
-/** So long messages are taken in without a break where nothing else had much to do. */
+/** How long messages are taken in without a break where nothing else had much to do. */
 const shortTurnMs = 5;
 const longTurnMs = 200;
 

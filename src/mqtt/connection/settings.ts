@@ -149,7 +149,7 @@ export interface Surplus {
   readonly ids: readonly string[];
 }
 
-/** Whose messages they are, of which there may be too many. */
+/** Gives topics their allowance, and hears of the messages beyond it. */
 export interface FloodListener {
   /** Null for what has no pace. Asked anew every few seconds. */
   readonly allowanceOf: (topic: string) => FloodAllowance | null;
@@ -208,7 +208,7 @@ export interface ConnectionSettings {
 
 export interface ConnectionPorts {
   readonly clock: Clock;
-  /** Whether the process stood still; nothing is known of that where absent. */
+  /** Whether the process stood still; where absent it never did. */
   readonly gaps?: Gaps;
   readonly random: Random;
   readonly log: Logger;
@@ -264,7 +264,7 @@ export function connectionSettings(
   /** Filters of others that the bridge listens to. */
   others: readonly string[],
   on: ConnectionListeners,
-  /** So long the broker keeps commands for the next link, of whichever machine; null for not at all. */
+  /** How long the broker keeps commands for the next link, of whichever machine; null for not at all. */
   keptForS: number | null = null,
 ): ConnectionSettings {
   const isCommand = (topic: string) => commandTypes.has(incomingOn(topics, topic)?.type);

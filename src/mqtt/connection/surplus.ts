@@ -53,7 +53,7 @@ interface Held {
   readonly id: string | null;
 }
 
-/** What is told of a message that is larger than any. */
+/** A message that is larger than any may be. */
 export interface TooLarge {
   readonly topic: string;
   readonly bytes: number;

@@ -76,7 +76,7 @@ export function visitItems<R extends string>(
   return true;
 }
 
-/** Of what has no place for data: neither an envelope nor only what describes an answer. */
+/** The fields that have no place for data: neither an envelope nor a mere description of the answer. */
 const isForeign = (answer: unknown): boolean =>
   isFields(answer) &&
   envelopeOf(answer).code === null &&

@@ -203,7 +203,7 @@ export function averageReader(shape: OperationShape): Decode<readonly SensorItem
   };
 }
 
-/** What is told of twins, which the configuration can tell apart. */
+/** The report of twins, which the configuration can tell apart. */
 export const alike = msg`readings that nothing tells apart: name, factor and channel are the same, so only the first is shown`;
 
 const traits = ({ name, factor, channel }: SensorItem): string => JSON.stringify([name, factor, channel]);

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { type RawData, WebSocket } from "ws";
 import { Arrivals } from "../../runtime/arrivals.js";
 import { type Clock, fullJitter } from "../../runtime/clock.js";
-import { endpointOf, secured } from "../../runtime/connecting.js";
+import { endpointOf, startTls } from "../../runtime/connecting.js";
 import { lines, PacedReading, type ReadingTurns, webSocketFrames } from "../../runtime/paced-reading.js";
 import { verifiedTls } from "../../runtime/sockets.js";
 import { troubleCode, troubleOf } from "../answer.js";
@@ -117,7 +117,7 @@ export interface ConnectionEvents {
 const maxFrameBytes = 1024 * 1024;
 /** What waited longer, as more is pushed than is read, is no news: polls bring what it is about. */
 const longestWaitMs = 30_000;
-/** So often a channel that pushes more than is read is asked to answer, behind what it has sent. */
+/** The pause between pings of a channel that pushes more than is read: its answer comes behind what it has sent. */
 const markEveryMs = 1_000;
 const handshakeMs = 10_000;
 
@@ -162,7 +162,7 @@ export class PushConnection {
     this.#first = first;
     this.#events = events;
     const { host, secure } = endpointOf(url);
-    const stream = secure ? secured(connection, host, verifiedTls) : connection;
+    const stream = secure ? startTls(connection, host, verifiedTls) : connection;
     // A flood waits on the sender's side while everything else of the bridge gets its turn.
     const reading = new PacedReading(stream, turns, lines());
     const arrivals = new Arrivals(clock);

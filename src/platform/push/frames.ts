@@ -85,7 +85,7 @@ const greets = (text: string): boolean => text.trim() === "" || greeting.test(te
 /** At most so many fields has what only greets. */
 const mostGreeting = 8;
 
-/** A word that greets, or fields of which one is such a word, or says the kind of frame, and none holds anything else. */
+/** A greeting word; or fields of which one is such a word or names the kind of frame, and the others hold nothing. */
 function isGreeting(frame: unknown): boolean {
   if (typeof frame === "string") return greets(frame);
   if (!isFields(frame)) return false;

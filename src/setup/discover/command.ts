@@ -16,7 +16,7 @@ import { Meter } from "./progress.js";
 import { codeOf } from "../../terminal/common.js";
 import { addLines, writeNew } from "../init/new-file.js";
 import { loadedFile, readNamed, refuseToOverwrite, withPlatform } from "../../terminal/common.js";
-import { CommandFailure, exitCodes } from "../../runtime/ending.js";
+import { CommandFailure, usageFailure } from "../../runtime/ending.js";
 import { type CommonOptions, programVersion, type ProcessContext, screenOf } from "../../terminal/context.js";
 
 interface DiscoverOptions extends CommonOptions {
@@ -44,7 +44,7 @@ export async function discover(
       msg`choose another name, or \`--merge ${options.out}\` to see what is new`,
     );
   if (options.for !== undefined && options.listen !== true)
-    throw new CommandFailure(msg`--for says how long to listen: write --listen too`, exitCodes.usage);
+    throw usageFailure(msg`--for says how long to listen: write --listen too`);
   const { file, configuration } = await readNamed(options, context);
   const request = await requestFor(options, { file, configuration }, context);
   const { requests_per_minute: perMinute } = configuration.platform;
@@ -144,7 +144,7 @@ async function requestFor(
     merge:
       options.merge === undefined
         ? null
-        : await compared(options.merge, options, { file, configuration }, context),
+        : await readExisting(options.merge, options, { file, configuration }, context),
     out,
     writtenBy: `greenhouse2mqtt ${programVersion()}`,
     tell: context.speech.tell,
@@ -157,7 +157,7 @@ interface Named {
 }
 
 /** The file that is compared with; of an account its own file cannot be read alone, nor can that of its fleet. */
-async function compared(
+async function readExisting(
   merge: string,
   options: DiscoverOptions,
   named: Named,

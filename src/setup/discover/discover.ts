@@ -1,10 +1,11 @@
 import { counted, msg, type Text, textOf } from "../../language/text.js";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import {
   type ConfigurationResult,
   loadConfiguration,
   mostConfigurationBytes,
   type ReadFile,
+  secretsBeside,
   withTexts,
 } from "../../config/load.js";
 import { problemText } from "../../settings/problem.js";
@@ -56,8 +57,6 @@ export async function verdictOn(text: string, file: string, load: Load, replaced
     warnings: result.warnings.map(problemText),
   };
 }
-
-const secretsBeside = (file: string): string => join(dirname(file), "secrets.yaml");
 
 /** What a scan found, in sentences for the person who started it. */
 function summaryOf({ devices, stations }: Survey): readonly Text[] {

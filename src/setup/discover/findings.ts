@@ -1,3 +1,4 @@
+import { byAddress } from "../../greenhouse/addresses-seen.js";
 import { controllerTopicId } from "../../settings/controllers.js";
 import {
   type ActuatorKind,
@@ -207,17 +208,6 @@ function doubtAbout({ address, raw, places }: Sighting): Text | null {
     ? msg`kind: ${kind}, a position_address of another one, or a parameter`
     : msg`kind: ${kind}, or a parameter`;
 }
-
-/** Numbers by size, before everything else. */
-export function byAddress(one: string, other: string): number {
-  const a = numberOf(one);
-  const b = numberOf(other);
-  if (a !== b) return a - b;
-  return one < other ? -1 : one > other ? 1 : 0;
-}
-
-const numberOf = (address: string): number =>
-  /^\d{1,15}$/.test(address) ? Number(address) : Number.MAX_SAFE_INTEGER;
 
 /**
  * An id for each address. The first address of a type has the type's word, the others word and address; only the

@@ -28,8 +28,8 @@ export interface ListenParts {
 const channels: readonly PushChannel[] = [{ type: "set-value" }, { type: "device-status" }];
 
 /**
- * Listens to what the platform pushes while somebody moves things, tells of it line by line, and gives the survey with what each device
- * was heard with. Sends nothing. Ends after the time, or with the signal; never rejects.
+ * Listens to what the platform pushes while somebody moves things, and reports it line by line. Resolves with the survey and the values
+ * that each device pushed. Sends nothing. Ends after the time, or with the signal; never rejects.
  */
 export async function listenToAccount(
   survey: Survey,
@@ -37,7 +37,7 @@ export async function listenToAccount(
   parts: ListenParts,
   stop: AbortSignal,
 ): Promise<Survey> {
-  const ear = new Ear(survey, known, parts);
+  const ear = new AccountListener(survey, known, parts);
   const { clock, forMs, platform, say } = parts;
   const over = new AbortController();
   const signal = anyOf(stop, over.signal);
@@ -63,7 +63,7 @@ export async function listenToAccount(
 }
 
 /** What was heard so far, and what is said about it. */
-class Ear {
+class AccountListener {
   readonly #parts: ListenParts;
   readonly #devices: ReadonlyMap<string, DeviceSurvey>;
   readonly #known: KnownFile;

@@ -27,7 +27,7 @@ import { writeNew } from "../init/new-file.js";
 import { loadNamed, loggerFor, overridden, refuseToOverwrite } from "../../terminal/common.js";
 import { tellIn } from "../../language/languages.js";
 import { NotAsked, requestOf } from "../../terminal/running-bridge.js";
-import { CommandFailure, exitCodes } from "../../runtime/ending.js";
+import { CommandFailure, usageFailure } from "../../runtime/ending.js";
 import { type CommonOptions, programVersion, type ProcessContext, screenOf } from "../../terminal/context.js";
 
 /** What is found, for the page, in the language of who asks there. */
@@ -39,7 +39,7 @@ export async function* pageFindings(
 ): AsyncGenerator {
   const tell = await tellIn(language);
   const ports = { clock: systemClock, random: systemRandom, log: silentLog };
-  const scene = openContext(configuration, { ...ports, account });
+  const scene = openContext(configuration, ports, { account });
   for await (const { check, status, summary, remedy } of diagnose(scene, signal))
     yield { check, status, summary: tell(summary), remedy: remedy && tell(remedy) };
 }
@@ -59,7 +59,7 @@ export async function doctor(context: ProcessContext, options: DoctorOptions): P
   if (options.watch !== undefined)
     return (await import("./watch-command.js")).watch(context, { ...options, watch: options.watch });
   if (options.command !== undefined || options.for !== undefined)
-    throw new CommandFailure(msg`--command and --for belong to --watch`, exitCodes.usage);
+    throw usageFailure(msg`--command and --for belong to --watch`);
   if (options.bundle !== undefined) refuseToOverwrite(options.bundle, msg`choose another name`);
   const result = await loadNamed(options, context);
   const report = reporter(options, context);
@@ -69,14 +69,14 @@ export async function doctor(context: ProcessContext, options: DoctorOptions): P
     report.end();
     for (const problem of result.problems)
       context.err.write(`${context.speech.tell(problemText(problem))}\n`);
-    throw new CommandFailure("", exitCodes.usage);
+    throw usageFailure("");
   }
   const configuration = overridden(result.configuration, {
     ...options,
     logLevel: options.logLevel ?? "fatal",
   });
   const ports = { clock: systemClock, random: systemRandom, log: loggerFor(configuration, context) };
-  const scene = openContext(configuration, { ...ports, account: options.account });
+  const scene = openContext(configuration, ports, { account: options.account });
   const shown =
     options.redact === true
       ? redactor(configuration, scene.evidence, result.file)

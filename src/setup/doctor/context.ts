@@ -2,22 +2,9 @@ import type { Configuration } from "../../config/schema.js";
 import type { Check as CheckOf } from "../../feature/doctor.js";
 import type { DeviceRecord, Query } from "../../greenhouse/ports.js";
 import type { PlatformClient, PlatformPorts } from "../../platform/client.js";
-import type { Clock, Random } from "../../runtime/clock.js";
 import type { Names } from "../../runtime/names.js";
-import type { Logger } from "../../runtime/log.js";
 import type { BrokerClient } from "../../beside/broker-client.js";
 import type { Verdict } from "./finding.js";
-
-export interface DoctorPorts {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly names?: Names;
-  /** Where a signed-in token is kept; the real ones unless given. */
-  readonly files?: PlatformPorts["files"];
-  /** Its name in a fleet, where it is one of several. */
-  readonly account?: string | undefined;
-}
 
 export const defaultLimits = {
   checkMs: 25_000,
@@ -48,7 +35,7 @@ export interface DoctorContext {
   readonly configuration: Configuration;
   /** Its name in a fleet, where it is one of several. */
   readonly account?: string | undefined;
-  readonly ports: DoctorPorts;
+  readonly ports: Pick<PlatformPorts, "clock" | "random" | "log" | "files">;
   readonly limits: DoctorLimits;
   readonly platform: PlatformClient;
   /** What is looked up is looked up once. */

@@ -11,13 +11,7 @@ import { failed, type Finding, notTried, type Verdict, within } from "./finding.
 import { meaningChecks } from "./meaning-checks.js";
 import { clockCheck, networkChecks, otherNamesCheck } from "./network-checks.js";
 import { dataChecks, platformChecks, platformVerdict, pushChecks } from "./platform-checks.js";
-import {
-  type Check,
-  defaultLimits,
-  type DoctorLimits,
-  type DoctorPorts,
-  type DoctorContext,
-} from "./context.js";
+import { type Check, defaultLimits, type DoctorLimits, type DoctorContext } from "./context.js";
 import { shapeChecks } from "./shape-checks.js";
 import { zoneCheck } from "./zone-check.js";
 
@@ -97,16 +91,19 @@ const checksOf = async (configuration: Configuration): Promise<readonly Check[]>
 
 export function openContext(
   configuration: Configuration,
-  ports: DoctorPorts,
-  limits: DoctorLimits = defaultLimits,
+  ports: DoctorContext["ports"],
+  {
+    account,
+    limits = defaultLimits,
+  }: { readonly account?: string | undefined; readonly limits?: DoctorLimits } = {},
 ): DoctorContext {
   const { clock, random, log, files } = ports;
   const dataDir = configuration.data_dir;
-  const names = ports.names ?? new Names();
+  const names = new Names();
   const platform = createPlatform(configuration.platform, { clock, random, log, dataDir, files, names });
   return {
     configuration,
-    account: ports.account,
+    account,
     ports,
     limits,
     platform,

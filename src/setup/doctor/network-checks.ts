@@ -5,7 +5,7 @@ import { checkServerIdentity, type PeerCertificate } from "node:tls";
 import { allFeatures, type Configuration } from "../../config/schema.js";
 import type { PlatformHost } from "../../greenhouse/ports.js";
 import { troubleCode, troubleOf } from "../../platform/answer.js";
-import { endpointOf, openSocket, secured } from "../../runtime/connecting.js";
+import { endpointOf, openSocket, startTls } from "../../runtime/connecting.js";
 import type { Names } from "../../runtime/names.js";
 import { isLoopback } from "../../runtime/sockets.js";
 import { failed, notTried, ok, type Verdict, warning, within } from "./finding.js";
@@ -79,7 +79,7 @@ async function tryConnection(
 
 function tlsOver(connection: Socket, host: string, signal: AbortSignal): Promise<Connected> {
   return new Promise((resolve) => {
-    const socket = secured(connection, host, { rejectUnauthorized: false });
+    const socket = startTls(connection, host, { rejectUnauthorized: false });
     const end = (error: unknown) => {
       signal.removeEventListener("abort", stop);
       // None at all once the socket is gone, whatever the types say.

@@ -12,7 +12,7 @@ import { mirrorSettings } from "../../sync/settings.js";
 import { commentText } from "../../saving/yaml-text.js";
 import { readNamed, shortList, withPlatform } from "../../terminal/common.js";
 import { codeOf } from "../../terminal/common.js";
-import { CommandFailure, exitCodes } from "../../runtime/ending.js";
+import { usageFailure } from "../../runtime/ending.js";
 import { type CommonOptions, programVersion, type ProcessContext } from "../../terminal/context.js";
 
 export interface WatchOptions extends CommonOptions {
@@ -20,8 +20,6 @@ export interface WatchOptions extends CommonOptions {
   readonly command?: string;
   readonly for?: string;
 }
-
-const usage = (message: Text): CommandFailure => new CommandFailure(message, exitCodes.usage);
 
 const defaultPatienceMs = 10 * 60_000;
 
@@ -70,7 +68,7 @@ const addressesIn = (one: ActuatorSettings): readonly string[] => [
 function watchedActuator(configuration: Configuration, target: string): WatchedActuator {
   const at = target.lastIndexOf("/");
   if (at < 1)
-    throw usage(
+    throw usageFailure(
       msg`--watch takes CONTROLLER/ACTUATOR, such as gh-0001/left_skylight, not "${commentText(target)}"`,
     );
   const controller = target.slice(0, at);
@@ -83,7 +81,7 @@ function watchedActuator(configuration: Configuration, target: string): WatchedA
     const near = nearest(id, known);
     const hint =
       known.length === 0 ? msg`the configuration has no actuator of it` : msg`it has ${shortList(known)}`;
-    throw usage(
+    throw usageFailure(
       near === null
         ? msg`${commentText(controller)} has no actuator "${commentText(id)}"; ${hint}`
         : msg`${commentText(controller)} has no actuator "${commentText(id)}", did you mean "${near}"?; ${hint}`,
@@ -110,9 +108,9 @@ function watchedActuator(configuration: Configuration, target: string): WatchedA
 function wordOf({ kind, values }: WatchedActuator, given: string | undefined): string {
   const { words, degrees } = vocabulary({ kind, values, stop: undefined });
   const all = [...words, ...(degrees === null ? [] : ["0..100"])].join(", ");
-  if (given === undefined) throw usage(msg`say with --command what you will send: ${all}`);
+  if (given === undefined) throw usageFailure(msg`say with --command what you will send: ${all}`);
   const word = given.trim().toLowerCase();
   if (words.includes(word)) return word;
   if (degrees !== null && /^\d+$/.test(word) && degreeOf(word) !== null) return word;
-  throw usage(msg`it does not take --command "${commentText(given)}": ${all}`);
+  throw usageFailure(msg`it does not take --command "${commentText(given)}": ${all}`);
 }

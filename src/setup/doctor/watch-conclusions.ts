@@ -94,7 +94,7 @@ export function sightingLine({ atMs, way, subject, before, value }: Sighting): s
   return `${seconds(atMs).padStart(7)}  ${way.padEnd(17)}  ${commentText(subject, 40)}: ${commentText(change, 60)}`;
 }
 
-/** What is known of one way and subject. */
+/** The values of one subject, by one way of reading it. */
 interface Values {
   readonly first: Sighting;
   readonly last: Sighting;
@@ -400,7 +400,7 @@ function travelAdvice(record: WatchRecord): Conclusion {
   if (longest < 1_000) return nothing;
   const proposed = `${Math.ceil((longest * 1.2) / 5_000) * 5}s`;
   const evidence = msg`it moved for ${Math.round(longest / 1000)} s, and a fifth was added`;
-  // A shorter one may be right only for a way from end to end, and too short a one tells of what still travels as of what stands.
+  // Only a way from end to end shows the whole travel time. With too short a time a moving actuator would be taken for a standing one.
   return actuator.travelMs >= longest
     ? nothing
     : {

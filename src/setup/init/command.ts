@@ -1,6 +1,6 @@
 import { joined, msg, type Text } from "../../language/text.js";
 import type { Readable } from "node:stream";
-import { CommandFailure, exitCodes } from "../../runtime/ending.js";
+import { CommandFailure, usageFailure } from "../../runtime/ending.js";
 import { systemClock, systemRandom } from "../../runtime/clock.js";
 import { readText } from "../../runtime/file-system.js";
 import { hashPassword } from "../../runtime/passwords.js";
@@ -20,7 +20,7 @@ export async function passwd(
   const password =
     input.isTTY === true ? await readInput(input, context) : await firstLine(input, context.stop);
   if (context.stop.aborted || password === null) throw new CommandFailure(msg`stopped; no hash was made`);
-  if (password === "") throw new CommandFailure(msg`no password was given`, exitCodes.usage);
+  if (password === "") throw usageFailure(msg`no password was given`);
   context.out(`${await hashPassword(password)}\n`);
 }
 
@@ -32,7 +32,7 @@ async function readInput(input: Readable, context: ProcessContext): Promise<stri
   try {
     const password = await dialogue.secret(msg`Password for the embedded broker`, notEmpty);
     if ((await dialogue.secret(msg`The same again`, notEmpty)) !== password)
-      throw new CommandFailure(msg`these were two different passwords; no hash was made`, exitCodes.usage);
+      throw usageFailure(msg`these were two different passwords; no hash was made`);
     return password;
   } catch (error) {
     if (error instanceof GoneAway) return null;
@@ -56,18 +56,14 @@ export async function init(context: ProcessContext, options: InitOptions): Promi
     return;
   }
   if (options.host !== undefined)
-    throw new CommandFailure(
-      msg`--host is for --web: where the page of the questions listens`,
-      exitCodes.usage,
-    );
+    throw usageFailure(msg`--host is for --web: where the page of the questions listens`);
   const { config, dataDir, answers: file, businessUrl, realtimeUrl, tokenEnv, mqttUrl } = options;
   const { stdin: input, stdout: output } = process;
   const say = (text: Text) => context.out(`${context.speech.tell(text)}\n`);
   const given = [file, businessUrl, realtimeUrl, tokenEnv, mqttUrl];
   if (!input.isTTY || !context.isTerminal || given.some((one) => one !== undefined)) {
     const answers = givenAnswers(file === undefined ? "" : await answersIn(file), options, language);
-    if (!("platform" in answers))
-      throw new CommandFailure(joined([msg`nothing was written:`, ...answers], "\n  "), exitCodes.usage);
+    if (!("platform" in answers)) throw usageFailure(joined([msg`nothing was written:`, ...answers], "\n  "));
     const unasked = { clock: systemClock, random: systemRandom, env, stop, say, tell, dataDir };
     await writeConfigurationOf(() => triedAnswers(answers, options.try, config, unasked), config, unasked);
     return;
@@ -91,5 +87,5 @@ export async function init(context: ProcessContext, options: InitOptions): Promi
 
 const answersIn = (file: string): Promise<string> =>
   readText(file).catch((error: unknown) => {
-    throw new CommandFailure(msg`${file} cannot be read: ${String(error)}`, exitCodes.usage);
+    throw usageFailure(msg`${file} cannot be read: ${String(error)}`);
   });

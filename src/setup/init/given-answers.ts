@@ -48,10 +48,10 @@ function placeOf(key: string): string | null {
 /** A finding in a line; an unknown key with the one that may be meant, and where it belongs. */
 function lineOf({ path, on, message }: Finding): Text {
   const where = formatPath(path);
-  return row`${where === "" ? "" : `${where}: `}${message}${on === "key" ? meant(path.map(String)) : ""}`;
+  return row`${where === "" ? "" : `${where}: `}${message}${on === "key" ? hintFor(path.map(String)) : ""}`;
 }
 
-function meant(path: readonly string[]): Text {
+function hintFor(path: readonly string[]): Text {
   const key = path.at(-1) ?? "";
   const place = placeOf(key);
   const [section = "", inner] = place?.split(".") ?? [];

@@ -1,8 +1,8 @@
 import { joined, msg, row, type Text, TextError } from "../../language/text.js";
 import { nullIfFailed } from "../../runtime/failures.js";
 import { lstat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
-import { loadConfiguration, withTexts } from "../../config/load.js";
+import { dirname, resolve } from "node:path";
+import { loadConfiguration, secretsBeside, withTexts } from "../../config/load.js";
 import { problemText } from "../../settings/problem.js";
 import type { Configuration } from "../../config/schema.js";
 import type { Language } from "../../greenhouse/labels.js";
@@ -104,7 +104,7 @@ export async function writeConfigurationOf(
   file: string,
   ports: Pick<InitPorts, "dataDir" | "tell" | "env" | "say">,
 ): Promise<Configuration> {
-  const secretsFile = join(dirname(file), "secrets.yaml");
+  const secretsFile = secretsBeside(file);
   if (await lstat(file).catch(nullIfFailed)) throw new FileExists(file);
   await mustTakeFiles(dirname(file));
   const taken = await secretNames(secretsFile);
@@ -112,7 +112,7 @@ export async function writeConfigurationOf(
     throw new NotWritten(
       msg`${secretsFile} is not a list of "name: value" lines; correct it or move it away`,
     );
-  const files = firstFiles(await placed(await answers(), file, ports), taken, ports.tell);
+  const files = firstFiles(await withDataDir(await answers(), file, ports), taken, ports.tell);
   const loaded = await loadedFrom(files, file, ports.env);
   if (!loaded.ok)
     throw new NotWritten(
@@ -126,7 +126,7 @@ export async function writeConfigurationOf(
 }
 
 /** Answers with where the data are kept, where this is not beside the configuration. */
-export async function placed(
+export async function withDataDir(
   answers: Answers,
   file: string,
   { dataDir }: Pick<InitPorts, "dataDir">,
@@ -152,7 +152,7 @@ export async function writeFiles(
   file: string,
   say: (text: Text) => void,
 ): Promise<void> {
-  const secretsFile = join(dirname(file), "secrets.yaml");
+  const secretsFile = secretsBeside(file);
   if (secrets.size > 0) await addLines(secretsFile, secretLines(secrets));
   await writeNew(file, configuration);
   if (secrets.size > 0) say(msg`${secretsFile}: added ${[...secrets.keys()].join(", ")}`);
@@ -287,7 +287,7 @@ export async function loadedFrom(files: FirstFiles, file: string, env: InitPorts
   const unset = named.filter((name) => env[name] === undefined);
   const texts = {
     [file]: files.configuration,
-    [join(dirname(file), "secrets.yaml")]: secretLines(files.secrets),
+    [secretsBeside(file)]: secretLines(files.secrets),
   };
   const sources = {
     readFile: withTexts(texts),

@@ -93,7 +93,7 @@ function harmless(said: Tell) {
   return { tell, objection: (text: Text | null) => (text === null ? undefined : tell(text)) };
 }
 
-/** Questions over a terminal, in the language in which `tell` says them by then. */
+/** Questions over a terminal, in the language that `tell` has when each is asked. */
 export function terminalDialogue({ input, output: screen, stop, tell: said }: Terminal): Dialogue {
   const ended = endOf(input);
   const { tell, objection } = harmless(said);

@@ -5,10 +5,10 @@ import { msg, type Text, TextError, textOf as sentenceOf } from "../../language/
 import type { Tell } from "../../language/words.js";
 import { nullIfFailed } from "../../runtime/failures.js";
 import { lstat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { isMap } from "yaml";
 import { z } from "zod";
-import { withTexts } from "../../config/load.js";
+import { secretsBeside, withTexts } from "../../config/load.js";
 import type { Configuration } from "../../config/schema.js";
 import { actuatorKinds } from "../../greenhouse/actuator-kinds.js";
 import { suggestedBands } from "../../greenhouse/bands.js";
@@ -25,7 +25,15 @@ import { wholeFileText } from "../discover/whole-file.js";
 import { editedYaml, keyOf, textIn as scalarIn } from "../../saving/yaml-text.js";
 import { type Answers, everyAddress, firstFiles } from "./answers.js";
 import { givenAnswers } from "./given-answers.js";
-import { callOf, type InitPorts, loadedFrom, NotWritten, outcomeOf, placed, writeFiles } from "./init.js";
+import {
+  callOf,
+  type InitPorts,
+  loadedFrom,
+  NotWritten,
+  outcomeOf,
+  withDataDir,
+  writeFiles,
+} from "./init.js";
 import { FileExists, mustTakeFiles, secretNames } from "./new-file.js";
 import { findBrokers, adminOf } from "./questions.js";
 
@@ -139,11 +147,11 @@ const brokerOutcome = async (answers: Answers, { file, ports }: Draft) =>
 
 /** What `init` and, where the account was looked through, `discover` would write. */
 async function textOf(answers: Answers, language: Language, { file, ports, found }: Draft) {
-  const secretsFile = join(dirname(file), "secrets.yaml");
+  const secretsFile = secretsBeside(file);
   const taken = await secretNames(secretsFile);
   if (taken === null)
     throw new StepRefused(msg`${secretsFile} is not a list of "name: value" lines; move it away`);
-  const files = firstFiles(await placed(answers, file, ports), taken, ports.speech.tell);
+  const files = firstFiles(await withDataDir(answers, file, ports), taken, ports.speech.tell);
   if (found === null) return { ...files, text: files.configuration };
   const given = await readGivenFile(file, undefined, withTexts({ [file]: files.configuration }));
   const { writtenBy, clock } = ports;

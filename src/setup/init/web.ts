@@ -11,9 +11,9 @@ import { callOf } from "./init.js";
 import { usualBrokers } from "./questions.js";
 import { webSteps } from "./web-steps.js";
 import { loadConfiguration } from "../../config/load.js";
-import { restored } from "../../backup/command.js";
+import { restoreFrom } from "../../backup/command.js";
 import { refuseToOverwrite } from "../../terminal/common.js";
-import { CommandFailure, exitCodes } from "../../runtime/ending.js";
+import { usageFailure } from "../../runtime/ending.js";
 import { refuseHostName } from "../../terminal/usage.js";
 import {
   type CommonOptions,
@@ -71,7 +71,7 @@ export async function initWeb(
     restoredHere({ bytes, password, language }, { config, dataDir }, context, onDone);
   await serveSetup(usualPort, { host, code, steps, restore, faults, onListening }, stop).catch(
     (error: unknown) => {
-      throw new CommandFailure(msg`${host} cannot be listened at: ${String(error)}`, exitCodes.usage);
+      throw usageFailure(msg`${host} cannot be listened at: ${String(error)}`);
     },
   );
   if (at.written === null) return;
@@ -100,7 +100,7 @@ export async function restoredHere(
     of,
     runsBy,
     lines: said,
-  } = await restored(bytes, password, options, context).catch((error: unknown) => {
+  } = await restoreFrom(bytes, password, options, context).catch((error: unknown) => {
     throw new Error(speech.tell(textOf(error)));
   });
   const lines = said.map((line) => speech.tell(line));

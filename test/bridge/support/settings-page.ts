@@ -2,25 +2,12 @@ import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
-import { expect, onTestFinished, vi } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { hashPassword } from "../../../src/runtime/passwords.js";
-import { tempFolder } from "../../mqtt-connection/support.js";
+import { tempFolder, until } from "../../mqtt-connection/support.js";
 import { freePort } from "../../support/mosquitto.js";
 import { brokerAndClient, platform } from "./bridge.js";
 import { startProcess } from "./program.js";
-
-export const until = (
-  condition: () => boolean | Promise<boolean>,
-  what: string,
-  lines: readonly string[] = [],
-  timeout = 60_000,
-): Promise<void> =>
-  vi.waitFor(
-    async () => {
-      if (!(await condition())) throw new Error(`not ${what}; log:\n${lines.slice(-20).join("\n")}`);
-    },
-    { timeout, interval: 20 },
-  );
 
 export const password = "blue-kettle-on-snow";
 

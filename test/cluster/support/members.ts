@@ -4,7 +4,7 @@ import { connect } from "@nats-io/transport-node";
 import { join } from "node:path";
 import { expect, onTestFinished, vi } from "vitest";
 import { brokerAndClient, platform } from "../../bridge/support/bridge.js";
-import { hashOf } from "../../../src/runtime/spread.js";
+import { hashOf } from "../../../src/runtime/hash.js";
 import { logged, startProcess } from "../../bridge/support/program.js";
 import type { Program } from "../../end-to-end/support/program.js";
 import { tempFolder, until } from "../../mqtt-connection/support.js";

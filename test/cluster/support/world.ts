@@ -2,7 +2,7 @@ import { ServerWatchdog } from "../../../src/cluster/server-watchdog.js";
 import { Cluster, leaseMs, type OwnedRun } from "../../../src/cluster/cluster.js";
 import { bucketLimits } from "../../../src/cluster/lease.js";
 import { memberKey, ownerKey } from "../../../src/cluster/membership-view.js";
-import { hashOf } from "../../../src/runtime/spread.js";
+import { hashOf } from "../../../src/runtime/hash.js";
 import type { FleetFiles } from "../../../src/config/fleet.js";
 import { Fleet } from "../../../src/fleet/fleet.js";
 import { PlatformError } from "../../../src/greenhouse/ports.js";
@@ -209,7 +209,6 @@ class World {
       clock,
       upMs: process.upMs,
       hash: hashOf,
-      leaseMs,
       files,
       placeOf: () => alwaysThere,
       reaches: async (far) => {

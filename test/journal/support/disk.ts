@@ -5,7 +5,7 @@ import { newestRecords } from "../../../src/journal/reader.js";
 import type { JournalRecord } from "../../../src/journal/records.js";
 import { type FileSystem, nodeFileSystem, type OpenFile } from "../../../src/runtime/file-system.js";
 import { capturedLog } from "../../mqtt-connection/support.js";
-import { VirtualClock } from "../../support/virtual-clock.js";
+import { settled, VirtualClock } from "../../support/virtual-clock.js";
 
 const failure = (code: string): Error => Object.assign(new Error(code), { code });
 
@@ -128,4 +128,9 @@ export async function openJournal(
 export async function recordsIn(directory: string): Promise<readonly JournalRecord[]> {
   const records = await newestRecords(directory, { limit: Number.POSITIVE_INFINITY });
   return records.filter(({ type }) => type !== "carried");
+}
+
+/** Lets everything go on that can, until the condition holds. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await settled();
 }

@@ -7,10 +7,10 @@ import {
   type ParameterRow,
   typeRows,
 } from "../../../src/greenhouse/device-types.js";
+import { byAddress } from "../../../src/greenhouse/addresses-seen.js";
 import type { RawValue } from "../../../src/greenhouse/ports.js";
 import {
   actuatorIds,
-  byAddress,
   controllerIds,
   evidenceFor,
   findingsOf,

@@ -10,7 +10,6 @@ import {
   type Check,
   defaultLimits,
   type DoctorLimits,
-  type DoctorPorts,
   type DoctorContext,
 } from "../../../../src/setup/doctor/context.js";
 import type { Simulator, SimulatorOptions } from "../../../../src/simulator/simulator.js";
@@ -72,13 +71,13 @@ export const quick: DoctorLimits = { ...defaultLimits, frameMs: 400, checkMs: 60
 
 export async function examined(
   configuration: Configuration,
-  ports: Partial<DoctorPorts> = {},
+  ports: Partial<DoctorContext["ports"]> = {},
   more: readonly Check[] = [],
   limits: DoctorLimits = quick,
 ): Promise<Examined> {
   const findings: Finding[] = [];
   const usual = { clock: systemClock, random: seededRandom(7), log: silentLog };
-  const scene = openContext(configuration, { ...usual, ...ports }, limits);
+  const scene = openContext(configuration, { ...usual, ...ports }, { limits });
   const examination = diagnose(scene, new AbortController().signal, { more });
   for await (const finding of examination) findings.push(finding);
   return {

@@ -27,7 +27,7 @@ type Unit = "s" | "m";
 const unitSeconds: Readonly<Record<Unit, number>> = { s: 1, m: 60 };
 
 /** As many of the largest unit as make it whole. */
-const written = (seconds: number): readonly [text: string, unit: Unit] =>
+const splitLength = (seconds: number): readonly [text: string, unit: Unit] =>
   seconds % 60 === 0 ? [String(seconds / 60), "m"] : [String(seconds), "s"];
 
 type LengthProps = Readonly<{
@@ -48,7 +48,7 @@ export function Length({ name, of, what, isOff, act }: LengthProps) {
   const seconds = Number(text.value) * unitSeconds[unit.value];
   const isConfigured = text.value.trim() === "" && configured !== null;
   const isRight = isConfigured || (Number.isInteger(seconds) && seconds >= 1 && seconds <= longest);
-  const choose = (one: number) => ([text.value, unit.value] = written(one));
+  const choose = (one: number) => ([text.value, unit.value] = splitLength(one));
   return (
     <>
       <div class="bar">
