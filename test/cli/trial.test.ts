@@ -640,7 +640,7 @@ describe("a file that was edited by hand", () => {
 });
 
 describe("a file that was edited by hand and has mistakes", () => {
-  const alarmsOf = (seen: { now: Sight }) => {
+  const alarmsOf = (seen: { now: RunState }) => {
     const set: unknown[] = [];
     const alarms = {
       list: [],
@@ -676,7 +676,7 @@ describe("a file that was edited by hand and has mistakes", () => {
     await save({ "polling.sensors": "2m" });
     seen.now = fails(1);
     await clock.advance(61_000);
-    await expect.poll(() => trial.returned, patient).not.toBeNull();
+    await expect.poll(() => readReturned(join(place.folder, "data")), patient).not.toBeNull();
     const before = trial.returned;
     trial.mistaken(msg`a mistake`);
     await trial.tookUp();
