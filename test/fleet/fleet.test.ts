@@ -64,6 +64,7 @@ async function running(texts: Texts, begins = Promise.resolve()) {
     onRead: () => Promise.resolve(),
     onTaken: () => Promise.resolve(),
     onRemoved: (account) => removed.push(account),
+    onMistaken: (account, mistakes) => story.push(`${account} has mistakes: ${String(mistakes)}`),
     noteError: ({ account }, error) => story.push(`${account} left: ${String(error)}`),
     clock,
     random: () => 0.5,
@@ -175,7 +176,7 @@ describe("files that are read again", () => {
     await told(1_000);
     next.files = await filesOf({ east: "" }, ["north"]);
     await fleet.reload();
-    expect(await told(1_000)).toEqual([]);
+    expect(await told(1_000)).toEqual(["north has mistakes: its file has mistakes"]);
     next.files = { ...next.files, fleet: null, accounts: new Map() };
     await fleet.reload();
     expect(await told(1_000)).toEqual([]);
