@@ -1,6 +1,6 @@
 import { msg, row, type Text } from "../language/text.js";
 import type { Tell } from "../language/words.js";
-import { ignored } from "../runtime/failures.js";
+import { ignored, nullIfFailed } from "../runtime/failures.js";
 import { createHash } from "node:crypto";
 import { basename, dirname, join, resolve } from "node:path";
 import { changedKeys, keysForRun, reloadableKeys } from "../config/live-settings.js";
@@ -127,6 +127,8 @@ interface Saver {
 }
 
 const mark = "\ufeff";
+/** So many configurations beside one are read. */
+const mostBeside = 1_000;
 const inEnglish: Tell = String;
 
 /** One file of a configuration. Whoever saves waits for those before, so that none of two is lost without a word. */
@@ -368,11 +370,8 @@ export class SettingsFile {
     const read = await changesOf(given);
     const orders = Object.entries(order).map(([key, names]) => ({ path: pathOf(key) ?? [key], names }));
     if (Object.keys(read.errors).length > 0) return { after: before, errors: read.errors, secrets: [] };
-    const present = {
-      root: nodesOf(before.text),
-      names: namesIn(before.secrets ?? ""),
-      sharedNames: await this.#sharedNames(),
-    };
+    const names = namesIn(before.secrets ?? "");
+    const present = { root: nodesOf(before.text), names, sharedNames: await this.#sharedNames(names) };
     const { changes, secrets } = secretsApart(read.changes, before.text, present);
     const changed = editedText(before.text, changes, isTextAt);
     const ofFile = changed.ok ? reorderedText(changed.text, orders) : changed;
@@ -390,22 +389,25 @@ export class SettingsFile {
     return { after, errors: {}, secrets: secrets.map(({ path }) => String(path[0])) };
   }
 
-  /** Names that other configurations beside this one use: of them no value is changed for this one. */
-  async #sharedNames(): Promise<ReadonlySet<string>> {
+  /**
+   * Names that other configurations beside this one use: of them no value is changed for this one. One that cannot be read may use any of
+   * `all`.
+   */
+  async #sharedNames(all: ReadonlySet<string>): Promise<ReadonlySet<string>> {
     const { file, files = nodeFileSystem } = this.#ports;
     const folder = dirname(file);
-    const names = (await files.list(folder).catch(() => [])).filter(
+    const beside = await files.list(folder).catch(nullIfFailed);
+    const others = (beside ?? []).filter(
       (name) => /\.ya?ml$/.test(name) && name !== "secrets.yaml" && name !== basename(file),
     );
-    const texts = await Promise.all(
-      names.slice(0, 1_000).map((name) =>
-        readWholeFile(join(folder, name), mostConfigurationBytes).then(
-          ({ bytes }) => bytes.toString("utf8"),
-          () => "",
-        ),
+    if (beside === null || others.length > mostBeside) return all;
+    const used = others.map((name) =>
+      readWholeFile(join(folder, name), mostConfigurationBytes).then(
+        ({ bytes }) => [...usesIn(bytes.toString("utf8")).keys()],
+        (error: unknown) => (errorCode(error) === "ENOENT" ? [] : [...all]),
       ),
     );
-    return new Set(texts.flatMap((text) => [...usesIn(text).keys()]));
+    return new Set((await Promise.all(used)).flat());
   }
 
   #load({ text, secrets }: Texts, isAlone: boolean): Promise<ConfigurationResult> {
