@@ -198,6 +198,13 @@ export class DiscoveryOutput {
     if (!held.isOwn && !this.#isPaused) this.#later(announce, 0);
   }
 
+  /** Births that follow each other at once are one. */
+  readonly flood = {
+    allowanceOf: (topic: string) =>
+      topic === this.#settings.statusTopic ? { key: topic, isUrgent: null } : null,
+    onSurplus: () => undefined,
+  };
+
   onMessage({ topic, payload, retain }: DiscoveryMessage): boolean {
     const { statusTopic, prefix } = this.#settings;
     if (topic === statusTopic) this.statusMessage(payload.toString(), retain);
