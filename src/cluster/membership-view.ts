@@ -70,8 +70,8 @@ function reachIn(value: unknown): ReachOf {
   );
 }
 
-/** A thousand accounts of which none fits are less. */
-const mostBytes = 256 * 1024;
+/** A thousand accounts of which none fits are less, and to take it apart costs time. */
+const mostBytes = 64 * 1024;
 
 function parse(text: string): object {
   if (text.length > mostBytes) return {};

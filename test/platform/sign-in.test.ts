@@ -32,9 +32,16 @@ async function begunOnClock() {
   return { clock, ...(await begun({ clock })) };
 }
 
+/** Where time is virtual no real disk is waited for. */
+const disk = memory();
+
 /** A client that signs in there and keeps its token in a folder of its own, or in this one. */
 const newClient = async (host: FakeHost, ports: Partial<PlatformPorts> = {}, body = account) =>
-  makeClient(settingsFor(host.url, { sign_in: { body } }), { dataDir: await folder(), ...ports });
+  makeClient(settingsFor(host.url, { sign_in: { body } }), {
+    dataDir: await folder(),
+    ...(ports.clock && { files: disk }),
+    ...ports,
+  });
 
 describe("sign-in", () => {
   it("sends the configured body as it stands, without a bearer header, and uses the token for both hosts", async () => {
