@@ -3,7 +3,7 @@ import type { Configuration } from "../config/schema.js";
 import { sendAddresses, stateAddresses, stateOfWord } from "../greenhouse/actuator-kinds.js";
 import { confirmWithinMs, type Step, stepsOf } from "../greenhouse/command/plan.js";
 import { parameterPath, readWanted, vocabulary, type Wanted } from "../greenhouse/command/words.js";
-import { isModeUnread, proofAddress } from "../greenhouse/readings.js";
+import { isLookedAtTwice, isModeUnread, proofAddress } from "../greenhouse/readings.js";
 import type { ActuatorSettings, ParameterSettings } from "../greenhouse/settings.js";
 import { type Operation, operations, requestPath } from "../platform/operations.js";
 import { nearest } from "../runtime/similar-words.js";
@@ -153,7 +153,13 @@ function aboutStep(step: Step, wanted: Wanted, settings: ActuatorSettings, asks:
   const shown = proofText(step, wanted, settings);
   if (shown === null)
     return [post, row`      ${msg`no degree shows whether it was done: it ends unconfirmed`}`];
-  return [post, row`      ${read}   ${msg`up to ${within}, until it shows ${shown}`}`];
+  const isLast = step.purpose !== "mode" && step.purpose !== "lead_in";
+  const again = row`      ${read}   ${msg`once more ${seconds(settings.travelMs)} after the POST, where it was confirmed before`}`;
+  return [
+    post,
+    row`      ${read}   ${msg`up to ${within}, until it shows ${shown}`}`,
+    ...(isLast && isLookedAtTwice(settings, step) ? [again] : []),
+  ];
 }
 
 function whenLeftOut({ purpose }: Step, { modeAgain, leadIn }: ActuatorSettings): Text {

@@ -1,10 +1,4 @@
-import {
-  endsByItself,
-  type KindRow,
-  kindRows,
-  stateAddresses,
-  stateOfWord,
-} from "../greenhouse/actuator-kinds.js";
+import { endsByItself, kindRows, stateOfWord } from "../greenhouse/actuator-kinds.js";
 import {
   type BadOutcome,
   type CommandResult,
@@ -18,8 +12,7 @@ import { canonical } from "../greenhouse/command/words.js";
 import type { BridgeEvent } from "../greenhouse/events.js";
 import { type Actuator, type Register, targetKinds } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
-import { proofAddress } from "../greenhouse/readings.js";
-import type { ActuatorSettings } from "../greenhouse/settings.js";
+import { isLookedAtTwice, lookedAt, proofAddress } from "../greenhouse/readings.js";
 import { at, having } from "../runtime/table.js";
 import {
   ask,
@@ -383,18 +376,6 @@ function executedLate(
 const againMs = 30_000;
 /** So long a platform that cannot be read is asked again. */
 const giveUpMs = 600_000;
-
-/** A stop with an address of its own says nothing of the state. */
-function isLookedAtTwice(settings: ActuatorSettings, step: Step): boolean {
-  const row: KindRow = kindRows[settings.kind];
-  const travels = row.positionMode !== null || settings.kind === "motor";
-  // An idle pulse shows neither that it is there nor that it was set back.
-  return travels && settings.pulse !== true && stateAddresses(settings).includes(lookedAt(settings, step));
-}
-
-/** Where a value shows that was confirmed: where it was proven. */
-const lookedAt = (settings: ActuatorSettings, step: Step): string =>
-  proofAddress(settings, step) ?? step.address;
 
 type Look = Pick<SecondLook, "command" | "step" | "endedAt">;
 

@@ -31,7 +31,7 @@ export interface HostFacts {
  * - `rejected`: a parsed body whose `code` is not 200
  * - `server`: an HTTP error status without a body code
  * - `protocol`: an answer that is not what the operation returns (HTML, broken JSON, redirect, too large)
- * - `paused`: not sent; the circuit of this host is open
+ * - `paused`: not sent; the circuit of this host or of this operation is open
  * - `withheld`: not sent; it was not wanted any more when its connection stood
  * - `invalid_request`: not sent; an argument could not safely be put into a request
  */
@@ -62,6 +62,8 @@ export interface PlatformErrorFacts {
   readonly retryAfterMs?: number;
   /** Whether any byte of the request may have reached the platform. */
   readonly sent: boolean;
+  /** Of `paused`: this operation alone brings nothing usable, for all devices or for this one. */
+  readonly ofOperation?: true;
 }
 
 /** Every failed call of the platform. The message says what happened and what to do next; it never holds a secret. */
@@ -77,7 +79,9 @@ export class PlatformError extends TextError {
 
 /** Whether a refusal says that the device code is what it misses. */
 export const missesDeviceCode = (error: unknown): boolean =>
-  error instanceof PlatformError && /device[ _-]?code/i.test(error.facts.platformMessage ?? "");
+  error instanceof PlatformError && namesDevice.test(error.facts.platformMessage ?? "");
+
+const namesDevice = /device[ _-]?(?:code|sn|no|id)(?![A-Za-z])|\bsn\b/i;
 
 /*
  * What the core needs from a platform, in the core's words. Every read rejects with a PlatformError. Instants are epoch
@@ -187,21 +191,28 @@ export interface ListedAddress {
   readonly unclear?: "doubtful" | "strange";
 }
 
+/** Told of each thing in an answer that could not be read, with the names of its fields; the adapter has left it out. */
+export type OnUnread = (what: Text) => void;
+
 export interface PlatformReader {
   /** All controllers with their online flag (`GET /api/control/mqtt`); empty when the account shows none. */
-  controllers(signal: AbortSignal): Promise<DeviceList>;
+  controllers(signal: AbortSignal, onUnread?: OnUnread): Promise<DeviceList>;
   /** The device list (`GET /api/device`), without an online flag. */
-  devices(dataType: "TEXT" | "STREAM", signal: AbortSignal): Promise<DeviceList>;
-  stations(signal: AbortSignal): Promise<readonly PlatformStation[]>;
+  devices(dataType: "TEXT" | "STREAM", signal: AbortSignal, onUnread?: OnUnread): Promise<DeviceList>;
+  stations(signal: AbortSignal, onUnread?: OnUnread): Promise<readonly PlatformStation[]>;
   /** Devices with the addresses of their video streams (`GET /api/video-data/list`). */
   /** Of one device, where the platform lists them so. */
   videos(signal: AbortSignal, code?: string): Promise<DeviceList>;
   /** The single-device status; urgent where no pace is given. */
   connection(code: string, signal: AbortSignal, pace?: Pace): Promise<ClientStatus>;
-  sensors(code: string, signal: AbortSignal): Promise<readonly SensorItem[]>;
+  sensors(code: string, signal: AbortSignal, onUnread?: OnUnread): Promise<readonly SensorItem[]>;
   /** Averages of a device (`GET /api/weather-data/avg`); over which time is for the platform to say. */
   averages(code: string, signal: AbortSignal): Promise<readonly SensorItem[]>;
-  runningStatuses(code: string, signal: AbortSignal): Promise<readonly RunningStatusItem[]>;
+  runningStatuses(
+    code: string,
+    signal: AbortSignal,
+    onUnread?: OnUnread,
+  ): Promise<readonly RunningStatusItem[]>;
   /** Past readings of a device (`GET /api/weather-data/list`). */
   history(code: string, signal: AbortSignal): Promise<History>;
   /**
@@ -218,7 +229,12 @@ export interface PlatformReader {
   /** All addresses of one parameter group; whether they are read from the device is not known. */
   values(code: string, group: ParameterGroup, signal: AbortSignal): Promise<ReadonlyMap<string, RawValue>>;
   /** The same answer with all that it lists, without a value too. */
-  listing(code: string, group: ParameterGroup, signal: AbortSignal): Promise<readonly ListedAddress[]>;
+  listing(
+    code: string,
+    group: ParameterGroup,
+    signal: AbortSignal,
+    onUnread?: OnUnread,
+  ): Promise<readonly ListedAddress[]>;
   /** Any read-only operation the interface names (`weather-data/list`); the parsed answer as it came. */
   get(operation: string, query: Query, signal: AbortSignal): Promise<unknown>;
 }

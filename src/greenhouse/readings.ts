@@ -8,6 +8,7 @@ import {
   type ReadTable,
   sameValue,
   sendAddresses,
+  stateAddresses,
   textOf,
 } from "./actuator-kinds.js";
 import type { RawValue } from "./ports.js";
@@ -78,6 +79,19 @@ export function proofAddress(settings: Settings, step: Step): string | null {
   const [mode, position = mode] = sendAddresses(settings);
   if (step.address !== mode) return step.address;
   return step.purpose === "mode" ? null : position;
+}
+
+/** Where a value shows that was confirmed: where it was proven. */
+export const lookedAt = (settings: Settings, step: Step): string =>
+  proofAddress(settings, step) ?? step.address;
+
+/**
+ * Whether what was confirmed is read once more when its travel time is over, as something may have set it back. A stop with an address of
+ * its own says nothing of the state, and an idle pulse neither that it is there nor that it was set back.
+ */
+export function isLookedAtTwice(settings: Settings, step: Step): boolean {
+  const travels = kindRows[settings.kind].positionMode !== null || settings.kind === "motor";
+  return travels && settings.pulse !== true && stateAddresses(settings).includes(lookedAt(settings, step));
 }
 
 /** Whether the degree shows that a word sent to the mode's address was done; null where words are read there as usual. */

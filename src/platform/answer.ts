@@ -109,7 +109,9 @@ class UndecodableBody extends TextError {
 function inflate(body: Buffer, encoding: string, maxMiB: number): Buffer {
   const name = encoding.trim().toLowerCase();
   if (name === "" || name === "identity" || body.length === 0) return body;
-  if (name !== "gzip")
+  // A proxy may have unpacked it and left the header as it was.
+  if (name.endsWith("gzip") && /^\s*[[{]/.test(body.toString("latin1", 0, 8))) return body;
+  if (name !== "gzip" && name !== "x-gzip")
     throw new UndecodableBody(msg`content encoding ${JSON.stringify(name.slice(0, 40))} is not supported`);
   try {
     return gunzipSync(body, { maxOutputLength: maxMiB * 1024 * 1024 });

@@ -1,5 +1,7 @@
-import { msg } from "../language/text.js";
+import type { ParameterGroup } from "../greenhouse/device-types.js";
+import { msg, row } from "../language/text.js";
 import {
+  type OnUnread,
   type Pace,
   PlatformError,
   type PlatformReader,
@@ -9,7 +11,14 @@ import {
 import type { Clock } from "../runtime/clock.js";
 import { errorAt } from "./answer.js";
 import { firstOnes } from "./counters.js";
-import { checkDevice, type Decode, UnreadableShape, withoutHostileNames } from "./decode/decoding.js";
+import {
+  checkDevice,
+  type Decode,
+  type ReportShape,
+  UnreadableShape,
+  withoutHostileNames,
+} from "./decode/decoding.js";
+import { fieldsOf } from "./decode/place.js";
 import { historyReader } from "./decode/history.js";
 import { deviceReader, stationReader, videoReader } from "./decode/lists.js";
 import { listingReader, manyValuesReader, oneValueReader, readWriteAnswer } from "./decode/registers.js";
@@ -27,7 +36,7 @@ import {
 import type { PlatformInside } from "./inside.js";
 import type { Requests } from "./requests.js";
 import type { OperationShape, ShapeSettings } from "./settings.js";
-import { localText, type ZoneOffset } from "../runtime/zone.js";
+import type { ZoneOffset } from "../runtime/zone.js";
 
 type Asking = Pick<PlatformInside, "reports" | "readTime" | "offset" | "clock"> & {
   readonly requests: Requests;
@@ -38,13 +47,27 @@ const askedMs = 24 * 3_600_000;
 const addressName = msg`address`;
 const valueName = msg`value`;
 
-type Question<T> = (query: Query, signal: AbortSignal, pace?: Pace) => Promise<T>;
+type Question<T> = (query: Query, signal: AbortSignal, manner?: Manner) => Promise<T>;
+
+interface Manner {
+  /** `polled` where nothing is said. */
+  readonly pace?: Pace;
+  readonly onUnread?: OnUnread | undefined;
+}
 
 /** The last 24 hours, where a platform wants to be asked for a window. */
 const lastDayBy = (clock: Clock, offset: ZoneOffset) => () => {
   const now = clock.now();
-  return { since: localText(now - askedMs, offset), until: localText(now, offset) };
+  return { since: now - askedMs, until: now, offset };
 };
+
+/** Who asked is told of it as well. */
+const toBoth =
+  (report: ReportShape, onUnread: OnUnread | undefined): ReportShape =>
+  (problem, sample) => {
+    report(problem, sample);
+    onUnread?.(row`${problem}${fieldsOf(sample)}`);
+  };
 
 /** Asks and decodes. An answer that is none of the operation's is an error which names the setting that helps. */
 function question<T>(
@@ -55,7 +78,7 @@ function question<T>(
 ): Question<T> {
   const report = reports.of(operation.name);
   const lastDay = lastDayBy(clock, offset);
-  return async (query, signal, pace = "polled") => {
+  return async (query, signal, { pace = "polled", onUnread } = {}) => {
     const path = requestPath(operation, query, shape, lastDay);
     const { deviceCode: device } = query;
     const call = { operation, path, signal, device, pace };
@@ -65,7 +88,7 @@ function question<T>(
     });
     const { body } = answer;
     const { deviceCode: code = "", address = "" } = query;
-    const located = firstOnes((problem, sample) => report(problem, sample, body));
+    const located = firstOnes(toBoth((problem, sample) => report(problem, sample, body), onUnread));
     try {
       if (code !== "") checkDevice(body, code);
       const found = decode(body, { code, address, report: located, readTime, receivedAt: clock.now() });
@@ -95,6 +118,11 @@ const isUselessAnswer = (error: unknown): error is PlatformError =>
 const whatCame = ({ message, facts }: PlatformError): string =>
   message.slice(message.indexOf("): ") + 3).split("; ")[0] ?? `HTTP ${facts.status ?? 0}`;
 
+const ofGroup = (code: string, group: ParameterGroup): Query => ({
+  deviceTypeId: String(group),
+  deviceCode: code,
+});
+
 /** The reads of the platform: which request, and which decoder for its answer. */
 export function platformReader(shapes: ShapeSettings, asking: Asking): PlatformReader {
   const reading = <T>(operation: Operation, reader: (shape: OperationShape) => Decode<T>): Question<T> => {
@@ -114,22 +142,22 @@ export function platformReader(shapes: ShapeSettings, asking: Asking): PlatformR
   const values = reading(operations.values, manyValuesReader);
   const listing = reading(operations.values, listingReader);
   return {
-    controllers: (signal) => controllers({}, signal),
-    devices: (dataType, signal) => devices({ dataType }, signal),
-    stations: (signal) => stations({}, signal),
+    controllers: (signal, onUnread) => controllers({}, signal, { onUnread }),
+    devices: (dataType, signal, onUnread) => devices({ dataType }, signal, { onUnread }),
+    stations: (signal, onUnread) => stations({}, signal, { onUnread }),
     videos: (signal, code) => videos(code === undefined ? {} : { deviceCode: code }, signal),
-    connection: (code, signal, pace = "urgent") => connection({ deviceCode: code }, signal, pace),
-    sensors: (code, signal) => sensors({ deviceCode: code }, signal),
+    connection: (code, signal, pace = "urgent") => connection({ deviceCode: code }, signal, { pace }),
+    sensors: (code, signal, onUnread) => sensors({ deviceCode: code }, signal, { onUnread }),
     averages: (code, signal) => averages({ deviceCode: code }, signal),
-    runningStatuses: (code, signal) => statuses({ deviceCode: code }, signal),
+    runningStatuses: (code, signal, onUnread) => statuses({ deviceCode: code }, signal, { onUnread }),
     history: (code, signal) => past({ deviceCode: code }, signal),
     value: async (code, address, fresh, signal, pace = fresh ? "urgent" : "polled") => {
       const text = plainText(address, operations.value, addressName);
       const query = { deviceCode: code, address: text, ...(fresh ? { flush: "1" } : {}) };
-      return value(query, signal, pace);
+      return value(query, signal, { pace });
     },
-    values: (code, group, signal) => values({ deviceTypeId: String(group), deviceCode: code }, signal),
-    listing: (code, group, signal) => listing({ deviceTypeId: String(group), deviceCode: code }, signal),
+    values: (code, group, signal) => values(ofGroup(code, group), signal),
+    listing: (code, group, signal, onUnread) => listing(ofGroup(code, group), signal, { onUnread }),
     get: async (name, query, signal) => {
       const operation = knownOperation(name);
       return question(operation, withoutHostileNames, shapes[operation.name], asking)(query, signal);

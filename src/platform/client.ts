@@ -165,9 +165,9 @@ class StreamAddresses {
 
 const remembering = (reader: PlatformReader, streams: StreamAddresses): PlatformReader => ({
   ...reader,
-  controllers: async (signal) => streams.add(await reader.controllers(signal)),
-  devices: async (dataType, signal) => streams.add(await reader.devices(dataType, signal)),
-  videos: async (signal, code) => streams.add(await reader.videos(signal, code)),
+  controllers: async (...asked) => streams.add(await reader.controllers(...asked)),
+  devices: async (...asked) => streams.add(await reader.devices(...asked)),
+  videos: async (...asked) => streams.add(await reader.videos(...asked)),
 });
 
 interface Sharing {
@@ -193,8 +193,8 @@ function sharing(
   };
   return {
     ...reader,
-    controllers: (signal) => read(operations.controllers, "", () => reader.controllers(signal)),
-    devices: (type, signal) => read(operations.devices, type, () => reader.devices(type, signal)),
+    controllers: (...asked) => read(operations.controllers, "", () => reader.controllers(...asked)),
+    devices: (...asked) => read(operations.devices, asked[0], () => reader.devices(...asked)),
     videos: (signal, code) => read(operations.videoList, code ?? "", () => reader.videos(signal, code)),
   };
 }

@@ -1,6 +1,7 @@
 import { msg, type Text } from "../language/text.js";
 import { deviceCodePattern } from "../greenhouse/model.js";
 import { PlatformError, type PlatformHost, type Query } from "../greenhouse/ports.js";
+import { isoText, localText, type ZoneOffset } from "../runtime/zone.js";
 import type { OperationShape } from "./settings.js";
 
 export interface Operation {
@@ -101,17 +102,32 @@ export const pathCode = checker(
 /** An address or a value, whose name is given: short visible text, sent as it is. */
 export const plainText = checker(/^[\x21-\x7e]{1,64}$/, msg`sent`, msg`1 to 64 visible ASCII characters are`);
 
-/** From when to when a read of past values asks, as the platform writes times. */
-interface AskedWindow {
-  readonly since: string;
-  readonly until: string;
+/** From when to when a read of past values asks, epoch ms. */
+export interface AskedWindow {
+  readonly since: number;
+  readonly until: number;
+  readonly offset: ZoneOffset;
 }
 
-const noWindow = (): AskedWindow => ({ since: "", until: "" });
+/** How an instant is written where a platform wants it otherwise than it writes times itself. */
+const timeForms: Readonly<Record<string, (at: number, offset: ZoneOffset) => string>> = {
+  date: (at, offset) => localText(at, offset).slice(0, 10),
+  iso: isoText,
+  ms: String,
+  s: (at) => String(Math.floor(at / 1000)),
+};
 
 /** A parameter of `platform.shapes` with what it stands for; one that is about a device is left out where none is asked about. */
-const filledIn = (text: string, known: AskedWindow & { readonly deviceCode: string }): string =>
-  text.replace(/\{(deviceCode|since|until)\}/g, (_, name: keyof typeof known) => known[name]);
+export const filledIn = (text: string, device: string, window: AskedWindow | null): string =>
+  text.replace(
+    /\{(?:deviceCode|(since|until)(?::(date|iso|ms|s))?)\}/g,
+    (_, end?: "since" | "until", form?: string) => {
+      if (end === undefined) return device;
+      if (window === null) return "";
+      const write = timeForms[form ?? ""] ?? localText;
+      return write(window[end], window.offset);
+    },
+  );
 
 /**
  * Path and query of a request; every name and value is encoded, parameters are renamed and added as `platform.shapes` says.
@@ -121,7 +137,7 @@ export function requestPath(
   operation: Operation,
   query: Query,
   shape?: OperationShape,
-  windowNow: () => AskedWindow = noWindow,
+  windowNow: () => AskedWindow | null = () => null,
 ): string {
   const { query: names = {}, params = {} } = shape ?? {};
   const pairs: (readonly [name: string, value: string])[] = [];
@@ -133,7 +149,7 @@ export function requestPath(
   const asked = new Map(pairs);
   // What is asked for itself is not overruled.
   for (const [name, given] of Object.entries(params)) {
-    const value = filledIn(given, { ...windowNow(), deviceCode: query["deviceCode"] ?? "" });
+    const value = filledIn(given, query["deviceCode"] ?? "", windowNow());
     if (!asked.has(name) && value !== "") pairs.push([name, value]);
   }
   if (pairs.length > maxParameters)

@@ -482,7 +482,10 @@ export class Requests {
     this.#parts.tally.paused += 1;
     const [kind, why] = heldBackWords[because];
     const text = msg`not sent; ${why}, the next try is possible in ${Math.ceil(retryInMs / 1000)} s`;
-    return errorAt(this.context(operation), text, { kind, sent: false, retryAfterMs: retryInMs });
+    return errorAt(this.context(operation), text, {
+      ...{ kind, sent: false, retryAfterMs: retryInMs },
+      ...(because === "useless" && { ofOperation: true as const }),
+    });
   }
 }
 

@@ -18,8 +18,9 @@ function instantOf(wallAt: number, offset: ZoneOffset, nearAt: number): number {
 export type ReadTime = (value: unknown, nearAt: number) => number | null;
 
 /**
- * `YYYY-MM-DD HH:mm[:ss[.fraction]]` with `-`, `/`, `.` or 年月日, a blank or `T`, and perhaps a zone; `YYYYMMDDHHmmss`; epoch
- * seconds or milliseconds as number or digits. A date without a time of day is no instant.
+ * `YYYY-MM-DD HH:mm[:ss[.fraction]]` with `-`, `/`, `.` or 年月日, a blank or `T`, and perhaps a zone or half of the day;
+ * `YYYYMMDDHHmmss`; `Mar 1, 2026, 4:00:00 PM`; `Sun, 01 Mar 2026 08:00:00 GMT`; `/Date(1772352000000)/`; epoch seconds to nanoseconds as
+ * number or digits. A date without a time of day is no instant, and days and months in digits alone are in no order that is known.
  */
 export function timeReader(offset: ZoneOffset): ReadTime {
   return (value, nearAt) => {
@@ -28,27 +29,72 @@ export function timeReader(offset: ZoneOffset): ReadTime {
   };
 }
 
-/** Seconds or milliseconds between 2001 and 2286; anything else is not an instant we know the unit of. */
+/** Between 2001 and 2286; anything else is not an instant we know the unit of. */
 function epoch(value: number): number | null {
-  if (value >= 1e9 && value < 1e10) return Math.round(value * 1000);
-  return value >= 1e12 && value < 1e13 ? Math.round(value) : null;
+  const ms = [1000, 1, 1e-3, 1e-6].map((unit) => value * unit).find((one) => one >= 1e12 && one < 1e13);
+  return ms === undefined ? null : Math.round(ms);
 }
 
-const separated =
-  /^(\d{4})(?:-|\/|\.|年)(\d{1,2})(?:-|\/|\.|月)(\d{1,2})日?(?:[ T]{1,3}|(?<=日))(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)? ?(Z|z|[+-]\d{2}(?::?\d{2})?)?$/;
+const clock = String.raw`(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(?: ?(AM|PM))?`;
+const zoneAt = String.raw`(?: ?(Z|GMT|UTC|(?:GMT|UTC)?[+-]\d{2}(?::?\d{2})?))?`;
+const separated = new RegExp(
+  String.raw`^(\d{4})(?:-|\/|\.|年)(\d{1,2})(?:-|\/|\.|月)(\d{1,2})日?(?:[ T]{1,3}|(?<=日))${clock}${zoneAt}$`,
+  "i",
+);
 const compact = /^(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})$/;
-const longest = 48;
+const monthNames = "jan feb mar apr may jun jul aug sep oct nov dec".split(" ");
+const month = String.raw`(${monthNames.join("|")})[a-z]{0,6}\.?`;
+const weekday = String.raw`^(?:[a-z]{3,9},? )?`;
+const monthFirst = new RegExp(String.raw`${weekday}${month} (\d{1,2}),? (\d{4}),? ${clock}${zoneAt}$`, "i");
+const dayFirst = new RegExp(String.raw`${weekday}(\d{1,2})[ -]${month}[ -](\d{4}),? ${clock}${zoneAt}$`, "i");
+/** A zone may be named once more behind its offset. */
+const nameOfZone = /(?<=Z|[+-]\d{2}:?\d{2})(?:\[[\w+/-]{1,32}\]| [A-Z]{3,4}| \([^)]{1,40}\))$/;
+const epochText = /^(?:\/Date\((\d{13})\)\/|(\d{10}(?:\.\d+)?|\d{13}|\d{16}|\d{19}))$/;
+const longest = 80;
+
+type Match = readonly (string | undefined)[];
 
 function readText(text: string, offset: ZoneOffset, nearAt: number): number | null {
   if (text.length > longest) return null;
-  if (/^\d{10}(?:\.\d+)?$|^\d{13}$/.test(text)) return epoch(Number(text));
-  const match = separated.exec(text) ?? compact.exec(text);
-  if (!match) return null;
-  const [, year, month, day, hour, minute, second = "0", fraction = "0", zone] = match;
-  const wallAt = wall([year, month, day, hour, minute, second].map(Number));
+  const ordered = separated.exec(text) ?? compact.exec(text);
+  if (ordered !== null)
+    return instantIn(ordered, [ordered[1], ordered[2], ordered[3]].map(Number), offset, nearAt);
+  const [, inDate, digits = inDate] = epochText.exec(text) ?? [];
+  return digits === undefined ? readOther(text, offset, nearAt) : epoch(Number(digits));
+}
+
+/** What programs write that leave the form to their language. */
+function readOther(given: string, offset: ZoneOffset, nearAt: number): number | null {
+  const text = given.replace(nameOfZone, "");
+  if (text !== given) return readText(text, offset, nearAt);
+  const first = monthFirst.exec(text);
+  if (first !== null)
+    return instantIn(first, [Number(first[3]), monthOf(first[1]), Number(first[2])], offset, nearAt);
+  const second = dayFirst.exec(text);
+  if (second === null) return null;
+  return instantIn(second, [Number(second[3]), monthOf(second[2]), Number(second[1])], offset, nearAt);
+}
+
+/** Behind the three parts of the date stand those of the time, in every form. */
+function instantIn(
+  [, , , , hour, minute, second = "0", fraction = "0", half, zone]: Match,
+  date: readonly number[],
+  offset: ZoneOffset,
+  nearAt: number,
+): number | null {
+  const wallAt = wall([...date, inFullDay(Number(hour), half), Number(minute), Number(second)]);
   if (wallAt === null) return null;
   const ms = Math.floor(Number(`0.${fraction}`) * 1000);
   return (zone === undefined ? instantOf(wallAt, offset, nearAt) : wallAt - zoneMs(zone)) + ms;
+}
+
+const monthOf = (name = ""): number => monthNames.indexOf(name.slice(0, 3).toLowerCase()) + 1;
+
+/** 24 for what no half of a day has. */
+function inFullDay(hour: number, halfOfDay: string | undefined): number {
+  if (halfOfDay === undefined) return hour;
+  if (hour < 1 || hour > 12) return 24;
+  return (hour % 12) + (halfOfDay.toUpperCase() === "PM" ? 12 : 0);
 }
 
 /** As if it were UTC; null when the calendar or the clock has no such time. */
@@ -61,10 +107,10 @@ function wall([year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0]: 
 }
 
 function zoneMs(zone: string): number {
-  if (zone === "Z" || zone === "z") return 0;
-  const digits = zone.slice(1).replace(":", "").padEnd(4, "0");
+  const [sign, ...rest] = zone.replace(/^[A-Z]+/i, "").replace(":", "");
+  const digits = rest.join("").padEnd(4, "0");
   const ms = (Number(digits.slice(0, 2)) * 60 + Number(digits.slice(2))) * 60_000;
-  return zone.startsWith("-") ? -ms : ms;
+  return sign === "-" ? -ms : ms;
 }
 
 const everyMs = 5_000;

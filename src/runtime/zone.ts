@@ -41,3 +41,11 @@ function statedOffset(text: string): number {
 /** An instant as the clocks of the zone show it: `2026-05-10 08:00:00`. */
 export const localText = (at: number, offset: ZoneOffset): string =>
   new Date(at + offset(at)).toISOString().slice(0, 19).replace("T", " ");
+
+/** The same with its zone: `2026-05-10T08:00:00.000+08:00`. */
+export function isoText(at: number, offset: ZoneOffset): string {
+  const minutes = Math.round(offset(at) / 60_000);
+  const two = (part: number): string => String(Math.floor(part)).padStart(2, "0");
+  const zone = `${minutes < 0 ? "-" : "+"}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`;
+  return `${new Date(at + offset(at)).toISOString().slice(0, 23)}${zone}`;
+}

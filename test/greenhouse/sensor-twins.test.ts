@@ -36,7 +36,8 @@ describe("sensors that differ by their place alone", () => {
 });
 
 describe("parameters that stand for what is asked", () => {
-  const window = { since: "2026-05-09 08:00:00", until: "2026-05-10 08:00:00" };
+  const until = Date.UTC(2026, 4, 10);
+  const window = { since: until - 24 * 3_600_000, until, offset: () => 8 * 3_600_000 };
   const params = { code: "{deviceCode}", startTime: "{since}", endTime: "{until}", size: "500" };
 
   it("are filled in, and one about a device is left out where none is asked about", () => {
@@ -46,5 +47,20 @@ describe("parameters that stand for what is asked", () => {
     expect(requestPath(operations.videoList, {}, { params: { code: "{deviceCode}" } }, () => window)).toBe(
       "/api/video-data/list",
     );
+  });
+
+  it.each([
+    ["date", "2026-05-09", "2026-05-10"],
+    ["iso", "2026-05-09T08:00:00.000+08:00", "2026-05-10T08:00:00.000+08:00"],
+    ["ms", "1778284800000", "1778371200000"],
+    ["s", "1778284800", "1778371200"],
+  ])("are written as the platform wants them: %s", (form, since, till) => {
+    const params = { a: `{since:${form}}`, b: `{until:${form}}`, c: "{since:other}" };
+    const path = requestPath(operations.weatherList, {}, { params }, () => window);
+    expect(Object.fromEntries(new URL(path, "http://a").searchParams)).toEqual({
+      a: since,
+      b: till,
+      c: "{since:other}",
+    });
   });
 });

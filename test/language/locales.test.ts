@@ -72,7 +72,7 @@ it("Chinese stands in the source only where the platform writes it, or a person 
       "platform/.*",
       "simulator/.*",
       "setup/discover/controller-entry",
-      "setup/doctor/(?:watch-conclusions|shape-checks)",
+      "setup/doctor/(?:watch-conclusions|missing-parameters)",
       // Names of secrets, an example of a sensor's name, and the comma of a list that is typed.
       "runtime/redaction",
       "settings/sections/controllers",

@@ -22,6 +22,21 @@ export const setupBugs: Readonly<Record<string, PlantedBug>> = {
     plant: `() => (interfaces = networkInterfaces) => Object.values(interfaces()).flat().map(({ address }) => address)`,
     tests: "test/http/page-address.test.ts",
   },
+  an_operation_of_no_use_is_no_platform: {
+    seam: "setup/discover/survey#answered",
+    plant: `() => new Set()`,
+    tests: "test/setup/discover/scan.test.ts",
+  },
+  a_refusal_names_nothing: {
+    seam: "setup/doctor/missing-parameters#missingNames",
+    plant: `() => () => []`,
+    tests: "test/setup/doctor/missing-parameters.test.ts",
+  },
+  what_is_empty_may_hold_something: {
+    seam: "platform/decode/decoding#mayHold",
+    plant: `() => (value) => typeof value === "object" && value !== null`,
+    tests: "test/platform/decode/sensors.test.ts",
+  },
   what_is_put_into_a_sentence_stays_english: {
     seam: "language/words#tellBy",
     plant: `(original) => (words, locale) => (text) => original(words, locale)(typeof text === "string" ? text : { ...text, template: text.template, values: text.values.map(String) })`,

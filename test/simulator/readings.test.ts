@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { readingKeys } from "../../src/settings/sections/readings.js";
 import { readingNames, type ReadingName } from "../../src/simulator/readings.js";
 import { PushFeed } from "../../src/simulator/push.js";
+import { settingsFor } from "../support/reading-settings.js";
 import { Asking, json, list, minuteMs, object } from "./asking.js";
 
 const code = "GH-0001";
@@ -207,4 +209,10 @@ it("a group gives what was set also where get-value gives how far it is", () => 
   of.post(code, "101", "10010");
   of.pass(2 * minuteMs);
   expect([of.read(code, "101"), group(of, "2")]).toEqual(["100", { "101": "10010" }]);
+});
+
+it("each key about how an actuator is read has a simulated platform that needs it", () => {
+  const { kinds = {} } = settingsFor(readingNames);
+  const needed = new Set(Object.values(kinds).flatMap((section) => Object.keys(section)));
+  expect(Object.keys(readingKeys("")).filter((key) => !needed.has(key))).toEqual([]);
 });

@@ -185,10 +185,33 @@ export function parseJson(body: Buffer): unknown {
   const isPlain = !/\d{16}/.test(text);
   try {
     if (isPlain && isTooDeep(text)) throw tooDeep();
-    const value: unknown = JSON.parse(isPlain ? text : withLongsQuoted(text));
-    return value;
+    return withDataParsed(parsed(isPlain ? text : withLongsQuoted(text)));
   } catch (error) {
     throw error instanceof UnreadableJson ? error : new UnreadableJson(msg`broken or cut JSON`);
+  }
+}
+
+/** Some programs write a value that is no number as `NaN`, which is no JSON: it costs itself, and not the answer. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    if (!/\b(?:NaN|Infinity)\b/.test(text)) throw error;
+    const without = text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g, (part) =>
+      part.startsWith('"') ? part : "null",
+    );
+    return JSON.parse(without) as unknown;
+  }
+}
+
+/** `data` may be JSON once more, as a text. */
+function withDataParsed(body: unknown): unknown {
+  const data = isFields(body) ? own(body, "data") : undefined;
+  if (!isFields(body) || typeof data !== "string" || !/^\s*[[{]/.test(data)) return body;
+  try {
+    return { ...body, data: parseJson(Buffer.from(data)) };
+  } catch {
+    return body;
   }
 }
 
@@ -241,13 +264,35 @@ function stringEnd(text: string, start: number): number {
 const isLossy = (token: string): boolean => /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token));
 
 const flags = new Map([
-  ...["1", "true", "online"].map((word) => [word, true] as const),
-  ...["0", "false", "offline"].map((word) => [word, false] as const),
+  ...["1", "true", "online", "在线"].map((word) => [word, true] as const),
+  ...["0", "false", "offline", "离线"].map((word) => [word, false] as const),
 ]);
 
 /** Boolean or Int, as one or as text; null for anything else. */
 export const readFlag = (value: unknown): boolean | null =>
   isContainer(value) ? null : (flags.get(String(value).trim().toLowerCase()) ?? null);
+
+/**
+ * An instant in parts (`[2026, 3, 1, 16, 0, 0]`, as some Java programs write it), as text; whatever else it is, as it came. What is behind
+ * the seconds is left out.
+ */
+export function datedText(value: unknown): unknown {
+  if (!isDate(value)) return value;
+  const [year, month, day, hour, minute, second] = [...value, 0].map((part) => String(part).padStart(2, "0"));
+  return `${year}-${month}-${day} ${hour}:${minute}:${second}`;
+}
+
+const isDate = (value: unknown): value is readonly number[] =>
+  Array.isArray(value) &&
+  value.length >= 5 &&
+  value.length <= 7 &&
+  value.every((part) => Number.isInteger(part) && part >= 0) &&
+  value[0] >= 1970 &&
+  value[0] < 2970;
+
+/** A list or an object that may hold something: neither an instant in parts, nor one without anything in it. */
+export const mayHold = (value: unknown): value is object =>
+  isContainer(value) && !isDate(value) && Object.keys(value).length > 0;
 
 /** For each role of an item, the names platforms give it; earlier ones win. `device` names the device an item is about. */
 type RoleTable<R extends string> = Readonly<Record<R, readonly string[]>>;
@@ -283,7 +328,7 @@ export function roleReader<R extends string>(
     for (const name in fields) {
       const place = places.get(name);
       if (place === undefined) continue;
-      const value = fields[name];
+      const value = datedText(fields[name]);
       if (isContainer(value)) continue;
       const rank = value === null || value === "" ? place.rank + nullRank : place.rank;
       const best = ranks[place.role];
@@ -292,7 +337,7 @@ export function roleReader<R extends string>(
       ranks[place.role] = rank;
     }
     for (const [role, path] of configured) {
-      const value = at(fields, path);
+      const value = datedText(at(fields, path));
       if (value !== undefined) roles[role] = value;
     }
     return roles;

@@ -8,6 +8,7 @@ import {
   isDevice,
   isFields,
   isMetadata,
+  mayHold,
   own,
   readFlag,
   type ReadRoles,
@@ -71,9 +72,28 @@ export function visitItems<R extends string>(
   if (root === null) return true;
   if (root === undefined && path === undefined) return !isForeign(answer);
   if (!isContainer(root)) return false;
-  if (!walk(root, { key: null, group: null, isFrame: true, isOwn: false }, visitor, 0))
+  if (!walk(root, { key: null, group: null, isFrame: true, isOwn: false }, counting(visitor), 0))
     visitor.unreadable(strange, root);
   return true;
+}
+
+/** A visitor that tells how much it has taken so far. */
+interface CountingVisitor<R extends string> extends ItemVisitor<R> {
+  readonly taken: () => number;
+}
+
+function counting<R extends string>({ item, row, ...visitor }: ItemVisitor<R>): CountingVisitor<R> {
+  let taken = 0;
+  const counted = (isTaken: boolean): boolean => {
+    if (isTaken) taken += 1;
+    return isTaken;
+  };
+  return {
+    ...visitor,
+    item: (one) => counted(item(one)),
+    ...(row !== undefined && { row: (one: Item<R>) => counted(row(one)) }),
+    taken: () => taken,
+  };
 }
 
 /** The fields that have no place for data: neither an envelope nor a mere description of the answer. */
@@ -101,7 +121,7 @@ type Place<R extends string> = Pick<Item<R>, "key" | "group" | "isFrame" | "isOw
 function walk<R extends string>(
   node: object,
   place: Place<R>,
-  visitor: ItemVisitor<R>,
+  visitor: CountingVisitor<R>,
   depth: number,
 ): boolean {
   if (depth > maxDepth) visitor.unreadable(msg`nested too deeply`, node);
@@ -115,7 +135,7 @@ const strange = msg`an item without the fields it needs`;
 function walkList<R extends string>(
   list: readonly unknown[],
   place: Place<R>,
-  visitor: ItemVisitor<R>,
+  visitor: CountingVisitor<R>,
   depth: number,
 ): void {
   const group = place.key === null ? place.group : { ...place, fields: {}, found: visitor.roles({}) };
@@ -129,7 +149,7 @@ function walkList<R extends string>(
 function walkFields<R extends string>(
   fields: Fields,
   place: Place<R>,
-  visitor: ItemVisitor<R>,
+  visitor: CountingVisitor<R>,
   depth: number,
 ): boolean {
   const { key, group, isFrame, isOwn } = place;
@@ -139,9 +159,16 @@ function walkFields<R extends string>(
   const asked = device === undefined ? undefined : own(fields, device);
   if (isContainer(asked)) return walk(asked, { key, group, isFrame: true, isOwn: true }, visitor, depth + 1);
   const names = Object.keys(fields);
-  const inside = names.filter((name) => isContainer(fields[name]));
-  if (inside.length > 0) return walkInside(item, inside, visitor, depth);
-  if (visitor.row?.(item) === true) return true;
+  const doors = names.filter((name) => isStructure(name) && isContainer(fields[name]));
+  const inside = names.filter((name) => doors.includes(name) || mayHold(fields[name]));
+  const before = visitor.taken();
+  const odd = walkInside(item, inside, visitor, depth);
+  // What stands beside numbers under their names may only describe them.
+  const isRow = doors.length === 0 && visitor.taken() === before;
+  if (isRow && visitor.row?.(item) === true) return true;
+  for (const child of odd) visitor.unreadable(strange, child);
+  const isEmpty = (value: unknown) => isContainer(value) && Object.keys(value).length === 0;
+  if (inside.length > 0 || names.some((name) => isEmpty(fields[name]))) return true;
   return isFrame && names.every((name) => fields[name] === null || isMetadata(name));
 }
 
@@ -150,13 +177,13 @@ function isAnothers({ device: named }: Readonly<{ device?: unknown }>, device: s
   return device !== undefined && text !== null && !isDevice(text, device);
 }
 
-/** Beside a list of items other objects only describe it; without one, each of them should have been an item. */
+/** What in it nothing could be made of. Beside a list of items other objects only describe it; without one, each should have been an item. */
 function walkInside<R extends string>(
   group: Item<R>,
   names: readonly string[],
-  visitor: ItemVisitor<R>,
+  visitor: CountingVisitor<R>,
   depth: number,
-): boolean {
+): readonly unknown[] {
   const odd: unknown[] = [];
   let hasList = false;
   for (const name of names) {
@@ -168,8 +195,7 @@ function walkInside<R extends string>(
     if (!walk(child, place, visitor, depth + 1)) odd.push(child);
     else if (isDoor) hasList = true;
   }
-  if (!hasList) for (const child of odd) visitor.unreadable(strange, child);
-  return true;
+  return hasList ? [] : odd;
 }
 
 /** The nearest group for which `find` gives something. */

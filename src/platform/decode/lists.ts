@@ -7,6 +7,7 @@ import {
   type Decode,
   envelopeOf,
   type Fields,
+  isContainer,
   isFields,
   own,
   readFlag,
@@ -15,7 +16,7 @@ import {
   textOf,
   UnreadableShape,
 } from "./decoding.js";
-import { visitItems } from "./items.js";
+import { isStructure, visitItems } from "./items.js";
 
 const deviceRoles = {
   code: ["code", "deviceCode", "deviceSn", "sn"],
@@ -118,11 +119,16 @@ const pagesNames = ["pages", "totalPages", "totalPage", "pageCount"];
 const nextNames = ["hasNext", "hasNextPage", "hasMore"];
 const frames = ["", ..."data page pagination pageInfo data.page data.pagination data.pageInfo".split(" ")];
 
-/** Some platforms answer a page at a time without being asked to; the answer's own count tells. */
-function isPageOf(answer: unknown, seen: number): boolean {
+/**
+ * Some platforms answer a page at a time without being asked to; the answer's own count tells. Where values stand under names of their
+ * own, one may be called as a count is: there a `list` has to stand beside it.
+ */
+export function isPageOf(answer: unknown, seen: number, beside?: "list"): boolean {
   return frames.some((path) => {
     const frame = path === "" ? answer : at(answer, path);
     if (!isFields(frame)) return false;
+    const hasList = Object.keys(frame).some((name) => isStructure(name) && isContainer(frame[name]));
+    if (beside === "list" && !hasList && !/page/i.test(path)) return false;
     const above = (names: readonly string[], limit: number) =>
       names.some((name) => Number(textOf(own(frame, name)) ?? Number.NaN) > limit);
     return (

@@ -38,6 +38,16 @@ export function lookOf(part: unknown): Text {
   return part.trim() === "" ? msg`a text of blanks` : msg`a text like "${masked(part)}"`;
 }
 
+/** ` (fields: a, b)`: names only, never values. */
+export function fieldsOf(part: unknown): Text {
+  if (!isContainer(part)) return "";
+  const first: unknown = Array.isArray(part) ? part[0] : part;
+  const names = isContainer(first) && !Array.isArray(first) ? Object.keys(first).slice(0, mostNames) : [];
+  return names.length === 0 ? "" : msg` (fields: ${names.map((name) => name.slice(0, 40)).join(", ")})`;
+}
+
+const mostNames = 12;
+
 export const masked = (text: string): string =>
   text
     .slice(0, 60)

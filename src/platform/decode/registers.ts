@@ -21,6 +21,7 @@ import {
   words,
 } from "./decoding.js";
 import { visitItems } from "./items.js";
+import { isPageOf, pageProblem } from "./lists.js";
 
 /** What the fields of a register are called. */
 const registerNames = {
@@ -108,8 +109,8 @@ export function listingReader(shape: OperationShape): Decode<readonly ListedAddr
       row: ({ fields }) => plainAddresses(fields).length > 0,
     });
     if (!isList) throw new UnreadableShape(msg`no addresses could be found in the answer`);
-    for (const address of doubtful)
-      report(msg`an address that stands there twice with different values`, { address });
+    for (const address of doubtful) report(twice, { address });
+    if (isPageOf(answer, listed.size, "list")) report(pageProblem, at(answer, "data") ?? answer);
     return [...listed.values()].map((one) =>
       doubtful.has(one.address) ? { ...one, value: null, unclear: "doubtful" } : one,
     );
@@ -174,9 +175,9 @@ interface Search {
 
 function find(node: unknown, search: Search, depth: number, isEnvelope: boolean): Found {
   if (depth > maxDepth) return null;
+  if (Array.isArray(node)) return findInList(node, search, depth);
   let inside: readonly unknown[] = [];
-  if (Array.isArray(node)) inside = node;
-  else if (isFields(node)) {
+  if (isFields(node)) {
     const { address, code, roles, report } = search;
     const found = roles(node);
     const named = textOf(found.device);
@@ -197,6 +198,23 @@ function find(node: unknown, search: Search, depth: number, isEnvelope: boolean)
   }
   return null;
 }
+
+/** An address that stands there twice with different values has none. */
+function findInList(list: readonly unknown[], search: Search, depth: number): Found {
+  let first: Found = null;
+  for (const one of list) {
+    const found = isContainer(one) ? find(one, search, depth + 1, false) : null;
+    if (found === null) continue;
+    if (first === null || first.value === null) first = found;
+    else if (found.value !== null && String(found.value) !== String(first.value)) {
+      search.report(twice, { address: search.address });
+      return { value: null };
+    }
+  }
+  return first;
+}
+
+const twice = msg`an address that stands there twice with different values`;
 
 /** `data` itself is the value: only digits can be, and neither 0 nor 1 as a number, which may be a flag. */
 function bareValue(answer: unknown): Found {

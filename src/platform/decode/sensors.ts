@@ -5,6 +5,7 @@ import { recogniseSensor } from "../../greenhouse/sensor-names.js";
 import { knownUnit, saysNothing } from "../../greenhouse/units.js";
 import type { OperationShape } from "../settings.js";
 import {
+  at,
   type Decode,
   type Decoding,
   isContainer,
@@ -18,6 +19,7 @@ import {
   type ReadRoles,
   roleReader,
 } from "./decoding.js";
+import { isPageOf, pageProblem } from "./lists.js";
 import { inGroups, isStructure, type Item, visitItems } from "./items.js";
 
 const sensorRoles = {
@@ -68,10 +70,14 @@ export function sensorReader(shape: OperationShape): Decode<readonly SensorItem[
       return item;
     });
     const lone = isGiven ? null : loneValueIn(seen, roles);
-    if (lone !== null)
-      return readItems(answer, shape, roles, decoding, (item) => withLoneValue(item, lone, roles));
-    for (const one of told) decoding.report(...one);
-    return items;
+    if (lone === null) for (const one of told) decoding.report(...one);
+    const read =
+      lone === null
+        ? items
+        : readItems(answer, shape, roles, decoding, (item) => withLoneValue(item, lone, roles));
+    const seenItems = Math.max(read.length, seen.length);
+    if (isPageOf(answer, seenItems, "list")) decoding.report(pageProblem, at(answer, "data") ?? answer);
+    return read;
   };
 }
 
@@ -337,7 +343,7 @@ function readWideRow(
   for (const key of Object.keys(fields)) {
     const value = fields[key];
     const hasRole = () => Object.keys(roles({ [key]: value })).length > 0;
-    if (key.trim() === "" || isMetadata(key) || hasRole()) continue;
+    if (key.trim() === "" || isMetadata(key) || isContainer(value) || hasRole()) continue;
     const isText = typeof value === "string" && typeof measurement(value, null).value === "string";
     if (typeof value === "boolean" || (isText && !isQuantity(key))) return null;
     hasValue ||= value !== null;
@@ -374,15 +380,21 @@ export function measurement(
   unit: string | null,
 ): { readonly value: number | string | null; readonly unit: string | null } {
   if (saysNothing(text, "reading")) return { value: null, unit: null };
-  const trimmed = text.trim();
+  const trimmed = withoutThousands(text.trim());
   const [, digits, rest = ""] = (trimmed.length <= longest && numeric.exec(trimmed)) || [];
   const value = Number(digits ?? Number.NaN);
   if (Number.isFinite(value)) {
     if (rest === "") return { value, unit: null };
     if (rest === unit || otherUnits.has(rest) || knownUnit(rest) !== null) return { value, unit: rest };
   }
-  return { value: trimmed, unit: null };
+  return { value: text.trim(), unit: null };
 }
+
+/** Before a fraction commas can only stand between thousands. */
+const withoutThousands = (text: string): string =>
+  text.includes(",")
+    ? text.replace(/^[+-]?\d{1,3}(?:,\d{3})+(?=\.\d)/, (whole) => whole.replaceAll(",", ""))
+    : text;
 
 /** The nearest place for a time decides: an empty one says that nothing was measured, whatever stands around it. */
 function timeAround({ group }: SensorObject, timeIn: SensorDecoding["timeIn"]): unknown {

@@ -20,6 +20,7 @@ import {
   type Roles,
 } from "./decoding.js";
 import { visitItems } from "./items.js";
+import { isPageOf, pageProblem } from "./lists.js";
 
 const statusRoles = {
   name: ["name", "statusName", "title", "label"],
@@ -66,6 +67,7 @@ export function runningStatusReader(shape: OperationShape): Decode<readonly Runn
       },
     });
     if (!isList) throw new UnreadableShape(msg`no running statuses could be found in the answer`);
+    if (isPageOf(answer, items.length, "list")) report(pageProblem, at(answer, "data") ?? answer);
     return items;
   };
 }

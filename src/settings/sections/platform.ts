@@ -70,7 +70,7 @@ const shape = () =>
     code: optional(path(), "In an item: its factor or device code.", "factor"),
     params: optional(
       params(),
-      "Query parameters, added to each read; `{deviceCode}`, `{since}` and `{until}` (the last 24 hours) stand for what is asked.",
+      "Query parameters, added to each read; `{deviceCode}`, `{since}`, `{until}` (a day; also `:date`, `:iso`, `:ms`, `:s`) are filled in.",
       "{ pageSize: 500 }",
     ),
     query: optional(query(), "The platform's names of query parameters.", "{ deviceCode: code }"),

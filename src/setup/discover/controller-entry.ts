@@ -82,8 +82,11 @@ function deviceRemarks(
       : []),
     ...(isAskedForAddresses ? [] : [tell(notAsked)]),
     ...refusedLines(answers, tell),
-    ...unanswered.map(({ ask, why }) =>
-      tell(msg`no answer about ${askName(ask)}, run discover again: ${commentText(why, 160)}`),
+    ...unreadLines(answers, tell),
+    ...byReason(
+      unanswered.map(({ ask, why }) => [commentText(tell(why), 160), ask]),
+      (why) => msg`no answer, run discover again (${why}): `,
+      tell,
     ),
   ];
 }
@@ -137,19 +140,45 @@ function sensorText(
 
 const joinParts = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join(" ");
 
-/** Types refused with the same words in one line. */
-function refusedLines(answers: DeviceSurvey["answers"], tell: Tell): readonly string[] {
-  const byReason = new Map<string, string[]>();
-  for (const [ask, answer] of answers) {
-    if (answer.type !== "refused") continue;
-    const why = commentText(answer.why, 160);
-    byReason.set(why, [
-      ...(byReason.get(why) ?? []),
+/** Questions with the same reason in one line. */
+function byReason(
+  all: readonly (readonly [why: string, ask: Ask])[],
+  head: (why: string) => Text,
+  tell: Tell,
+): readonly string[] {
+  const asked = new Map<string, string[]>();
+  for (const [why, ask] of all)
+    asked.set(why, [
+      ...(asked.get(why) ?? []),
       tell(typeof ask === "number" ? msg`type ${ask}` : askName(ask)),
     ]);
-  }
-  return [...byReason].flatMap(([why, asks]) => wrap(tell(msg`refused by the platform with ${why}: `), asks));
+  return [...asked].flatMap(([why, asks]) => wrap(tell(head(why)), asks));
 }
+
+const refusedLines = (answers: DeviceSurvey["answers"], tell: Tell): readonly string[] =>
+  byReason(
+    [...answers].flatMap(([ask, answer]) =>
+      answer.type === "refused" ? [[commentText(answer.why, 160), ask] as const] : [],
+    ),
+    (why) => msg`refused by the platform with ${why}: `,
+    tell,
+  );
+
+const mostUnread = 3;
+
+/** What was answered and could not be read. */
+const unreadLines = (answers: DeviceSurvey["answers"], tell: Tell): readonly string[] =>
+  byReason(
+    [...answers].flatMap(([ask, answer]) =>
+      answer.type === "refused"
+        ? []
+        : (answer.unread ?? [])
+            .slice(0, mostUnread)
+            .map((what) => [commentText(tell(what), 160), ask] as const),
+    ),
+    (what) => msg`could not be read (${what}); \`greenhouse2mqtt doctor\` may say what helps: `,
+    tell,
+  );
 
 /** One word of a command line, in quotes where a shell would take it apart. */
 const shellWord = (text: string): string =>
@@ -189,20 +218,35 @@ interface Words {
   readonly tell: Tell;
 }
 
+const unknownIn = <One extends { readonly address: string }>(
+  found: readonly One[],
+  known: KnownController,
+): readonly One[] => found.filter(({ address }) => !known.addresses.has(address));
+
+/** How many addresses are one too many, and left out. */
+function tooMany(found: Findings, known: KnownController, tell: Tell): readonly string[] {
+  const all = [found.actuators, found.parameters, found.doubtful, found.unread, found.bare];
+  const left = all.reduce(
+    (sum, some) =>
+      sum + Math.max(0, unknownIn<{ readonly address: string }>(some, known).length - mostAddresses),
+    0,
+  );
+  return left > 0 ? [tell(msg`and ${left} more addresses, which are left out here`)] : [];
+}
+
 /** What was found on a controller and is not known yet. */
 function newsOf(survey: DeviceSurvey, known: KnownController, words: Words) {
   const fresh = <One extends { readonly address: string }>(found: readonly One[]) =>
-    found.filter(({ address }) => !known.addresses.has(address)).slice(0, mostAddresses);
+    unknownIn(found, known).slice(0, mostAddresses);
   const found = findingsOf(survey);
   const actuators = fresh(found.actuators);
-  const parameters = fresh(found.parameters);
   const ids = actuatorIds(actuators, known.actuatorIds);
-  const ownIds = parameterIds(parameters, known.parameterIds);
   const taken = new Set([...known.actuatorIds, ...ids.values()]);
   const heard = heardNews(fresh(heardOnly(survey.heard ?? [], found)), taken, words.tell);
   const isResolved = ({ address }: { readonly address: string }) => heard.resolved.has(address);
   const doubtful = fresh(found.doubtful).filter((one) => !isResolved(one));
   const withoutValue = fresh(found.unread).filter((one) => !isResolved(one));
+  const bare = fresh(found.bare).filter((one) => !isResolved(one));
   const unread = unreadNews(withoutValue, doubtful, taken, words);
   return {
     actuators: [
@@ -214,18 +258,34 @@ function newsOf(survey: DeviceSurvey, known: KnownController, words: Words) {
       ),
       ...heard.actuators,
     ],
-    doubtful: [...doubtLines(doubtful, words.tell), ...unread.doubtful, ...heard.doubtful],
-    offers: [...unread.offers, ...offeredEntries(doubtful, new Set([...taken, ...unread.ids]), words)],
-    parameters: [
-      ...parameters.map((one) => parameterEntry(one, ownIds.get(one.address) ?? "", words)),
-      ...offeredParameters(
-        doubtful,
-        new Set([...known.parameterIds, ...ownIds.values()]),
-        found.actuators.filter(({ address }) => known.addresses.has(address)),
-        words.tell,
-      ),
+    doubtful: [
+      ...doubtLines(doubtful, words.tell),
+      ...unread.doubtful,
+      ...bareLines(bare, words.tell),
+      ...heard.doubtful,
+      ...tooMany(found, known, words.tell),
     ],
+    offers: [...unread.offers, ...offeredEntries(doubtful, new Set([...taken, ...unread.ids]), words)],
+    parameters: parameterNews({ parameters: fresh(found.parameters), doubtful, found }, known, words),
   };
+}
+
+/** Set points that are sure, and what may be one and may be something else. */
+function parameterNews(
+  { parameters, doubtful, found }: Pick<Findings, "parameters" | "doubtful"> & { readonly found: Findings },
+  known: KnownController,
+  words: Words,
+): readonly string[] {
+  const ids = parameterIds(parameters, known.parameterIds);
+  return [
+    ...parameters.map((one) => parameterEntry(one, ids.get(one.address) ?? "", words)),
+    ...offeredParameters(
+      doubtful,
+      new Set([...known.parameterIds, ...ids.values()]),
+      found.actuators.filter(({ address }) => known.addresses.has(address)),
+      words.tell,
+    ),
+  ];
 }
 
 type Findings = ReturnType<typeof findingsOf>;
@@ -285,6 +345,16 @@ const lacks = {
 
 const unreadLine = ({ address, group, unclear }: Findings["unread"][number]): Text =>
   msg`address ${commentText(address, 70)} of ${typeName(group)} ${unclear === undefined ? msg`is listed without a value: look again when it has one` : lacks[unclear]}`;
+
+/** Of parameters, of types that nobody knows, and what no configuration can hold. */
+function bareLines(bare: Findings["bare"], tell: Tell): readonly string[] {
+  const groups = new Map<Findings["bare"][number]["group"], string[]>();
+  for (const { group, address } of bare)
+    groups.set(group, [...(groups.get(group) ?? []), commentText(address, 70)]);
+  return [...groups].flatMap(([group, all]) =>
+    wrap(tell(msg`listed without a value below ${typeName(group)}: `), all),
+  );
+}
 
 const nowText = (raw: Findings["parameters"][number]["raw"]): Text =>
   msg`now ${commentText(String(raw), 40)}`;
@@ -520,9 +590,14 @@ export function foundParts({ survey, known, ...words }: Found, given?: YAMLMap):
   });
 }
 
-/** Cameras need no entry unless they have readings, and some codes can have none. */
-const isEntry = ({ device: { code, type }, answers }: DeviceSurvey): boolean =>
-  isUsableCode(code) && (!isCamera(type) || hasReadings(answers));
+/** Cameras need no entry unless they have readings, and some codes can have none; nor is a station a device before it has some. */
+const isEntry = (one: DeviceSurvey): boolean =>
+  isUsableCode(one.device.code) &&
+  !isSilentStation(one) &&
+  (!isCamera(one.device.type) || hasReadings(one.answers));
+
+const isSilentStation = ({ device, answers, unanswered }: DeviceSurvey): boolean =>
+  device.isOfStations === true && answers.size === 0 && unanswered.length > 0;
 
 function hasReadings(answers: DeviceSurvey["answers"]): boolean {
   const readings = answers.get("sensors");
@@ -551,6 +626,7 @@ export function otherDevices(
       tell(msg`Cameras that were asked for readings and gave none now: `),
       nameThose((one) => isOfCamera(one) && isAsked(one)),
     ),
+    ...wrap(tell(msg`Stations that did not answer whether they have readings: `), nameThose(isSilentStation)),
     ...wrap(
       tell(msg`Devices whose code no configuration can hold, which are not asked: `),
       nameThose(({ device }) => !isUsableCode(device.code)),

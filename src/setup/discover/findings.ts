@@ -125,27 +125,38 @@ export function findingsOf({ answers }: Pick<DeviceSurvey, "answers">) {
     actuators,
     parameters,
     doubtful,
-    unread: unreadIn(answers, new Set(sightings.map(({ address }) => address))),
+    ...withoutValue(answers, new Set(sightings.map(({ address }) => address))),
   };
 }
 
-/** Addresses of actuators that are listed nowhere with a value, or with one that is unclear: they cannot be read, or not now. */
-function unreadIn(answers: DeviceSurvey["answers"], read: ReadonlySet<string>) {
+/**
+ * Addresses that are listed nowhere with a value, or with one that is unclear: they cannot be read, or not now. `unread` are those of
+ * actuators, `bare` all others.
+ */
+function withoutValue(answers: DeviceSurvey["answers"], read: ReadonlySet<string>) {
   const unread = new Map<
     string,
     Pick<ListedAddress, "address" | "unclear"> & { readonly group: ParameterGroup; readonly row: ActuatorRow }
   >();
+  const others = new Map<string, { readonly address: string; readonly group: ParameterGroup }>();
   for (const [ask, answer] of answers) {
     if (typeof ask !== "number" || answer.type !== "values") continue;
     const row = typeRows.get(ask);
-    if (row?.role !== "actuator") continue;
-    for (const { address, value, unclear } of answer.beside ?? [])
-      if (value === null && usable.test(address) && unread.get(address)?.unclear === undefined)
+    for (const { address, value, unclear } of answer.beside ?? []) {
+      if (value !== null) continue;
+      if (row?.role !== "actuator" || !usable.test(address)) others.set(address, { address, group: ask });
+      else if (unread.get(address)?.unclear === undefined)
         unread.set(address, { address, group: ask, row, ...(unclear !== undefined && { unclear }) });
+    }
   }
-  return [...unread.values()]
-    .filter(({ address }) => !read.has(address))
-    .sort((one, other) => byAddress(one.address, other.address));
+  const inOrder = <One extends { readonly address: string }>(found: Iterable<One>) =>
+    [...found]
+      .filter(({ address }) => !read.has(address))
+      .sort((one, other) => byAddress(one.address, other.address));
+  return {
+    unread: inOrder(unread.values()),
+    bare: inOrder(others.values()).filter(({ address }) => !unread.has(address)),
+  };
 }
 
 /** What a doubtful address is perhaps, so that its entries can be written ready to be switched on: only one of them is right. */

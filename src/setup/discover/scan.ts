@@ -1,8 +1,9 @@
 import { anyOf } from "../../runtime/signals.js";
-import { msg, TextError, textOf } from "../../language/text.js";
+import { msg, type Text, TextError, textOf } from "../../language/text.js";
 import { setMaxListeners } from "node:events";
 import {
   type DeviceRecord,
+  type OnUnread,
   PlatformError,
   type PlatformReader,
   type PlatformStation,
@@ -24,6 +25,7 @@ import {
   type Survey,
 } from "./survey.js";
 import type { Meter, Progress } from "./progress.js";
+import { pageProblem } from "../../platform/decode/lists.js";
 import { commentText } from "../../saving/yaml-text.js";
 
 interface ScanParts {
@@ -36,20 +38,40 @@ interface ScanParts {
   readonly concurrency: number;
 }
 
+/** What is noted of the lists, each sentence once: shown now, and kept for what is written. */
+function notesOver(meter: Pick<Meter, "note">) {
+  const notes = new Map<string, Text>();
+  const note = (text: Text) => {
+    if (notes.has(String(text))) return;
+    notes.set(String(text), text);
+    meter.note(text);
+  };
+  const unreadIn =
+    (list: Text): OnUnread =>
+    (what) =>
+      // That it is a page has a sentence of its own.
+      String(what).startsWith(String(pageProblem)) ? undefined : note(msg`left out of ${list}: ${what}`);
+  return { notes, note, unreadIn };
+}
+
 /** Stations and devices of the account. Rejects without the list of controllers; without the other lists a scan still makes sense. */
 async function readLists({ platform, clock, meter }: ScanParts, asker: Asker): Promise<AccountLists> {
+  const { notes, note, unreadIn } = notesOver(meter);
   const orNone = <Item>(list: Promise<readonly Item[]>) =>
     list.catch((error: unknown) => {
       if (!(error instanceof PlatformError)) throw error;
-      meter.note(msg`going on without a list: ${error.text}`);
+      note(msg`going on without a list: ${error.text}`);
       return [];
     });
-  const controllers = await asker.ask((signal) => platform.controllers(signal));
-  if (controllers.isPage === true) meter.note(pageNote);
+  const all = unreadIn(msg`the list of controllers`);
+  const controllers = await asker.ask((signal) => platform.controllers(signal, all));
+  if (controllers.isPage === true) note(pageNote);
   const takenAt = clock.now();
-  const texts = await orNone(asker.ask((signal) => platform.devices("TEXT", signal)));
-  const streams = await orNone(asker.ask((signal) => platform.devices("STREAM", signal)));
-  const stations = await orNone(asker.ask((signal) => platform.stations(signal)));
+  const some = unreadIn(msg`the list of devices`);
+  const texts = await orNone(asker.ask((signal) => platform.devices("TEXT", signal, some)));
+  const streams = await orNone(asker.ask((signal) => platform.devices("STREAM", signal, some)));
+  const ofStations = unreadIn(msg`the list of stations`);
+  const stations = await orNone(asker.ask((signal) => platform.stations(signal, ofStations)));
   // The list of controllers comes last and counts: it alone tells who is online.
   const devices = new Map(
     [
@@ -61,6 +83,7 @@ async function readLists({ platform, clock, meter }: ScanParts, asker: Asker): P
   return {
     takenAt,
     stations: stations.map(({ id, name }) => ({ id, name })),
+    ...(notes.size > 0 && { notes: [...notes.values()] }),
     devices: [...devices.values()].sort((one, other) => (one.code < other.code ? -1 : 1)),
   };
 }
@@ -90,7 +113,7 @@ async function scanDevice(
   asker: Asker,
 ): Promise<DeviceSurvey> {
   const answers = new Map<Ask, Answer>();
-  const unanswered: { ask: Ask; why: string }[] = [];
+  const unanswered: { ask: Ask; why: Text }[] = [];
   const isGone = onlineCheck(device.code, platform, asker);
   const open = asks.filter((ask) => {
     const kept = progress.answer(device.code, ask);
@@ -103,7 +126,7 @@ async function scanDevice(
       meter.onSpared(open.length - at);
       return { device, answers, unanswered, isOffline: true };
     }
-    if (answer instanceof PlatformError) unanswered.push({ ask, why: answer.message });
+    if (answer instanceof PlatformError) unanswered.push({ ask, why: whyOf(answer) });
     else {
       answers.set(ask, answer);
       await progress.add(device.code, ask, answer).catch(notKept(meter));
@@ -112,6 +135,10 @@ async function scanDevice(
   }
   return { device, answers, unanswered, isOffline: false };
 }
+
+/** Of questions that are not even asked any more none knows better than another. */
+const whyOf = ({ text, facts }: PlatformError): Text => (facts.ofOperation === true ? noUse : text);
+const noUse = msg`nothing usable was answered to such a question several times in a row`;
 
 /** A disk that takes nothing costs the resuming, not the scan. */
 const notKept = (meter: Meter) => (error: unknown) =>
@@ -154,12 +181,21 @@ function onlineCheck(code: string, platform: PlatformReader, asker: Asker): () =
 }
 
 async function read(ask: Ask, code: string, platform: PlatformReader, signal: AbortSignal): Promise<Answer> {
-  if (ask === "sensors") return { type: "sensors", items: await platform.sensors(code, signal) };
-  if (ask === "statuses") return { type: "statuses", items: await platform.runningStatuses(code, signal) };
-  const listed = await platform.listing(code, ask, signal);
+  const unread = new Map<string, Text>();
+  const onUnread: OnUnread = (what) => void unread.set(String(what), what);
+  const left = () => (unread.size > 0 ? { unread: [...unread.values()] } : {});
+  if (ask === "sensors") {
+    const items = await platform.sensors(code, signal, onUnread);
+    return { type: "sensors", items, ...left() };
+  }
+  if (ask === "statuses") {
+    const items = await platform.runningStatuses(code, signal, onUnread);
+    return { type: "statuses", items, ...left() };
+  }
+  const listed = await platform.listing(code, ask, signal, onUnread);
   const beside = listed.filter(({ value, name, unit }) => value === null || name !== null || unit !== null);
   const values = listed.flatMap(({ address, value }) => (value === null ? [] : [[address, value] as const]));
-  return { type: "values", values, beside };
+  return { type: "values", values, beside, ...left() };
 }
 
 /** A name on the command line that no device of the account has. */
@@ -207,15 +243,15 @@ export async function scanAccount(
     meter.begin(asked.length, asked.filter((answer) => answer !== null).length);
     const scan = (one: PlannedDevice) => scanDevice(one, parts, asker);
     const devices = await inParallel(plan, parts.concurrency, halt, scan);
-    return { stations: lists.stations, devices: devices.filter(isDevice) };
+    return { stations: lists.stations, notes: lists.notes ?? [], devices: devices.filter(isDevice) };
   } finally {
     over.abort();
   }
 }
 
-/** A station is a device where it has readings, or where somebody named it. */
-const isDevice = ({ device, answers }: DeviceSurvey): boolean => {
-  if (device.isOfStations !== true || answers.size > 1) return true;
+/** A station is a device where it has readings, or where somebody named it; of one that did not answer nobody knows. */
+const isDevice = ({ device, answers, unanswered }: DeviceSurvey): boolean => {
+  if (device.isOfStations !== true || answers.size > 1 || unanswered.length > 0) return true;
   const readings = answers.get("sensors");
   return readings?.type === "sensors" && readings.items.length > 0;
 };

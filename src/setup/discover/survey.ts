@@ -41,37 +41,43 @@ export interface AccountLists {
   readonly stations: readonly { readonly id: string; readonly name: string | null }[];
   /** In the order of their codes. */
   readonly devices: readonly ListedDevice[];
+  /** What of these lists, or which of them, could not be read. */
+  readonly notes?: readonly Text[];
 }
 
 /** One request about a device: its readings, its running statuses, or the addresses of one type. */
 export type Ask = "sensors" | "statuses" | ParameterGroup;
 
 export type Answer =
-  | { readonly type: "sensors"; readonly items: readonly SensorItem[] }
-  | { readonly type: "statuses"; readonly items: readonly RunningStatusItem[] }
-  | {
+  | (Unread & { readonly type: "sensors"; readonly items: readonly SensorItem[] })
+  | (Unread & { readonly type: "statuses"; readonly items: readonly RunningStatusItem[] })
+  | (Unread & {
       readonly type: "values";
       readonly values: readonly (readonly [address: string, raw: RawValue])[];
       /** Of which the platform gave no value, or said more than that. */
       readonly beside?: readonly ListedAddress[];
-    }
+    })
   /** The platform answered with another code than success; asking again would bring the same. */
   | { readonly type: "refused"; readonly why: string };
+
+interface Unread {
+  /** What of the answer could not be read, each once. */
+  readonly unread?: readonly Text[];
+}
 
 /** What a scan learnt about one device. */
 export interface DeviceSurvey {
   readonly device: ListedDevice;
   readonly answers: ReadonlyMap<Ask, Answer>;
   /** Asked for without a usable answer, and why. */
-  readonly unanswered: readonly { readonly ask: Ask; readonly why: string }[];
+  readonly unanswered: readonly { readonly ask: Ask; readonly why: Text }[];
   /** Its addresses were not asked for, because it is not connected. */
   readonly isOffline: boolean;
   /** What was pushed of it while somebody listened. */
   readonly heard?: readonly SeenAddress[];
 }
 
-export interface Survey {
-  readonly stations: AccountLists["stations"];
+export interface Survey extends Pick<AccountLists, "stations" | "notes"> {
   readonly devices: readonly DeviceSurvey[];
 }
 
@@ -182,11 +188,11 @@ export class Asker {
 
   /** What is left to do where asking again does not help. */
   #without(error: PlatformError): PlatformError | ScanEnded {
-    const { kind } = error.facts;
-    if (kind === "rejected") this.#leftOutInARow = 0;
-    else if (kind !== "invalid_request") this.#leftOutInARow += 1;
-    // Nothing else would be answered either.
-    const isHopeless = hopeless.has(kind) || this.#leftOutInARow >= mostLeftOut;
+    const { kind, ofOperation = false } = error.facts;
+    if (answered.has(kind)) this.#leftOutInARow = 0;
+    else if (kind !== "invalid_request" && !ofOperation) this.#leftOutInARow += 1;
+    // Nothing else would be answered either; where one operation alone is no use, all others may be.
+    const isHopeless = !ofOperation && (hopeless.has(kind) || this.#leftOutInARow >= mostLeftOut);
     return isHopeless ? new ScanEnded("gave_up", error.text) : error;
   }
 
@@ -199,12 +205,16 @@ export class Asker {
   }
 }
 
+/** Whatever it is, somebody is there. */
+const answered: ReadonlySet<PlatformErrorFacts["kind"]> = new Set(["rejected", "server", "protocol"]);
+
 const hopeless: ReadonlySet<PlatformErrorFacts["kind"]> = new Set(["unauthorized", "paused", "throttled"]);
 
 /** Null where the question is not asked again: the client itself has repeated what is worth repeating. */
 export function pauseBeforeRetryMs(facts: PlatformErrorFacts, tries: number): number | null {
   if (facts.kind === "timeout") return tries === 0 ? 0 : null;
-  if (facts.kind !== "paused" && facts.kind !== "throttled") return null;
+  const isHeldBack = facts.kind === "paused" || facts.kind === "throttled";
+  if (!isHeldBack || facts.ofOperation === true) return null;
   const afterMs = facts.retryAfterMs ?? 10_000;
   return tries >= mostWaits || afterMs > longestWaitMs ? null : afterMs;
 }

@@ -9,6 +9,7 @@ import {
 import { counted, msg, type Text } from "../../language/text.js";
 import type { Tell } from "../../language/words.js";
 import { type GivenFile, sectionIn } from "./given-file.js";
+import type { DeviceSurvey } from "./survey.js";
 import { commentText, keyOf, nameOr, pairOf, sectionOf, wrap, yamlText } from "../../saving/yaml-text.js";
 
 interface WholeFile extends Found {
@@ -52,11 +53,18 @@ const head = ({ writtenBy, at, given, survey, tell }: WholeFile): readonly strin
         : msg`${what} stood in the file; now ${name} in secrets.yaml does.`,
     );
   }),
+  ...notesOf(survey, tell),
   ...wrap(
     tell(msg`Stations: `),
     survey.stations.slice(0, 500).map(({ id, name }) => nameOr(name, commentText(id))),
   ),
 ];
+
+const mostNotes = 20;
+
+/** What of the account's lists is left out. */
+const notesOf = ({ notes = [] }: Found["survey"], tell: Tell): readonly string[] =>
+  notes.slice(0, mostNotes).map((note) => commentText(tell(note), 300));
 
 /** What was found, and last the controllers of the file that were not asked. */
 function controllerParts(file: WholeFile): readonly ControllerPart[] {
@@ -89,7 +97,11 @@ export function newsText(file: string, writtenBy: string, found: Found) {
   const pairs = controllers.map((part) => controllerPair(part, tell));
   const sections = pairs.length === 0 ? [] : [pairOf("controllers", sectionOf(pairs))];
   return {
-    text: yamlText(sectionOf(sections), [tell(title), ...doubts(found).map(tell)], others),
+    text: yamlText(
+      sectionOf(sections),
+      [tell(title), ...notesOf(survey, tell), ...doubts(found).map(tell)],
+      others,
+    ),
     newControllers: added.length,
     newActuators: controllers.reduce((sum, { actuators }) => sum + actuators.length, 0),
   };
@@ -105,11 +117,15 @@ const withoutRemarks = (part: ControllerPart, tell: Tell): ControllerPart => ({
 /** A device that could not be read may have news of its own. */
 const doubts = ({ survey, known }: Found): readonly Text[] =>
   survey.devices
-    .filter(
-      ({ device, isOffline, unanswered }) =>
-        known.controllers.has(device.code) && (isOffline || unanswered.length > 0),
-    )
-    .map(({ device, isOffline }) => {
-      const why = isOffline ? msg`not connected` : msg`not every question answered`;
-      return msg`${commentText(device.code)} may have more: ${why}; run discover again.`;
+    .filter(({ device }) => known.controllers.has(device.code))
+    .flatMap((one) => {
+      const why = doubtAbout(one);
+      return why === null ? [] : [msg`${commentText(one.device.code)} may have more: ${why}.`];
     });
+
+function doubtAbout({ isOffline, unanswered, answers }: DeviceSurvey): Text | null {
+  if (isOffline) return msg`not connected; run discover again`;
+  if (unanswered.length > 0) return msg`not every question answered; run discover again`;
+  const isUnread = [...answers.values()].some((answer) => answer.type !== "refused" && answer.unread);
+  return isUnread ? msg`not every answer could be read; \`greenhouse2mqtt doctor\` may say what helps` : null;
+}

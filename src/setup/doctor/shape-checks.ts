@@ -1,10 +1,11 @@
 import { statements } from "../../language/lists.js";
 import { counted, msg, type Text } from "../../language/text.js";
-import { missesDeviceCode, PlatformError, type Query } from "../../greenhouse/ports.js";
+import { missesDeviceCode, type Query } from "../../greenhouse/ports.js";
 import { at, isFields } from "../../platform/decode/decoding.js";
 import { pageProblem } from "../../platform/decode/lists.js";
 import { alike } from "../../platform/decode/sensors.js";
 import type { OperationShape } from "../../platform/settings.js";
+import { askedAgain, type Repetition } from "./missing-parameters.js";
 import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
 import { mirroredActuators } from "../../settings/controllers.js";
 import { platformVerdict, sampleControllers } from "./platform-checks.js";
@@ -205,9 +206,10 @@ async function shapeVerdict(
 ): Promise<Verdict> {
   const { operation, isVital } = check;
   const answers: RawAnswer[] = [];
-  let query: OperationShape["query"];
+  let line: OperationShape = {};
   let refused: Verdict | null = null;
   const open = [...queries];
+  const isPast = windowed.has(operation);
   for (const asked of open) {
     try {
       answers.push(await ask(context, operation, asked, signal));
@@ -216,39 +218,48 @@ async function shapeVerdict(
         open.push(...configuredWith(context, "stream").map((code) => ({ deviceCode: code })));
         continue;
       }
-      const renamed = await withOtherName(operation, asked, error, context, signal);
       const verdict = platformVerdict(error);
       if (verdict === null) throw error;
+      const again = await askedAgain({ operation, asked, isPast }, error, context, signal);
+      if (again.answered !== null) {
+        answers.push(again.answered.answer);
+        line = again.answered.line;
+        continue;
+      }
       if (isOfOneVideo(operation, asked)) {
         refused ??= { ...verdict, status: "warning" };
         continue;
       }
-      if (renamed === null && windowed.has(operation)) return windowVerdict(operation, verdict);
-      if (renamed === null) return isVital ? verdict : { ...verdict, status: "warning" };
-      answers.push(renamed.answer);
-      query = { deviceCode: renamed.name };
+      return { ...verdict, ...(!isVital && { status: "warning" }), ...missing(operation, again, isPast) };
     }
   }
   if (operation === "device") context.evidence.devices = answers.flatMap((answer) => devicesIn(answer, {}));
   if (refused !== null && answers.length === 0) return refused;
-  const verdict = answersVerdict(check, answers, query, context);
+  const verdict = answersVerdict(check, answers, line, context);
   return refused !== null && verdict.status === "ok" ? refused : verdict;
 }
 
 const isOfOneVideo = (operation: DecodedOperation, asked: Query): boolean =>
   operation === "video-data/list" && asked["deviceCode"] !== undefined;
 
-/** It may miss a device or a window, under names that only the platform knows. */
-const windowVerdict = (operation: DecodedOperation, verdict: Verdict): Verdict => ({
-  ...verdict,
-  status: "warning",
-  remedy: msg`if it misses parameters, add platform.shapes.${operation}.params: { deviceCode: "{deviceCode}", startTime: "{since}", endTime: "{until}" }, with the platform's own names`,
-});
+const mostMissing = 4;
+
+/** What to add to a read that is refused: what it names, or what it may want under names that only the platform knows. */
+function missing(operation: DecodedOperation, { open }: Repetition, isPast: boolean): Partial<Verdict> {
+  if (open.length > 0)
+    return {
+      remedy: msg`it misses ${open.slice(0, mostMissing).join(", ")}: add that to platform.shapes.${operation}.params, with a value from the platform's papers`,
+    };
+  if (!isPast) return {};
+  return {
+    remedy: msg`if it misses parameters, add platform.shapes.${operation}.params: { deviceCode: "{deviceCode}", startTime: "{since}", endTime: "{until}" }, with the platform's own names`,
+  };
+}
 
 function answersVerdict(
   { operation, isVital, countOf }: ShapeCheck,
   answers: readonly RawAnswer[],
-  query: OperationShape["query"],
+  renamed: OperationShape,
   { configuration }: DoctorContext,
 ): Verdict {
   const { shapes, time_zone: timeZone } = configuration.platform;
@@ -258,32 +269,41 @@ function answersVerdict(
   // Twins have a line of their own.
   const told = decoded.flatMap((one) => one.problems).filter((one) => !String(one).startsWith(String(alike)));
   const problems = [...new Map(told.map((one) => [String(one), one])).values()];
-  const unit = query === undefined ? unreadUnit(operation, answers, shape, timeZone) : null;
+  const isAsAsked = Object.keys(renamed).length === 0;
+  const unit = isAsAsked ? unreadUnit(operation, answers, shape, timeZone) : null;
   if (problems.length === 0 && unit !== null)
     return warning(msg`understood: ${countOf(found)}, none with a unit`, addLine(operation, { unit }));
-  if (problems.length === 0 && query === undefined) return ok(msg`understood: ${countOf(found)}`);
-  if (
-    found > 0 &&
-    query === undefined &&
-    problems.every((one) => String(one).startsWith(String(pageProblem)))
-  )
+  if (problems.length === 0 && isAsAsked) return ok(msg`understood: ${countOf(found)}`);
+  if (found > 0 && isAsAsked && problems.every((one) => String(one).startsWith(String(pageProblem))))
     return warning(
       msg`${countOf(found)} understood, but they are ${pageProblem}`,
       pageRemedy(operation, answers),
     );
   const worst = answers[decoded.findIndex((one) => one.problems.length > 0)] ?? answers[0];
   const guess = worst === undefined ? null : suggestedShape(worst, operation, timeZone);
-  const line = { ...(guess ?? {}), ...(query === undefined ? {} : { query }) };
+  const line = { ...(guess ?? {}), ...besideGiven(shape, renamed) };
   const remedy =
     Object.keys(line).length > 0
       ? addLine(operation, line)
       : msg`look at \`greenhouse2mqtt get ${operation}\` and say in platform.shapes.${operation} where items, name, value and time stand`;
   const what =
-    problems.length > 0 ? statements(problems.slice(0, 3)) : msg`the device code goes under another name`;
-  if (found > 0 && query === undefined)
-    return warning(msg`${countOf(found)} understood, but also: ${what}`, remedy);
+    problems.length > 0
+      ? statements(problems.slice(0, 3))
+      : renamed.params === undefined
+        ? msg`the device code goes under another name`
+        : msg`it is answered with further parameters only`;
+  if (found > 0 && isAsAsked) return warning(msg`${countOf(found)} understood, but also: ${what}`, remedy);
   return (isVital ? failed : warning)(msg`not understood: ${what}`, remedy);
 }
+
+/** With what the configuration has there already. */
+const besideGiven = (
+  { query, params }: OperationShape,
+  { query: names, params: added }: OperationShape,
+): OperationShape => ({
+  ...(names !== undefined && { query: { ...query, ...names } }),
+  ...(added !== undefined && { params: { ...params, ...added } }),
+});
 
 const addLine = (operation: DecodedOperation, line: OperationShape): Text =>
   msg`add ${shapeLine(operation, line)} (found by what the fields hold: compare it with the answer of \`greenhouse2mqtt get ${operation}\`)`;
@@ -319,26 +339,4 @@ function pageRemedy(operation: DecodedOperation, answers: readonly RawAnswer[]):
   });
   const name = names.find((one) => pageSize.test(one)) ?? "pageSize";
   return msg`add ${shapeLine(operation, { params: { [name]: "500" } })}, with the platform's own name for the size of a page`;
-}
-
-const missingName =
-  /(?:缺少|缺失|missing|required|expects?)[^A-Za-z_]{0,20}(?:parameter|param|field|参数)?[^A-Za-z_]{0,10}([A-Za-z_]\w{1,40})/i;
-
-/** The platform says which query parameter it misses: asks again with the code under that name. */
-async function withOtherName(
-  operation: string,
-  query: Query,
-  error: unknown,
-  context: DoctorContext,
-  signal: AbortSignal,
-): Promise<{ readonly name: string; readonly answer: RawAnswer } | null> {
-  if (!(error instanceof PlatformError) || query["deviceCode"] === undefined) return null;
-  const name = missingName.exec(error.facts.platformMessage ?? "")?.[1];
-  if (name === undefined || name === "deviceCode" || Object.hasOwn(query, name)) return null;
-  try {
-    const answer = await ask(context, operation, { ...query, [name]: query["deviceCode"] }, signal);
-    return { name, answer };
-  } catch {
-    return null;
-  }
 }

@@ -4,7 +4,7 @@ import type { ShapedOperation } from "../../settings/sections/platform.js";
 import type { DeviceRecord, SensorItem } from "../../greenhouse/ports.js";
 import { catalogueWord } from "../../greenhouse/sensor-names.js";
 import { type Decoding, UnreadableShape } from "../../platform/decode/decoding.js";
-import { lookOf, placeIn } from "../../platform/decode/place.js";
+import { fieldsOf, lookOf, placeIn } from "../../platform/decode/place.js";
 import { historyReader } from "../../platform/decode/history.js";
 import { deviceReader, stationReader, videoReader } from "../../platform/decode/lists.js";
 import { manyValuesReader, oneValueReader } from "../../platform/decode/registers.js";
@@ -89,13 +89,6 @@ export const readingsIn = (
 function placeOf(body: unknown, sample: unknown): Text {
   const place = placeIn(body, sample);
   return place === null || sample === body ? "" : msg` at ${place}: ${lookOf(sample)}`;
-}
-
-/** ` (fields: a, b)`: names only, never values. */
-function fieldsOf(sample: unknown): Text {
-  if (typeof sample !== "object" || sample === null) return "";
-  const names = Object.keys(Array.isArray(sample) ? ((sample[0] ?? {}) as object) : sample).slice(0, 12);
-  return names.length === 0 ? "" : msg` (fields: ${names.map((name) => name.slice(0, 40)).join(", ")})`;
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -57,6 +57,7 @@ describe("get-value: data is keyed by the address string and holds that address'
 
   it.each<[string, unknown]>([
     ["another address", { data: { "102": "10010" } }],
+    ["two that differ", { data: [register("101", "10010"), register("101", "10001")] }],
     ["the addresses of another device", { data: { deviceCode: "GH-2", "101": "10010" } }],
     ["an item of another device", { data: { deviceCode: "GH-2", ...register("101", "10010") } }],
     ["leading zeros differ", { data: { "0101": "10010" } }],

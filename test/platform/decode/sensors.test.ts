@@ -17,6 +17,9 @@ describe("the text of a value", () => {
     ["23.5℃", 23.5, "℃"],
     ["60 %RH", 60, "%RH"],
     ["250 μmol/m²/s", 250, "μmol/m²/s"],
+    ["1,013.25 hPa", 1013.25, "hPa"],
+    ["-12,345,678.5", -12345678.5, null],
+    ...["1,013", "12,34.5", "23,5"].map((text): Reading => [text, text, null]),
     ["3.2米/秒", 3.2, "米/秒"],
     ["1.5 升每分钟", 1.5, "升每分钟"],
     ...["", "--", "N/A", "null", "NaN", "无"].map((text): Reading => [text, null, null]),
@@ -64,6 +67,8 @@ describe("sensor-data: where the items are", () => {
     ["under the device code in data.list", { data: { list: { "GH-1": { list: [plain] } } } }],
     ["beside other fields", { traceId: "0", data: [{ ...plain, remark: null, ext: { by: "x" } }] }],
     ["one object", { data: plain }],
+    ["with an instant in parts", { data: [{ ...plain, dateTime: [2026, 3, 1, 16, 0, 0, 5_000_000] }] }],
+    ["with an instant in parts, without seconds", { data: [{ ...plain, dateTime: [2026, 3, 1, 16, 0] }] }],
     ["with the time outside", { data: { dateTime: time, list: [{ ...plain, dateTime: undefined }] } }],
   ])("%s", (_name, answer) => expect(read(answer)).toEqual({ items: [expected], problems: [] }));
 
@@ -79,6 +84,18 @@ describe("sensor-data: where the items are", () => {
     ["one entry per sensor", [{ sensorName: "温湿度1", data: [plain] }], { channel: "温湿度1" }],
     ["the reading inside the item", [{ name: "空气温度", value: unnamed }], {}],
     ["numbers under their names", { 空气温度: 23.5, dateTime: time }, { unit: null }],
+    ["numbers beside an empty list", { 空气温度: 23.5, dateTime: time, alarms: [] }, { unit: null }],
+    [
+      "numbers beside an object that only describes them",
+      { 空气温度: 23.5, dateTime: time, location: { lat: 36.6, lng: 117.1 } },
+      { unit: null },
+    ],
+    ["numbers beside an empty object", { 空气温度: 23.5, dateTime: time, ext: {} }, { unit: null }],
+    [
+      "numbers with an instant in parts",
+      { 空气温度: 23.5, dateTime: [2026, 3, 1, 16, 0, 0] },
+      { unit: null },
+    ],
     [
       "numbers under factor codes, per channel",
       [{ channel: 2, lp: 23.5, dateTime: time }],
@@ -119,6 +136,23 @@ describe("sensor-data: where the items are", () => {
     const data = ["GH-2", "GH-1"].map((deviceCode) => ({ ...plain, deviceCode }));
     expect(read({ data })).toEqual({ items: [expected], problems: [] });
   });
+});
+
+describe("sensor-data: a page of a longer list", () => {
+  it.each<[string, object]>([
+    ["by its own count", { code: 200, data: { list: [plain], total: 14 } }],
+    ["by the number of pages", { code: 200, data: { records: [plain], pages: 2 } }],
+    ["beside the list", { code: 200, rows: [plain], total: 2 }],
+  ])("is told: %s", (_, answer) => {
+    const { items, problems } = read(answer);
+    expect(items).toEqual([expected]);
+    expect(problems).toEqual([expect.stringMatching(/^only a page of a longer list/)]);
+  });
+
+  it.each<[string, object]>([
+    ["all of it", { code: 200, data: { list: [plain], total: 1, pages: 1 } }],
+    ["a quantity that is called so", { code: 200, data: { total: 120, lp: 0.3, dateTime: time } }],
+  ])("is no page: %s", (_, answer) => expect(read(answer).problems).toEqual([]));
 });
 
 describe("sensor-data: when an item was measured", () => {

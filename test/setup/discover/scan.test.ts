@@ -2,8 +2,11 @@ import { appendFile, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { deviceType, parameterGroup, scannedTypes } from "../../../src/greenhouse/device-types.js";
-import type { PlatformErrorFacts } from "../../../src/greenhouse/ports.js";
-import { Progress } from "../../../src/setup/discover/progress.js";
+import type { PlatformErrorFacts, PlatformReader } from "../../../src/greenhouse/ports.js";
+import { RequestBudget } from "../../../src/runtime/schedule.js";
+import { platformError } from "../../support/scripted-platform.js";
+import { scanAccount } from "../../../src/setup/discover/scan.js";
+import { type Meter, Progress } from "../../../src/setup/discover/progress.js";
 import {
   type Answer,
   type ListedDevice,
@@ -81,9 +84,93 @@ describe("a question that failed is asked again", () =>
     [{ kind: "throttled" }, 0, 10_000],
     [{ kind: "throttled", retryAfterMs: 3_600_000 }, 0, null],
     [{ kind: "paused", retryAfterMs: 30_000 }, 6, null],
+    [{ kind: "paused", retryAfterMs: 30_000, ofOperation: true }, 0, null],
   ])("%j, tried %i times: after %s ms", (given, tries, afterMs) =>
     expect(pauseBeforeRetryMs(facts(given), tries)).toBe(afterMs),
   ));
+
+/** What a scan learns of an account of three greenhouses, with these answers in the place of the usual ones. */
+async function scanned(over: Partial<PlatformReader>) {
+  const nothing = () => Promise.resolve([]);
+  const records = ["GH-1", "GH-2", "GH-3"].map((code) => ({
+    ...{ code, name: code, type: deviceType("C001"), typeName: null, stationId: null, stationName: null },
+    ...{ brand: null, hls: null, version: null, online: true, extra: {} },
+  }));
+  const usual = {
+    ...{ controllers: () => Promise.resolve(records), devices: nothing, stations: nothing },
+    ...{ sensors: nothing, runningStatuses: nothing, listing: nothing },
+  };
+  const notes: string[] = [];
+  const nothingDone = () => undefined;
+  const meter = {
+    ...{ note: (text: unknown) => notes.push(String(text)) },
+    ...{ begin: nothingDone, onAsked: nothingDone, onSpared: nothingDone },
+  };
+  const kept = () => Promise.resolve();
+  const survey = await scanAccount(
+    { controllers: [], types: scannedTypes },
+    () => false,
+    {
+      ...{ clock: new VirtualClock(), budget: new RequestBudget(0), concurrency: 2 },
+      platform: { ...usual, ...over } as unknown as PlatformReader,
+      progress: { lists: null, answer: () => null, list: kept, add: kept } as unknown as Progress,
+      meter: meter as unknown as Meter,
+    },
+    new AbortController().signal,
+  );
+  return { survey, notes };
+}
+
+describe("what brings nothing usable costs itself alone", () => {
+  it.each<[string, Partial<PlatformErrorFacts>]>([
+    ["an HTTP error", { kind: "server", status: 502 }],
+    ["an answer that cannot be read", { kind: "protocol", status: 200 }],
+    ["not asked any more", { kind: "paused", sent: false, ofOperation: true, retryAfterMs: 300_000 }],
+  ])("types that are all answered with %s leave readings and running statuses", async (_, facts) => {
+    const { survey } = await scanned({ listing: () => Promise.reject(platformError(facts)) });
+    expect(survey.devices.map(({ device: { code } }) => code)).toEqual(["GH-1", "GH-2", "GH-3"]);
+    for (const { answers, unanswered } of survey.devices) {
+      expect([...answers.keys()]).toEqual(["sensors", "statuses"]);
+      expect(unanswered).toHaveLength(scannedTypes.length);
+    }
+  });
+
+  it("a platform that does not answer at all ends the scan all the same", () =>
+    expect(
+      scanned({ listing: () => Promise.reject(platformError({ kind: "unreachable", sent: false })) }),
+    ).rejects.toMatchObject({ name: "ScanEnded", reason: "gave_up" }));
+});
+
+describe("nothing is left out without a word", () => {
+  it("what of an answer cannot be read is kept with it, once", async () => {
+    const { survey } = await scanned({
+      listing: (_, __, ___, onUnread) => {
+        for (let n = 0; n < 3; n += 1) onUnread?.("an item without the fields it needs");
+        return Promise.resolve([]);
+      },
+    });
+    const [first] = survey.devices;
+    expect(first?.answers.get(parameterGroup(2))).toMatchObject({
+      unread: ["an item without the fields it needs"],
+    });
+    expect(first?.answers.get("sensors")).toEqual({ type: "sensors", items: [] });
+  });
+
+  it("what is left out of the account's lists, or a list that is missing, is a note of the scan", async () => {
+    const { survey, notes } = await scanned({
+      devices: (_, __, onUnread) => {
+        onUnread?.("a device code that is listed twice");
+        return Promise.resolve([]);
+      },
+      stations: () => Promise.reject(platformError({ kind: "server" })),
+    });
+    expect(survey.notes?.map(String)).toEqual(notes);
+    expect(notes).toEqual([
+      "left out of the list of devices: a device code that is listed twice",
+      expect.stringContaining("going on without a list"),
+    ]);
+  });
+});
 
 const hosts = ["https://business.example.com", "https://realtime.example.com"] as const;
 

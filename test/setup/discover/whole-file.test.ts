@@ -56,7 +56,9 @@ const anyListed = fc.record({
 });
 
 const anyAnswer: fc.Arbitrary<readonly [Ask, Answer]> = fc.oneof(
-  fc.array(anyItem, { maxLength: 5 }).map((items) => ["sensors", { type: "sensors", items }] as const),
+  fc
+    .tuple(fc.array(anyItem, { maxLength: 5 }), fc.array(anyText, { maxLength: 5 }))
+    .map(([items, unread]) => ["sensors", { type: "sensors", items, unread }] as const),
   fc.array(anyStatus, { maxLength: 5 }).map((items) => ["statuses", { type: "statuses", items }] as const),
   fc
     .tuple(
@@ -99,7 +101,8 @@ const surveyOf = (code: string): Survey => ({ stations: [], devices: [survey({ c
 
 describe("the whole file", () => {
   it("is a configuration the program takes, whatever the platform calls things; nobody becomes something else", async () => {
-    const anySurvey = fc.record({
+    const anySurvey: fc.Arbitrary<Survey> = fc.record({
+      notes: fc.array(anyText, { maxLength: 3 }),
       stations: fc.array(fc.record({ id: anyText, name: fc.option(anyText) }), { maxLength: 3 }),
       devices: fc.uniqueArray(anyDevice, { selector: (one) => one.device.code, maxLength: 4 }),
     });
@@ -130,7 +133,10 @@ describe("the whole file", () => {
   });
 
   const refused = { type: "refused", why: "code 400\nno" } as const;
-  const unanswered = [{ ask: parameterGroup(2), why: "no whole answer within 15 s" }];
+  const unanswered = [2, 3].map((type) => ({
+    ...{ ask: parameterGroup(type), why: "no whole answer within 15 s" },
+  }));
+  const many = Array.from({ length: 1_003 }, (_, n) => [String(2_000 + n), 1] as const);
   const ec = item({ name: "", factor: "ecfii", unit: "mS/cm", value: null });
   const readings = [item({ channel: "1" }), item({ name: "blob", value: 12, unit: null }), ec];
 
@@ -149,7 +155,40 @@ describe("the whole file", () => {
       [
         "    # not connected, so its addresses could not be read",
         "    # refused by the platform with code 400 no: type 3, type 4",
-        "    # no answer about type 2 (left skylight), run discover again: no whole answer within 15 s",
+        "    # no answer, run discover again (no whole answer within 15 s): type 2, type 3",
+      ],
+    ],
+    [
+      "what was answered and could not be read, once for all questions of which it is so",
+      survey({}, {}, [
+        ["sensors", { type: "sensors", items: [], unread: ["a reading without name (fields: q)"] }],
+        ...[2, 3].map(
+          (type) =>
+            [
+              parameterGroup(type),
+              { type: "values", values: [], unread: ["an item without the fields it needs"] },
+            ] as const,
+        ),
+      ]),
+      [
+        "    # could not be read (a reading without name (fields: q)); `greenhouse2mqtt doctor` may say what helps: readings",
+        "    # could not be read (an item without the fields it needs); `greenhouse2mqtt doctor` may say what helps: type 2,",
+      ],
+    ],
+    [
+      "what is listed without a value, whatever its type, and how many addresses are too many",
+      survey({}, { 212: Object.fromEntries(many) }, [
+        [
+          parameterGroup(211),
+          {
+            ...{ type: "values", values: [] },
+            beside: ["701", "a b"].map((address) => ({ address, value: null, name: null, unit: null })),
+          },
+        ],
+      ]),
+      [
+        "    # listed without a value below type 211 (sensor channel): 701, a b",
+        "    # and 3 more addresses, which are left out here",
       ],
     ],
     [
