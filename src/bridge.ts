@@ -27,6 +27,7 @@ import { beginLife, endLife, refuseUnread } from "./status/crash-loop.js";
 import type { LoopDelay } from "./status/health.js";
 import { requestHandlers, requestRows } from "./status/requests.js";
 import { Status } from "./status/status.js";
+import { mirrorSettings } from "./sync/settings.js";
 
 /** What the page is given beside the core. */
 type Shown = Parameters<typeof features.http.serve>[2];
@@ -94,7 +95,9 @@ export interface BridgeView {
  * runs until that is done.
  */
 export async function runBridge(options: BridgeOptions, stop: AbortSignal): Promise<void> {
-  const { configuration, clock, log, only, live = new LiveSettings(configuration) } = options;
+  const { clock, log, only, live = new LiveSettings(options.configuration) } = options;
+  // It may have been reloaded while nothing ran by it.
+  const configuration = live.configured;
   const open = options.openJournal ?? openJournal;
   const opened = await open({ dataDir: configuration.data_dir, clock, log });
   const { journal, inPlace } = opened;
@@ -102,16 +105,15 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
   const { signal, release } = joinSignals(stop, failed.signal);
   const over = new AbortController();
   const { gaps = watchGaps(clock, over.signal) } = options;
-  // It may have been reloaded while nothing ran by it.
-  const { level } = live.current.log;
-  if (level !== configuration.log.level) options.setLogLevel(level);
+  const { level } = configuration.log;
+  if (level !== options.configuration.log.level) options.setLogLevel(level);
   // Every part and every request listens to it; their number is bounded by the concurrency, not by ten.
   setMaxListeners(0, signal, stop);
   try {
     const files = new FilesOfRun(configuration.data_dir, options.outside?.files, options.keepFile, inPlace);
     journal.onWrittenAgain(() => void files.writeAgain().catch(ignored));
-    const given = { ...options, live, journal, files, inPlace, gaps, signal };
-    await (only === undefined ? runAll(given, options, failed) : runAlone(given, only));
+    const given = { ...options, configuration, live, journal, files, inPlace, gaps, signal };
+    await (only === undefined ? runAll(given, { ...options, configuration }, failed) : runAlone(given, only));
   } finally {
     release();
     live.endRun();
@@ -212,10 +214,11 @@ type Made = {
 };
 
 /** One after the other. The page shows all that the others are, so that it is made last. */
-async function makeFeatures(core: Core, configuration: Configuration): Promise<Made> {
+async function makeFeatures(core: Core, configuration: Configuration, live: LiveSettings): Promise<Made> {
   const made: [string, Running | null][] = [];
+  const now = () => live.configured;
   for (const [name, { make }] of Object.entries<Faces<Configuration>>(features))
-    made.push([name, (await make?.(core, configuration)) ?? null]);
+    made.push([name, (await make?.(core, configuration, now)) ?? null]);
   return Object.fromEntries(made) as unknown as Made;
 }
 
@@ -228,7 +231,7 @@ async function joinParts(ground: Ground, options: BridgeOptions): Promise<Bridge
   options.onSecrets?.(() => core.platform.secrets());
   const status = new Status(core, { ...options, live, tests, overdue, events });
   lookAtBroker(core, status);
-  const made = await makeFeatures(core, configuration);
+  const made = await makeFeatures(core, configuration, live);
   status.show(made);
   const all: readonly (Running | null)[] = Object.values(made);
   const requests = createRequests(core, options, live, status, all);
@@ -240,6 +243,11 @@ async function joinParts(ground: Ground, options: BridgeOptions): Promise<Bridge
   if (options.failing !== undefined) parts.push(failingWith(options.failing, core.platform));
   options.onMade?.(viewOf(core, status, http.page));
   live.onReload(({ applied }) => onReload(applied, core, options, live, status));
+  live.onReload(({ applied, needRestart }) => {
+    // A run that is about to end leaves it to the next one.
+    if (applied.length > 0 && needRestart.length === 0) takeUp(core, live, all);
+  });
+  if (live.configured !== configuration) takeUp(core, live, all);
   live.onReadOnlyChosen(() => inForce(core, status));
   const links = all.flatMap((one) => one?.link ?? []);
   return { core, parts, links, restore: () => restoreEarlier(core, options, live, all) };
@@ -287,6 +295,8 @@ async function restoreEarlier(
   running: readonly (Running | null)[],
 ): Promise<void> {
   for (const one of running) await one?.restore?.();
+  const { chosen } = journal.history();
+  if (ownership !== null && chosen !== undefined) live.recall(chosen);
   const { store } = mirror;
   const onUnreadable = (problem: Error) => refuseUnread(journal, log, live, problem);
   const onUnderWay = ownership?.foundUnderWay;
@@ -374,6 +384,12 @@ function lookAtBroker({ retained, topics, commands }: Core, status: Status): voi
   retained.onFound([topics.alarms], commands.limits);
 }
 
+/** What counts at once is taken up by whoever holds it. */
+function takeUp({ mirror }: Core, live: LiveSettings, running: readonly (Running | null)[]): void {
+  mirror.store.rename(mirrorSettings(live.configured));
+  for (const one of running) one?.reload?.();
+}
+
 function onReload(
   changes: readonly string[],
   core: Core,
@@ -383,7 +399,8 @@ function onReload(
 ): void {
   if (changes.length === 0) return;
   if (changes.includes("log.level")) setLogLevel(live.current.log.level);
-  const record = { type: "configuration_changed", changes } as const;
+  const isOfFile = changes.includes("commands.read_only");
+  const record = { type: "configuration_changed", changes, ...(isOfFile && { chosen: null }) } as const;
   core.journal.append(record, { durable: false }).catch(ignored);
   inForce(core, status);
 }

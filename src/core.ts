@@ -3,7 +3,6 @@ import { CommandService } from "./commands/service.js";
 import type { StepRecording } from "./commands/recording.js";
 import { features } from "./config/features.js";
 import type { LiveSettings } from "./config/live-settings.js";
-import { secretValues } from "./config/load.js";
 import type { Configuration } from "./config/schema.js";
 import type { Core, Ownership } from "./feature/core.js";
 import type { BridgeEvent } from "./greenhouse/events.js";
@@ -102,19 +101,31 @@ export async function createCore(ground: Ground, parts: readonly Part[]): Promis
   const tests = new BrokerTests(around, live);
   const overdue = new OverdueWatch({ clock, gaps }, configuration.polling, reading.mirror);
   const commands = createCommands(around, tests, overdue);
-  const { http } = configuration;
   return {
     ...{ configuration, version, clock, gaps, random, log, signal, file, inPlace, journal, broker },
     ...{ ...link, ...reading, ...publishing, tests, overdue, commands },
     rules: () => live.commandRules(),
-    groupsAndScenes: features.groups.read(configuration),
-    secrets: secretValues(configuration),
+    groupsAndScenes: groupsAndScenesOf(live),
+    secrets: () => live.secrets,
     page: {
-      url: await features.http.addressOf(http),
-      kinds: http === false ? ["temperature", "humidity"] : http.overview,
+      url: await features.http.addressOf(configuration.http),
+      get kinds(): Core["page"]["kinds"] {
+        const { http } = live.configured;
+        return http === false ? ["temperature", "humidity"] : http.overview;
+      },
     },
     ownership: ground.ownership ?? null,
     isOneOfMany: ground.sharedHosts !== undefined,
+  };
+}
+
+/** Read anew where the configuration is another one. */
+function groupsAndScenesOf(live: LiveSettings): Core["groupsAndScenes"] {
+  let of = live.configured;
+  let read = features.groups.read(of);
+  return () => {
+    if (of !== live.configured) read = features.groups.read((of = live.configured));
+    return read;
   };
 }
 

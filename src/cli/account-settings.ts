@@ -89,6 +89,11 @@ export class AccountSettings {
     await this.#of(account).trial.tookUp();
   }
 
+  /** The file of an account was read again, and has mistakes. */
+  mistaken(account: string, mistakes: Text): void {
+    this.#of(account).trial.mistaken(mistakes);
+  }
+
   /** Its file is gone: what was tried of it says nothing of one that may come in its place. */
   forget(account: string): void {
     this.#accounts.get(account)?.trial.end();

@@ -125,7 +125,7 @@ async function runFleet(
     read: async () => page.take(await read()),
     start: (run) => startAccount(run, { ...common, files: own }),
     ...{ onRead: (...read) => own.edited(...read), onTaken: (account) => own.tookUp(account) },
-    onRemoved: (account) => own.forget(account),
+    ...{ onRemoved: (account) => own.forget(account), onMistaken: (...of) => own.mistaken(...of) },
     ...{ noteError, clock: systemClock, random: systemRandom, log },
   });
   const own = settingsOf(settings, context, running, log);

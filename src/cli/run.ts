@@ -314,7 +314,10 @@ async function reload(
       );
     return null;
   } catch (error) {
-    if (error instanceof CommandFailure) context.err.write(`${context.speech.tell(error.text)}\n`);
+    if (error instanceof CommandFailure) {
+      context.err.write(`${context.speech.tell(error.text)}\n`);
+      trial.mistaken(error.text);
+    }
     const reason = error instanceof CommandFailure ? undefined : String(error);
     log.error(
       { reason },

@@ -1,6 +1,7 @@
 import { msg, type Text } from "../language/text.js";
 import type { BridgeView } from "../bridge.js";
 import type { Configuration } from "../config/schema.js";
+import { bridgeItself } from "../greenhouse/limits.js";
 import type { PlatformState } from "../greenhouse/model.js";
 import { identityOf, isOtherRunning } from "../journal/lock.js";
 import type { ReturnedSettings } from "../page/protocol.js";
@@ -153,6 +154,8 @@ export class SettingsTrial {
   #watching = new AbortController();
   #failuresBefore = 0;
   #returned: KeptReturned | null = null;
+  /** Of a file that cannot be read as it is now. */
+  #mistaken: ReturnedSettings | null = null;
   /** The files in force, and since when they are, monotonic ms. */
   #inForce: Texts | null = null;
   #inForceSince = 0;
@@ -172,8 +175,9 @@ export class SettingsTrial {
     return this.#record !== null && this.#record.by_hand !== true;
   }
 
-  /** The settings that were taken back last. */
+  /** The settings that are not in force: those of a file with mistakes, else those that were taken back last. */
   get returned(): ReturnedSettings | null {
+    if (this.#mistaken !== null) return this.#mistaken;
     if (this.#returned === null) return null;
     const { at, reason, difference, by_hand } = this.#returned;
     return { at, reason, difference, by_hand };
@@ -192,9 +196,22 @@ export class SettingsTrial {
     else void this.#awaitEnd();
   }
 
+  /** The file was read again, and has mistakes: what ran before goes on. */
+  mistaken(mistakes: Text): void {
+    const at = new Date(this.#parts.clock.now()).toISOString();
+    const reason = msg`it has mistakes (${mistakes})`;
+    // Of what cannot be read nobody knows what in it is secret.
+    this.#mistaken = { at, reason, difference: "", by_hand: true };
+    this.#showAlarm();
+  }
+
   /** The file as it is now is in force, unless that is still to be seen. */
   async tookUp(): Promise<void> {
     const { file, clock, settle } = this.#parts;
+    if (this.#mistaken !== null) {
+      this.#mistaken = null;
+      this.#showAlarm();
+    }
     if (this.#record === null) {
       settle();
       this.#inForce = await file.read().catch(nullIfFailed);
@@ -340,11 +357,16 @@ export class SettingsTrial {
   }
 
   async #endReturned(): Promise<void> {
-    const { dataDir, seen } = this.#parts;
+    const { dataDir } = this.#parts;
     this.#returned = null;
     await removeReturned(dataDir());
-    const { alarms } = seen().bridge?.commands.limits ?? {};
-    alarms?.set("settings_returned", { controller: null, actuator: null }, null);
+    this.#showAlarm();
+  }
+
+  #showAlarm(): void {
+    const { message = null, why } = this.returnedAlarm() ?? {};
+    const { alarms } = this.#parts.seen().bridge?.commands.limits ?? {};
+    alarms?.set("settings_returned", bridgeItself, message, ...(why === undefined ? [] : [{ why }]));
   }
 
   /**
@@ -398,6 +420,7 @@ export class SettingsTrial {
     this.#watching.abort();
     this.#record = null;
     this.#returned = null;
+    this.#mistaken = null;
   }
 
   /** Goes on with what an earlier process has left. Whether the file is another one now; never rejects. */
@@ -604,8 +627,8 @@ export class SettingsTrial {
 
   /** What an alarm says of settings that were taken back; what differed, the admin's page alone shows. */
   returnedAlarm(): { readonly message: string; readonly why: Text } | null {
-    if (this.#returned === null) return null;
-    const { at, reason: why, by_hand: isByHand } = this.#returned;
+    if (this.returned === null) return null;
+    const { at, reason: why, by_hand: isByHand } = this.returned;
     const said =
       isByHand === true
         ? `The settings in the file as it stands since ${at} are not in force`

@@ -1,23 +1,9 @@
 import { secretValues } from "./load.js";
 import { isLoopback } from "../runtime/sockets.js";
+import { nothingSaid } from "../settings/sections/controllers.js";
 import { formatPath, type Path } from "../settings/problem.js";
+import { countsAtOnce } from "./at-once.js";
 import type { Configuration } from "./schema.js";
-
-/** Where a value may change while the bridge runs; each is looked up whenever it is used. */
-export const reloadableKeys: ReadonlySet<string> = new Set([
-  "log.level",
-  "commands.read_only",
-  "commands.dry_run",
-  "commands.max_age",
-  "commands.require_age",
-  "commands.require_by",
-  "http.token",
-  "http.allowed_hosts",
-  "http.users",
-  "http.settings",
-  "http.overview",
-  "updates",
-]);
 
 /** A program that rotates a token every minute must not make every line of the log cost more and more. */
 const mostSecrets = 200;
@@ -55,6 +41,12 @@ export class LiveSettings {
     return this.#secrets;
   }
 
+  /** As it was read, with what counts at once as it is now. */
+  get configured(): Configuration {
+    return this.#current;
+  }
+
+  /** The same as it rules commands now. */
   get current(): Configuration {
     const { read_only } = this.commandRules();
     if (read_only === this.#current.commands.read_only) return this.#current;
@@ -108,6 +100,12 @@ export class LiveSettings {
     return true;
   }
 
+  /** What was chosen where the bridge ran last goes before what was chosen here; that commands pass is taken over from nobody. */
+  recall(last: { readonly read_only: boolean; readonly by: string | null } | null): void {
+    if (last?.read_only === true) this.#chosen = { readOnly: true, by: last.by };
+    else if (last === null || this.#chosen?.readOnly === true) this.#chosen = null;
+  }
+
   onReadOnlyChosen(listener: () => void): void {
     this.#switchListeners.add(listener);
   }
@@ -151,9 +149,8 @@ export class LiveSettings {
   reload(next: Configuration): Reloaded {
     const known = new Set([...this.#ofStart, ...secretValues(next), ...this.#secrets]);
     this.#secrets = [...known].slice(0, this.#ofStart.length + mostSecrets);
-    const changed = changedKeys(this.#current, next);
     const needRestart = keysForRun(this.#current, next);
-    const applied = changed.filter((key) => !needRestart.includes(key));
+    const applied = changedKeys(this.#current, next).filter((key) => !needRestart.includes(key));
     if (applied.includes("commands.read_only")) {
       this.#chosen = null;
       this.#counting = this.placeOfChoice();
@@ -167,47 +164,70 @@ export class LiveSettings {
 
 /** The keys that differ and take a new run. */
 export const keysForRun = (before: Configuration, next: Configuration): readonly string[] =>
-  changedKeys(before, next).filter(
-    (key) => !reloadableKeys.has(key) || (key === "http.users" && !hasSamePage(before, next)),
-  );
+  changedPaths(...alike(before, next))
+    .filter((path) => !(countsAtOnce(path) || isShownInOrder(path)) || isOfPage(path, before, next))
+    .map(formatPath);
 
 /** The one, with what the other says at keys that count at once. */
 export function withLiveKeys(before: Configuration, next: Configuration): Configuration {
-  const { read_only, dry_run, max_age, require_age, require_by } = next.commands;
-  const { http } = before;
+  const taken = taking(...alike(before, next), []) as Configuration;
+  const { http, groups, scenes } = before;
+  const keepsUsers = http !== false && taken.http !== false && !hasSamePage(before, next);
   return {
-    ...before,
-    updates: next.updates,
-    log: { ...before.log, level: next.log.level },
-    commands: { ...before.commands, read_only, dry_run, max_age, require_age, require_by },
-    http:
-      next.http === false
-        ? http
-        : http && {
-            ...http,
-            token: next.http.token,
-            allowed_hosts: next.http.allowed_hosts,
-            users: hasSamePage(before, next) ? next.http.users : http.users,
-            settings: next.http.settings,
-            overview: next.http.overview,
-          },
+    ...taken,
+    ...(keepsUsers && { http: { ...taken.http, users: http.users } }),
+    // Their members may be actuators that are not there before the next run.
+    ...(keysForRun(before, next).length > 0 && { groups, scenes }),
   };
 }
+
+function taking(before: unknown, next: unknown, path: Path): unknown {
+  if (countsAtOnce(path)) return next;
+  if (!isSection(before) || !isSection(next)) return before;
+  const names = new Set([...Object.keys(next), ...Object.keys(before)]);
+  const entries = [...names].map(
+    (name) => [name, taking(before[name], next[name], [...path, name])] as const,
+  );
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
+/** Where all controllers are mirrored, one that the file does not have is as one of which it says nothing. */
+function alike(before: Configuration, next: Configuration): readonly [Configuration, Configuration] {
+  if (before.mirror !== "all" || next.mirror !== "all") return [before, next];
+  return [withAllOf(before, next), withAllOf(next, before)];
+}
+
+function withAllOf(one: Configuration, other: Configuration): Configuration {
+  const missing = Object.keys(other.controllers).filter((code) => !Object.hasOwn(one.controllers, code));
+  if (missing.length === 0) return one;
+  const added = Object.fromEntries(missing.map((code) => [code, nothingSaid]));
+  return { ...one, controllers: { ...one.controllers, ...added } };
+}
+
+const isOfPage = (path: Path, before: Configuration, next: Configuration): boolean =>
+  formatPath(path) === "http.users" && !hasSamePage(before, next);
 
 /** With the first users, or without the last ones, a page may begin to be served or end. */
 const hasSamePage = ({ http: before }: Configuration, { http: next }: Configuration): boolean =>
   before !== false &&
   next !== false &&
-  (isLoopback(before.host) || (before.users.length === 0) === (next.users.length === 0));
+  (isLoopback(before.host) ||
+    before.ingress.enabled ||
+    (before.users.length === 0) === (next.users.length === 0));
 
-/** Paths of all values that differ, deepest names that both sides know: `controllers.GH-0001.name`. */
-export function changedKeys(before: unknown, next: unknown, path: Path = []): readonly string[] {
+/** All that differs, by the deepest names that both sides know: `controllers.GH-0001.name`. */
+export const changedKeys = (before: Configuration, next: Configuration): readonly string[] =>
+  changedPaths(...alike(before, next)).map(formatPath);
+
+function changedPaths(before: unknown, next: unknown, path: Path = []): readonly Path[] {
   if (isSection(before) && isSection(next)) {
     const names = new Set([...Object.keys(before), ...Object.keys(next)]);
-    const inner = [...names].sort().flatMap((name) => changedKeys(before[name], next[name], [...path, name]));
-    return isShownInOrder(path) && isMoved(before, next) ? [formatPath(path), ...inner] : inner;
+    const inner = [...names]
+      .sort()
+      .flatMap((name) => changedPaths(before[name], next[name], [...path, name]));
+    return isShownInOrder(path) && isMoved(before, next) ? [path, ...inner] : inner;
   }
-  return JSON.stringify(before) === JSON.stringify(next) ? [] : [formatPath(path)];
+  return JSON.stringify(before) === JSON.stringify(next) ? [] : [path];
 }
 
 /** What the page shows as the file has it. */
@@ -215,13 +235,18 @@ const isShownInOrder = (path: Path): boolean =>
   path[0] === "controllers" && (path.length === 1 || (path.length === 3 && path[2] === "actuators"));
 
 /** Whether what both have comes in another order. */
-function isMoved(before: object, next: object): boolean {
-  const common = (one: object, other: object) =>
-    Object.keys(one).filter((name) => Object.hasOwn(other, name));
+function isMoved(before: Section, next: Section): boolean {
+  const common = (one: Section, other: Section) =>
+    Object.keys(one).filter((name) => Object.hasOwn(other, name) && !isFilledIn(one, other, name));
   return common(before, next).join("\n") !== common(next, before).join("\n");
 }
 
-const isSection = (value: unknown): value is Readonly<Record<string, unknown>> =>
+const isFilledIn = (one: Section, other: Section, name: string): boolean =>
+  one[name] === nothingSaid || other[name] === nothingSaid;
+
+type Section = Readonly<Record<string, unknown>>;
+
+const isSection = (value: unknown): value is Section =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** What the bridge may do, for the log of a start. */

@@ -50,9 +50,10 @@ export interface Core {
   readonly commands: CommandService;
   /** What rules commands now. */
   readonly rules: () => CommandRules;
-  readonly groupsAndScenes: GroupsAndScenes;
+  /** As they are now; the same object until the configuration is read again. */
+  readonly groupsAndScenes: () => GroupsAndScenes;
   /** All that the configuration calls secret. */
-  readonly secrets: readonly string[];
+  readonly secrets: () => readonly string[];
   /** Where the page is for other machines, and the kinds of sensors that people see first. */
   readonly page: { readonly url: string | undefined; readonly kinds: readonly SensorKind[] };
   /** Null where no other machine may run the bridge. */
@@ -105,6 +106,8 @@ export interface Running {
   readonly link?: Part;
   /** Takes up what earlier runs left, before any part runs. */
   readonly restore?: () => Promise<void>;
+  /** The configuration was read again: takes up what of it counts at once. */
+  readonly reload?: () => void;
   /** What health tells under the name of the feature. */
   readonly facts?: () => object | null;
   /** What `/metrics` shows of it. */

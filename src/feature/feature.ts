@@ -48,8 +48,12 @@ export interface Faces<Configuration> {
   readonly hosts?: (configuration: Configuration) => readonly string[];
   /** Loads the code that it runs by, for whoever stands by and may have to run at once. */
   readonly load?: (configuration: Configuration) => Promise<unknown>;
-  /** The running feature; null where the configuration does not ask for it. Its code is loaded only here. */
-  readonly make?: (core: Core, configuration: Configuration) => Promise<Running | null>;
+  /** The running feature; null where the configuration does not ask for it. Its code is loaded only here. `now`: as it is since it was read again. */
+  readonly make?: (
+    core: Core,
+    configuration: Configuration,
+    now: () => Configuration,
+  ) => Promise<Running | null>;
 }
 
 export interface Feature<Own extends Keys> extends Faces<Configured<Own>> {

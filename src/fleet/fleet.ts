@@ -62,6 +62,8 @@ interface FleetParts {
   /** Told of each file that was read again and has no mistakes, before it is taken up and afterwards. */
   readonly onRead: (account: string, judged: Judged) => Promise<void>;
   readonly onTaken: (account: string) => Promise<void>;
+  /** Its file was read again, and has mistakes. */
+  readonly onMistaken: (account: string, mistakes: Text) => void;
   /** The files name it no more. */
   readonly onRemoved: (account: string) => void;
   /** Runs the bridge of an account; rejects where it ends by an error. */
@@ -154,7 +156,7 @@ export class Fleet {
   readonly reload: () => Promise<void> = oneAtATime(() => this.#reload());
 
   async #reload(): Promise<void> {
-    const { log, read, onRead, onTaken } = this.#parts;
+    const { log, read, onRead, onTaken, onMistaken } = this.#parts;
     await untilAborted(this.#begun.signal);
     const files = await read();
     if (this.#isStopped) return;
@@ -179,6 +181,8 @@ export class Fleet {
           { account: name },
           "its file was not read again because of mistakes in it; what ran before goes on",
         );
+    for (const [name, mistakes] of refusedAccounts(files))
+      if (this.#accounts.has(name)) onMistaken(name, mistakes);
     const removed = [...this.#accounts.keys()].filter(
       (name) => !own.has(name) && !files.refused.includes(name),
     );

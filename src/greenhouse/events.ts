@@ -10,6 +10,7 @@ import type {
   TargetKind,
 } from "./model.js";
 import type { ClientStatus, DeviceRecord, RawValue, RunningStatusItem, SensorItem } from "./ports.js";
+import type { ControllerSettings } from "./settings.js";
 
 /** What can be learnt about one controller. Instants are epoch ms, but for `at` and `startedAt` (when the request began), which are monotonic. */
 export type ControllerEvent =
@@ -79,6 +80,8 @@ export type ControllerEvent =
   | { readonly type: "readings_judged"; readonly open: readonly ReadingAlarm[] }
   /** What limits an actuator now; null for nothing. */
   | { readonly type: "restricted"; readonly id: string; readonly restrictions: Restrictions | null }
+  /** The configuration was read again: names, limits of readings and places may be others, and nothing else. */
+  | { readonly type: "renamed"; readonly settings: ControllerSettings | null }
   | { readonly type: "time_passed" };
 
 /** What `<base>/bridge/event` tells; each is worth a person's attention. */

@@ -30,11 +30,12 @@ export function defineSensor(
   const isAverage = item.average === true;
   const outdoors = isOutdoors || recognised.word?.startsWith("outdoor_") === true;
   const bands = bandsOf({ kind, unit, average: isAverage, outdoors }, settings?.alarm, bandsByKind);
+  const platformName = item.name;
   return {
     id: identity.id,
     key: identity.key,
-    name: settings?.name ?? (item.name || item.factor || identity.id),
-    platformName: item.name,
+    name: nameOf({ ...identity, platformName, factor: item.factor }, settings),
+    platformName,
     factor: item.factor,
     channel: item.channel,
     kind,
@@ -47,8 +48,27 @@ export function defineSensor(
     max: settings?.max ?? range?.max ?? null,
     staleAfterMs: settings?.staleAfterMs ?? (item.average ? averagesStaleMs : null),
     ...(item.average && { average: true }),
+    ...(outdoors && { outdoors }),
     ...(bands !== null && { bands }),
   };
+}
+
+const nameOf = (
+  { id, platformName, factor }: Pick<SensorDefinition, "id" | "platformName" | "factor">,
+  settings: SensorSettings | undefined,
+): string => settings?.name ?? (platformName || factor || id);
+
+/** The same sensor with the name and the limits that the configuration gives it now. */
+export function renamedSensor(
+  definition: SensorDefinition,
+  settings: SensorSettings | undefined,
+  bandsByKind: BandsByKind | undefined,
+): SensorDefinition {
+  const { bands: before, ...rest } = definition;
+  const name = nameOf(definition, settings);
+  const bands = bandsOf(definition, settings?.alarm, bandsByKind);
+  if (name === definition.name && JSON.stringify(bands) === JSON.stringify(before ?? null)) return definition;
+  return { ...rest, name, ...(bands !== null && { bands }) };
 }
 
 /** An average of a day is dated by its beginning or its end, and is the newest that there is until the next one. */

@@ -39,6 +39,8 @@ export interface SensorDefinition {
   readonly staleAfterMs: number | null;
   /** An average of the platform's, which no time of now belongs to. */
   readonly average?: true;
+  /** Of the air outside; absent where not. */
+  readonly outdoors?: true;
   /** Between which values it is as it should be; absent where nobody says so. */
   readonly bands?: Bands;
 }

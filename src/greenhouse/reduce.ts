@@ -21,6 +21,7 @@ import type {
 import type { ClientStatus, DeviceRecord, SensorItem } from "./ports.js";
 import type { ActuatorSettings, ControllerSettings } from "./settings.js";
 import { isIdlePulse } from "./readings.js";
+import { renamed } from "./rename.js";
 import type { Transliterate } from "./topic-ids.js";
 
 /** What is shown of a controller's connection, who said so last, and what a list says against it. */
@@ -149,7 +150,10 @@ export function newController(
 
 /** One controller after one event; the same reference when the event brought no news. */
 export function reduce(controller: Controller, event: ControllerEvent, context: FoldContext): Controller {
-  const folded = fold(controller, event, context);
+  const folded =
+    event.type === "renamed"
+      ? renamed(controller, event.settings, context.bands)
+      : fold(controller, event, context);
   const isJudged = event.type !== "time_passed" && folded === controller;
   // A degree that cannot be read is less certain than what was.
   const isAgeless =
@@ -176,10 +180,13 @@ const ageless: ReadonlySet<ControllerEvent["type"]> = new Set([
   "problem",
   "register_pushed",
   "readings_judged",
+  "renamed",
   "run_time",
 ]);
 
-function fold(controller: Controller, event: ControllerEvent, context: FoldContext): Controller {
+type Folded = Exclude<ControllerEvent, { readonly type: "renamed" }>;
+
+function fold(controller: Controller, event: Folded, context: FoldContext): Controller {
   switch (event.type) {
     case "listed":
       return foldRecord(controller, event.record, event.availability);

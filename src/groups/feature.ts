@@ -34,11 +34,12 @@ async function makeGroups(core: Core) {
   const { GroupService } = await code();
   const service = new GroupService(core);
   const { commands, retained, topics } = core;
-  if (service.hasSome) commands.listen(service);
+  commands.listen(service);
   retained.onFound(topics.groups, service);
   const restore = async () => {
     const { restoreGroups } = await restoring();
     await restoreGroups(service, commands, core);
   };
-  return { part: service, service, restore } satisfies Running & { readonly service: unknown };
+  const reload = () => service.reload();
+  return { part: service, service, restore, reload } satisfies Running & { readonly service: unknown };
 }

@@ -1,4 +1,4 @@
-import type { CommandListener, CommandService } from "../commands/service.js";
+import type { CommandService } from "../commands/service.js";
 import { unsentEnding } from "../commands/endings.js";
 import type { MemberResult } from "../greenhouse/groups.js";
 import type { Journal } from "../journal/journal.js";
@@ -38,8 +38,8 @@ interface Past {
 
 /** Takes up what earlier runs left, also of what the configuration has no more. What cannot be read the next start takes up that can. */
 export async function restoreGroups(
-  service: CommandListener & { readonly hasSome: boolean; restore(past: GroupsPast): void },
-  commands: Pick<CommandService, "listen" | "leaveDeliveryMarks">,
+  service: { restore(past: GroupsPast): void },
+  commands: Pick<CommandService, "leaveDeliveryMarks">,
   from: Past,
 ): Promise<void> {
   const past = await readGroupsPast(from);
@@ -47,7 +47,6 @@ export async function restoreGroups(
     commands.leaveDeliveryMarks();
     return;
   }
-  if (!service.hasSome && past.open.length > 0) commands.listen(service);
   service.restore(past);
 }
 

@@ -72,10 +72,9 @@ const sceneWords: ReadonlySet<string> = new Set(["activate", "on"]);
  * about a member's command. A group shows what the platform has shown of its members.
  */
 export class GroupService implements CommandListener {
-  readonly groupsAndScenes: GroupsAndScenes;
-  /** Without any nobody has to tell it of commands. */
-  readonly hasSome: boolean;
-  readonly #places: readonly string[];
+  #groupsAndScenes: GroupsAndScenes;
+  /** By the device codes of their members. */
+  #ofCode: ReturnType<typeof groupsByCode>;
   readonly #core: Core;
   readonly #newId: () => string;
   readonly #keeper: GroupKeeper;
@@ -96,20 +95,34 @@ export class GroupService implements CommandListener {
     this.#core = core;
     this.#newId = newId;
     this.#keeper = new GroupKeeper(core);
-    this.groupsAndScenes = core.groupsAndScenes;
-    const ofCode = groupsByCode(core.groupsAndScenes);
-    const { groups, scenes } = core.groupsAndScenes;
-    this.#places = [
-      ...[...groups.keys()].map((id) => `group/${id}`),
-      ...[...scenes.keys()].map((id) => `scene/${id}`),
-    ];
-    this.hasSome = this.#places.length > 0;
-    if (!this.hasSome) return;
+    this.#groupsAndScenes = core.groupsAndScenes();
+    this.#ofCode = groupsByCode(this.#groupsAndScenes);
     core.mirror.store.onChange((before, after) => {
       const code = (after ?? before)?.info.code ?? "";
-      for (const group of ofCode.get(code) ?? []) this.#show(group, before, after);
+      for (const group of this.#ofCode.get(code) ?? []) this.#show(group, before, after);
     });
-    for (const group of groups.values()) this.#show(group);
+    for (const group of this.#groupsAndScenes.groups.values()) this.#show(group);
+  }
+
+  get groupsAndScenes(): GroupsAndScenes {
+    return this.#groupsAndScenes;
+  }
+
+  /** The configuration was read again. What is under way goes on with the members that it was handed to. */
+  reload(): void {
+    const { retained, topics, groupsAndScenes } = this.#core;
+    const before = this.#groupsAndScenes;
+    const now = groupsAndScenes();
+    if (now === before) return;
+    this.#groupsAndScenes = now;
+    this.#ofCode = groupsByCode(now);
+    for (const id of before.groups.keys()) {
+      if (now.groups.has(id)) continue;
+      this.#shown.delete(id);
+      const { position, state, quality, json } = topics.group(id);
+      for (const topic of [position, state, quality, json]) retained.unwanted(topic);
+    }
+    for (const group of now.groups.values()) this.#show(group);
   }
 
   /** Takes up what earlier runs left: results that may not have arrived, ids, and what is still to end. */
@@ -499,7 +512,12 @@ export class GroupService implements CommandListener {
   find(id: string): Running | GroupResult | null {
     const open = [...this.#running].findLast((one) => one.id === id);
     if (open !== undefined) return open;
-    const ended = this.#places.flatMap((place) => {
+    const { groups, scenes } = this.#groupsAndScenes;
+    const places = [
+      ...Array.from(groups.keys(), (one) => `group/${one}`),
+      ...Array.from(scenes.keys(), (one) => `scene/${one}`),
+    ];
+    const ended = places.flatMap((place) => {
       const result = knownId(this.#ids, place, id)?.result ?? [];
       return this.#whole.get(`${place} ${id}`) ?? result;
     });

@@ -176,6 +176,7 @@ export class DiscoveryOutput {
     return (
       !this.#isPaused &&
       this.#unheard.size === 0 &&
+      this.#due.dueAt(this.#at(this.#bridgeTopic).announce) === undefined &&
       !this.#removeLeftovers() &&
       this.#now() >= this.#removedAt + takenInMs
     );
@@ -190,6 +191,11 @@ export class DiscoveryOutput {
     // The next announcement opens the gate, and not the one before it.
     this.#due.delete(device.takenIn);
     this.#later(device.announce, device.held.isOwn ? coalesceMs : firstDelayMs);
+  }
+
+  /** The configuration was read again: there may be other groups and scenes. */
+  reload(): void {
+    if (!this.#isPaused) this.#later(this.#at(this.#bridgeTopic).announce, 0);
   }
 
   /** Everything of a controller has been asked for once: its first message need not wait for more. */
@@ -383,7 +389,7 @@ export class DiscoveryOutput {
     if (code !== null) retained.release(code, isChanged);
     else if (isChanged) {
       const { platform, info, health, alarms } = topics.bridge;
-      const groups = Array.from(groupsAndScenes.groups.keys(), (id) => topics.group(id).json);
+      const groups = Array.from(groupsAndScenes().groups.keys(), (id) => topics.group(id).json);
       retained.repeat([platform, info, health, alarms, ...groups]);
     }
   }
@@ -557,7 +563,7 @@ export function announce(core: Core, configuration: Configured<typeof keys>, tel
   discovery.onBirth(() => commands.outbox.repeatLate());
   mirror.poller.onTried((code) => discovery.onTried(code));
   retained.onFound([], { onFound: (...found) => discovery.onFound(...found) });
-  return { part: discovery };
+  return { part: discovery, reload: () => discovery.reload() };
 }
 
 function settingsOf(
@@ -577,6 +583,8 @@ function settingsOf(
     tell,
     sensorNames: homeassistant.sensor_names,
     hasBudget: platform.requests_per_minute > 0,
-    groupsAndScenes,
+    get groupsAndScenes() {
+      return groupsAndScenes();
+    },
   };
 }

@@ -4,6 +4,7 @@ import type { Alarm } from "../greenhouse/limits.js";
 import {
   type About,
   aboutKey,
+  type ChosenReadOnly,
   commandKey,
   type CommandTaken,
   type Checkpoint,
@@ -44,6 +45,8 @@ export class History {
   readonly #alarms = new Map<string, Alarm>();
   readonly #groups = new Map<string, GroupTaken>();
   #starts: readonly RecordedStart[] = [];
+  /** Undefined where nobody ever chose anything. */
+  #chosen: ChosenReadOnly | null | undefined;
   /** Epoch ms of the newest record, by the clock that wrote it. */
   newestAt = 0;
 
@@ -55,6 +58,7 @@ export class History {
       lanes: this.#allLanes(),
       alarms: [...this.#alarms.values()],
       groups: [...this.#groups.values()],
+      ...(this.#chosen !== undefined && { chosen: this.#chosen }),
     };
   }
 
@@ -89,6 +93,7 @@ export class History {
     else if (type === "alarm_kept" && record.alarm === null) this.#alarms.delete(record.name);
     else if (type === "alarm_kept" && record.alarm !== null)
       setBounded(this.#alarms, record.name, record.alarm, mostAlarms);
+    else if (type === "configuration_changed" && record.chosen !== undefined) this.#chosen = record.chosen;
     else this.#addOfGroup(record);
     if (type === "result" || type === "refusal") this.#addMember(record, record.result, type);
     if ("memory" in record && record.memory !== undefined) this.#remember(record, record.memory);
@@ -162,7 +167,7 @@ export class History {
     if (record.result.reason === "journal_unavailable" && !isSent) this.#open.delete(key);
   }
 
-  #restore({ open, starts, lanes, alarms = [], groups = [] }: Checkpoint): void {
+  #restore({ open, starts, lanes, alarms = [], groups = [], chosen }: Checkpoint): void {
     for (const map of [this.#open, this.#lanes, this.#limited, this.#alarms, this.#groups]) map.clear();
     for (const group of groups) this.#groups.set(groupKey(group), group);
     for (const { sent = null, ...one } of open)
@@ -170,6 +175,7 @@ export class History {
     for (const lane of lanes) this.#put(lane);
     for (const alarm of alarms) this.#alarms.set(alarm.id, alarm);
     this.#starts = starts;
+    this.#chosen = chosen;
   }
 }
 

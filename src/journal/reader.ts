@@ -2,7 +2,14 @@ import { ignored } from "../runtime/failures.js";
 import type { Clock } from "../runtime/clock.js";
 import { errorCode, type FileSystem, nodeFileSystem } from "../runtime/file-system.js";
 import { type RecentCommand, RecentCommands } from "./recent.js";
-import { type Checkpoint, type JournalRecord, matches, type RecordFilter, withoutMemory } from "./records.js";
+import {
+  type Checkpoint,
+  type JournalRecord,
+  matches,
+  mayHold,
+  type RecordFilter,
+  withoutMemory,
+} from "./records.js";
 import { isWanted, Timeline, type TimelineEntry, type TimelineFilter } from "./timeline.js";
 import { scanJournal } from "./retention.js";
 import {
@@ -26,18 +33,27 @@ const segmentsOf = (files: FileSystem, directory: string): Promise<readonly Segm
   listSegments(files, directory).catch(() => []);
 
 /** From byte `from` on, or all of a file that has become shorter. One deleted meanwhile was too old to be missed. */
-async function* linesFrom(files: FileSystem, { path }: SegmentName, from = 0): AsyncGenerator<Line> {
+async function* linesFrom(
+  files: FileSystem,
+  { path }: SegmentName,
+  from = 0,
+  isAsked?: (line: Buffer) => boolean,
+): AsyncGenerator<Line> {
   try {
     const isThere = from === 0 || (await files.facts(path)).bytes >= from;
-    yield* readLines(files, path, isThere ? from : 0);
+    yield* readLines(files, path, isThere ? from : 0, isAsked);
   } catch (error) {
     if (errorCode(error) !== "ENOENT") throw error;
   }
 }
 
 /** The records of one file. Broken lines are passed over. */
-async function* recordsOf(files: FileSystem, segment: SegmentName): AsyncGenerator<JournalRecord> {
-  for await (const { records } of linesFrom(files, segment)) yield* records;
+async function* recordsOf(
+  files: FileSystem,
+  segment: SegmentName,
+  isAsked?: (line: Buffer) => boolean,
+): AsyncGenerator<JournalRecord> {
+  for await (const { records } of linesFrom(files, segment, 0, isAsked)) yield* records;
 }
 
 /**
@@ -49,13 +65,16 @@ export async function newestRecords(
   filter: RecordFilter & { readonly limit: number },
   files: FileSystem = nodeFileSystem,
 ): Promise<readonly JournalRecord[]> {
-  const { limit, sinceMs } = filter;
+  const { limit, sinceMs, types } = filter;
   let found: readonly JournalRecord[] = [];
   if (limit < 1) return found;
+  const isOfTypes = mayHold(types);
   for (const segment of (await segmentsOf(files, directory)).toReversed()) {
     let matching: JournalRecord[] = [];
     let anyInTime = sinceMs === undefined;
-    for await (const record of recordsOf(files, segment)) {
+    // A file of which nothing is in time is the last that is read.
+    const isAsked = (line: Buffer) => !anyInTime || isOfTypes(line);
+    for await (const record of recordsOf(files, segment, isAsked)) {
       anyInTime ||= sinceMs !== undefined && Date.parse(record.at) >= sinceMs;
       if (!matches(record, filter)) continue;
       matching.push(withoutMemory(record));

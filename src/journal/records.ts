@@ -174,7 +174,12 @@ const schema = {
   logged_in: { user: textOrNull, address: anything<string | null>() },
   other_bridge: { present: flag, client: anything<string | null>() },
   /** `by`: who saved it on the page; absent where the file was read again, and in files of earlier versions. */
-  configuration_changed: { changes: list<string>(), by: anything<string | null>().optional() },
+  configuration_changed: {
+    changes: list<string>(),
+    by: anything<string | null>().optional(),
+    /** What was chosen in the place of the file's `commands.read_only`; null where the file counts again; absent where nothing was. */
+    chosen: anything<ChosenReadOnly | null>().optional(),
+  },
   /** Anything else worth keeping that `bridge/event` also says. */
   event: {
     event: text,
@@ -196,6 +201,7 @@ const schema = {
     /** Absent in files of earlier versions, as the next. */
     alarms: anything<readonly Alarm[]>().optional(),
     groups: anything<readonly GroupTaken[]>().optional(),
+    chosen: anything<ChosenReadOnly | null>().optional(),
   },
 };
 
@@ -244,6 +250,12 @@ export interface GroupTaken {
   readonly via: Via;
   readonly received_at: string;
   readonly members: readonly GroupMemberTaken[];
+}
+
+/** Whether commands are refused, whatever the file says, and who wanted that. */
+export interface ChosenReadOnly {
+  readonly read_only: boolean;
+  readonly by: string | null;
 }
 
 export interface GroupMemberTaken {
@@ -480,6 +492,13 @@ export const commandOutcomes: ReadonlySet<RecordType> = new Set([
 function endedId(record: JournalRecord): string | null {
   if (record.type === "group_ended") return record.group.told.id;
   return "result" in record ? record.result.id : null;
+}
+
+/** Whether a line of the journal may hold a record of these types, by its bytes: a text inside of a record has its quotes escaped. */
+export function mayHold(types: RecordFilter["types"]): (line: Buffer) => boolean {
+  if (types === undefined) return () => true;
+  const marks = [...types].map((type) => Buffer.from(`"type":"${type}"`));
+  return (line) => marks.some((mark) => line.includes(mark));
 }
 
 export function matches(record: JournalRecord, filter: RecordFilter): boolean {

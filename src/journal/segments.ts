@@ -225,16 +225,23 @@ export interface Line extends DecodedLine {
   readonly endAt: number;
 }
 
+const always = () => true;
 const chunkBytes = 256 * 1024;
 const newline = 0x0a;
 const brace = 0x7b;
 const closingBrace = 0x7d;
 
 /**
- * The lines of one file from offset `from`, with one stretch of it in memory. Damage is told, never thrown. Errors of the
- * file system are thrown as JournalUnreadable, but for ENOENT: a file that has just gone is a matter of its own.
+ * The lines of one file from offset `from`, with one stretch of it in memory. `isAsked` passes over those whose bytes alone show that
+ * nobody asks for them: they cost next to nothing. Damage is told, never thrown. Errors of the file system are thrown as
+ * JournalUnreadable, but for ENOENT: a file that has just gone is a matter of its own.
  */
-export async function* readLines(files: FileSystem, path: string, from = 0): AsyncGenerator<Line> {
+export async function* readLines(
+  files: FileSystem,
+  path: string,
+  from = 0,
+  isAsked: (line: Buffer) => boolean = always,
+): AsyncGenerator<Line> {
   try {
     const file = await files.open(path, "r");
     try {
@@ -248,7 +255,8 @@ export async function* readLines(files: FileSystem, path: string, from = 0): Asy
         let start = 0;
         // There is no newline in what was held.
         for (let end = bytes.indexOf(newline, held); end !== -1; end = bytes.indexOf(newline, start)) {
-          yield lineOf(bytes.subarray(start, end), restAt + start, lineAt, true);
+          const line = bytes.subarray(start, end);
+          if (isAsked(line)) yield lineOf(line, restAt + start, lineAt, true);
           start = end + 1;
           lineAt = restAt + start;
         }

@@ -34,13 +34,16 @@ type DayCore = Pick<Core, "clock" | "log" | "file"> & {
   readonly page: Pick<Core["page"], "kinds">;
 };
 
+const dayFormatOf = ({ timeZone }: Wording) =>
+  new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short" });
+
 export class DailyReport {
   readonly #core: DayCore;
-  readonly #at: string | null;
-  readonly #wording: Wording;
+  #at: string | null;
+  #wording: Wording;
   readonly #say: Say;
   readonly #memory: TextFile;
-  readonly #dayFormat: Intl.DateTimeFormat;
+  #dayFormat: Intl.DateTimeFormat;
   #book: DayBook;
   #written: DayBook | null = null;
   #looks = 0;
@@ -54,7 +57,14 @@ export class DailyReport {
     this.#say = say;
     this.#memory = core.file("daily.json");
     this.#book = newDay(core.clock.now());
-    this.#dayFormat = new Intl.DateTimeFormat("sv-SE", { timeZone: wording.timeZone, dateStyle: "short" });
+    this.#dayFormat = dayFormatOf(wording);
+  }
+
+  /** Goes on with its day at another time, or in other words. */
+  reload(at: string | null, wording: Wording): void {
+    this.#at = at;
+    this.#wording = wording;
+    this.#dayFormat = dayFormatOf(wording);
   }
 
   /** Until the signal aborts. Never rejects. */

@@ -37,10 +37,9 @@ export const notify = {
     },
   ],
   load: ({ notify: { ways, language } }) =>
-    Object.keys(ways).length > 0 ? Promise.all([code(), tellIn(language)]) : requests(),
-  make: async (core, configuration) => {
-    if (Object.keys(configuration.notify.ways).length > 0)
-      return (await code()).tellPeople(core, configuration);
-    return (await requests()).tellNobody();
+    Promise.all([requests(), ...(Object.keys(ways).length > 0 ? [code(), tellIn(language)] : [])]),
+  make: async (core, _, now) => {
+    const { telling } = await requests();
+    return telling(async (configuration) => (await code()).tellPeople(core, configuration), now, core.log);
   },
 } satisfies Feature<typeof keys>;

@@ -56,12 +56,18 @@ export interface NotifierSettings {
 /** Those that are shown now, and where it is said that messages do not get out. */
 type Alarms = Pick<Core["commands"]["limits"]["alarms"], "list" | "set">;
 
-interface Way {
-  readonly name: string;
-  readonly rules: WayRules;
-  readonly sender: Sender;
+/** How a way is configured. */
+interface WayAsSet {
+  rules: WayRules;
+  sender: Sender;
   /** Of its settings: with other settings it may work again. */
-  readonly digest: string;
+  digest: string;
+  /** What it asks for beside alarms. */
+  asks: ReadonlySet<HappeningKind>;
+}
+
+interface Way extends WayAsSet {
+  readonly name: string;
   told: ToldBefore;
   trouble: Trouble | null;
   /** Null where messages get out and nothing of what was missed is untold. */
@@ -70,8 +76,7 @@ interface Way {
   owed: readonly Owed[];
   /** A message of it is under way. */
   isBusy: boolean;
-  /** What it asks for beside alarms, as it happened. */
-  readonly asks: ReadonlySet<HappeningKind>;
+  /** Of what it asks for, as it happened. */
   happened: readonly Happening[];
   /** Messages that are about no alarm, the oldest first. */
   queue: readonly Message[];
@@ -79,6 +84,12 @@ interface Way {
   dailyOn: string | null;
   advice: Text | null;
 }
+
+const untold = () => ({
+  told: new Map<string, Told>(),
+  ...{ trouble: null, outage: null, isBusy: false, advice: null, dailyOn: null },
+  ...{ owed: [], happened: [], queue: [] },
+});
 
 interface Owed {
   readonly message: Message;
@@ -220,14 +231,14 @@ const digestOf = (settings: object): string =>
   createHash("sha256").update(JSON.stringify(settings)).digest("hex").slice(0, 16);
 
 export class Notifier {
-  readonly #settings: NotifierSettings;
+  #settings: NotifierSettings;
   readonly #core: Pick<Core, "clock" | "log">;
   readonly #alarms: Alarms;
   /** What was told, over restarts. */
   readonly #memory: TextFile;
-  readonly #wording: Wording;
-  readonly #senders: ReadonlyMap<string, Sender>;
-  readonly #ways: readonly Way[];
+  #wording: Wording;
+  #senders: ReadonlyMap<string, Sender>;
+  #ways: readonly Way[] = [];
   #isFailing = false;
   #testedAt = -Infinity;
   #written = "";
@@ -250,12 +261,26 @@ export class Notifier {
     this.#memory = core.file("notified.json");
     this.#wording = wordingOf(settings, said);
     this.#senders = sendersOf(settings, core.clock);
-    this.#ways = [...this.#senders].flatMap(([name, sender]) => {
-      const way = settings.notify.ways[name];
+    this.#ways = this.#waysAsSet();
+  }
+
+  /** Goes on by other settings. What was told by a way and what it owes stays with its name; by other ones it may work again. */
+  reload(settings: NotifierSettings, said: Pick<Wording, "tell" | "nameOf">): void {
+    this.#settings = settings;
+    this.#wording = wordingOf(settings, said);
+    this.#senders = sendersOf(settings, this.#core.clock);
+    this.#ways = this.#waysAsSet();
+  }
+
+  #waysAsSet(): readonly Way[] {
+    return [...this.#senders].flatMap(([name, sender]) => {
+      const way = this.#settings.notify.ways[name];
       if (way === undefined) return [];
-      const fresh = { told: new Map(), trouble: null, outage: null, owed: [], isBusy: false, advice: null };
-      const beside = { asks: new Set(way.events), happened: [], queue: [], dailyOn: null };
-      return [{ name, rules: rulesOf(way), sender, digest: digestOf(way), ...fresh, ...beside }];
+      const set: WayAsSet = { rules: rulesOf(way), sender, digest: digestOf(way), asks: new Set(way.events) };
+      const known = this.#ways.find((one) => one.name === name);
+      if (known === undefined) return [{ name, ...set, ...untold() }];
+      if (known.digest !== set.digest) known.trouble = null;
+      return [Object.assign(known, set)];
     });
   }
 
@@ -293,11 +318,6 @@ export class Notifier {
     for (const way of this.#ways) this.#note(way, sent.get(way.name) ?? { ok: true }, clock.now());
     this.#report();
     return shownResults(sent, this.#senders);
-  }
-
-  /** Whether any way asks for more than alarms. */
-  get asksForMore(): boolean {
-    return this.#ways.some(({ asks }) => asks.size > 0);
   }
 
   /** Something that ways may ask for; told once others had the time to come too. */

@@ -14,12 +14,18 @@ import { durationText, t, timeText } from "./words.js";
 
 type PlotProps = Readonly<{ controller: ControllerView; sensor: string; onClose: () => void }>;
 
-const ranges = ["24h", "7d", "30d"] as const;
-type Range = (typeof ranges)[number];
+/** Each with what is twice as long. */
+const ranges = { "6h": "12h", "24h": "48h", "7d": "14d", "30d": "60d" } as const;
+type Range = keyof typeof ranges;
+const rangeNames = Object.keys(ranges) as readonly Range[];
+
+/** In the place of another sensor: the same one in the time before. No sensor has this id. */
+const timeBefore = "/before";
 
 /** What is drawn of one sensor. */
 interface Series {
   readonly label: string;
+  readonly scale: "y0" | "y1";
   readonly points: readonly (number | null)[];
   /** It is drawn over no less than this. */
   readonly least: number;
@@ -40,8 +46,10 @@ interface Drawing {
   readonly marks: readonly Mark[];
 }
 
-const pathOf = (controller: string, sensor: string, range: Range) =>
-  `api/trends/${encodeURIComponent(controller)}/${encodeURIComponent(sensor)}?since=${range}`;
+function pathOf(controller: string, sensor: string, range: Range, isBefore = false): string {
+  const span = isBefore ? `since=${ranges[range]}&until=${range}` : `since=${range}`;
+  return `api/trends/${encodeURIComponent(controller)}/${encodeURIComponent(sensor)}?${span}`;
+}
 
 const markedKinds = "command,rule,lock,guard,alarm,change";
 
@@ -64,8 +72,10 @@ async function load(
   sensors: readonly string[],
   range: Range,
 ): Promise<Drawing | null> {
+  const [own = ""] = sensors;
+  const idOf = (sensor: string) => (sensor === timeBefore ? own : sensor);
   const answers = await Promise.all(
-    sensors.map((sensor) => get<Trends>(pathOf(controller.id, sensor, range))),
+    sensors.map((one) => get<Trends>(pathOf(controller.id, idOf(one), range, one === timeBefore))),
   );
   const [trends] = answers.map(({ status, body }) => (status === 200 ? body : null));
   if (!trends) return null;
@@ -81,16 +91,19 @@ async function load(
     text: `${timeText(shownAt(entry.at, trends) * 1000, now.peek())} ${entryText(entry, controller)}`,
     kind: entry.kind,
   }));
-  const series = sensors.map((sensor, at) => {
+  const series = sensors.map((one, at): Series => {
+    const sensor = idOf(one);
     const { unit = null, least_span: least = 0 } = controller.sensors[sensor] ?? {};
-    const name = controller.sensors[sensor] ? labelOf(controller.sensors[sensor]) : sensor;
+    const named = controller.sensors[sensor] ? labelOf(controller.sensors[sensor]) : sensor;
+    const name = one === timeBefore ? t("time_before") : named;
     return {
       label: unit === null ? name : `${name} (${unit})`,
+      scale: at === 0 || one === timeBefore ? "y0" : "y1",
       points: answers[at]?.body?.sensors[sensor] ?? [],
       least,
     };
   });
-  const limits = limitsOf(controller.sensors[sensors[0] ?? ""]?.limits ?? null);
+  const limits = limitsOf(controller.sensors[own]?.limits ?? null);
   return {
     trends,
     limits,
@@ -160,12 +173,16 @@ function Choices({ controller, sensor, other, range }: ChoicesProps) {
       <Choice
         label={t("range")}
         bound={range}
-        options={ranges.map((one) => [one, durationText(one)] as const)}
+        options={rangeNames.map((one) => [one, durationText(one)] as const)}
       />
       <Choice
         label={t("second_sensor")}
         bound={other}
-        options={[["", "–"], ...numeric.map(([id, one]) => [id, labelOf(one)] as const)]}
+        options={[
+          ["", "–"],
+          [timeBefore, t("time_before")],
+          ...numeric.map(([id, one]) => [id, labelOf(one)] as const),
+        ]}
       />
       <Button act={exportReadings}>{t("export", { kind: "CSV" })}</Button>
     </div>
@@ -244,13 +261,18 @@ function decorate(
 /** A curve and a limit at the edge are not cut in half. */
 const edge = 0.04;
 
-/** By the name of the scale of each series; the limits are those of the first. */
+const scalesOf = (series: readonly Series[]) => [...new Set(series.map(({ scale }) => scale))];
+
+/** By the name of the scale; the limits are those of the first. */
 const heightsOf = (series: readonly Series[], limits: readonly DrawnLimit[]): uPlot.Scales =>
   Object.fromEntries(
-    series.map(({ points, least }, at) => {
-      const [from, to] = drawnSpan(points, least, at === 0 ? limits : []) ?? [0, 1];
+    scalesOf(series).map((scale) => {
+      const own = series.filter((one) => one.scale === scale);
+      const least = Math.max(...own.map((one) => one.least));
+      const points = own.flatMap((one) => one.points);
+      const [from, to] = drawnSpan(points, least, scale === "y0" ? limits : []) ?? [0, 1];
       const room = (to - from) * edge;
-      return [`y${at}`, { range: [from - room, to + room] }];
+      return [scale, { range: [from - room, to + room] }];
     }),
   );
 
@@ -294,11 +316,11 @@ function draw(place: HTMLElement, drawing: Drawing, near: Signal<readonly Mark[]
       ...size(),
       axes: [
         { ...axis, values: (_, ticks) => ticks.map((at) => tickText(at, isLong)) },
-        ...series.map((_, at) => ({ ...axis, scale: `y${at}`, size: 52, grid: at > 0 ? {} : axis.grid })),
+        ...scalesOf(series).map((scale, at) => ({ ...axis, scale, size: 52, grid: at > 0 ? {} : axis.grid })),
       ],
       series: [
         { label: t("time"), value: (_, at) => (Number.isFinite(at) ? timeText(at * 1000, now.peek()) : "–") },
-        ...series.map(({ label }, at) => ({ label, scale: `y${at}`, stroke: lines[at] ?? "", width: 2 })),
+        ...series.map(({ label, scale }, at) => ({ label, scale, stroke: lines[at] ?? "", width: 2 })),
       ],
       scales: { x: { time: true, range: [first, last] }, ...heightsOf(series, limits) },
       hooks: { drawClear: [(drawn) => decorate(drawn, drawing, colours)], setCursor: [onCursor] },

@@ -139,8 +139,8 @@ function allowedText({ allowed, words = [], degrees = false, stop = false }: Lim
 export function limitReasons(of: Limited, named: Named = {}): readonly string[] {
   const { allowed, lock, guards } = of;
   const reason = lock?.reason ? t("why_reason", { reason: lock.reason }) : "";
-  const because = (allowed?.because ?? []).map((one) =>
-    `${ruleText(one, named, guards)} ${one.rule === "lock" ? reason : ""}`.trim(),
+  const because = (allowed?.because ?? []).map(
+    (one) => `${ruleText(one, named, guards)}${one.rule === "lock" ? reason : ""}`,
   );
   return [...because, ...allowedText(of)];
 }

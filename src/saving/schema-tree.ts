@@ -1,26 +1,30 @@
 import { z } from "zod";
-import { reloadableKeys } from "../config/live-settings.js";
+import { countsAtOnce } from "../config/at-once.js";
 import { configurationSchema } from "../config/schema.js";
 import type { SettingNode } from "../page/protocol.js";
 import { bare } from "../config/yaml/read-document.js";
+import type { Path } from "../settings/problem.js";
 import { fieldFacts, typeFacts } from "../settings/values.js";
 
 /* The schema as forms are made from it. */
 
 type Schema = z.core.$ZodType;
 
+/** Stands in the path of an entry for the name that a person gives it. */
+const anyName = "";
+
 let made: readonly SettingNode[] | null = null;
 
 /** Made once; a schema does not change. */
-export const schemaTree = (): readonly SettingNode[] => (made ??= keysOf(configurationSchema, ""));
+export const schemaTree = (): readonly SettingNode[] => (made ??= keysOf(configurationSchema, []));
 
-function keysOf(schema: z.ZodObject, above: string): readonly SettingNode[] {
+function keysOf(schema: z.ZodObject, above: Path): readonly SettingNode[] {
   return Object.entries<Schema>(schema.def.shape).map(([name, inner]) =>
-    nodeOf(name, inner, above === "" ? name : `${above}.${name}`),
+    nodeOf(name, inner, [...above, name]),
   );
 }
 
-function nodeOf(name: string, schema: Schema, path: string): SettingNode {
+function nodeOf(name: string, schema: Schema, path: Path): SettingNode {
   const facts = fieldFacts.get(schema);
   const inner = bare(schema);
   const mayBeLeftOut = schema instanceof z.ZodOptional || schema instanceof z.ZodPrefault;
@@ -30,7 +34,7 @@ function nodeOf(name: string, schema: Schema, path: string): SettingNode {
     ...formOf(inner, path),
     ...(facts !== undefined && {
       description: facts.description,
-      effect: reloadableKeys.has(path) ? "now" : "run",
+      effect: countsAtOnce(path) ? "now" : "run",
     }),
     ...(!isEmpty && { default: facts.default }),
     ...(facts?.example !== undefined && { example: facts.example }),
@@ -49,7 +53,7 @@ function wordsOf(key: Schema): readonly string[] | undefined {
   return list?.split("|");
 }
 
-function formOf(schema: Schema, path: string): Omit<SettingNode, "name"> {
+function formOf(schema: Schema, path: Path): Omit<SettingNode, "name"> {
   const kind = typeFacts.get(schema)?.name;
   const named = kind === undefined ? {} : { kind };
   if (kind === "anything") return { type: "anything", kind };
@@ -57,11 +61,11 @@ function formOf(schema: Schema, path: string): Omit<SettingNode, "name"> {
   if (schema instanceof z.ZodRecord) {
     const key = schema.def.keyType;
     const words = key instanceof z.ZodEnum ? key.options : wordsOf(key);
-    const entry = nodeOf("", schema.def.valueType, `${path}.<id>`);
+    const entry = nodeOf("", schema.def.valueType, [...path, anyName]);
     return { type: "map", entry, ...(words !== undefined && { words }) };
   }
   if (schema instanceof z.ZodArray)
-    return { type: "list", entry: nodeOf("", schema.def.element, `${path}[]`) };
+    return { type: "list", entry: nodeOf("", schema.def.element, [...path, anyName]) };
   if (schema instanceof z.ZodUnion)
     return {
       ...named,

@@ -12,8 +12,8 @@ interface Present {
   readonly root: unknown;
   /** Names that the file of secrets has. */
   readonly names: ReadonlySet<string>;
-  /** Names that another configuration in the folder uses too. */
-  readonly sharedNames: ReadonlySet<string>;
+  /** Other configurations in the folder, which use secrets too; null where one of them cannot be read. */
+  readonly others: readonly string[] | null;
 }
 
 interface Apart {
@@ -42,12 +42,12 @@ export function namesIn(secretsText: string): ReadonlySet<string> {
   return new Set(isMap(root) ? root.items.map(({ key }) => String(isScalar(key) ? key.value : key)) : []);
 }
 
-/** How often each secret is used in a file. */
-export function usesIn(text: string): ReadonlyMap<string, number> {
-  const uses = new Map<string, number>();
-  for (const [, name = ""] of text.matchAll(/!secret\s+["']?([^\s"',\]}#]+)/g))
-    uses.set(name, (uses.get(name) ?? 0) + 1);
-  return uses;
+/** How often a secret is used below a node. */
+function usesOf(name: string, node: unknown): number {
+  const below = (items: readonly unknown[]) => items.reduce<number>((sum, one) => sum + usesOf(name, one), 0);
+  if (isMap(node)) return below(node.items.map(({ value }) => value));
+  if (isSeq(node)) return below(node.items);
+  return isScalar(node) && node.tag === "!secret" && String(node.value) === name ? 1 : 0;
 }
 
 function nodeAt(root: unknown, path: Path): unknown {
@@ -58,15 +58,16 @@ function nodeAt(root: unknown, path: Path): unknown {
 }
 
 /** Changes in which no secret stands any more, and those that put them where they belong. */
-export function secretsApart(changes: readonly Change[], text: string, present: Present): Apart {
-  const uses = usesIn(text);
+export function secretsApart(changes: readonly Change[], present: Present): Apart {
+  const isOfOthers = (name: string) =>
+    present.others?.some((text) => text.includes(name) && usesOf(name, nodesOf(text)) > 0) ?? true;
   const names = new Set(present.names);
   const secrets: Change[] = [];
   const put = (path: Path, value: string, siblings: unknown): Reference => {
     const old = nodeAt(present.root, path);
     const known = isScalar(old) && old.tag === "!secret" ? String(old.value) : null;
     // One that stands for something else as well is not changed for that.
-    const isOwn = known !== null && (uses.get(known) ?? 0) <= 1 && !present.sharedNames.has(known);
+    const isOwn = known !== null && usesOf(known, present.root) <= 1 && !isOfOthers(known);
     const name = isOwn ? known : freeName(path, siblings, names);
     names.add(name);
     secrets.push({ path: [name], value });

@@ -3,7 +3,8 @@ import type { Tell } from "../language/words.js";
 import { ignored, nullIfFailed } from "../runtime/failures.js";
 import { createHash } from "node:crypto";
 import { basename, dirname, join, resolve } from "node:path";
-import { changedKeys, keysForRun, reloadableKeys } from "../config/live-settings.js";
+import { countsAtOnce } from "../config/at-once.js";
+import { changedKeys, keysForRun } from "../config/live-settings.js";
 import {
   type ConfigurationResult,
   mostConfigurationBytes,
@@ -29,7 +30,7 @@ import { reorderedText } from "./reorder.js";
 import { given, type GivenValue } from "./given.js";
 import { keyText, noKey, pathOf } from "../settings/key.js";
 import { isTextAt } from "./schema-at.js";
-import { namesIn, nodesOf, secretsApart, usesIn } from "./secrets.js";
+import { namesIn, nodesOf, secretsApart } from "./secrets.js";
 import type { Written } from "./value-text.js";
 import { keepFormer, NotWritten, writeText, writingProblem } from "./write.js";
 
@@ -325,10 +326,10 @@ export class SettingsFile {
     const [old, next] = [await this.#load(before, true), await this.#load(edit.after, false)];
     const about =
       "changes" in wanted ? [...Object.keys(wanted.changes), ...Object.keys(wanted.order ?? {})] : [];
-    const errors: Record<string, readonly string[]> = {
-      ...(next.ok ? {} : errorsByKey(next.problems, about, tell)),
-      ...Object.fromEntries(Object.entries(edit.errors).map(([key, texts]) => [key, texts.map(tell)])),
-    };
+    const errors: Record<string, readonly string[]> = Object.fromEntries([
+      ...(next.ok ? [] : Object.entries(errorsByKey(next.problems, about, tell))),
+      ...Object.entries(edit.errors).map(([key, texts]) => [key, texts.map(tell)] as const),
+    ]);
     const former = new Set(old.warnings.map(formatProblem));
     const configuration = next.ok ? next.configuration : null;
     if (configuration !== null && admin !== null && shutsOut(configuration, admin, old))
@@ -351,7 +352,7 @@ export class SettingsFile {
       need_run:
         old.ok && next.ok
           ? keysForRun(old.configuration, next.configuration)
-          : keys.filter((key) => !reloadableKeys.has(key)),
+          : keys.filter((key) => !countsAtOnce(pathOf(key) ?? [key])),
     };
   }
 
@@ -370,9 +371,12 @@ export class SettingsFile {
     const read = await changesOf(given);
     const orders = Object.entries(order).map(([key, names]) => ({ path: pathOf(key) ?? [key], names }));
     if (Object.keys(read.errors).length > 0) return { after: before, errors: read.errors, secrets: [] };
-    const names = namesIn(before.secrets ?? "");
-    const present = { root: nodesOf(before.text), names, sharedNames: await this.#sharedNames(names) };
-    const { changes, secrets } = secretsApart(read.changes, before.text, present);
+    const present = {
+      root: nodesOf(before.text),
+      names: namesIn(before.secrets ?? ""),
+      others: await this.#othersWithSecrets(),
+    };
+    const { changes, secrets } = secretsApart(read.changes, present);
     const changed = editedText(before.text, changes, isTextAt);
     const ofFile = changed.ok ? reorderedText(changed.text, orders) : changed;
     const ofSecrets = editedText(before.secrets ?? "", secrets, () => true);
@@ -390,24 +394,27 @@ export class SettingsFile {
   }
 
   /**
-   * Names that other configurations beside this one use: of them no value is changed for this one. One that cannot be read may use any of
-   * `all`.
+   * Other configurations beside this one that use secrets: of theirs no value is changed for this one. Null where one cannot be read, which
+   * may use any.
    */
-  async #sharedNames(all: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+  async #othersWithSecrets(): Promise<readonly string[] | null> {
     const { file, files = nodeFileSystem } = this.#ports;
     const folder = dirname(file);
     const beside = await files.list(folder).catch(nullIfFailed);
-    const others = (beside ?? []).filter(
+    const names = (beside ?? []).filter(
       (name) => /\.ya?ml$/.test(name) && name !== "secrets.yaml" && name !== basename(file),
     );
-    if (beside === null || others.length > mostBeside) return all;
-    const used = others.map((name) =>
-      readWholeFile(join(folder, name), mostConfigurationBytes).then(
-        ({ bytes }) => [...usesIn(bytes.toString("utf8")).keys()],
-        (error: unknown) => (errorCode(error) === "ENOENT" ? [] : [...all]),
+    if (beside === null || names.length > mostBeside) return null;
+    const texts = await Promise.all(
+      names.map((name) =>
+        readWholeFile(join(folder, name), mostConfigurationBytes).then(
+          ({ bytes }) => bytes.toString("utf8"),
+          (error: unknown) => (errorCode(error) === "ENOENT" ? "" : null),
+        ),
       ),
     );
-    return new Set((await Promise.all(used)).flat());
+    const read = texts.filter((text) => text !== null);
+    return read.length < texts.length ? null : read.filter((text) => text.includes("!secret"));
   }
 
   #load({ text, secrets }: Texts, isAlone: boolean): Promise<ConfigurationResult> {
@@ -484,12 +491,12 @@ function errorsByKey(
   tell: Tell,
 ): Readonly<Record<string, readonly string[]>> {
   const known = new Map(about.map((key) => [formatPath(pathOf(key) ?? [key]), key]));
-  const errors: Record<string, string[]> = {};
+  const errors = new Map<string, string[]>();
   for (const { path, message } of problems) {
     const key = known.get(path) ?? path;
-    errors[key] = [...(errors[key] ?? []), tell(message)];
+    errors.set(key, [...(errors.get(key) ?? []), tell(message)]);
   }
-  return errors;
+  return Object.fromEntries(errors);
 }
 
 /** Values as the file can hold them, passwords as hashes; or what is wrong with them, by key. */
@@ -498,23 +505,23 @@ async function changesOf(given: Changes): Promise<{
   readonly errors: Readonly<Record<string, readonly Text[]>>;
 }> {
   const changes: Change[] = [];
-  const errors: Record<string, readonly Text[]> = {};
+  const errors = new Map<string, readonly Text[]>();
   for (const [key, value] of Object.entries(given)) {
     const path = pathOf(key);
-    if (path === null) errors[key] = [noKey(key)];
+    if (path === null) errors.set(key, [noKey(key)]);
     else {
       const held = value === null || value === undefined ? undefined : writtenOf(value);
       if (held === null)
-        errors[key] = [msg`expected a text, a number, true or false, a list, or a section of them`];
+        errors.set(key, [msg`expected a text, a number, true or false, a list, or a section of them`]);
       else {
         const safe = held === undefined ? { value: undefined } : await withHashes(held, path);
         if ("weakness" in safe)
-          errors[keyText(safe.path)] = [msg`this password will not do: ${safe.weakness}`];
+          errors.set(keyText(safe.path), [msg`this password will not do: ${safe.weakness}`]);
         else changes.push({ path, value: safe.value });
       }
     }
   }
-  return { changes, errors };
+  return { changes, errors: Object.fromEntries(errors) };
 }
 
 /** Null for what YAML does not hold; keys of nothing are left out. */

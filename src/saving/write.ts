@@ -114,8 +114,10 @@ export async function keepFormer(
     throw new NotWritten(sentenceOf(kept, error), { cause: error });
   }
   const pattern = nameOfKept(file);
-  const names = (await files.list(folder).catch(() => [])).filter((name) => pattern.test(name)).toSorted();
-  for (const name of names.slice(0, Math.max(0, names.length - mostKept)))
+  const isFormer = (name: string) => pattern.test(name) && name !== basename(kept);
+  const names = (await files.list(folder).catch(() => [])).filter(isFormer).toSorted();
+  // The one that was kept now stays, also where the clock was set back.
+  for (const name of names.slice(0, Math.max(0, names.length - (mostKept - 1))))
     if (!needed.includes(join(folder, name))) await files.remove(join(folder, name)).catch(ignored);
   return kept;
 }

@@ -160,7 +160,8 @@ export async function readOnly(
   // What forbids counts at once, and what allows once it is known who did.
   if (read_only) choose();
   await onDisk(clock, async () => {
-    await journal.append({ type: "configuration_changed", changes }, { durable: true });
+    const record = { type: "configuration_changed", changes, chosen: { read_only, by } } as const;
+    await journal.append(record, { durable: true });
     if (!read_only) choose();
   });
   return { read_only };

@@ -26,7 +26,7 @@ export class GreenhouseStore {
   readonly #codes = new Map<string, string>();
   readonly #listeners = new Set<Listener>();
   readonly #clockListeners = new Set<(byMs: number) => void>();
-  readonly #settings: MirrorSettings;
+  #settings: MirrorSettings;
   readonly #clock: Clock;
   readonly #transliterate: Transliterate;
   readonly #firstLayouts: FirstLayouts = new Map();
@@ -112,6 +112,14 @@ export class GreenhouseStore {
       bands,
     });
     if (after !== before) this.#replace(code, before, after);
+  }
+
+  /** Names, places and limits of readings are others from now on, and nothing else is. */
+  rename(settings: MirrorSettings): void {
+    this.#settings = settings;
+    this.#firstLayouts.clear();
+    for (const code of this.#controllers.keys())
+      this.dispatch(code, { type: "renamed", settings: settings.controllers.get(code) ?? null });
   }
 
   remove(code: string): void {

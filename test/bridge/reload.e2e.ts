@@ -86,6 +86,47 @@ describe("SIGHUP", () => {
     expect(bridge.stderr).not.toContain("canary-token");
   }, 60_000);
 
+  it("takes up names, limits of readings, groups and ways without a new run or another link", async () => {
+    const { bridge, say, seen, write, reload, fan } = await running();
+    const last = (ending: string) => seen.findLast(({ topic }) => topic.endsWith(ending))?.text ?? "";
+    await until(() => last("/fan/state") !== "", "read", [bridge.stderr]);
+    const named = {
+      "GH-0001": { name: "North", actuators: { fan: { ...fan["GH-0001"].actuators.fan, name: "Big fan" } } },
+    };
+    await write({
+      controllers: named,
+      alarms: { temperature: { high: -50, delay: "0s" } },
+      groups: { fans: { members: ["gh-0001/fan"] } },
+      notify: { ways: { shop: { webhook: { url: "http://127.0.0.1:1/" } } } },
+    });
+    await reload("in force now");
+    const announced = () =>
+      seen.filter(({ topic }) => topic.startsWith("homeassistant/")).map(({ text }) => text);
+    await until(
+      () =>
+        announced().some((text) => text.includes('"name":"North"') && text.includes('"name":"Big fan"')) &&
+        announced().some((text) => text.includes("greenhouse/group/fans/set")),
+      "announced",
+      [bridge.stderr],
+    );
+    await until(() => last("/gh-0001/info").includes('"North"'), "named", [bridge.stderr]);
+    await until(() => last("/gh-0001/reading_alarms").includes('"limit":"high"'), "raised", [bridge.stderr]);
+    await say("greenhouse/bridge/request/notify_test", {});
+    await until(() => last("/response/notify_test").includes('"shop"'), "tried", [bridge.stderr]);
+    await say("greenhouse/group/fans/set", { command: "on", dry_run: true });
+    await until(() => last("/group/fans/result").includes('"dry_run"'), "commanded", [bridge.stderr]);
+    await write({ controllers: fan });
+    await reload("in force now");
+    await until(
+      () => last("/group/fans/state") === "" && last("/group/fans/json") === "",
+      "left nothing behind",
+    );
+    await until(() => last("/gh-0001/reading_alarms").includes('"count":0'), "over", [bridge.stderr]);
+    expect(announced().at(-1)).not.toContain("greenhouse/group/fans/set");
+    expect(says(bridge, "a new run begins")).toBe(false);
+    expect(linesOf(bridge).filter(({ msg }) => String(msg).startsWith("connected to"))).toHaveLength(1);
+  }, 60_000);
+
   it("a file with mistakes: every mistake with its line, and the old settings stay", async () => {
     const { folder, bridge, say, seen, reload } = await running();
     await writeFile(
@@ -95,6 +136,10 @@ describe("SIGHUP", () => {
     await reload("the old settings stay");
     expect(bridge.stderr).toMatch(/^config\.yaml:2:3 platform\.busines_url: unknown key/m);
     expect(bridge.stderr).toMatch(/^config\.yaml:3:\d+ commands\.read_only: /m);
+    const alarm = () => seen.findLast(({ topic }) => topic.endsWith("/alarm/settings_returned"))?.text;
+    await until(() => alarm()?.includes("platform.busines_url: unknown key") === true, "told", [
+      bridge.stderr,
+    ]);
     expect(bridge.hasEnded).toBe(false);
     await say("greenhouse/gh-0001/actuator/fan/set", { command: "on", dry_run: true });
     await until(() => seen.some(({ topic }) => topic.endsWith("/fan/result")), "answered");

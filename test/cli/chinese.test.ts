@@ -382,7 +382,7 @@ describe("the journal", () => {
     expect(journalTable([entry], { tell: inChinese }).text).toContain("空气温度 41 °C，高于 35 °C。");
     expect(journalTable([entry]).text).toContain("Air temperature is 41 °C, above 35 °C.");
     const bare = { ...entry, facts: undefined } as unknown as TimelineEntry;
-    expect(journalTable([bare], { tell: inChinese }).text).toMatch(/过高/);
+    expect(journalTable([bare], { tell: inChinese }).text).toMatch(/高于限值/);
   });
 
   it("shows them", () => {

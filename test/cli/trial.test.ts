@@ -6,6 +6,7 @@ import { notComeUp, type RunState, notYetRun } from "../../src/cli/trial.js";
 import type { Judged } from "../../src/config/fallback.js";
 import { loadConfiguration } from "../../src/config/load.js";
 import { identityOf } from "../../src/journal/lock.js";
+import { msg } from "../../src/language/text.js";
 import { readReturned, readTrial, writeTrial } from "../../src/saving/trial-record.js";
 import { type FileSystem, nodeFileSystem } from "../../src/runtime/file-system.js";
 import { tempDirectory } from "../journal/support/disk.js";
@@ -265,7 +266,7 @@ describe("the trial of saved settings", () => {
     next.seen.now = fails(3);
     await next.clock.advance(61_000);
     await expect.poll(place.text, patient).toBe(text);
-    expect(next.trial.returned).not.toBeNull();
+    await expect.poll(() => next.trial.returned, patient).not.toBeNull();
   });
 
   it("ends at the third start where no process lives for a minute with them", async () => {
@@ -635,5 +636,50 @@ describe("a file that was edited by hand", () => {
     await clock.advance(61_000);
     await expect.poll(() => story.at(-1), patient).toBe("goes back");
     expect([await place.text(), await readTrial(place.file)]).toEqual([edited, null]);
+  });
+});
+
+describe("a file that was edited by hand and has mistakes", () => {
+  const alarmsOf = (seen: { now: RunState }) => {
+    const set: unknown[] = [];
+    const alarms = {
+      list: [],
+      set: (type: string, _: unknown, message: string | null) => set.push([type, message]),
+    };
+    seen.now = { ...runs, bridge: { commands: { limits: { alarms } } } as never };
+    return set;
+  };
+
+  it("is told on the page and as an alarm, without a word of what stands in it, until it was read again", async () => {
+    const { trial, seen } = processOn(await placed());
+    await trial.recall();
+    const set = alarmsOf(seen);
+    trial.mistaken(msg`config.yaml:2:3 polling.sensor: unknown key`);
+    expect(trial.returned).toMatchObject({ by_hand: true, difference: "" });
+    expect(String(trial.returned?.reason)).toBe(
+      "it has mistakes (config.yaml:2:3 polling.sensor: unknown key)",
+    );
+    expect(trial.returnedAlarm()?.message).toContain("polling.sensor: unknown key");
+    expect(set).toEqual([["settings_returned", trial.returnedAlarm()?.message]]);
+    await trial.tookUp();
+    expect([trial.returned, trial.returnedAlarm(), set.at(-1)]).toEqual([
+      null,
+      null,
+      ["settings_returned", null],
+    ]);
+  });
+
+  it("leaves what is told of settings that were taken back before", async () => {
+    const place = await placed();
+    const { save, clock, seen, trial } = processOn(place);
+    await trial.recall();
+    await save({ "polling.sensors": "2m" });
+    seen.now = fails(1);
+    await clock.advance(61_000);
+    await expect.poll(() => readReturned(join(place.folder, "data")), patient).not.toBeNull();
+    const before = trial.returned;
+    trial.mistaken(msg`a mistake`);
+    await trial.tookUp();
+    expect(trial.returned).toEqual(before);
   });
 });

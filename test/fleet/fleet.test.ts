@@ -65,6 +65,7 @@ async function running(texts: Texts, begins = Promise.resolve()) {
     onRead: (account) => next.onRead(account),
     onTaken: () => Promise.resolve(),
     onRemoved: (account) => removed.push(account),
+    onMistaken: (account, mistakes) => story.push(`${account} has mistakes: ${String(mistakes)}`),
     noteError: ({ account }, error) => story.push(`${account} left: ${String(error)}`),
     clock,
     random: () => 0.5,
@@ -176,7 +177,7 @@ describe("files that are read again", () => {
     await told(1_000);
     next.files = await filesOf({ east: "" }, ["north"]);
     await fleet.reload();
-    expect(await told(1_000)).toEqual([]);
+    expect(await told(1_000)).toEqual(["north has mistakes: its file has mistakes"]);
     next.files = { ...next.files, fleet: null, accounts: new Map() };
     await fleet.reload();
     expect(await told(1_000)).toEqual([]);

@@ -77,7 +77,7 @@ async function run(
     return () => void open.delete(sequence);
   };
   const core = {
-    groupsAndScenes,
+    groupsAndScenes: () => groupsAndScenes,
     topics: topicsUnder("greenhouse"),
     mirror: { store: { get: () => undefined, onChange: () => () => false } },
     commands: {
@@ -107,7 +107,7 @@ async function run(
   const service = new GroupService(core, () => `new-${++ids}`);
   let leavesMarks = false;
   disk.isBroken = isUnreadable;
-  const commands = { listen: () => undefined, leaveDeliveryMarks: () => void (leavesMarks = true) };
+  const commands = { leaveDeliveryMarks: () => void (leavesMarks = true) };
   await restoreGroups(service, commands, { journal, clock });
   disk.isBroken = false;
   await settled(written);

@@ -72,8 +72,9 @@ function scene({
     receipts: new Receipts(),
     unanswerable: (topic: string) => void unanswerable.push(topic),
   };
+  const configured = { groupsAndScenes };
   const core = {
-    groupsAndScenes,
+    groupsAndScenes: () => configured.groupsAndScenes,
     topics: topicsUnder("greenhouse"),
     mirror: { store: { get: (code: string) => store.get(code), onChange: () => () => false } },
     commands,
@@ -126,8 +127,43 @@ function scene({
     });
   const keptAgain = (payload: string) => send(payload, "group", "roofs", true);
   const heard = { told, counted, wanted, left, repeated, unanswerable };
-  return { service, sent, ...heard, end, send, keptAgain, now, refuses };
+  return { service, sent, ...heard, end, send, keptAgain, now, refuses, configured, wanted };
 }
+
+describe("groups that are changed while the bridge runs", () => {
+  const windows = {
+    groups: new Map([
+      [
+        "windows",
+        { id: "windows", name: "Windows", members: [east], target: { kind: "skylight", values: {} } },
+      ],
+    ]),
+    scenes: new Map(),
+  } as const satisfies GroupsAndScenes;
+
+  it("are commanded at once, and those that are gone are left over at the broker", () => {
+    const { service, configured, send, sent, left, wanted } = scene();
+    configured.groupsAndScenes = windows;
+    service.reload();
+    expect(left).toEqual(
+      ["position", "state", "quality", "json"].map((leaf) => `greenhouse/group/roofs/${leaf}`),
+    );
+    expect(wanted.map(([topic]) => topic)).toContain("greenhouse/group/windows/state");
+    expect(send("close", "group", "windows").refused).toBeNull();
+    expect(sent.map(({ controllerId }) => controllerId)).toEqual(["east"]);
+    expect(send("close").refused?.reason).toBe("unknown_actuator");
+  });
+
+  it("end what is under way with the members that it was handed to", async () => {
+    const { service, configured, send, told, end } = scene();
+    send('{"command":20,"id":"x"}');
+    configured.groupsAndScenes = windows;
+    service.reload();
+    await end("west", "x/west/roof");
+    await end("east", "x/east/roof");
+    expect(told).toMatchObject([{ group: "roofs", id: "x", outcome: "confirmed" }]);
+  });
+});
 
 describe("a command to several", () => {
   it("is told once, when the last member has ended, in the order of the members", async () => {

@@ -26,7 +26,7 @@ function announcing() {
   const core = {
     ...{ retained, topics, clock, log: silentLog, random: () => 0.5, isOneOfMany: false, version: "1" },
     ...{ page: { url: undefined, kinds: [] }, outputs: { announceBy: () => undefined } },
-    groupsAndScenes: { groups: new Map([["roofs", roofs]]), scenes: new Map() },
+    groupsAndScenes: () => ({ groups: new Map([["roofs", roofs]]), scenes: new Map() }),
     file: () => ({ read: () => Promise.resolve(null), write: () => Promise.resolve() }),
     commands: { outbox: { repeatLate: () => undefined } },
     mirror: {

@@ -121,7 +121,7 @@ function startAt(among: AskedBroker | null, saved: string | null, controllers: r
   };
   const core = {
     ...{ clock, random: () => 0.5, log, retained, connection: { listen }, isOneOfMany: among !== null },
-    ...{ file: () => file, groupsAndScenes: { groups: new Map() } },
+    ...{ file: () => file, groupsAndScenes: () => ({ groups: new Map() }) },
     mirror: {
       store: { controllers: () => view.values(), get: (code: string) => view.get(code) },
       inventory,

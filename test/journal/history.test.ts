@@ -121,6 +121,28 @@ describe("starts", () =>
     ]);
   }));
 
+describe("that commands are refused, as somebody chose", () => {
+  const chosen = (read_only: boolean | null): RecordBody => ({
+    type: "configuration_changed",
+    changes: [],
+    chosen: read_only === null ? null : { read_only, by: "anna" },
+  });
+
+  it("is what the newest record says, and goes on in the next file", () => {
+    const parts = historyOf(
+      stamped([chosen(false), chosen(true), { type: "configuration_changed", changes: [] }]),
+    );
+    expect(parts.chosen).toEqual({ read_only: true, by: "anna" });
+    expect(historyOf(stamped([{ type: "carried", ...parts }])).chosen).toEqual(parts.chosen);
+    expect(historyOf(stamped([chosen(true), chosen(null)])).chosen).toBeNull();
+  });
+
+  it("is not known of files of earlier versions", () =>
+    expect(
+      historyOf(stamped([{ type: "configuration_changed", changes: ["log.level"] }])).chosen,
+    ).toBeUndefined());
+});
+
 it("what limits an actuator is remembered of every one, however many there are", () => {
   const lock = { by: "anna", via: null, reason: null, since: 0, until: null };
   const nothing = { guards: {}, starts: [], moved_until: null, direction: null, hold: null, lease: null };

@@ -6,6 +6,7 @@ import {
   commandOutcomes,
   type JournalRecord,
   type RecordBody,
+  mayHold,
   type RecordFilter,
 } from "../../src/journal/records.js";
 import { encodeLine } from "../../src/journal/segments.js";
@@ -91,6 +92,20 @@ describe("reading the journal", () => {
     expect((await readHistory(directory)).open).toMatchObject([{ taken: { id: "open" } }]);
     const recent = await readRecentCommands(directory, clock.now() - 12 * 3_600_000);
     expect(recent.map(({ id }) => id)).toEqual(["open"]);
+  });
+});
+
+describe("a line of the journal", () => {
+  const [one, other] = stamped([ended("a"), { ...taken("b"), by: '"type":"result"' }]).map(encodeLine);
+  const torn = Buffer.concat([one?.subarray(0, -1) ?? "", other ?? ""].map((part) => Buffer.from(part)));
+
+  it.each<[string, Buffer | undefined, readonly JournalRecord["type"][], boolean]>([
+    ["may hold a record of its type", one, ["delivered", "result"], true],
+    ["is passed over where it has none of these types", one, ["delivered", "command_taken"], false],
+    ["may hold two of which the newline between them was lost", torn, ["command_taken"], true],
+    ["is not taken for a type that a text in it names", other, ["result"], false],
+  ])("%s", (_, line, types, isHeld) => {
+    expect(mayHold(new Set(types))(line ?? Buffer.alloc(0))).toBe(isHeld);
   });
 });
 

@@ -109,6 +109,68 @@ function house({
 
 const id = "reading_low.gh-0001.air_temperature";
 
+describe("limits that are changed while the bridge runs", () => {
+  const bands = (temperature: BandsByKind["temperature"]) =>
+    mirrorSettings([controllerSettings({ code, name: "House 0" })], { bands: { temperature } });
+
+  it("leave an alarm that is still one as it is, with its beginning and who has seen it", async () => {
+    const { clock, read, book, store, told, message } = house();
+    await read(4);
+    await clock.advance(10 * minute);
+    await read(4);
+    const { since } = book.list[0] ?? {};
+    book.acknowledge("all", "anna");
+    store.rename(bands({ low_low: 2, low: 8, high: 35, deadband: 1, delay: 10 * minute }));
+    await clock.advance(minute);
+    expect(told()).toEqual([`${id} acknowledged warning`]);
+    expect(book.list[0]).toMatchObject({ since, by: "anna" });
+    expect(message()).toBe("Air temperature is 4 °C, below 8 °C.");
+  });
+
+  it("end an alarm that is none any more at once", async () => {
+    const { clock, read, store, told } = house();
+    await read(4);
+    await clock.advance(10 * minute);
+    await read(4);
+    await clock.advance(10 * minute);
+    store.rename(bands({ low: 2, deadband: 0.5, delay: 10 * minute }));
+    await clock.advance(minute);
+    expect(told()).toEqual([`${id} cleared warning`]);
+    expect(store.get(code)?.readingAlarms).toEqual([]);
+  });
+
+  it("that are taken away take their alarm with them", async () => {
+    const { clock, read, store, told } = house();
+    await read(4);
+    await clock.advance(10 * minute);
+    await read(4);
+    await clock.advance(10 * minute);
+    store.rename(mirrorSettings([controllerSettings({ code, name: "House 0" })]));
+    await clock.advance(minute);
+    expect(told()).toEqual([`${id} cleared warning`]);
+  });
+
+  it("let a delay that runs go on", async () => {
+    const { clock, read, store, told } = house();
+    await read(4);
+    await clock.advance(6 * minute);
+    store.rename(bands({ low: 6, deadband: 1, delay: 10 * minute }));
+    await clock.advance(minute);
+    await clock.advance(4 * minute);
+    await read(4);
+    expect(told()).toEqual([`${id} active warning`]);
+  });
+
+  it("judge what was read last by the new ones", async () => {
+    const { clock, read, store, told } = house({ bands: {} });
+    await read(4);
+    store.rename(bands({ low: 5, delay: 0 }));
+    await clock.advance(minute);
+    await clock.advance(minute);
+    expect(told()).toEqual([`${id} active warning`]);
+  });
+});
+
 describe("an alarm on a reading", () => {
   it("is raised, becomes an error in its place, and clears, each an event", async () => {
     const { clock, read, told, message, events, store } = house();

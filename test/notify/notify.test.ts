@@ -164,6 +164,55 @@ describe("people", () => {
   });
 });
 
+describe("ways that are changed while the bridge runs", () => {
+  const settingsBy = async (ways: string, more = "") => {
+    const { notify, platform, ...rest } = await withNotify(`{ ${more} ways: { ${ways} } }`);
+    return { notify, timeZone: platform.time_zone, secrets: secretValues({ notify, platform, ...rest }) };
+  };
+  const said = { tell: String, nameOf: (controller: string) => controller };
+  const east = alarm("controller_offline.east");
+
+  it("do not tell again what was told, and tell by a new way all that is on", async () => {
+    const [first, second] = [await service([200, ""]), await service([200, ""])];
+    const { here, clock, start, until } = await notifier(`shop: { webhook: { url: ${first.url} } }`);
+    const { part } = start();
+    here.alarms = [east];
+    await until(first.got, 1);
+    part.reload(
+      await settingsBy(
+        `shop: { cleared: false, webhook: { url: ${first.url} } }, boss: { webhook: { url: ${second.url} } }`,
+      ),
+      said,
+    );
+    await until(second.got, 1);
+    await clock.advance(600_000);
+    expect(first.got).toHaveLength(1);
+  });
+
+  it("send what is owed by the corrected one at once, and the alarm of the wrong one ends", async () => {
+    const { url, got } = await service([200, ""]);
+    const { here, clock, start, until } = await notifier("shop: { webhook: { url: http://127.0.0.1:1/ } }");
+    const { part } = start();
+    here.alarms = [east];
+    const failed = async () => (await clock.advance(5_000), here.said.some((one) => one !== null));
+    await expect.poll(failed, { interval: 20, timeout: 20_000 }).toBe(true);
+    part.reload(await settingsBy(`shop: { webhook: { url: ${url} } }`), said);
+    await until(got, 1);
+    expect(here.said.at(-1)).toBeNull();
+  });
+
+  it("that are gone say nothing more, and leave no alarm behind", async () => {
+    const { here, clock, start } = await notifier("shop: { webhook: { url: http://127.0.0.1:1/ } }");
+    const { part } = start();
+    here.alarms = [east];
+    const failed = async () => (await clock.advance(5_000), here.said.some((one) => one !== null));
+    await expect.poll(failed, { interval: 20, timeout: 20_000 }).toBe(true);
+    part.reload(await settingsBy(""), said);
+    await clock.advance(10_000);
+    expect(here.said.at(-1)).toBeNull();
+  });
+});
+
 interface Night {
   readonly here: { alarms: readonly ShownAlarm[] };
   readonly part: Notifier;

@@ -33,14 +33,17 @@ interface Place {
   readonly read: (name?: string) => Promise<string>;
 }
 
+/** Of the computer's clock. */
+const time = { begins: Date.UTC(2026, 4, 1) };
+
 async function placed(files?: FileSystem, own = text): Promise<Place> {
   const folder = await tempDirectory();
   const file = join(folder, "config.yaml");
   await writeFile(file, own, { mode: 0o600 });
   await writeFile(join(folder, "secrets.yaml"), secrets, { mode: 0o600 });
-  let now = Date.UTC(2026, 4, 1);
+  let now = time.begins;
   const next: Place["next"] = { onCheck: null };
-  const settings = new SettingsFile({
+  const settings: SettingsFile = new SettingsFile({
     file,
     load: async (reads) => {
       const { onCheck } = next;
@@ -174,6 +177,54 @@ describe("settings that are saved", () => {
     expect(kept).toHaveLength(10);
     expect(await readFile(join(folder, "data", "backups", kept.at(-1) ?? ""), "utf8")).toContain("House 11");
     expect((await stat(join(folder, "data", "backups", kept[0] ?? ""))).mode & 0o777).toBe(0o600);
+  });
+
+  it("keep the former file also where the clock was set back behind those that are kept", async () => {
+    const { folder, settings } = await placed();
+    const backups = join(folder, "data", "backups");
+    await mkdir(backups, { recursive: true });
+    for (let at = 0; at < 10; at += 1)
+      await writeFile(join(backups, `config.2030-01-01T00-00-0${at}-000Z.yaml`), "later");
+    const saved = await settings.save(name, null);
+    expect(saved.saved && (await readFile(saved.kept.file ?? "", "utf8"))).toBe(text);
+    expect(await readdir(backups)).toHaveLength(10);
+  });
+
+  it.each([
+    ["a name of JavaScript", "constructor", { "platform.toString": "x" }],
+    [
+      "what is no key",
+      "__proto__",
+      JSON.parse('{ "__proto__": "x", "controllers.GH-0001.name": "West" }') as object,
+    ],
+  ])("with %s are refused in the words of `check`", async (_, key, changes) => {
+    const { settings, read } = await placed();
+    const saved = await settings.save({ changes: { ...changes } }, null);
+    const typed = await settings.propose({ text: `${text}constructor: 1\ntoString: 2\n` });
+    expect([saved.saved, await read(), Object.keys(typed.errors)]).toEqual([
+      false,
+      text,
+      ["constructor", "toString"],
+    ]);
+    expect(Object.keys(saved.proposal.errors).length, key).toBeGreaterThan(0);
+  });
+
+  it("leave a secret alone that stands twice in the file, however its name is written", async () => {
+    const own = `${text}mqtt: { url: "mqtt://nas", username: g2m, password: !secret 'platform_token' }\n`;
+    const { settings, read } = await placed(undefined, own);
+    const saved = await settings.save({ changes: { "mqtt.password": "new-one" } }, null);
+    expect(saved.proposal.errors).toEqual({});
+    expect(await read("secrets.yaml")).toBe(`${secrets}mqtt_password: new-one\n`);
+  });
+
+  it("give a secret another value that a remark names too", async () => {
+    const own = text.replace("  token:", "  # before: token: !secret platform_token\n  token:");
+    const { settings, read } = await placed(undefined, own);
+    await settings.save({ changes: { "platform.token": "secret-two" } }, null);
+    expect([await read(), await read("secrets.yaml")]).toEqual([
+      own,
+      secrets.replace("secret-one", "secret-two"),
+    ]);
   });
 
   it("put a secret into the file of secrets, and its name into the configuration", async () => {

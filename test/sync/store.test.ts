@@ -11,6 +11,7 @@ import {
   limits,
   record,
   roofProblem,
+  sensorSettings,
 } from "../support/builders.js";
 import { minute, registersRead, sensorsRead, validId } from "../support/folding.js";
 import { hour, mirrorSettings } from "../support/polled-mirror.js";
@@ -52,6 +53,73 @@ function living() {
   };
   return { clock, store, told, read, qualities, end };
 }
+
+describe("a configuration that was read again", () => {
+  const named = controllerSettings({
+    name: "North",
+    area: "N",
+    actuators: [{ ...actuator(), name: "Roof" }],
+    sensors: [sensorSettings({ id: "air_temperature", from: "空气温度", name: "Air" })],
+  });
+
+  it("gives other names, areas and limits at once, and leaves what was read as it is", () => {
+    const { store, told } = living();
+    const before = store.get("GH-0001");
+    told.length = 0;
+    store.rename(mirrorSettings([named], { bands: { temperature: { low: 5 } } }));
+    const after = store.get("GH-0001");
+    expect(after?.info).toMatchObject({ name: "North", area: "N" });
+    expect(after?.actuators.get("roof")).toMatchObject({ settings: { name: "Roof" }, state: "open" });
+    const sensor = after?.sensors.get("air_temperature");
+    expect(sensor?.definition).toMatchObject({ name: "Air", bands: { limits: { low: 5 } } });
+    expect(sensor).toMatchObject({ ...before?.sensors.get("air_temperature"), definition: {} });
+    expect(after?.layout[0]?.definition).toBe(sensor?.definition);
+    expect(told).toHaveLength(1);
+  });
+
+  it("the next reading is of the same sensor, and of the name and the limits of now", () => {
+    const { store, read } = living();
+    store.rename(mirrorSettings([named], { bands: { temperature: { low: 5 } } }));
+    const definition = store.get("GH-0001")?.sensors.get("air_temperature")?.definition;
+    read();
+    expect(store.get("GH-0001")?.sensors.get("air_temperature")?.definition).toBe(definition);
+  });
+
+  it("takes names and limits away that it does not have any more", () => {
+    const { store } = living();
+    const bare = mirrorSettings([controllerSettings({ actuators: [actuator()] })]);
+    const before = store.get("GH-0001");
+    store.rename(mirrorSettings([named], { bands: { temperature: { low: 5 } } }));
+    store.rename(bare);
+    expect(store.get("GH-0001")).toEqual(before);
+  });
+
+  it("with nothing new tells nobody", () => {
+    const { store, told } = living();
+    told.length = 0;
+    store.rename(mirrorSettings([controllerSettings({ actuators: [actuator()] })]));
+    expect(told).toEqual([]);
+  });
+
+  it("gives a controller of which it said nothing a name, and takes it back", () => {
+    const store = new GreenhouseStore(mirrorSettings(), new VirtualClock(), anyAscii);
+    store.admit("GH-0001");
+    store.dispatch("GH-0001", { type: "listed", record: record({ name: "East" }), availability: "online" });
+    store.rename(mirrorSettings([controllerSettings({ name: "Mine" })]));
+    expect(store.get("GH-0001")?.info.name).toBe("Mine");
+    store.rename(mirrorSettings());
+    expect(store.get("GH-0001")).toMatchObject({ settings: null, info: { name: "East" } });
+  });
+
+  it("brings actuators into its order", () => {
+    const both = [actuator({ id: "a", address: "1" }), actuator({ id: "b", address: "2" })];
+    const settings = mirrorSettings([controllerSettings({ actuators: both })]);
+    const store = new GreenhouseStore(settings, new VirtualClock(), anyAscii);
+    store.admit("GH-0001");
+    store.rename(mirrorSettings([controllerSettings({ actuators: both.toReversed() })]));
+    expect([...(store.get("GH-0001")?.actuators.keys() ?? [])]).toEqual(["b", "a"]);
+  });
+});
 
 describe("time alone", () => {
   it("turns what is read no more stale within a second of its limit, once, and leaves no timer behind", async () => {

@@ -389,11 +389,13 @@ function stateAfter(before: SensorState, sensor: Sensor, bands: Bands): SensorSt
       const { level } = after[side];
       if (level === "none") return [];
       const was = before.crossings[side];
-      if (was?.level === level) return [[side, withQuality(side, was, "good")] as const];
+      const isSame = was?.level === level;
       const limit = bands.limits[limitOf(side, level)] ?? value;
+      if (isSame && was.fact.limit === limit && before.judged.definition === definition)
+        return [[side, withQuality(side, was, "good")] as const];
       const fact: ReadingFact = {
         name: { en: sensorName(definition, "en"), zh: sensorName(definition, "zh") },
-        value,
+        value: isSame ? was.fact.value : value,
         limit,
         unit: definition.unit,
         quality: "good",

@@ -256,6 +256,7 @@ class World {
       onRead: () => Promise.resolve(),
       onTaken: () => Promise.resolve(),
       onRemoved: () => undefined,
+      onMistaken: () => undefined,
       noteError: (_, error) => this.violations.push(`${this.time.now}: ${id} fails: ${String(error)}`),
       clock,
       random: () => chance.random(),
