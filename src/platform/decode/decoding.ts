@@ -276,7 +276,7 @@ export const readFlag = (value: unknown): boolean | null =>
  * An instant in parts (`[2026, 3, 1, 16, 0, 0]`, as some Java programs write it), as text; whatever else it is, as it came. What is behind
  * the seconds is left out.
  */
-export function datedText(value: unknown): unknown {
+function datedText(value: unknown): unknown {
   if (!isDate(value)) return value;
   const [year, month, day, hour, minute, second] = [...value, 0].map((part) => String(part).padStart(2, "0"));
   return `${year}-${month}-${day} ${hour}:${minute}:${second}`;

@@ -87,7 +87,7 @@ const mostNames = 6;
 const dayMs = 24 * 3_600_000;
 
 /** What was asked with in the end, as `platform.shapes` says it. */
-export interface AskedWith {
+interface AskedWith {
   readonly answer: RawAnswer;
   readonly line: Pick<OperationShape, "query" | "params">;
 }
