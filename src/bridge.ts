@@ -412,7 +412,18 @@ function inForce({ commands }: Core, status: Status): void {
 }
 
 /** Measured values from the broker. */
-const weatherListener = ({ commands: { limits }, connection }: Core): Part => ({
+const weatherListener = ({ commands: { limits }, connection, log }: Core): Part => ({
+  flood: {
+    // Of many the newest gets through.
+    allowanceOf: (topic) => (limits.isWeatherTopic(topic) ? { key: topic, isUrgent: () => true } : null),
+    onSurplus: ({ key, count }) => {
+      if (limits.isWeatherTopic(key))
+        log.warn(
+          { topic: key, count },
+          "more values came on a weather topic than are looked at; the newest count: slow their sender down",
+        );
+    },
+  },
   onMessage: (message) => {
     const isWeather = limits.isWeatherTopic(message.topic);
     if (isWeather) limits.onWeather(message, connection.broker?.protocolVersion);

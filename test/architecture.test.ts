@@ -102,7 +102,10 @@ const table: Readonly<Record<string, Row>> = {
       sync: { files: ["store.ts"], typesOnly: true },
       // The payload of a command, read before it goes the way of those from the broker.
       commands: { files: ["command.ts", "payload.ts"], typesOnly: false },
-      journal: { files: ["reader.ts", "records.ts", "timeline-table.ts", "timeline.ts"], typesOnly: false },
+      journal: {
+        files: ["reader.ts", "records.ts", "segments.ts", "timeline-table.ts", "timeline.ts"],
+        typesOnly: false,
+      },
       page: { files: ["protocol.ts", "settings-source.ts"], typesOnly: true },
     },
   },

@@ -152,7 +152,7 @@ function aboutStep(step: Step, wanted: Wanted, settings: ActuatorSettings, asks:
   const within = seconds(confirmWithinMs(settings, step));
   const shown = proofText(step, wanted, settings);
   if (shown === null)
-    return [post, row`      ${msg`no degree shows whether it was done: it ends unconfirmed`}`];
+    return [post, row`      ${read}   ${msg`no degree shows whether it was done: it ends unconfirmed`}`];
   const isLast = step.purpose !== "mode" && step.purpose !== "lead_in";
   const again = row`      ${read}   ${msg`once more ${seconds(settings.travelMs)} after the POST, where it was confirmed before`}`;
   return [

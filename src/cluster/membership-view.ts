@@ -52,13 +52,13 @@ function readOwner(text: string): OwnerValue | null {
 /** The member that an account's key names; null for what no member wrote. */
 export const ownerOf = (text: string): string | null => readOwner(text)?.member ?? null;
 
-function readAccounts(text: string, key: "unfit" | "moved"): ReadonlySet<string> {
-  const { [key]: value } = parse(text) as Partial<Record<typeof key, unknown>>;
-  return new Set(Array.isArray(value) ? value.filter((one) => typeof one === "string") : []);
-}
+/** What a member says of itself, of which any part may be missing or none of ours. */
+type Said = Partial<Readonly<Record<keyof MemberValue, unknown>>>;
 
-function readReach(text: string, key: "lacks" | "reaches"): ReachOf {
-  const { [key]: value } = parse(text) as Partial<Record<typeof key, unknown>>;
+const accountsIn = (value: unknown): ReadonlySet<string> =>
+  new Set(Array.isArray(value) ? value.filter((one) => typeof one === "string") : []);
+
+function reachIn(value: unknown): ReachOf {
   const record: Readonly<Record<string, unknown>> =
     typeof value === "object" && value !== null ? { ...value } : {};
   const isReach = (one: unknown): one is Reach => one === "broker" || one === "platform";
@@ -70,7 +70,11 @@ function readReach(text: string, key: "lacks" | "reaches"): ReachOf {
   );
 }
 
+/** A thousand accounts of which none fits are less, and to take it apart costs time. */
+const mostBytes = 64 * 1024;
+
 function parse(text: string): object {
+  if (text.length > mostBytes) return {};
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? value : {};
@@ -84,6 +88,9 @@ interface ViewSettings {
   readonly leaseMs: number;
   readonly hash: Looking["hash"];
 }
+
+/** Whoever may write to the bucket may invent members and accounts; of more than any cluster has, no new ones are taken. */
+const most = { members: 1_000, accounts: 10_000 };
 
 /** What this member has seen of the others and of who runs what. Instants are its own, monotonic. */
 export class MembershipView {
@@ -122,24 +129,35 @@ export class MembershipView {
     const known = this.#holdings.get(account);
     // After a reconnect the server says everything once more, which is no news.
     if (known?.revision === revision) return;
+    if (known === undefined && this.#holdings.size >= most.accounts) return;
     const holder = value === null ? null : (readOwner(value)?.member ?? "");
     const left = holder === null ? (known?.holder ?? null) : null;
     this.#holdings.set(account, { revision, holder, seenAt: now, left });
   }
 
   #onMember(id: string, value: string, now: number): void {
+    if (!this.#members.has(id)) this.#forgetGone(now);
+    if (!this.#members.has(id) && this.#members.size >= most.members) return;
     const known = this.#members.get(id);
-    const isBack = known === undefined || now - known.lastSeenAt > 2 * this.#settings.leaseMs;
-    const firstSeenAt = isBack ? now : known.firstSeenAt;
+    const { unfit, lacks, reaches, moved }: Said = parse(value);
     this.#members.set(id, {
       id,
-      firstSeenAt,
+      firstSeenAt: known === undefined || this.#isGone(known, now) ? now : known.firstSeenAt,
       lastSeenAt: now,
-      unfit: readAccounts(value, "unfit"),
-      lacks: readReach(value, "lacks"),
-      reaches: readReach(value, "reaches"),
-      moved: readAccounts(value, "moved"),
+      unfit: accountsIn(unfit),
+      lacks: reachIn(lacks),
+      reaches: reachIn(reaches),
+      moved: accountsIn(moved),
     });
+  }
+
+  /** Keys vanish without a word, and a container has another name after each start. */
+  #forgetGone(now: number): void {
+    for (const [id, member] of this.#members) if (this.#isGone(member, now)) this.#members.delete(id);
+  }
+
+  #isGone({ lastSeenAt }: Member, now: number): boolean {
+    return now - lastSeenAt > 2 * this.#settings.leaseMs;
   }
 
   holding(account: string): Holding | null {

@@ -81,6 +81,7 @@ const longestStartMs = 60_000;
 const restarts = { firstMs: 2_000, maxMs: 300_000 };
 /** So long a run waits for another one to end until that is told. */
 const longestEndMs = 60_000;
+const longestDiskMs = 5_000;
 /** A run this long was good: what ends it is not the trouble of those before. */
 const goodRunMs = 900_000;
 
@@ -171,7 +172,7 @@ export class Fleet {
     }
     const own = ownAccounts(files);
     const known = this.#knownOf(own);
-    for (const { account, loaded } of known) await onRead(account.name, account.judge(loaded));
+    await this.#ofEach(known, ({ account, loaded }) => onRead(account.name, account.judge(loaded)));
     if (this.#hasStopped()) return;
     this.#noteRefused(files);
     for (const name of files.refused)
@@ -192,7 +193,28 @@ export class Fleet {
     for (const [name, loaded] of added) this.#add(loaded, startDelayMs(name, added.length));
     const names = added.map(([name]) => name);
     log.info({ added: names, changed, removed }, "the files of the fleet were read again");
-    for (const { account } of known) await onTaken(account.name);
+    await this.#ofEach(known, ({ account }) => onTaken(account.name));
+  }
+
+  async #ofEach<One extends { readonly account: Account }>(
+    all: readonly One[],
+    tell: (one: One) => Promise<void>,
+  ): Promise<void> {
+    await Promise.all(all.map((one) => this.#inTime(one.account.name, tell(one))));
+  }
+
+  /** What is kept of one account, of which the disk may not answer, keeps back no other one. */
+  async #inTime(account: string, told: Promise<void>): Promise<void> {
+    const { clock, log } = this.#parts;
+    try {
+      if (!(await cameWithin(clock, longestDiskMs, told)))
+        log.error(
+          { account },
+          "the disk does not answer, so what this account ran by before cannot be kept; if its new file does not work, nothing goes back",
+        );
+    } catch (err) {
+      log.error({ account, err }, "what this account ran by before could not be kept");
+    }
   }
 
   #knownOf(own: ReadonlyMap<string, LoadedAccount>) {

@@ -217,7 +217,9 @@ export const foldPushedReadings = (
     (item, _place, soFar) => {
       const definition = definitionOf(layout, item);
       if (definition === null || isDated(item, context.now)) return definition;
-      return soFar.get(definition.id)?.measuredAt === null ? definition : null;
+      const held = soFar.get(definition.id);
+      // What waited to be read may be older than what was read meanwhile.
+      return held?.measuredAt === null && held.receivedAt <= context.receivedAt ? definition : null;
     },
     context,
   );

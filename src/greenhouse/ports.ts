@@ -286,7 +286,13 @@ export type PushNews =
   | { readonly type: "registers"; readonly code: string; readonly values: ReadonlyMap<string, RawValue> }
   | { readonly type: "statuses"; readonly code: string; readonly items: readonly RunningStatusItem[] }
   | { readonly type: "connection"; readonly code: string; readonly online: boolean }
-  | { readonly type: "sensors"; readonly code: string; readonly items: readonly SensorItem[] };
+  | {
+      readonly type: "sensors";
+      readonly code: string;
+      readonly items: readonly SensorItem[];
+      /** Epoch ms. */
+      readonly receivedAt: number;
+    };
 
 /** Who listens on a channel. Nothing here may throw. */
 export interface PushListener {

@@ -2,6 +2,7 @@ import type { Core, Running } from "../feature/core.js";
 import type { Configured } from "../feature/feature.js";
 import type { Actuator, Controller, Parameter, RunningStatus, Sensor } from "../greenhouse/model.js";
 import { Rest } from "../runtime/clock.js";
+import { withDeadline } from "../runtime/file-system.js";
 import type { Tell } from "../language/words.js";
 import { Schedule } from "../runtime/schedule.js";
 import {
@@ -129,7 +130,9 @@ export class DiscoveryOutput {
     };
     this.#bridgeTopic = bridgeDiscoveryTopic(settings.prefix, settings.clientId);
     this.#rest = new Rest(core.clock);
-    this.#withdrawals = new Withdrawals(core.file("homeassistant-withdrawn.json"), core.log);
+    // What is announced of one device waits for no disk, and of the others still less.
+    const memory = withDeadline(core.file("homeassistant-withdrawn.json"), core.clock);
+    this.#withdrawals = new Withdrawals(memory, core.log);
   }
 
   /** Calls back when Home Assistant has started and had the time to take in the announcements: it is to be shown states now. */
@@ -200,6 +203,13 @@ export class DiscoveryOutput {
     const { announce, held } = this.#of(code);
     if (!held.isOwn && !this.#isPaused) this.#later(announce, 0);
   }
+
+  /** Births that follow each other at once are one. */
+  readonly flood = {
+    allowanceOf: (topic: string) =>
+      topic === this.#settings.statusTopic ? { key: topic, isUrgent: null } : null,
+    onSurplus: () => undefined,
+  };
 
   onMessage({ topic, payload, retain }: DiscoveryMessage): boolean {
     const { statusTopic, prefix } = this.#settings;

@@ -5,6 +5,7 @@ import { expecting, expectingOneOf } from "../settings/values.js";
 import { outcomes } from "../greenhouse/command/outcomes.js";
 import type { GroupOrScene } from "../greenhouse/groups.js";
 import { commandOutcomes, type RecordType } from "../journal/records.js";
+import { JournalUnreadable } from "../journal/segments.js";
 import { timelineCsv } from "../journal/timeline-table.js";
 import { type TimelineKind, timelineKinds } from "../journal/timeline.js";
 import { csvText } from "../runtime/csv.js";
@@ -70,7 +71,17 @@ const filter = fields({
 
 const isKind = (word: string): word is TimelineKind => kindNames.has(word);
 
-const journal = route("GET", "viewer", filter, async (given, { request: { headers }, service }) => {
+const unread = (error: unknown): Answer => {
+  if (!(error instanceof JournalUnreadable)) throw error;
+  return failure(503, "journal_unreadable", error.message);
+};
+
+const journal = route("GET", "viewer", filter, (given, asked) => journalPage(given, asked).catch(unread));
+
+async function journalPage(
+  given: z.infer<typeof filter>,
+  { request: { headers }, service }: AskedOfBridge,
+): Promise<Answer> {
   const { clock, timeline } = service.sources;
   const { controller: id, actuator, by, outcome, limit, kind } = given;
   const { entries, next } = await timeline({
@@ -88,7 +99,7 @@ const journal = route("GET", "viewer", filter, async (given, { request: { header
   return prefersCsv(headers.accept ?? "")
     ? csv(timelineCsv(records), "journal.csv", link)
     : json({ records, next }, 200, link);
-});
+}
 
 /** By the weights of an `Accept` header; of two that weigh the same the one that is named. */
 function prefersCsv(accept: string): boolean {

@@ -12,7 +12,14 @@ import {
 } from "./records.js";
 import { isWanted, Timeline, type TimelineEntry, type TimelineFilter } from "./timeline.js";
 import { scanJournal } from "./retention.js";
-import { fileProblem, type Line, listSegments, readLines, type SegmentName } from "./segments.js";
+import {
+  fileProblem,
+  type Line,
+  listingProblem,
+  listSegments,
+  readLines,
+  type SegmentName,
+} from "./segments.js";
 
 /*
  * Reading needs no lock and changes nothing: it works beside the bridge, from another process, on a read-only disk.
@@ -120,7 +127,12 @@ function pageOf(found: readonly TimelineEntry[], limit: number): TimelinePage {
 /** What is asked of the journal in `directory` again and again. */
 export const journalReader = (directory: string) => ({
   past: (filter: Parameters<typeof newestRecords>[1]) => newestRecords(directory, filter),
-  timeline: (filter: Parameters<typeof newestEntries>[1]) => newestEntries(directory, filter),
+  /** Rejects with JournalUnreadable where the files cannot even be listed: that is not an empty journal. */
+  timeline: async (filter: Parameters<typeof newestEntries>[1]) => {
+    const problem = await listingProblem(directory);
+    if (problem !== null) throw problem;
+    return newestEntries(directory, filter);
+  },
 });
 
 /** What earlier runs left open, for a program that does not write the journal itself. */

@@ -268,7 +268,7 @@ function credentialSource(
   if (path !== undefined) return new TokenFile(path, { files, clock, log, links });
   const { body = {}, token_path: tokenPath = shapes[operations.signIn.name]?.value } = signingIn ?? {};
   const account = JSON.stringify([businessUrl, body]);
-  const store = new SessionStore(dataDir, account, outside?.deriveKey ?? deriveKey, { files, log });
+  const store = new SessionStore(dataDir, account, outside?.deriveKey ?? deriveKey, { files, clock, log });
   const post = (signal: AbortSignal) => signIn(body, tokenPath, signal);
   return new SignIn(body, post, store, { clock, log, links, tally });
 }

@@ -54,6 +54,8 @@ export interface ShapeReport {
   readonly found: string;
   /** The answer is no use as a whole, which no shape of items can be set right by. */
   readonly whole?: true;
+  /** No setting makes it readable: it was left out as it came. */
+  readonly isLeftOut?: true;
   readonly count: number;
   readonly firstAt: number;
   readonly lastAt: number;
@@ -70,6 +72,13 @@ export function firstOnes(report: ReportShape): ReportShape {
     left -= 1;
   };
 }
+
+const helpOf = (operation: string): string => `platform.shapes.${operation} can say where things are`;
+
+const frameTold = ({ operation, isLeftOut }: ShapeReport): string =>
+  isLeftOut === true
+    ? `a frame of ${operation} is left out; polling reads what it was about`
+    : `a frame of ${operation} holds something that cannot be read; it is left out. ${helpOf(operation)}`;
 
 const mostKept = { answer: 200, frame: 60 } as const;
 const maxNames = 20;
@@ -91,7 +100,12 @@ export class ShapeReports {
   }
 
   of(operation: string): ReportShape {
-    return (problem, sample, answer) => this.#add(operation, problem, sample, answer);
+    return (problem, sample, answer) => this.#add({ operation, problem }, sample, answer);
+  }
+
+  /** Of what no setting makes readable. */
+  ofLeftOut(operation: string): ReportShape {
+    return (problem, sample) => this.#add({ operation, problem, isLeftOut: true }, sample, undefined);
   }
 
   /** Answers that are no use as a whole; who asked for them says so in the log. */
@@ -118,7 +132,12 @@ export class ShapeReports {
     return [...this.#reports.values()];
   }
 
-  #add(operation: string, problem: Text, found: unknown, answer: unknown): void {
+  #add(
+    about: Pick<ShapeReport, "operation" | "problem" | "isLeftOut">,
+    found: unknown,
+    answer: unknown,
+  ): void {
+    const { operation, problem } = about;
     const sample = this.#sampleOf(found);
     // Objects that differ in their names are shapes of their own; texts are not.
     const key = JSON.stringify([operation, problem, isContainer(found) ? sample : typeof found]);
@@ -137,15 +156,13 @@ export class ShapeReports {
     const place = answer === undefined ? null : this.#plain(placeIn(answer, found));
     const look = this.#plain(String(lookOf(found))) ?? "";
     const times = { count: 1, firstAt: now, lastAt: now };
-    this.#reports.set(key, { operation, problem, sample, place, found: look, ...times });
-    const help = `platform.shapes.${operation} can say where things are`;
-    if (this.#of === "answer") {
+    const report = { ...about, sample, place, found: look, ...times };
+    this.#reports.set(key, report);
+    if (this.#of === "frame") this.#log.warn({ channel: operation, problem, sample }, frameTold(report));
+    else {
       const where = place === null ? "" : ` (${place}: ${look})`;
-      const text = `an answer of ${operation} holds something that cannot be read: ${String(problem)}${where}; ${help}`;
+      const text = `an answer of ${operation} holds something that cannot be read: ${String(problem)}${where}; ${helpOf(operation)}`;
       this.#log.warn({ operation, problem, sample }, text);
-    } else {
-      const text = `a frame of ${operation} holds something that cannot be read; it is left out. ${help}`;
-      this.#log.warn({ channel: operation, problem, sample }, text);
     }
   }
 

@@ -1,3 +1,4 @@
+import { cameWithin, type Clock, TooLate } from "./clock.js";
 import { ignored, nullIfFailed } from "./failures.js";
 import { randomBytes } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
@@ -200,6 +201,9 @@ const factsOf = ({ size, mtimeMs, dev, ino }: Stats): FileFacts => ({
 export function errorCode(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
+
+/** It may be well, and this user is not let there. */
+export const isForbidden = (code: string): boolean => code === "EACCES" || code === "EPERM";
 
 /** File systems without hard links (FAT, some network mounts) answer with one of these. */
 const noLinks = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EINVAL"]);
@@ -406,6 +410,39 @@ export interface TextFile {
 export function textFile(dataDir: string, name: string, files: Files = nodeFiles): TextFile {
   const file = join(dataDir, name);
   return { read: () => files.read(file), write: (text: string) => files.writePrivate(file, text) };
+}
+
+/** A disk that answers at all has done so by then. */
+const longestDiskMs = 3_000;
+
+/**
+ * A small file for whoever has to go on where the disk does not answer: what is asked of it rejects with TooLate then, and at once until
+ * it has answered, since each question that hangs takes a thread from everybody. The newest text is written once it does.
+ */
+export function withDeadline(file: TextFile, clock: Clock, ms = longestDiskMs): TextFile {
+  let isSilent = false;
+  let unwritten: string | null = null;
+  const onAnswer = () => {
+    const text = unwritten;
+    unwritten = null;
+    isSilent = text !== null;
+    if (text !== null) void file.write(text).catch(ignored).finally(onAnswer);
+  };
+  const inTime = async <T>(ask: () => Promise<T>): Promise<T> => {
+    if (isSilent) throw new TooLate("the disk has not answered yet what it was asked before");
+    const asked = ask();
+    if (await cameWithin(clock, ms, asked)) return asked;
+    isSilent = true;
+    void asked.catch(ignored).finally(onAnswer);
+    throw new TooLate(`the disk has not answered for ${ms / 1_000} s`);
+  };
+  return {
+    read: () => inTime(() => file.read()),
+    write: (text) => {
+      if (isSilent) unwritten = text;
+      return inTime(() => file.write(text));
+    },
+  };
 }
 
 /** A file that nothing depends on: failures are told, and what cannot be read counts as none. */

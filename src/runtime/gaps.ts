@@ -13,8 +13,8 @@ export interface Gap {
 
 /** The newest gap, and what was sent before it. */
 export interface Gaps {
-  /** Null before the first. It is noticed by whoever asks first, be that a timer or a message that is read. */
-  newest(): Gap | null;
+  /** Of those longer than that; null before the first. It is noticed by whoever asks first, be that a timer or a message that is read. */
+  newest(longerThanMs?: number): Gap | null;
   /**
    * When something was sent at the earliest that was read at that instant from a socket of the process: before the newest gap, where the
    * sockets had not been read empty since. Monotonic ms.
@@ -36,13 +36,17 @@ const beatMs = 1_000;
 const noticedMs = 2_500;
 /** In this time a loop has had several turns, in each of which every socket was read. */
 const readEmptyMs = 100;
+const mostKept = 10;
+
+const lengthOf = ({ from, until }: Gap): number => until - from;
 
 /** Looks at the clock again and again, so that a time in which it could not is known. */
 export class GapWatch implements Gaps {
   readonly #clock: Clock;
   readonly #listeners = new Set<() => void>();
   #lookedAt: number;
-  #newest: Gap | null = null;
+  /** The newest first; each is longer than those after which it stands. */
+  #gaps: readonly Gap[] = [];
   /** What was read in between may have lain in a socket from the beginning on. */
   #unread: Gap | null = null;
 
@@ -55,9 +59,9 @@ export class GapWatch implements Gaps {
     return every(beatMs, this.#clock, signal, () => this.#look());
   }
 
-  newest(): Gap | null {
+  newest(longerThanMs = 0): Gap | null {
     this.#look();
-    return this.#newest;
+    return this.#gaps.find((gap) => lengthOf(gap) > longerThanMs) ?? null;
   }
 
   sentSince(readAt: number): number {
@@ -79,13 +83,13 @@ export class GapWatch implements Gaps {
   }
 
   #onGap(gap: Gap): void {
-    this.#newest = gap;
+    this.#gaps = [gap, ...this.#gaps.filter((one) => lengthOf(one) > lengthOf(gap))].slice(0, mostKept);
     const isUnread = this.#unread?.until === Infinity;
     const from = isUnread ? Math.min(this.#unread?.from ?? gap.from, gap.from) : gap.from;
     this.#unread = { from, until: Infinity };
     this.#clock.after(readEmptyMs, () =>
       this.#clock.soon(() => {
-        if (this.#newest === gap) this.#unread = { from, until: this.#clock.monotonic() };
+        if (this.#gaps[0] === gap) this.#unread = { from, until: this.#clock.monotonic() };
       }),
     );
     for (const listener of this.#listeners) listener();

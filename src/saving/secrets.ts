@@ -12,8 +12,8 @@ interface Present {
   readonly root: unknown;
   /** Names that the file of secrets has. */
   readonly names: ReadonlySet<string>;
-  /** Other configurations in the folder, which use secrets too. */
-  readonly others: readonly string[];
+  /** Other configurations in the folder, which use secrets too; null where one of them cannot be read. */
+  readonly others: readonly string[] | null;
 }
 
 interface Apart {
@@ -60,7 +60,7 @@ function nodeAt(root: unknown, path: Path): unknown {
 /** Changes in which no secret stands any more, and those that put them where they belong. */
 export function secretsApart(changes: readonly Change[], present: Present): Apart {
   const isOfOthers = (name: string) =>
-    present.others.some((text) => text.includes(name) && usesOf(name, nodesOf(text)) > 0);
+    present.others?.some((text) => text.includes(name) && usesOf(name, nodesOf(text)) > 0) ?? true;
   const names = new Set(present.names);
   const secrets: Change[] = [];
   const put = (path: Path, value: string, siblings: unknown): Reference => {

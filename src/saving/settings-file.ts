@@ -1,6 +1,6 @@
 import { msg, row, type Text } from "../language/text.js";
 import type { Tell } from "../language/words.js";
-import { ignored } from "../runtime/failures.js";
+import { ignored, nullIfFailed } from "../runtime/failures.js";
 import { createHash } from "node:crypto";
 import { basename, dirname, join, resolve } from "node:path";
 import { countsAtOnce } from "../config/at-once.js";
@@ -128,6 +128,8 @@ interface Saver {
 }
 
 const mark = "\ufeff";
+/** So many configurations beside one are read. */
+const mostBeside = 1_000;
 const inEnglish: Tell = String;
 
 /** One file of a configuration. Whoever saves waits for those before, so that none of two is lost without a word. */
@@ -391,22 +393,28 @@ export class SettingsFile {
     return { after, errors: {}, secrets: secrets.map(({ path }) => String(path[0])) };
   }
 
-  /** Other configurations beside this one that use secrets: of theirs no value is changed for this one. */
-  async #othersWithSecrets(): Promise<readonly string[]> {
+  /**
+   * Other configurations beside this one that use secrets: of theirs no value is changed for this one. Null where one cannot be read, which
+   * may use any.
+   */
+  async #othersWithSecrets(): Promise<readonly string[] | null> {
     const { file, files = nodeFileSystem } = this.#ports;
     const folder = dirname(file);
-    const names = (await files.list(folder).catch(() => [])).filter(
+    const beside = await files.list(folder).catch(nullIfFailed);
+    const names = (beside ?? []).filter(
       (name) => /\.ya?ml$/.test(name) && name !== "secrets.yaml" && name !== basename(file),
     );
+    if (beside === null || names.length > mostBeside) return null;
     const texts = await Promise.all(
-      names.slice(0, 1_000).map((name) =>
+      names.map((name) =>
         readWholeFile(join(folder, name), mostConfigurationBytes).then(
           ({ bytes }) => bytes.toString("utf8"),
-          () => "",
+          (error: unknown) => (errorCode(error) === "ENOENT" ? "" : null),
         ),
       ),
     );
-    return texts.filter((text) => text.includes("!secret"));
+    const read = texts.filter((text) => text !== null);
+    return read.length < texts.length ? null : read.filter((text) => text.includes("!secret"));
   }
 
   #load({ text, secrets }: Texts, isAlone: boolean): Promise<ConfigurationResult> {

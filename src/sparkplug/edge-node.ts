@@ -1,5 +1,5 @@
 import type { Core } from "../feature/core.js";
-import type { TextFile } from "../runtime/file-system.js";
+import { type TextFile, withDeadline } from "../runtime/file-system.js";
 import { ignored } from "../runtime/failures.js";
 import { forAnyActuator, type ResultAddressee } from "../commands/command.js";
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
@@ -102,7 +102,8 @@ export class EdgeNode {
     const { alarms } = commands.limits;
     this.#core = core;
     this.#settings = settings;
-    this.#memory = core.file("sparkplug.json");
+    // No link waits for a disk that does not answer.
+    this.#memory = withDeadline(core.file("sparkplug.json"), clock);
     this.#topics = sparkplugTopics(settings, settings.primary_host);
     this.#session = newSession(settings.primary_host !== undefined);
     this.#devices = new Devices();

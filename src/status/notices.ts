@@ -84,10 +84,13 @@ function occurrences({ shapes, contested, signIns, isSignInRefused }: NoticedFac
   ];
 }
 
-const shapeUnknown = ({ operation, problem, sample }: ShapeReport, at: number): BridgeEvent => ({
+const shapeUnknown = ({ operation, problem, sample, isLeftOut }: ShapeReport, at: number): BridgeEvent => ({
   type: "shape_unknown",
   severity: "warning",
-  message: `An answer of ${operation} could not be read: ${String(problem)}. platform.shapes.${operation} can say where things are; "unreadable" in bridge/health shows the names it had.`,
+  message:
+    isLeftOut === true
+      ? `A frame of ${operation} was left out: ${String(problem)}. Polling reads what it was about.`
+      : `An answer of ${operation} could not be read: ${String(problem)}. platform.shapes.${operation} can say where things are; "unreadable" in bridge/health shows the names it had.`,
   at,
   facts: { operation, problem: String(problem), fields: sample.join(" ") },
 });

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { LiveSettings } from "../config/live-settings.js";
 import type { Core } from "../feature/core.js";
-import type { IncomingMessage } from "../mqtt/connection/settings.js";
+import type { FloodListener, IncomingMessage } from "../mqtt/connection/settings.js";
 import { cameWithin } from "../runtime/clock.js";
 import { mayFollow, type Shown, standings } from "../greenhouse/steady.js";
 import { SelfTest, selfTestTimes } from "./self-test.js";
@@ -218,6 +218,15 @@ export class BrokerTests {
     this.#compareLinks();
     this.self.onConnected();
   }
+
+  /** Whoever speaks below any base topic is heard here; of many no more than the own ones has to get through. */
+  readonly flood: FloodListener = {
+    allowanceOf: (topic) =>
+      topic.endsWith(topicEnd)
+        ? { key: topicEnd, isUrgent: (payload) => payload.includes(this.#core.journal.boot) }
+        : null,
+    onSurplus: ignored,
+  };
 
   /** Whether the message was one of these; no other part has to look at it then. */
   onMessage({ topic, payload }: IncomingMessage): boolean {

@@ -104,7 +104,6 @@ export class OverdueWatch {
   readonly #mirror: Pick<Mirror, "store" | "poller" | "inventory">;
   readonly #startedAt: number;
   readonly #knownSince = new Map<string, number>();
-  #awakeSince = -Infinity;
 
   constructor(
     { clock, gaps }: { readonly clock: Clock; readonly gaps: Pick<Gaps, "newest"> },
@@ -124,14 +123,12 @@ export class OverdueWatch {
 
   now(): OverdueNow {
     const { poller, store, inventory } = this.#mirror;
-    const gap = this.#gaps.newest();
-    // A shorter one is within the grace.
-    if (gap !== null && gap.until - gap.from > graceMs) this.#awakeSince = gap.until;
     return overdueOf({
       now: this.#clock.monotonic(),
       wall: this.#clock.now(),
       startedAt: this.#startedAt,
-      awakeSince: this.#awakeSince,
+      // A shorter one is within the grace.
+      awakeSince: this.#gaps.newest(graceMs)?.until ?? -Infinity,
       intervals: this.#intervals,
       stretch: poller.stretch,
       controllers: store.controllers(),

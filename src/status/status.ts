@@ -171,6 +171,10 @@ export class Status {
     this.#looking.tests.onFound(topic, payload);
   }
 
+  get flood(): BrokerTests["flood"] {
+    return this.#looking.tests.flood;
+  }
+
   /** Whether the message was one of the bridge to itself, or of another bridge to all. */
   onMessage(message: IncomingMessage): boolean {
     const isOurs = this.#looking.tests.onMessage(message);

@@ -139,7 +139,11 @@ export class PushMirror {
     if (!isVisible || poller.isWanted(job)) poller.readSoon(job, gapMs, said);
   }
 
-  #foldSensors(controller: Controller, { code, items }: News<"sensors">, openedAt: number): void {
+  #foldSensors(
+    controller: Controller,
+    { code, items, receivedAt: arrivedAt }: News<"sensors">,
+    openedAt: number,
+  ): void {
     const { store } = this.#mirror;
     const now = this.#clock.now();
     // What lay in the socket while the process stood still is as if it had been said before the channel was opened.
@@ -150,7 +154,7 @@ export class PushMirror {
     );
     const usable = isRead ? items : items.filter((item) => isDated(item, now));
     if (usable.length > 0)
-      store.dispatch(code, { type: "sensors_read", items: usable, receivedAt: now, source: "push" });
+      store.dispatch(code, { type: "sensors_read", items: usable, receivedAt: arrivedAt, source: "push" });
   }
 }
 

@@ -7,6 +7,7 @@ import {
   type Member,
   rank,
 } from "../../src/cluster/membership.js";
+import { memberText, MembershipView, ownerText } from "../../src/cluster/membership-view.js";
 
 /** Of two members of one account the one with the later letter ranks first. */
 const hash = (text: string) => text.charCodeAt(text.length - 1);
@@ -89,5 +90,36 @@ describe("who runs an account", () => {
     expect(back(member("c", { unfit: new Set(["north"]) }))).toBe(false);
     expect(back(member("c"), 80_000)).toBe(false);
     expect(isToHandBack(looking("c", [member("a")]), 0)).toBe(false);
+  });
+});
+
+describe("what a member has seen", () => {
+  const view = () => new MembershipView({ self: "a", leaseMs: 9_000, hash });
+  const text = memberText({ unfit: [], lacks: new Map(), reaches: new Map(), moved: [] });
+  const names = Array.from({ length: 20_000 }, (_, n) => `flood-${n}`);
+
+  it("is forgotten with members that are gone, such as containers with a new name after each start", () => {
+    const seen = view();
+    for (const [n, name] of names.slice(0, 100).entries())
+      seen.take(`member.${name}`, { revision: n + 1, value: text }, n * 20_000);
+    expect(seen.members.map(({ id }) => id)).toEqual(["flood-99"]);
+  });
+
+  it("stays bounded, whoever writes to the bucket", () => {
+    const seen = view();
+    const owner = ownerText({ member: "b", run: "1" });
+    for (const [n, name] of names.entries()) {
+      seen.take(`member.${name}`, { revision: 2 * n + 1, value: text }, 0);
+      seen.take(`owner.${name}`, { revision: 2 * n + 2, value: owner }, 0);
+    }
+    expect(seen.members).toHaveLength(1_000);
+    expect(names.filter((name) => seen.holding(name) !== null)).toHaveLength(10_000);
+  });
+
+  it("is taken as nothing said where it is larger than anything that members say", () => {
+    const seen = view();
+    const value = JSON.stringify({ unfit: Array.from({ length: 100_000 }, () => "north") });
+    seen.take("member.b", { revision: 1, value }, 0);
+    expect(seen.members).toMatchObject([{ id: "b", unfit: new Set() }]);
   });
 });

@@ -39,6 +39,7 @@ async function running(texts: Texts, begins = Promise.resolve()) {
   const next = {
     files: await filesOf(texts),
     read: (files: () => FleetFiles): Promise<FleetFiles> => Promise.resolve(files()),
+    onRead: (_account: string): Promise<void> => Promise.resolve(),
     /** Whether a run ends as soon as it is told to. */
     ending: "at once" as "at once" | "held",
   };
@@ -61,7 +62,7 @@ async function running(texts: Texts, begins = Promise.resolve()) {
           fails: AsyncResource.bind((error: Error) => fleet.isContained(error)),
         });
       }),
-    onRead: () => Promise.resolve(),
+    onRead: (account) => next.onRead(account),
     onTaken: () => Promise.resolve(),
     onRemoved: (account) => removed.push(account),
     onMistaken: (account, mistakes) => story.push(`${account} has mistakes: ${String(mistakes)}`),
@@ -190,6 +191,23 @@ describe("files that are read again", () => {
     await fleet.reload();
     expect(await told(1_000)).toEqual([]);
     expect([...fleet.states().keys()]).toEqual(["east", "north"]);
+  });
+
+  it.each([
+    ["does not answer", () => new Promise<void>(() => undefined)],
+    ["is broken", () => Promise.reject(new Error("EIO"))],
+  ])("are taken up where the disk of one account %s, also that one", async (_, disk) => {
+    const { fleet, next, told, runs } = await running({ north: "", east: "" });
+    await told(1_000);
+    next.onRead = (account) => (account === "north" ? disk() : Promise.resolve());
+    const changed = "commands: { read_only: true }\n";
+    next.files = await filesOf({ north: changed, east: changed });
+    const reloaded = fleet.reload();
+    await told(5_000);
+    await reloaded;
+    expect(
+      [...runs].map(([name, { run }]) => `${name} ${run.live.current.commands.read_only}`).sort(),
+    ).toEqual(["east true", "north true"]);
   });
 
   it("tell of those with mistakes, of which nothing runs, since when that is so", async () => {

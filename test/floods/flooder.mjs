@@ -145,6 +145,44 @@ function stream({ first = null, second = null, piece }) {
   });
 }
 
+const underWay = 100;
+
+/**
+ * Writes into the bucket of a cluster, which every member watches, as fast as a NATS server keeps it: no more is under way than
+ * that, since the queue of the server would else be what is measured.
+ */
+function natsWriter(keyOf, value) {
+  return new Promise((resolve) => {
+    const socket = net.connect({ port, host, noDelay: true });
+    tally.connections += 1;
+    let written = 0;
+    let rest = "";
+    const write = (count) => {
+      for (let n = 0; n < count; n += 1, written += 1) {
+        const text = `PUB $KV.test.${keyOf(written)} kept ${value.length}\r\n${value}\r\n`;
+        tally.bytes += text.length;
+        socket.write(text);
+      }
+    };
+    socket.once("data", () => {
+      socket.write('CONNECT {"verbose":false,"lang":"flooder","version":"0"}\r\nSUB kept 1\r\n');
+      write(underWay);
+    });
+    socket.on("data", (bytes) => {
+      const heard = rest + bytes.toString("latin1");
+      if (heard.includes("PING\r\n")) socket.write("PONG\r\n");
+      const pieces = heard.split("MSG kept");
+      rest = pieces.at(-1).slice(-7);
+      if (!isOver()) write(pieces.length - 1);
+    });
+    socket.on("error", () => undefined).on("close", resolve);
+    setTimeout(() => socket.destroy(), Math.max(0, endsAt - performance.now()));
+  });
+}
+
+const natsWriters = (keyOf, value) =>
+  Promise.all(Array.from({ length: sockets }, (_, at) => natsWriter((n) => keyOf(n, at), value)));
+
 async function streams(parts) {
   await Promise.all(
     Array.from({ length: sockets }, async () => {
@@ -313,6 +351,17 @@ const kinds = {
       first: connectPacket,
       piece: repeated(publishPacket(sparkplugTopic("NCMD"), Buffer.alloc(1_000, 0x12))),
     }),
+  "nats-members": () => natsWriters((n, at) => `member.flood-${at}-${n}`, '{"unfit":[]}'),
+  "nats-owners": () => natsWriters((n, at) => `owner.flood-${at}-${n}`, '{"member":"flood","run":"1"}'),
+  "nats-one": () => natsWriters((_, at) => `member.flood-${at}`, '{"unfit":[]}'),
+  "nats-large": () =>
+    natsWriters((_, at) => `member.flood-${at}`, JSON.stringify({ unfit: Array(50_000).fill("a") })),
+  "weather-values": () =>
+    streams({ first: connectPacket, piece: repeated(publishPacket("weather/wind", '{"speed":3}')) }),
+  "status-words": () =>
+    streams({ first: connectPacket, piece: repeated(publishPacket("homeassistant/status", "online")) }),
+  "self-tests": () =>
+    streams({ first: connectPacket, piece: repeated(publishPacket("greenhouse/bridge/self_test", "{}")) }),
   "mdns-large": () => datagrams(pointerQuery(65_000), 1, 250),
   "mdns-standard": () => datagrams(pointerQuery(1_400), 20, 5),
   "mdns-small": () => datagrams(Buffer.alloc(12), 50, 5),

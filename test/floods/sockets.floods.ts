@@ -3,11 +3,13 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import mqtt from "mqtt";
 import { afterEach, expect, it } from "vitest";
 import { countFrom, type Figures, rounded, tellFigures } from "../proof/figures.js";
 import { testCertificate } from "../broker/certificate.js";
 import { endsWithThisProcess } from "../support/at-exit.js";
 import { freePort } from "../support/mosquitto.js";
+import { natsVersion, startNats } from "../support/nats.js";
 import { createStage, type Stage } from "../end-to-end/support/stage.js";
 
 /*
@@ -24,12 +26,24 @@ const mostRssMb = 250;
 const calmStops = 15;
 
 type Target =
-  "page" | "broker" | "brokerTls" | "brokerWeb" | "mosquitto" | "mdns" | "push" | "mail" | "messenger";
+  | "page"
+  | "broker"
+  | "brokerTls"
+  | "brokerWeb"
+  | "mosquitto"
+  | "mdns"
+  | "nats"
+  | "push"
+  | "mail"
+  | "messenger";
 /** Of what is drawn of a flood by the platform; FLOOD_SEED repeats one. */
 const seed = Number(process.env["FLOOD_SEED"] ?? Date.now() % 1_000_000);
 
-/** Another broker reads the flood as fast as it comes, and takes the processor's time for it. */
-const mostMsBehindBroker = 2_000;
+/**
+ * Another broker reads the flood as fast as it comes, and takes the processor's time for it. So do the servers of a cluster, which
+ * have its journal too: a stop waits twice 200 ms for that.
+ */
+const mostMsBehindServer = 2_000;
 
 const floods: readonly (readonly [kind: string, target: Target])[] = [
   ["page-subscriptions", "page"],
@@ -60,10 +74,17 @@ const floods: readonly (readonly [kind: string, target: Target])[] = [
   ["sparkplug-garbage", "broker"],
   ["sparkplug-commands", "mosquitto"],
   ["sparkplug-garbage", "mosquitto"],
+  ["weather-values", "mosquitto"],
+  ["status-words", "mosquitto"],
+  ["self-tests", "mosquitto"],
   ["mail-lines", "mail"],
   ["mail-line", "mail"],
   ["messenger-head", "messenger"],
   ["messenger-pieces", "messenger"],
+  ["nats-members", "nats"],
+  ["nats-owners", "nats"],
+  ["nats-one", "nats"],
+  ["nats-large", "nats"],
   ["mdns-large", "mdns"],
   ["mdns-standard", "mdns"],
   ["mdns-small", "mdns"],
@@ -88,24 +109,31 @@ afterEach(async () => {
   await tellFigures("floods", seconds < fullSeconds, { seconds, ...figures });
 });
 
-it.each(floods.filter(([kind]) => only.test(kind)))("%s at %s keeps no stop back", async (kind, target) => {
-  const scene = await running(kind, target);
-  const calm = await scene.stops(calmStops * everyMs);
-  const flooder = scene.answering?.(seconds) ?? scene.push?.flood(kind) ?? flood(kind, scene.ports[target]);
-  const flooded = await scene.stops(seconds * 1_000);
-  scene.push?.calm();
-  const did = await flooder;
-  const after = await scene.stops(calmStops * everyMs);
-  // A machine with much else to do is slow without any flood.
-  const least = target === "mosquitto" ? mostMsBehindBroker : mostMs;
-  const allowed = Math.max(least, 3 * percentile(calm, 0.99));
-  const name = target === "mosquitto" ? `${target}-${kind}` : kind;
-  figures[name] =
-    `p50 ${percentile(flooded, 0.5)} ms, p99 ${percentile(flooded, 0.99)} ms (calm ${percentile(calm, 0.99)} ms), RSS ${rounded(scene.rss(), 0)} MB, ${did}`;
-  expect(percentile(flooded, 0.99), figures[name]).toBeLessThanOrEqual(allowed);
-  expect(percentile(after, 0.99), "it recovers").toBeLessThanOrEqual(allowed);
-  expect(scene.rss()).toBeLessThan(mostRssMb);
-});
+const isThere = (target: Target): boolean => target !== "nats" || natsVersion !== null;
+const notRun = floods.filter(([, target]) => !isThere(target));
+if (notRun.length > 0) console.log(`NOT RUN, there is no nats-server: ${String(notRun)}`);
+
+it.each(floods.filter(([kind, target]) => only.test(kind) && isThere(target)))(
+  "%s at %s keeps no stop back",
+  async (kind, target) => {
+    const scene = await running(kind, target);
+    const calm = await scene.stops(calmStops * everyMs);
+    const flooder = scene.answering?.(seconds) ?? scene.push?.flood(kind) ?? flood(kind, scene.ports[target]);
+    const flooded = await scene.stops(seconds * 1_000);
+    scene.push?.calm();
+    const did = await flooder;
+    const after = await scene.stops(calmStops * everyMs);
+    // A machine with much else to do is slow without any flood.
+    const least = target === "mosquitto" || target === "nats" ? mostMsBehindServer : mostMs;
+    const allowed = Math.max(least, 3 * percentile(calm, 0.99));
+    const name = target === "mosquitto" ? `${target}-${kind}` : kind;
+    figures[name] =
+      `p50 ${percentile(flooded, 0.5)} ms, p99 ${percentile(flooded, 0.99)} ms, worst ${Math.max(...flooded)} ms (calm ${percentile(calm, 0.99)} ms), RSS ${rounded(scene.rss(), 0)} MB, ${did}`;
+    expect(percentile(flooded, 0.99), figures[name]).toBeLessThanOrEqual(allowed);
+    expect(percentile(after, 0.99), "it recovers").toBeLessThanOrEqual(allowed);
+    expect(scene.rss()).toBeLessThan(mostRssMb);
+  },
+);
 
 const percentile = (all: readonly number[], share: number): number =>
   [...all].sort((one, other) => one - other)[Math.min(all.length - 1, Math.floor(all.length * share))] ?? NaN;
@@ -161,11 +189,20 @@ async function pushing(stage: Stage, platform: string) {
   };
 }
 
+/** The one server of a cluster. */
+async function natsServer(stage: Stage) {
+  const nats = await startNats(1);
+  stage.keep({ close: () => nats.stop() });
+  const port = nats.servers[0]?.port ?? 0;
+  return { port, url: `nats://127.0.0.1:${port}` };
+}
+
 async function running(kind: string, target: Target) {
   const stage = await createStage();
   stages.push(stage);
   const platform = await stage.platform({ controllers: 24, speed: 1 });
-  const foreign = target === "mosquitto" ? await stage.mosquitto() : null;
+  const foreign = target === "mosquitto" || target === "nats" ? await stage.mosquitto() : null;
+  const nats = target === "nats" ? await natsServer(stage) : null;
   const ports = {
     page: await freePort(),
     broker: await freePort(),
@@ -173,6 +210,7 @@ async function running(kind: string, target: Target) {
     brokerWeb: await freePort(),
     mosquitto: foreign?.port ?? 0,
     mdns: 5353,
+    nats: nats?.port ?? 0,
     push: 0,
     mail: 0,
     messenger: 0,
@@ -203,6 +241,7 @@ async function running(kind: string, target: Target) {
             },
           }
         : { mqtt: { url: foreign.url } }),
+      ...(nats && { cluster: { nats: [nats.url], name: "test", replicas: 1 } }),
       // Another name of this computer, for which the page is announced.
       http: {
         port: ports.page,
@@ -210,20 +249,23 @@ async function running(kind: string, target: Target) {
         ...(needsUsers && { users }),
       },
       data_dir: "./data",
-      homeassistant: { enabled: false },
+      homeassistant: { enabled: kind === "status-words" },
+      weather: { wind: { topic: "weather/wind", field: "speed", unit: "m/s" } },
       ...(kind.startsWith("sparkplug") && { sparkplug: { enabled: true } }),
       ...(notify && { notify }),
       controllers: Object.fromEntries(codes.map((code) => [code, { actuators: { motor } }])),
     },
     { logLevel: "warn" },
   );
-  const watch = await stage.watch({
-    url: foreign?.url ?? `mqtt://127.0.0.1:${ports.broker}`,
-    protocolVersion: 5,
-  });
+  const url = foreign?.url ?? `mqtt://127.0.0.1:${ports.broker}`;
+  const watch = await stage.watch({ url, protocolVersion: 5 });
   const [last = ""] = codes.slice(-1);
   const isRead = () => watch.latest(`greenhouse/${last.toLowerCase()}/actuator/motor/json`) !== null;
   await watch.untilTrue(isRead, "the motors were read", 120_000);
+  // At another broker it would be sent the whole flood and send its stops late; the embedded one has a listener to all, which is harder.
+  if (foreign !== null) await watch.end();
+  const sender = await mqtt.connectAsync(url, { protocolVersion: 5, keepalive: 600 });
+  stage.keep({ close: () => sender.endAsync(true) });
   const state = { sent: 0, rss: 0 };
   /** How long each took from its message to the platform. */
   const stops = async (ms: number): Promise<readonly number[]> => {
@@ -234,7 +276,7 @@ async function running(kind: string, target: Target) {
       sent.push({ code, at: Date.now() });
       const payload = JSON.stringify({ command: "stop", id: `stop ${state.sent}` });
       state.sent += 1;
-      void watch.publish(`greenhouse/${code.toLowerCase()}/actuator/motor/set`, payload);
+      void sender.publishAsync(`greenhouse/${code.toLowerCase()}/actuator/motor/set`, payload, { qos: 1 });
       await new Promise((resolve) => setTimeout(resolve, everyMs));
       state.rss = Math.max(state.rss, rssOf(program.pid));
     }
@@ -251,7 +293,7 @@ async function running(kind: string, target: Target) {
   const answering = async (forSeconds: number): Promise<string> => {
     let tests = 0;
     for (const began = performance.now(); performance.now() - began < forSeconds * 1_000; tests += 1) {
-      await watch.publish("greenhouse/bridge/request/notify_test", "{}");
+      await sender.publishAsync("greenhouse/bridge/request/notify_test", "{}", { qos: 1 });
       await new Promise((resolve) => setTimeout(resolve, testEveryMs));
     }
     return `${tests} times ${waysAtOnce} messages`;

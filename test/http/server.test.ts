@@ -1,14 +1,18 @@
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import { type IncomingHttpHeaders, request } from "node:http";
 import net from "node:net";
+import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Listener } from "../../src/http/access.js";
 import { openPort } from "../../src/http/port.js";
 import { serveHttp, servePort } from "../../src/http/server.js";
 import type { PageSources } from "../../src/http/service.js";
+import { journalReader } from "../../src/journal/reader.js";
 import { systemClock } from "../../src/runtime/clock.js";
 import { anyRequest } from "../fuzz/requests.js";
+import { tempDirectory } from "../journal/support/disk.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { freePort } from "../support/mosquitto.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -97,6 +101,16 @@ describe("the HTTP side", () => {
     expect((await ask(port, "/healthz", { origin: "https://evil.example" })).status).toBe(403);
     expect((await ask(port, "/healthz", {}, "POST")).status).toBe(405);
     expect((await ask(port, "/nothing")).status).toBe(404);
+  });
+
+  it("says of a journal that cannot be read that it cannot, and not that it is empty", async () => {
+    const place = join(await tempDirectory(), "no-folder");
+    await writeFile(place, "");
+    const { port } = await serve({}, undefined, journalReader(place));
+    for (const accept of ["application/json", "text/csv"]) {
+      const { status, text } = await ask(port, "/api/journal", { accept });
+      expect([status, text]).toEqual([503, expect.stringContaining("journal_unreadable")]);
+    }
   });
 
   it("serves metrics as Prometheus reads them, and lets no browser run anything", async () => {

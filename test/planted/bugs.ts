@@ -3,6 +3,7 @@ import { fleetBugs } from "./fleet-bugs.js";
 import { limitBugs } from "./limit-bugs.js";
 import { requestBugs } from "./request-bugs.js";
 import { setupBugs } from "./setup-bugs.js";
+import { trustBugs } from "./trust-bugs.js";
 import type { Rule } from "../judge/rules.js";
 import type { Planted } from "./plant.mjs";
 
@@ -732,5 +733,6 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
   ...fleetBugs,
   ...requestBugs,
   ...setupBugs,
+  ...trustBugs,
   ...ofSeveral,
 };

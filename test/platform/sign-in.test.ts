@@ -16,6 +16,7 @@ import {
   settingsFor,
   folder,
 } from "./support/client-under-test.js";
+import { memory } from "./push/listening.js";
 import { ok, type Answerer, type FakeHost, type Reply } from "./support/hosts.js";
 
 const account = { account: "me@example.com", password: "s3cret-canary" };
@@ -31,9 +32,16 @@ async function begunOnClock() {
   return { clock, ...(await begun({ clock })) };
 }
 
+/** Where time is virtual no real disk is waited for. */
+const disk = memory();
+
 /** A client that signs in there and keeps its token in a folder of its own, or in this one. */
 const newClient = async (host: FakeHost, ports: Partial<PlatformPorts> = {}, body = account) =>
-  makeClient(settingsFor(host.url, { sign_in: { body } }), { dataDir: await folder(), ...ports });
+  makeClient(settingsFor(host.url, { sign_in: { body } }), {
+    dataDir: await folder(),
+    ...(ports.clock && { files: disk }),
+    ...ports,
+  });
 
 describe("sign-in", () => {
   it("sends the configured body as it stands, without a bearer header, and uses the token for both hosts", async () => {
@@ -172,6 +180,34 @@ describe("sign-in", () => {
     const { client, lines } = await newClient(host, { dataDir: join(dataDir, "file") });
     expect(await client.controllers(never)).toEqual([]);
     expect(lines.join("")).toContain("cannot be written");
+  });
+
+  it("a disk that does not answer any more is not waited for, by no call", async () => {
+    const disk = memory();
+    const state = { hangs: false };
+    const onceWell = <T>(ask: () => Promise<T>) => (state.hangs ? new Promise<T>(() => undefined) : ask());
+    const files = {
+      ...disk,
+      read: (path: string) => onceWell(() => disk.read(path)),
+      writePrivate: (path: string, text: string) => onceWell(() => disk.writePrivate(path, text)),
+    };
+    const clock = new VirtualClock();
+    const { state: platform, client, signIns } = await begun({ clock, files });
+    await client.controllers(never);
+    state.hangs = true;
+    platform.good.clear();
+    const began = clock.monotonic();
+    let isAnswered = false;
+    const answer = client.controllers(never).finally(() => (isAnswered = true));
+    await expect
+      .poll(async () => {
+        await clock.advance(100);
+        return isAnswered;
+      })
+      .toBe(true);
+    expect(await answer).toEqual([]);
+    expect(clock.monotonic() - began).toBeLessThan(5_000);
+    expect(signIns()).toHaveLength(2);
   });
 
   it("a token about to end is renewed before it is refused", async () => {

@@ -6,6 +6,7 @@ import { VirtualClock } from "../support/virtual-clock.js";
 import { factsOf, folder, makeClient, never, settingsFor } from "./support/client-under-test.js";
 import { ok, type Reply } from "./support/hosts.js";
 import { startPlatform } from "./support/issuing-platform.js";
+import { memory } from "./push/listening.js";
 
 /* A platform may say that a token is refused in any words. */
 
@@ -23,10 +24,13 @@ async function refusing(refused: Reply) {
   const { state, bearer } = platform;
   state.read = (request) => (state.good.has(bearer(request)) ? ok([]) : refused);
   const dataDir = await folder();
+  // No real disk is waited for by a clock that is none.
+  const files = memory();
   const clock = new VirtualClock(Date.parse("2026-03-01T08:00:00Z"));
   const client = (given: Given = {}) =>
     makeClient(settingsFor(platform.host.url, { sign_in: { body, ...given.signIn } }), {
       dataDir,
+      ...(given.dataDir === undefined && { files }),
       clock,
       ...given,
     });

@@ -6,6 +6,7 @@ import { VirtualClock } from "../support/virtual-clock.js";
 import { makeClient, never, settingsFor, folder } from "./support/client-under-test.js";
 import { ok, type Reply } from "./support/hosts.js";
 import { startPlatform } from "./support/issuing-platform.js";
+import { memory } from "./push/listening.js";
 
 const hourMs = 3_600_000;
 const tokenRefused: Reply = { status: 401, body: { code: 401, message: "token expired" } };
@@ -48,6 +49,7 @@ async function signedIn() {
   const { client } = makeClient(settingsFor(platform.host.url, { sign_in: { body: { account: "me" } } }), {
     clock,
     dataDir: await folder(),
+    files: memory(),
   });
   await client.controllers(never);
   await client.sensors("GH-1", never);

@@ -1,8 +1,9 @@
 import { chmod, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createFile, replaceFile } from "../../src/runtime/file-system.js";
+import { createFile, replaceFile, withDeadline } from "../../src/runtime/file-system.js";
 import { faultyDisk, tempDirectory } from "../journal/support/disk.js";
+import { VirtualClock } from "../support/virtual-clock.js";
 
 describe("a file replaced durably", () => {
   it("is written aside, fsynced, renamed, and its directory fsynced, in this order", async () => {
@@ -86,5 +87,49 @@ describe("a file made new", () => {
     await expect(createFile(path, "a: 1")).rejects.toThrow(
       `ENOENT: no such file or directory, open '${path}'`,
     );
+  });
+});
+
+describe("a small file of a disk that does not answer", () => {
+  function silentFile() {
+    const clock = new VirtualClock();
+    const asked: { readonly what: string; readonly answer: () => void }[] = [];
+    const ask = <T>(what: string, value: T) =>
+      new Promise<T>((resolve) => asked.push({ what, answer: () => resolve(value) }));
+    const file = { read: () => ask("read", "text"), write: (text: string) => ask(text, undefined) };
+    const ends: string[] = [];
+    const noted = (asking: Promise<unknown>) =>
+      void asking.then(String, (error: unknown) => (error as Error).name).then((end) => ends.push(end));
+    return { clock, asked, ends, noted, file: withDeadline(file, clock) };
+  }
+
+  it("is waited for for three seconds, and asked nothing more before it has answered", async () => {
+    const { clock, asked, ends, noted, file } = silentFile();
+    noted(file.write("1"));
+    await clock.advance(2_999);
+    expect(ends).toEqual([]);
+    await clock.advance(1);
+    expect(ends).toEqual(["TooLate"]);
+    noted(file.read());
+    noted(file.write("2"));
+    await clock.advance(0);
+    expect([ends, asked.length]).toEqual([["TooLate", "TooLate", "TooLate"], 1]);
+  });
+
+  it("gets the newest text once it answers, and is as it was then", async () => {
+    const { clock, asked, ends, noted, file } = silentFile();
+    noted(file.read());
+    await clock.advance(3_000);
+    for (const text of ["1", "2"]) noted(file.write(text));
+    asked[0]?.answer();
+    await clock.advance(0);
+    expect(asked.map(({ what }) => what)).toEqual(["read", "2"]);
+    asked[1]?.answer();
+    await clock.advance(0);
+    noted(file.read());
+    asked[2]?.answer();
+    await clock.advance(0);
+    expect(ends).toEqual(["TooLate", "TooLate", "TooLate", "text"]);
+    expect(clock.pendingTimers).toBe(0);
   });
 });

@@ -51,6 +51,21 @@ describe("a gap", () => {
     expect(gaps.newest()).toBeNull();
   });
 
+  it("that was long is still known by whoever asks for long ones, after short ones", async () => {
+    const { time, gaps } = watching();
+    await time.runUntil(10_000);
+    for (const ms of [600_000, 40_000, 5_000]) {
+      time.stall(ms);
+      await time.runUntil(time.now + 2_000);
+    }
+    expect([0, 10_000, 100_000, 1_000_000].map((least) => gaps.newest(least)?.until ?? null)).toEqual([
+      659_000,
+      652_000,
+      610_000,
+      null,
+    ]);
+  });
+
   it("is over for the sockets of the process once they were read empty, and not before that for what was read in it", async () => {
     const { time, gaps } = watching();
     await time.runUntil(10_000);

@@ -255,6 +255,13 @@ describe("settings that are saved", () => {
     expect(await read("secrets.yaml")).toBe(`${secrets}platform_token_2: secret-two\n`);
   });
 
+  it("leave the value of a secret alone that a configuration beside it may use which cannot be read", async () => {
+    const { folder, settings, read } = await placed();
+    await symlink("other.yaml", join(folder, "other.yaml"));
+    await settings.save({ changes: { "platform.token": "secret-two" } }, null);
+    expect(await read("secrets.yaml")).toBe(`${secrets}platform_token_2: secret-two\n`);
+  });
+
   it("hold a password as a hash, and refuse a weak one", async () => {
     const { settings, read } = await placed();
     const user = (password: string) => ({ username: "Cleo", role: "viewer", password });

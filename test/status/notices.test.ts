@@ -49,6 +49,15 @@ describe("a session that somebody else keeps ending", () =>
     expect(told(looks)).toEqual([[], ["session_contested"], [], [], ["session_contested"]]);
   }));
 
+describe("a frame that no setting makes readable", () =>
+  it("is told without a setting", () => {
+    const shapes = [report({ operation: "ws/set-value", problem: "a binary frame", isLeftOut: true })];
+    const facts = { shapes, signIns: 0, contested: 0, isSignInRefused: false };
+    const [event] = notice(noticedNothing, facts, 0, 0).events;
+    expect(event?.message).toMatch(/^A frame of ws\/set-value was left out: a binary frame\./);
+    expect(event?.message).not.toContain("platform.shapes");
+  }));
+
 describe("an answer that cannot be read", () => {
   it("is told once, however often it comes", () => {
     const looks = [1, 2, 3].map((n) => [n * 1_000, { shapes: [report({ count: n * 100 })] }] as const);

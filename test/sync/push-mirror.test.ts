@@ -331,8 +331,8 @@ describe("pushed readings", () => {
     const rain = item({ name: "雨量", value: 0, raw: 0, unit: "mm", measuredAt: at });
     const items = [wind(3, measured ? at : null), rain];
     made.store.dispatch(code, { type: "sensors_read", items, receivedAt: at, source: "poll" });
-    const push = (pushed: SensorItem, openedAt = 0) =>
-      made.mirror.fold({ type: "sensors", code, items: [pushed] }, openedAt);
+    const push = (pushed: SensorItem, openedAt = 0, receivedAt = made.clock.now()) =>
+      made.mirror.fold({ type: "sensors", code, items: [pushed], receivedAt }, openedAt);
     return { ...made, at, push };
   }
 
@@ -378,4 +378,17 @@ describe("pushed readings", () => {
       expect(sensorsOf(made)[0]).toMatchObject(shown);
     },
   );
+
+  it("without a time are as old as they came, however long they waited to be read", async () => {
+    const made = await withWind(false);
+    await made.clock.advance(20_000);
+    made.push(wind(5, null), 0, made.clock.now() - 15_000);
+    expect(sensorsOf(made)[0]).toMatchObject({ value: 5, receivedAt: made.at + 5_000 });
+  });
+
+  it("without a time that came before the newest read change nothing", async () => {
+    const made = await withWind(false);
+    made.push(wind(5, null), 0, made.at - 1);
+    expect(sensorsOf(made)[0]).toMatchObject({ value: 3, source: "poll" });
+  });
 });

@@ -109,7 +109,8 @@ export function whyNotOpen(end: End, credentialKey: string): Text {
 
 export interface ConnectionEvents {
   readonly onOpen: () => void;
-  readonly frame: (data: Buffer) => void;
+  /** `waitedMs`: how long it may have waited until it was read, at most. */
+  readonly frame: (data: Buffer, waitedMs: number) => void;
   /** A frame that was not even handed over: binary, larger than 1 MiB, not UTF-8, too old. The connection may end with it. */
   readonly unusable: (problem: Text) => void;
 }
@@ -230,7 +231,7 @@ export class PushConnection {
     }
     const frame = Buffer.isBuffer(data) ? data : Buffer.alloc(0);
     if (isBinary) this.#events.unusable(msg`a binary frame`);
-    else this.#events.frame(frame);
+    else this.#events.frame(frame, waitedMs);
   }
 
   /** What comes behind the answer was sent after this. */

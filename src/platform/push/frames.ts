@@ -14,6 +14,7 @@ import {
   withoutHostileNames,
   readFlag,
   type ReadRoles,
+  type ReportShape,
   roleReader,
   type Roles,
 } from "../decode/decoding.js";
@@ -27,6 +28,8 @@ interface FrameDecoding extends Pick<Decoding, "report" | "readTime" | "received
   readonly knows: (code: string) => boolean;
   /** The frame greets, or is a sign of life, and says nothing else. */
   readonly greeted?: () => void;
+  /** Of what no setting makes readable. */
+  readonly leaveOut: ReportShape;
 }
 
 /**
@@ -39,9 +42,9 @@ export function frameDecoder(
 ): (data: Buffer, decoding: FrameDecoding) => readonly PushNews[] {
   const decode = decoderOf(channel, shapes);
   return (data, decoding) => {
-    const { report } = decoding;
+    const { leaveOut } = decoding;
     if (hasMoreThan(mostSeparators, data)) {
-      report(msg`a frame of more than ${mostSeparators} values`, {});
+      leaveOut(msg`a frame of more than ${mostSeparators} values`, {});
       return [];
     }
     let frame: unknown;
@@ -53,7 +56,7 @@ export function frameDecoder(
         decoding.greeted?.();
         return [];
       }
-      report(msg`text that is no JSON, or broken JSON`, data.toString("utf8", 0, 200));
+      leaveOut(msg`text that is no JSON, or broken JSON`, data.toString("utf8", 0, 200));
       return [];
     }
     if (isGreeting(frame)) {
@@ -61,7 +64,7 @@ export function frameDecoder(
       return [];
     }
     if (isContainer(frame)) return decode(frame, decoding);
-    report(msg`a frame that is neither object nor list`, frame);
+    leaveOut(msg`a frame that is neither object nor list`, frame);
     return [];
   };
 }
@@ -139,9 +142,13 @@ function byScope({ items: path }: OperationShape, decode: DecodeScope): DecodeFr
   };
 }
 
-function reportScopes({ list, foreign, cut, mixed }: Scopes, frame: object, { report }: FrameDecoding): void {
+function reportScopes(
+  { list, foreign, cut, mixed }: Scopes,
+  frame: object,
+  { report, leaveOut }: FrameDecoding,
+): void {
   if (mixed) report(msg`a device inside another one, which is left out`, frame);
-  if (cut) report(msg`more than 500 devices in one frame; the rest is left out`, frame);
+  if (cut) leaveOut(msg`more than 500 devices in one frame; the rest is left out`, frame);
   if (list.length === 0 && !foreign && !mixed) report(msg`a frame that names no device`, frame);
 }
 
@@ -240,13 +247,14 @@ function readingsFrame(code: string, shape: OperationShape): DecodeFrame {
     const decoding = { ...around, code, address: "" };
     const named = isFields(frame) ? textOf(scopeRoles(frame).device) : null;
     if (named !== null && named !== code) {
-      decoding.report(msg`a frame about another device than the channel's`, frame);
+      decoding.leaveOut(msg`a frame about another device than the channel's`, frame);
       return [];
     }
     let { found: items, isReported } = readPart(read, frame, decoding);
     if ((items ?? []).length === 0 && !isReported && shape.items === undefined)
       ({ found: items, isReported } = readPart(read, { data: frame }, decoding));
-    if (items !== null && items.length > 0) return [{ type: "sensors", code, items }];
+    const { receivedAt } = around;
+    if (items !== null && items.length > 0) return [{ type: "sensors", code, items, receivedAt }];
     if (!isReported) decoding.report(msg`a frame without readings`, frame);
     return [];
   };

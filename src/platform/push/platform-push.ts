@@ -60,13 +60,13 @@ export function createPush(settings: PlatformSettings, inside: Inside): Platform
   const listen = async (channel: PushChannel, listener: PushListener, signal: AbortSignal) => {
     const operation = usableChannel(channel, log);
     if (operation === null) return;
-    const report = reports.of(operation.name);
+    const told = { report: reports.of(operation.name), leaveOut: reports.ofLeftOut(operation.name) };
     const events = {
       onOpen: () => listener.onOpen(),
-      frame: frameTaker(frameDecoder(channel, settings.shapes), listener, report, inside),
+      frame: frameTaker(frameDecoder(channel, settings.shapes), listener, told, inside),
       unusable: (problem: Text) => {
         tally.unreadable += 1;
-        report(problem, {});
+        told.leaveOut(problem, {});
       },
       onLost: () => listener.onLost(),
       onClosed: (why: Text) => listener.onClosed?.(why),
@@ -80,21 +80,23 @@ export function createPush(settings: PlatformSettings, inside: Inside): Platform
 function frameTaker(
   decode: ReturnType<typeof frameDecoder>,
   listener: PushListener,
-  report: ReportShape,
+  { report, leaveOut }: { readonly report: ReportShape; readonly leaveOut: ReportShape },
   { pushTally: tally, blank, readTime, clock, log }: Inside,
-): (data: Buffer) => void {
+): (data: Buffer, waitedMs: number) => void {
   const knows = (code: string) => listener.knows(code);
-  return (data) => {
+  return (data, waitedMs) => {
     tally.frames += 1;
     let problems = 0;
-    const told = firstOnes(report);
-    const countAndReport: ReportShape = (problem, found) => {
-      problems += 1;
-      told(problem, found);
-    };
+    const counted = (tell: ReportShape): ReportShape =>
+      firstOnes((problem, found) => {
+        problems += 1;
+        tell(problem, found);
+      });
     try {
       const greeted = () => listener.greeted?.();
-      const decoding = { knows, greeted, report: countAndReport, readTime, receivedAt: clock.now() };
+      const receivedAt = Math.round(clock.now() - waitedMs);
+      const told = { report: counted(report), leaveOut: counted(leaveOut) };
+      const decoding = { knows, greeted, ...told, readTime, receivedAt };
       for (const news of decode(blank(data), decoding)) listener.news(news);
     } catch (error) {
       problems += 1;

@@ -1,6 +1,7 @@
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { type TextFile, textFile, withDeadline } from "../../runtime/file-system.js";
 import { isFields, own } from "../decode/decoding.js";
 import type { PlatformInside } from "../inside.js";
 import { isToken } from "./credential.js";
@@ -25,6 +26,8 @@ export const noCodes: VainCodes = new Map();
 
 const nothing: SavedSession = { token: null, history: noHistory };
 
+const sessionName = "platform-session.json";
+
 export const deriveKey = promisify<string, Buffer, number, Buffer>(scrypt);
 
 /**
@@ -33,9 +36,11 @@ export const deriveKey = promisify<string, Buffer, number, Buffer>(scrypt);
  */
 export class SessionStore {
   readonly #path: string;
+  /** A sign-in, and a stop that waits for it, wait for no disk that does not answer. */
+  readonly #file: TextFile;
   readonly #account: string;
   readonly #derive: typeof deriveKey;
-  readonly #ports: Pick<PlatformInside, "files" | "log">;
+  readonly #log: PlatformInside["log"];
   #salt: Buffer | null = null;
   #mark: Buffer = Buffer.alloc(0);
 
@@ -44,23 +49,21 @@ export class SessionStore {
     dataDir: string,
     account: string,
     derive: typeof deriveKey,
-    inside: Pick<PlatformInside, "files" | "log">,
+    { files, clock, log }: Pick<PlatformInside, "files" | "clock" | "log">,
   ) {
-    this.#path = join(dataDir, "platform-session.json");
+    this.#path = join(dataDir, sessionName);
+    this.#file = withDeadline(textFile(dataDir, sessionName, files), clock);
     this.#account = account;
     this.#derive = derive;
-    this.#ports = inside;
+    this.#log = log;
   }
 
   async load(): Promise<SavedSession> {
     try {
-      const saved = parse(await this.#ports.files.read(this.#path));
+      const saved = parse(await this.#file.read());
       if (saved !== null && (await this.#isOurs(saved))) return savedSession(saved);
     } catch (error) {
-      this.#ports.log.warn(
-        { reason: String(error) },
-        `${this.#path} cannot be read; signing in starts afresh`,
-      );
+      this.#log.warn({ reason: String(error) }, `${this.#path} cannot be read; signing in starts afresh`);
     }
     return nothing;
   }
@@ -78,9 +81,9 @@ export class SessionStore {
         ...token,
         ...(vain.size === 0 ? {} : { vain: Object.fromEntries(vain) }),
       };
-      await this.#ports.files.writePrivate(this.#path, `${JSON.stringify(record)}\n`);
+      await this.#file.write(`${JSON.stringify(record)}\n`);
     } catch (error) {
-      this.#ports.log.warn(
+      this.#log.warn(
         { reason: String(error) },
         `${this.#path} cannot be written; the next start has to sign in again`,
       );

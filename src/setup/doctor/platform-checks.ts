@@ -13,8 +13,9 @@ import { journalDirectory } from "../../journal/open.js";
 import { newestRecords, readHistory } from "../../journal/reader.js";
 import { createPlatform } from "../../platform/client.js";
 import { isDeviceCode, isPlainCode } from "../../platform/operations.js";
+import type { ShapeReport } from "../../platform/counters.js";
 import type { PlatformSettings } from "../../platform/settings.js";
-import { errorCode } from "../../runtime/file-system.js";
+import { errorCode, isForbidden } from "../../runtime/file-system.js";
 import { silentLog } from "../../runtime/log.js";
 import { failed, notTried, ok, type Verdict, warning, within } from "./finding.js";
 import { durationText } from "./network-checks.js";
@@ -217,14 +218,18 @@ async function directoryVerdict({ configuration }: DoctorContext): Promise<Verdi
       );
     return ok(existing === directory ? msg`${directory} can be written` : msg`${directory} can be created`);
   } catch (error) {
-    const code = errorCode(error);
-    return failed(
-      msg`${directory} cannot be written (${code}): without a journal no command is taken`,
-      diskRemedies[code] ??
-        msg`make it a folder that belongs to the user the bridge runs as, or set data_dir to one`,
-    );
+    return unwritable(directory, errorCode(error));
   }
 }
+
+export const unwritable = (directory: string, code: string): Verdict =>
+  failed(
+    msg`${directory} cannot be written (${code}): without a journal no command is taken`,
+    isForbidden(code)
+      ? msg`run this as the user that runs the bridge, with sudo -u; where this is that user, give it write permission to the folder`
+      : (diskRemedies[code] ??
+          msg`make it a folder that belongs to the user the bridge runs as, or set data_dir to one`),
+  );
 
 /** The folder itself, or the closest one above it that exists. Rejects where something on the way is no folder. */
 async function nearest(path: string): Promise<string> {
@@ -249,8 +254,13 @@ async function writeAndRemove(directory: string): Promise<void> {
   }
 }
 
+const anotherUsers = msg`the data directory is another user's: run this as the user that runs the bridge, with sudo -u`;
+
 async function lockVerdict({ configuration, evidence }: DoctorContext): Promise<Verdict> {
-  const holder = await holderOf(configuration.data_dir);
+  const { data_dir: directory } = configuration;
+  const code = await access(directory, constants.R_OK | constants.X_OK).then(() => "", errorCode);
+  if (isForbidden(code)) return notTried(anotherUsers);
+  const holder = await holderOf(directory);
   const { bridgeOnline } = evidence;
   if (holder === null)
     return bridgeOnline === true
@@ -415,13 +425,19 @@ async function channelVerdict(
   return heard.isReadable ? verdict : (unreadFrame(context, channel) ?? verdict);
 }
 
+export const unreadVerdict = (
+  name: string,
+  { problem, isLeftOut }: Pick<ShapeReport, "problem" | "isLeftOut">,
+): Verdict =>
+  warning(
+    msg`opened, but a frame cannot be read: ${problem}`,
+    isLeftOut === true
+      ? msg`nothing has to be set: polling reads what such frames are about; where all are so, ${off}`
+      : msg`say in platform.shapes.${name} where things are; polling goes on beside it`,
+  );
+
 function unreadFrame({ platform }: DoctorContext, { type }: PushChannel): Verdict | null {
   const name = `ws/${type === "weather-station" ? "sensor-data" : type}`;
   const unread = platform.shapeReports().find(({ operation }) => operation === name);
-  return unread === undefined
-    ? null
-    : warning(
-        msg`opened, but a frame cannot be read: ${unread.problem}`,
-        msg`say in platform.shapes.${name} where things are; polling goes on beside it`,
-      );
+  return unread === undefined ? null : unreadVerdict(name, unread);
 }

@@ -261,6 +261,26 @@ describe("an open channel", () => {
     expect(client.pushCounters()).toMatchObject({ connects: 1, lost: 0 });
   });
 
+  it("that pushes more than is read brings readings that are as old as they came", async () => {
+    const peer = await startPeer({
+      opened: (socket) => {
+        for (let n = 0; n < 600; n++) socket.send(JSON.stringify({ name: "wind", value: n }));
+      },
+    });
+    const clock = new VirtualClock();
+    const { news } = listening(peer.url, { clock, channel: { type: "weather-station", code: "WS-1" } });
+    await expect.poll(() => news.length, patience).toBeGreaterThanOrEqual(200);
+    const came = clock.now();
+    await expect
+      .poll(async () => {
+        await clock.advance(500);
+        return news.length;
+      }, patience)
+      .toBe(600);
+    expect(clock.now()).toBeGreaterThanOrEqual(came + 2_000);
+    expect(news.at(-1)).toMatchObject({ type: "sensors", receivedAt: came });
+  });
+
   it("that pushes more than is read for long brings nothing that is older than half a minute, and is heard again after that", async () => {
     const frameAt = (n: number) => JSON.stringify({ deviceCode: "GH-1", address: "1", value: n });
     const all = 10_000;

@@ -90,6 +90,21 @@ describe("frames of set-value", () => {
     expect(problems).toContain(problem);
   });
 
+  it.each<[string, unknown, boolean]>([
+    ["too many values", [...Array.from({ length: 20_002 }, () => 1)], true],
+    ["no JSON", "window open", true],
+    ["a number", "7", true],
+    ["more devices than one frame may bring", Array.from({ length: 501 }, () => of("GH-1", "1", 1)), true],
+    ["no device", register("1", 1), false],
+    ["no value", of("GH-1", "1", "--"), false],
+  ])("%s: a shape in the configuration helps, or is not spoken of", (_name, frame, isLeftOut) => {
+    const around = framing(...ours);
+    const data = Buffer.from(typeof frame === "string" ? frame : JSON.stringify(frame));
+    frameDecoder(setValue, {})(data, around);
+    expect(around.problems).not.toEqual([]);
+    expect(around.leftOut).toEqual(isLeftOut ? around.problems : []);
+  });
+
   it.each<[string, unknown]>([
     ["a heartbeat", { type: "heartbeat" }],
     ["a heartbeat with its time", { cmd: "heart_beat", timestamp: 1_772_352_000_000 }],

@@ -21,8 +21,13 @@ export function decoding(address = ""): Decoding & { readonly problems: readonly
 /** A decoding of frames of these devices. */
 export function framing(...ours: readonly string[]) {
   const { report, readTime, problems } = decoding();
+  const leftOut: string[] = [];
   const knows = (code: string) => ours.includes(code);
-  return { knows, report, readTime, receivedAt, problems };
+  const leaveOut: Decoding["report"] = (problem, sample) => {
+    leftOut.push(String(problem));
+    report(problem, sample);
+  };
+  return { knows, report, leaveOut, readTime, receivedAt, problems, leftOut };
 }
 
 /** An item of registers. */

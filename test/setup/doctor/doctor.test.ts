@@ -25,7 +25,10 @@ import {
   notOpened,
   platformChecks,
   pushChecks,
+  unreadVerdict,
+  unwritable,
 } from "../../../src/setup/doctor/platform-checks.js";
+import { unreadVerdict as unreadUsers } from "../../../src/http/doctor.js";
 import { type Check, defaultLimits, type DoctorContext } from "../../../src/setup/doctor/context.js";
 import { shapeChecks } from "../../../src/setup/doctor/shape-checks.js";
 import { readingsIn, suggestedShape } from "../../../src/setup/doctor/shape-suggestion.js";
@@ -51,6 +54,22 @@ describe("a channel that does not open", () =>
     ["HTTP 500", /^check proxies and firewalls on the way, or set platform\.push\.enabled to false/],
   ])("%s: the remedy tells of the setting once", (why, remedy) =>
     expect(String(notOpened(why).remedy)).toMatch(remedy),
+  ));
+
+describe("a channel of which a frame cannot be read", () =>
+  it.each([
+    ["in a shape of its own", {}, /^say in platform\.shapes\.ws\/set-value where things are/],
+    ["that no setting makes readable", { isLeftOut: true } as const, /^nothing has to be set: polling reads/],
+  ])("%s has the remedy that helps", (_, how, remedy) =>
+    expect(String(unreadVerdict("ws/set-value", { problem: "broken", ...how }).remedy)).toMatch(remedy),
+  ));
+
+describe("what another user may not read or write", () =>
+  it.each([
+    ["a folder of data", unwritable("/data", "EACCES").remedy],
+    ["the users of the page", unreadUsers("EACCES").summary],
+  ])("%s: it may be well, so first this is to be run as the bridge's user", (_, said) =>
+    expect(String(said)).toContain("run this as the user that runs the bridge, with sudo -u"),
   ));
 
 /** What a check of `shapes` says of what the platform answers. */
