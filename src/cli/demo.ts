@@ -288,7 +288,7 @@ async function runShown(
   const page = { doctor: doctorFor(configuration), demo: timeOf(simulator, configuration) };
   const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, page };
   try {
-    await runBridge({ ...parts, version: programVersion(), onListening }, end);
+    await runBridge({ ...parts, version: programVersion(), foundLevel: "debug", onListening }, end);
   } finally {
     over.abort();
     await watching;

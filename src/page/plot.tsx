@@ -14,18 +14,12 @@ import { durationText, t, timeText } from "./words.js";
 
 type PlotProps = Readonly<{ controller: ControllerView; sensor: string; onClose: () => void }>;
 
-/** Each with what is twice as long. */
-const ranges = { "6h": "12h", "24h": "48h", "7d": "14d", "30d": "60d" } as const;
-type Range = keyof typeof ranges;
-const rangeNames = Object.keys(ranges) as readonly Range[];
-
-/** In the place of another sensor: the same one in the time before. No sensor has this id. */
-const timeBefore = "/before";
+const ranges = ["24h", "7d", "30d"] as const;
+type Range = (typeof ranges)[number];
 
 /** What is drawn of one sensor. */
 interface Series {
   readonly label: string;
-  readonly scale: "y0" | "y1";
   readonly points: readonly (number | null)[];
   /** It is drawn over no less than this. */
   readonly least: number;
@@ -46,10 +40,8 @@ interface Drawing {
   readonly marks: readonly Mark[];
 }
 
-function pathOf(controller: string, sensor: string, range: Range, isBefore = false): string {
-  const span = isBefore ? `since=${ranges[range]}&until=${range}` : `since=${range}`;
-  return `api/trends/${encodeURIComponent(controller)}/${encodeURIComponent(sensor)}?${span}`;
-}
+const pathOf = (controller: string, sensor: string, range: Range) =>
+  `api/trends/${encodeURIComponent(controller)}/${encodeURIComponent(sensor)}?since=${range}`;
 
 const markedKinds = "command,rule,lock,guard,alarm,change";
 
@@ -72,10 +64,8 @@ async function load(
   sensors: readonly string[],
   range: Range,
 ): Promise<Drawing | null> {
-  const [own = ""] = sensors;
-  const idOf = (sensor: string) => (sensor === timeBefore ? own : sensor);
   const answers = await Promise.all(
-    sensors.map((one) => get<Trends>(pathOf(controller.id, idOf(one), range, one === timeBefore))),
+    sensors.map((sensor) => get<Trends>(pathOf(controller.id, sensor, range))),
   );
   const [trends] = answers.map(({ status, body }) => (status === 200 ? body : null));
   if (!trends) return null;
@@ -91,19 +81,16 @@ async function load(
     text: `${timeText(shownAt(entry.at, trends) * 1000, now.peek())} ${entryText(entry, controller)}`,
     kind: entry.kind,
   }));
-  const series = sensors.map((one, at): Series => {
-    const sensor = idOf(one);
+  const series = sensors.map((sensor, at) => {
     const { unit = null, least_span: least = 0 } = controller.sensors[sensor] ?? {};
-    const named = controller.sensors[sensor] ? labelOf(controller.sensors[sensor]) : sensor;
-    const name = one === timeBefore ? t("time_before") : named;
+    const name = controller.sensors[sensor] ? labelOf(controller.sensors[sensor]) : sensor;
     return {
       label: unit === null ? name : `${name} (${unit})`,
-      scale: at === 0 || one === timeBefore ? "y0" : "y1",
       points: answers[at]?.body?.sensors[sensor] ?? [],
       least,
     };
   });
-  const limits = limitsOf(controller.sensors[own]?.limits ?? null);
+  const limits = limitsOf(controller.sensors[sensors[0] ?? ""]?.limits ?? null);
   return {
     trends,
     limits,
@@ -173,16 +160,12 @@ function Choices({ controller, sensor, other, range }: ChoicesProps) {
       <Choice
         label={t("range")}
         bound={range}
-        options={rangeNames.map((one) => [one, durationText(one)] as const)}
+        options={ranges.map((one) => [one, durationText(one)] as const)}
       />
       <Choice
         label={t("second_sensor")}
         bound={other}
-        options={[
-          ["", "–"],
-          [timeBefore, t("time_before")],
-          ...numeric.map(([id, one]) => [id, labelOf(one)] as const),
-        ]}
+        options={[["", "–"], ...numeric.map(([id, one]) => [id, labelOf(one)] as const)]}
       />
       <Button act={exportReadings}>{t("export", { kind: "CSV" })}</Button>
     </div>
@@ -261,18 +244,13 @@ function decorate(
 /** A curve and a limit at the edge are not cut in half. */
 const edge = 0.04;
 
-const scalesOf = (series: readonly Series[]) => [...new Set(series.map(({ scale }) => scale))];
-
-/** By the name of the scale; the limits are those of the first. */
+/** By the name of the scale of each series; the limits are those of the first. */
 const heightsOf = (series: readonly Series[], limits: readonly DrawnLimit[]): uPlot.Scales =>
   Object.fromEntries(
-    scalesOf(series).map((scale) => {
-      const own = series.filter((one) => one.scale === scale);
-      const least = Math.max(...own.map((one) => one.least));
-      const points = own.flatMap((one) => one.points);
-      const [from, to] = drawnSpan(points, least, scale === "y0" ? limits : []) ?? [0, 1];
+    series.map(({ points, least }, at) => {
+      const [from, to] = drawnSpan(points, least, at === 0 ? limits : []) ?? [0, 1];
       const room = (to - from) * edge;
-      return [scale, { range: [from - room, to + room] }];
+      return [`y${at}`, { range: [from - room, to + room] }];
     }),
   );
 
@@ -316,11 +294,11 @@ function draw(place: HTMLElement, drawing: Drawing, near: Signal<readonly Mark[]
       ...size(),
       axes: [
         { ...axis, values: (_, ticks) => ticks.map((at) => tickText(at, isLong)) },
-        ...scalesOf(series).map((scale, at) => ({ ...axis, scale, size: 52, grid: at > 0 ? {} : axis.grid })),
+        ...series.map((_, at) => ({ ...axis, scale: `y${at}`, size: 52, grid: at > 0 ? {} : axis.grid })),
       ],
       series: [
         { label: t("time"), value: (_, at) => (Number.isFinite(at) ? timeText(at * 1000, now.peek()) : "–") },
-        ...series.map(({ label, scale }, at) => ({ label, scale, stroke: lines[at] ?? "", width: 2 })),
+        ...series.map(({ label }, at) => ({ label, scale: `y${at}`, stroke: lines[at] ?? "", width: 2 })),
       ],
       scales: { x: { time: true, range: [first, last] }, ...heightsOf(series, limits) },
       hooks: { drawClear: [(drawn) => decorate(drawn, drawing, colours)], setCursor: [onCursor] },

@@ -195,7 +195,6 @@ const shownDefault = ({ default: usual, example }: SettingNode): string => {
 
 /** Names that people give are examples in the language of the page. */
 const exampleNames = {
-  East: "example_area",
   "East house": "example_house",
   "Left skylight": "example_skylight",
   "North farm": "example_farm",

@@ -127,7 +127,7 @@ function Tile({ id, row, kinds, hasRoom }: TileProps) {
         <span class="main">
           {roundedText(reading?.value ?? null) ?? "–"}
           <small> {reading?.unit}</small>
-          {beyond ? <small class="beyond">{t(`beyond_${beyond}`)}</small> : null}
+          {beyond ? <small> {t(`beyond_${beyond}`)}</small> : null}
         </span>
         {reading?.at ? <Age at={reading.at} isOver /> : null}
         {row.availability === "offline" ? <Availability of={row.availability} /> : null}

@@ -33,7 +33,7 @@ describe("settings of an account of a fleet", () => {
     const run = await page.startedAt("north");
     // A change of another account has all files read again.
     const { etag } = await page.settings("east");
-    const changes = { "controllers.GH-0002.name": "West" };
+    const changes = { "controllers.GH-0002.name": "West", "polling.stale_after": "20m" };
     expect((await page.ask("east/settings", { changes, etag })).status).toBe(200);
     await expect.poll(() => page.startedAt("east"), minutes(1)).not.toBe(others);
     expect(await page.startedAt("north")).toBe(run);
@@ -55,7 +55,7 @@ describe("settings of an account of a fleet", () => {
     const changes = { data_dir: await newerData(folder) };
     expect((await page.ask("north/settings", { changes, etag })).status).toBe(200);
     const good = {
-      changes: { "controllers.GH-0002.name": "West" },
+      changes: { "controllers.GH-0002.name": "West", "polling.stale_after": "20m" },
       etag: (await page.settings("east")).etag,
     };
     expect((await page.ask("east/settings", good)).status).toBe(200);

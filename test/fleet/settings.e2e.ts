@@ -167,7 +167,7 @@ describe.skipIf(natsVersion === null)(
       const other = await filesOf(["north"], url, hosts, clusterAt(nats.servers[0]?.port ?? 0));
       const second = startProcess({ folder: other.folder, args: ["fleet"] });
       const { etag } = await page.settings("north");
-      const changes = { "controllers.GH-0001.name": "West" };
+      const changes = { "controllers.GH-0001.name": "West", "polling.stale_after": "20m" };
       expect((await page.ask("north/settings", { changes, etag })).status).toBe(200);
       await line.manner("closed");
       line.cut();
