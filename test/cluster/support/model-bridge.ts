@@ -124,6 +124,8 @@ export class ModelBridge {
   /** Of commands that end by themselves. */
   readonly #leased = new Map<string, ModelLease>();
   readonly #leases: ModelLeases;
+  /** The newest work of each actuator. */
+  readonly #turns = new Map<string, Promise<void>>();
   #journal: Journal | null = null;
   #underWay = 0;
 
@@ -231,7 +233,9 @@ export class ModelBridge {
     this.#outcomes.set(id, null);
     this.#underWay += 1;
     try {
-      await this.#carryOut(id, isStop, journal);
+      const actuator = this.#leased.get(id)?.actuator;
+      const carriedOut = () => this.#carryOut(id, isStop, journal);
+      await (actuator === undefined ? carriedOut() : this.#inTurn(actuator, carriedOut));
     } finally {
       this.#underWay -= 1;
     }
@@ -298,7 +302,17 @@ export class ModelBridge {
   #endLeases(): void {
     this.#leases.heard(this.#around.date(this.#process));
     const noted = (actuator: string) => void this.#note(actuator, false);
-    for (const end of this.#leases.look(noted)) void this.#endLease(end);
+    for (const end of this.#leases.look(noted)) void this.#inTurn(end.actuator, () => this.#endLease(end));
+  }
+
+  /** One at a time per actuator, as in a lane: the end of a lease waits for the command that began it. */
+  #inTurn(actuator: string, work: () => Promise<void>): Promise<void> {
+    const turn = (this.#turns.get(actuator) ?? Promise.resolve()).then(work);
+    this.#turns.set(
+      actuator,
+      turn.catch(() => undefined),
+    );
+    return turn;
   }
 
   /** As a rule sends: the journal is waited for a moment. */
