@@ -179,16 +179,32 @@ function payloadOf(line: string): number {
   return size === undefined ? 0 : Number(size) + 2;
 }
 
+/** The shortest time that a pump waits for its allowance to grow again. */
+const shortestWaitMs = 10;
+
 /** A token bucket for bytes and units. */
 class Bucket {
   readonly #allowance: Allowance;
+  /**
+   * What grows in the shortest wait. Fewer bytes are not handed over: some at each turn are a turn each, and a library that puts a large
+   * frame together from a hundred thousand pieces takes half a minute for it.
+   */
+  readonly #least: Amount;
   #left: Amount;
   #at: number;
 
   constructor(allowance: Allowance, now: number) {
+    const { atOnce, perSecond } = allowance;
     this.#allowance = allowance;
-    this.#left = allowance.atOnce;
+    const grown = Math.max(1, (perSecond.bytes * shortestWaitMs) / 1_000);
+    this.#least = { bytes: Math.min(atOnce.bytes, grown), units: 1 };
+    this.#left = atOnce;
     this.#at = now;
+  }
+
+  isSpent(now: number): boolean {
+    const { bytes, units } = this.left(now);
+    return bytes < this.#least.bytes || units < this.#least.units;
   }
 
   left(now: number): Amount {
@@ -205,10 +221,11 @@ class Bucket {
     this.#left = { bytes: this.#left.bytes - bytes, units: this.#left.units - units };
   }
 
-  /** Until there is one of each. */
+  /** Until it is not spent any more. */
   waitMs(): number {
     const { perSecond } = this.#allowance;
-    const missing = (what: keyof Amount) => ((1 - this.#left[what]) / perSecond[what]) * 1_000;
+    const missing = (what: keyof Amount) =>
+      ((this.#least[what] - this.#left[what]) / perSecond[what]) * 1_000;
     return Math.max(0, Math.ceil(missing("bytes")), Math.ceil(missing("units")));
   }
 }
@@ -219,9 +236,6 @@ const least = (...all: readonly Amount[]): Amount => ({
 });
 
 const unbounded: Amount = { bytes: Infinity, units: Infinity };
-
-/** The shortest time that a pump waits for its allowance to grow again: enough for more than one unit. */
-const shortestWaitMs = 10;
 
 /** The sockets of one kind, which are read in turn. */
 export class ReadingTurns {
@@ -286,11 +300,12 @@ export class ReadingTurns {
         wait = 0;
         break;
       }
-      const all = this.#bucket?.left(this.clock.monotonic()) ?? unbounded;
-      if (all.bytes < 1 || all.units < 1) {
-        wait = Math.min(wait, this.#bucket?.waitMs() ?? 0);
+      const now = this.clock.monotonic();
+      if (this.#bucket?.isSpent(now) === true) {
+        wait = Math.min(wait, this.#bucket.waitMs());
         break;
       }
+      const all = this.#bucket?.left(now) ?? unbounded;
       const { taken, more } = reading.handOver(least(all, { bytes, units: Math.min(units, share) }));
       bytes -= taken.bytes;
       units -= taken.units;
@@ -384,7 +399,7 @@ export class PacedReading {
     const own = this.#bucket?.left(now) ?? unbounded;
     const allowed = least(own, most);
     if (!this.#isReady()) return { taken: nothing, more: this.#rest() };
-    if (own.bytes < 1 || own.units < 1) return { taken: nothing, more: this.#overPace(now) };
+    if (this.#bucket?.isSpent(now) === true) return { taken: nothing, more: this.#overPace(now) };
     // Who takes it may make something else of the socket.
     const bucket = this.#bucket;
     const turns = this.#turns;

@@ -190,6 +190,25 @@ describe("a stream is heard", () => {
     expect(state.heard.length).toBeLessThanOrEqual(1_210);
   });
 
+  it("by bytes in pieces of what grows in ten milliseconds at least, however often its turn comes meanwhile", async () => {
+    const perSecond = { bytes: 100_000, units: 5 };
+    const ofOne = { atOnce: { bytes: 1_000, units: 10 }, perSecond };
+    const { clock, one } = scene({ closedAfterMs: null, ofOne });
+    // A turn takes its time.
+    let spentMs = 0;
+    const monotonic = clock.monotonic.bind(clock);
+    clock.monotonic = () => monotonic() + (spentMs += 0.02);
+    const { stream, state } = one();
+    let pieces = 0;
+    stream.on("data", () => (pieces += 1));
+    await settled();
+    stream.push(Buffer.from("x".repeat(50_000)));
+    for (let ms = 0; ms < 1_000; ms += 10) await clock.advance(10);
+    await settled();
+    expect(state.heard.length).toBe(50_000);
+    expect(pieces).toBeLessThan(60);
+  });
+
   it("and of one that goes on for too long nothing more, which is told once", async () => {
     const { clock, one } = scene();
     const { stream, state, count } = one();
