@@ -70,8 +70,8 @@ function reachIn(value: unknown): ReachOf {
   );
 }
 
-/** A thousand accounts of which none fits are less, and to take it apart costs time. */
-const mostBytes = 64 * 1024;
+/** What a member says of ten thousand accounts is less, and to take more apart costs time. */
+const mostBytes = 512 * 1024;
 
 function parse(text: string): object {
   if (text.length > mostBytes) return {};

@@ -23,6 +23,7 @@ export class LiveSettings {
   readonly #switchListeners = new Set<() => void>();
   /** What an operator chose for this run, in the place of `commands.read_only`; null where nobody did. */
   #chosen: { readonly readOnly: boolean; readonly by: string | null } | null = null;
+  #isChoiceKept = false;
   /** The place of the newest choice that was asked for. */
   #asked = 0;
   /** The place of what counts: of a choice, or of the file that was read again after all before it. */
@@ -96,12 +97,23 @@ export class LiveSettings {
     if (place < this.#counting) return false;
     this.#counting = place;
     this.#chosen = { readOnly, by };
+    this.#isChoiceKept = false;
     for (const listener of this.#switchListeners) listener();
     return true;
   }
 
-  /** What was chosen where the bridge ran last goes before what was chosen here; that commands pass is taken over from nobody. */
+  /** The journal has the choice of that place. */
+  choiceKept(place: number): void {
+    if (place === this.#counting) this.#isChoiceKept = true;
+  }
+
+  /**
+   * What was chosen where the bridge ran last goes before what was chosen here; that commands pass is taken over from nobody, and what
+   * forbids here and no journal has yet stays.
+   */
   recall(last: { readonly read_only: boolean; readonly by: string | null } | null): void {
+    if (this.#chosen?.readOnly === true && !this.#isChoiceKept) return;
+    this.#isChoiceKept = true;
     if (last?.read_only === true) this.#chosen = { readOnly: true, by: last.by };
     else if (last === null || this.#chosen?.readOnly === true) this.#chosen = null;
   }
@@ -141,6 +153,7 @@ export class LiveSettings {
     const known = new Set([...live.#ofStart, ...this.#secrets]);
     live.#secrets = [...known].slice(0, live.#ofStart.length + mostSecrets);
     live.#chosen = this.#chosen;
+    live.#isChoiceKept = this.#isChoiceKept;
     this.#counting = this.placeOfChoice();
     return live;
   }
@@ -181,12 +194,16 @@ export function withLiveKeys(before: Configuration, next: Configuration): Config
   };
 }
 
+/** A name of a person may be one that every object inherits. */
+const ownOf = (section: Readonly<Record<string, unknown>>, name: string): unknown =>
+  Object.hasOwn(section, name) ? section[name] : undefined;
+
 function taking(before: unknown, next: unknown, path: Path): unknown {
   if (countsAtOnce(path)) return next;
   if (!isSection(before) || !isSection(next)) return before;
   const names = new Set([...Object.keys(next), ...Object.keys(before)]);
   const entries = [...names].map(
-    (name) => [name, taking(before[name], next[name], [...path, name])] as const,
+    (name) => [name, taking(ownOf(before, name), ownOf(next, name), [...path, name])] as const,
   );
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
@@ -224,7 +241,7 @@ function changedPaths(before: unknown, next: unknown, path: Path = []): readonly
     const names = new Set([...Object.keys(before), ...Object.keys(next)]);
     const inner = [...names]
       .sort()
-      .flatMap((name) => changedPaths(before[name], next[name], [...path, name]));
+      .flatMap((name) => changedPaths(ownOf(before, name), ownOf(next, name), [...path, name]));
     return isShownInOrder(path) && isMoved(before, next) ? [path, ...inner] : inner;
   }
   return JSON.stringify(before) === JSON.stringify(next) ? [] : [path];

@@ -120,7 +120,10 @@ export class GroupService implements CommandListener {
       if (now.groups.has(id)) continue;
       this.#shown.delete(id);
       const { position, state, quality, json } = topics.group(id);
-      for (const topic of [position, state, quality, json]) retained.unwanted(topic);
+      for (const topic of [position, state, quality, json]) {
+        retained.forget(topic);
+        retained.unwanted(topic);
+      }
     }
     for (const group of now.groups.values()) this.#show(group);
   }

@@ -24,8 +24,7 @@ interface Apart {
 
 const tags = ["!env", "!secret"].map((tag) => ({ tag, resolve: (name: string) => name }));
 
-/** The nodes of a file, for a look at what stands where. */
-export function nodesOf(text: string): unknown {
+function documentOf(text: string) {
   const options = {
     version: "1.2",
     schema: "core",
@@ -33,7 +32,17 @@ export function nodesOf(text: string): unknown {
     uniqueKeys: false,
     customTags: tags,
   } as const;
-  return parseDocument(text, options).contents;
+  return parseDocument(text, options);
+}
+
+/** The nodes of a file, for a look at what stands where. */
+export const nodesOf = (text: string): unknown => documentOf(text).contents;
+
+/** In a text with mistakes there may be more than is seen. */
+function mayUse(name: string, text: string): boolean {
+  if (!text.includes(name)) return false;
+  const { errors, contents } = documentOf(text);
+  return errors.length > 0 || usesOf(name, contents) > 0;
 }
 
 /** The names at the top of a file of secrets. */
@@ -59,8 +68,7 @@ function nodeAt(root: unknown, path: Path): unknown {
 
 /** Changes in which no secret stands any more, and those that put them where they belong. */
 export function secretsApart(changes: readonly Change[], present: Present): Apart {
-  const isOfOthers = (name: string) =>
-    present.others?.some((text) => text.includes(name) && usesOf(name, nodesOf(text)) > 0) ?? true;
+  const isOfOthers = (name: string) => present.others?.some((text) => mayUse(name, text)) ?? true;
   const names = new Set(present.names);
   const secrets: Change[] = [];
   const put = (path: Path, value: string, siblings: unknown): Reference => {

@@ -130,7 +130,7 @@ const overtaken = msg`This did not let commands pass: while it waited for the di
  */
 export async function readOnly(
   { journal, clock, onEvent }: Pick<Core, "journal" | "clock" | "onEvent">,
-  live: Pick<LiveSettings, "chooseReadOnly" | "placeOfChoice" | "forcedBecause">,
+  live: Pick<LiveSettings, "chooseReadOnly" | "choiceKept" | "placeOfChoice" | "forcedBecause">,
   fields: Fields,
   via: Via,
 ): Promise<unknown> {
@@ -163,6 +163,7 @@ export async function readOnly(
     const record = { type: "configuration_changed", changes, chosen: { read_only, by } } as const;
     await journal.append(record, { durable: true });
     if (!read_only) choose();
+    live.choiceKept(place);
   });
   return { read_only };
 }

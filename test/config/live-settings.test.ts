@@ -232,10 +232,24 @@ describe("read-only that was chosen where the account ran before", () => {
     ["that commands pass is taken over from nobody", null, { read_only: false, by: "anna" }, false],
   ] as const)("%s", async (_, here, last, isReadOnly) => {
     const settings = await live();
-    if (here !== null) settings.chooseReadOnly(here, "bob");
+    const place = settings.placeOfChoice();
+    if (here !== null) settings.chooseReadOnly(here, "bob", place);
+    settings.choiceKept(place);
     settings.recall(last);
     expect(settings.commandRules().read_only).toBe(isReadOnly);
   });
+
+  it.each([null, { read_only: false, by: "anna" }])(
+    "leaves what forbids here and no journal has taken yet (%j)",
+    async (last) => {
+      const settings = await live();
+      const earlier = settings.placeOfChoice();
+      settings.chooseReadOnly(true, "bob");
+      settings.choiceKept(earlier);
+      settings.recall(last);
+      expect(settings.commandRules().read_only).toBe(true);
+    },
+  );
 });
 
 describe("read-only for a run, as an operator chooses", () => {

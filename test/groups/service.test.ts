@@ -82,6 +82,7 @@ function scene({
     signal: new AbortController().signal,
     retained: {
       wanted: (topic: string, payload: string) => void wanted.push([topic, payload]),
+      forget: () => undefined,
       unwanted: (topic: string) => void left.push(topic),
       repeat: (topics: readonly string[]) => void repeated.push(...topics),
     },

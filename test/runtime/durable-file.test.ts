@@ -106,7 +106,7 @@ describe("a small file of a disk that does not answer", () => {
   it("is waited for for three seconds, and asked nothing more before it has answered", async () => {
     const { clock, asked, ends, noted, file } = silentFile();
     noted(file.write("1"));
-    await clock.advance(2_999);
+    await clock.advance(3_199);
     expect(ends).toEqual([]);
     await clock.advance(1);
     expect(ends).toEqual(["TooLate"]);
@@ -119,7 +119,7 @@ describe("a small file of a disk that does not answer", () => {
   it("gets the newest text once it answers, and is as it was then", async () => {
     const { clock, asked, ends, noted, file } = silentFile();
     noted(file.read());
-    await clock.advance(3_000);
+    await clock.advance(3_200);
     for (const text of ["1", "2"]) noted(file.write(text));
     asked[0]?.answer();
     await clock.advance(0);

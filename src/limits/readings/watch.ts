@@ -376,7 +376,7 @@ function begun(
 function stateAfter(before: SensorState, sensor: Sensor, bands: Bands): SensorState {
   const { value, quality, measuredAt, definition } = sensor;
   const isGood = quality === "good" && typeof value === "number" && measuredAt !== null;
-  if (!isGood) return { ...before, judged: sensor, crossings: unsure(before.crossings, quality) };
+  if (!isGood) return { ...before, judged: sensor, crossings: unsure(before.crossings, bands, quality) };
   const after = {
     low: judgeSide("low", bands, before.sides.low, value, measuredAt),
     high: judgeSide("high", bands, before.sides.high, value, measuredAt),
@@ -395,7 +395,8 @@ function stateAfter(before: SensorState, sensor: Sensor, bands: Bands): SensorSt
         return [[side, withQuality(side, was, "good")] as const];
       const fact: ReadingFact = {
         name: { en: sensorName(definition, "en"), zh: sensorName(definition, "zh") },
-        value: isSame ? was.fact.value : value,
+        // By another limit than before, what was noticed then may not be beyond it.
+        value: isSame && was.fact.limit === limit ? was.fact.value : value,
         limit,
         unit: definition.unit,
         quality: "good",
@@ -418,10 +419,17 @@ const withQuality = (side: Side, crossing: Crossing, quality: ReadingFact["quali
     ? crossing
     : crossingOf(side, crossing.level, { ...crossing.fact, quality });
 
-function unsure(before: SensorState["crossings"], quality: ReadingFact["quality"]): SensorState["crossings"] {
+/** Without a good value what was crossed stays so, unless its limit was taken away. */
+function unsure(
+  before: SensorState["crossings"],
+  { limits }: Bands,
+  quality: ReadingFact["quality"],
+): SensorState["crossings"] {
   const found = sides.flatMap((side) => {
     const was = before[side];
-    return was === undefined ? [] : [[side, withQuality(side, was, quality)] as const];
+    return was === undefined || limits[limitOf(side, was.level)] === undefined
+      ? []
+      : [[side, withQuality(side, was, quality)] as const];
   });
   return found.length === 0 ? nothingCrossed : Object.fromEntries(found);
 }

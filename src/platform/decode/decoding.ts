@@ -197,7 +197,7 @@ function parsed(text: string): unknown {
     return JSON.parse(text) as unknown;
   } catch (error) {
     if (!/\b(?:NaN|Infinity)\b/.test(text)) throw error;
-    const without = text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g, (part) =>
+    const without = text.replace(/"(?:[^"\\]|\\.)*(?:"|\\?$)|-?\b(?:NaN|Infinity)\b/g, (part) =>
       part.startsWith('"') ? part : "null",
     );
     return JSON.parse(without) as unknown;
@@ -286,9 +286,20 @@ const isDate = (value: unknown): value is readonly number[] =>
   Array.isArray(value) &&
   value.length >= 5 &&
   value.length <= 7 &&
-  value.every((part) => Number.isInteger(part) && part >= 0) &&
-  value[0] >= 1970 &&
-  value[0] < 2970;
+  value.every((part: unknown, at) => Number.isInteger(part) && isWithin(Number(part), partsOfDate[at]));
+
+/** Year, month, day, hour, minute, second; what is behind them is not looked at. */
+const partsOfDate = [
+  [1970, 2969],
+  [1, 12],
+  [1, 31],
+  [0, 23],
+  [0, 59],
+  [0, 59],
+] as const;
+
+const isWithin = (part: number, [least, most]: readonly [number, number] = [0, Infinity]): boolean =>
+  part >= least && part <= most;
 
 /** A list or an object that may hold something: neither an instant in parts, nor one without anything in it. */
 export const mayHold = (value: unknown): value is object =>

@@ -62,6 +62,9 @@ export function historyIn(body: unknown, readTime: ReadTime, now: number, device
   return { points: order(points), isOwn: isOwn && points.length > 0, truncated: false };
 }
 
+/** A name is rather an id of so many digits than a time in microseconds. */
+const longNumber = /^\d{16,}$/;
+
 /** What is inside, which may be keyed by times, by devices, or by the names of quantities. */
 function partsIn(
   node: object,
@@ -74,7 +77,7 @@ function partsIn(
   if (isContainer(asked)) return [{ node: asked, under, named, isOwn: true }];
   return Object.entries(node).flatMap(([key, child]: [string, unknown]): readonly Part[] => {
     if (!isContainer(child)) return [];
-    const keyed = Array.isArray(node) ? null : readTime(key, now);
+    const keyed = Array.isArray(node) || longNumber.test(key) ? null : readTime(key, now);
     const isName = !Array.isArray(node) && keyed === null;
     return [{ node: child, under: keyed ?? under, named: isName ? key : named, isOwn }];
   });

@@ -25,6 +25,10 @@ describe("an answer as text", () => {
   );
 });
 
+it("a cut text of many quotes beside a value that is no number is read in no time", () => {
+  expect(() => parsed(`{"a":NaN,"b":"${'\\"'.repeat(200_000)}`)).toThrow("broken or cut JSON");
+});
+
 describe("a flag", () =>
   it.each<[boolean | null, readonly unknown[]]>([
     [true, [1, "1", true, "True", "ONLINE", " online ", "在线"]],

@@ -105,6 +105,11 @@ describe("sensor-data: where the items are", () => {
     expect(read({ code: 200, data })).toEqual({ items: [{ ...expected, ...over }], problems: [] }),
   );
 
+  it("a list of numbers that are no instant is no value", () =>
+    expect(read({ code: 200, data: [{ ...plain, value: [2100, 2050, 1980, 1975, 1990] }] }).items).toEqual(
+      [],
+    ));
+
   it.each([null, [], {}, "", undefined])("data %j is no items, and nothing to complain of", (data) =>
     expect(read({ code: 200, data })).toEqual({ items: [], problems: [] }),
   );
