@@ -7,6 +7,14 @@ export const trustBugs: Readonly<Record<string, PlantedBug>> = {
     plant: "() => () => false",
     tests: "test/cli/own-socket.test.ts",
   },
+  a_pace_hands_over_a_few_bytes_at_each_turn: {
+    seam: "runtime/paced-reading#Bucket.isSpent",
+    plant: `() => function (now) {
+      const { bytes, units } = this.left(now);
+      return bytes < 1 || units < 1;
+    }`,
+    tests: "test/runtime/paced-reading.test.ts",
+  },
   a_damaged_file_of_users_is_none: {
     seam: "http/first-operator#usersIn",
     plant: `(original) => (text) => {
