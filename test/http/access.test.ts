@@ -34,6 +34,11 @@ function verdictOf(request: Facts, listener: Listener): number | string {
   return "status" in verdict ? verdict.status : (verdict.role ?? "none");
 }
 
+it("whoever comes by a proxy that changes the Host reads which header it has to pass on", () => {
+  const refusal = judge(asking({ origin: "https://house.example" }), loopback, noSessions);
+  expect("body" in refusal && JSON.stringify(refusal.body)).toContain("proxy_set_header Host $http_host");
+});
+
 describe("who is let in", () => {
   it.each([
     ["a known name", { host: "greenhouse.local" }, "viewer"],

@@ -71,11 +71,6 @@ export const trustBugs: Readonly<Record<string, PlantedBug>> = {
     plant: "() => (report) => report",
     tests: "test/platform/reports.test.ts",
   },
-  datagrams_are_all_read: {
-    seam: "http/mdns#PacketPace.isFine",
-    plant: `() => () => "read"`,
-    tests: "test/http/mdns-announcement.test.ts",
-  },
   a_pushed_reading_is_as_new_as_it_is_read: {
     seam: "platform/push/platform-push#frameTaker",
     plant: `(original) => (...given) => {
