@@ -140,7 +140,7 @@ export class AccountSettings {
       readAgain: () => running.reload().then(() => null, String),
       goBack: () => running.goBack(account),
       settle: () => running.settle(account),
-      seen: () => sightOf(running.state(account), settings.cluster !== undefined, clock.monotonic()),
+      seen: () => runStateOf(running.state(account), settings.cluster !== undefined, clock.monotonic()),
       clock,
       log: () => logOf(account),
       backupOf: () => [...["--config", settings.file, "--account", account], ...placed("--fleet-data-dir")],
@@ -155,7 +155,7 @@ export class AccountSettings {
  * An account that another member of the cluster runs is none of this one's trouble, as is one that was removed; nor is one that a member
  * cannot start because the servers of its cluster do not answer.
  */
-export function sightOf(state: AccountState | undefined, isMember: boolean, now: number): RunState {
+export function runStateOf(state: AccountState | undefined, isMember: boolean, now: number): RunState {
   if (state === undefined) return { ...notYetRun, mayStandBy: true };
   const { phase, again, enteredAt, restarts, error, bridge } = state;
   return {

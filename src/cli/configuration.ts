@@ -70,11 +70,11 @@ async function explainTarget(
   all: readonly { readonly name: string; readonly configuration: Configuration }[],
   target: string,
 ): Promise<void> {
-  const { linesAbout: explained, isNamedIn } = await import("./explain.js");
+  const { linesAbout, isNamedIn } = await import("./explain.js");
   const naming = all.filter(({ configuration }) => isNamedIn(configuration, target));
   for (const { name, configuration } of naming.length > 0 ? naming : all.slice(0, 1)) {
     if (naming.length > 1) out(`${name}:\n`);
-    for (const line of explained(configuration, target)) out(`${speech.tell(line)}\n`);
+    for (const line of linesAbout(configuration, target)) out(`${speech.tell(line)}\n`);
   }
 }
 

@@ -179,7 +179,7 @@ const settingsOf = (
     load: (reads) => loadedFile(options, context.env, reads),
     dataDir: () => now.runs?.configuration.data_dir ?? "",
     readAgain,
-    seen: () => now.runs?.sight() ?? notYetRun,
+    seen: () => now.runs?.runState() ?? notYetRun,
     goBack: () => now.runs?.goBack() ?? false,
     settle: () => now.runs?.settle(),
     clock: systemClock,

@@ -61,7 +61,7 @@ export class Runs {
   }
 
   /** How it is now. */
-  sight(): RunState {
+  runState(): RunState {
     return {
       runsForMs: this.#madeAt === null ? null : this.#clock.monotonic() - this.#madeAt,
       isYetToStart: false,

@@ -418,8 +418,8 @@ const longestDiskMs = 3_000;
 const onceMoreMs = 200;
 
 /**
- * A small file for whoever has to go on where the disk does not answer: what is asked of it rejects with TooLate then, and at once until
- * it has answered, since each question that hangs takes a thread from everybody. The newest text is written once it does.
+ * A small file for whoever has to go on where the disk does not answer. A read or write rejects with TooLate then. Until the disk has
+ * answered every other one does so at once, as each that hangs takes a thread from everybody. The newest text is written afterwards.
  */
 export function withDeadline(file: TextFile, clock: Clock, ms = longestDiskMs): TextFile {
   let isSilent = false;

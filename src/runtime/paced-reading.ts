@@ -186,8 +186,8 @@ const shortestWaitMs = 10;
 class Bucket {
   readonly #allowance: Allowance;
   /**
-   * What grows in the shortest wait. Fewer bytes are not handed over: some at each turn are a turn each, and a library that puts a large
-   * frame together from a hundred thousand pieces takes half a minute for it.
+   * What grows in the shortest wait. Fewer bytes are not handed over, since each turn would bring some. A library takes half a minute to
+   * put a large frame together from a hundred thousand pieces.
    */
   readonly #least: Amount;
   #left: Amount;

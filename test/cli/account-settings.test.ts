@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { AccountSettings, sightOf } from "../../src/cli/account-settings.js";
+import { AccountSettings, runStateOf } from "../../src/cli/account-settings.js";
 import { loadFleet } from "../../src/config/fleet.js";
 import { identityOf } from "../../src/journal/lock.js";
 import { filesOnTrial, readTrial, writeTrial } from "../../src/saving/trial-record.js";
@@ -85,6 +85,6 @@ defaults:
 it("an account whose turn has not come yet is one that is still to start, and after that it is not", () => {
   const state = { phase: "starting", restarts: 0, enteredAt: 0, error: null, bridge: null };
   const isYetToStart = (again: number | null, phase = "starting") =>
-    sightOf({ ...state, phase, again }, false, 0).isYetToStart;
+    runStateOf({ ...state, phase, again }, false, 0).isYetToStart;
   expect([isYetToStart(1), isYetToStart(null), isYetToStart(1, "waiting")]).toEqual([true, false, false]);
 });

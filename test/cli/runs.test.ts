@@ -76,11 +76,11 @@ describe("the runs of a bridge", () => {
   it("settings on trial are tried again and again, and what is seen of it says why they do not start", async () => {
     const { runs, clock, started, stop, ended } = played(({ mirror }) => mirror === "listed", true);
     await clock.advance(10);
-    expect(runs.sight()).toMatchObject({ runsForMs: 10, failures: 0, error: null });
+    expect(runs.runState()).toMatchObject({ runsForMs: 10, failures: 0, error: null });
     runs.take(configuration({ mirror: "listed" }));
     await clock.advance(59_000);
     expect(started.length).toBeGreaterThan(10);
-    expect(runs.sight()).toMatchObject({ runsForMs: null, error: "the port is taken", bridge: null });
+    expect(runs.runState()).toMatchObject({ runsForMs: null, error: "the port is taken", bridge: null });
     runs.take(configuration());
     await clock.advance(5_000);
     expect(started.at(-1)?.mirror).toBe("all");
@@ -156,7 +156,7 @@ describe("the runs of a bridge", () => {
     runs.take(configuration({ mirror: "listed" }));
     await clock.advance(5_000);
     expect(started.map(({ mirror }) => mirror)).toEqual(["all", "listed", "all"]);
-    expect(runs.sight()).toMatchObject({ error: "the port is taken", failures: 1 });
+    expect(runs.runState()).toMatchObject({ error: "the port is taken", failures: 1 });
     stop.abort();
     await ended;
   });

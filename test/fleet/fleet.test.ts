@@ -1,6 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import type { BridgeView } from "../../src/bridge.js";
-import { sightOf } from "../../src/cli/account-settings.js";
+import { runStateOf } from "../../src/cli/account-settings.js";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { hashOf } from "../../src/runtime/hash.js";
 import { type FleetFiles, type LoadedAccount, refusedAccounts } from "../../src/config/fleet.js";
@@ -412,7 +412,7 @@ it("how long an account runs no clock changes that is set meanwhile", async () =
   await told(5_000);
   clock.setWall(clock.now() + 3_600_000);
   await told(5_000);
-  expect(sightOf(fleet.state("north"), false, clock.monotonic()).runsForMs).toBe(10_000);
+  expect(runStateOf(fleet.state("north"), false, clock.monotonic()).runsForMs).toBe(10_000);
 });
 
 it("all end in order when the fleet is told to", async () => {

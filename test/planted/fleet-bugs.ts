@@ -26,7 +26,7 @@ export const fleetBugs: Readonly<Record<string, PlantedBug>> = {
     tests: "test/fleet/fleet.test.ts",
   },
   how_long_an_account_runs_is_told_by_the_wall_clock: {
-    seam: "cli/account-settings#sightOf",
+    seam: "cli/account-settings#runStateOf",
     plant: "(original) => (state, isMember) => original(state, isMember, Date.now())",
     tests: "test/fleet/fleet.test.ts",
   },
