@@ -59,7 +59,7 @@ const nameOf = (
 ): string => settings?.name ?? (platformName || factor || id);
 
 /** The same sensor with the name and the limits that the configuration gives it now. */
-export function renamedSensor(
+export function renameSensor(
   definition: SensorDefinition,
   settings: SensorSettings | undefined,
   bandsByKind: BandsByKind | undefined,

@@ -21,7 +21,7 @@ import type {
 import type { ClientStatus, DeviceRecord, SensorItem } from "./ports.js";
 import type { ActuatorSettings, ControllerSettings } from "./settings.js";
 import { isIdlePulse } from "./readings.js";
-import { renamed } from "./rename.js";
+import { renameAll } from "./rename.js";
 import type { Transliterate } from "./topic-ids.js";
 
 /** What is shown of a controller's connection, who said so last, and what a list says against it. */
@@ -152,7 +152,7 @@ export function newController(
 export function reduce(controller: Controller, event: ControllerEvent, context: FoldContext): Controller {
   const folded =
     event.type === "renamed"
-      ? renamed(controller, event.settings, context.bands)
+      ? renameAll(controller, event.settings, context.bands)
       : fold(controller, event, context);
   const isJudged = event.type !== "time_passed" && folded === controller;
   // A degree that cannot be read is less certain than what was.

@@ -1,5 +1,5 @@
 import type { BandsByKind } from "./bands.js";
-import { renamedSensor } from "./fold-sensors.js";
+import { renameSensor } from "./fold-sensors.js";
 import { mapChanged, withChange } from "./freshness.js";
 import type { Actuator, Controller, LayoutSlot, Sensor, SensorDefinition } from "./model.js";
 import type { ControllerSettings } from "./settings.js";
@@ -9,7 +9,7 @@ import type { ControllerSettings } from "./settings.js";
  * commanded stays as it is. What is the same as before stays the same object, as whoever listens compares by reference.
  */
 
-export function renamed(
+export function renameAll(
   controller: Controller,
   said: ControllerSettings | null,
   bandsByKind: BandsByKind | undefined,
@@ -18,7 +18,7 @@ export function renamed(
   const own = new Map(settings?.sensors.map((one) => [one.id, one]));
   const known = new Map<SensorDefinition, SensorDefinition>();
   const definitionOf = (before: SensorDefinition): SensorDefinition => {
-    const after = known.get(before) ?? renamedSensor(before, own.get(before.id), bandsByKind);
+    const after = known.get(before) ?? renameSensor(before, own.get(before.id), bandsByKind);
     known.set(before, after);
     return after;
   };

@@ -39,7 +39,11 @@ export const notify = {
   load: ({ notify: { ways, language } }) =>
     Promise.all([requests(), ...(Object.keys(ways).length > 0 ? [code(), tellIn(language)] : [])]),
   make: async (core, _, now) => {
-    const { telling } = await requests();
-    return telling(async (configuration) => (await code()).tellPeople(core, configuration), now, core.log);
+    const { notifyRunning } = await requests();
+    return notifyRunning(
+      async (configuration) => (await code()).tellPeople(core, configuration),
+      now,
+      core.log,
+    );
   },
 } satisfies Feature<typeof keys>;

@@ -22,7 +22,7 @@ const hasWays = ({ notify: { ways } }: Settings): boolean => Object.keys(ways).l
 
 type Make = (configuration: Settings) => Promise<People>;
 
-class Telling {
+class NotifyWhileConfigured {
   readonly #make: Make;
   readonly #now: () => Settings;
   readonly #log: Pick<Logger, "error">;
@@ -70,8 +70,10 @@ class Telling {
 }
 
 /** `make` is called once, when the configuration has a way for the first time. */
-export async function telling(...of: ConstructorParameters<typeof Telling>): Promise<Running> {
-  const people = new Telling(...of);
+export async function notifyRunning(
+  ...of: ConstructorParameters<typeof NotifyWhileConfigured>
+): Promise<Running> {
+  const people = new NotifyWhileConfigured(...of);
   await people.take();
   return {
     part: { run: (signal) => people.run(signal) },

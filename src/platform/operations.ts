@@ -118,7 +118,7 @@ const timeForms: Readonly<Record<string, (at: number, offset: ZoneOffset) => str
 };
 
 /** A parameter of `platform.shapes` with what it stands for; one that is about a device is left out where none is asked about. */
-export const filledIn = (text: string, device: string, window: AskedWindow | null): string =>
+export const fillIn = (text: string, device: string, window: AskedWindow | null): string =>
   text.replace(
     /\{(?:deviceCode|(since|until)(?::(date|iso|ms|s))?)\}/g,
     (_, end?: "since" | "until", form?: string) => {
@@ -149,7 +149,7 @@ export function requestPath(
   const asked = new Map(pairs);
   // What is asked for itself is not overruled.
   for (const [name, given] of Object.entries(params)) {
-    const value = filledIn(given, query["deviceCode"] ?? "", windowNow());
+    const value = fillIn(given, query["deviceCode"] ?? "", windowNow());
     if (!asked.has(name) && value !== "") pairs.push([name, value]);
   }
   if (pairs.length > maxParameters)

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { telling } from "../../src/notify/requests.js";
+import { notifyRunning } from "../../src/notify/requests.js";
 import { silentLog } from "../support/builders.js";
 import { withNotify } from "./servers.js";
 
@@ -21,7 +21,7 @@ async function scene(ways: string) {
       daily: (isSent: boolean) => `daily ${isSent}`,
     });
   };
-  const people = await telling(make, () => now.configuration, silentLog);
+  const people = await notifyRunning(make, () => now.configuration, silentLog);
   const over = new AbortController();
   onTestFinished(() => over.abort());
   const ended = people.part?.run?.(over.signal);

@@ -1,5 +1,5 @@
 import { PlatformError, type DeviceRecord, type Query } from "../../greenhouse/ports.js";
-import { filledIn } from "../../platform/operations.js";
+import { fillIn } from "../../platform/operations.js";
 import type { OperationShape } from "../../platform/settings.js";
 import { zoneOffset } from "../../runtime/zone.js";
 import { ask, type DoctorContext, type RawAnswer } from "./context.js";
@@ -108,7 +108,7 @@ interface Named {
 }
 
 /** Asks once more with what each refusal names, until it is answered or names nothing more. */
-export async function askedAgain(
+export async function askAgain(
   { operation, asked, isPast }: { readonly operation: string } & Omit<Named, "params">,
   refusal: unknown,
   context: DoctorContext,
@@ -117,7 +117,7 @@ export async function askedAgain(
   let params: Params = {};
   let last = refusal;
   const tried = async (given: Params): Promise<AskedWith | null> => {
-    const query = { ...asked, ...filled(given, asked, context) };
+    const query = { ...asked, ...fillAll(given, asked, context) };
     try {
       return { answer: await ask(context, operation, query, signal), line: lineOf(given) };
     } catch (error) {
@@ -177,13 +177,13 @@ async function inOtherForms(
   return null;
 }
 
-function filled(params: Params, asked: Query, { configuration, ports }: DoctorContext): Params {
+function fillAll(params: Params, asked: Query, { configuration, ports }: DoctorContext): Params {
   const until = ports.clock.now();
   const offset = zoneOffset(configuration.platform.time_zone);
   const window = { since: until - dayMs, until, offset };
   const device = asked["deviceCode"] ?? "";
   return Object.fromEntries(
-    Object.entries(params).map(([name, value]) => [name, filledIn(value, device, window)]),
+    Object.entries(params).map(([name, value]) => [name, fillIn(value, device, window)]),
   );
 }
 

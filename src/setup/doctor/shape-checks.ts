@@ -5,7 +5,7 @@ import { at, isFields } from "../../platform/decode/decoding.js";
 import { pageProblem } from "../../platform/decode/lists.js";
 import { alike } from "../../platform/decode/sensors.js";
 import type { OperationShape } from "../../platform/settings.js";
-import { askedAgain, type Repetition } from "./missing-parameters.js";
+import { askAgain, type Repetition } from "./missing-parameters.js";
 import { failed, notTried, ok, type Verdict, warning } from "./finding.js";
 import { mirroredActuators } from "../../settings/controllers.js";
 import { platformVerdict, sampleControllers } from "./platform-checks.js";
@@ -220,7 +220,7 @@ async function shapeVerdict(
       }
       const verdict = platformVerdict(error);
       if (verdict === null) throw error;
-      const again = await askedAgain({ operation, asked, isPast }, error, context, signal);
+      const again = await askAgain({ operation, asked, isPast }, error, context, signal);
       if (again.answered !== null) {
         answers.push(again.answered.answer);
         line = again.answered.line;
