@@ -77,6 +77,7 @@ export class LeaseHolder {
     const { instant, times } = ports;
     this.ownership = {
       member: ports.member,
+      controlMs: times.controlMs,
       mayPost: () => !this.#isLost && mayPost(this.#lease, instant(), times),
       postBegins: (isRecorded) => this.#posts.begin(instant().mono, isRecorded),
       commandsProblem: (lane) =>
@@ -242,8 +243,11 @@ export class LeaseHolder {
     const sentAt = instant();
     const revision = await bucket.renew(key, value, this.#lease.revision);
     if (revision !== null) {
+      // A server that was behind had said that the key is gone.
+      if (this.#lease.aloneFrom === Infinity) this.#ownAnew(revision, sentAt);
       // The answer to one that was made later may have come before.
-      if (revision > this.#lease.revision) this.#lease = leaseAfterRenewal(this.#lease, revision, sentAt);
+      else if (revision > this.#lease.revision)
+        this.#lease = leaseAfterRenewal(this.#lease, revision, sentAt);
       return true;
     }
     const found = await bucket.get(key);

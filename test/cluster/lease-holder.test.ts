@@ -14,12 +14,15 @@ function bucket() {
     revision: number;
     isAnswerLost: boolean;
     isAway: boolean;
+    /** It answers as a server that does not have the key yet. */
+    isBehind: boolean;
     port: Bucket;
   } = {
     entry: { revision: 1, value: "us" },
     revision: 1,
     isAnswerLost: false,
     isAway: false,
+    isBehind: false,
     port: {
       claim: (_key, value) => {
         if (made.entry !== null) return Promise.resolve(null);
@@ -27,12 +30,16 @@ function bucket() {
       },
       renew: (_key, value, revision) => {
         if (made.isAway) return Promise.reject(new Error("timeout"));
-        return made.entry?.revision === revision ? put(value) : Promise.resolve(null);
+        const isKnown = made.entry?.revision === revision && !made.isBehind;
+        return isKnown ? put(value) : Promise.resolve(null);
       },
       release: async (_key, revision) => {
         if (made.entry?.revision === revision) await put(null);
       },
-      get: () => (made.isAway ? Promise.reject(new Error("timeout")) : Promise.resolve(made.entry)),
+      get: () => {
+        if (made.isAway) return Promise.reject(new Error("timeout"));
+        return Promise.resolve(made.isBehind ? null : made.entry);
+      },
       put: (_key, value) => put(value),
       watch: () => Promise.resolve(),
     },
@@ -191,6 +198,19 @@ describe("a lease that is kept", () => {
     expect(one.holder.isConfirmed).toBe(true);
     expect(one.holder.ownership.mayPost()).toBe(false);
     expect(one.state.fences).toBe(1);
+    await one.clock.advance(14_000);
+    expect(one.state.fences).toBe(2);
+    expect(one.holder.ownership.mayPost()).toBe(true);
+    await one.end();
+  });
+
+  it("is fenced anew where a server that was behind had said that the key is gone", async () => {
+    const one = owner();
+    await one.clock.advance(41_000);
+    one.kept.isBehind = true;
+    await one.clock.advance(3_000);
+    one.kept.isBehind = false;
+    expect(one.holder.ownership.mayPost()).toBe(false);
     await one.clock.advance(14_000);
     expect(one.state.fences).toBe(2);
     expect(one.holder.ownership.mayPost()).toBe(true);
