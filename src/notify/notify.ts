@@ -101,6 +101,16 @@ type Outgoing =
   | { readonly message: Message; readonly notice: Notice }
   | { readonly message: Message; readonly isQueued: true };
 
+/** Whoever was taken out of a way gets nothing more by it, and is none of its troubles. */
+function forgetRemoved(way: Way): void {
+  if (way.owed.length === 0) return;
+  way.owed = way.owed.flatMap(({ message, to }) => {
+    const left = to.filter((address) => way.sender.isReader(address));
+    return left.length === 0 ? [] : [{ message, to: left }];
+  });
+  if (way.owed.length === 0 && way.trouble?.isOfSome === true) way.trouble = null;
+}
+
 /** More are not kept for who cannot be reached. */
 const mostOwed = 20;
 const mostHappened = 500;
@@ -280,6 +290,7 @@ export class Notifier {
       const known = this.#ways.find((one) => one.name === name);
       if (known === undefined) return [{ name, ...set, ...untold() }];
       if (known.digest !== set.digest) known.trouble = null;
+      known.happened = known.happened.filter((one) => set.asks.has(one.of));
       return [Object.assign(known, set)];
     });
   }
@@ -384,6 +395,7 @@ export class Notifier {
     if (!isDue && way.trouble?.isOfSome !== true) return;
     way.told = remember(way.told, way.rules, shown, now);
     const notice = noticeDue(way.rules, way.told, shown, now, minute, way.outage);
+    forgetRemoved(way);
     const [owed] = way.owed;
     this.#collect(way, now, minute);
     const queued = way.queue.find((message) => !this.#unkept.has(message));

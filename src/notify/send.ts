@@ -20,6 +20,8 @@ import { type Proxy, tunnelTo } from "./tunnel.js";
 export interface Sender {
   /** As people call the service. */
   readonly name: string;
+  /** Whether what this reader did not get may still be sent to him. */
+  isReader(address: string): boolean;
   /** Never rejects, and ends within the deadline whatever a service does; what it says holds no secret. `only`: those of several readers. */
   send(message: Message, stop: AbortSignal, only?: readonly string[]): Promise<Sent>;
 }
@@ -49,7 +51,16 @@ export function senderOf(
       return { ok: false, problem: tellable(msg`it was not reached (${reason})`), isRefused: false };
     }
   };
-  return { name: messenger.name, send };
+  const readers = new Set("mail" in messenger ? messenger.mail.to.map(mailboxOf) : []);
+  return { name: messenger.name, isReader: (address) => readers.has(mailboxOf(address)), send };
+}
+
+/** As the mail server is told it: without the name before it, and with a domain in small ASCII letters. */
+function mailboxOf(address: string): string {
+  const [, mailbox = address] = /<([^<>]*)>$/.exec(address) ?? [];
+  const at = mailbox.lastIndexOf("@") + 1;
+  const domain = `http://${mailbox.slice(at)}`;
+  return mailbox.slice(0, at) + (URL.canParse(domain) ? new URL(domain).hostname : domain);
 }
 
 type Attempt = Sender["send"];

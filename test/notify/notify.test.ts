@@ -201,6 +201,20 @@ describe("ways that are changed while the bridge runs", () => {
     expect(here.said.at(-1)).toBeNull();
   });
 
+  it("say nothing of what they do not ask for any more", async () => {
+    const { url, got } = await service([200, ""]);
+    const way = (more: string) => `shop: { ${more} webhook: { url: ${url} } }`;
+    const { clock, start } = await notifier(way("events: [guards],"));
+    const { part } = start();
+    part.happened({
+      ...{ at: clock.now(), controller: "east", actuator: "roof", kind: "skylight" },
+      ...{ of: "guards", rule: "wind", command: "close", measure: { name: "wind", value: 14, unit: "m/s" } },
+    });
+    part.reload(await settingsBy(way("")), said);
+    await clock.advance(120_000);
+    expect(got).toEqual([]);
+  });
+
   it("that are gone say nothing more, and leave no alarm behind", async () => {
     const { here, clock, start } = await notifier("shop: { webhook: { url: http://127.0.0.1:1/ } }");
     const { part } = start();
@@ -399,6 +413,36 @@ describe("a mail of which some readers cannot be reached", () => {
     expect(mails).toHaveLength(4);
     await expect.poll(() => here.kept).not.toContain("owed");
   });
+
+  it.each([
+    ["while it waits", false],
+    ["before a restart", true],
+  ])(
+    "goes no more to one that was taken out of the way %s, and the trouble with him ends",
+    async (_, restarts) => {
+      const ben = "RCPT TO:<ben@example.com>";
+      const refuse: Record<string, string> = { [ben]: "450 mailbox is busy" };
+      const { port, mails, said } = await mailServer({ refuse });
+      const wayTo = (to: string) =>
+        `office: { smtp: { host: 127.0.0.1, port: ${port}, encryption: none, from: a@example.com, to: [${to}] } }`;
+      const scene = await notifier(wayTo("anna@Example.com, Ben <ben@example.com>"));
+      const { here, clock, start, until } = scene;
+      const { part, end } = start();
+      here.alarms = [alarm("controller_offline.east")];
+      await until(mails, 1);
+      await expect.poll(() => here.kept).toContain("owed");
+      Reflect.deleteProperty(refuse, ben);
+      said.length = 0;
+      const { notify } = await withNotify(`{ ways: { ${wayTo("Anna <anna@example.com>")} } }`);
+      const settings = { notify, timeZone: "Asia/Shanghai", secrets: [] };
+      if (restarts) await end();
+      const now = restarts ? start().part : part;
+      now.reload(settings, { tell: String, nameOf: (controller) => controller });
+      await clock.advance(3_600_000);
+      await expect.poll(() => here.kept).not.toMatch(/owed|trouble/);
+      expect(said).toEqual([]);
+    },
+  );
 });
 
 const wind = { name: "wind", value: 14, unit: "m/s" };
