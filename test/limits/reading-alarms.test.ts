@@ -150,7 +150,21 @@ describe("limits that are changed while the bridge runs", () => {
     expect(told()).toEqual([`${id} cleared warning`]);
   });
 
-  it("let a delay that runs go on", async () => {
+  it("begin the delay anew where they are further out, as nobody knows how long the value was beyond them", async () => {
+    const { clock, read, store, told } = house();
+    await read(4.9);
+    await clock.advance(9 * minute);
+    await read(4.4);
+    store.rename(bands({ low: 4.5, deadband: 0.2, delay: 10 * minute }));
+    await clock.advance(minute);
+    await read(4.4);
+    expect(told()).toEqual([]);
+    await clock.advance(9 * minute);
+    await read(4.4);
+    expect(told()).toEqual([`${id} active warning`]);
+  });
+
+  it("let a delay that runs go on where they are stricter", async () => {
     const { clock, read, store, told } = house();
     await read(4);
     await clock.advance(6 * minute);

@@ -1,4 +1,4 @@
-import type { Bands } from "../../greenhouse/bands.js";
+import type { BandLimit, Bands } from "../../greenhouse/bands.js";
 
 /*
  * One side of a reading's limits over time: from when on it is beyond, and when it is back. Pure. Instants are epoch ms by the time of
@@ -58,6 +58,27 @@ const sides = {
   low: { near: "low", far: "low_low", sign: -1 },
   high: { near: "high", far: "high_high", sign: 1 },
 } as const;
+
+/** The side under limits that were changed. How long a value has been beyond one that is further out now, nobody knows. */
+export function underOther(
+  side: Side,
+  before: SideState,
+  was: Bands["limits"],
+  is: Bands["limits"],
+): SideState {
+  const { near, far, sign } = sides[side];
+  const goesOn = (limit: BandLimit) => {
+    const [old, now] = [was[limit], is[limit]];
+    return old !== undefined && now !== undefined && sign * (now - old) <= 0;
+  };
+  const nearSince = goesOn(near) ? before.nearSince : null;
+  const farSince = goesOn(far) ? before.farSince : null;
+  if (nearSince === before.nearSince && farSince === before.farSince) return before;
+  const { level } = before;
+  return level === "none" && nearSince === null && farSince === null
+    ? within
+    : { level, nearSince, farSince };
+}
 
 /** The limit that a level is about. */
 export const limitOf = (side: Side, level: Exclude<Level, "none">) => sides[side][level];

@@ -9,7 +9,7 @@ import { ignored } from "../../runtime/failures.js";
 import type { AlarmStore } from "../alarm-store.js";
 import type { LimitPorts } from "../ports.js";
 import type { AlarmChange } from "../rules/alarms.js";
-import { judgeSide, type Level, limitOf, type Side, type SideState, within } from "./judge.js";
+import { judgeSide, type Level, limitOf, type Side, type SideState, underOther, within } from "./judge.js";
 import { keptIn, keptText, nothingKept, type Pending, pendingOf, resumeSides } from "./pending.js";
 
 /*
@@ -372,9 +372,18 @@ function begun(
   return pending === undefined ? left : { ...left, sides: resumeSides(left.sides, pending, bands) };
 }
 
+/** As it goes on by limits that may have been changed since it was judged. */
+function underBands(state: SensorState, bands: Bands): SensorState {
+  const was = state.judged.definition.bands ?? bands;
+  if (was === bands) return state;
+  const sideOf = (side: Side) => underOther(side, state.sides[side], was.limits, bands.limits);
+  return { ...state, sides: { low: sideOf("low"), high: sideOf("high") } };
+}
+
 /** Good values alone raise and clear; of any other only that it is so is told. */
-function stateAfter(before: SensorState, sensor: Sensor, bands: Bands): SensorState {
+function stateAfter(held: SensorState, sensor: Sensor, bands: Bands): SensorState {
   const { value, quality, measuredAt, definition } = sensor;
+  const before = underBands(held, bands);
   const isGood = quality === "good" && typeof value === "number" && measuredAt !== null;
   if (!isGood) return { ...before, judged: sensor, crossings: unsure(before.crossings, bands, quality) };
   const after = {
