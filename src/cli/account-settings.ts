@@ -5,7 +5,8 @@ import { existsSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { accountOf, type FleetSettings } from "../config/fleet.js";
 import type { SettingsSource } from "../page/settings-source.js";
-import type { Clock } from "../runtime/clock.js";
+import { cameWithin, type Clock } from "../runtime/clock.js";
+import { ignored } from "../runtime/failures.js";
 import type { Logger } from "../runtime/log.js";
 import { filesOnTrial } from "../saving/trial-record.js";
 import type { Restarting } from "./restarting.js";
@@ -42,6 +43,9 @@ interface Parts {
   readonly logOf: (account: string) => Logger;
 }
 
+/** So long an account waits for what is kept of its settings. */
+const longestDiskMs = 5_000;
+
 interface Settings {
   readonly source: SettingsSource;
   readonly trial: SettingsTrial;
@@ -63,14 +67,32 @@ export class AccountSettings {
   async resume(): Promise<boolean> {
     const files = await filesOnTrial(this.#parts.settings.accounts);
     const accounts = new Set(files.map((file) => basename(file, extname(file))));
-    const isOther = await Promise.all([...accounts].map((account) => this.#of(account).trial.resume()));
+    const isOther = await Promise.all([...accounts].map((account) => this.#resume(account)));
     return isOther.includes(true);
+  }
+
+  /** Where that comes too late, the account has begun by its file as it was. */
+  async #resume(account: string): Promise<boolean> {
+    const resuming = this.#of(account).trial.resume();
+    if ((await this.#inTime(account, resuming)) !== null) return resuming;
+    void resuming.then((isOther) => (isOther ? this.#parts.running.reload() : undefined)).catch(ignored);
+    return false;
+  }
+
+  /** What is kept of one account, of which the disk may not answer, keeps back no other one. Null where that comes too late. */
+  async #inTime<Value>(account: string, told: Promise<Value>): Promise<Value | null> {
+    const { clock, logOf } = this.#parts;
+    if (await cameWithin(clock, longestDiskMs, told)) return told;
+    logOf(account).error(
+      "the disk does not answer, so what this account ran by before is not known; it begins by its file as it is",
+    );
+    return null;
   }
 
   /** By account, what an earlier process ran by before its file was edited by hand, as far as that is still tried. */
   async formers(): Promise<ReadonlyMap<string, FormerRun>> {
     const formers = [...this.#accounts].map(
-      async ([account, { trial }]) => [account, await trial.former()] as const,
+      async ([account, { trial }]) => [account, await this.#inTime(account, trial.former())] as const,
     );
     return new Map(
       (await Promise.all(formers)).flatMap(([account, former]) =>
@@ -101,8 +123,8 @@ export class AccountSettings {
   }
 
   /** Reads what an earlier process has left of settings that were taken back. */
-  recall(account: string): Promise<void> {
-    return this.#of(account).trial.recall();
+  async recall(account: string): Promise<void> {
+    await this.#inTime(account, this.#of(account).trial.recall());
   }
 
   /** Why saved settings of an account are not in force; null where none were taken back. */

@@ -62,9 +62,9 @@ export function resultLine(
 
 const time = (at: number | string) => new Date(at).toLocaleTimeString("sv-SE");
 
-/** What a story tells, apart from what the bridge says. */
+/** What a story tells: it looks other than what the bridge says, which begins with a time, also without colours. */
 export const toldLine = (text: string, view: DemoView): string =>
-  `\n${time(systemClock.now())} ${colourText(text, "cyan", view)}\n`;
+  `\n${colourText(`» ${text}`, "cyan", view)}\n`;
 
 const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null;
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

@@ -128,18 +128,14 @@ async function watchDemo(
   const base = configuration.mqtt.base_topic;
   const readings = new Map<string, Fields>();
   const seen = new Seen(base);
+  // What stands there already would be told before the first word of a story.
+  const shown = { isBegun: story === null };
   await withBroker(configuration, async (client) => {
-    client.watch(({ topic: named, payload }) => {
-      const topic = inert(named);
+    client.watch(({ topic, payload }) => {
       const fields = inertFields(documentOf(payload.toString()));
       const [, sensor] = /\/sensor\/([^/]+)\/json$/.exec(topic) ?? [];
-      if (sensor !== undefined) readings.set(sensor, fields ?? {});
-      else if (!topic.endsWith("/result"))
-        view.out(noteLine(topic, fields, seen.stands(topic, fields), view) ?? "");
-      else if (fields !== null) {
-        view.out(resultLine(fields as unknown as CommandResult, view));
-        seen.onResult(fields);
-      }
+      if (sensor === undefined) showWhatCame(inert(topic), fields, { seen, view, shown });
+      else readings.set(inert(sensor), fields ?? {});
     });
     await client.subscribe([
       ...[`${base}/${shownController}/sensor/+/json`, `${base}/alarm/+`, `${base}/+/parameter/+/result`],
@@ -150,12 +146,29 @@ async function watchDemo(
     await settle(readings, end);
     if (readings.size > 0 && !end.aborted)
       view.out(readingsTable(readings, view) + firstCommands(configuration, view.tell));
+    shown.isBegun = true;
     const { control, state } = simulator;
     const stage = { control, publish, base, speed: state.settings.speed, seen, view };
     await story?.tell(stage, end);
     await untilAborted(end);
     await station;
   });
+}
+
+interface Showing {
+  readonly seen: Seen;
+  readonly view: DemoView;
+  readonly shown: { readonly isBegun: boolean };
+}
+
+function showWhatCame(topic: string, fields: Fields | null, { seen, view, shown }: Showing): void {
+  if (!topic.endsWith("/result")) {
+    const line = noteLine(topic, fields, seen.stands(topic, fields), view);
+    if (shown.isBegun) view.out(line ?? "");
+  } else if (fields !== null) {
+    view.out(resultLine(fields as unknown as CommandResult, view));
+    seen.onResult(fields);
+  }
 }
 
 /** Carries the words of the simulated weather station to the broker. */
@@ -285,7 +298,7 @@ async function runShown(
       .then(() => watchDemo(configuration, simulator, story, demoView(context), end))
       .catch((error: unknown) => log.warn(`what happens cannot be shown here: ${String(error)}`));
   };
-  const page = { doctor: doctorFor(configuration), demo: timeOf(simulator, configuration) };
+  const page = { doctor: doctorFor(() => configuration), demo: timeOf(simulator, configuration) };
   const parts = { configuration, clock: systemClock, random: systemRandom, ...logs, recentLog, page };
   try {
     await runBridge({ ...parts, version: programVersion(), foundLevel: "debug", onListening }, end);
@@ -382,6 +395,7 @@ export interface SimulateOptions extends Pick<SimulatorOptions, "profile" | "spe
   readonly controllers: number;
   readonly seed: number;
   readonly language: "en" | "zh";
+  readonly token?: string;
   readonly faults?: string;
 }
 
@@ -394,10 +408,11 @@ export async function simulate(
     { level: options.logLevel ?? "info", format: "auto", secrets: () => [] },
     screenOf(context),
   );
-  const { port, controllers, seed, speed, language, profile, readings, faults } = options;
+  const { port, controllers, seed, speed, language, profile, readings, token, faults } = options;
+  const auth = token === undefined ? {} : ({ tokens: "known", accepted: [token] } as const);
   const faultFile = faults === undefined ? undefined : await parsedFile(faults);
   const simulator = await startSimulator(
-    { port, controllers, seed, speed, language, profile, readings, faultFile },
+    { port, controllers, seed, speed, language, profile, readings, auth, faultFile },
     systemClock,
     log,
   ).catch((error: unknown) => {

@@ -398,7 +398,7 @@ async function startAccount(
       live,
       manager: null,
       onSecrets: (list) => (learnedSecrets = list),
-      page: { ...pageOf(configuration, loaded, context, own), settings: files.source(account) },
+      page: { ...pageOf(() => live.configured, loaded, context, own), settings: files.source(account) },
       settingsReturned: () => files.returnedAlarm(account),
       failing,
       loopDelay,

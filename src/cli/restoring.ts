@@ -5,13 +5,16 @@ import { open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { BackupEnd, RestoreAccount } from "../page/settings-source.js";
 import { ignored } from "../runtime/failures.js";
-import type { Clock } from "../runtime/clock.js";
+import { type Clock, TooLate, within } from "../runtime/clock.js";
 import type { FleetSettings } from "../config/fleet.js";
 
 /* A backup that comes to a running fleet in pieces, and becomes one of its accounts. */
 
 /** Whoever sends nothing for so long has given up. */
 const idleMs = 60_000;
+/** So long the disk has for a piece, and a process for the whole: one that hangs keeps back nobody else's backup. */
+const longestDiskMs = 15_000;
+const longestRestoreMs = 900_000;
 
 interface Coming {
   readonly id: string;
@@ -27,14 +30,14 @@ type Answer = Awaited<ReturnType<RestoreAccount>>;
 export class Restoring {
   readonly #fleet: Pick<FleetSettings, "file" | "data_dir">;
   readonly #reload: () => Promise<unknown>;
-  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #clock: Pick<Clock, "monotonic" | "after">;
   #coming: Coming | null = null;
 
   /** `reload` has the fleet take up its files. */
   constructor(
     fleet: Pick<FleetSettings, "file" | "data_dir">,
     reload: () => Promise<unknown>,
-    clock: Pick<Clock, "monotonic">,
+    clock: Pick<Clock, "monotonic" | "after">,
   ) {
     this.#fleet = fleet;
     this.#reload = reload;
@@ -46,23 +49,27 @@ export class Restoring {
     const coming = this.#comingOf(id, at);
     if (coming === "busy") return { isBusy: true };
     if (at !== coming?.size) return { size: coming?.size ?? 0, isMissing: true };
-    this.#coming = { ...coming, isRestoring: true };
+    const taking = (this.#coming = { ...coming, isRestoring: true });
     try {
-      if (before !== null && before.file !== coming.file) await remove(before.file);
-      await append(coming.file, bytes);
+      if (before !== null && before.file !== coming.file) await this.#remove(before.file);
+      await within(this.#clock, longestDiskMs, () => append(coming.file, bytes));
       const size = at + bytes.length;
       if (end !== null) return await this.#restore(coming.file, end);
       this.#coming = { ...coming, size, at: this.#clock.monotonic() };
       return { size, isMissing: false };
     } catch (error) {
-      return { wrong: String(error) };
+      return { wrong: error instanceof TooLate ? tooLate : String(error) };
     } finally {
-      if (this.#coming.isRestoring) {
-        await remove(this.#coming.file);
+      if (this.#coming === taking) {
         this.#coming = null;
+        await this.#remove(coming.file);
       }
     }
   };
+
+  #remove(file: string): Promise<void> {
+    return within(this.#clock, longestDiskMs, () => remove(file)).catch(ignored);
+  }
 
   /** Removes what a process left that ended while one came. Never rejects. */
   async clear(): Promise<void> {
@@ -85,11 +92,15 @@ export class Restoring {
   async #restore(file: string, end: BackupEnd): Promise<Answer> {
     const { file: config, data_dir: dataDir } = this.#fleet;
     const options = ["--config", config, "--fleet-data-dir", dataDir];
-    const done = await restoredBy(file, end, options);
+    const done = await within(this.#clock, longestRestoreMs, (signal) =>
+      restoredBy(file, end, options, signal),
+    );
     if ("lines" in done) await this.#reload();
     return done;
   }
 }
+
+const tooLate = "this takes too long, so it was given up; look at the disk of the fleet, and begin again";
 
 const nameOfComing = /^restore-[0-9a-f]{12}\.tmp$/;
 
@@ -109,6 +120,7 @@ async function restoredBy(
   file: string,
   { password, account, language }: BackupEnd,
   options: readonly string[],
+  signal: AbortSignal,
 ): Promise<Answer> {
   const given = [
     ...["restore", file, ...options],
@@ -116,7 +128,10 @@ async function restoredBy(
     ...(password === null ? [] : ["--password"]),
   ];
   const env = { ...process.env, LC_ALL: language };
-  const child = spawn(process.execPath, [process.argv[1] ?? "", ...given], { env });
+  const child = spawn(process.execPath, [process.argv[1] ?? "", ...given], {
+    ...{ env, signal },
+    killSignal: "SIGKILL",
+  });
   const said = { out: "", err: "" };
   child.stdout.on("data", (text: Buffer) => (said.out += text.toString("utf8")));
   child.stderr.on("data", (text: Buffer) => (said.err = `${said.err}${text.toString("utf8")}`.slice(-2_000)));

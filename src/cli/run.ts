@@ -16,7 +16,16 @@ import { lazy } from "../runtime/lazy.js";
 import { adjustableLogs, createLogger, isText, type Logger, RecentLog } from "../runtime/log.js";
 import { oneAtATime } from "../runtime/schedule.js";
 import { type ServiceManager, serviceManager } from "../runtime/systemd.js";
-import { loadedFile, loggerFor, overridden, readConfiguration } from "../terminal/common.js";
+import { inShort } from "../config/load.js";
+import { formatProblem } from "../settings/problem.js";
+import {
+  loadedFile,
+  loadNamed,
+  loggerFor,
+  overridden,
+  readConfiguration,
+  sayProblems,
+} from "../terminal/common.js";
 import { NewerVersion } from "./newer-version.js";
 import { type Run, Runs } from "./runs.js";
 import { restartingOf } from "./restarting.js";
@@ -131,7 +140,7 @@ function oneRun(running: Running): (given: Run) => Promise<void> {
   return ({ configuration, live, stop, isRenewed, onMade, onPage }) => {
     const isReadable = isText(configuration.log, context.err);
     const logs = adjustableLogs(log, () => runs.live.current.log.level, isReadable);
-    const page = pageOf(configuration, named, context, log);
+    const page = pageOf(() => live.configured, named, context, log);
     const onListening: OnListening = (...of) => {
       onPage();
       page.onListening?.(...of);
@@ -205,10 +214,10 @@ async function runHere(bridge: BridgeOptions, stop: AbortSignal, account: string
 
 const pageSetup = lazy(() => import("./page-setup.js"));
 
-/** What `doctor` finds, for the page. */
-export const doctorFor = (configuration: Configuration, account?: string) =>
+/** What `doctor` finds, for the page, by the configuration as it counts then. */
+export const doctorFor = (now: () => Configuration, account?: string) =>
   async function* (...of: [AbortSignal, Language]): AsyncGenerator {
-    yield* (await pageSetup()).pageFindings(configuration, account, ...of);
+    yield* (await pageSetup()).pageFindings(now(), account, ...of);
   };
 
 /** Which configuration is run: its file, and of a fleet whose it is. */
@@ -219,16 +228,16 @@ interface Named {
 
 /** What the page of a bridge does beyond it. */
 export const pageOf = (
-  configuration: Configuration,
+  now: () => Configuration,
   { file, account }: Named,
   context: ProcessContext,
   log: Logger,
 ) => ({
-  doctor: doctorFor(configuration, account),
+  doctor: doctorFor(now, account),
   discover: async function* (...of: [AbortSignal, Language]): AsyncGenerator {
-    yield* (await pageSetup()).discoverForPage(configuration, file, context, of);
+    yield* (await pageSetup()).discoverForPage(now(), file, context, of);
   },
-  onListening: whereaboutsOf(context, log, () => loggerFor(configuration, context)),
+  onListening: whereaboutsOf(context, log, () => loggerFor(now(), context)),
 });
 
 /**
@@ -299,32 +308,43 @@ async function reload(
   context: ProcessContext,
   { runs, trial, log }: Pick<Running, "runs" | "trial" | "log">,
 ): Promise<string | null> {
-  try {
-    const next = await readConfiguration(options, context);
-    await trial.edited(runs.judge(next));
-    const { applied, needRestart } = runs.take(next);
-    void trial.tookUp();
-    if (applied.length + needRestart.length === 0) log.info("configuration read again: nothing has changed");
-    if (applied.length > 0)
-      log.info({ keys: applied }, `configuration read again; in force now: ${applied.join(", ")}`);
-    if (needRestart.length > 0)
-      log.info(
-        { keys: needRestart },
-        `configuration read again; a new run begins, for: ${needRestart.join(", ")}`,
-      );
-    return null;
-  } catch (error) {
-    if (error instanceof CommandFailure) {
-      context.err.write(`${context.speech.tell(error.text)}\n`);
-      trial.mistaken(error.text);
-    }
-    const reason = error instanceof CommandFailure ? undefined : String(error);
+  const refuse = (reason?: string) =>
     log.error(
       { reason },
       "the configuration was not read again because of mistakes in it; the old settings stay",
     );
+  try {
+    const result = await loadNamed(options, context);
+    const problems = result.ok ? [] : result.problems;
+    sayProblems(
+      { warnings: result.warnings, problems },
+      { out: (text) => context.err.write(text), tell: context.speech.tell },
+    );
+    if (!result.ok) {
+      trial.mistaken(inShort(problems) ?? "");
+      refuse();
+      return problems.map(formatProblem).join("\n");
+    }
+    await takeUp(overridden(result.configuration, options), { runs, trial, log });
+    return null;
+  } catch (error) {
+    refuse(String(error));
     return error instanceof Error ? error.message : String(error);
   }
+}
+
+async function takeUp(next: Configuration, { runs, trial, log }: Pick<Running, "runs" | "trial" | "log">) {
+  await trial.edited(runs.judge(next));
+  const { applied, needRestart } = runs.take(next);
+  void trial.tookUp();
+  if (applied.length + needRestart.length === 0) log.info("configuration read again: nothing has changed");
+  if (applied.length > 0)
+    log.info({ keys: applied }, `configuration read again; in force now: ${applied.join(", ")}`);
+  if (needRestart.length > 0)
+    log.info(
+      { keys: needRestart },
+      `configuration read again; a new run begins, for: ${needRestart.join(", ")}`,
+    );
 }
 
 export const managerFor = ({ env }: ProcessContext, log: Logger) =>

@@ -1,12 +1,13 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { once } from "node:events";
+import type { Readable } from "node:stream";
 import { backupName } from "../backup/backup-name.js";
 import { ignored } from "../runtime/failures.js";
 import type { ConfigurationResult, ReadFile } from "../config/load.js";
 import type { Saver, SettingsSource } from "../page/settings-source.js";
 import type { ProgramFacts, ReturnedSettings, SettingsDocument } from "../page/protocol.js";
-import type { Clock } from "../runtime/clock.js";
+import { type Clock, within } from "../runtime/clock.js";
 import { SettingsFile } from "../saving/settings-file.js";
 import { formatProblem } from "../settings/problem.js";
 import { schemaTree } from "../saving/schema-tree.js";
@@ -124,7 +125,7 @@ function backupsOf(
     const words = (fleet ? backupOfFleet : null) ?? backupOf(settings.file);
     const bytes = async function* () {
       try {
-        yield* backupBy(words, password, signal);
+        yield* backupBy(words, password, clock, signal);
       } finally {
         backups.isMaking = false;
       }
@@ -145,12 +146,16 @@ async function remarksTo(
   return remarksOn(loaded.configuration, isThere(loaded.configuration.data_dir)).map(await tellIn(language));
 }
 
+/** Of a process that makes a backup. */
+const longestPauseMs = 120_000;
+
 const ofFile = (file: string): readonly string[] => ["--config", file];
 
 /** By a process of its own: a password takes a second and 64 MiB, which no command waits for. */
 async function* backupBy(
   words: readonly string[],
   password: string | null,
+  clock: Clock,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const given = ["backup", "-", ...words, ...(password === null ? [] : ["--password"])];
@@ -161,9 +166,29 @@ async function* backupBy(
   child.stderr.on("data", (text: Buffer) => (said = `${said}${text.toString("utf8")}`.slice(-2_000)));
   child.stdin.on("error", ignored);
   child.stdin.end(`${password ?? ""}\n`);
-  for await (const piece of child.stdout) yield piece as Uint8Array;
-  const [code] = await ended;
+  let isWhole = false;
+  try {
+    yield* piecesOf(child.stdout, clock, signal);
+    isWhole = true;
+  } finally {
+    // One that a disk holds back does not end by itself, and the next backup waits for this one.
+    if (!isWhole) {
+      child.kill("SIGKILL");
+      child.stdout.destroy();
+    }
+  }
+  const [code] = await within(clock, longestPauseMs, () => ended, signal);
   if (code !== 0) throw new Error(said.trim() || `the backup ended with ${String(code)}`);
+}
+
+/** One that pauses for too long is given up. */
+async function* piecesOf(stream: Readable, clock: Clock, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const pieces = stream.iterator() as AsyncIterator<Uint8Array, undefined>;
+  for (;;) {
+    const { done, value } = await within(clock, longestPauseMs, () => pieces.next(), signal);
+    if (done === true) return;
+    yield value;
+  }
 }
 
 async function readDocument(

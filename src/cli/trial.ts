@@ -45,6 +45,12 @@ const calmMs = 20_000;
 /** A program that does not live for a minute with them may be started so often. */
 const mostStarts = 3;
 
+/** A file that somebody edited, until it is known what becomes of it. */
+interface Edit {
+  readonly takesRun: boolean;
+  isLate: boolean;
+}
+
 /** How a run is doing. */
 export interface RunState {
   /** How long the run under way has been complete, ms; null where it is not. */
@@ -160,6 +166,8 @@ export class SettingsTrial {
   #inForce: Texts | null = null;
   #inForceSince = 0;
   #isAwaitingEnd = false;
+  /** A file that was edited and is looked at; it counts nothing any more once it was taken up without. */
+  #edit: Edit | null = null;
 
   constructor(parts: TrialParts) {
     this.#parts = parts;
@@ -192,6 +200,8 @@ export class SettingsTrial {
   /** Reads what an earlier process has left of settings that were taken back. */
   async recall(): Promise<void> {
     this.#returned ??= await readReturned(this.#parts.dataDir());
+    // Of a disk that took its time, the bridge may run already.
+    if (this.#returned !== null) this.#showAlarm();
     if (this.#inForce === null) await this.tookUp();
     else void this.#awaitEnd();
   }
@@ -212,6 +222,7 @@ export class SettingsTrial {
       this.#mistaken = null;
       this.#showAlarm();
     }
+    this.#passBy();
     if (this.#record === null) {
       settle();
       this.#inForce = await file.read().catch(nullIfFailed);
@@ -220,32 +231,56 @@ export class SettingsTrial {
     void this.#awaitEnd();
   }
 
-  /** The file was read again, and is about to be taken up; one that nobody saved here was edited by hand, and is tried. */
-  edited(judged: Judged): Promise<void> {
-    return this.#parts.file.whileUnsaved(() => this.#edited(judged));
+  /**
+   * A file was taken up before the disk has said what is in it. Nothing is tried of it then, and what was tried before says nothing of
+   * the run that begins.
+   */
+  #passBy(): void {
+    const edit = this.#edit;
+    this.#edit = null;
+    if (edit === null) return;
+    edit.isLate = true;
+    if (!edit.takesRun || this.#record?.by_hand !== true) return;
+    this.#watching.abort();
+    this.#record = null;
   }
 
-  async #edited({ isRefused, isKnown, keys }: Judged): Promise<void> {
+  /** The file was read again, and is about to be taken up; one that nobody saved here was edited by hand, and is tried. */
+  async edited(judged: Judged): Promise<void> {
+    const edit: Edit = { takesRun: !judged.isRefused && judged.keys.length > 0, isLate: false };
+    this.#edit = edit;
+    await this.#parts.file.whileUnsaved(() => this.#edited(judged, edit));
+    if (this.#edit === edit) this.#edit = null;
+  }
+
+  async #edited({ isRefused, isKnown, keys, waiting }: Judged, edit: Edit): Promise<void> {
     const { file, log } = this.#parts;
-    const before = this.#record;
-    if (before === null && isKnown) return;
+    if (this.#record === null && isKnown) return;
     const now = await file.read().catch(nullIfFailed);
-    if (now === null) return;
+    if (now === null || edit.isLate) return;
+    const before = this.#record;
     const isSame = etagOf(now) === before?.etags.at(-1);
     if (isRefused)
-      log().warn("the bridge did not come up by this file, so only what counts at once is taken of it");
+      log().warn(
+        { waiting },
+        waiting.length === 0
+          ? "the bridge did not come up by this file, so only what counts at once is taken of it"
+          : "the bridge did not come up by this file, so only what counts at once is taken of it; what is waiting goes with the rest of it",
+      );
     else if (isKnown) return this.isOfSaved ? undefined : this.#drop();
-    else if (keys.length > 0) return isSame && this.isOfSaved ? undefined : this.#tryEdited(now, keys);
+    else if (keys.length > 0) return isSame && this.isOfSaved ? undefined : this.#tryEdited(now, keys, edit);
     if (before?.by_hand === true && !isSame)
       await this.#hold({ ...before, etags: [...before.etags, etagOf(now)] });
   }
 
-  async #tryEdited(now: Texts, keys: readonly string[]): Promise<void> {
+  async #tryEdited(now: Texts, keys: readonly string[], edit: Edit): Promise<void> {
     const { file, dataDir, seen, log } = this.#parts;
     const former = this.#inForce;
     const { bridge, isPageOpen, failures } = seen();
     // A second edit may be the first one of the secrets.
     const kept = former === null ? none : await this.#keepFormer(former, now);
+    const by = await identityOf(process.pid);
+    if (edit.isLate) return;
     const first = this.#record ?? {
       kept,
       etags: [etagOf(former ?? now)],
@@ -255,10 +290,11 @@ export class SettingsTrial {
       wasPageOpen: isPageOpen,
     };
     this.#failuresBefore = failures;
+    this.#edit = null;
     await this.#hold({
       ...first,
       kept: firstOf(first.kept, kept),
-      by: await identityOf(process.pid),
+      by,
       etags: [...first.etags, etagOf(now)],
       keys: [...first.keys, ...keys],
       difference: former === null ? first.difference : file.difference(former.text, now.text),
@@ -308,8 +344,10 @@ export class SettingsTrial {
     const { file, log } = this.#parts;
     const record = this.#record;
     if (record?.by_hand !== true) return null;
-    this.#inForce = await file.former(record.kept).catch(nullIfFailed);
-    const loaded = this.#inForce && (await file.configurationOf(this.#inForce));
+    const kept = await file.former(record.kept).catch(nullIfFailed);
+    // Of a disk that took its time, the file itself is in force already.
+    this.#inForce ??= kept;
+    const loaded = kept && (await file.configurationOf(kept));
     if (loaded?.ok === true)
       return { configuration: loaded.configuration, isRefused: record.reason !== null };
     log().error(

@@ -1,4 +1,4 @@
-import { keysForRun, withLiveKeys } from "./live-settings.js";
+import { keysForRun, waitingKeys, withLiveKeys } from "./live-settings.js";
 import type { Configuration } from "./schema.js";
 
 /** What a file that was read again means for the run. */
@@ -9,6 +9,8 @@ export interface Judged {
   readonly isKnown: boolean;
   /** The keys that take a new run. */
   readonly keys: readonly string[];
+  /** Of a refused one: what would count at once and is not taken up without the rest. */
+  readonly waiting: readonly string[];
 }
 
 /** What ran before a file was edited by hand, as an earlier process has left it; `isRefused`: the file is tried no more. */
@@ -31,10 +33,12 @@ export class Fallback {
   }
 
   judge(inForce: Configuration, read: Configuration): Judged {
+    const isRefused = this.#isRefused(read);
     return {
-      isRefused: this.#isRefused(read),
+      isRefused,
       isKnown: keysForRun(this.#former ?? inForce, read).length === 0,
       keys: keysForRun(inForce, read),
+      waiting: isRefused ? waitingKeys(inForce, read) : [],
     };
   }
 

@@ -1,5 +1,5 @@
 import { hashOf } from "../runtime/hash.js";
-import { msg, row, type Text } from "../language/text.js";
+import { msg, type Text } from "../language/text.js";
 import { readdir } from "node:fs/promises";
 import { basename, dirname, extname, isAbsolute, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -11,6 +11,7 @@ import {
   type ConfigurationResult,
   type Defaults,
   findingsOf,
+  inShort,
   type LoadedConfiguration,
   loadConfiguration,
   mostConfigurationBytes,
@@ -30,7 +31,6 @@ import {
   inBrief,
   inOrder,
   type Problem,
-  problemText,
 } from "../settings/problem.js";
 import { suggestion } from "../runtime/similar-words.js";
 import { fleetHttpSection, fleetPageDoubts, portOfFleet, soundFleetPage } from "./fleet-page.js";
@@ -255,16 +255,15 @@ export function refusedAccounts({ fleet, refused, problems }: FleetFiles): Reado
         ({ file, message }) =>
           basename(file, extname(file)) === name || String(message).endsWith(`(account ${name})`),
       );
-      const [first] = found;
-      const others = found.length > 1 ? msg`; and ${found.length - 1} more` : "";
-      return [
-        name,
-        first === undefined
-          ? msg`its file has mistakes`
-          : row`${problemText({ ...first, file: basename(first.file) })}${others}`,
-      ];
+      return [name, inShort(found) ?? msg`its file has mistakes`];
     }),
   );
+}
+
+/** What keeps all files from being taken up; null where nothing does. */
+export function mistakeIn({ fleet, isFolderUnread, problems }: FleetFiles): Text | null {
+  if (fleet === null) return inShort(problems) ?? msg`its file has mistakes`;
+  return isFolderUnread === true ? msg`the folder of the accounts cannot be read` : null;
 }
 
 interface FleetFile {

@@ -2,7 +2,9 @@ import { secretValues } from "./load.js";
 import { isLoopback } from "../runtime/sockets.js";
 import { nothingSaid } from "../settings/sections/controllers.js";
 import { formatPath, type Path } from "../settings/problem.js";
+import { asDraft } from "../settings/draft.js";
 import { countsAtOnce } from "./at-once.js";
+import { features } from "./features.js";
 import type { Configuration } from "./schema.js";
 
 /** A program that rotates a token every minute must not make every line of the log cost more and more. */
@@ -190,8 +192,18 @@ export function withLiveKeys(before: Configuration, next: Configuration): Config
     ...taken,
     ...(keepsUsers && { http: { ...taken.http, users: http.users } }),
     // Their members may be actuators that are not there before the next run.
-    ...(keysForRun(before, next).length > 0 && { groups, scenes }),
+    ...(keysForRun(before, next).length > 0 && !hasSoundGroups(taken) && { groups, scenes }),
   };
+}
+
+const hasSoundGroups = (configuration: Configuration): boolean =>
+  features.groups.errors(asDraft(configuration)).length === 0;
+
+/** What counts at once, and still waits for the keys that take a new run. */
+export function waitingKeys(before: Configuration, next: Configuration): readonly string[] {
+  const taken = withLiveKeys(before, next);
+  const ofRun = keysForRun(taken, next);
+  return changedKeys(taken, next).filter((key) => !ofRun.includes(key));
 }
 
 /** A name of a person may be one that every object inherits. */

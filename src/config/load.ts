@@ -1,10 +1,10 @@
 import { statements } from "../language/lists.js";
-import { msg, type Text } from "../language/text.js";
+import { msg, row, type Text } from "../language/text.js";
 import { nullIfFailed } from "../runtime/failures.js";
 import { isUtf8 } from "node:buffer";
 import type { Stats } from "node:fs";
 import { platform } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { z } from "zod";
 import { isLanguage, type Language } from "../greenhouse/labels.js";
 import { errorCode, readWholeFile } from "../runtime/file-system.js";
@@ -21,6 +21,7 @@ import {
   messageOf,
   type Path,
   type Problem,
+  problemText,
 } from "../settings/problem.js";
 import { oldNameWarning, type Rename } from "./renames.js";
 import { isDraft } from "../settings/draft.js";
@@ -241,6 +242,13 @@ export async function loadConfiguration(
     ...fromSecrets.warnings,
   ]);
   return { ok: true, file, configuration, warnings, problemAt };
+}
+
+/** The first of them, without the folder of its file, and how many more there are: for who only needs to know that there are some. */
+export function inShort([first, ...others]: readonly Problem[]): Text | null {
+  if (first === undefined) return null;
+  const more = others.length > 0 ? msg`; and ${others.length} more` : "";
+  return row`${problemText({ ...first, file: basename(first.file) })}${more}`;
 }
 
 const problemsOf = (file: string, { missing, faults }: Extract<TextFile, { ok: false }>) =>

@@ -3,7 +3,13 @@ import { type Text, textOf } from "../language/text.js";
 import { ignored } from "../runtime/failures.js";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { hashOf } from "../runtime/hash.js";
-import { type FleetFiles, type LoadedAccount, ownAccounts, refusedAccounts } from "../config/fleet.js";
+import {
+  type FleetFiles,
+  type LoadedAccount,
+  mistakeIn,
+  ownAccounts,
+  refusedAccounts,
+} from "../config/fleet.js";
 import { exclude } from "../config/clashes.js";
 import { Fallback, type FormerRun, type Judged } from "../config/fallback.js";
 import { LiveSettings } from "../config/live-settings.js";
@@ -103,9 +109,15 @@ export class Fleet {
   /** Aborts once the accounts of the first files are there. */
   readonly #begun = new AbortController();
   #isStopped = false;
+  #mistake: Text | null = null;
 
   constructor(parts: FleetParts) {
     this.#parts = parts;
+  }
+
+  /** Why nothing was taken up when the files were read last; null where it was. */
+  get mistake(): Text | null {
+    return this.#mistake;
   }
 
   /** By name, in the order of the alphabet. */
@@ -160,14 +172,13 @@ export class Fleet {
     await untilAborted(this.#begun.signal);
     const files = await read();
     if (this.#isStopped) return;
-    if (files.fleet === null) {
+    this.#mistake = mistakeIn(files);
+    if (this.#mistake !== null) {
       log.error(
-        "the file of the fleet was not read again because of mistakes in it; all accounts go on as they were",
+        files.fleet === null
+          ? "the file of the fleet was not read again because of mistakes in it; all accounts go on as they were"
+          : "the folder of the accounts cannot be read; all accounts go on as they were",
       );
-      return;
-    }
-    if (files.isFolderUnread === true) {
-      log.error("the folder of the accounts cannot be read; all accounts go on as they were");
       return;
     }
     const own = ownAccounts(files);

@@ -18,7 +18,7 @@ type Http = Exclude<FleetSettings["http"], false>;
 interface FleetPageParts {
   readonly http: () => Http;
   readonly dataDir: string;
-  readonly fleet: Pick<Fleet, "states" | "state" | "within">;
+  readonly fleet: Pick<Fleet, "states" | "state" | "within" | "mistake">;
   readonly version: string;
   /** What the process as a whole is like. */
   readonly health: () => Readonly<Record<string, unknown>>;
@@ -39,6 +39,7 @@ export async function runFleetPage(parts: FleetPageParts, signal: AbortSignal): 
   const running = () => [...fleet.states().values()].flatMap(({ bridge }) => bridge ?? []);
   const sources = {
     version,
+    mistake: () => fleet.mistake,
     accounts: () => new Map([...fleet.states()].map(([name, state]) => [name, shownOf(state)] as const)),
     account: (name: string) => {
       const state = fleet.state(name);

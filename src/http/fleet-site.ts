@@ -1,6 +1,7 @@
 import type { RestoreAccount } from "../page/settings-source.js";
 import { isoOrNull } from "../greenhouse/documents.js";
 import type { AccountReport, Accounts } from "../page/protocol.js";
+import type { Text } from "../language/text.js";
 import { nextTurn } from "../runtime/clock.js";
 import { AccountMetrics, pageOf, register, Registry, type Sample } from "../runtime/metrics.js";
 import { servesPage, type Visitor } from "./access.js";
@@ -35,6 +36,8 @@ export interface ShownAccount {
 
 export interface FleetSources {
   readonly version: string;
+  /** Why the files were not taken up when they were read last; null where they were. */
+  readonly mistake: () => Text | null;
   /** By name, in the order of the alphabet. */
   readonly accounts: () => ReadonlyMap<string, ShownAccount>;
   readonly account: (name: string) => ShownAccount | undefined;
@@ -184,6 +187,8 @@ class FleetSite implements Served {
       at: isoOrNull(this.#port.clock.now()) ?? "",
       version: this.#sources.version,
       started_at: this.#startedAt,
+      // It may name accounts that he does not see.
+      mistake: visitor.accounts === undefined ? this.#sources.mistake() : null,
       accounts: Object.fromEntries(
         [...this.#shownTo(visitor)].map(([name, { report }]) => [name, report()] as const),
       ),

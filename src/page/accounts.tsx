@@ -136,6 +136,11 @@ export default function AccountsView() {
       <Head name={t("accounts")}>
         {all.length > 12 ? <Field label={t("search")} type="search" bound={search} /> : null}
       </Head>
+      {known.mistake ? (
+        <p class="notice bad">
+          {t("fleet_mistake")} <Told text={known.mistake} />
+        </p>
+      ) : null}
       <Summary of={all.map(([, report]) => report)} />
       <Listed of={items} none="none_found">
         <ul class="rows accounts">

@@ -191,6 +191,8 @@ export interface Accounts {
   readonly at: string;
   readonly version: string;
   readonly started_at: string;
+  /** For who sees all: why the fleet goes on by what it read before; null where it does not. */
+  readonly mistake: Text | null;
   readonly accounts: Readonly<Record<string, AccountReport>>;
 }
 

@@ -5,6 +5,7 @@ import { AccountSettings, runStateOf } from "../../src/cli/account-settings.js";
 import { loadFleet } from "../../src/config/fleet.js";
 import { identityOf } from "../../src/journal/lock.js";
 import { filesOnTrial, readTrial, writeTrial } from "../../src/saving/trial-record.js";
+import type { Clock } from "../../src/runtime/clock.js";
 import { tempDirectory } from "../journal/support/disk.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -48,6 +49,48 @@ it("an account whose former file is not there keeps no other one of the fleet fr
   expect(await readTrial(join(accounts, "south.yaml"))).toBeNull();
   const texts = ["north", "south"].map(async (account) => (await own.source(account).read()).text);
   expect(await Promise.all(texts)).toEqual(["mirror: listed\n", "mirror: all\n"]);
+});
+
+/** By it all that waits for a disk comes too late. */
+function hastyClock(): Clock {
+  const clock = new VirtualClock();
+  const after = (_: number, run: () => void) => {
+    queueMicrotask(run);
+    return () => undefined;
+  };
+  return Object.assign(clock, { after });
+}
+
+it("an account of which the disk does not answer keeps no other one from starting, and is read again once it has", async () => {
+  const folder = await tempDirectory();
+  const accounts = join(folder, "accounts");
+  await mkdir(accounts);
+  const reloads: string[] = [];
+  const { log, lines } = capturedLog();
+  const own = new AccountSettings({
+    settings: { accounts, file: join(folder, "fleet.yaml"), data_dir: folder } as never,
+    ...{ env: {}, restarting: undefined, clock: hastyClock() },
+    running: {
+      reload: () => Promise.resolve(void reloads.push("")),
+      ...{ state: () => undefined, goBack: () => false, settle: () => undefined },
+    },
+    logOf: () => log,
+  });
+  const file = join(accounts, "north.yaml");
+  await writeFile(file, "mirror: listed\n");
+  await writeFile(join(folder, "before.yaml"), "mirror: all\n");
+  const { etag } = await own.source("north").read();
+  await writeTrial(file, {
+    by: { ...(await identityOf(process.pid)), pid: 4_194_303, started: "1" },
+    ...{ etags: ["0-0", etag], keys: ["mirror"], difference: "", starts: 0, reason: "it did not start" },
+    ...{ platform: null, wasPageOpen: false, dataDir: folder },
+    kept: { file: join(folder, "before.yaml"), secrets: null },
+  });
+  expect(await own.resume()).toBe(false);
+  expect(await own.formers()).toEqual(new Map());
+  expect(lines.join("\n")).toContain("it begins by its file as it is");
+  await expect.poll(() => reloads, { timeout: 20_000 }).toEqual([""]);
+  expect((await own.source("north").read()).text).toBe("mirror: all\n");
 });
 
 it("settings of an account are judged by the folder of accounts that the fleet runs by", async () => {

@@ -1,6 +1,13 @@
 import * as pageAddress from "../../src/http/page-address.js";
 import { describe, expect, it } from "vitest";
-import { demoView, type DemoView, noteLine, readingsTable, resultLine } from "../../src/cli/demo-view.js";
+import {
+  demoView,
+  type DemoView,
+  noteLine,
+  readingsTable,
+  resultLine,
+  toldLine,
+} from "../../src/cli/demo-view.js";
 import { Speech } from "../../src/terminal/speech.js";
 import { firstCommands, greeting } from "../../src/cli/demo.js";
 
@@ -26,6 +33,11 @@ const result = {
 } as const;
 
 describe("what the demo shows", () => {
+  it("tells a story in lines that look other than those of the bridge, also without colours", () => {
+    expect(toldLine("A calm morning.", plain)).toBe("\n» A calm morning.\n");
+    expect(resultLine({ ...result, outcome: "confirmed" }, plain)).toMatch(/^\d\d:\d\d:\d\d /);
+  });
+
   it("says how to watch, and once the bridge is there how to send a command, on the port it listens on", () => {
     const text = greeting({ page: 8100, broker: 1884 }, "http://127.0.0.1:1", "greenhouse", {
       ...{ host: "127.0.0.1", password: "demo", env: {}, tell, pageAddress },

@@ -1,6 +1,6 @@
-import { readdir, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { Restoring } from "../../src/cli/restoring.js";
 import { tempDirectory } from "../journal/support/disk.js";
 import { VirtualClock } from "../support/virtual-clock.js";
@@ -49,6 +49,39 @@ it("of two that begin at once, only one is taken", async () => {
   expect([two, three]).toEqual([{ size: 10, isMissing: false }, { isBusy: true }]);
   expect(await readdir(dataDir)).toHaveLength(1);
 });
+
+it("one whose process does not end is given up, and keeps back no other one", async () => {
+  const { piece, clock, restoring } = await restoringIn();
+  const folder = await tempDirectory();
+  const [program, started] = [join(folder, "hangs.mjs"), join(folder, "pid")];
+  await writeFile(
+    program,
+    `import { writeFileSync } from "node:fs";
+writeFileSync(${JSON.stringify(started)}, String(process.pid));
+setInterval(() => undefined, 1_000);`,
+  );
+  const [, own = ""] = process.argv;
+  onTestFinished(() => void (process.argv[1] = own));
+  process.argv[1] = program;
+  const end = { password: null, account: null, language: "en" } as const;
+  const answer = restoring.take({ id: "one", at: 0, bytes: new Uint8Array(10), end });
+  const pid = () => readFile(started, "utf8").then(Number);
+  await expect.poll(() => pid().catch(() => 0), { timeout: 20_000 }).toBeGreaterThan(0);
+  expect(await piece("two", 0)).toEqual({ isBusy: true });
+  await clock.advance(16 * 60_000);
+  expect(await answer).toEqual({ wrong: expect.stringContaining("takes too long") as string });
+  const runs = await pid();
+  await expect.poll(() => isThere(runs), { timeout: 20_000 }).toBe(false);
+  expect(await piece("two", 0)).toEqual({ size: 10, isMissing: false });
+});
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 it("what a process left that ended meanwhile is removed, and nothing else", async () => {
   const { piece, dataDir, restoring } = await restoringIn();

@@ -1,8 +1,12 @@
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Configuration } from "../../src/config/schema.js";
 import { configurationSchema } from "../../src/config/schema.js";
 import { type Run, Runs } from "../../src/cli/runs.js";
+import { pageOf } from "../../src/cli/run.js";
+import type { ProcessContext } from "../../src/terminal/context.js";
 import { untilAborted } from "../../src/runtime/clock.js";
+import { tempDirectory } from "../journal/support/disk.js";
 import { capturedLog } from "../mqtt-connection/support.js";
 import { VirtualClock } from "../support/virtual-clock.js";
 
@@ -43,6 +47,27 @@ function played(isBroken: (given: Configuration) => boolean, isOnTrial = false):
   ended.catch(() => undefined);
   return { runs, clock, started, left, stop, ended };
 }
+
+it("the page's doctor looks at the settings as they count when it is asked", async () => {
+  const folder = await tempDirectory();
+  const here = {
+    business_url: "http://127.0.0.1:1",
+    realtime_url: "http://127.0.0.1:1",
+    token: "canary-token",
+  };
+  const withUsers = (users: readonly object[]) =>
+    configurationSchema.parse({ platform: here, data_dir: folder, http: { users } });
+  let now = withUsers([]);
+  const context = { env: {}, err: { write: () => true } } as unknown as ProcessContext;
+  const named = { file: join(folder, "config.yaml"), account: undefined };
+  const page = pageOf(() => now, named, context, capturedLog().log);
+  now = withUsers([{ username: "anna", password: "sunflowers in a row", role: "admin" }]);
+  const found: unknown[] = [];
+  for await (const one of page.doctor(new AbortController().signal, "en")) found.push(one);
+  expect(found).toContainEqual(
+    expect.objectContaining({ check: "page", summary: expect.stringContaining("anna") as string }),
+  );
+});
 
 describe("the runs of a bridge", () => {
   it("one follows the other in the same process where the settings need it", async () => {

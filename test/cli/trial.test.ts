@@ -67,7 +67,7 @@ function processOn({ folder, file }: Place, files?: FileSystem) {
   });
   /** The file is read again, and other keys than before take a new run. */
   const hangUp = async (judged: Partial<Judged> = { keys: ["polling.sensors"] }) => {
-    await trial.edited({ isRefused: false, isKnown: false, keys: [], ...judged });
+    await trial.edited({ isRefused: false, isKnown: false, keys: [], waiting: [], ...judged });
     await trial.tookUp();
   };
   const save = async (changes: Readonly<Record<string, unknown>>) => {
@@ -309,6 +309,26 @@ const fullDisk: FileSystem = {
       ? nodeFileSystem.open(path, flags, mode)
       : Promise.reject(Object.assign(new Error("ENOSPC: no space left"), { code: "ENOSPC" })),
 };
+
+/** It takes what it is given once it is let go on. */
+function hangingDisk() {
+  const waiting: (() => void)[] = [];
+  const disk = {
+    hangs: false,
+    goOn: () => {
+      disk.hangs = false;
+      for (const one of waiting) one();
+    },
+  };
+  const files: FileSystem = {
+    ...nodeFileSystem,
+    open: async (path, flags, mode) => {
+      if (disk.hangs && flags !== "r") await new Promise<void>((resolve) => waiting.push(resolve));
+      return nodeFileSystem.open(path, flags, mode);
+    },
+  };
+  return { disk, files };
+}
 
 describe("a trial that an earlier process has left keeps nobody from starting", () => {
   const last = { starts: 2 };
@@ -624,6 +644,43 @@ describe("a file that was edited by hand", () => {
     await clock.advance(61_000);
     await expect.poll(() => readReturned(join(place.folder, "data")), patient).not.toBeNull();
     expect([await place.text(), story.at(-1)]).toEqual([edited.replace("2m", "3m"), "goes back"]);
+  });
+
+  it("is not tried once it was taken up before the disk has answered, and neither is the one before it", async () => {
+    const place = await placed();
+    const { disk, files } = hangingDisk();
+    const { trial, hangUp, clock, seen, story } = processOn(place, files);
+    await trial.recall();
+    await writeFile(place.file, edited);
+    await hangUp();
+    disk.hangs = true;
+    await writeFile(place.file, edited.replace("2m", "3m"));
+    const late = trial.edited({ isRefused: false, isKnown: false, keys: ["polling.sensors"], waiting: [] });
+    await trial.tookUp();
+    expect([trial.isUnderWay, story.at(-1)]).toEqual([false, "settled"]);
+    disk.goOn();
+    await late;
+    seen.now = fails(1);
+    await clock.advance(61_000);
+    expect([trial.isUnderWay, trial.returned, story.includes("goes back")]).toEqual([false, null, false]);
+  });
+
+  it("is tried on where the file of another account was read again and the disk does not answer", async () => {
+    const place = await placed();
+    const { disk, files } = hangingDisk();
+    const { trial, hangUp, clock, seen } = processOn(place, files);
+    await trial.recall();
+    await writeFile(place.file, edited);
+    await hangUp();
+    disk.hangs = true;
+    const late = trial.edited({ isRefused: false, isKnown: false, keys: [], waiting: [] });
+    await trial.tookUp();
+    disk.goOn();
+    await late;
+    seen.now = fails(1);
+    await clock.advance(61_000);
+    await expect.poll(() => trial.returned, patient).toMatchObject({ reason: why });
+    await expect.poll(() => readReturned(join(place.folder, "data")), patient).not.toBeNull();
   });
 
   it("is tried also where the disk takes nothing, and the next process runs by it as it is", async () => {

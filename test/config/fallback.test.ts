@@ -39,6 +39,16 @@ describe("a configuration that is read again", () => {
     expect(fallback.judge(good, bad).isRefused).toBe(false);
   });
 
+  it("that is refused names what would count at once and waits for the rest of it", () => {
+    const skylight = { id: "east", actuators: { roof: { kind: "skylight", address: "101" } } };
+    const read = { groups: { roofs: { members: ["east/roof"] } }, updates: true };
+    const fallback = new Fallback(good);
+    fallback.refuse(configuration({ mirror: "listed", controllers: { "GH-0001": skylight } }));
+    const again = configuration({ mirror: "listed", controllers: { "GH-0001": skylight }, ...read });
+    expect(fallback.judge(good, again)).toMatchObject({ isRefused: true, waiting: ["groups.roofs"] });
+    expect(fallback.judge(again, again)).toMatchObject({ waiting: [] });
+  });
+
   it("is followed by another before the former one runs again, which is known then, too", () => {
     const fallback = new Fallback(good);
     fallback.refuse(bad);

@@ -188,6 +188,15 @@ describe("a key that counts at once", () => {
     expect(withLiveKeys(before, next).groups).toEqual({});
   });
 
+  it("in a group whose members are there already waits for no other key", async () => {
+    const simulator = await platform();
+    const group = "groups: { roofs: { members: [east/roof] } }";
+    const before = await configurationOf(house("roof: ROOF"), simulator);
+    const next = await configurationOf(`${house("roof: ROOF")}\n${group}\nmirror: listed`, simulator);
+    expect(keysForRun(before, next)).toEqual(["mirror"]);
+    expect(Object.keys(withLiveKeys(before, next).groups)).toEqual(["roofs"]);
+  });
+
   it("the order of houses and actuators counts at once", async () => {
     const simulator = await platform();
     const ordered = (...codes: readonly string[]) =>

@@ -7,6 +7,8 @@ import { type FleetFiles, type LoadedAccount, refusedAccounts } from "../../src/
 import { type AccountRun, Fleet, startDelayMs } from "../../src/fleet/fleet.js";
 import { accountLine } from "../../src/fleet/status-file.js";
 import { summaryOf } from "../../src/greenhouse/summary.js";
+import { msg } from "../../src/language/text.js";
+import { fileProblem } from "../../src/settings/problem.js";
 import { inChinese } from "../support/chinese.js";
 import { loaded, platform } from "../config/loading.js";
 import { silentLog } from "../support/builders.js";
@@ -182,6 +184,28 @@ describe("files that are read again", () => {
     await fleet.reload();
     expect(await told(1_000)).toEqual([]);
     expect([...fleet.states().keys()]).toEqual(["east", "north"]);
+  });
+
+  it("are told as mistaken until they are read without mistakes", async () => {
+    const { fleet, next } = await running({ north: "" });
+    const { files } = next;
+    const told = [String(fleet.mistake)];
+    const [problems, accounts] = [[fileProblem("/etc/g/fleet.yaml", msg`broken`, { line: 3 })], new Map()];
+    for (const read of [
+      { ...files, fleet: null, accounts, problems },
+      { ...files, isFolderUnread: true },
+      files,
+    ]) {
+      next.files = read;
+      await fleet.reload();
+      told.push(String(fleet.mistake));
+    }
+    expect(told).toEqual([
+      "null",
+      "fleet.yaml:3:1: broken",
+      "the folder of the accounts cannot be read",
+      "null",
+    ]);
   });
 
   it("end nothing while the folder of the accounts cannot be read", async () => {

@@ -51,6 +51,7 @@ async function fleet(users: Listener["users"] = [operator, ofNorth]) {
     emptyPort({ log, listener: () => ({ ...loopback, port, token: "for-programs", users: inForce.users }) }),
     {
       version: "test",
+      mistake: () => 'fleet.yaml:3:1 http.users[0].accounts[0]: there is no account "south"',
       accounts: () => accounts,
       account: (name) => accounts.get(name),
       isStandby: () => false,
@@ -116,6 +117,16 @@ const everyPath: readonly (readonly [path: string, body?: object])[] = [
 ];
 
 describe("one page for all accounts", () => {
+  it("tells mistakes of the fleet's files to who sees all accounts alone", async () => {
+    const { as, login } = await fleet();
+    const [anna, ben] = [as(await login(operator)), as(await login(ofNorth))];
+    expect(await anna("api/accounts")).toMatchObject([
+      200,
+      { mistake: expect.stringContaining("south") as string },
+    ]);
+    expect(await ben("api/accounts")).toMatchObject([200, { mistake: null }]);
+  });
+
   it("answers below an account what one bridge answers, and work for it is done as its own", async () => {
     const { as, login, within } = await fleet();
     const anna = as(await login(operator));
