@@ -255,6 +255,7 @@ function addTrials(add: Add, language: Language): void {
   })
     .addOption(profile.choices(profileNames).default("default"))
     .addOption(readings.choices(readingNames))
+    .option("--token <token>", "refuse every other token; without this any one is good")
     .option("--faults <file>", "JSON file of faults to come");
 }
 

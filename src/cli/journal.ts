@@ -11,6 +11,8 @@ import {
   type TimelineKind,
   timelineKinds,
 } from "../journal/timeline.js";
+import type { Configuration } from "../config/schema.js";
+import { controllerTopicId } from "../settings/controllers.js";
 import { systemClock } from "../runtime/clock.js";
 import { parseSince } from "../runtime/duration.js";
 import { codeOf } from "../terminal/common.js";
@@ -81,6 +83,16 @@ export async function journal(
   await (what === undefined ? show(context, options) : move(context, what, folder, options));
 }
 
+/** Commands are kept by the code of their controller, and most else by its id: people are shown the id. */
+const withId =
+  ({ controllers }: Configuration) =>
+  (entry: TimelineEntry): TimelineEntry => {
+    const controller = "controller" in entry ? (entry.controller ?? null) : null;
+    if (controller === null) return entry;
+    const given = Object.hasOwn(controllers, controller) ? controllers[controller]?.id : undefined;
+    return { ...entry, controller: given ?? controllerTopicId(controller) } as TimelineEntry;
+  };
+
 async function show(context: ProcessContext, options: JournalOptions): Promise<void> {
   const configuration = await readConfiguration(options, context);
   const { tell } = context.speech;
@@ -98,15 +110,16 @@ async function show(context: ProcessContext, options: JournalOptions): Promise<v
   const problem = await listingProblem(directory);
   if (problem !== null) throw problem;
   const { entries: past } = await newestEntries(directory, { ...filter, limit });
+  const shown = withId(configuration);
   if (options.csv === true) {
-    context.out(timelineCsv(past.toReversed()));
+    context.out(timelineCsv(past.map(shown).toReversed()));
     return;
   }
   const isFiltered = controllers !== undefined || sinceMs !== undefined || options.kind !== undefined;
   const { json: isJson = false, follow: grows = false } = options;
   const { text, line } = isJson
     ? { text: past.map(jsonLine).join("\n"), line: jsonLine }
-    : journalTable(past, { grows, tell });
+    : journalTable(past.map(shown), { grows, tell });
   if (!grows) {
     if (past.length > 0) context.out(`${text}\n`);
     else if (!isJson) context.out(`${tell(nothingIn(directory, options.kind, isFiltered))}\n`);
@@ -118,5 +131,5 @@ async function show(context: ProcessContext, options: JournalOptions): Promise<v
   const timeline = new Timeline(await readHistory(directory).catch(ignored));
   for await (const record of followRecords(directory, { clock: systemClock, after }, end))
     for (const entry of timeline.entries(record))
-      if (isWanted(entry, filter)) context.out(`${line(entry)}\n`);
+      if (isWanted(entry, filter)) context.out(`${line(isJson ? entry : shown(entry))}\n`);
 }

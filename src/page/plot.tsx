@@ -6,7 +6,7 @@ import { Button, Choice } from "./inputs.js";
 import { address, get, now } from "./live.js";
 import { Icon, Loading, save } from "./parts.js";
 import type { ControllerView, JournalPage, Trends } from "./protocol.js";
-import { type DrawnLimit, drawnSpan, limitsOf } from "./span.js";
+import { dayBefore, type DrawnLimit, drawnSpan, limitsOf } from "./span.js";
 import { entryText, type TimelineEntry } from "./timeline.js";
 import { durationText, t, timeText } from "./words.js";
 
@@ -23,6 +23,8 @@ interface Series {
   readonly points: readonly (number | null)[];
   /** It is drawn over no less than this. */
   readonly least: number;
+  /** What has the same is drawn by the same axis. */
+  readonly scale: string;
 }
 
 /** Something that was done or happened, in seconds since 1970. */
@@ -40,7 +42,10 @@ interface Drawing {
   readonly marks: readonly Mark[];
 }
 
-const pathOf = (controller: string, sensor: string, range: Range) =>
+/** In the place of a second sensor: the same one a day before. No id begins with a blank. */
+const yesterday = " yesterday";
+
+const pathOf = (controller: string, sensor: string, range: string) =>
   `api/trends/${encodeURIComponent(controller)}/${encodeURIComponent(sensor)}?since=${range}`;
 
 const markedKinds = "command,rule,lock,guard,alarm,change";
@@ -64,8 +69,15 @@ async function load(
   sensors: readonly string[],
   range: Range,
 ): Promise<Drawing | null> {
+  const [first = ""] = sensors;
   const answers = await Promise.all(
-    sensors.map((sensor) => get<Trends>(pathOf(controller.id, sensor, range))),
+    sensors.map((sensor) =>
+      get<Trends>(
+        sensor === yesterday
+          ? pathOf(controller.id, first, "48h&until=24h")
+          : pathOf(controller.id, sensor, range),
+      ),
+    ),
   );
   const [trends] = answers.map(({ status, body }) => (status === 200 ? body : null));
   if (!trends) return null;
@@ -82,15 +94,24 @@ async function load(
     kind: entry.kind,
   }));
   const series = sensors.map((sensor, at) => {
+    const body = answers[at]?.body ?? null;
     const { unit = null, least_span: least = 0 } = controller.sensors[sensor] ?? {};
+    if (sensor === yesterday)
+      return {
+        label: t("yesterday"),
+        points: body ? dayBefore(first, trends, body) : [],
+        least,
+        scale: "y0",
+      };
     const name = controller.sensors[sensor] ? labelOf(controller.sensors[sensor]) : sensor;
     return {
       label: unit === null ? name : `${name} (${unit})`,
-      points: answers[at]?.body?.sensors[sensor] ?? [],
+      points: body?.sensors[sensor] ?? [],
       least,
+      scale: `y${at}`,
     };
   });
-  const limits = limitsOf(controller.sensors[sensors[0] ?? ""]?.limits ?? null);
+  const limits = limitsOf(controller.sensors[first]?.limits ?? null);
   return {
     trends,
     limits,
@@ -106,7 +127,8 @@ export function Plot({ controller, sensor, onClose }: PlotProps) {
   const other = useSignal("");
   const drawing = useSignal<Drawing | null>(null);
   const near = useSignal<readonly Mark[]>([]);
-  const sensors = [sensor, ...(other.value === "" ? [] : [other.value])];
+  const isAlone = other.value === "" || (other.value === yesterday && range.value !== "24h");
+  const sensors = [sensor, ...(isAlone ? [] : [other.value])];
   const name = controller.sensors[sensor] ? labelOf(controller.sensors[sensor]) : sensor;
   const title = t("trend_of", { name });
   useEffect(() => dialog.current?.showModal(), []);
@@ -165,7 +187,11 @@ function Choices({ controller, sensor, other, range }: ChoicesProps) {
       <Choice
         label={t("second_sensor")}
         bound={other}
-        options={[["", "–"], ...numeric.map(([id, one]) => [id, labelOf(one)] as const)]}
+        options={[
+          ["", "–"],
+          ...(range.value === "24h" ? ([[yesterday, t("yesterday")]] as const) : []),
+          ...numeric.map(([id, one]) => [id, labelOf(one)] as const),
+        ]}
       />
       <Button act={exportReadings}>{t("export", { kind: "CSV" })}</Button>
     </div>
@@ -244,13 +270,17 @@ function decorate(
 /** A curve and a limit at the edge are not cut in half. */
 const edge = 0.04;
 
-/** By the name of the scale of each series; the limits are those of the first. */
+const scalesOf = (series: readonly Series[]) => [...new Set(series.map(({ scale }) => scale))];
+
+/** By the name of each scale; the limits are those of the first. */
 const heightsOf = (series: readonly Series[], limits: readonly DrawnLimit[]): uPlot.Scales =>
   Object.fromEntries(
-    series.map(({ points, least }, at) => {
-      const [from, to] = drawnSpan(points, least, at === 0 ? limits : []) ?? [0, 1];
+    scalesOf(series).map((scale, at) => {
+      const own = series.filter((one) => one.scale === scale);
+      const points = own.flatMap((one) => one.points);
+      const [from, to] = drawnSpan(points, own[0]?.least ?? 0, at === 0 ? limits : []) ?? [0, 1];
       const room = (to - from) * edge;
-      return [`y${at}`, { range: [from - room, to + room] }];
+      return [scale, { range: [from - room, to + room] }];
     }),
   );
 
@@ -294,11 +324,15 @@ function draw(place: HTMLElement, drawing: Drawing, near: Signal<readonly Mark[]
       ...size(),
       axes: [
         { ...axis, values: (_, ticks) => ticks.map((at) => tickText(at, isLong)) },
-        ...series.map((_, at) => ({ ...axis, scale: `y${at}`, size: 52, grid: at > 0 ? {} : axis.grid })),
+        ...scalesOf(series).map((scale, at) => ({ ...axis, scale, size: 52, grid: at > 0 ? {} : axis.grid })),
       ],
       series: [
         { label: t("time"), value: (_, at) => (Number.isFinite(at) ? timeText(at * 1000, now.peek()) : "–") },
-        ...series.map(({ label }, at) => ({ label, scale: `y${at}`, stroke: lines[at] ?? "", width: 2 })),
+        ...series.map(({ label, scale }, at) => ({
+          ...{ label, scale, stroke: lines[at] ?? "", width: 2 },
+          // Told by more than its colour.
+          ...(at > 0 && scale === "y0" && { dash: [6, 4] }),
+        })),
       ],
       scales: { x: { time: true, range: [first, last] }, ...heightsOf(series, limits) },
       hooks: { drawClear: [(drawn) => decorate(drawn, drawing, colours)], setCursor: [onCursor] },

@@ -77,6 +77,25 @@ const stage = signal(0);
 const answers = signal<Readonly<Record<string, unknown>>>({ language: language.peek() });
 const written = signal<Written | null>(null);
 
+/** What the program calls by its key is a field here. */
+const fieldNames: Readonly<Record<string, Word>> = {
+  "platform.business_url": "setup_business",
+  "platform.realtime_url": "setup_realtime",
+  "platform.token": "setup_token",
+  "mqtt.url": "setup_address",
+  "mqtt.username": "setup_broker_user",
+  "mqtt.password": "password",
+};
+
+/** Words of the command line are nothing here. */
+const inFields = ({ text, ...rest }: Sentence): Sentence => ({
+  ...rest,
+  text: text.replace(/ ?[（(]--[\w-]+[）)]/g, "").replace(/\b(?:platform|mqtt)\.\w+/g, (key) => {
+    const word = fieldNames[key];
+    return word === undefined ? key : t(word);
+  }),
+});
+
 const ask = <T,>(step: string, more: object = {}) =>
   post<T>(`api/setup/${step}`, { ...answers.value, ...more });
 
@@ -138,7 +157,7 @@ function Outcome({ of, swap }: Readonly<{ of: Signal<Tried | null>; swap?: () =>
       <ul>
         {tried.lines.map((line) => (
           <li key={line}>
-            <Says of={[ofBridge(line)]} />
+            <Says of={[inFields(ofBridge(line))]} />
           </li>
         ))}
       </ul>
@@ -259,7 +278,7 @@ function Platform() {
   const act = async (fields: Readonly<Record<string, string>>) => {
     keep({ platform: platformOf(fields, way.value) });
     const { status, body } = await ask<Tried>("platform");
-    if (status !== 200 || body === null) return errorSentence(body);
+    if (status !== 200 || body === null) return inFields(errorSentence(body));
     tried.value = body;
     if (body.ok) next();
     return null;
@@ -346,7 +365,7 @@ function Broker() {
     const login = username === "" ? {} : { username, password };
     keep({ mqtt: isEmbedded ? {} : { url, ...login } });
     const { status, body } = await ask<Tried>("broker");
-    if (status !== 200 || body === null) return errorSentence(body);
+    if (status !== 200 || body === null) return inFields(errorSentence(body));
     tried.value = body;
     if (body.ok) next();
     return null;
@@ -448,13 +467,13 @@ function Found() {
   const found = useSignal<readonly FoundController[] | null>(null);
   const search = async () => {
     const { status, body } = await ask<{ readonly controllers: readonly FoundController[] }>("discover");
-    if (status !== 200 || body === null) return errorSentence(body);
+    if (status !== 200 || body === null) return inFields(errorSentence(body));
     found.value = body.controllers;
     return null;
   };
   const write = async (fields: Readonly<Record<string, string>>) => {
     const { status, body } = await ask<Written>("write", { controllers: editsOf(found.value ?? [], fields) });
-    if (status !== 200 || body === null) return errorSentence(body);
+    if (status !== 200 || body === null) return inFields(errorSentence(body));
     written.value = body;
     next();
     return null;
@@ -473,8 +492,8 @@ function Found() {
   return (
     <Form label="setup_write" act={write}>
       <p>{t("setup_compare")}</p>
-      {found.value.map((controller) => (
-        <FoundOne key={controller.code} of={controller} />
+      {found.value.map((controller, _, all) => (
+        <FoundOne key={controller.code} of={controller} isAlone={all.length === 1} />
       ))}
     </Form>
   );
@@ -528,30 +547,36 @@ const Shown = ({ name, label }: Readonly<{ name: string; label: string }>) => (
   </label>
 );
 
-const FoundOne = ({ of: { code, title, name, actuators } }: Readonly<{ of: FoundController }>) => (
-  <fieldset>
-    <legend>
-      {code} <small>{title}</small>
-    </legend>
-    <div class="bar">
-      <Field label={t("name")} name={`${code} name`} value={name} placeholder={title} />
-      <Shown name={`${code} shown`} label={t("setup_mirror")} />
-    </div>
-    {actuators.map(({ id, kind, name: own, address, now }) => {
-      const key = `${code} ${id}`;
-      return (
-        <div class="bar" key={id}>
-          <Field
-            label={[`${t("address")} ${address ?? ""}`, ...(now === null ? [] : nowTexts(now))].join(" · ")}
-            name={`${key} name`}
-            value={own}
-          />
-          <Choice label={t("kind")} name={`${key} kind`} value={kind ?? ""} options={kindChoices(kind)} />
-          <Shown name={`${key} shown`} label={t("setup_use")} />
-        </div>
-      );
-    })}
-  </fieldset>
+type FoundProps = Readonly<{ of: FoundController; isAlone: boolean }>;
+
+/** What is right as it was found needs no look: of several each is folded. */
+const FoundOne = ({ of: { code, title, name, actuators }, isAlone }: FoundProps) => (
+  <details open={isAlone}>
+    <summary>
+      <strong>{name || title}</strong> {code}
+      {actuators.length > 0 ? ` · ${codeText("actuators")}: ${actuators.length}` : ""}
+    </summary>
+    <fieldset aria-label={code}>
+      <div class="bar">
+        <Field label={t("name")} name={`${code} name`} value={name} placeholder={title} />
+        <Shown name={`${code} shown`} label={t("setup_mirror")} />
+      </div>
+      {actuators.map(({ id, kind, name: own, address, now }) => {
+        const key = `${code} ${id}`;
+        return (
+          <div class="bar" key={id}>
+            <Field
+              label={[`${t("address")} ${address ?? ""}`, ...(now === null ? [] : nowTexts(now))].join(" · ")}
+              name={`${key} name`}
+              value={own}
+            />
+            <Choice label={t("kind")} name={`${key} kind`} value={kind ?? ""} options={kindChoices(kind)} />
+            <Shown name={`${key} shown`} label={t("setup_use")} />
+          </div>
+        );
+      })}
+    </fieldset>
+  </details>
 );
 
 const lookEveryMs = 2_000;

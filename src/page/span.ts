@@ -1,6 +1,7 @@
 import type { BandLimit } from "../greenhouse/bands.js";
+import type { Trends } from "./protocol.js";
 
-/* From where to where a curve is drawn. */
+/* From where to where a curve is drawn, and what beside it. */
 
 /** A limit is near within so many least spans, or one span of the values; an outer one within the half of it. */
 const nearSpans = 3;
@@ -39,4 +40,17 @@ export function drawnSpan(
   const bottom = low >= 0 ? Math.max(0, low - room) : low - room;
   const top = Math.max(high, bottom + Math.max(least, high - low));
   return top > bottom ? [bottom, top] : [bottom - 0.5, top + 0.5];
+}
+
+const dayS = 86_400;
+
+type Curves = Pick<Trends, "since" | "step_s" | "sensors">;
+
+/** What a sensor showed a day before each of the points shown. */
+export function dayBefore(sensor: string, shown: Curves, before: Curves): readonly (number | null)[] {
+  const apart = (Date.parse(shown.since) - Date.parse(before.since)) / 1000 - dayS;
+  const points = before.sensors[sensor] ?? [];
+  return (shown.sensors[sensor] ?? []).map(
+    (_, at) => points[Math.round((apart + at * shown.step_s) / before.step_s)] ?? null,
+  );
 }

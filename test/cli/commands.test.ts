@@ -226,6 +226,12 @@ describe("journal", () => {
     expect(await listed(250, "--since", "2026-04-01", "--limit", "3")).toEqual(numbers(247, 250));
   });
 
+  it("calls a controller by its id in all lines, whether that is kept with its code or its id", async () => {
+    const text = await printed(2, "--kind", "all");
+    expect(text).toContain(" gh-0001 ");
+    expect(text).not.toContain("GH-0001");
+  });
+
   it("says where it found none, and whether there may be some that were not asked for", async () => {
     expect(await printed(0)).toMatch(/^no commands yet in .*journal\n$/);
     expect(await printed(3, "--controller", "GH-0009")).toMatch(/^no commands that match in .*journal\n$/);

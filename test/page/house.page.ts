@@ -278,6 +278,8 @@ describe("what is kept", () => {
     await plot.locator("canvas").waitFor(seconds(10));
     await plot.getByLabel("Compare with").selectOption({ label: "Air humidity" });
     await plot.locator(".u-legend").getByText("Air humidity (%)").waitFor(seconds(10));
+    await plot.getByLabel("Compare with").selectOption({ label: "Yesterday" });
+    await plot.locator(".u-legend").getByText("Yesterday").waitFor(seconds(10));
     const [file] = await Promise.all([
       page.waitForEvent("download"),
       plot.getByRole("button", { name: "Export CSV" }).click(),

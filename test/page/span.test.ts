@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { drawnSpan, limitsOf } from "../../src/page/span.js";
+import { dayBefore, drawnSpan, limitsOf } from "../../src/page/span.js";
 
 const limits = limitsOf({ low_low: 0, low: 5, high: 35, high_high: 40 });
 
@@ -19,4 +19,16 @@ it("noise of two tenths does not fill the height, and nothing is drawn below zer
   expect(drawnSpan([-1, 0], 5)).toEqual([-3, 2]);
   expect(drawnSpan([7, 7], 0)).toEqual([6.5, 7.5]);
   expect(drawnSpan([null], 5)).toBeNull();
+});
+
+it("the day before is drawn at the same time of day, also where it was asked for a little later", () => {
+  const curves = (since: string, points: readonly (number | null)[]) => ({
+    ...{ since, step_s: 60, sensors: { air: points } },
+  });
+  const shown = curves("2026-03-02T08:00:00.000Z", [20, null, 22, 23]);
+  const before = (since: string, points: readonly (number | null)[]) =>
+    dayBefore("air", shown, curves(since, points));
+  expect(before("2026-03-01T08:00:00.000Z", [10, 11, null, 13])).toEqual([10, 11, null, 13]);
+  expect(before("2026-03-01T08:01:00.000Z", [11, 12, 13, 14])).toEqual([null, 11, 12, 13]);
+  expect(dayBefore("soil", shown, shown)).toEqual([]);
 });

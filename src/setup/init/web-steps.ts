@@ -12,7 +12,7 @@ import { secretsBeside, withTexts } from "../../config/load.js";
 import type { Configuration } from "../../config/schema.js";
 import { actuatorKinds } from "../../greenhouse/actuator-kinds.js";
 import { suggestedBands } from "../../greenhouse/bands.js";
-import { scannedTypes } from "../../greenhouse/device-types.js";
+import { isDevice, scannedTypes } from "../../greenhouse/device-types.js";
 import { createPlatform } from "../../platform/client.js";
 import { nodeFiles } from "../../runtime/file-system.js";
 import { silentLog } from "../../runtime/log.js";
@@ -206,9 +206,9 @@ async function surveyOf(answers: Answers, file: string, ports: WebPorts): Promis
   }
 }
 
-/** Of the text that `discover` would write, what can be named anew, made of another kind, or left out. */
+/** Of the text that `discover` would write, what can be named anew, made of another kind, or left out; greenhouses first. */
 function controllersIn(text: string, { devices }: Survey) {
-  const controllers: object[] = [];
+  const [houses, others]: [object[], object[]] = [[], []];
   editedYaml(text, (root) => {
     for (const { key, value } of sectionIn(root, "controllers").items) {
       const code = keyOf(key);
@@ -221,10 +221,11 @@ function controllersIn(text: string, { devices }: Survey) {
         address: scalarIn(own, "address"),
         now: (own as { readonly comment?: string | null }).comment?.trim() ?? null,
       }));
-      controllers.push({ code, title, name: scalarIn(value, "name") ?? "", actuators });
+      const place = isDevice(device?.type ?? null) ? others : houses;
+      place.push({ code, title, name: scalarIn(value, "name") ?? "", actuators });
     }
   });
-  return controllers;
+  return [...houses, ...others];
 }
 
 async function edit(
