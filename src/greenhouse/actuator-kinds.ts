@@ -1,3 +1,5 @@
+import { plainDigits } from "./units.js";
+
 /** Command words and the values they stand for. */
 export type ValueTable = Readonly<Record<string, string>>;
 
@@ -192,14 +194,16 @@ export function stateOfWord(kind: ActuatorKind, word: string): string {
 export function decodeValue(settings: KindWithValues, raw: string | number | boolean): DecodedValue {
   const row = rows[settings.kind];
   const text = textOf(raw);
-  const degree = row.positionMode === null ? null : degreeOf(text);
-  const [word, value] = meaningOf(settings, text) ?? [];
+  const degree = row.positionMode === null ? null : degreeRead(text);
+  const [word, value] =
+    meaningOf(settings, text) ?? (degree === null ? null : meaningOf(settings, String(degree))) ?? [];
   // A degree that means a word, as the configuration says, is still how far it is open.
   if (word !== undefined && value !== undefined)
     return { state: stateOfWord(settings.kind, word), position: degree, value };
   if (row.positionMode !== null && sameValue(row.positionMode, text))
     return { state: "position", position: null, value: row.positionMode };
-  if (degree !== null) return { state: "position", position: degree, value: String(degree) };
+  if (degree !== null)
+    return { state: "position", position: degree, value: text.includes(".") ? text : String(degree) };
   return { state: "unknown", position: null, value: text };
 }
 
@@ -262,21 +266,34 @@ export const sameValue = (wanted: string, text: string): boolean =>
   wanted === text || spellingOf(wanted) === spellingOf(text);
 
 /** One spelling for all that the platform may return a value as: a number, with leading zeros lost. */
-export function spellingOf(value: string): string {
+export function spellingOf(given: string): string {
+  const value = plainDigits(given);
   if (/^\d+$/.test(value)) return value.replace(/^0+(?=\d)/, "");
   return /^[-+]?\d+(?:\.\d+)?$/.test(value) ? String(Number(value)) : value;
 }
 
-/** A register as text: trimmed, and a whole number that came as `45.0` as `45`. */
+/** A register as text: trimmed, digits of full width as plain ones, and a whole number that came as `45.0` as `45`. */
 export function textOf(raw: string | number | boolean): string {
-  const text = String(raw).trim();
+  const text = plainDigits(String(raw).trim());
   return /^\d+\.0+$/.test(text) ? text.slice(0, text.indexOf(".")) : text;
 }
 
+/** A degree as it is sent and configured, in whole digits. */
 export function degreeOf(text: string): number | null {
   if (!/^\d{1,8}$/.test(text)) return null;
   const degree = Number(text);
   return degree <= 100 ? degree : null;
+}
+
+const measuredDegree = /^(\d{1,8}(?:\.\d+)?)\s*[%％]?$/;
+
+/**
+ * A degree as it is read. The interface has whole numbers from 0 to 100; a platform may show what was measured, with a fraction or a
+ * percent sign, which is the nearest whole one. What is beyond 0 or 100 is none.
+ */
+export function degreeRead(text: string): number | null {
+  const [, digits] = measuredDegree.exec(text) ?? [];
+  return digits !== undefined && Number(digits) <= 100 ? Math.round(Number(digits)) : null;
 }
 
 /** Where an actuator is on the platform. */

@@ -1,6 +1,13 @@
 import { eitherOf } from "../language/lists.js";
 import { joined, msg, row, type Text } from "../language/text.js";
-import { type ActuatorKind, decodeValue, type KindRow, kindRows, textOf } from "./actuator-kinds.js";
+import {
+  type ActuatorKind,
+  decodeValue,
+  degreeRead,
+  type KindRow,
+  kindRows,
+  textOf,
+} from "./actuator-kinds.js";
 import type { RawValue } from "./ports.js";
 import { byText } from "./topic-ids.js";
 
@@ -70,7 +77,7 @@ export function likenessOf(values: readonly string[]): Likeness {
   const isClear = second === undefined || (first?.kind === "machine" && second.kind === "irrigation");
   if (first !== undefined && isClear) return { kind: first.kind, text: first.text };
   if (first !== undefined) return { kind: null, text: eitherOf(winners.map(({ text }) => text)) };
-  if (all.every((text) => /^\d{1,3}$/.test(text) && Number(text) <= 100))
+  if (all.every((text) => degreeRead(text) !== null))
     return {
       kind: null,
       text: msg`a number from 0 to 100: the position_address of a positioner, or a parameter`,

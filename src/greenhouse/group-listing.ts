@@ -1,4 +1,4 @@
-import { degreeOf, type KindRow, kindRows, stateAddresses, textOf } from "./actuator-kinds.js";
+import { degreeRead, type KindRow, kindRows, stateAddresses, textOf } from "./actuator-kinds.js";
 import type { ParameterGroup } from "./device-types.js";
 import type { RawValue } from "./ports.js";
 import type { ActuatorSettings } from "./settings.js";
@@ -39,9 +39,7 @@ export function listingOf(
   return { owned, free };
 }
 
-/** A platform may write a degree with a fraction. */
-export const mayBeDegree = (text: string): boolean =>
-  degreeOf(text) !== null || (/^\d{1,2}\.\d+$/.test(text) && Number(text) <= 100);
+export const mayBeDegree = (text: string): boolean => degreeRead(text) !== null;
 
 /** A type that does not list the actuator's own address is not known to be its type. */
 export function degreePlaces(

@@ -104,6 +104,13 @@ const nothing = { reading: nothingOf("reading"), unit: nothingOf("unit"), regist
 export const saysNothing = (text: string, what: keyof typeof nothing): boolean =>
   !startsWithDigit.test(text) && nothing[what].has(text.trim().normalize("NFKC").toLowerCase());
 
+const wideDigit = /[０-９]/;
+const wideNumber = /^[+\-＋－]?[\d０-９]+(?:[.．][\d０-９]+)?/;
+
+/** A number that begins a text, with its digits of full width (`４５．５`) as plain ones. */
+export const plainDigits = (text: string): string =>
+  wideDigit.test(text) ? text.replace(wideNumber, (number) => number.normalize("NFKC")) : text;
+
 /** As most texts do, which need no further look. */
 const startsWithDigit = /^\d/;
 

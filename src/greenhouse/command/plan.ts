@@ -2,6 +2,7 @@ import { msg } from "../../language/text.js";
 import {
   decodeValue,
   degreeOf,
+  degreeRead,
   type KindRow,
   kindRows,
   meansSame,
@@ -92,19 +93,18 @@ export function showsModeOnly(settings: ActuatorSettings, step: Step, raw: RawVa
 
 /** Where mode and position share an address a degree there shows the mode too. */
 export function showsPositionMode(settings: ActuatorSettings, raw: RawValue): boolean {
-  const text = textOf(raw);
   const row: KindRow = kindRows[settings.kind];
   const { state, position } = decodeValue(settings, raw);
   if (row.positionMode !== null && state === "position" && position === null) return true;
-  return stateAddresses(settings).length === 1 && degreeOf(text) !== null;
+  return stateAddresses(settings).length === 1 && position !== null;
 }
 
 /** Before anything was sent a degree may also be how far the window is, whatever its mode, where such reads mean words. */
 function isInPositionMode(settings: ActuatorSettings, raw: RawValue): boolean {
   const tellsPosition = Object.values(settings.reads ?? {}).some((values) =>
-    values.some((value) => degreeOf(value) !== null),
+    values.some((value) => degreeRead(value) !== null),
   );
-  return showsPositionMode(settings, raw) && !(tellsPosition && degreeOf(textOf(raw)) !== null);
+  return showsPositionMode(settings, raw) && !(tellsPosition && decodeValue(settings, raw).position !== null);
 }
 
 /** When to read back, in ms after the end of the POST, none before `settle` is over: 2, 4, 8, 15 s, then every 30 s. */
@@ -119,7 +119,7 @@ function endsAtDegree(settings: ActuatorSettings, { purpose, value }: Step): boo
   if (purpose !== "value" || row.positionMode === null) return false;
   if (degreeOf(value) !== null) return true;
   const means = Object.values(settings.reads ?? {}).flat();
-  return means.some((read) => degreeOf(read) !== null && meansSame(settings, value, read));
+  return means.some((read) => degreeRead(read) !== null && meansSame(settings, value, read));
 }
 
 /**
