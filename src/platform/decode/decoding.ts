@@ -174,18 +174,21 @@ export class UnreadableJson extends TextError {
 
 const maxDepth = 500;
 
+/** Whether a text within a text may be taken apart; of one that may not it stays a text. */
+type MayParse = (text: Buffer) => boolean;
+
 /**
  * JSON text (a byte order mark is allowed) as a value. Integers beyond 2^53 come as text, without loss. Throws UnreadableJson
  * for broken text and for more than 500 levels: deeper ones would overflow a function that walks them.
  */
-export function parseJson(body: Buffer): unknown {
+export function parseJson(body: Buffer, mayParse: MayParse = () => true): unknown {
   const decoded = body.toString("utf8");
   const text = decoded.charCodeAt(0) === 0xfeff ? decoded.slice(1) : decoded;
   // Most answers have no long number.
   const isPlain = !/\d{16}/.test(text);
   try {
     if (isPlain && isTooDeep(text)) throw tooDeep();
-    return withDataParsed(parsed(isPlain ? text : withLongsQuoted(text)));
+    return withDataParsed(parsed(isPlain ? text : withLongsQuoted(text)), mayParse);
   } catch (error) {
     throw error instanceof UnreadableJson ? error : new UnreadableJson(msg`broken or cut JSON`);
   }
@@ -205,11 +208,13 @@ function parsed(text: string): unknown {
 }
 
 /** `data` may be JSON once more, as a text. */
-function withDataParsed(body: unknown): unknown {
+function withDataParsed(body: unknown, mayParse: MayParse): unknown {
   const data = isFields(body) ? own(body, "data") : undefined;
   if (!isFields(body) || typeof data !== "string" || !/^\s*[[{]/.test(data)) return body;
+  const inner = Buffer.from(data);
+  if (!mayParse(inner)) return body;
   try {
-    return { ...body, data: parseJson(Buffer.from(data)) };
+    return { ...body, data: parseJson(inner, mayParse) };
   } catch {
     return body;
   }

@@ -37,6 +37,8 @@ interface ItemVisitor<R extends string> {
   readonly item: (item: Item<R>) => boolean;
   /** Takes an object whose own scalars are items by their keys; false when they are not. */
   readonly row?: (item: Item<R>) => boolean;
+  /** Takes what stands under a name beside such scalars, and holds nothing that can be read: it may only describe them. */
+  readonly beside?: (name: string, node: object) => void;
   readonly unreadable: (problem: Text, sample: unknown) => void;
   /**
    * Some platforms answer for several devices whatever was asked: items that name another one are passed over, and where the
@@ -130,7 +132,7 @@ function walk<R extends string>(
   return true;
 }
 
-const strange = msg`an item without the fields it needs`;
+export const strange = msg`an item without the fields it needs`;
 
 function walkList<R extends string>(
   list: readonly unknown[],
@@ -165,8 +167,11 @@ function walkFields<R extends string>(
   const odd = walkInside(item, inside, visitor, depth);
   // What stands beside numbers under their names may only describe them.
   const isRow = doors.length === 0 && visitor.taken() === before;
-  if (isRow && visitor.row?.(item) === true) return true;
-  for (const child of odd) visitor.unreadable(strange, child);
+  if (isRow && visitor.row?.(item) === true) {
+    for (const [name, child] of odd) visitor.beside?.(name, child);
+    return true;
+  }
+  for (const [, child] of odd) visitor.unreadable(strange, child);
   const isEmpty = (value: unknown) => isContainer(value) && Object.keys(value).length === 0;
   if (inside.length > 0 || names.some((name) => isEmpty(fields[name]))) return true;
   return isFrame && names.every((name) => fields[name] === null || isMetadata(name));
@@ -183,8 +188,8 @@ function walkInside<R extends string>(
   names: readonly string[],
   visitor: CountingVisitor<R>,
   depth: number,
-): readonly unknown[] {
-  const odd: unknown[] = [];
+): readonly (readonly [name: string, node: object])[] {
+  const odd: (readonly [string, object])[] = [];
   let hasList = false;
   for (const name of names) {
     const child = group.fields[name];
@@ -192,7 +197,7 @@ function walkInside<R extends string>(
     const isDoor = isStructure(name);
     const isFrame = isDoor && group.isFrame;
     const place = { key: isDoor ? null : name, group, isFrame, isOwn: isFrame && group.isOwn };
-    if (!walk(child, place, visitor, depth + 1)) odd.push(child);
+    if (!walk(child, place, visitor, depth + 1)) odd.push([name, child]);
     else if (isDoor) hasList = true;
   }
   return hasList ? [] : odd;

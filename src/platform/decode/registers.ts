@@ -79,21 +79,7 @@ const readNotes = roleReader(
 export function listingReader(shape: OperationShape): Decode<readonly ListedAddress[]> {
   const roles = registerReader(shape);
   return (answer, { code, report }) => {
-    const listed = new Map<string, ListedAddress>();
-    const doubtful = new Set<string>();
-    const add = (address: string, given: unknown, fields: Fields = {}) => {
-      const value = registerValue(given);
-      const isUnread = value === null && isStrange(given);
-      if (isUnread) report(strangeValue, { [address]: given });
-      const known = listed.get(address)?.value ?? null;
-      if (known !== null && value !== null && String(known) !== String(value)) doubtful.add(address);
-      const { name, unit } = readNotes(fields);
-      if (value !== null || (known === null && (isUnread || !listed.has(address))))
-        listed.set(address, {
-          ...{ address, value, name: textOf(name), unit: textOf(unit) },
-          ...(isUnread && { unclear: "strange" }),
-        });
-    };
+    const listing = new Listing(report);
     const isList = visitItems(answer, shape.items, {
       roles,
       device: code,
@@ -102,19 +88,53 @@ export function listingReader(shape: OperationShape): Decode<readonly ListedAddr
         const address = textOf(found.address) ?? (key !== null && isAddress(key) ? key : null);
         const inner = own(fields, "value");
         const value = "value" in found || !isFields(inner) ? found.value : inner;
-        if (address !== null && value !== undefined) add(address, value, fields);
-        else for (const plain of plainAddresses(fields)) add(plain, fields[plain]);
+        if (address !== null && value !== undefined) listing.add(address, value, fields);
+        else for (const plain of plainAddresses(fields)) listing.add(plain, fields[plain]);
         return address !== null && value !== undefined;
       },
       row: ({ fields }) => plainAddresses(fields).length > 0,
+      beside: (name, node) => {
+        if (isAddress(name)) listing.add(name, node);
+      },
     });
     if (!isList) throw new UnreadableShape(msg`no addresses could be found in the answer`);
-    for (const address of doubtful) report(twice, { address });
-    if (isPageOf(answer, listed.size, "list")) report(pageProblem, at(answer, "data") ?? answer);
-    return [...listed.values()].map((one) =>
-      doubtful.has(one.address) ? { ...one, value: null, unclear: "doubtful" } : one,
-    );
+    const all = listing.all();
+    if (isPageOf(answer, all.length, "list")) report(pageProblem, at(answer, "data") ?? answer);
+    return all;
   };
+}
+
+/** What one answer lists, each address once. */
+class Listing {
+  readonly #report: ReportShape;
+  readonly #listed = new Map<string, ListedAddress>();
+  readonly #doubtful = new Set<string>();
+
+  constructor(report: ReportShape) {
+    this.#report = report;
+  }
+
+  add(address: string, given: unknown, fields: Fields = {}): void {
+    const value = registerValue(given);
+    const isUnread = value === null && isStrange(given);
+    if (isUnread) this.#report(strangeValue, { [address]: given });
+    const known = this.#listed.get(address)?.value ?? null;
+    if (known !== null && value !== null && String(known) !== String(value)) this.#doubtful.add(address);
+    const { name, unit } = readNotes(fields);
+    if (value !== null || (known === null && (isUnread || !this.#listed.has(address))))
+      this.#listed.set(address, {
+        ...{ address, value, name: textOf(name), unit: textOf(unit) },
+        ...(isUnread && { unclear: "strange" }),
+      });
+  }
+
+  /** One that stands there twice with different values has none, which is reported. */
+  all(): readonly ListedAddress[] {
+    for (const address of this.#doubtful) this.#report(twice, { address });
+    return [...this.#listed.values()].map((one) =>
+      this.#doubtful.has(one.address) ? { ...one, value: null, unclear: "doubtful" } : one,
+    );
+  }
 }
 
 /** The addresses of such an answer that have a value. */

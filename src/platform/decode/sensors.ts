@@ -20,7 +20,7 @@ import {
   roleReader,
 } from "./decoding.js";
 import { isPageOf, pageProblem } from "./lists.js";
-import { inGroups, isStructure, type Item, visitItems } from "./items.js";
+import { inGroups, isStructure, type Item, strange, visitItems } from "./items.js";
 
 const sensorRoles = {
   name: words("name sensorName factorName paramName title label showName displayName cnName"),
@@ -115,6 +115,9 @@ function readItems(
       if (taken.length === 1) soles.push(...taken);
       found.push(...taken);
       return readings !== null;
+    },
+    beside: (name, node) => {
+      if (isQuantity(name) && !describing.test(name)) report(strange, node);
     },
   });
   if (!isList) throw new UnreadableShape(msg`no readings could be found in the answer`);

@@ -19,7 +19,7 @@ import {
   roleReader,
   type Roles,
 } from "./decoding.js";
-import { visitItems } from "./items.js";
+import { strange, visitItems } from "./items.js";
 import { isPageOf, pageProblem } from "./lists.js";
 
 const statusRoles = {
@@ -64,6 +64,9 @@ export function runningStatusReader(shape: OperationShape): Decode<readonly Runn
         const switches = isFrame ? switchesIn(fields) : [];
         for (const [key, status] of switches) add(key, { status }, fields);
         return switches.length > 0;
+      },
+      beside: (name, node) => {
+        if (/^\d{1,6}$/.test(name)) report(strange, node);
       },
     });
     if (!isList) throw new UnreadableShape(msg`no running statuses could be found in the answer`);

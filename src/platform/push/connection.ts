@@ -1,5 +1,6 @@
 import { msg, type Text, row } from "../../language/text.js";
 import { ignored } from "../../runtime/failures.js";
+import { isUtf8 } from "node:buffer";
 import type { Socket } from "node:net";
 import { type RawData, WebSocket } from "ws";
 import { Arrivals } from "../../runtime/arrivals.js";
@@ -111,9 +112,13 @@ export interface ConnectionEvents {
   readonly onOpen: () => void;
   /** `waitedMs`: how long it may have waited until it was read, at most. */
   readonly frame: (data: Buffer, waitedMs: number) => void;
-  /** A frame that was not even handed over: binary, larger than 1 MiB, not UTF-8, too old. The connection may end with it. */
+  /** A frame that was not even handed over: binary without text, larger than 1 MiB, not UTF-8, too old. The connection may end with it. */
   readonly unusable: (problem: Text) => void;
 }
+
+/** What the interface says of frames leaves open how their text is sent. */
+const isJsonText = (frame: Buffer): boolean =>
+  /^\uFEFF?\s*[[{]/.test(frame.toString("utf8", 0, 64)) && isUtf8(frame);
 
 const maxFrameBytes = 1024 * 1024;
 /** What waited longer, as more is pushed than is read, is no news: polls bring what it is about. */
@@ -230,7 +235,7 @@ export class PushConnection {
       return;
     }
     const frame = Buffer.isBuffer(data) ? data : Buffer.alloc(0);
-    if (isBinary) this.#events.unusable(msg`a binary frame`);
+    if (isBinary && !isJsonText(frame)) this.#events.unusable(msg`a binary frame`);
     else this.#events.frame(frame, waitedMs);
   }
 

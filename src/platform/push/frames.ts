@@ -43,13 +43,11 @@ export function frameDecoder(
   const decode = decoderOf(channel, shapes);
   return (data, decoding) => {
     const { leaveOut } = decoding;
-    if (hasMoreThan(mostSeparators, data)) {
-      leaveOut(msg`a frame of more than ${mostSeparators} values`, {});
-      return [];
-    }
+    let isTooMuch = hasMoreThan(mostSeparators, data);
+    const mayParse = (inner: Buffer) => !(isTooMuch ||= hasMoreThan(mostSeparators, inner));
     let frame: unknown;
     try {
-      frame = withoutHostileNames(parseJson(data));
+      frame = isTooMuch ? null : withoutHostileNames(parseJson(data, mayParse));
     } catch (error) {
       if (!(error instanceof UnreadableJson)) throw error;
       if (greets(data.toString("utf8", 0, 200))) {
@@ -57,6 +55,10 @@ export function frameDecoder(
         return [];
       }
       leaveOut(msg`text that is no JSON, or broken JSON`, data.toString("utf8", 0, 200));
+      return [];
+    }
+    if (isTooMuch) {
+      leaveOut(msg`a frame of more than ${mostSeparators} values`, {});
       return [];
     }
     if (isGreeting(frame)) {

@@ -186,6 +186,22 @@ describe("set-value/flush: all addresses of a parameter group", () => {
     ]);
   });
 
+  it("beside values under their addresses what cannot be read under one is told, and listed so", () => {
+    const given = decoding();
+    const listed = listingReader({})({ data: { "101": "10010", "102": { raw: "10010" } } }, given);
+    expect(listed).toMatchObject([
+      { address: "101", value: "10010" },
+      { address: "102", value: null, unclear: "strange" },
+    ]);
+    expect(given.problems).toEqual(["a value of an address that is no text and no number"]);
+  });
+
+  it("what only describes values under their addresses is not told", () =>
+    expect(many({ data: { ...both, remark: { by: "x" }, location: { lat: 1 } } })).toEqual({
+      values: both,
+      problems: [],
+    }));
+
   it("any answer gives scalars of the answer or none, never a crash", () => {
     const reader = manyValuesReader({});
     fc.assert(

@@ -105,6 +105,14 @@ describe("sensor-data: where the items are", () => {
     expect(read({ code: 200, data })).toEqual({ items: [{ ...expected, ...over }], problems: [] }),
   );
 
+  it("beside numbers under their names one that holds something else is told", () => {
+    const data = { 空气温度: 23.5, 空气湿度: { state: "fault" }, dateTime: time };
+    expect(read({ code: 200, data })).toEqual({
+      items: [{ ...expected, unit: null }],
+      problems: ["an item without the fields it needs"],
+    });
+  });
+
   it("a list of numbers that are no instant is no value", () =>
     expect(read({ code: 200, data: [{ ...plain, value: [2100, 2050, 1980, 1975, 1990] }] }).items).toEqual(
       [],

@@ -217,11 +217,19 @@ describe("an open channel", () => {
     expect(lines.filter((line) => line.includes("no JSON"))).toHaveLength(1);
   });
 
-  it("does not take binary frames, nor frames larger than 1 MiB", async () => {
-    const frames = [
-      Buffer.from('{"deviceCode":"GH-1","address":"1","value":1}'),
-      `[${" ".repeat(1_048_576)}]`,
-    ];
+  it("reads JSON in a binary frame like that in a text frame", async () => {
+    const peer = await startPeer({
+      opened: (socket) =>
+        socket.send(Buffer.from('{"deviceCode":"GH-1","address":"1","value":1}'), { binary: true }),
+    });
+    const { client, news } = listening(peer.url);
+    await expect.poll(() => news.length, patience).toBe(1);
+    expect(news).toMatchObject([{ type: "registers", code: "GH-1", values: new Map([["1", 1]]) }]);
+    expect(client.shapeReports()).toEqual([]);
+  });
+
+  it("does not take binary frames of anything else, nor frames larger than 1 MiB", async () => {
+    const frames = [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), `[${" ".repeat(1_048_576)}]`];
     const peer = await startPeer({
       opened: (socket) => {
         const next = frames.shift();

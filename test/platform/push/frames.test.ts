@@ -145,6 +145,17 @@ describe("frames of set-value", () => {
     expect(decoded(status, `[${"[],".repeat(300_000)}[]]`)).toEqual(told);
   });
 
+  it("bounds what a frame may bring whose data is JSON once more, however its commas are written", () => {
+    const many = JSON.stringify(Array.from({ length: 20_002 }, (_, n) => register(n, 1)));
+    const told = { news: [], problems: ["a frame of more than 20000 values"] };
+    const escaped = many.replaceAll('"', '\\"').replaceAll(",", "\\u002c");
+    expect(escaped).not.toContain(",");
+    expect(decoded(setValue, `{"deviceCode":"GH-1","data":"${escaped}"}`)).toEqual(told);
+    const few = JSON.stringify([register("1", 1), register("2", 2)]);
+    const own = `{"deviceCode":"GH-1","data":"${few.replaceAll('"', '\\"').replaceAll(",", "\\u002c")}"}`;
+    expect(registers(decoded(setValue, own).news)).toEqual(["GH-1 1=1", "GH-1 2=2"]);
+  });
+
   it("is read where platform.shapes says things are", () => {
     const shapes = { "ws/set-value": { items: "body.changes", value: "now", code: "where" } };
     const body = { changes: [{ where: "1", now: 5 }], old: [{ where: "1", now: 4 }] };
