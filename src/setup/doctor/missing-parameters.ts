@@ -53,6 +53,8 @@ const meanings: readonly (readonly [value: string, words: string])[] = [
   ["{until}", "end to until till finish endtime enddate etime edate finishtime"],
   ["500", "size pagesize limit rows perpage"],
   ["1", "page pageno pagenum pageindex current"],
+  // What asks for a fresh read says so itself.
+  ["0", "flush"],
   [
     "{deviceCode}",
     "device devicecode devicesn dev devcode code sn imei equipment facility controller terminal",
@@ -101,15 +103,14 @@ export interface Repetition {
 type Params = Readonly<Record<string, string>>;
 
 interface Named {
+  readonly operation: string;
   readonly asked: Query;
   readonly params: Params;
-  /** Past values and videos, which the platform may want asked for a window. */
-  readonly isPast: boolean;
 }
 
 /** Asks once more with what each refusal names, until it is answered or names nothing more. */
 export async function askAgain(
-  { operation, asked, isPast }: { readonly operation: string } & Omit<Named, "params">,
+  { operation, asked }: Omit<Named, "params">,
   refusal: unknown,
   context: DoctorContext,
   signal: AbortSignal,
@@ -129,7 +130,7 @@ export async function askAgain(
   for (let names = 0; names < mostNames; names += 1) {
     const named = namedBy(last).filter((name) => !Object.hasOwn(params, name) && !Object.hasOwn(asked, name));
     const added = named.flatMap((name) => {
-      const value = valueFor(name, { asked, params, isPast }, context);
+      const value = valueFor(name, { operation, asked, params }, context);
       return value === null ? [] : [[name, value] as const];
     });
     const [first] = added;
@@ -144,16 +145,18 @@ export async function askAgain(
 const namedBy = (refusal: unknown): readonly string[] =>
   refusal instanceof PlatformError ? missingNames(refusal.facts.platformMessage ?? "") : [];
 
-/** What is asked about a device may name it by any word; what is asked about its past wants more than that. */
+/** The one operation about a device of which the interface does not say how that is called: there it may be any word. */
+const namesNoDevice = "sensor-data";
+
 function valueFor(
   name: string,
-  { asked, params, isPast }: Named,
+  { operation, asked, params }: Named,
   { evidence }: DoctorContext,
 ): string | null {
   const fixed = saidByAll(evidence.controllers, name);
   if (fixed !== null) return fixed;
-  const isNamed = Object.values(params).includes("{deviceCode}");
-  const meaning = meaningOf(name) ?? (isPast || isNamed ? null : "{deviceCode}");
+  const isOpen = operation === namesNoDevice && !Object.values(params).includes("{deviceCode}");
+  const meaning = meaningOf(name) ?? (isOpen ? "{deviceCode}" : null);
   return meaning === "{deviceCode}" && asked["deviceCode"] === undefined ? null : meaning;
 }
 

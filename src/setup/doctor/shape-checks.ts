@@ -220,7 +220,7 @@ async function shapeVerdict(
       }
       const verdict = platformVerdict(error);
       if (verdict === null) throw error;
-      const again = await askAgain({ operation, asked, isPast }, error, context, signal);
+      const again = await askAgain({ operation, asked }, error, context, signal);
       if (again.answered !== null) {
         answers.push(again.answered.answer);
         line = again.answered.line;

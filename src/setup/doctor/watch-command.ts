@@ -65,7 +65,7 @@ const addressesIn = (one: ActuatorSettings): readonly string[] => [
   ...(one.stop ? [one.stop.address] : []),
 ];
 
-function watchedActuator(configuration: Configuration, target: string): WatchedActuator {
+export function watchedActuator(configuration: Configuration, target: string): WatchedActuator {
   const at = target.lastIndexOf("/");
   if (at < 1)
     throw usageFailure(
@@ -95,6 +95,7 @@ function watchedActuator(configuration: Configuration, target: string): WatchedA
     values: settings.values,
     reads: settings.reads ?? {},
     positionReads: settings.positionReads ?? "degree",
+    modeAgain: settings.modeAgain ?? "always",
     modeAddress,
     positionAddress,
     group: settings.group ?? null,

@@ -4,6 +4,7 @@ import {
   type ActuatorKind,
   decodeValue,
   degreeOf,
+  degreeRead,
   type KindRow,
   kindRows,
   mayMean,
@@ -52,6 +53,7 @@ export interface WatchedActuator {
   readonly values: Readonly<Record<string, string>>;
   readonly reads: ReadTable;
   readonly positionReads: "degree" | "mode";
+  readonly modeAgain?: "always" | "when_needed";
   readonly modeAddress: string;
   readonly positionAddress: string;
   readonly group: ParameterGroup | null;
@@ -75,7 +77,8 @@ export interface WatchRecord {
 /** A key of the actuator, as it is to be written, and why. */
 interface Advice {
   readonly key:
-    "reads" | "position_address" | "position_reads" | "pulse" | "tolerance" | "running" | "travel_time";
+    | ("reads" | "position_address" | "position_reads" | "pulse" | "tolerance" | "running" | "travel_time")
+    | "mode_again";
   readonly value: string | number | boolean | readonly number[] | Readonly<Record<string, readonly string[]>>;
   readonly evidence: Text;
 }
@@ -116,6 +119,7 @@ export function conclude(record: WatchRecord): Conclusion {
   const parts: readonly Conclusion[] = [
     readsAdvice(record),
     { findings: flushFindings(record), advice: [] },
+    detourAdvice(record),
     runningAdvice(record),
     travelAdvice(record),
     { findings: [...channelFindings(record), ...directionFindings(record)], advice: [] },
@@ -218,7 +222,7 @@ function isModeOf({ kind }: WatchedActuator, value: string): boolean {
 function degreeAdvice(record: WatchRecord, values: Values, degree: number): Conclusion {
   const { actuator, endedMs } = record;
   const { last } = values;
-  const shown = degreeOf(last.value);
+  const shown = degreeRead(last.value);
   const at = msg`at ${seconds(last.atMs)}, and to the end (${seconds(endedMs)})`;
   if (isModeOf(actuator, last.value)) {
     const found = msg`the address reads the mode ${last.value} after a degree, ${at}`;
@@ -240,7 +244,7 @@ function degreeAdvice(record: WatchRecord, values: Values, degree: number): Conc
       advice: [],
     };
   // What stood as near before is no sign that it came there.
-  const from = degreeOf(values.first.value);
+  const from = degreeRead(values.first.value);
   if (from !== null && Math.abs(from - degree) < 2 * off)
     return {
       findings: [
@@ -304,7 +308,7 @@ const placeOfDegree = ({ actuator, sightings }: WatchRecord, degree: number): Si
     ({ way, subject, before, value }) =>
       (way === "set-value/flush" || way === "ws/set-value") &&
       before !== null &&
-      degreeOf(value) === degree &&
+      degreeRead(value) === degree &&
       ![...actuator.owned, actuator.modeAddress, actuator.positionAddress].some((own) =>
         sameValue(own, subject),
       ),
@@ -328,6 +332,26 @@ function flushFindings(record: WatchRecord): readonly Text[] {
       msg`the two reads differ and stay different: set-value/flush says ${listed.last.value}, get-value ${own.last.value}, at the end (${seconds(endedMs)}); leave type_id out, so that get-value counts`,
     ];
   });
+}
+
+/** On its way from one degree to another it was at none between them: the mode that goes before a degree may restart it. */
+function detourAdvice(record: WatchRecord): Conclusion {
+  const { actuator, word } = record;
+  const degree = degreeOf(word);
+  const values = valuesOf(record, "get-value flush=1", actuator.positionAddress);
+  const from = values === null ? null : degreeRead(values.first.value);
+  if (degree === null || values === null || from === null || actuator.modeAgain === "when_needed")
+    return nothing;
+  const low = Math.min(from, degree) - actuator.tolerance;
+  const high = Math.max(from, degree) + actuator.tolerance;
+  const aside = values.changes.find(({ value }) => {
+    const at = degreeRead(value);
+    return at !== null && (at < low || at > high);
+  });
+  if (aside === undefined) return nothing;
+  const found = msg`on its way from ${from} to ${degree} it was at ${aside.value}: the mode that is sent before a degree may restart it`;
+  const evidence = msg`only if you saw it go there: it stood at ${from}, ${degree} was sent, and ${aside.value} was read at ${seconds(aside.atMs)}`;
+  return { findings: [found], advice: [{ key: "mode_again", value: "when_needed", evidence }] };
 }
 
 interface MovedStatus {
@@ -389,7 +413,7 @@ function travelAdvice(record: WatchRecord): Conclusion {
   const spans = [
     ...movedStatuses(record).map(({ changes }) => changes),
     valuesOf(record, "get-value flush=1", actuator.positionAddress)?.changes.filter(
-      ({ value }) => degreeOf(value) !== null,
+      ({ value }) => degreeRead(value) !== null,
     ) ?? [],
   ].flatMap((changes) => {
     const [first] = changes;

@@ -38,6 +38,7 @@ describe("what a parameter stands for is told by the words of its name", () =>
     ["code", "{deviceCode}"],
     ["pageSize", "500"],
     ["pageNum", "1"],
+    ["flush", "0"],
     ["token", null],
     ["interval", null],
   ])("%s: %s", (name, value) => expect(meaningOf(name)).toBe(value)));
@@ -66,7 +67,9 @@ async function advised(
     ...{ ports: { clock }, limits: {}, answers: new Map(), platform: { get } },
     configuration: {
       platform: { shapes: {}, time_zone: "Asia/Shanghai" },
-      controllers: { "GH-1": { averages: true } },
+      controllers: {
+        "GH-1": { averages: true, actuators: { roof: { kind: "skylight", address: "101" } } },
+      },
       http: { past_readings: true },
     },
     evidence: { controllers: [device], devices: [] },
@@ -124,6 +127,17 @@ describe("the doctor asks once more with what a refusal names, and advises what 
   it("what all controllers of the account say alike is given back", async () => {
     const { said } = await advised("weather-data/avg", { customerId: /^168/ }, words, averages);
     expect(said).toContain('params: { customerId: "1680236549218304003" }');
+  });
+
+  it("a read that has to say whether it is fresh", async () => {
+    const { said } = await advised("get-value", { flush: /^[01]$/ }, words, { "101": "10010" });
+    expect(said).toContain('{ get-value: { params: { flush: "0" } } }');
+  });
+
+  it("no device under another name, where the interface says how it is called", async () => {
+    const { said, asked } = await advised("get-value", { tenant: /./ }, words, { "101": "10010" });
+    expect(said).toMatch(/it misses tenant: add that to platform\.shapes\.get-value\.params/);
+    expect(asked).toHaveLength(1);
   });
 
   it("what nobody here knows a value of is named", async () => {

@@ -126,6 +126,46 @@ describe("one watched movement", () => {
       /^open is not read as 10010 but as 100/,
     ],
     [
+      "a degree with a fraction is read where the degree was sent",
+      { word: "45", begins: "10", moments: [{ at: 5, own: 44.7 }] },
+      null,
+      /^reads as expected: the degree 45/,
+    ],
+    [
+      "a degree with a sign of percent is read beside the one that was sent",
+      { word: "45", begins: "0%", moments: [{ at: 5, own: "43%" }] },
+      { tolerance: 2 },
+      /^45 was sent and 43 is read/,
+    ],
+    [
+      "it goes the other way before it goes to the degree",
+      {
+        word: "70",
+        begins: "60",
+        moments: [
+          { at: 5, own: "10100" },
+          { at: 8, own: "41" },
+          { at: 40, own: "70" },
+        ],
+      },
+      { mode_again: "when_needed" },
+      /^on its way from 60 to 70 it was at 41/,
+    ],
+    [
+      "it goes the other way although the mode is left out where it is not needed",
+      {
+        actuator: { modeAgain: "when_needed" },
+        word: "70",
+        begins: "60",
+        moments: [
+          { at: 8, own: "41" },
+          { at: 40, own: "70" },
+        ],
+      },
+      null,
+      /^reads as expected: the degree 70/,
+    ],
+    [
       "automatic reads with what runs",
       {
         word: "auto",
