@@ -1,7 +1,9 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { inEnglish } from "../../src/language/languages.js";
 import { scannedTypes } from "../../src/greenhouse/device-types.js";
 import { RequestBudget } from "../../src/runtime/schedule.js";
-import { silentLog } from "../support/builders.js";
 import type { Configuration } from "../../src/config/schema.js";
 import { Meter, type Progress } from "../../src/setup/discover/progress.js";
 import { scanAccount } from "../../src/setup/discover/scan.js";
@@ -9,10 +11,14 @@ import { wholeFileText } from "../../src/setup/discover/whole-file.js";
 import { addressChecks } from "../../src/setup/doctor/address-checks.js";
 import { defaultLimits, type DoctorContext } from "../../src/setup/doctor/context.js";
 import { meaningChecks } from "../../src/setup/doctor/meaning-checks.js";
+import { dataChecks, platformChecks } from "../../src/setup/doctor/platform-checks.js";
 import { shapeChecks } from "../../src/setup/doctor/shape-checks.js";
+import { watchMovement } from "../../src/setup/doctor/watch.js";
+import { watchedActuator } from "../../src/setup/doctor/watch-command.js";
+import { adviceYaml, conclude } from "../../src/setup/doctor/watch-conclusions.js";
 import type { PlatformOptions } from "../../src/simulator/platform.js";
 import { file } from "../setup/discover/support/surveys.js";
-import { configured, PlayedBridge, PlayedPlatform, type Section } from "./played.js";
+import { configured, PlayedBridge, PlayedPlatform, type PlayedWorld, type Section } from "./played.js";
 
 /* One greenhouse of the simulated platform with the bridge over it, and what `doctor` and `discover` say of it, on a virtual clock. */
 
@@ -33,6 +39,7 @@ export interface Installed {
   readonly platform: PlayedPlatform;
   readonly bridge: PlayedBridge;
   readonly configuration: Configuration;
+  readonly options: PlatformOptions;
   /** Answers in which a name is a key have no room for two of one. */
   readonly hasTwins: boolean;
 }
@@ -61,8 +68,13 @@ export async function installed(
   const bridge = await PlayedBridge.started(platform, configuration);
   const { sensorLayout } = platform.state.dialect;
   const hasTwins = !["keyed", "keyed_by_factor", "by_channel"].includes(sensorLayout);
-  return { platform, bridge, configuration, hasTwins };
+  return { platform, bridge, configuration, options, hasTwins };
 }
+
+const checks = [...platformChecks, ...meaningChecks, ...addressChecks, ...shapeChecks, ...dataChecks];
+
+/** Checks that ask for the list themselves, or for nothing. */
+const asksFirst = new Set(["token", "last_run"]);
 
 /** A check of `doctor` by itself. */
 export async function doctorSays({ platform, configuration }: Installed, id: string): Promise<string> {
@@ -70,17 +82,70 @@ export async function doctorSays({ platform, configuration }: Installed, id: str
   const client = platform.client(configuration);
   const context = {
     ...{ configuration, platform: client, limits: defaultLimits, answers: new Map() },
-    ports: { clock: platform.clock, random: () => 0.5, log: silentLog },
-    evidence: { controllers: await platform.during(client.controllers(signal)), devices: [] },
+    ports: { clock: platform.clock, random: () => 0.5, log: platform.logger },
+    evidence: {
+      controllers: asksFirst.has(id) ? [] : await platform.during(client.controllers(signal)),
+      devices: [],
+      swapped: Promise.resolve(false),
+    },
   } as unknown as DoctorContext;
-  const check = [...meaningChecks, ...addressChecks, ...shapeChecks].find((one) => one.id === id);
+  const check = checks.find((one) => one.id === id);
   if (check === undefined) throw new Error(`no check ${id}`);
-  const { status, summary, remedy = "" } = await platform.during(check.run(context, signal));
+  // What reads real files takes real time.
+  const verdict = check.run(context, signal);
+  const { status, summary, remedy = "" } = await (id === "last_run" ? verdict : platform.during(verdict));
   return `${status}: ${String(summary)}; ${String(remedy)}`;
 }
 
+/** What `doctor` says of the journal that the bridge has left behind. */
+export async function journalSays(house: Installed): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "readings-"));
+  try {
+    await house.bridge.end();
+    await mkdir(join(directory, "journal"));
+    await house.bridge.copyJournal(join(directory, "journal"));
+    const configuration = { ...house.configuration, data_dir: directory };
+    return await doctorSays({ ...house, configuration }, "last_run");
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+/** What `doctor --watch` finds while a command moves an actuator, and the lines that it advises. */
+export async function watchSays(
+  { platform, bridge, configuration }: Installed,
+  target: string,
+  word: string,
+): Promise<string> {
+  const stop = new AbortController();
+  const actuator = watchedActuator(configuration, target);
+  const client = platform.client(configuration);
+  const silent = (signal: AbortSignal) =>
+    new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+  const asked = {
+    value: client.value.bind(client),
+    values: client.values.bind(client),
+    runningStatuses: client.runningStatuses.bind(client),
+    listen: (_channel: unknown, _listener: unknown, signal: AbortSignal) => silent(signal),
+  };
+  const say = (line: unknown) => {
+    if (String(line).startsWith("Now send")) bridge.send(actuator.code, actuator.id, { command: word });
+  };
+  const movement = { actuator, word, patienceMs: 60_000 };
+  const watching = watchMovement(asked, movement, { clock: platform.clock, say }, stop.signal);
+  const record = await platform.during(watching);
+  const conclusion = conclude(record);
+  return [...conclusion.findings.map(String), adviceYaml(record, conclusion, [])].join("\n");
+}
+
 /** What `discover` writes of the account. */
-export async function discovered({ platform, configuration }: Installed): Promise<string> {
+export async function discovered({
+  platform,
+  configuration,
+}: {
+  readonly platform: PlayedWorld;
+  readonly configuration: Configuration;
+}): Promise<string> {
   const kept = () => Promise.resolve();
   const scan = scanAccount(
     { controllers: [], types: scannedTypes },

@@ -1,3 +1,6 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pino } from "pino";
 import { type BridgeOptions, loadAhead, runBridge } from "../../src/bridge.js";
 import type { Configuration } from "../../src/config/schema.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
@@ -9,7 +12,8 @@ import type { PlatformSettings } from "../../src/platform/settings.js";
 import { Semaphore } from "../../src/runtime/schedule.js";
 import { createControl, type SimulatorControl } from "../../src/simulator/control.js";
 import { Platform, type PlatformOptions } from "../../src/simulator/platform.js";
-import { respond } from "../../src/simulator/respond.js";
+import type { PlatformRequest } from "../../src/simulator/call.js";
+import { type Decision, respond } from "../../src/simulator/respond.js";
 import { loaded } from "../config/loading.js";
 import { filesInMemory } from "../simulation/bridge.js";
 import { BrokerLink } from "../simulation/broker.js";
@@ -47,19 +51,26 @@ export async function configured({ platform = {}, ...more }: Section): Promise<C
   return (await loaded(JSON.stringify(section))).configuration;
 }
 
-export class PlayedPlatform {
+/** A platform on a virtual clock, whoever answers. */
+export abstract class PlayedWorld {
   readonly time = worldTime();
   readonly wall = new WallClock(this.time, epoch);
   readonly clock = new BootClock(this.time, this.wall);
-  readonly state: Platform;
-  readonly control: SimulatorControl;
   /** `GET /api/…`, `POST /api/set-value {…}`. */
   readonly log: { readonly call: string; readonly at: number; readonly answer: () => string }[] = [];
+  /** Warnings of the program's log. */
+  readonly warned: string[] = [];
+  readonly logger = pino(
+    { level: "warn" },
+    { write: (line) => void this.warned.push((JSON.parse(line) as { readonly msg: string }).msg) },
+  );
+  /** In the data directory beside the journal: the command line uses what the bridge has left there. */
+  readonly files = filesInMemory();
 
-  constructor(options: PlatformOptions) {
-    this.state = new Platform({ controllers: 1, mix: "C001", ...options }, epoch);
-    this.control = createControl(this.state, () => this.now);
-  }
+  /** What it answers to a request that arrives now. */
+  protected abstract reply(
+    request: PlatformRequest,
+  ): Pick<Decision, "status" | "headers" | "body" | "delayMs">;
 
   get now(): number {
     return epoch + this.time.now;
@@ -104,7 +115,7 @@ export class PlayedPlatform {
     };
     return new Promise((resolve) => {
       this.time.in(latencyMs, () => {
-        const { status, headers: own, body, delayMs } = respond(this.state, request, this.now);
+        const { status, headers: own, body, delayMs } = this.reply(request);
         answer = body;
         this.time.in(delayMs + latencyMs, () => {
           const date = new Date(this.now).toUTCString();
@@ -117,9 +128,25 @@ export class PlayedPlatform {
   /** The client by itself, as the command line has it. */
   client(configuration: Configuration): PlatformClient {
     return createPlatform(configuration.platform, {
-      ...{ clock: this.clock, random: () => 0.5, log: silentLog, dataDir: "/data", files: filesInMemory() },
+      ...{ clock: this.clock, random: () => 0.5, log: this.logger, dataDir: "/data", files: this.files },
       outside: { way: this.way, deriveKey: () => Promise.resolve(Buffer.alloc(32)) },
     });
+  }
+}
+
+/** The simulated one. */
+export class PlayedPlatform extends PlayedWorld {
+  readonly state: Platform;
+  readonly control: SimulatorControl;
+
+  constructor(options: PlatformOptions) {
+    super();
+    this.state = new Platform({ controllers: 1, mix: "C001", ...options }, epoch);
+    this.control = createControl(this.state, () => this.now);
+  }
+
+  protected override reply(request: PlatformRequest): Decision {
+    return respond(this.state, request, this.now);
   }
 }
 
@@ -128,17 +155,20 @@ export class PlayedBridge {
   readonly results: CommandResult[] = [];
   readonly events: BridgeEvent[] = [];
   readonly retained = new Map<string, string>();
-  readonly #platform: PlayedPlatform;
+  readonly #platform: PlayedWorld;
   readonly #stop = new AbortController();
+  readonly #chance = new Chance(1, "played");
+  readonly #disk: SimulatedDisk;
   #link: BrokerLink | null = null;
   #running: Promise<void> = Promise.resolve();
   #failure: Error | null = null;
 
-  private constructor(platform: PlayedPlatform) {
+  private constructor(platform: PlayedWorld) {
     this.#platform = platform;
+    this.#disk = new SimulatedDisk(platform.time, platform.wall, this.#chance);
   }
 
-  static async started(platform: PlayedPlatform, configuration: Configuration): Promise<PlayedBridge> {
+  static async started(platform: PlayedWorld, configuration: Configuration): Promise<PlayedBridge> {
     // What is imported later takes real time, in which no virtual time may pass.
     await loadAhead({ configuration });
     const bridge = new PlayedBridge(platform);
@@ -154,11 +184,11 @@ export class PlayedBridge {
   }
 
   #options(configuration: Configuration): BridgeOptions {
-    const { clock, time, wall, way } = this.#platform;
-    const chance = new Chance(1, "played");
-    const disk = new SimulatedDisk(time, wall, chance).mount(clock);
+    const { clock, files, logger, way } = this.#platform;
+    const chance = this.#chance;
+    const disk = this.#disk.mount(clock);
     return {
-      ...{ configuration, clock, random: chance.random, log: silentLog, version: "played" },
+      ...{ configuration, clock, random: chance.random, log: logger, version: "played" },
       setLogLevel: () => undefined,
       loopDelay: { enable: () => true, disable: () => true, reset: () => undefined, percentile: () => 0 },
       openJournal: async () => {
@@ -167,7 +197,7 @@ export class PlayedBridge {
         return { journal, inPlace: () => Promise.resolve(), close: () => journal.close() };
       },
       outside: {
-        files: filesInMemory(),
+        files,
         platform: { way, deriveKey: () => Promise.resolve(Buffer.alloc(32)) },
         connect: (settings, { gaps }) =>
           (this.#link = new BrokerLink(
@@ -213,6 +243,18 @@ export class PlayedBridge {
 
   shown(topic: string): string {
     return this.retained.get(`greenhouse/${topic}`) ?? "";
+  }
+
+  /** The files of its journal, as they stand on the disk now, in a real directory. */
+  async copyJournal(directory: string): Promise<void> {
+    const disk = this.#disk.mount(this.#platform.clock);
+    for (const name of await disk.list("/data/journal")) {
+      const file = await disk.open(`/data/journal/${name}`, "r");
+      const { bytes: length } = await disk.facts(`/data/journal/${name}`);
+      const bytes = Buffer.alloc(length);
+      await file.read(bytes, 0);
+      await writeFile(join(directory, name), bytes);
+    }
   }
 
   /** Whatever went wrong outside of commands is told by it. */

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { PlatformOptions } from "../../src/simulator/platform.js";
 import type { ReadingName } from "../../src/simulator/readings.js";
 import type { CommandResult } from "../../src/greenhouse/command/outcomes.js";
-import { discovered, doctorSays, type Installed } from "./installed.js";
+import { discovered, doctorSays, type Installed, installed, journalSays, watchSays } from "./installed.js";
 import type { Section } from "./played.js";
 
 /*
@@ -41,6 +41,19 @@ const both = ({ bridge, platform }: Installed) => {
   for (const id of ["co2", "mist"]) bridge.send(code, id, { command: "on" });
   return platform.pass(60_000).then(() => bridge.results.map(told).toSorted());
 };
+
+/** Of those that the type of the left skylight lists beside it. */
+const setPoints: Readonly<
+  Record<string, { readonly address: string; readonly type_id: number; readonly unit?: string }>
+> = {
+  p_900203: { address: "900203", type_id: 2 },
+  p_900204: { address: "900204", type_id: 2, unit: "%" },
+  p_900205: { address: "900205", type_id: 2, unit: "s" },
+};
+
+/** As long as it travels, and long enough in the mode to be seen on its way home. */
+const slow = { travel_time: "100s", settle: "5s" };
+const travelling = { controllers: { [code]: { actuators: { left_skylight: slow } } } };
 
 const window = { startTime: "{since}", endTime: "{until}" };
 
@@ -99,10 +112,23 @@ export const rows: Readonly<Record<string, Row>> = {
     },
     settings: { file: { platform: { sign_in: { refused_codes: ["40101"] } } } },
     without: "one sign-in by itself, after the second read that is refused so",
-    named: "`doctor` (`token`): `sign_in.refused_codes`; nothing needs it",
+    named: "the log: `sign_in.refused_codes`, which nothing needs; of a fixed token `doctor` (`token`)",
     having: "a sign-in after the first",
-    playsWithout: async (house) => expect(await refusedUntilRenewed(house)).toBeGreaterThan(1),
-    playsWith: async (house) => expect([1, 2, 3, 4]).toContain(await refusedUntilRenewed(house)),
+    playsWithout: async (house) => {
+      expect(await refusedUntilRenewed(house)).toBeGreaterThan(1);
+      expect(house.platform.warned).toContainEqual(
+        expect.stringMatching(/code 40101 .*platform\.sign_in\.refused_codes/),
+      );
+      // A token that nobody signs in for is renewed by nobody.
+      const fixed = await installed(house.options, code);
+      expect(await doctorSays(fixed, "token")).toMatch(/^failed: .*if code 40101 .*into platform\.token$/);
+      await fixed.bridge.end();
+    },
+    playsWith: async (house) => {
+      expect([1, 2, 3, 4]).toContain(await refusedUntilRenewed(house));
+      house.platform.control.expireTokens();
+      expect(await doctorSays(house, "token")).toMatch(/^ok: /);
+    },
   },
   R18: {
     reading: "flush_orders",
@@ -180,12 +206,29 @@ export const rows: Readonly<Record<string, Row>> = {
     reading: "set_points_in_groups",
     may: "a type lists set points beside its actuators",
     without: "nothing of them is taken for an actuator",
-    named: "`discover` offers them as parameters, each with its reason",
+    settings: { file: { controllers: { [code]: { parameters: setPoints } } } },
+    named: "`discover` offers them as parameters, each with its reason and a guess of its unit",
     having: "mirrored as parameters",
     playsWithout: async (house) => {
       const text = await discovered(house);
-      expect(text).toMatch(/^ +# {3}p_\d+: \{ .*type_id: 2.* \} # now /m);
+      for (const [id, { address, unit }] of Object.entries(setPoints)) {
+        const own = `address: ${address}, type_id: 2${unit === undefined ? "" : `, unit: "?${unit}"?`}`;
+        const guessed = unit === undefined ? "" : ", unit guessed";
+        expect(text).toMatch(new RegExp(`^ +# {3}${id}: \\{ ${own} \\} # now [-\\d]+${guessed}: `, "m"));
+      }
       expect(text.match(/^ {6}left_skylight\w*:/gm)).toHaveLength(1);
+    },
+    playsWith: ({ bridge, platform }) => {
+      const tags = JSON.parse(bridge.shown("gh-0001/tags")) as readonly {
+        readonly topic: string;
+        readonly unit?: string;
+      }[];
+      for (const [id, { address, unit }] of Object.entries(setPoints)) {
+        const topic = `greenhouse/gh-0001/parameter/${id}`;
+        expect(bridge.shown(`gh-0001/parameter/${id}`)).toBe(platform.control.trueState(code, address).value);
+        expect(tags.find((tag) => tag.topic === topic)?.unit).toBe(unit);
+      }
+      return Promise.resolve();
     },
   },
   R23: {
@@ -229,7 +272,7 @@ export const rows: Readonly<Record<string, Row>> = {
     may: "`10100` again restarts the positioner",
     settings: { actuators: { left_skylight: { mode_again: "when_needed" } } },
     without: "`confirmed`; the window goes home before each degree",
-    named: "nobody: whoever watches it sees it (`doctor --watch`)",
+    named: "`doctor --watch`, where the platform shows how far it is: `mode_again`; else who looks at it",
     having: "`confirmed`, and the mode is sent once",
     playsWithout: async (house) => {
       for (const degree of ["60", "70"])
@@ -237,6 +280,16 @@ export const rows: Readonly<Record<string, Row>> = {
           outcome: "confirmed",
         });
       expect(modesSent(house)).toBe(2);
+      // What was set is read from the first to the last.
+      expect(await watchSays(house, `${code}/left_skylight`, "80")).toMatch(
+        /^reads as expected: the degree 80/,
+      );
+      const dialect = { ...house.options.dialect, positionReads: "travelling" } as const;
+      const seen = await installed({ ...house.options, dialect }, code, travelling);
+      expect(await seen.bridge.command(code, "left_skylight", "60")).toMatchObject({ outcome: "confirmed" });
+      const said = await watchSays(seen, `${code}/left_skylight`, "70");
+      expect(said).toMatch(/^ +mode_again: when_needed$/m);
+      await seen.bridge.end();
     },
     playsWith: async (house) => {
       for (const degree of ["60", "70"])
@@ -252,7 +305,8 @@ export const rows: Readonly<Record<string, Row>> = {
     without: "`rejected`, and a minute later the event `late_execution` with the command's id",
     named: "the event, `doctor` (`last_run`)",
     having: "there is no setting: the opposite is to be sent where it is not wanted",
-    playsWithout: async ({ platform, bridge }) => {
+    playsWithout: async (house) => {
+      const { platform, bridge } = house;
       const there = { controller: code, address: "330", count: 1 };
       platform.control.fault({ fault: "late", ...there, delay: 60_000 });
       platform.control.fault({
@@ -269,6 +323,8 @@ export const rows: Readonly<Record<string, Row>> = {
       const late = bridge.events.filter(({ type }) => type === "late_execution");
       expect(late).toMatchObject([{ facts: { id: "late one", actuator: "mist", to: "on" } }]);
       expect(bridge.events.filter(({ type }) => type === "changed_elsewhere")).toEqual([]);
+      const said = await journalSays(house);
+      expect(said).toMatch(/^warning: .*carried out late one of GH-0001\/mist/);
     },
   },
 };

@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { discovered } from "../readings/installed.js";
+import { configured, PlayedBridge, PlayedWorld, type Section } from "../readings/played.js";
+import { type Asked, DrawnPlatform } from "./drawn.js";
+
+/*
+ * What `discover` writes of a platform drawn from a seed, and then every word of every kind with that file and no other setting. The seed
+ * stands in the name; `SEED=…` plays another one.
+ */
+
+const given = process.env["SEED"];
+const seeds = given === undefined ? [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] : [Number(given)];
+
+class DrawnWorld extends PlayedWorld {
+  readonly platform: DrawnPlatform;
+
+  constructor(seed: number) {
+    super();
+    this.platform = new DrawnPlatform(seed);
+  }
+
+  protected override reply(asked: Asked) {
+    return { ...this.platform.answer(asked, this.now), headers: {}, delayMs: 0 };
+  }
+}
+
+interface Found {
+  readonly controllers: Readonly<
+    Record<
+      string,
+      { readonly actuators: Readonly<Record<string, Section & { readonly address: string | number }>> }
+    >
+  >;
+}
+
+const quick = { settle: "500ms", travel_time: "25s" };
+
+/** What stands in no type of the document. */
+const byHand = (platform: DrawnPlatform): Readonly<Record<string, Section>> =>
+  Object.fromEntries(
+    [...platform.registers.values()].flatMap(({ type, group, address }) => {
+      if (type !== null) return [];
+      const values = { open: "00000001", close: "00000010" };
+      return [
+        [`own_${group}`, group === "motor" ? { kind: group, address, values } : { kind: group, address }],
+      ];
+    }),
+  );
+
+describe.each(seeds)("a platform drawn from the document with the seed %i", (seed) =>
+  it("is found as it stands, and each command moves what it is meant for, once, and is confirmed", async () => {
+    const world = new DrawnWorld(seed);
+    const { platform } = world;
+    const { code, registers, manners } = platform;
+    const base: Section = { commands: { min_interval: "0s" }, mirror: "all" };
+    const text = await discovered({ platform: world, configuration: await configured(base) });
+    const found =
+      (parse(text.replaceAll(/!(?:env|secret) /g, "")) as Found).controllers[code]?.actuators ?? {};
+    const typed = [...registers.values()].filter(({ type, group }) => type !== null && group !== "setting");
+    expect(
+      Object.values(found)
+        .map(({ address }) => String(address))
+        .toSorted(),
+      text,
+    ).toEqual(typed.map(({ address }) => address).toSorted());
+    const all: Readonly<Record<string, Section>> = { ...found, ...byHand(platform) };
+    const actuators = Object.fromEntries(
+      Object.entries(all).map(([id, own]) => {
+        const one = registers.get(String(own["address"]));
+        const { travel_time, ...still } = quick;
+        const travels = one?.group === "window" || one?.group === "motor";
+        return [
+          id,
+          { ...own, address: String(own["address"]), ...(travels ? { ...still, travel_time } : still) },
+        ];
+      }),
+    );
+    const bridge = await PlayedBridge.started(
+      world,
+      await configured({ ...base, controllers: { [code]: { actuators } } }),
+    );
+    const ends: string[] = [];
+    const wanted: string[] = [];
+    for (const [id, { address }] of Object.entries(actuators)) {
+      const one = registers.get(address);
+      for (const word of one === undefined ? [] : platform.wordsOf(one)) {
+        const { outcome, message } = await bridge.command(code, id, word, { force: true });
+        await world.pass(30_000);
+        ends.push(
+          `${id} ${word}: ${outcome} ${String(message ?? "")}, ${one === undefined ? "" : platform.heldAt(one, world.now)}`,
+        );
+        wanted.push(`${id} ${word}: confirmed , ${one === undefined ? "" : platform.valueOf(one, word)}`);
+      }
+    }
+    const shown = bridge.shown(`${code.toLowerCase()}/availability`);
+    await bridge.end();
+    expect(ends, JSON.stringify(manners)).toEqual(wanted);
+    expect(platform.posts.filter(({ isTaken }) => !isTaken)).toEqual([]);
+    expect(shown).toBe("online");
+  }),
+);
