@@ -96,7 +96,8 @@ export class History {
     else if (type === "configuration_changed" && record.chosen !== undefined) this.#chosen = record.chosen;
     else this.#addOfGroup(record);
     if (type === "result" || type === "refusal") this.#addMember(record, record.result, type);
-    if ("memory" in record && record.memory !== undefined) this.#remember(record, record.memory);
+    if ("memory" in record && record.memory !== undefined)
+      this.#remember(record, record.memory, Date.parse(record.at));
   }
 
   #addOfGroup(record: JournalRecord): void {
@@ -138,18 +139,21 @@ export class History {
     this.#open.set(key, { ...command, checked_under: record.kernel });
   }
 
-  #remember(about: About, { sent = [], ...memory }: LaneMemory): void {
+  #remember(about: About, { sent = [], ...memory }: LaneMemory, at: number): void {
     for (const one of sent) {
       const command = this.#open.get(commandKey(about, one.id));
       if (command !== undefined) this.#open.set(commandKey(about, one.id), { ...command, sent: one });
     }
     const key = aboutKey(about);
     // What limits it is not in every record, nor what was not confirmed of late.
-    const before = (this.#limited.get(key) ?? this.#lanes.get(key))?.memory;
-    const limits = this.#limited.get(key)?.memory.limits;
+    const limited = this.#limited.get(key);
+    const before = (limited ?? this.#lanes.get(key))?.memory;
+    const limits = limited?.memory.limits;
     const { unconfirmed = before?.unconfirmed ?? [], ...now } = memory;
     const kept = { ...(limits && { limits }), ...(unconfirmed.length > 0 && { unconfirmed }) };
-    this.#put({ ...wholeAbout(about), memory: { ...kept, ...now } });
+    const limitedAt = now.limits === undefined ? limited?.limited_at : now.limits?.lease ? at : undefined;
+    const lane = { ...wholeAbout(about), memory: { ...kept, ...now } };
+    this.#put(limitedAt === undefined ? lane : { ...lane, limited_at: limitedAt });
   }
 
   #put(lane: RememberedLane): void {

@@ -350,6 +350,8 @@ export interface AwaitedMemory extends LookMemory {
 
 export interface RememberedLane extends Required<About> {
   readonly memory: Omit<LaneMemory, "sent">;
+  /** Of one with a lease: epoch ms by the clock that wrote its times. Absent in files of earlier versions. */
+  readonly limited_at?: number;
 }
 
 /** What the limits of an actuator have to know after a restart. Instants are epoch ms; a guard that is absent begins anew. */

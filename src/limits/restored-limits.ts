@@ -75,6 +75,13 @@ export function startAt(now: number, newestAt: number, isOfCluster: boolean): nu
   return isOfCluster && aheadMs > 0 && aheadMs <= trustedSkewMs ? newestAt : now;
 }
 
+/**
+ * Whether a clock wrote the times of a lease that was ahead and was set right since, perhaps another computer's: how much of them has
+ * passed is not known, although newer records are by a right clock.
+ */
+const isFromAhead = (limitedAt: number, { at, isOfCluster = false }: Start): boolean =>
+  limitedAt > at + (isOfCluster ? trustedSkewMs : 0);
+
 /** `present` is what limits every configured actuator before anything happened there. */
 export function limitsLeft(
   history: Pick<Checkpoint, "open" | "lanes">,
@@ -83,12 +90,12 @@ export function limitsLeft(
   store: Pick<GreenhouseStore, "get">,
 ): LimitsLeft {
   const open = new Set(history.open.flatMap(({ sent }) => sent?.id ?? []));
-  const isBehind = start.at < start.newestAt;
   const limits = new Map<string, RestoredLimits>();
   const events: BridgeEvent[] = [];
-  for (const { controller: code, actuator, memory } of history.lanes) {
+  for (const { controller: code, actuator, memory, limited_at: limitedAt = 0 } of history.lanes) {
     if (!memory.limits) continue;
-    const left = { controller: code, actuator, kept: memory.limits };
+    const isBehind = start.at < start.newestAt || isFromAhead(limitedAt, start);
+    const left = { controller: code, actuator, kept: memory.limits, isBehind };
     const known = present.get(keyOf(code, actuator)) ?? null;
     const controller = store.get(code);
     const { entry, ...restoredLimits } = takenUp(left, known, start, (id) => open.has(id));
@@ -125,16 +132,16 @@ interface TakenUp extends RestoredLimits {
 }
 
 function takenUp(
-  { controller, actuator, kept }: LimitsEntry,
+  { controller, actuator, kept, isBehind }: LimitsEntry & { readonly isBehind: boolean },
   known: Entry | null,
-  { at, mono, newestAt, isOfCluster }: Start,
+  { at, mono, isOfCluster }: Start,
   isOpen: (id: string) => boolean,
 ): TakenUp {
   const isElsewhere =
     known === null || (kept.lease?.address ?? known.settings.address) !== known.settings.address;
   const own = isElsewhere ? { ...kept, lease: null, sent: {} } : kept;
   const fresh = known ?? entryWithoutActuator(controller, actuator);
-  const entry = restore(fresh, own, { at, mono, isBehind: at < newestAt, isOfCluster, isOpen });
+  const entry = restore(fresh, own, { at, mono, isBehind, isOfCluster, isOpen });
   // Of an address that is no actuator's of that name any more; what was locked or held there stays so.
   const lease = isElsewhere ? kept.lease : null;
   const former = lease !== null && at < lease.until + goneForMs ? lease : null;

@@ -229,3 +229,36 @@ describe("results the broker may not have", () => {
     expect(undeliveredResults(records, 10)).toEqual([]);
   });
 });
+
+describe("times of a lease", () => {
+  const lease = { id: "a", by: null, command: "on", ends_with: "off", until: 9_000 };
+  const limits = { guards: {}, starts: [], moved_until: null, direction: null, lock: null, hold: null };
+  const lane = (memory: LaneMemory): RecordBody => ({
+    type: "lane",
+    controller: "GH-0001",
+    actuator: "valve",
+    memory,
+  });
+  const at = (record: RecordBody, ms: number) =>
+    recorded([record], () => record).map((one) => ({ ...one, at: new Date(ms).toISOString() }));
+
+  it("are kept with the time of the clock that wrote them, also behind records without them and over a file's end", () => {
+    const records = [
+      ...at(lane({ limits: { ...limits, lease } }), 8_000),
+      ...at({ ...sent("b"), actuator: "valve", memory: {} }, 5_000),
+    ];
+    const parts = historyOf(records);
+    expect(parts.lanes).toMatchObject([{ limited_at: 8_000 }]);
+    const next = new History();
+    for (const one of stamped([{ type: "carried", ...parts }])) next.add(one);
+    expect(next.parts().lanes).toMatchObject([{ limited_at: 8_000 }]);
+  });
+
+  it("are no more where there is no lease any more", () => {
+    const records = [
+      ...at(lane({ limits: { ...limits, lease } }), 8_000),
+      ...at(lane({ limits: { ...limits, lease: null, lock: null, starts: [1] } }), 5_000),
+    ];
+    expect(historyOf(records).lanes).toEqual([expect.not.objectContaining({ limited_at: 8_000 })]);
+  });
+});

@@ -681,6 +681,24 @@ it.each([
   },
 );
 
+it.each([
+  ["on one machine", 3_600_000, false, ["210=1001"]],
+  ["in a cluster", 3_600_000, true, ["210=1001"]],
+  ["not where that may be another member's trusted clock", 20_000, true, []],
+])(
+  "a lease whose times a clock wrote that was ahead ends at once, although newer records are by a right one: %s",
+  async (_, aheadMs, isOfCluster, sent) => {
+    const one = await bench({ actuators: [valve()], registers: { "210": "1010" } });
+    const now = one.clock.now();
+    const lease = { id: "x", by: null, command: "on", ends_with: "off", until: now + aheadMs + 600_000 };
+    const history = historyOf("valve", { lease });
+    const lanes = history.lanes.map((lane) => ({ ...lane, limited_at: now + aheadMs }));
+    takeUp(one, { ...history, lanes }, now - 1_000, isOfCluster);
+    await one.clock.advance(500_000);
+    expect(one.values()).toEqual(sent);
+  },
+);
+
 it("starts of the last hour count over a restart", async () => {
   const counted = limits({ startsPerHour: 2 });
   const earlier = await bench({ actuators: [valve({ limits: counted })] });

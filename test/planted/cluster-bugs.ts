@@ -190,6 +190,21 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
     plant: "() => (newestAt) => newestAt",
     tests: "test/journal/under-way.test.ts",
   },
+  lease_by_a_clock_that_was_ahead_is_believed: {
+    seam: "limits/restored-limits#isFromAhead",
+    plant: "() => () => false",
+    tests: "test/limits/keeping.test.ts",
+  },
+  posts_of_earlier_owners_are_out_for_ten_minutes: {
+    seam: "journal/under-way#lanesUnderWay",
+    plant: "(original) => (records, now) => original(records, now, Infinity)",
+    tests: "test/journal/under-way.test.ts",
+  },
+  key_that_is_there_after_all_is_never_fenced: {
+    seam: "cluster/lease-holder#LeaseHolder.#ownAnew",
+    plant: "() => () => undefined",
+    tests: "test/cluster/lease-holder.test.ts",
+  },
   next_owner_forgets_what_was_to_end: {
     seam: "limits/rules/entry#restore",
     plant: "(original) => (...given) => ({ ...original(...given), lease: null })",
