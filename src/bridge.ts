@@ -299,8 +299,7 @@ async function restoreEarlier(
   if (ownership !== null && chosen !== undefined) live.recall(chosen);
   const { store } = mirror;
   const onUnreadable = (problem: Error) => refuseUnread(journal, log, live, problem);
-  const onUnderWay = ownership?.foundUnderWay;
-  await restoreCommands(commands, { journal, store, clock, log, onUnderWay, onUnreadable });
+  await restoreCommands(commands, { journal, store, clock, log, ownership, onUnreadable });
   // With any way the notifier itself says whether messages get out.
   if (Object.keys(configuration.notify.ways).length === 0)
     commands.limits.alarms.set("notify_failed", bridgeItself, null);

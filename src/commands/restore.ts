@@ -119,7 +119,7 @@ function endingOf({ taken, sent }: OpenCommand): Ending {
 const ownIdsMs = 12 * 3_600_000;
 const undeliveredMs = 24 * 3_600_000;
 const mostUndelivered = 1_000;
-const postRecords = new Set(["phase", "step_sent", "step_answered", "result"] as const);
+const postRecords = new Set(["start", "stop", "phase", "step_sent", "step_answered", "result"] as const);
 const mostPostRecords = 5_000;
 
 /**
@@ -159,8 +159,11 @@ interface Past {
   readonly store: GreenhouseStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Told to which targets a POST of an earlier owner may be under way. */
-  readonly onUnderWay?: ((lanes: ReadonlySet<string>) => void) | undefined;
+  /** It has to know to which targets a POST of an earlier owner may be under way. */
+  readonly ownership?: {
+    readonly controlMs: number;
+    readonly foundUnderWay: (lanes: ReadonlySet<string>) => void;
+  } | null;
   /** A file of the journal cannot be read, which was not known until now. */
   readonly onUnreadable: (problem: JournalUnreadable) => void;
 }
@@ -172,16 +175,17 @@ interface Records {
 }
 
 /** Null where a file cannot be read: this run then mirrors only. */
-async function readPast({ journal, clock, onUnreadable, onUnderWay }: Past): Promise<Records | null> {
+async function readPast({ journal, clock, onUnreadable, ownership = null }: Past): Promise<Records | null> {
   const { directory, files } = journal;
   const now = clock.now();
   const types = new Set(["result", "refusal", "delivered"] as const);
   const tellable = { types, sinceMs: now - undeliveredMs, limit: 2 * mostUndelivered };
   try {
-    if (onUnderWay !== undefined) {
+    if (ownership !== null) {
       const sinceMs = newestUntil(journal.newestAt, now) - overMs;
       const posts = { types: postRecords, sinceMs, limit: mostPostRecords };
-      onUnderWay(lanesUnderWay(await newestRecords(directory, posts, files), now));
+      const found = await newestRecords(directory, posts, files);
+      ownership.foundUnderWay(lanesUnderWay(found, now, ownership.controlMs));
     }
     return {
       recent: await readRecentCommands(directory, now - ownIdsMs, files),

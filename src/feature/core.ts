@@ -66,6 +66,8 @@ export interface Core {
 export interface Ownership {
   /** The member that this is. */
   readonly member: string;
+  /** For so long a POST may be under way. */
+  readonly controlMs: number;
   /** Whether a POST may leave at this moment. */
   readonly mayPost: () => boolean;
   /**

@@ -8,7 +8,11 @@ import { type About, aboutKey, commandKey, type JournalRecord, type RecordBody }
 /** A POST recorded longer than this before the newest record is over. Clocks of two members with a time server differ by less. */
 export const overMs = 600_000;
 
+/** A clock may run so much faster than another. */
+const driftAllowance = 1.1;
+
 interface Sending {
+  readonly boot: string;
   readonly lane: string;
   readonly at: number;
   /** A POST has no answer that says what became of it. */
@@ -20,18 +24,30 @@ interface Sending {
 /** The newest record, epoch ms; a clock that was ahead for a while may have written it later than it is now. */
 export const newestUntil = (newestAt: number, now: number): number => Math.min(newestAt, now);
 
-/** The targets, as `aboutKey` names them, to which a POST may be under way. */
-export function lanesUnderWay(records: Iterable<JournalRecord>, now: number): ReadonlySet<string> {
+/**
+ * The targets, as `aboutKey` names them, to which a POST may be under way. A run begins once none before it can begin a POST: where it
+ * has lasted for longer than a POST may take (`controlMs`), theirs are over.
+ */
+export function lanesUnderWay(
+  records: Iterable<JournalRecord>,
+  now: number,
+  controlMs: number,
+): ReadonlySet<string> {
   const sendings = new Map<string, Sending>();
+  const starts = new Map<string, number>();
   let newest = 0;
   for (const record of records) {
+    const { boot, mono } = record;
     const at = Date.parse(record.at);
     newest = Math.max(newest, at);
+    if (record.type === "start") starts.set(boot, mono);
+    if (mono - (starts.get(boot) ?? mono) >= controlMs * driftAllowance)
+      for (const [key, sending] of sendings) if (sending.boot !== boot) sendings.delete(key);
     const about = aboutOf(record);
     if (about === null) continue;
     const key = commandKey(about, about.id);
     const before = sendings.get(key) ?? null;
-    const after = afterRecord(before, record, { lane: aboutKey(about), at });
+    const after = afterRecord(before, record, { boot, lane: aboutKey(about), at });
     if (after === null) sendings.delete(key);
     else sendings.set(key, after);
   }
@@ -50,11 +66,11 @@ function aboutOf(record: RecordBody): (About & { readonly id: string }) | null {
 function afterRecord(
   before: Sending | null,
   record: RecordBody,
-  { lane, at }: Pick<Sending, "lane" | "at">,
+  sending: Pick<Sending, "boot" | "lane" | "at">,
 ): Sending | null {
   if (record.type === "phase")
-    return record.phase === "sending" ? { lane, at, isOut: true, isOpen: true } : before;
-  if (record.type === "step_sent") return { lane, at, isOut: true, isOpen: before?.isOpen ?? true };
+    return record.phase === "sending" ? { ...sending, isOut: true, isOpen: true } : before;
+  if (record.type === "step_sent") return { ...sending, isOut: true, isOpen: before?.isOpen ?? true };
   if (before === null) return null;
   if (record.type === "step_answered") {
     const isAnswered = record.error === null || record.code !== null || !record.sent;

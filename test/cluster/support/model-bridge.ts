@@ -120,6 +120,8 @@ export class ModelBridge {
   /** Outcomes that the journal has not taken yet. */
   readonly #held = new Map<string, string>();
   readonly #untold = new Map<string, string>();
+  /** Actuators of which the journal does not have what limits them. */
+  readonly #unrecorded = new Set<string>();
   readonly #receipts = new Receipts();
   /** Of commands that end by themselves. */
   readonly #leased = new Map<string, ModelLease>();
@@ -147,9 +149,11 @@ export class ModelBridge {
     const { clock } = this.#process;
     const opened = await openJournal({ dataDir, clock, log: silentLog });
     this.#journal = opened.journal;
+    const note = (record: RecordBody) => opened.journal.append(record, { durable: true }).catch(() => 0);
     try {
       const records = await newestRecords(journalDirectory(dataDir), { limit: 10_000 }, this.#files);
       this.#restore(records);
+      void note({ type: "start", version: "0" });
       this.#leases.restore(opened.journal);
       this.#connect();
       while (!stop.aborted) {
@@ -161,6 +165,7 @@ export class ModelBridge {
       // What is under way is let finish.
       for (let n = 0; n < 50 && this.#underWay > 0; n += 1) await clock.wait(100);
       await this.#again();
+      await note({ type: "stop", reason: "asked to" });
     } finally {
       this.#around.disconnect(this.#process);
       await opened.close();
@@ -168,7 +173,8 @@ export class ModelBridge {
   }
 
   #restore(records: readonly JournalRecord[]): void {
-    this.#owned.ownership.foundUnderWay(lanesUnderWay(records, this.#process.clock.now()));
+    const { ownership } = this.#owned;
+    ownership.foundUnderWay(lanesUnderWay(records, this.#process.clock.now(), ownership.controlMs));
     for (const record of records) {
       if (record.type === "command_taken") {
         if (!this.#outcomes.has(record.id)) this.#outcomes.set(record.id, null);
@@ -276,8 +282,12 @@ export class ModelBridge {
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error;
       if (leasing) this.#leases.ended(leasing, error.facts.sent ? "unconfirmed" : "not_sent");
-      if (error.facts.sent) await this.#readBack(id);
-      else await this.#end(id, "not_sent");
+      if (error.facts.sent) {
+        await this.#readBack(id);
+        return;
+      }
+      journal.append(answered(id, about, false), { durable: false }).catch(() => undefined);
+      await this.#end(id, "not_sent");
     }
   }
 
@@ -295,7 +305,10 @@ export class ModelBridge {
     const appended = this.#journal?.append(record, { durable }) ?? Promise.reject(new Error());
     return appended.then(
       () => true,
-      () => false,
+      () => {
+        this.#unrecorded.add(actuator);
+        return false;
+      },
     );
   }
 
@@ -321,7 +334,8 @@ export class ModelBridge {
     const about = { controller: "GH-0001", actuator };
     this.#underWay += 1;
     const kept = this.#journal?.append(sending(command.id, about, this.#memory(actuator)), { durable: true });
-    await Promise.race([kept?.catch(() => undefined), this.#process.clock.wait(200)]);
+    const noted = kept?.catch(() => void this.#unrecorded.add(actuator));
+    await Promise.race([noted, this.#process.clock.wait(200)]);
     const platform = withLease(this.#around.platformOf(this.#process), ownership);
     const manner = { pace: "first", lane: aboutKey(about), mayPost: () => !stop.aborted } as const;
     let outcome: "confirmed" | "unconfirmed" | "not_sent" = "confirmed";
@@ -369,6 +383,11 @@ export class ModelBridge {
 
   async #again(): Promise<void> {
     const { available = false } = this.#journal?.state() ?? {};
+    if (available) {
+      const unrecorded = [...this.#unrecorded];
+      this.#unrecorded.clear();
+      for (const actuator of unrecorded) void this.#note(actuator, false);
+    }
     if (available)
       for (const [id, outcome] of [...this.#held]) {
         this.#held.delete(id);
