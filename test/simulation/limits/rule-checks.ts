@@ -11,10 +11,14 @@ import type { World } from "../world.js";
 const soonMs = 45_000;
 /** Who is told, within this, that an end did not come about. */
 const alarmedMs = 420_000;
+/** A slow disk has a record by then. */
+const toldWithinMs = 15_000;
 
 /** S19: every lease is on disk before its POST, ends, or is alarmed; and none ends before its time. */
 export class LeaseChecks extends LimitCheck {
   readonly #owed = new Owed(this.world);
+  /** Commands of which an end says that they found their value there after their time; each is told as soon as the disk has it. */
+  readonly #overSoon = new Map<Ask, { readonly one: Limited; readonly at: number }>();
 
   /** The bytes of a POST leave: its lease is on disk by then. */
   leaving({ ask }: Post): void {
@@ -34,7 +38,9 @@ export class LeaseChecks extends LimitCheck {
       this.broken("S19", `${one.code}/${one.id} is ended with ${ask.word ?? ""}`);
     if (scenario.clockJumpsPerHour > 0) return;
     if (this.#isUntold(one)) return;
-    if (lease === null) this.broken("S19", `${one.code}/${one.id} is ended, and nothing was to end`);
+    const over = lease === null ? this.#overBeforeTold(one) : undefined;
+    if (over !== undefined) this.#overSoon.set(over, { one, at: time.now });
+    else if (lease === null) this.broken("S19", `${one.code}/${one.id} is ended, and nothing was to end`);
     else if (time.now < lease.until - 1_000 && !this.#mayHaveGone(lease))
       this.broken("S19", `${one.code}/${one.id} is ended ${Math.round(lease.until - time.now)} ms too early`);
   }
@@ -47,6 +53,33 @@ export class LeaseChecks extends LimitCheck {
         ({ rule, phases, results }) =>
           rule === null && phases.at(-1)?.phase === "done" && results.length === 0,
       );
+  }
+
+  /** A command for a time that was over while it was checked: it may have found its value there. */
+  #overBeforeTold({ code, id }: Limited): Ask | undefined {
+    const { now } = this.world.time;
+    return this.world.journalist
+      .lane(code, id)
+      .find(
+        ({ rule, at, forMs, posts, phases, results }) =>
+          rule === null &&
+          forMs !== null &&
+          at + forMs <= now &&
+          posts.length === 0 &&
+          phases.at(-1)?.phase === "checking" &&
+          results.length === 0,
+      );
+  }
+
+  /** Whether those of which an end said so have ended as such. */
+  #lookAtOverSoon(boot: number): void {
+    for (const [ask, { one, at }] of this.#overSoon) {
+      const isOpen = ask.results.length === 0 && ask.boot === boot;
+      if (isOpen && this.world.time.now < at + toldWithinMs) continue;
+      this.#overSoon.delete(ask);
+      if (ask.boot === boot && ask.results[0]?.result.outcome !== "already")
+        this.broken("S19", `${one.code}/${one.id} is ended, and ${ask.by} had not found its value there`);
+    }
   }
 
   /** The command of it is over, perhaps badly, and the lease before is in force again. */
@@ -74,6 +107,7 @@ export class LeaseChecks extends LimitCheck {
 
   /** Of an actuator, every few seconds while the bridge runs. */
   look({ boot }: Bridge, one: Limited): void {
+    this.#lookAtOverSoon(boot);
     const { lease } = one;
     const { time } = this.world;
     if (lease === null || lease.isUncertain || time.now < lease.until + 2 || this.#isOver(one, lease)) return;
