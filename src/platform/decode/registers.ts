@@ -62,6 +62,14 @@ const isStrange = (given: unknown, roles = plainRegister): boolean =>
   Object.keys(given).length > 0 &&
   (!isFields(given) || (!("value" in roles(given)) && Object.values(given).some((one) => one !== null)));
 
+/** The object that an item keeps its value in; one that is called so holds it, others only where they have one. */
+function innerIn(fields: Fields): object | undefined {
+  const inner = registerNames.value.map((name) => own(fields, name)).filter(isFields);
+  return (
+    inner.find((one) => "value" in plainRegister(one)) ?? inner.find((one) => one === own(fields, "value"))
+  );
+}
+
 /** What a list may say of an address beside its value. */
 const readNotes = roleReader(
   {
@@ -86,8 +94,7 @@ export function listingReader(shape: OperationShape): Decode<readonly ListedAddr
       unreadable: report,
       item: ({ fields, found, key }) => {
         const address = textOf(found.address) ?? (key !== null && isAddress(key) ? key : null);
-        const inner = own(fields, "value");
-        const value = "value" in found || !isFields(inner) ? found.value : inner;
+        const value = "value" in found ? found.value : innerIn(fields);
         if (address !== null && value !== undefined) listing.add(address, value, fields);
         else for (const plain of plainAddresses(fields)) listing.add(plain, fields[plain]);
         return address !== null && value !== undefined;
@@ -207,7 +214,8 @@ function find(node: unknown, search: Search, depth: number, isEnvelope: boolean)
       if (value === null && isStrange(node[address], roles)) report(strangeValue, node);
       return { value };
     }
-    if (textOf(found.address) === address && "value" in found) return { value: registerValue(found.value) };
+    const given = "value" in found ? found.value : innerIn(node);
+    if (textOf(found.address) === address && given !== undefined) return { value: registerValue(given) };
     const behind: unknown[] = [];
     for (const name of [code, ...doors]) behind.push(own(node, name));
     inside = behind;

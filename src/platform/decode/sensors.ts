@@ -229,7 +229,7 @@ type Naming = Readonly<Record<"name" | "factor" | "channel", string | null>>;
 
 /** What a key in an object of items means depends on how it looks: digits are a channel, ASCII a factor, the rest a name. */
 function naming(item: SensorObject): Naming {
-  const outer = item.key === null ? nestedIn(item) : null;
+  const outer = item.key === null || holdsValue(item.key) ? nestedIn(item) : null;
   if (outer !== null) return naming({ ...outer, found: { ...outer.found, ...item.found } });
   const name = textOf(item.found.name);
   const factor = textOf(item.found.factor);
@@ -252,9 +252,14 @@ function namedByKey(key: string | null): Naming {
   return isAscii(text) ? { ...unnamed, factor: text } : { ...unnamed, name: text };
 }
 
+const holdsValue = (key: string): boolean => sensorRoles.value.includes(key);
+
 /** `{name, value: {value, unit}}`: the inner object is the reading, the outer one says of what. */
 function nestedIn({ group }: SensorObject): SensorObject | null {
-  const isOuter = group !== null && !group.isFrame && isContainer(own(group.fields, "value"));
+  const isOuter =
+    group !== null &&
+    !group.isFrame &&
+    sensorRoles.value.some((name) => isContainer(own(group.fields, name)));
   return isOuter && !("value" in group.found) ? group : null;
 }
 

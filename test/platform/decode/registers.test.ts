@@ -34,6 +34,12 @@ describe("get-value: data is keyed by the address string and holds that address'
     ["an item beside the code", { code: 200, ...register("101", "10010") }, "10010"],
     ["data itself, in digits", { code: 200, data: "10010" }, "10010"],
     ["data itself, a number that is no flag", { code: 200, data: 45 }, 45],
+    ["an item whose value is an object", { data: { address: "101", value: { value: "10010" } } }, "10010"],
+    [
+      "an item with another name for it",
+      { data: [{ addr: "101", val: { value: "10010", ts: 1 } }] },
+      "10010",
+    ],
     ["data.page.content", { data: { page: { content: [{ addr: "101", val: "10010" }] } } }, "10010"],
     ["nothing: null data", { data: null }, null],
     ["nothing: an object without a value", { data: { "101": { value: null } } }, null],
@@ -118,6 +124,15 @@ describe("set-value/flush: all addresses of a parameter group", () => {
     ["a list", { data: items }],
     ["data.list", { data: { list: [items[0], { addr: "102", val: "45" }] } }],
     ["rows", { rows: items }],
+    [
+      "values that are objects, whatever they are called",
+      {
+        data: [
+          { addr: "101", val: { value: "10010", dateTime: "x" } },
+          { address: "102", currentValue: { val: "45" } },
+        ],
+      },
+    ],
     ["items keyed by address", { data: { "101": items[0], "102": { value: "45" } } }],
     ["under the device code", { data: { "GH-1": both } }],
     ["beside a name and a type", { data: { deviceTypeId: 2, deviceCode: "GH-1", name: "x", ...both } }],

@@ -83,6 +83,7 @@ describe("sensor-data: where the items are", () => {
     ["one entry per channel", [{ channel: 3, sensors: [plain] }], { channel: "3" }],
     ["one entry per sensor", [{ sensorName: "温湿度1", data: [plain] }], { channel: "温湿度1" }],
     ["the reading inside the item", [{ name: "空气温度", value: unnamed }], {}],
+    ["the reading inside the item, whatever it is called", [{ name: "空气温度", sensorValue: unnamed }], {}],
     ["numbers under their names", { 空气温度: 23.5, dateTime: time }, { unit: null }],
     ["numbers beside an empty list", { 空气温度: 23.5, dateTime: time, alarms: [] }, { unit: null }],
     [
