@@ -6,11 +6,11 @@ import { type Asked, DrawnPlatform } from "./drawn.js";
 
 /*
  * What `discover` writes of a platform drawn from a seed, and then every word of every kind with that file and no other setting. The seed
- * stands in the name; `SEED=…` plays another one.
+ * stands in the name; `SEED="…"` plays others.
  */
 
 const given = process.env["SEED"];
-const seeds = given === undefined ? [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] : [Number(given)];
+const seeds = (given ?? "1 2 3 4 5 6 7 8 9 10 25").split(" ").map(Number);
 
 class DrawnWorld extends PlayedWorld {
   readonly platform: DrawnPlatform;
@@ -94,9 +94,13 @@ describe.each(seeds)("a platform drawn from the document with the seed %i", (see
       }
     }
     const shown = bridge.shown(`${code.toLowerCase()}/availability`);
+    const readings = [...bridge.retained].filter(([topic]) => /\/sensor\/[^/]+\/quality$/.test(topic));
+    const statuses = [...bridge.retained].filter(([topic]) => /\/status\/[^/]+$/.test(topic));
     await bridge.end();
     expect(ends, JSON.stringify(manners)).toEqual(wanted);
     expect(platform.posts.filter(({ isTaken }) => !isTaken)).toEqual([]);
     expect(shown).toBe("online");
+    expect(readings.map(([, quality]) => quality)).toEqual(["good", "good", "good"]);
+    expect(statuses.map(([, state]) => state)).toEqual(["off", "off", "off", "off"]);
   }),
 );

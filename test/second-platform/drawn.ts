@@ -67,6 +67,9 @@ function drawnManners(chance: Chance) {
     lagMs: chance.whole(0, 1_500),
     long: chance.hits(0.5),
     mark: chance.hits(0.3),
+    row: chance.of(["items", "items", "names", "codes"] as const),
+    statuses: chance.of(["items", "items", "numbers", "names"] as const),
+    nothing: chance.of(["left out", "null", "empty"] as const),
   };
 }
 
@@ -206,7 +209,12 @@ export class DrawnPlatform {
         deviceTypeName: "sunlight greenhouse controller",
       },
       ...{ stationId: 31, stationName: "East farm", customerId, sortOrder: 1, deviceBrand: "", hls: "" },
-      ...{ channel: 1, number: 1, version: 4, tag: "", prefix: "", type: "" },
+      ...{ channel: 1, number: 1, version: 4 },
+      ...{
+        "left out": {},
+        null: { tag: null, prefix: null, type: null },
+        empty: { tag: "", prefix: "", type: "" },
+      }[this.manners.nothing],
     };
   }
 
@@ -243,6 +251,13 @@ export class DrawnPlatform {
   #sensors(device: string): Fields {
     if (device !== code) return this.#around([]);
     const dateTime = this.#time(this.#now);
+    const { row } = this.manners;
+    if (row === "names")
+      return this.#around({
+        dateTime,
+        ...Object.fromEntries(sensorNames.map(([name, value]) => [name, value])),
+      });
+    if (row === "codes") return this.#around([{ dateTime, airTemp: 21.4, airHumi: 63, co2: 655 }]);
     const named = sensorNames.map(([name, value, unit]) => {
       const forms: Readonly<Record<Manners["sensors"], Fields>> = {
         name: { name, value, unit, dateTime },
@@ -263,7 +278,11 @@ export class DrawnPlatform {
       const status = { number: Number(runs), text: String(Number(runs)), flag: runs }[this.manners.status];
       return [name, { name, deviceTypeNumber: 16 + n, status }] as const;
     });
-    return this.#listed(items);
+    const { statuses } = this.manners;
+    if (statuses === "items") return this.#listed(items);
+    const keyOf = ([name, one]: (typeof items)[number]) =>
+      [statuses === "names" ? name : String(one.deviceTypeNumber), one.status] as const;
+    return this.#around(Object.fromEntries(items.map(keyOf)));
   }
 
   /** What a register holds now, after what was on its way. */
