@@ -241,7 +241,8 @@ export const degreeOfState: Readonly<Record<string, number>> = { open: 100, clos
 
 /**
  * Whether a value that is in no table of the kind may be how a controller shows this state: a control value of the same length that no
- * other kind has, or of a positioner the degree at the end of its way. Any other number may be that of something else, or on its way.
+ * other kind has, the number that the bits of its own one make, or of a positioner the degree at the end of its way. Any other number
+ * may be that of something else, or on its way.
  */
 export function mayMean(settings: KindWithValues, state: string, text: string): boolean {
   const read = decodeValue(settings, text);
@@ -249,8 +250,18 @@ export function mayMean(settings: KindWithValues, state: string, text: string): 
   if (read.state === "position") return read.position !== null && read.position === degreeOfState[state];
   const own = Object.values(valueTable(settings));
   const isControl = /^[01]+$/.test(text) && own.some((value) => value.length === text.length);
-  return read.state === "unknown" && isControl && kindsWith(text).length === 0;
+  if (read.state !== "unknown") return false;
+  return isNumberOfBits(settings, state, text) || (isControl && kindsWith(text).length === 0);
 }
+
+/** "A bit string", says the interface: `1010` may be kept as 10. */
+const isNumberOfBits = (settings: KindWithValues, state: string, text: string): boolean =>
+  Object.entries(valueTable(settings)).some(
+    ([word, bits]) =>
+      stateOfWord(settings.kind, word) === state &&
+      /^[01]{2,}$/.test(bits) &&
+      text === String(Number.parseInt(bits, 2)),
+  );
 
 /** Kinds in whose table of the interface a value stands. */
 export const kindsWith = (text: string): readonly ActuatorKind[] =>

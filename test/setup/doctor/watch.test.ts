@@ -126,6 +126,18 @@ describe("one watched movement", () => {
       /^open is not read as 10010 but as 100/,
     ],
     [
+      "the bits are read as the number that they make",
+      { actuator: fan, word: "on", begins: 9, moments: [{ at: 5, own: 10 }] },
+      { reads: { on: ["1010", "10"] } },
+      /^on is not read as 1010 but as 10/,
+    ],
+    [
+      "another number is read than the bits make",
+      { actuator: fan, word: "on", begins: 9, moments: [{ at: 5, own: 11 }] },
+      null,
+      /^on was sent, and the address reads 11, which may be anything/,
+    ],
+    [
       "a degree with a fraction is read where the degree was sent",
       { word: "45", begins: "10", moments: [{ at: 5, own: 44.7 }] },
       null,
