@@ -475,6 +475,7 @@ async function firstCommand(browser, language) {
   await done("user");
   await pressed(primary);
   await pressed(primary.first());
+  await pressed(page.locator("form > details > summary").first());
   await typed(page.locator('input[name="GH-0001 name"]'), names[language].house);
   await done("found");
   await pressed(primary);

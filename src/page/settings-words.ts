@@ -7,8 +7,13 @@ import { language } from "./words.js";
 
 type SettingsWord = keyof typeof words.en;
 
+/** As the build leaves them. */
+const left: Readonly<Record<Language, Readonly<Partial<Record<SettingsWord, string>>>>> = words;
+
 export const s = (word: SettingsWord, values: Readonly<Record<string, string | number>> = {}): string =>
-  words[language.value][word].replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ""));
+  (left[language.value][word] ?? readable(word)).replace(/\{(\w+)\}/g, (_, name: string) =>
+    String(values[name] ?? ""),
+  );
 
 type ByKey = Readonly<Record<Pattern, string>>;
 

@@ -6,6 +6,15 @@ const readable = (key) => {
   return name.charAt(0).toUpperCase() + name.slice(1);
 };
 
+/** By section, what the page makes of a key that has no words. */
+const madeOf = {
+  page: readable,
+  settings: readable,
+  keys: readable,
+  states: readable,
+  words: (key) => key.replaceAll("_", " "),
+};
+
 /** Each section of the words of a language is a module of its own, so that it is loaded with what says it. */
 const sections = {
   name: "sections",
@@ -26,8 +35,8 @@ const sections = {
       readFileSync(new URL(`../../locales/${language}.json`, import.meta.url), "utf8"),
     );
     const kept = Object.entries(words[section]).filter(
-      // The page makes most English names of keys itself.
-      ([key, name]) => `${language}/${section}` !== "en/keys" || name !== readable(key),
+      // The page makes some English words itself.
+      ([key, name]) => language !== "en" || name !== madeOf[section]?.(key),
     );
     return `export default ${JSON.stringify(Object.fromEntries(kept))};`;
   },
@@ -58,7 +67,7 @@ export default defineConfig({
           groups: [
             { name: "parts", test: seenFirst },
             { name: "curves", test: /src\/page\/(?:curves|span)\./ },
-            { name: "views", test: /src\/page\/(?:accounts|first|journal|timeline|wall)\./ },
+            { name: "views", test: /src\/page\/(?:accounts|first-operator|journal|timeline|wall)\./ },
           ],
         },
       },

@@ -178,7 +178,10 @@ it("init --web asks nothing in English of who reads Chinese", async () => {
   await page.locator("form.setup .primary").first().waitFor();
   await look("before the search");
   await send();
-  await page.waitForSelector('input[name="GH-0001 name"]', { timeout: 60_000 });
+  await page.locator("form > details > summary").first().waitFor({ timeout: 60_000 });
+  await page.evaluate(() => {
+    for (const one of document.querySelectorAll("details")) one.open = true;
+  });
   await look("found");
   await send();
   await page.getByText("config.yaml").first().waitFor({ timeout: 20_000 });
