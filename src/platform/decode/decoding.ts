@@ -188,7 +188,7 @@ export function parseJson(body: Buffer, mayParse: MayParse = () => true): unknow
   const isPlain = !/\d{16}/.test(text);
   try {
     if (isPlain && isTooDeep(text)) throw tooDeep();
-    return withDataParsed(parsed(isPlain ? text : withLongsQuoted(text)), mayParse);
+    return withContentParsed(parsed(isPlain ? text : withLongsQuoted(text)), mayParse);
   } catch (error) {
     throw error instanceof UnreadableJson ? error : new UnreadableJson(msg`broken or cut JSON`);
   }
@@ -207,17 +207,25 @@ function parsed(text: string): unknown {
   }
 }
 
-/** `data` may be JSON once more, as a text. */
-function withDataParsed(body: unknown, mayParse: MayParse): unknown {
-  const data = isFields(body) ? own(body, "data") : undefined;
-  if (!isFields(body) || typeof data !== "string" || !/^\s*[[{]/.test(data)) return body;
-  const inner = Buffer.from(data);
-  if (!mayParse(inner)) return body;
-  try {
-    return { ...body, data: parseJson(inner, mayParse) };
-  } catch {
-    return body;
+/** Where an answer or a frame keeps what it is about. */
+const contents = ["data", "payload", "body", "content", "result"] as const;
+
+/** It may be JSON once more, as a text. */
+function withContentParsed(body: unknown, mayParse: MayParse): unknown {
+  if (!isFields(body)) return body;
+  let whole = body;
+  for (const name of contents) {
+    const text = own(body, name);
+    if (typeof text !== "string" || !/^\s*[[{]/.test(text)) continue;
+    const inner = Buffer.from(text);
+    if (!mayParse(inner)) continue;
+    try {
+      whole = { ...whole, [name]: parseJson(inner, mayParse) };
+    } catch {
+      // It is words.
+    }
   }
+  return whole;
 }
 
 const tooDeep = () => new UnreadableJson(`nested deeper than ${maxDepth} levels`);

@@ -17,6 +17,7 @@ describe("an answer as text", () => {
       '{"code":200,"data":"[{\\"value\\":1}]"}',
       { code: 200, data: [{ value: 1 }] },
     ],
+    ["a payload as JSON once more", '{"payload":"{\\"101\\":1}"}', { payload: { 101: 1 } }],
     ["`data` as words", '{"code":200,"data":"[offline]"}', { code: 200, data: "[offline]" }],
   ])("%s", (_, text, value) => expect(parsed(text)).toEqual(value));
 

@@ -50,6 +50,12 @@ describe("frames of set-value", () => {
       ...["GH-1 1=1", "GH-1 2=2"],
     ],
     ["a bare list about several", [of("GH-1", "1", 1), of("GH-2", "1", 2)], "GH-1 1=1", "GH-2 1=2"],
+    ["JSON once more", { deviceCode: "GH-1", payload: '{"101":1}' }, "GH-1 101=1"],
+    [
+      "JSON once more, with the code in it",
+      { topic: "up", body: JSON.stringify(of("GH-1", "101", 1)) },
+      "GH-1 101=1",
+    ],
     ["keyed by device", { data: { "GH-1": { "1": 1 }, "GH-2": { "1": 2 } } }, "GH-1 1=1", "GH-2 1=2"],
     ["`code` as the device", { code: "GH-1", address: "1", value: 1 }, "GH-1 1=1"],
     ["an envelope's code", { code: 200, data: { deviceCode: "GH-1", "1": 1 } }, "GH-1 1=1"],
