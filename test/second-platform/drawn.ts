@@ -33,16 +33,23 @@ interface Register {
   sent: string;
 }
 
-const devices: readonly (readonly [type: number | null, group: Group, value: string])[] = [
-  ...([2, 4, 7, 3, 41, 146, 157] as const).map((type) => [type, "window", "10001"] as const),
-  ...([190, 195, 201] as const).map((type) => [type, "plan", "1001"] as const),
-  [10, "fans", "00000"],
-  [11, "machine", "1001"],
-  [12, "light", "1001"],
-  [212, "setting", "180"],
-  [null, "machine", "1001"],
-  [null, "motor", "00000100"],
+const devices: readonly (readonly [type: number | null, group: Group])[] = [
+  ...([2, 4, 7, 3, 41, 146, 157] as const).map((type) => [type, "window"] as const),
+  ...([190, 195, 201] as const).map((type) => [type, "plan"] as const),
+  ...[[10, "fans"] as const, [11, "machine"] as const, [12, "light"] as const],
+  ...[[212, "setting"] as const, [null, "machine"] as const, [null, "motor"] as const],
 ];
+
+/** Where a device stands when it is met first. */
+const standing: Readonly<Record<Group, readonly string[]>> = {
+  window: ["10001", "10010", "11000", "10100", "0", "30", "100"],
+  machine: ["1001", "1010", "1100"],
+  fans: ["00000", "11100", "11110"],
+  plan: ["1001", "1100", "11111111"],
+  light: ["1001", "1010", "1100"],
+  motor: ["00000100"],
+  setting: ["180", "25"],
+};
 
 const isDegree = (value: string): boolean => /^(?:\d|[1-9]\d|100)$/.test(value);
 
@@ -70,6 +77,8 @@ function drawnManners(chance: Chance) {
     row: chance.of(["items", "items", "names", "codes"] as const),
     statuses: chance.of(["items", "items", "numbers", "names"] as const),
     nothing: chance.of(["left out", "null", "empty"] as const),
+    /** Set points that a type lists beside its device. */
+    beside: chance.of([0, 0, 3] as const),
   };
 }
 
@@ -115,9 +124,11 @@ export class DrawnPlatform {
 
   constructor(seed: number) {
     this.manners = drawnManners(new Chance(seed, "drawn from the document"));
+    const chance = new Chance(seed, "where devices stand");
     this.registers = new Map(
-      devices.map(([type, group, value], n) => {
+      devices.map(([type, group], n) => {
         const address = addressOf(this.manners.addresses, n);
+        const value = chance.of(standing[group]);
         return [address, { address, type, group, value, next: null, isLit: false, sent: "" }];
       }),
     );
@@ -133,6 +144,14 @@ export class DrawnPlatform {
   heldAt(one: Register, now: number): string {
     this.#now = now;
     return this.#held(one);
+  }
+
+  /** Which of the three fans and the wet curtain run. */
+  running(now: number): readonly boolean[] {
+    this.#now = now;
+    const fans = [...this.registers.values()].find(({ group }) => group === "fans");
+    const bits = fans === undefined ? "" : this.#held(fans);
+    return [0, 1, 2, 3].map((n) => bits[n] === "1");
   }
 
   /** What a word leaves in its register. */
@@ -271,10 +290,9 @@ export class DrawnPlatform {
   }
 
   #running(): Fields {
-    const fans = [...this.registers.values()].find(({ group }) => group === "fans");
-    const bits = fans === undefined ? "00000" : this.#held(fans);
+    const running = this.running(this.#now);
     const items = (["一级风机", "二级风机", "三级风机", "湿帘"] as const).map((name, n) => {
-      const runs = bits[n] === "1";
+      const runs = running[n] === true;
       const status = { number: Number(runs), text: String(Number(runs)), flag: runs }[this.manners.status];
       return [name, { name, deviceTypeNumber: 16 + n, status }] as const;
     });
@@ -329,11 +347,19 @@ export class DrawnPlatform {
     return this.#around(unknown === "null" ? { [address]: null } : {});
   }
 
+  #setPoints(type: number): readonly Register[] {
+    return ["45", "250", "7"].slice(0, this.manners.beside).map((value, n) => {
+      const address = String(50_000 + 10 * type + n);
+      return { address, type, group: "setting", value, next: null, isLit: false, sent: "" } as const;
+    });
+  }
+
   #listing(type: string): Fields {
     const all = [...this.registers.values()].filter((one) => String(one.type) === type);
     if (all.length === 0) return this.#around(this.manners.unknown === "no data" ? null : {});
-    const keyed = Object.fromEntries(all.map((one) => [one.address, this.#written(one)]));
-    const items = all.map((one) => ({ address: one.address, value: this.#written(one) }));
+    const listed = [...all, ...this.#setPoints(Number(type))];
+    const keyed = Object.fromEntries(listed.map((one) => [one.address, this.#written(one)]));
+    const items = listed.map((one) => ({ address: one.address, value: this.#written(one) }));
     const forms: Readonly<Record<Manners["group"], unknown>> = {
       ...{ keyed, items, "below the device": { [code]: keyed } },
       "short items": items.map(({ address, value }) => ({ addr: address, val: value, name: "parameter" })),
