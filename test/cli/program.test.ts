@@ -72,6 +72,28 @@ it("simulate names a port that is taken, and the way out", async () => {
   expect(err).toContain("--port");
 });
 
+it.each([
+  [["--token", "mine"], "mine", [200, 401]],
+  [[], "simulator", [200, 200]],
+])(
+  "simulate %j prints a token that it takes, and refuses another where one was given",
+  async (words, token, codes) => {
+    const stop = new AbortController();
+    let out = "";
+    const printed = (text: string) => void (out += text);
+    const ended = greenhouse2mqtt(["simulate", "--port", "0", ...words], { stop: stop.signal, printed });
+    await expect.poll(() => out, { timeout: 20_000 }).toContain(`  token: ${token}\n`);
+    const [, url = ""] = /business_url: (\S+)/.exec(out) ?? [];
+    const statuses = [token, "another"].map(async (one) => {
+      const answer = await fetch(`${url}/api/station`, { headers: { authorization: `Bearer ${one}` } });
+      return answer.status;
+    });
+    expect(await Promise.all(statuses)).toEqual(codes);
+    stop.abort();
+    expect((await ended).code).toBe(0);
+  },
+);
+
 it("schema --example prints the example with every key, wherever the program is installed", async () => {
   const { code, out } = await greenhouse2mqtt(["schema", "--example"]);
   expect(code).toBe(0);
