@@ -77,7 +77,8 @@ export function likenessOf(values: readonly string[]): Likeness {
   const isClear = second === undefined || (first?.kind === "machine" && second.kind === "irrigation");
   if (first !== undefined && isClear) return { kind: first.kind, text: first.text };
   if (first !== undefined) return { kind: null, text: eitherOf(winners.map(({ text }) => text)) };
-  if (all.every((text) => degreeRead(text) !== null))
+  // A fraction is more often something measured.
+  if (all.every((text) => degreeRead(text) !== null && !text.includes(".")))
     return {
       kind: null,
       text: msg`a number from 0 to 100: the position_address of a positioner, or a parameter`,

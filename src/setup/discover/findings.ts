@@ -159,12 +159,15 @@ function withoutValue(answers: DeviceSurvey["answers"], read: ReadonlySet<string
   };
 }
 
+/** A value with such a unit is no actuator's: a degree is at most a percentage. */
+const isMeasured = (unit: string | null): boolean => unit !== null && !/^[%％]?$/.test(unit);
+
 /** What a doubtful address is perhaps, so that its entries can be written ready to be switched on: only one of them is right. */
-function perhaps({ address, raw, places }: Sighting): Pick<Doubtful, "offers" | "isParameter"> {
+function perhaps({ address, raw, unit, places }: Sighting): Pick<Doubtful, "offers" | "isParameter"> {
   if (!usable.test(address)) return { offers: [], isParameter: false };
   const offers: ActuatorOffer[] = [];
   for (const { group, row } of places) {
-    if (row?.role !== "actuator" || evidenceFor(row.kind, raw) === "none") continue;
+    if (row?.role !== "actuator" || isMeasured(unit) || evidenceFor(row.kind, raw) === "none") continue;
     if (offers.every((offer) => offer.row.kind !== row.kind)) offers.push({ group, row });
   }
   const isSure = offers.some(({ row }) => evidenceFor(row.kind, raw) === "sure");
@@ -198,7 +201,7 @@ function sightingsIn(answers: DeviceSurvey["answers"]): readonly Sighting[] {
 const unknownType = msg`this type is not in the interface's table: a parameter, or kind: custom with its values`;
 
 /** Why an address is not taken for what its type says; null where it is. */
-function doubtAbout({ address, raw, places }: Sighting): Text | null {
+function doubtAbout({ address, raw, unit, places }: Sighting): Text | null {
   if (!usable.test(address)) return msg`a configuration cannot hold such an address`;
   const [{ row, isAlone }] = places;
   if (row?.role !== "actuator") return null;
@@ -208,7 +211,7 @@ function doubtAbout({ address, raw, places }: Sighting): Text | null {
       places.map(({ group }) => typeName(group)),
       ", ",
     )}): only one of these is right`;
-  const evidence = evidenceFor(kind, raw);
+  const evidence = isMeasured(unit) ? "none" : evidenceFor(kind, raw);
   const isShared = places.some((other) => other.row?.role !== "actuator");
   if (evidence === "sure" || (evidence === "possible" && isAlone && !isShared)) return null;
   if (evidence === "none")
