@@ -71,11 +71,16 @@ export class Restoring {
     return within(this.#clock, longestDiskMs, () => remove(file)).catch(ignored);
   }
 
-  /** Removes what a process left that ended while one came. Never rejects. */
+  /** Removes what a process left that ended while one came; the fleet's page waits for it, though not for a disk that hangs. Never rejects. */
   async clear(): Promise<void> {
+    await within(this.#clock, longestDiskMs, () => this.#clear()).catch(ignored);
+  }
+
+  async #clear(): Promise<void> {
     const { data_dir: dataDir } = this.#fleet;
     const names = await readdir(dataDir).catch(() => []);
-    for (const name of names) if (nameOfComing.test(name)) await remove(join(dataDir, name));
+    for (const file of names.filter((name) => nameOfComing.test(name)).map((name) => join(dataDir, name)))
+      if (file !== this.#coming?.file) await remove(file);
   }
 
   /** The one that comes already, or a new one; null where a piece is of none. */

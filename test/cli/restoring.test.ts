@@ -84,9 +84,13 @@ function isThere(pid: number): boolean {
 }
 
 it("what a process left that ended meanwhile is removed, and nothing else", async () => {
-  const { piece, dataDir, restoring } = await restoringIn();
+  const { piece, dataDir, restoring, clock } = await restoringIn();
   await piece("one", 0);
+  const ownFile = await readdir(dataDir);
   await writeFile(join(dataDir, "restore-by-hand.tmp"), "");
   await restoring.clear();
+  expect(await readdir(dataDir)).toEqual([...ownFile, "restore-by-hand.tmp"].sort());
+  const next = new Restoring({ file: "fleet.yaml", data_dir: dataDir }, () => Promise.resolve(), clock);
+  await next.clear();
   expect(await readdir(dataDir)).toEqual(["restore-by-hand.tmp"]);
 });
