@@ -44,6 +44,12 @@ export interface Installed {
   readonly hasTwins: boolean;
 }
 
+/** What the command line has, whoever answers. */
+interface Asking {
+  readonly platform: PlayedWorld;
+  readonly configuration: Configuration;
+}
+
 const isSection = (value: unknown): value is Section =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -77,7 +83,7 @@ const checks = [...platformChecks, ...meaningChecks, ...addressChecks, ...shapeC
 const asksFirst = new Set(["token", "last_run"]);
 
 /** A check of `doctor` by itself. */
-export async function doctorSays({ platform, configuration }: Installed, id: string): Promise<string> {
+export async function doctorSays({ platform, configuration }: Asking, id: string): Promise<string> {
   const { signal } = new AbortController();
   const client = platform.client(configuration);
   const context = {
@@ -139,13 +145,7 @@ export async function watchSays(
 }
 
 /** What `discover` writes of the account. */
-export async function discovered({
-  platform,
-  configuration,
-}: {
-  readonly platform: PlayedWorld;
-  readonly configuration: Configuration;
-}): Promise<string> {
+export async function discovered({ platform, configuration }: Asking): Promise<string> {
   const kept = () => Promise.resolve();
   const scan = scanAccount(
     { controllers: [], types: scannedTypes },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { discovered } from "../readings/installed.js";
+import { discovered, doctorSays } from "../readings/installed.js";
 import { configured, PlayedBridge, PlayedWorld, type Section } from "../readings/played.js";
 import { type Asked, DrawnPlatform } from "./drawn.js";
 
@@ -15,9 +15,9 @@ const seeds = (given ?? "1 2 3 4 5 6 7 8 9 10 25").split(" ").map(Number);
 class DrawnWorld extends PlayedWorld {
   readonly platform: DrawnPlatform;
 
-  constructor(seed: number) {
+  constructor(...drawn: ConstructorParameters<typeof DrawnPlatform>) {
     super();
-    this.platform = new DrawnPlatform(seed);
+    this.platform = new DrawnPlatform(...drawn);
   }
 
   protected override reply(asked: Asked) {
@@ -119,3 +119,28 @@ describe.each(seeds)("a platform drawn from the document with the seed %i", (see
     expect(statuses.map(([, state]) => state)).toEqual(running);
   }),
 );
+
+it("a platform that wants every read to say whether it is fresh is polled with the line that doctor names", async () => {
+  const house = async (more: Section) => {
+    const world = new DrawnWorld(1, true);
+    const { code } = world.platform;
+    const machine = Object.values(byHand(world.platform)).find(({ kind }) => kind === "machine");
+    const controllers = { [code]: { actuators: { blower: { ...machine, settle: "500ms" } } } };
+    return { platform: world, code, configuration: await configured({ controllers, ...more }) };
+  };
+  const shown = async (more: Section) => {
+    const { platform, code, configuration } = await house(more);
+    const bridge = await PlayedBridge.started(platform, configuration);
+    const state = bridge.shown(`${code.toLowerCase()}/actuator/blower/state`);
+    const { outcome } = await bridge.command(code, "blower", "on", { force: true });
+    await bridge.end();
+    return [state, outcome];
+  };
+  const said = await doctorSays(await house({}), "shapes.get-value");
+  const [, line = ""] = /add (platform: .*) \(found/.exec(said) ?? [];
+  expect(await shown({}), said).toEqual(["", "confirmed"]);
+  expect(await shown(parse(`{ ${line} }`) as Section), said).toEqual([
+    expect.stringMatching(/^(?:on|off|auto)$/),
+    "confirmed",
+  ]);
+});

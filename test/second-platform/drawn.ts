@@ -121,8 +121,11 @@ export class DrawnPlatform {
   readonly posts: Post[] = [];
   readonly registers: ReadonlyMap<string, Register>;
   #now = 0;
+  /** `flush` ("1 forces a fresh read") has to be there in each read of a value. */
+  readonly #wantsFlush: boolean;
 
-  constructor(seed: number) {
+  constructor(seed: number, wantsFlush = false) {
+    this.#wantsFlush = wantsFlush;
     this.manners = drawnManners(new Chance(seed, "drawn from the document"));
     const chance = new Chance(seed, "where devices stand");
     this.registers = new Map(
@@ -180,7 +183,10 @@ export class DrawnPlatform {
       "/api/mqtt-client-status": () => this.#status(deviceCode),
       "/api/sensor-data": () => this.#sensors(deviceCode),
       "/api/device_status": () => this.#running(),
-      "/api/get-value": () => this.#value(address),
+      "/api/get-value": () =>
+        this.#wantsFlush && query["flush"] === undefined
+          ? { code: 400, message: "Required request parameter 'flush' is not present" }
+          : this.#value(address),
       "/api/set-value/flush": () => this.#listing(deviceTypeId),
       "/api/weather-data/list": () => this.#around([]),
       "/api/weather-data/avg": () => this.#around([]),
