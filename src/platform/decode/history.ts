@@ -1,6 +1,6 @@
 import type { History, HistoryPoint } from "../../greenhouse/ports.js";
 import { catalogueWord } from "../../greenhouse/sensor-names.js";
-import { saysNothing } from "../../greenhouse/units.js";
+import { plainDigits, saysNothing } from "../../greenhouse/units.js";
 import type { ReadTime } from "../time.js";
 import { type Decode, type Fields, isContainer, isFields, isMetadata, own, textOf } from "./decoding.js";
 
@@ -169,6 +169,6 @@ function wordOf(value: unknown, isWord: (text: string) => boolean): string | nul
 function numberOf(value: unknown): number | null {
   if (typeof value === "number") return Number.isFinite(value) ? value : null;
   if (typeof value !== "string" || value.length > 40) return null;
-  const [, digits] = /^\s*([+-]?\d+(?:\.\d+)?)\s*[^\d\s.:/-]{0,8}\s*$/.exec(value) ?? [];
+  const [, digits] = /^\s*([+-]?\d+(?:\.\d+)?)\s*[^\d\s.:/-]{0,8}\s*$/.exec(plainDigits(value.trim())) ?? [];
   return digits === undefined ? null : Number(digits);
 }

@@ -2,7 +2,7 @@ import { msg } from "../../language/text.js";
 import { asAverage } from "../../greenhouse/averages.js";
 import type { SensorItem } from "../../greenhouse/ports.js";
 import { recogniseSensor } from "../../greenhouse/sensor-names.js";
-import { knownUnit, saysNothing } from "../../greenhouse/units.js";
+import { knownUnit, plainDigits, saysNothing } from "../../greenhouse/units.js";
 import type { OperationShape } from "../settings.js";
 import {
   at,
@@ -388,7 +388,7 @@ export function measurement(
   unit: string | null,
 ): { readonly value: number | string | null; readonly unit: string | null } {
   if (saysNothing(text, "reading")) return { value: null, unit: null };
-  const trimmed = withoutThousands(text.trim());
+  const trimmed = withoutThousands(plainDigits(text.trim()));
   const [, digits, rest = ""] = (trimmed.length <= longest && numeric.exec(trimmed)) || [];
   const value = Number(digits ?? Number.NaN);
   if (Number.isFinite(value)) {
