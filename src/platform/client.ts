@@ -96,7 +96,7 @@ export function createPlatform(settings: PlatformSettings, ports: PlatformPorts)
   const offset = zoneOffset(settings.time_zone);
   const signIn: PostSignIn = async (body, tokenPath, signal) => {
     const answer = await requests.signIn(body, signal);
-    return tokenIn(answer.body, tokenPath, { ...inside, nowAt: clock.now() + (inside.skew.skewMs() ?? 0) });
+    return tokenIn(answer, tokenPath, { ...inside, nowAt: clock.now() + (inside.skew.skewMs() ?? 0) });
   };
   const source = credentialSource(settings, { ...ports, files }, { links, tally, signIn });
   const streams = new StreamAddresses(source);
@@ -136,8 +136,12 @@ interface SignInReading {
   readonly reports: ShapeReports;
 }
 
-function tokenIn(body: unknown, tokenPath: string | undefined, { nowAt, readTime, reports }: SignInReading) {
-  const found = readSignIn(body, tokenPath, nowAt, (value) => readTime(value, nowAt));
+function tokenIn(
+  { body, headers }: Parameters<typeof readSignIn>[0],
+  tokenPath: string | undefined,
+  { nowAt, readTime, reports }: SignInReading,
+) {
+  const found = readSignIn({ body, headers }, tokenPath, nowAt, (value) => readTime(value, nowAt));
   if (found === null) reports.of(operations.signIn.name)("a sign-in answer without a token", body);
   return found;
 }

@@ -33,9 +33,9 @@ export interface Call {
 
 /**
  * How long a connection is kept that nothing uses, ms. A warm one is only worth something within one command; an old one may be
- * dead and make a POST ambiguous.
+ * dead and make a POST ambiguous. An account of a few controllers is polled every ten seconds or so.
  */
-const keptFor = { polling: 15_000, reads: 4_000, posts: 4_000 } as const;
+const keptFor = { polling: 30_000, reads: 4_000, posts: 4_000 } as const;
 
 /** Connections that are still open after this are left behind. */
 const longestCloseMs = 1_000;

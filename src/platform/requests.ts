@@ -86,8 +86,8 @@ type HeldBack = Extract<Admission, { go: false }>;
 /** An answer, and the generation of the credential that it was asked with. */
 type ReadAnswer = LinedAnswer & Pick<Credential, "generation">;
 
-/** With the connection over which it came, where another answer came before it. */
-type LinedAnswer = GoodAnswer & Pick<HttpAnswer, "line">;
+/** With its headers, and the connection over which it came, where another answer came before it. */
+type LinedAnswer = GoodAnswer & Pick<HttpAnswer, "line" | "headers">;
 
 type Inside = Omit<
   PlatformInside,
@@ -258,7 +258,7 @@ export class Requests {
   }
 
   /** The one call without a credential. */
-  async signIn(body: unknown, signal: AbortSignal): Promise<GoodAnswer> {
+  async signIn(body: unknown, signal: AbortSignal): Promise<LinedAnswer> {
     const operation = operations.signIn;
     const call = {
       operation,
@@ -430,7 +430,7 @@ export class Requests {
     const judged = judgeAnswer(answer, this.context(operation), clock.now(), hidden);
     if (!(judged instanceof PlatformError)) {
       links.onAnswered(operation, operation !== operations.signIn);
-      return { ...judged, line: answer.line };
+      return { ...judged, line: answer.line, headers: answer.headers };
     }
     const { kind, retryAfterMs } = judged.facts;
     if (kind === "unauthorized") links.onChecked(host);

@@ -18,3 +18,18 @@ it.each([
   await post();
   expect(host.accepted).toBe(2);
 });
+
+it("a connection for polls stands between the polls of a small account, half a minute at most", async () => {
+  const clock = new VirtualClock();
+  const { client, host } = await hosted(() => ok([]), {}, { clock });
+  const poll = () => client.controllers(never);
+  await poll();
+  for (const pauseMs of [16_000, 29_000]) {
+    await clock.advance(pauseMs);
+    await poll();
+  }
+  expect(host.accepted).toBe(1);
+  await clock.advance(31_000);
+  await poll();
+  expect(host.accepted).toBe(2);
+});

@@ -235,6 +235,17 @@ describe("sign-in", () => {
     expect(client.shapeReports()).toMatchObject([{ operation: "account/sign-in" }]);
   });
 
+  it("a token that is issued in a header beside the body is used", async () => {
+    const { host, state, reads, bearer } = await startPlatform();
+    const token = "0123456789abcdef0123";
+    state.good.add(token);
+    state.signIn = () => ({ headers: { authorization: `Bearer ${token}` }, ...ok(null) });
+    const { client } = await newClient(host);
+    await client.controllers(never);
+    expect(reads().map(bearer)).toEqual([token]);
+    expect(client.shapeReports()).toEqual([]);
+  });
+
   it("a business host that is away is no refusal: it is tried as the circuit allows", async () => {
     const { state, signIns, client, links, clock } = await begunOnClock();
     state.signIn = () => ({ status: 502, body: "" });

@@ -14,17 +14,24 @@ const folders = words("data result payload body token tokenInfo auth user");
 const lifetimeNames = words("expiresIn expires_in expireIn expire_in tokenTimeout ttl");
 const endNames = words("expireTime expiresAt expires_at expireAt expiration expires exp");
 
+/** Some programs issue it beside the body. */
+const headerNames = words("authorization x-auth-token x-access-token access-token token");
+
 /**
- * The token of a sign-in answer: at the configured path, else in the usual places. Null when there is none: a text that merely stands
- * where a token could be (`"data": "ok"`) is not one. `readTime` reads an instant of the platform, epoch ms.
+ * The token of a sign-in answer: at the configured path, else in the usual places of its body, else in its headers. Null when there is
+ * none: a text that merely stands where a token could be (`"data": "ok"`) is not one. `readTime` reads an instant of the platform, epoch
+ * ms.
  */
 export function readSignIn(
-  body: unknown,
+  { body, headers }: { readonly body: unknown; readonly headers: Readonly<Record<string, unknown>> },
   tokenPath: string | undefined,
   nowAt: number,
   readTime: (value: unknown) => number | null,
 ): SignInAnswer | null {
-  const token = tokenPath === undefined ? usualToken(body, 0) : asToken(at(body, tokenPath), 1);
+  const token =
+    tokenPath === undefined
+      ? (usualToken(body, 0) ?? firstOf(headerNames, (name) => asToken(own(headers, name), 16)))
+      : asToken(at(body, tokenPath), 1);
   if (token === null) return null;
   const lifetimeMs = lifetimeIn(body, nowAt, readTime, 0) ?? jwtLifetime(token, nowAt);
   return { token, lifetimeMs: lifetimeMs !== null && lifetimeMs > 0 ? lifetimeMs : null };

@@ -5,7 +5,8 @@ import { anyAnswer, decoding } from "../support/decoding.js";
 
 const now = Date.parse("2026-03-01T08:00:00Z");
 const { readTime } = decoding();
-const read = (body: unknown, path?: string) => readSignIn(body, path, now, (value) => readTime(value, now));
+const read = (body: unknown, path?: string, headers: Readonly<Record<string, string>> = {}) =>
+  readSignIn({ body, headers }, path, now, (value) => readTime(value, now));
 const token = "0123456789abcdef0123";
 
 const jwt = (claims: object) =>
@@ -24,6 +25,24 @@ describe("the token of a sign-in answer", () => {
     { result: { token: `Bearer ${token}` } },
     { code: 200, data: { userInfo: { x: 1 }, tokenInfo: { tokenValue: token } } },
   ])("is found in %j", (body) => expect(read(body)?.token).toBe(token));
+
+  it.each<Readonly<Record<string, string>>>([
+    { authorization: `Bearer ${token}` },
+    { "x-auth-token": token },
+    { token },
+  ])("is found in the headers %j where the body has none", (headers) => {
+    expect(read({ code: 200, message: "success" }, undefined, headers)?.token).toBe(token);
+    expect(read({ token: `${token}0` }, undefined, headers)?.token).toBe(`${token}0`);
+    expect(read({ code: 200 }, "data.token", headers)).toBeNull();
+  });
+
+  it.each<Readonly<Record<string, string>>>([
+    { authorization: "Basic abc" },
+    { authorization: "short" },
+    { "set-cookie": token },
+  ])("is not found in the headers %j", (headers) =>
+    expect(read({ code: 200 }, undefined, headers)).toBeNull(),
+  );
 
   it("is taken from the configured path only, where there is one", () => {
     expect(read({ a: { b: "tok" }, token }, "a.b")?.token).toBe("tok");
