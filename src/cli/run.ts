@@ -299,6 +299,9 @@ export async function endInTime(ended: AbortSignal, log: Logger, stop: AbortSign
   await endProcess(process, exitCodeAfter(stop));
 }
 
+/** Mistakes that an alarm names. */
+const mostTold = 3;
+
 /**
  * SIGHUP, and settings that were saved: what can change while running is taken over, the rest takes a new run; a file with mistakes
  * changes nothing, and what is wrong with it is answered.
@@ -321,7 +324,7 @@ async function reload(
       { out: (text) => context.err.write(text), tell: context.speech.tell },
     );
     if (!result.ok) {
-      trial.mistaken(inShort(problems) ?? "");
+      trial.mistaken(inShort(problems, mostTold) ?? "");
       refuse();
       return problems.map(formatProblem).join("\n");
     }

@@ -244,11 +244,13 @@ export async function loadConfiguration(
   return { ok: true, file, configuration, warnings, problemAt };
 }
 
-/** The first of them, without the folder of its file, and how many more there are: for who only needs to know that there are some. */
-export function inShort([first, ...others]: readonly Problem[]): Text | null {
-  if (first === undefined) return null;
-  const more = others.length > 0 ? msg`; and ${others.length} more` : "";
-  return row`${problemText({ ...first, file: basename(first.file) })}${more}`;
+/** Some of them, without the folders of their files, and how many more there are: for who only needs to know that there are some. */
+export function inShort(problems: readonly Problem[], most = 1): Text | null {
+  const named = problems.slice(0, most).map((one) => problemText({ ...one, file: basename(one.file) }));
+  const left = problems.length - named.length;
+  if (named.length === 0) return null;
+  const more = left > 0 ? msg`; and ${left} more` : "";
+  return row`${statements(named)}${more}`;
 }
 
 const problemsOf = (file: string, { missing, faults }: Extract<TextFile, { ok: false }>) =>

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { inShort } from "../../src/config/load.js";
 import { itFinds, platform, problemLines } from "./loading.js";
 
 const kinds =
@@ -84,4 +85,17 @@ describe("every problem names file:line:column, the path and what was expected",
     expect(lines[99]).toBe("config.yaml:104:1 row_99_of_a_table: unknown key");
     expect(lines[100]).toBe("config.yaml:104:1: and 50 more problems after this");
   });
+});
+
+it("mistakes in short are the first ones without the folders of their files, and how many more there are", () => {
+  const problem = (line: number) => ({
+    ...{ file: "/home/anna/house/config.yaml", line, column: 1, path: `key_${line}`, message: "wrong" },
+  });
+  const all = [1, 2, 3].map(problem);
+  expect([inShort([]), ...[1, 2, 3].map((most) => String(inShort(all, most)))]).toEqual([
+    null,
+    "config.yaml:1:1 key_1: wrong; and 2 more",
+    "config.yaml:1:1 key_1: wrong; config.yaml:2:1 key_2: wrong; and 1 more",
+    "config.yaml:1:1 key_1: wrong; config.yaml:2:1 key_2: wrong; config.yaml:3:1 key_3: wrong",
+  ]);
 });

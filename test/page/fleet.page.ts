@@ -73,14 +73,14 @@ async function fleet() {
       { timeout: 30_000 },
     )
     .toBe(true);
-  return { url, program };
+  return { url, program, write };
 }
 
 describe("the page of a fleet", () => {
   it.each(["en-GB", "zh-CN"])(
     "in %s begins with the accounts that need somebody, leads into each and back, and shows nobody what is not his",
     async (locale) => {
-      const { url } = await fleet();
+      const { url, program, write } = await fleet();
       const { page, complaints } = await visit(url, "", { locale, viewport: { width: 390, height: 844 } });
       await logIn(page);
       const rows = page.locator(".accounts .row strong");
@@ -91,6 +91,9 @@ describe("the page of a fleet", () => {
       expect(await page.locator(".accounts .row", { hasText: "west" }).textContent()).toMatch(
         locale === "en-GB" ? /west\.yaml:1:1 \S+: .* more/ : /west\.yaml:1:1 \S+: .*另有/,
       );
+      await write("fleet.yaml", "acounts: ./accounts\n");
+      program.signal("SIGHUP");
+      await page.locator(".notice.bad", { hasText: "fleet.yaml:1:1 acounts" }).waitFor();
       expect(await axe(page)).toEqual([]);
       if (locale === "zh-CN") expect(await englishOn(page)).toEqual([]);
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
@@ -120,6 +123,7 @@ describe("the page of a fleet", () => {
       await expect
         .poll(() => other.page.locator(".accounts .row strong").allTextContents())
         .toEqual(["east"]);
+      expect(await other.page.locator(".notice.bad").count()).toBe(0);
       await other.page.evaluate(() => (location.hash = "#/account/north/overview"));
       await other.page.getByText(/may not see it|无权查看/).waitFor();
       expect(complaints.filter((one) => !/404|503/.test(one))).toEqual([]);
