@@ -66,7 +66,7 @@ const table: Readonly<Record<ReadingName, Settings>> = {
         subscribe: {
           "/ws/set-value": "subscribe",
           "/ws/device-status": "subscribe",
-          "/ws/sensor-data/weather-station-data": "subscribe",
+          "/ws/sensor-data/weather-station-data/{deviceCode}": "subscribe",
         },
       },
     },

@@ -66,7 +66,7 @@ export class PushLink {
   async #pause(end: End, ms: number, signal: AbortSignal): Promise<void> {
     const { clock, credential, settings } = this.#parts;
     const rest = new Rest(clock);
-    const isItsMatter = isRefusal(end) && settings.push.credential !== "none";
+    const isItsMatter = isRefusal(end) && wantsToken(settings.push, this.#operation.path);
     const stop = isItsMatter ? credential.onRenewed(() => rest.wake()) : ignored;
     await rest.for(ms, signal);
     stop();
@@ -77,7 +77,7 @@ export class PushLink {
     const { credential, settings } = this.#parts;
     const kind = this.#operation.name;
     try {
-      if (settings.push.credential === "none") return await this.#connect(null, signal);
+      if (!wantsToken(settings.push, this.#operation.path)) return await this.#connect(null, signal);
       const first = await credential.obtain(signal);
       const end = await this.#connect(first, signal);
       if (!isRefusal(end) || !(await credential.renew(first, kind, signal))) return end;
@@ -114,7 +114,9 @@ export class PushLink {
       signal,
     }).catch(whyFailed);
     if (typeof socket === "string" || socket instanceof Sentence) return { type: "failed", why: socket };
-    const parts = { ...this.#parts, first: firstMessage(push.subscribe, path) };
+    const message = firstMessage(push.subscribe, path);
+    const first = message?.replaceAll(tokenMark, credential?.token ?? "") ?? null;
+    const parts = { ...this.#parts, first };
     const connection = new PushConnection(socket, handshake, { ...this.#events, onOpen }, parts);
     const end = await connection.run(signal);
     if (end.type === "lost") {
@@ -157,6 +159,13 @@ function firstMessage(subscribe: PlatformSettings["push"]["subscribe"], path: st
   const [, plain = "", code = ""] = /^(.*\/)([^/]*)$/.exec(path) ?? [];
   return subscribe[`${plain}{deviceCode}`]?.replaceAll("{deviceCode}", decodeURIComponent(code)) ?? null;
 }
+
+/** What stands for the token in a first message. */
+const tokenMark = "{token}";
+
+/** Whether the token goes with the handshake, or in the first message. */
+const wantsToken = ({ credential, subscribe }: PlatformSettings["push"], path: string): boolean =>
+  credential !== "none" || firstMessage(subscribe, path)?.includes(tokenMark) === true;
 
 const isRefusal = (end: End): boolean => end.type === "refused" && isUnauthorized(end.status);
 

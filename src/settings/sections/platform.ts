@@ -137,7 +137,7 @@ const push = () =>
         text(msg`a message`, /^[^]{1,4000}$/),
       ),
       {},
-      "A first message for a channel that needs one, by the channel's path; `{deviceCode}` is the device's code.",
+      "A first message for a channel that needs one, by path; `{deviceCode}` and `{token}` are filled in.",
       { example: '# { /ws/set-value: "subscribe" }' },
     ),
   });

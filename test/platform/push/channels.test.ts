@@ -37,6 +37,19 @@ describe("the credential of a channel", () => {
     expect(lines.join()).not.toContain("good-token");
   });
 
+  it("goes in the first message where that says so, and nowhere else", async () => {
+    const said: string[] = [];
+    const peer = await startPeer({
+      opened: (socket) => socket.on("message", (data: Buffer) => said.push(data.toString("utf8"))),
+    });
+    const subscribe = { "/ws/set-value": '{"op":"auth","token":"{token}"}' };
+    const push = { enabled: true, credential: "none", query_name: "token", subscribe } as const;
+    const { lines } = await opened(peer.url, { settings: { push } });
+    await expect.poll(() => said, patience).toEqual(['{"op":"auth","token":"test-token"}']);
+    expect(peer.asked).toEqual(["/ws/set-value -"]);
+    expect(lines.join()).not.toContain("test-token");
+  });
+
   it("goes to the configured origin alone: a redirect is not followed", async () => {
     const other = await startPeer();
     const peer = await startPeer({ status: () => 302, headers: `Location: ${other.url}/ws/set-value\r\n` });
