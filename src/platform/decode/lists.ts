@@ -52,6 +52,8 @@ function readerOf(
   return (answer, { report }) => {
     const byCode = new Map<string, DeviceRecord>();
     let unreadable = 0;
+    /** Further rows of devices that are listed. */
+    let channels = 0;
     const skip = (problem: Text, sample: unknown) => {
       unreadable += 1;
       report(problem, sample);
@@ -61,8 +63,10 @@ function readerOf(
       item: ({ fields, found }) => {
         const record = deviceOf(fields, found);
         if (record === null) return false;
-        if (byCode.has(record.code)) skip(msg`a device code that is listed twice`, fields);
-        else byCode.set(record.code, record);
+        const known = byCode.get(record.code);
+        if (known === undefined) byCode.set(record.code, record);
+        else if (isOtherChannel(known, record)) channels += 1;
+        else skip(msg`a device code that is listed twice`, fields);
         return true;
       },
       unreadable: skip,
@@ -70,11 +74,15 @@ function readerOf(
     const hasNothing = byCode.size === 0 && (unreadable > 0 || !isList || isForeign(answer));
     if (hasNothing) throw new UnreadableShape(msg`no device could be read from the answer`);
     const list: readonly DeviceRecord[] = [...byCode.values()];
-    if (!isPageOf(answer, list.length + unreadable)) return list;
+    if (!isPageOf(answer, list.length + channels + unreadable)) return list;
     report(pageProblem, at(answer, "data") ?? answer);
     return Object.assign(list, { isPage: true });
   };
 }
+
+/** The interface gives an item a channel number: a device of several channels may be listed with each of them. */
+const isOtherChannel = (one: DeviceRecord, other: DeviceRecord): boolean =>
+  one.type === other.type && one.extra["channel"] !== other.extra["channel"];
 
 /** Neither an envelope nor data: not what an account without devices would answer. */
 const isForeign = (answer: unknown): boolean =>

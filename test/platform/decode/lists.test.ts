@@ -71,6 +71,17 @@ describe("all controllers", () => {
     expect(() => devices(answer)).toThrow(UnreadableShape),
   );
 
+  it("a device that is listed with each of its channels counts once, and is no riddle", () => {
+    const data = { list: [item, { ...item, id: 13, channel: 2, sortOrder: 2 }], total: 2 };
+    const { list, problems } = devices({ code: 200, data });
+    expect([list.map(({ code }) => code), list.isPage, problems]).toEqual([["GH-0001"], undefined, []]);
+    expect(devices({ code: 200, data: { ...data, total: 3 } }).list.isPage).toBe(true);
+    const other = { ...item, channel: 2, deviceTypeId: "V009" };
+    expect(devices({ code: 200, data: [item, other] }).problems).toEqual([
+      "a device code that is listed twice",
+    ]);
+  });
+
   it("a device listed twice counts once", () =>
     expect(devices({ data: [item, { ...item, name: "other" }] }).list).toHaveLength(1));
 
