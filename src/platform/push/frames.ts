@@ -343,10 +343,10 @@ interface Scopes {
   readonly mixed: boolean;
 }
 
-type Role = "device" | "code";
+type Role = "device" | "code" | "topic";
 
 const scopeRoles: ReadRoles<Role> = roleReader<Role>(
-  { device: ["deviceCode", "deviceSn", "devCode"], code: ["code"] },
+  { device: ["deviceCode", "deviceSn", "devCode"], code: ["code"], topic: ["topic"] },
   {},
 );
 
@@ -414,12 +414,13 @@ class ScopeSearch {
     return scope;
   }
 
-  /** `code` may just as well be an envelope's 200, so there only a device that is known counts. */
+  /** `code` may just as well be an envelope's 200, and a topic has other parts, so there only a device that is known counts. */
   #deviceIn(found: Roles<Role>): string | null {
     const device = textOf(found.device);
     if (device !== null) return device;
     const code = textOf(found.code);
-    return code !== null && this.#knows(code) ? code : null;
+    if (code !== null && this.#knows(code)) return code;
+    return textOf(found.topic)?.split("/").find(this.#knows) ?? null;
   }
 }
 

@@ -56,6 +56,7 @@ describe("frames of set-value", () => {
       { topic: "up", body: JSON.stringify(of("GH-1", "101", 1)) },
       "GH-1 101=1",
     ],
+    ["the code in a topic", { topic: "up/GH-1/set", payload: '{"101":1}' }, "GH-1 101=1"],
     ["keyed by device", { data: { "GH-1": { "1": 1 }, "GH-2": { "1": 2 } } }, "GH-1 1=1", "GH-2 1=2"],
     ["`code` as the device", { code: "GH-1", address: "1", value: 1 }, "GH-1 1=1"],
     ["an envelope's code", { code: 200, data: { deviceCode: "GH-1", "1": 1 } }, "GH-1 1=1"],
@@ -138,6 +139,8 @@ describe("frames of set-value", () => {
     const data = [{ deviceCode: "GH-2", "1": 2 }, { deviceCode: "GH-9", "1": 9 }, { "1": 1 }];
     const mixed = { deviceCode: "GH-1", data };
     expect([...registers(decoded(setValue, mixed).news)].sort()).toEqual(["GH-1 1=1", "GH-2 1=2"]);
+    const otherTopic = { topic: "up/GH-2/set", payload: of("GH-1", "101", 1) };
+    expect(registers(decoded(setValue, otherTopic).news)).toEqual(["GH-1 101=1"]);
   });
 
   it("bounds what one frame may bring", () => {
