@@ -53,7 +53,7 @@ export const trustBugs: Readonly<Record<string, PlantedBug>> = {
   },
   a_server_says_how_long_a_connection_is_kept: {
     seam: "platform/http#keptFor",
-    plant: "() => ({ polling: 15_000, reads: 600_000, posts: 600_000 })",
+    plant: "() => ({ polling: 30_000, reads: 600_000, posts: 600_000 })",
     tests: "test/platform/kept-connections.test.ts",
   },
   a_proxy_is_told_no_remedy: {
