@@ -144,7 +144,8 @@ describe("what is published with QoS 0", () => {
     expect(await seen()).toEqual([]);
     acks[0]?.(null);
     expect(await seen()).toEqual(["0 done", "1 done", "2 done"]);
-    expect(queue.counters).toMatchObject({ published: 3, inFlight: 1 });
+    // The last one and its mark.
+    expect(queue.counters).toMatchObject({ published: 3, inFlight: 2 });
   });
 
   it("is followed by a mark where nothing else follows; a refused mark proves it too", async () => {
@@ -158,6 +159,22 @@ describe("what is published with QoS 0", () => {
     queue.sweep();
     expect(sent).toEqual(["a 0", "mark"]);
     expect(queue.counters).toMatchObject({ published: 1, publishRefused: 0, inFlight: 0 });
+  });
+
+  it("takes a mark along after a pause, and in a row one for each second", async () => {
+    const { queue, clock, sent, acks } = opened();
+    const publishAll = (...topics: readonly string[]) =>
+      ends(topics.map((topic) => queue.publish(light(topic))));
+    const seen = publishAll("a", "b");
+    await Promise.resolve();
+    expect(sent).toEqual(["a 0", "b 0", "mark"]);
+    acks[0]?.(null);
+    expect(await seen()).toEqual(["0 done", "1 done"]);
+    await publishAll("c")();
+    expect(sent).toEqual(["a 0", "b 0", "mark", "c 0"]);
+    await clock.advance(1_000);
+    queue.sweep();
+    expect(sent).toEqual(["a 0", "b 0", "mark", "c 0", "mark"]);
   });
 
   it("goes out by the window, each half of it with one mark, however little QoS 1 the broker takes", async () => {

@@ -119,8 +119,9 @@ export class PublishQueue {
   #window = 0;
   /** False without marks, and at a broker that acknowledges nothing at all (MQTT 5, maximum QoS 0): there, sent is all that is known. */
   #acknowledges = true;
-  /** The newest mark that was sent because nothing else followed. */
+  /** The newest mark that was sent because nothing else followed, and when it was. */
   #followUpMark: InFlight | null = null;
+  #markedAt = -Infinity;
   #answeredAt = 0;
   #isMute = false;
   #watchers: (() => void)[] = [];
@@ -211,14 +212,17 @@ export class PublishQueue {
     return new Promise((resolve) => this.#watchers.push(resolve));
   }
 
+  get #lookEveryMs(): number {
+    return Math.max(50, this.#limits.ackTimeoutMs / 10);
+  }
+
   /** Looks again and again at what the broker has not acknowledged, while there is something to be, and tells of it. */
   async watch(log: Logger, signal: AbortSignal): Promise<void> {
-    const everyMs = Math.max(50, this.#limits.ackTimeoutMs / 10);
     let wasMute = false;
     for (;;) {
       const isSettled = this.#inFlight.size + this.#waiting.size + this.#unproven.length === 0;
       if (isSettled && !wasMute) await this.#rest.for(Infinity, signal);
-      await this.#clock.wait(everyMs, signal).catch(ignored);
+      await this.#clock.wait(this.#lookEveryMs, signal).catch(ignored);
       if (signal.aborted) return;
       const count = this.sweep();
       const text = this.#isMute
@@ -280,6 +284,7 @@ export class PublishQueue {
       this.#unproven.push(one);
       this.#rest.wake();
       if (this.#unproven.length >= this.#limits.window / 2) this.#followUp();
+      else if (this.#unproven.length === 1) this.#followUpAtOnce();
     } else {
       this.#tally.published += 1;
       resolve?.();
@@ -287,11 +292,18 @@ export class PublishQueue {
     return null;
   }
 
+  /** What goes out after a pause takes its mark along: a moment later that would be a piece of its own. What comes in a row waits for the next look. */
+  #followUpAtOnce(): void {
+    if (this.#clock.monotonic() - this.#markedAt >= this.#lookEveryMs) queueMicrotask(() => this.#followUp());
+  }
+
   /** One mark at a time: the next one covers all that went out meanwhile. */
   #followUp(): void {
     const isMarking = this.#followUpMark !== null && this.#inFlight.has(this.#followUpMark);
     if (this.#mark === null || isMarking || this.#followed === this.#sent) return;
-    if (this.#inFlight.size < this.#window) this.#followUpMark = this.#send({ publish: this.#mark });
+    if (this.#inFlight.size >= this.#window) return;
+    this.#markedAt = this.#clock.monotonic();
+    this.#followUpMark = this.#send({ publish: this.#mark });
   }
 
   #settle(one: InFlight, error: Error | null): void {
