@@ -16,6 +16,22 @@ interface Reloaded {
   readonly needRestart: readonly string[];
 }
 
+/** What of the rules of commands is not configured, or not alone. */
+interface Standing {
+  readonly read_only: boolean;
+  readonly readOnlyForRules: boolean;
+  readonly readOnlyBecause: string | null;
+  readonly otherBridge: boolean;
+}
+
+type RulesInForce = Omit<Configuration["commands"], keyof Standing> & Standing;
+
+const isStanding = (known: Standing, now: Standing): boolean =>
+  known.read_only === now.read_only &&
+  known.readOnlyForRules === now.readOnlyForRules &&
+  known.readOnlyBecause === now.readOnlyBecause &&
+  known.otherBridge === now.otherBridge;
+
 /** The configuration as it is in force: that of the start, with what was reloaded since. */
 export class LiveSettings {
   readonly #listeners = new Set<(reloaded: Reloaded) => void>();
@@ -32,6 +48,8 @@ export class LiveSettings {
   #counting = 0;
   readonly #forced: { readonly because: string; readonly holds: () => boolean }[] = [];
   #otherBridge = false;
+  /** The newest answer about the rules, and by what was configured then. */
+  #told: { readonly of: Configuration["commands"]; readonly rules: RulesInForce } | null = null;
 
   constructor(configuration: Configuration) {
     this.#current = configuration;
@@ -60,16 +78,17 @@ export class LiveSettings {
    * What rules a command: as configured, as an operator chose for this run, and as the program found. Of `read_only` also what is
    * configured, as what the program gave itself keeps back nothing that a rule sends.
    */
-  readonly commandRules = (): Configuration["commands"] & {
-    readonly readOnlyForRules: boolean;
-    readonly readOnlyBecause: string | null;
-    readonly otherBridge: boolean;
-  } => {
-    const readOnlyForRules = this.#chosen?.readOnly ?? this.#current.commands.read_only;
-    const read_only = this.forcedBecause !== null || readOnlyForRules;
-    const { readOnlyBecause } = this;
-    const standing = { readOnlyForRules, readOnlyBecause, otherBridge: this.#otherBridge };
-    return { ...this.#current.commands, read_only, ...standing };
+  readonly commandRules = (): RulesInForce => {
+    const { commands } = this.#current;
+    const { forcedBecause, readOnlyBecause } = this;
+    const readOnlyForRules = this.#chosen?.readOnly ?? commands.read_only;
+    const read_only = forcedBecause !== null || readOnlyForRules;
+    const standing = { read_only, readOnlyForRules, readOnlyBecause, otherBridge: this.#otherBridge };
+    // Asked every few seconds by each account of a fleet, and hardly ever another answer.
+    const { of, rules } = this.#told ?? {};
+    if (rules !== undefined && of === commands && isStanding(rules, standing)) return rules;
+    this.#told = { of: commands, rules: { ...commands, ...standing } };
+    return this.#told.rules;
   };
 
   /** Why the bridge is read-only although that is not configured; null where it is not. */

@@ -71,10 +71,12 @@ export async function keepStatus(
   };
   let written = { accounts: "", at: -Infinity };
   while (!signal.aborted) {
-    const newest = report();
-    const now = { accounts: JSON.stringify(newest.accounts), at: clock.monotonic() };
+    const { accounts, ...about } = report();
+    const now = { accounts: JSON.stringify(accounts), at: clock.monotonic() };
     if (now.accounts !== written.accounts || now.at - written.at >= atLeastEveryMs) {
-      await file.write(JSON.stringify(newest)).then(() => (written = now), told);
+      // Of many accounts it is made as text once.
+      const text = `${JSON.stringify(about).slice(0, -1)},"accounts":${now.accounts}}`;
+      await file.write(text).then(() => (written = now), told);
     }
     await clock.wait(lookEveryMs, signal).catch(ignored);
   }

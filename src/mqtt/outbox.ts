@@ -114,6 +114,7 @@ export class Outbox {
 
   /** Call it now and then: on a link that stays up for days nothing else ends the wait of what a broker did not take. */
   tick(): void {
+    if (this.#waiting.length + this.#late.length === 0) return;
     this.#dropOld();
     if (this.#link !== "up") return;
     const again = this.#waiting.filter(({ waitsForLink }) => !waitsForLink);

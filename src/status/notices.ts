@@ -43,9 +43,11 @@ export function notice(
   now: number,
   at: number,
 ): { readonly after: Noticed; readonly events: readonly BridgeEvent[] } {
+  const { shapes, contested, isSignInRefused } = facts;
+  if (before.size + shapes.length + contested === 0 && !isSignInRefused) return { after: before, events: [] };
   const after = new Map(before);
   // A sign-in that works ends that trouble; the next one is new.
-  if (!facts.isSignInRefused) after.delete(signIn);
+  if (!isSignInRefused) after.delete(signIn);
   const events: BridgeEvent[] = [];
   for (const { about, count, pauseMs, event } of occurrences(facts)) {
     const told = after.get(about);
