@@ -127,11 +127,12 @@ const mostPostRecords = 5_000;
  * values that may still come. All of it is read before this run writes outcomes of its own there. Where records cannot be read,
  * nothing of them is taken up or told, nor counted as told.
  */
-export async function restoreCommands(commands: CommandService, past: Past): Promise<void> {
+export async function restoreCommands(commands: Commands, past: Past): Promise<void> {
   const { journal, clock, store } = past;
   const { commander } = commands;
-  const limits = commands.limits.restore();
   const records = await readPast(past);
+  // Taken up at one instant, with nothing awaited: of a clock that is set in between nothing would tell.
+  const limits = commands.limits.restore();
   if (records === null || journal.readProblem !== null) commands.leaveDeliveryMarks();
   if (records !== null) {
     rememberIds(commander, records.recent, clock.now());
@@ -154,8 +155,16 @@ const commandKeyOf = (command: Target & Pick<Command, "id">): string => `${laneK
 /** Where the journal of a lane has gaps nobody knows which values are ours, so none counts as late. */
 const untold = (lane: Restored): Restored => ({ ...lane, awaited: null, secondLook: null });
 
+type Commands = Pick<
+  CommandService,
+  "commander" | "leaveDeliveryMarks" | "isRecorded" | "restoreResult" | "endedBefore"
+> & {
+  readonly limits: Pick<CommandService["limits"], "restore">;
+  readonly phases: Pick<CommandService["phases"], "overtaken">;
+};
+
 interface Past {
-  readonly journal: Journal;
+  readonly journal: Pick<Journal, "directory" | "files" | "newestAt" | "readProblem" | "history">;
   readonly store: GreenhouseStore;
   readonly clock: Clock;
   readonly log: Logger;
@@ -199,7 +208,7 @@ async function readPast({ journal, clock, onUnreadable, ownership = null }: Past
 }
 
 function takeUp(
-  { commander, phases }: CommandService,
+  { commander, phases }: Commands,
   { log }: Past,
   lanes: readonly Restored[],
   recent: readonly RecentCommand[],
@@ -211,7 +220,7 @@ function takeUp(
   for (const lane of lanes) commander.feed({ type: "restored", key: laneKey(lane.about), lane });
 }
 
-function abandon(commands: CommandService, one: Abandoned): void {
+function abandon(commands: Commands, one: Abandoned): void {
   const { about, asked } = one;
   commands.commander.feed({ type: "abandoned", one });
   commands.endedBefore({ ...about, controllerId: asked.controller }, asked);

@@ -77,6 +77,7 @@ export class ModelLeases {
     const ids = Array.from({ length: mostLeases }, (_, n) => valveOf(n + 1));
     const present = new Map(ids.map((id) => [keyOf(code, id), newEntry(code, settingsOf(id))]));
     const { newestAt } = journal;
+    this.#aheadMs = this.#clock.now() - this.#clock.monotonic();
     const at = startAt(this.#clock.now(), newestAt, true);
     const start = { at, mono: this.#clock.monotonic(), newestAt, isOfCluster: true };
     const { limits } = limitsLeft(journal.history(), start, present, { get: () => undefined });
