@@ -152,7 +152,8 @@ export class LeaseHolder {
     const { wait, instant, times, onChange } = this.#ports;
     let isTold = false;
     while (!this.#stop.signal.aborted) {
-      if (await this.#fence()) break;
+      // One that slept meanwhile must not take the link to the broker from whoever has the account by now.
+      if ((this.#lease.isFenced || (await this.#fence())) && this.isConfirmed) break;
       const failingMs = instant().mono - (this.#fenceFailsSince ?? Infinity);
       if (!isTold && failingMs >= times.leaseMs) {
         isTold = true;

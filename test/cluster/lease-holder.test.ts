@@ -60,7 +60,14 @@ function owner({ isAlone = false } = {}) {
   const instant = () => ({ mono: clock.monotonic(), up: clock.monotonic(), wall: clock.monotonic() });
   const answeredAt = clock.monotonic();
   const lease = leaseOf({ revision: 1, sentAt: instant(), answeredAt, isAlone }, times);
-  const made = { runs: 0, fences: 0, isToHandBack: false, changes: [] as string[], isJournalFull: false };
+  const made = {
+    runs: 0,
+    fences: 0,
+    isToHandBack: false,
+    changes: [] as string[],
+    isJournalFull: false,
+    fenceMs: 0,
+  };
   const holder = new LeaseHolder(lease, {
     bucket: kept.port,
     member: "one",
@@ -69,9 +76,10 @@ function owner({ isAlone = false } = {}) {
     times,
     instant,
     wait: (ms, signal) => clock.wait(ms, signal),
-    fence: () => {
+    fence: async () => {
       made.fences += 1;
-      return made.isJournalFull ? Promise.reject(new Error("maximum bytes exceeded")) : Promise.resolve();
+      if (made.isJournalFull) throw new Error("maximum bytes exceeded");
+      if (made.fenceMs > 0) await clock.wait(made.fenceMs);
     },
     journalProblem: () => null,
     isToGoTo: () => (made.isToHandBack ? "handing back" : null),
@@ -173,6 +181,21 @@ describe("an account whose journal takes no entry", () => {
     one.state.isJournalFull = false;
     await one.clock.advance(1_000);
     expect(one.state.runs).toBe(1);
+    await one.end();
+  });
+});
+
+describe("an account whose owner slept as it was fenced", () => {
+  it("does not run before it is known that nobody else has it", async () => {
+    const one = owner({ isAlone: true });
+    one.state.fenceMs = 15_000;
+    await one.clock.advance(1_000);
+    one.kept.isAway = true;
+    await one.clock.advance(20_000);
+    expect(one.state).toMatchObject({ fences: 1, runs: 0 });
+    one.kept.isAway = false;
+    await one.clock.advance(1_000);
+    expect(one.state).toMatchObject({ fences: 1, runs: 1 });
     await one.end();
   });
 });

@@ -56,6 +56,8 @@ export interface Surroundings {
   date(process: Process): string | null;
   /** What it does not reach now. */
   lacks(process: Process): readonly Reach[];
+  /** It was acknowledged so that a broker that gives no more at a time can give the next one. */
+  madeRoom(id: string): void;
   /** False where there is no link. */
   tell(process: Process, id: string, outcome: string): boolean;
 }
@@ -104,6 +106,9 @@ const answered = (id: string, about: About, isSent = true): RecordBody => ({
 const resultOf = (id: string, outcome: string, about: About): RecordBody =>
   ({ type: "result", ...about, result: { id, outcome, finished_at: "" } }) as unknown as RecordBody;
 
+/** More than these are not left without an acknowledgement: a stop must not wait for a place among them. */
+const mostOwed = 12;
+
 /** After that a read tells what became of a POST of an earlier owner. */
 const readBackMs = 40_000;
 
@@ -123,6 +128,9 @@ export class ModelBridge {
   /** Actuators of which the journal does not have what limits them. */
   readonly #unrecorded = new Set<string>();
   readonly #receipts = new Receipts();
+  /** Commands that were given and not acknowledged yet, and those that the journal has, or that have their result. */
+  readonly #owed = new Set<string>();
+  readonly #settled = new Set<string>();
   /** Of commands that end by themselves. */
   readonly #leased = new Map<string, ModelLease>();
   readonly #leases: ModelLeases;
@@ -208,6 +216,7 @@ export class ModelBridge {
       command: (message) => this.#command(message),
       lost: () => {
         this.#receipts.clear();
+        this.#owed.clear();
         ownership.linkLost();
         void this.#process.clock.wait(1_000, ownership.cut).then(
           () => this.#connect(),
@@ -220,11 +229,22 @@ export class ModelBridge {
   #command({ id, isStop, lease, isKept, acknowledge }: ModelMessage): void {
     if (this.#owned.stop.aborted || this.#journal === null) return;
     if (lease !== null && !this.#leased.has(id)) this.#leased.set(id, lease);
-    this.#receipts.whenTaken(acknowledge, () => {
+    this.#owed.add(id);
+    const acknowledged = () => {
+      if (!this.#settled.has(id) && this.#owed.size > mostOwed) this.#around.madeRoom(id);
+      this.#owed.delete(id);
+      acknowledge();
+    };
+    this.#receipts.whenTaken(acknowledged, () => {
       const isKnown = this.#outcomes.has(id);
       if (!isKnown) void this.#take(id, isStop, isKept);
       return { key: id, isOpen: !isKnown };
     });
+  }
+
+  #settle(id: string): void {
+    this.#settled.add(id);
+    this.#receipts.settle(id);
   }
 
   async #take(id: string, isStop: boolean, isKept: boolean): Promise<void> {
@@ -233,7 +253,7 @@ export class ModelBridge {
     const lane = aboutKey(this.#about(id));
     const isRefused = this.#owned.ownership.commandsProblem(lane) !== null || !journal.state().available;
     if (!isStop && (isKept || isRefused)) {
-      if (this.#around.tell(this.#process, id, "refused")) this.#receipts.settle(id);
+      if (this.#around.tell(this.#process, id, "refused")) this.#settle(id);
       return;
     }
     this.#outcomes.set(id, null);
@@ -257,7 +277,7 @@ export class ModelBridge {
       journal.append(record, { durable: true }),
     );
     records[0]?.then(
-      () => this.#receipts.settle(id),
+      () => this.#settle(id),
       () => undefined,
     );
     const isKept = await Promise.race([
@@ -372,7 +392,7 @@ export class ModelBridge {
 
   #tell(id: string, outcome: string): void {
     this.#outcomes.set(id, outcome);
-    if (this.#around.tell(this.#process, id, outcome)) this.#receipts.settle(id);
+    if (this.#around.tell(this.#process, id, outcome)) this.#settle(id);
     else this.#untold.set(id, outcome);
   }
 
@@ -399,7 +419,7 @@ export class ModelBridge {
     for (const [id, outcome] of [...this.#untold])
       if (this.#around.tell(this.#process, id, outcome)) {
         this.#untold.delete(id);
-        this.#receipts.settle(id);
+        this.#settle(id);
       }
   }
 }

@@ -142,6 +142,8 @@ class World {
   /** What the broker holds for the client id of the account. */
   readonly #kept = new Map<string, Command>();
   readonly #leases = new LeaseJudge();
+  /** Commands that were acknowledged to the broker for want of room alone. */
+  readonly #roomMade = new Set<string>();
   #ids = 0;
   #connected: { readonly process: Process; readonly on: Parameters<Surroundings["connect"]>[1] } | null =
     null;
@@ -348,6 +350,9 @@ class World {
     },
     disconnect: (process) => {
       if (this.#connected?.process === process) this.#connected = null;
+    },
+    madeRoom: (id) => {
+      this.#roomMade.add(id);
     },
     tell: (process, id, outcome) => {
       if (this.#connected?.process !== process || this.#isCut(process, "broker")) return false;
@@ -696,7 +701,6 @@ class World {
     return this.#recorded.get(by)?.has(id) === true;
   }
 
-  /** Every command that the broker acknowledged to its sender has one result. */
   /** Every lease whose time is over has ended. */
   judgeLeases(): void {
     this.violations.push(...this.#leases.missing(this.time.now));
@@ -706,9 +710,11 @@ class World {
     return this.#leases.count;
   }
 
+  /** Every command that the broker acknowledged to its sender has one result, as long as the broker has room for those that wait. */
   judgeTold(): void {
     for (const { id, told, at } of this.commands.values())
-      if (told.size === 0) this.violations.push(`${id}, sent at ${at}, has no result`);
+      if (told.size === 0 && !this.#roomMade.has(id))
+        this.violations.push(`${id}, sent at ${at}, has no result`);
   }
 
   /** Of everything that the journal acknowledged. */
