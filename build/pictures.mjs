@@ -127,7 +127,7 @@ const names = {
     house: "East house",
     remark: "The houses at the river",
     window: "Left skylight",
-    take: "Take commands for this run",
+    take: "Take commands until the next restart",
     confirmed: "confirmed",
   },
   zh: {
@@ -136,7 +136,7 @@ const names = {
     house: "东棚",
     remark: "河边的温室",
     window: "左天窗",
-    take: "本次运行接受命令",
+    take: "下次重启前接受命令",
     confirmed: "已确认",
   },
 };

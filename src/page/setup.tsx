@@ -532,9 +532,9 @@ const isKind = (kind: string | null): kind is ActuatorKind => actuatorKinds.some
 const kindChoices = (kind: string | null) =>
   alikeKinds(isKind(kind) ? kind : "custom").map((one) => [one, kindNames[language.value][one]] as const);
 
-/** `now 10001 (closed); assumed to take …`, as `discover` writes it behind an address. */
+/** `now 10001 (closed); assumed to take …`, as `discover` writes it behind an address, in any language but for the state. */
 function nowTexts(comment: string): readonly string[] {
-  const [, value, word, more = ""] = /^now (\S+)(?: \((\w+)\))?(?:; (.*))?$/.exec(comment) ?? [];
+  const [, value, word, more = ""] = /^\S+ (\S+)(?: \((\w+)\))?(?:; (.*))?$/.exec(comment) ?? [];
   if (value === undefined) return [comment];
   const reads =
     word === undefined ? t("reads_raw", { value }) : t("reads_now", { value, word: stateWordText(word) });

@@ -183,6 +183,9 @@ it("init --web asks nothing in English of who reads Chinese", async () => {
     for (const one of document.querySelectorAll("details")) one.open = true;
   });
   await look("found");
+  expect((await page.locator("fieldset").allTextContents()).join("\n")).not.toMatch(
+    /\((?:open|closed|auto|off|on)\)/,
+  );
   await send();
   await page.getByText("config.yaml").first().waitFor({ timeout: 20_000 });
   await look("done");
