@@ -291,6 +291,8 @@ export interface First {
   readonly end: StepEnd | null;
   /** What a read gave that may be the value before; the next one decides. */
   readonly ordered?: RawValue;
+  /** When the read before the second POST began. */
+  readonly readFrom?: number;
 }
 
 export type Connection =

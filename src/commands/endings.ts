@@ -143,6 +143,13 @@ export const expiredMidway: Ending = {
   message: msg`The command grew older than its max_age half way. The bridge did the steps told here and sent no more.`,
 };
 
+/** The rest belongs to what was sent first: by then somebody else may have moved it, and the sender counts on it no more. */
+export const provenTooLate: Ending = {
+  outcome: "failed",
+  reason: "expired_midway",
+  message: msg`The platform showed the first step later than it has to. The bridge did the steps told here and sent no more.`,
+};
+
 /**
  * What was read, as a result tells it: in the table's spelling where the kind decodes it. `stop` is the value of a stop, told itself where
  * it shows: what that reads back is no degree.

@@ -1,6 +1,6 @@
 import type { Text } from "../language/text.js";
 import { stateAddresses } from "../greenhouse/actuator-kinds.js";
-import { shows, type Step, travels } from "../greenhouse/command/plan.js";
+import { confirmWithinMs, shows, type Step, travels } from "../greenhouse/command/plan.js";
 import type { PlatformErrorKind, RawValue } from "../greenhouse/ports.js";
 import { isIdlePulse, proofAddress } from "../greenhouse/readings.js";
 import type { Interlock } from "../greenhouse/limits.js";
@@ -38,6 +38,7 @@ import {
   endingAt,
   type Evidence,
   expiredMidway,
+  provenTooLate,
   factsOf,
   finalError,
   interlocked,
@@ -397,7 +398,9 @@ function confirmingRead(turn: Turn, run: At<"confirming">, answer: Read): void {
   const isAccepted = after.otherwise === "unconfirmed";
   const facts = { now: turn.now.mono, isAccepted };
   const { shown, next, isOver } = judgeRead(readBack, value, run.command.settings, facts);
-  if (isOver) stepEnded(turn, run, endOfConfirming(shown ? "shown" : "over", after, next.lastRead));
+  const isTooLate = shown && !readBack.recovered && isProvenLate(run, readBack.from, value?.startedMono);
+  if (isTooLate) endHalfWay(turn, run, endOfConfirming("shown", after, next.lastRead));
+  else if (isOver) stepEnded(turn, run, endOfConfirming(shown ? "shown" : "over", after, next.lastRead));
   else confirm(turn, run, next, after);
 }
 
@@ -422,7 +425,7 @@ function lookBeforeSecond(turn: Turn, run: At<"before_second">): void {
   if (address === null || (first.end !== null && purpose === "stop")) onReadBeforeSecond(turn, run, null);
   else {
     const token = ask(turn, { type: "read", command, address });
-    goTo(turn, run, { at: "before_second", first }, { token });
+    goTo(turn, run, { at: "before_second", first: { ...first, readFrom: turn.now.mono } }, { token });
   }
 }
 
@@ -453,9 +456,27 @@ function onReadBeforeSecond(turn: Turn, run: At<"before_second">, readBack: RawV
     goTo(turn, run, { at: "before_second", first: { ...first, ordered: readBack } }, { wakeAt });
     return;
   }
-  if (what === "confirmed") stepEnded(turn, run, { type: "confirmed", ...facts });
+  if (what === "confirmed" && isProvenLate(run, first.endedAt, first.readFrom))
+    endHalfWay(turn, run, { type: "confirmed", ...facts });
+  else if (what === "confirmed") stepEnded(turn, run, { type: "confirmed", ...facts });
   else if (what === "again") sendStep(turn, run, { ...first, facts });
   else endWithFirst(turn, run, { ...first, facts });
+}
+
+/** The last read is planned for the last moment. */
+const timerMs = 1_000;
+
+/** A step before the last that shows, as where the computer slept meanwhile, when nothing may follow it any more. */
+function isProvenLate(run: Run, sentAt: number, readFrom = -Infinity): boolean {
+  const { settings } = run.command;
+  const withinMs = Math.max(confirmWithinMs(settings, stepOf(run)), settings.settleMs);
+  return !isLast(run) && readFrom > sentAt + withinMs + timerMs;
+}
+
+function endHalfWay(turn: Turn, run: Run, end: StepEnd): void {
+  const { command, reports, sentAt } = run;
+  const steps = [...reports, stepReport(command.settings, stepOf(run), end)];
+  finish(turn, run, { ...provenTooLate, steps, sentAt, requestId: end.requestId, readBack: end.readBack });
 }
 
 /** There is no second POST: the step is what the first came to, and what was read since. */

@@ -253,3 +253,26 @@ describe("what a read before a second POST says", () => {
     expect(judged(null, row, { kind: "circulation_fan" })).toBe("again");
   });
 });
+
+describe("a degree does not follow a mode that shows later than it has to", () => {
+  it.each<[string, boolean]>([
+    ["accepted", false],
+    ["cut off", true],
+  ])("whose POST was %s, as the computer slept meanwhile", async (_, isCutOff) => {
+    const bench = new CommandBench({ registers: { "101": "10001" } });
+    const { platform, clock } = bench;
+    platform.onWrite = async (post) => {
+      void clock.wait(1_000).then(() => clock.stall(60_000));
+      const accepted = await platform.accept(post);
+      if (isCutOff) throw platformError({ kind: "interrupted" });
+      return accepted;
+    };
+    expect(await bench.run('{"command":"60","max_age":"10m"}')).toMatchObject({
+      outcome: "failed",
+      reason: "expired_midway",
+      read_back: "10100",
+      steps: [{ purpose: "mode", attempts: 1, read_back: "10100" }],
+    });
+    expect(bench.values()).toEqual(["101=10100"]);
+  });
+});

@@ -51,6 +51,11 @@ export const trustBugs: Readonly<Record<string, PlantedBug>> = {
     }`,
     tests: "test/http/sessions.test.ts",
   },
+  a_degree_follows_a_mode_however_late_it_shows: {
+    seam: "commands/sending#isProvenLate",
+    plant: "() => () => false",
+    tests: "test/commands/second-posts.test.ts",
+  },
   a_server_says_how_long_a_connection_is_kept: {
     seam: "platform/http#keptFor",
     plant: "() => ({ polling: 30_000, reads: 600_000, posts: 600_000 })",
