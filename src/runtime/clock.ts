@@ -41,6 +41,28 @@ export const waitingBy =
       signal?.addEventListener("abort", abort, { once: true });
     });
 
+/** Calls back again and again, with a pause of `ms` before each time, by a timer for each; what it returns ends that. */
+const repeatBy =
+  (clock: Pick<Clock, "after">): Clock["after"] =>
+  (ms, call) => {
+    let isOver = false;
+    let takeBack = clock.after(ms, turn);
+    function turn() {
+      call();
+      if (!isOver) takeBack = clock.after(ms, turn);
+    }
+    return () => {
+      isOver = true;
+      takeBack();
+    };
+  };
+
+/**
+ * How a clock does the same by one timer, where it can. A thousand accounts look at ten things each every few seconds: a timer for each
+ * time is old before it is due, and all of them were a third of what is collected among old objects.
+ */
+const repeatsOf = new WeakMap<Pick<Clock, "after">, Clock["after"]>();
+
 /** What a process can ask for the time; all in ms. A simulated computer gives its own. */
 interface TimeSources {
   readonly wall: () => number;
@@ -50,6 +72,8 @@ interface TimeSources {
   readonly uptime: () => number;
   /** Node's timers, which stand still as its clock does; what it returns takes the timer back. */
   readonly timer: (ms: number, call: () => void) => () => void;
+  /** The same of one that goes on; made of timers where absent. */
+  readonly interval?: TimeSources["timer"];
 }
 
 const nodeTime: TimeSources = {
@@ -59,6 +83,10 @@ const nodeTime: TimeSources = {
   timer: (ms, call) => {
     const timer = setTimeout(call, ms);
     return () => clearTimeout(timer);
+  },
+  interval: (ms, call) => {
+    const timer = setInterval(call, ms);
+    return () => clearInterval(timer);
   },
 };
 
@@ -70,8 +98,10 @@ const leastSleepMs = 2_000;
 const shortTimerMs = 1_000;
 
 interface LongTimer {
-  readonly dueAt: number;
+  dueAt: number;
   readonly call: () => void;
+  /** After its first time it goes on by itself. */
+  readonly goOn?: () => void;
   takeBack: () => void;
 }
 
@@ -112,9 +142,36 @@ class SleepAwareTime {
     };
   };
 
+  /** Calls back again and again by one timer. */
+  readonly repeat = (ms: number, call: () => void): (() => void) => {
+    const { interval } = this.#sources;
+    if (interval === undefined) return repeatBy(this)(ms, call);
+    if (ms <= shortTimerMs) return interval(ms, call);
+    const wait = () => {
+      // As time is asked for it may turn out that the computer slept, and this one is being dealt with already.
+      this.#timers.delete(one);
+      one.dueAt = this.monotonic() + ms;
+      this.#timers.add(one);
+    };
+    const goOn = () => {
+      wait();
+      one.takeBack = interval(ms, () => {
+        wait();
+        call();
+      });
+    };
+    const one: LongTimer = { dueAt: 0, call, goOn, takeBack: () => undefined };
+    goOn();
+    return () => {
+      this.#timers.delete(one);
+      one.takeBack();
+    };
+  };
+
   #start(one: LongTimer, ms: number): void {
     one.takeBack = this.#sources.timer(ms, () => {
-      this.#timers.delete(one);
+      if (one.goOn === undefined) this.#timers.delete(one);
+      else one.goOn();
       one.call();
     });
   }
@@ -136,8 +193,8 @@ class SleepAwareTime {
 
 /** The clock of a process on a computer that may be suspended. */
 export function clockOf(sources: TimeSources): Clock {
-  const { monotonic, after } = new SleepAwareTime(sources);
-  return {
+  const { monotonic, after, repeat } = new SleepAwareTime(sources);
+  const clock: Clock = {
     now: sources.wall,
     monotonic,
     after,
@@ -145,6 +202,8 @@ export function clockOf(sources: TimeSources): Clock {
     soon: (call) => void setImmediate(setImmediate, call),
     wait: waitingBy(after),
   };
+  repeatsOf.set(clock, repeat);
+  return clock;
 }
 
 export const systemClock: Clock = clockOf(nodeTime);
@@ -245,15 +304,15 @@ export const every = (
     const turn = () => {
       try {
         work();
-        if (!signal.aborted) takeBack = clock.after(ms, turn);
       } catch (error) {
         signal.removeEventListener("abort", end);
+        takeBack?.();
         reject(error instanceof Error ? error : new Error(String(error)));
       }
     };
     signal.addEventListener("abort", end, { once: true });
     if (signal.aborted) end();
-    else takeBack = clock.after(ms, turn);
+    else takeBack = (repeatsOf.get(clock) ?? repeatBy(clock))(ms, turn);
   });
 
 /** Resolves when the signal aborts; nothing is left at a long-lived signal once `over` has aborted. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { clockOf } from "../../src/runtime/clock.js";
+import { clockOf, every } from "../../src/runtime/clock.js";
 import { VirtualTime } from "../support/virtual-clock.js";
 
 /** A computer whose Node stands still while it sleeps, as on Linux. */
 function computer({ uptimeStepMs = 10 } = {}) {
   const time = new VirtualTime();
-  let [sleptMs, wallMs, asked] = [0, 1_000_000, 0];
+  let [sleptMs, wallMs, asked, made] = [0, 1_000_000, 0, 0];
   const clock = clockOf({
     wall: () => wallMs + time.now,
     monotonic: () => time.now - sleptMs,
@@ -14,11 +14,21 @@ function computer({ uptimeStepMs = 10 } = {}) {
       return Math.floor((5_000 + time.now) / uptimeStepMs) * uptimeStepMs;
     },
     timer: (ms, call) => time.in(ms, call),
+    interval: (ms, call) => {
+      let takeBack = time.in(ms, turn);
+      made += 1;
+      function turn() {
+        takeBack = time.in(ms, turn);
+        call();
+      }
+      return () => takeBack();
+    },
   });
   clock.monotonic();
   return {
     ...{ clock, time },
     asked: () => asked,
+    made: () => made,
     sleep: (ms: number) => {
       sleptMs += ms;
       time.stall(ms);
@@ -102,5 +112,50 @@ describe("a timer", () => {
     clock.monotonic();
     await time.runUntil(time.now + 120_000);
     expect(fired).toBe(0);
+  });
+});
+
+describe("what is done every ten seconds", () => {
+  const watch = () => {
+    const world = computer();
+    const stop = new AbortController();
+    const at: number[] = [];
+    let work: () => void = () => undefined;
+    const over = every(10_000, world.clock, stop.signal, () => {
+      at.push(Math.round(world.clock.monotonic() / 1_000));
+      work();
+    });
+    return { ...world, stop, over, at, does: (next: () => void) => (work = next) };
+  };
+
+  it("goes on by one timer until it is ended, also from within", async () => {
+    const { time, made, stop, over, at, does } = watch();
+    await time.runUntil(35_000);
+    expect([at, made()]).toEqual([[10, 20, 30], 1]);
+    does(() => stop.abort());
+    await time.runUntil(100_000);
+    await over;
+    expect(at).toEqual([10, 20, 30, 40]);
+    expect(time.pending).toBe(0);
+  });
+
+  it("comes as soon as a sleep is noticed in which it was due, once, and then every ten seconds again", async () => {
+    const { clock, time, sleep, at } = watch();
+    await time.runUntil(12_000);
+    sleep(100_000);
+    clock.monotonic();
+    await time.runUntil(time.now + 25_000);
+    expect(at).toEqual([10, 112, 122, 132]);
+  });
+
+  it("ends with what it throws", async () => {
+    const { time, over, at, does } = watch();
+    does(() => {
+      throw new Error("broken");
+    });
+    const ends = expect(over).rejects.toThrow("broken");
+    await time.runUntil(100_000);
+    await ends;
+    expect(at).toEqual([10]);
   });
 });
