@@ -10,7 +10,6 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import {
   cpuSeconds,
-  here,
   memoryAfterGc,
   mustLive,
   nodeFlagsForMemory,
@@ -25,7 +24,7 @@ import { code, commandedControllers, startBridgeSide, timeSets, weather } from "
 import { percentile } from "./figures.mjs";
 import { overBars } from "./fleet-bars.mjs";
 import { startRegisterPlatform } from "./register-platform.mjs";
-import { freePort, startBroker, startPlatform } from "./setup.mjs";
+import { dist, freePort, startBroker, startPlatform } from "./setup.mjs";
 import { Counter } from "./wire.mjs";
 
 const controllers = 5;
@@ -36,7 +35,7 @@ const longestMs = Number(process.env.BENCH_LONGEST_SECONDS ?? 300) * 1_000;
 const isAnnounced = process.env.BENCH_HOMEASSISTANT !== "off";
 const hasPush = process.env.BENCH_PUSH !== "off";
 const hasOneLogin = process.env.BENCH_LOGIN === "one";
-const program = process.env.GREENHOUSE2MQTT_DIST ?? here("../dist/main.js");
+const program = `${dist}/main.js`;
 const commandedCode = "GH-COMMANDED";
 
 /** Of one login for all, each account names its own of the list. */

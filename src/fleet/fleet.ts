@@ -337,6 +337,8 @@ class Account {
   /** Of the run under way. */
   #failing = new AbortController();
   #restart = new AbortController();
+  /** Whether it is to end. A field, as of a thousand accounts each asks all others as it starts. */
+  #isToEnd = false;
   readonly #fallback: Fallback;
 
   constructor(
@@ -380,8 +382,7 @@ class Account {
 
   /** Whether a run that is to end has what the other account needs for itself; of one name it has that by which all know it. */
   isInTheWayOf(other: Account): boolean {
-    const isEnding = this.#isStopped() || this.#restart.signal.aborted;
-    if (!isEnding || this.#running === null) return false;
+    if (!this.#isToEnd || this.#running === null) return false;
     return this.name === other.name || exclude(this.#running, other.#loaded);
   }
 
@@ -415,6 +416,7 @@ class Account {
   /** Resolves when it has ended in order. */
   async stop(): Promise<void> {
     this.#enter("stopping", {});
+    this.#isToEnd = true;
     this.#stop.abort();
     await this.ended;
   }
@@ -422,7 +424,7 @@ class Account {
   fail(error: unknown): void {
     this.#failing.abort(error instanceof Error ? error : new Error(String(error)));
     // Nothing runs that heeds it, and the next owner would have failed as it began.
-    if (this.#state.phase === "standby") this.#restart.abort();
+    if (this.#state.phase === "standby") this.#endRun();
   }
 
   judge({ configuration }: LoadedAccount): Judged {
@@ -457,6 +459,12 @@ class Account {
 
   #renew(): void {
     this.#live = this.#live.follow(this.#loaded.configuration);
+    this.#endRun();
+  }
+
+  /** For another one. */
+  #endRun(): void {
+    this.#isToEnd = true;
     this.#restart.abort();
   }
 
@@ -464,6 +472,7 @@ class Account {
   async #once(): Promise<unknown> {
     this.#failing = new AbortController();
     this.#restart = new AbortController();
+    this.#isToEnd = this.#isStopped();
     this.#enter("starting", { again: null });
     this.#running = this.#loaded;
     const { signal: stop, release } = joinSignals(this.#stop.signal, this.#restart.signal);
