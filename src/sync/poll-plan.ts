@@ -286,10 +286,13 @@ const inputsAheadMs = 300_000;
 /** Of controllers that did not answer, what did not fail itself may go before what did by so much. */
 const hopefulAheadMs = 300_000;
 
+/** The status of so few devices is asked for at the pace of other reads: on a small account all are to be shown again at once. */
+const connectionsAtOnce = 10;
+
 interface PollPace {
   /** What is asked for soon may take this much of the budget, so that polling keeps the rest. */
   readonly soon: RequestBudget;
-  /** Least time between two requests for the status of a single device, ms. */
+  /** Time between two requests for the status of a single device, ms, on an average of a few. */
   readonly connectionGapMs: () => number;
   /** What did not answer last time, so that a place may be kept for long: the read itself, or others of its controller; null for neither. */
   readonly silentPart: (job: PollJob) => "itself" | "controller" | null;
@@ -314,7 +317,8 @@ export class PollSchedule {
   };
   /** Of a host that is away: when the next of its jobs is tried. */
   readonly #probeAt = new Map<PlatformHost, number>();
-  #connectionBegunAt = -Infinity;
+  /** When the newest requests for the status of a single device began. */
+  #connectionsBegun: number[] = [];
 
   constructor(pace: PollPace) {
     this.#pace = pace;
@@ -357,21 +361,24 @@ export class PollSchedule {
     for (const lane of lanes) this.#schedules[lane].delete(name);
   }
 
+  isDue(name: string, now: number): boolean {
+    return (this.#dueAt(name) ?? Infinity) <= now;
+  }
+
   namesOf(host: PlatformHost): readonly string[] {
     return [...this.#jobs].filter(([, { job }]) => jobHost(job) === host).map(([name]) => name);
   }
 
   /**
-   * Makes the chosen jobs due now, first things first; returns their names. Those of a host that is away are left out, and what is
-   * due already keeps its place: asked for again and again, it would never have its turn.
+   * Makes the chosen jobs due now, first things first. Those of a host that is away are left out, and what is due already keeps its
+   * place: asked for again and again, it would never have its turn.
    */
-  makeDue(now: number, chosen: (job: PollJob) => boolean): readonly string[] {
+  makeDue(now: number, chosen: (job: PollJob) => boolean): void {
     const due = [...this.#jobs].filter(([, { job }]) => chosen(job) && !this.isAway(jobHost(job)));
     for (const [name, { job }] of due) {
       const at = now - 10 + jobRank(job);
       if ((this.#dueAt(name) ?? Infinity) > at) this.#plan(name, at);
     }
-    return due.map(([name]) => name);
   }
 
   /** The chosen jobs, which were asked for more rarely, are due within `intervalMs` of their last read again. */
@@ -442,7 +449,8 @@ export class PollSchedule {
     if (planned === undefined) return;
     const { job, wanted } = planned;
     this.#jobs.set(name, { ...planned, begunAt: now, wanted: wanted && { ...wanted, isBegun: true } });
-    if (job.kind === "connection") this.#connectionBegunAt = now;
+    if (job.kind === "connection")
+      this.#connectionsBegun = [...this.#connectionsBegun, now].slice(-connectionsAtOnce);
   }
 
   /**
@@ -582,7 +590,12 @@ export class PollSchedule {
     if (lane === "silent") return this.#pace.hasSilentPlace() ? at : Infinity;
     if (lane === "inputs") return at > now ? at : at - inputsAheadMs;
     if (lane === "soon") at = Math.max(at, now + this.#pace.soon.waitMs(now));
-    else at = Math.max(at, this.#connectionBegunAt + this.#pace.connectionGapMs());
+    else at = Math.max(at, this.#nextConnectionAt());
     return at > now ? at : -Infinity;
+  }
+  #nextConnectionAt(): number {
+    const [first = 0, ...more] = this.#connectionsBegun;
+    const isFull = more.length === connectionsAtOnce - 1;
+    return isFull ? first + connectionsAtOnce * this.#pace.connectionGapMs() : -Infinity;
   }
 }

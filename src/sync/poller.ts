@@ -79,6 +79,8 @@ export interface FailedRead {
   readonly why: string;
 }
 
+const awayText = (host: PlatformHost): string => `the ${host} host cannot be reached`;
+
 interface Round {
   under: Promise<readonly FailedRead[]>;
   next: Promise<readonly FailedRead[]> | null;
@@ -119,6 +121,8 @@ export class Poller {
   readonly #triedListeners: ((code: string) => void)[] = [];
   /** By code, undefined for all: the round under way, and the one after it once somebody asks for that. */
   readonly #rounds = new Map<string | undefined, Round>();
+  /** Told of each read that ends, with why it failed; null where it did not. */
+  readonly #endListeners = new Set<(job: PollJob, why: string | null) => void>();
   readonly #comparison = new ReadComparison();
   /** The address that is being read so that it can be compared. */
   #check: ReturnType<ReadComparison["next"]> = null;
@@ -344,7 +348,10 @@ export class Poller {
 
   /** A list has told what the single-device status was to be asked for. */
   spareConnection(code: string): void {
-    if (this.#schedule.takeBack(jobName({ kind: "connection", code }))) this.#planConnection(code);
+    const name = jobName({ kind: "connection", code });
+    if (!this.#schedule.takeBack(name)) return;
+    this.#answerWaiting(name, null);
+    this.#planConnection(code);
   }
 
   /**
@@ -378,7 +385,7 @@ export class Poller {
       this.#schedule.hostAway(host, now);
       // These are not asked before it is back, and a request for a refresh would wait as long.
       for (const name of this.#schedule.namesOf(host))
-        if (!this.#running.has(name)) this.#answerWaiting(name, `the ${host} host cannot be reached`);
+        if (!this.#running.has(name)) this.#answerWaiting(name, awayText(host));
     }
     this.#rest.wake();
   }
@@ -422,21 +429,47 @@ export class Poller {
     return round.next;
   }
 
+  /** What these reads ask for in turn belongs to the round: the status of what a list doubts, all of what a list has added. */
   async #readNow(code: string | undefined): Promise<readonly FailedRead[]> {
-    const now = this.#ports.clock.monotonic();
-    const isMeant = (job: PollJob) =>
-      (isRepeated(job) || this.#isUntold(job)) && (code === undefined || concerns(job, code));
-    const names = this.#schedule.makeDue(now, isMeant);
-    const jobs = new Map([...this.#schedule.jobs()].map((job) => [jobName(job), job]));
-    this.#rest.wake();
-    const nextEnd = async (name: string): Promise<readonly FailedRead[]> => {
-      const job = jobs.get(name);
-      const why = await new Promise<string | null>((resolve) =>
-        this.#awaited.set(name, [...(this.#awaited.get(name) ?? []), resolve]),
-      );
-      return why === null || job === undefined ? [] : [failedRead(job, why)];
+    const failed = new Map<string, FailedRead>();
+    const note = (job: PollJob, why: string | null) => {
+      if (!isPlanned(job) || !isOf(job, code)) return;
+      if (why === null) failed.delete(jobName(job));
+      else failed.set(jobName(job), failedRead(job, why));
     };
-    return (await Promise.all(names.map(nextEnd))).flat();
+    this.#endListeners.add(note);
+    const read = new Set<string>();
+    for (let jobs = this.#makeDue(code); jobs.length > 0; jobs = this.#dueBeside(read, code)) {
+      for (const job of jobs) read.add(jobName(job));
+      await Promise.all(jobs.map(async (job) => note(job, await this.#nextEnd(job))));
+    }
+    this.#endListeners.delete(note);
+    return [...failed.values()];
+  }
+
+  #makeDue(code: string | undefined): readonly PollJob[] {
+    const isMeant = (job: PollJob) => (isRepeated(job) || this.#isUntold(job)) && isOf(job, code);
+    this.#schedule.makeDue(this.#ports.clock.monotonic(), isMeant);
+    this.#rest.wake();
+    return [...this.#schedule.jobs()].filter(isMeant);
+  }
+
+  /** What is due or under way beside these. */
+  #dueBeside(read: ReadonlySet<string>, code: string | undefined): readonly PollJob[] {
+    const now = this.#ports.clock.monotonic();
+    return [...this.#schedule.jobs()].filter((job) => {
+      const name = jobName(job);
+      if (read.has(name) || !isPlanned(job) || !isOf(job, code)) return false;
+      return this.#running.has(name) || this.#schedule.isDue(name, now);
+    });
+  }
+
+  /** Why it failed; null where it did not. A host that is away is not asked before it is back. */
+  async #nextEnd(job: PollJob): Promise<string | null> {
+    const name = jobName(job);
+    const host = jobHost(job);
+    if (this.#schedule.isAway(host) && !this.#running.has(name)) return awayText(host);
+    return new Promise((resolve) => this.#awaited.set(name, [...(this.#awaited.get(name) ?? []), resolve]));
   }
 
   /** Whether nothing but its own status could tell whether it is online, and that did not. */
@@ -527,6 +560,7 @@ export class Poller {
     // What is left to others to read is no trouble of its own.
     if (!comesAgain) this.#troubles.forget([name]);
     this.#answerWaiting(name, why);
+    for (const listener of this.#endListeners) listener(job, why);
     if ("code" in job) this.#onTried(name, job.code);
     this.#onCheckEnded(name, worked);
     this.#rest.wake();
@@ -655,3 +689,6 @@ const isRepeated = (job: PollJob): boolean =>
 const isPlanned = (job: PollJob): boolean => !(job.kind === "registers" && job.read.type === "fresh");
 
 const concerns = (job: PollJob, code: string) => "code" in job && job.code === code;
+
+/** Of the controller of this code, where one is given. */
+const isOf = (job: PollJob, code: string | undefined) => code === undefined || concerns(job, code);

@@ -610,14 +610,23 @@ describe("the status of single devices, which the platform advises against askin
     expect(statuses(world)).toEqual([]);
   });
 
-  it.each<[count: number, perMinute: number, mostInASecond: number]>([
-    [500, 0, 2],
-    [2_000, 0, 7],
-    [500, 300, 3],
-    [5, 300, 2],
+  it("is asked at once of ten controllers that come back together", async () => {
+    const world = await polledFor(25 * minute, devices(10), { perMinute: 300 });
+    const { platform, clock } = world;
+    platform.list = devices(10, { online: false });
+    while (platform.times("controllers").length === 0) await clock.advance(1_000);
+    await clock.advance(1_000);
+    expect(new Set(statuses(world).map(({ name }) => name)).size).toBe(10);
+  });
+
+  it.each<[count: number, perMinute: number, mostInTenSeconds: number]>([
+    [500, 0, 20],
+    [2_000, 0, 45],
+    [500, 300, 30],
+    [15, 300, 20],
   ])(
     "after a list that turns all of %i offline is asked at a pace (%i requests a minute), all before the next list",
-    async (count, perMinute, mostInASecond) => {
+    async (count, perMinute, mostInTenSeconds) => {
       const intervals = { controllers: 10 * minute, sensors: hour, running_status: hour };
       const world = await polledFor(25 * minute, devices(count), { perMinute, intervals });
       const { platform, clock } = world;
@@ -626,7 +635,7 @@ describe("the status of single devices, which the platform advises against askin
       while (platform.times("controllers").length === 0) await clock.advance(1_000);
       await clock.advance(10 * minute - 1_000);
       const asked = statuses(world);
-      expect(mostWithin(1_000, asked)).toBeLessThanOrEqual(mostInASecond);
+      expect(mostWithin(10_000, asked)).toBeLessThanOrEqual(mostInTenSeconds);
       expect(new Set(asked.map(({ name }) => name)).size).toBe(count);
     },
   );
@@ -921,6 +930,72 @@ describe("refresh", () => {
     const names = new Set(platform.calls.map(({ name }) => name));
     for (const { code } of platform.list) expect(names).toContain(`sensors ${code}`);
     expect(names).toContain("controllers");
+  });
+
+  const availabilities = ({ store, platform }: Polled) =>
+    new Set(platform.list.map(({ code }) => store.get(code)?.availability));
+
+  it("reads also the status of each device that its list is against, which decides, before it resolves", async () => {
+    const world = await polledFor(10 * minute, devices(30));
+    for (const online of [false, true]) {
+      world.platform.list = devices(30, { online });
+      const refreshed = world.poller.refresh();
+      expect(await isDone(refreshed, world, 5_000)).toBe(false);
+      while (!(await isDone(refreshed, world, 100)));
+      expect(availabilities(world)).toEqual(new Set([online ? "online" : "offline"]));
+      expect(await refreshed).toEqual([]);
+      await world.clock.advance(20_000);
+    }
+  });
+
+  it("tells of a status that its list asked for and that could not be read", async () => {
+    const world = await polledFor(10 * minute, devices(3));
+    world.platform.list = devices(3, { online: false });
+    world.platform.fate = ({ name }) => {
+      if (name === "connection GH-1") throw failure("rejected", "realtime");
+    };
+    const refreshed = world.poller.refresh();
+    expect(await isDone(refreshed, world, 4_000)).toBe(true);
+    expect((await refreshed).map(({ code, request }) => [code, request])).toEqual([
+      ["GH-1", "GET /api/mqtt-client-status"],
+    ]);
+  });
+
+  it("waits for no status that a later list has made needless", async () => {
+    const world = await polledFor(10 * minute, devices(100));
+    const { platform, poller, clock } = world;
+    platform.list = devices(100, { online: false });
+    platform.status = () => clientStatus("online");
+    const refreshed = poller.refresh();
+    expect(await isDone(refreshed, world, 20_000)).toBe(false);
+    platform.list = devices(100);
+    poller.readAnew("GET /api/control/mqtt", undefined);
+    expect(await isDone(refreshed, world, 5_000)).toBe(true);
+    await clock.advance(minute);
+    expect(statuses(world).length).toBeLessThan(50);
+  });
+
+  it("reads all of a controller that its list has added", async () => {
+    const world = await polledFor(10 * minute, devices(3));
+    world.platform.list = devices(4);
+    world.platform.slowMs = (name) => (name === "sensors GH-3" ? 2_000 : undefined);
+    const refreshed = world.poller.refresh();
+    expect(await isDone(refreshed, world, 1_500)).toBe(false);
+    expect(await isDone(refreshed, world, 1_500)).toBe(true);
+    for (const what of ["sensors", "running_status"])
+      expect(world.platform.times(`${what} GH-3`)).toHaveLength(1);
+  });
+
+  it("says of a host that is away that nothing of it was read, at once", async () => {
+    const world = await polledFor(10 * minute, devices(2));
+    world.hostReachable("realtime", false);
+    world.platform.list = devices(2, { online: false });
+    const refreshed = world.poller.refresh();
+    expect(await isDone(refreshed, world, 1_000)).toBe(true);
+    const failed = (await refreshed).map(({ code, request, why }) => [code, request, why]);
+    for (const request of ["sensor-data", "device_status", "mqtt-client-status"])
+      expect(failed).toContainEqual(["GH-1", `GET /api/${request}`, "the realtime host cannot be reached"]);
+    expect(failed.filter(([code]) => code === null)).toEqual([]);
   });
 
   it("tells which reads failed, and why, and nothing of those that did not", async () => {
