@@ -76,6 +76,8 @@ type Task = (signal: AbortSignal) => void | Promise<void>;
 /** What is known about one discovery topic, and what falls due for it. */
 interface Device extends Known {
   gate: Gate;
+  /** The broker has its announcement, as far as that is known of this link; nothing of it is shown before. */
+  isStanding: boolean;
   publishedAt: number;
   readonly announce: Task;
   readonly takenIn: Task;
@@ -90,8 +92,10 @@ interface Device extends Known {
 export class DiscoveryOutput {
   /** What may be published before and while an announcement changes. */
   readonly gate = {
-    visible: (shown: Controller | undefined, after: Controller): Controller | null =>
-      visible(this.#of(after.info.code).gate, shown, after),
+    visible: (shown: Controller | undefined, after: Controller): Controller | null => {
+      const { gate, isStanding } = this.#of(after.info.code);
+      return isStanding ? visible(gate, shown, after) : null;
+    },
     mayClear: (code: string): boolean => this.#of(code).gate.type !== "leaving",
   };
   readonly #core: Core;
@@ -167,8 +171,10 @@ export class DiscoveryOutput {
     this.#later(this.#leftovers, leftoversEveryMs);
   }
 
+  /** The broker may come back with nothing of what it held. What it refuses is waited for by nobody. */
   onDisconnected(): void {
     this.#isPaused = true;
+    for (const device of this.#devices.values()) device.isStanding = this.#refused.has(device.topic);
   }
 
   /** Topics of an earlier run: every component that may be removed has to be, and Home Assistant had time to take that in. */
@@ -247,6 +253,7 @@ export class DiscoveryOutput {
     if (known !== undefined && (hash === known.held.hash || hash === this.#pendingHash)) {
       this.#scanned.add(topic);
       this.#deleted.delete(topic);
+      this.#stand(known);
       return;
     }
     const found = foundDocument(payload, this.#settings.topics.base);
@@ -298,8 +305,10 @@ export class DiscoveryOutput {
   /** The bridge first, since the others refer to it; a controller of which nothing was read yet has more to announce within moments. */
   #announceAll(blankMs: number): void {
     this.#force(this.#at(this.#bridgeTopic), 0);
-    for (const { info, sensors, statuses } of this.#core.mirror.store.controllers())
-      this.#force(this.#of(info.code), sensors.size + statuses.size === 0 ? blankMs : 0);
+    for (const { info, sensors, statuses } of this.#core.mirror.store.controllers()) {
+      const device = this.#of(info.code);
+      this.#force(device, sensors.size + statuses.size === 0 && !device.held.isOwn ? blankMs : 0);
+    }
   }
 
   /** Announces a device, changed or not. */
@@ -361,6 +370,7 @@ export class DiscoveryOutput {
     device.held = heldAfter(device.held, step);
     device.publishedAt = now;
     if (isNewest && news !== "changed") this.#open(device, "held");
+    else this.#stand(device);
     if (isNewest && news !== "same") this.#later(device.takenIn, takenInMs);
     if (text !== "" && (news === "changed" || (news === "more" && isBusy)))
       this.#later(device.repeat, repeatAfterMs);
@@ -376,7 +386,19 @@ export class DiscoveryOutput {
   /** Home Assistant knows the device as it is, or never will. */
   #open(device: Device, which: "held" | "all"): void {
     device.gate = { type: this.#wanter(device) === "nobody" ? "shut" : "open" };
+    // That it had the time to take in one of an earlier link says nothing of this one.
+    if (which === "held") device.isStanding = true;
     this.#publishStates(device.code, which === "all");
+  }
+
+  /** The broker of this link has the announcement: what its gate lets through may follow. */
+  #stand(device: Device): void {
+    if (device.isStanding) return;
+    device.isStanding = true;
+    // Those that it lacks go first.
+    if ((this.#due.dueAt(device.announce) ?? Infinity) <= this.#now())
+      this.#due.set(device.announce, this.#now());
+    this.#publishStates(device.code, false);
   }
 
   /**
@@ -440,6 +462,7 @@ export class DiscoveryOutput {
       topic,
       code,
       gate: { type: "shut" },
+      isStanding: true,
       publishedAt: -Infinity,
       held: nothingHeld,
       withdrawn: nothing,

@@ -425,6 +425,91 @@ describe("states and announcements", () => {
     expect(openedOf(setup, "A").filter(([, which]) => which === "all")).toHaveLength(3);
   });
 
+  describe("after a lost link", () => {
+    const reconnected = async (ms: number, ...houses: Controller[]) => {
+      const setup = await announced(10_000, ...houses);
+      setup.opened.length = 0;
+      setup.output.onDisconnected();
+      await setup.clock.advance(ms);
+      return setup;
+    };
+
+    test("nothing of a controller is published before the broker has its announcement again, and no other one waited for", async () => {
+      const houses = [house("A", "t1"), house("B", "t1"), house("C")];
+      const setup = await reconnected(5_000, ...houses);
+      setup.output.onConnected();
+      const shown = () => houses.filter((one) => setup.visible(one) !== null).map(({ info }) => info.code);
+      const seen = [shown().join("")];
+      for (let ms = 0; ms < 20; ms += 5) {
+        await setup.clock.advance(5);
+        seen.push(shown().join(""));
+      }
+      expect(seen).toEqual(["", "", "A", "AB", "ABC"]);
+      for (const [place, code] of ["A", "B", "C"].entries())
+        expect(openedOf(setup, code)).toEqual([[15_000 + 5 * (place + 2), "held"]]);
+    });
+
+    test("what the broker still holds as it was announced is no longer waited for than that is not known", async () => {
+      const [one, other] = [house("A", "t1"), house("B", "t1")];
+      const { output, allowed, clock, found, opened, visible } = await reconnected(5_000, one, other);
+      allowed.broker = false;
+      output.onConnected();
+      await clock.advance(1_000);
+      found("A", textOf(one));
+      found("B", textOf(house("B", "t2")));
+      expect([visible(one), visible(other)]).toEqual([["t1"], null]);
+      expect(opened.map(({ code, which }) => [code, which])).toEqual([["A", "held"]]);
+    });
+
+    test("what the broker lacks is announced before what it still holds", async () => {
+      const houses = [house("A", "t1"), house("B", "t1"), house("C", "t1")];
+      const { output, found, told } = await reconnected(5_000, ...houses);
+      await told(0);
+      output.onConnected();
+      for (const one of houses.slice(0, 2)) found(one.info.code, textOf(one));
+      expect(await told(1_000)).toEqual(["bridge", "C", "A", "B"]);
+    });
+
+    test("that Home Assistant took in what was announced on it opens nothing on the next one", async () => {
+      const one = house("A", "t1");
+      const { change, output, allowed, clock, told, visible } = await announced(10_000, one);
+      const after = grown(one, "t1", "K");
+      change("A", after);
+      expect(await told(2_010)).toEqual(["A"]);
+      output.onDisconnected();
+      allowed.broker = false;
+      output.onConnected();
+      await clock.advance(5_000);
+      expect(visible(after)).toBeNull();
+      allowed.broker = true;
+      await clock.advance(15_000);
+      expect(visible(after)).toEqual(["t1"]);
+    });
+
+    test("a sensor that came meanwhile waits for its announcement, and the others no longer than the controller", async () => {
+      const one = house("A", "t1");
+      const { change, output, clock, visible } = await reconnected(5_000, one);
+      const after = grown(grown(one, "t1", "K"), "t2");
+      change("A", after);
+      output.onConnected();
+      await clock.advance(100);
+      expect(visible(after)).toEqual([]);
+      await clock.advance(3_000);
+      expect(visible(after)).toEqual(["t1", "t2"]);
+    });
+
+    test("a broker that refuses announcements holds no state back", async () => {
+      const one = house("A", "t1");
+      const { output, allowed, clock, visible } = start(one);
+      allowed.refused = true;
+      output.onConnected();
+      await clock.advance(5_000);
+      output.onDisconnected();
+      output.onConnected();
+      expect(visible(one)).toEqual(["t1"]);
+    });
+  });
+
   test("a broker that refuses announcements holds no state back", async () => {
     const one = house("A", "t1");
     const { output, allowed, clock, visible } = start(one);
