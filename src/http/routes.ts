@@ -132,8 +132,9 @@ const trends = route("GET", "viewer", span, async (given, asked) => {
   if (found === undefined) return notFound("controller", id);
   if (whole === undefined && !found.sensors.has(sensorId)) return notFound("sensor", sensorId);
   const now = demo?.timeAt(clock.now()) ?? clock.now();
-  const since = parseSince(given.since ?? "24h", now) ?? now;
   const until = parseSince(given.until ?? "", now) ?? now;
+  const since = parseSince(given.since ?? "24h", given.since === undefined ? until : now) ?? now;
+  if (since > until) return badRequest("since is after until.");
   const range = given.since === undefined && given.until === undefined ? null : { since, until };
   const ids = whole === undefined ? [sensorId] : [...found.sensors.keys()];
   const shown = await service.trendsOf(found, ids, range, whole === undefined ? allPoints : sparkPoints);

@@ -13,6 +13,8 @@ const wrongRequests = [
   ["GET", "api/stream/gh-0001", {}, undefined, 404, "not_found"],
   ["GET", "api/trends/gh-0001/none", {}, undefined, 404, "not_found"],
   ["GET", "api/trends", {}, undefined, 400, "bad_request"],
+  ["GET", "api/trends/gh-0001?since=1h&until=2h", {}, undefined, 400, "bad_request"],
+  ["GET", "api/trends/gh-0001?since=2126-01-01T00:00:00Z", {}, undefined, 400, "bad_request"],
   ["GET", `api/trends?controllers=${"a,".repeat(60)}`, {}, undefined, 400, "bad_request"],
   ["GET", "api/journal?limit=0", {}, undefined, 400, "bad_request"],
   ["GET", "api/commands", {}, undefined, 405, "method"],
