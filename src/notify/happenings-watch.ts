@@ -104,29 +104,26 @@ export class HappeningsWatch {
     for (const [id, actuator] of after.actuators) {
       const old = before.actuators.get(id);
       if (old !== undefined && old.restrictions !== actuator.restrictions)
-        this.#onRestrictions(after, old, actuator);
+        this.#onRestrictions(after, actuator);
     }
   }
 
-  #onRestrictions({ info }: Controller, before: Actuator, { settings, restrictions }: Actuator): void {
+  #onRestrictions({ info }: Controller, { settings, restrictions }: Actuator): void {
     const { clock } = this.#core;
     const about = { at: clock.now(), controller: info.id, actuator: settings.id, kind: settings.kind };
-    const [was, is] = [before.restrictions?.lock ?? null, restrictions?.lock ?? null];
-    // What an earlier run left is there with the first view.
-    if (is !== null && was === null && before.restrictions !== undefined)
-      this.#onHappened({ ...about, of: "people", what: "locked", by: is.by, reason: is.reason });
     this.#letGo(about, restrictions);
   }
 
-  /** What is in force shows that a lock is gone, and not who took it away. */
-  #onUnlocked(at: number, facts: BridgeEvent["facts"]): void {
+  /** By its event, since what is in force shows neither who took a lock away nor whether an earlier run left it. */
+  #onLock(type: "locked" | "unlocked", at: number, facts: BridgeEvent["facts"]): void {
     const house = this.#house(String(facts?.["controller"]));
     const actuator = String(facts?.["actuator"]);
     const kind = house?.actuators.get(actuator)?.settings.kind;
     if (house === undefined || kind === undefined) return;
-    const what = facts?.["ran_out"] === true ? "ran_out" : "unlocked";
+    const what = facts?.["ran_out"] === true ? "ran_out" : type;
     const by = String(facts?.["by"]);
-    this.#onHappened({ at, controller: house.info.id, actuator, kind, of: "people", what, by, reason: null });
+    const reason = typeof facts?.["reason"] === "string" ? facts["reason"] : null;
+    this.#onHappened({ at, controller: house.info.id, actuator, kind, of: "people", what, by, reason });
   }
 
   #letGo(about: About, restrictions: Actuator["restrictions"]): void {
@@ -187,7 +184,7 @@ export class HappeningsWatch {
   }
 
   onEvent({ type, at, facts }: BridgeEvent): void {
-    if (type === "unlocked") this.#onUnlocked(at, facts);
+    if (type === "locked" || type === "unlocked") this.#onLock(type, at, facts);
     const by = typeof facts?.["by"] === "string" ? facts["by"] : null;
     if (type === "settings_changed")
       this.#onHappened({ of: "people", what: "settings", by, keys: String(facts?.["keys"]), at });

@@ -327,19 +327,21 @@ describe("the watch of what happens", () => {
     expect(happened).toMatchObject([{ of: "guards", measure }]);
   });
 
-  it("tells of a lock once, and not of one that an earlier run left", () => {
+  it("tells of each lock by its event: of the first of an actuator too, and not of one that an earlier run left", () => {
     const { happened, watch } = seen();
     const first = { ...house, actuators: new Map([["roof", unreadActuator(actuator())]]) };
-    watch.onChange(first, shown(restrictions([], "ben")));
-    watch.onChange(shown(null), shown(restrictions([], "anna")));
-    watch.onChange(shown(restrictions([], "anna")), shown(restrictions([])));
     const about = { controller: "gh-0001", actuator: "roof" };
-    const unlocked = { type: "unlocked", severity: "info", message: "", at: 7 } as const;
-    watch.onEvent({ ...unlocked, facts: { ...about, by: "ben" } });
+    const info = { severity: "info", message: "", at: 7 } as const;
+    watch.onChange(first, shown(restrictions([], "ben")));
+    expect(happened).toEqual([]);
+    watch.onChange(first, shown(restrictions([], "anna")));
+    watch.onEvent({ ...info, type: "locked", facts: { ...about, by: "anna", reason: "roof", until: null } });
+    watch.onChange(shown(restrictions([], "anna")), shown(restrictions([])));
+    watch.onEvent({ ...info, type: "unlocked", facts: { ...about, by: "ben" } });
     watch.onEvent(unlockedEvent({ by: "carla" }, about, 8));
     expect(happened).toMatchObject([
-      { of: "people", what: "locked", by: "anna" },
-      { of: "people", what: "unlocked", by: "ben", at: 7 },
+      { of: "people", what: "locked", by: "anna", reason: "roof", at: 7 },
+      { of: "people", what: "unlocked", by: "ben", reason: null, at: 7 },
       { of: "people", what: "ran_out", by: "carla", at: 8 },
     ]);
   });
