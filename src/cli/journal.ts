@@ -10,6 +10,7 @@ import {
   type TimelineEntry,
   type TimelineKind,
   timelineKinds,
+  withControllerId,
 } from "../journal/timeline.js";
 import type { Configuration } from "../config/schema.js";
 import { controllerTopicId } from "../settings/controllers.js";
@@ -83,15 +84,12 @@ export async function journal(
   await (what === undefined ? show(context, options) : move(context, what, folder, options));
 }
 
-/** Commands are kept by the code of their controller, and most else by its id: people are shown the id. */
-const withId =
+/** What one is called on topics; of one that is not configured by its code. */
+const idIn =
   ({ controllers }: Configuration) =>
-  (entry: TimelineEntry): TimelineEntry => {
-    const controller = "controller" in entry ? (entry.controller ?? null) : null;
-    if (controller === null) return entry;
-    const given = Object.hasOwn(controllers, controller) ? controllers[controller]?.id : undefined;
-    return { ...entry, controller: given ?? controllerTopicId(controller) } as TimelineEntry;
-  };
+  (idOrCode: string): string =>
+    (Object.hasOwn(controllers, idOrCode) ? controllers[idOrCode]?.id : undefined) ??
+    controllerTopicId(idOrCode);
 
 async function show(context: ProcessContext, options: JournalOptions): Promise<void> {
   const configuration = await readConfiguration(options, context);
@@ -110,7 +108,8 @@ async function show(context: ProcessContext, options: JournalOptions): Promise<v
   const problem = await listingProblem(directory);
   if (problem !== null) throw problem;
   const { entries: past } = await newestEntries(directory, { ...filter, limit });
-  const shown = withId(configuration);
+  const idOf = idIn(configuration);
+  const shown = (entry: TimelineEntry) => withControllerId(entry, idOf);
   if (options.csv === true) {
     context.out(timelineCsv(past.map(shown).toReversed()));
     return;

@@ -7,7 +7,7 @@ import type { GroupOrScene } from "../greenhouse/groups.js";
 import { commandOutcomes, type RecordType } from "../journal/records.js";
 import { JournalUnreadable } from "../journal/segments.js";
 import { timelineCsv } from "../journal/timeline-table.js";
-import { type TimelineKind, timelineKinds } from "../journal/timeline.js";
+import { type TimelineKind, timelineKinds, withControllerId } from "../journal/timeline.js";
 import { csvText } from "../runtime/csv.js";
 import { parseSince } from "../runtime/duration.js";
 import { pageOf } from "../runtime/metrics.js";
@@ -24,6 +24,7 @@ import {
   watchedRoutes,
   text,
 } from "./route.js";
+import { controllerTopicId } from "../settings/controllers.js";
 import { settingsRoutes } from "./settings.js";
 import { groupCommandView } from "./groups.js";
 
@@ -94,10 +95,11 @@ async function journalPage(
     untilMs: parseSince(given.until ?? "", clock.now()) ?? undefined,
   });
   const records = entries.toReversed();
+  const idOf = (one: string) => service.controllerOf(one)?.info.id ?? controllerTopicId(one);
   // As RFC 8288 says, since a table has no room for it.
   const link = next ? { link: `<?before=${next}>; rel="next"` } : undefined;
   return prefersCsv(headers.accept ?? "")
-    ? csv(timelineCsv(records), "journal.csv", link)
+    ? csv(timelineCsv(records.map((one) => withControllerId(one, idOf))), "journal.csv", link)
     : json({ records, next }, 200, link);
 }
 

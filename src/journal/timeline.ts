@@ -59,6 +59,8 @@ export interface Happened extends Pick<Stamp, "seq" | "at"> {
   /** Of an alarm: what its sentence names, for who reads it in another language. */
   readonly facts?: Alarm["facts"];
   readonly alarm: Alarm["type"] | null;
+  /** Of an alarm its own, which names what it is about. */
+  readonly id?: Alarm["id"];
   readonly severity: Alarm["severity"] | null;
   /** ISO time. */
   readonly until: string | null;
@@ -66,6 +68,16 @@ export interface Happened extends Pick<Stamp, "seq" | "at"> {
 
 /** A record of the journal as it is, or what two of them mean. */
 export type TimelineEntry = (JournalRecord | Happened) & { readonly kind: TimelineKind };
+
+/** Commands are kept by the code of their controller, and most else by its id: people are shown the id. */
+export function withControllerId(
+  entry: TimelineEntry,
+  idOf: (idOrCode: string) => string | undefined,
+): TimelineEntry {
+  const controller = "controller" in entry ? (entry.controller ?? null) : null;
+  const id = controller === null ? undefined : idOf(controller);
+  return id === undefined ? entry : ({ ...entry, controller: id } as TimelineEntry);
+}
 
 const ownKinds: Partial<Record<RecordType, TimelineKind>> = {
   ...Object.fromEntries([...commandOutcomes].map((type) => [type, "command"])),
@@ -175,6 +187,7 @@ export class Timeline {
         by: alarm.state === "acknowledged" ? alarm.by : null,
         what: alarm.message,
         alarm: alarm.type,
+        id: alarm.id,
         severity: alarm.severity,
         ...(alarm.facts !== undefined && { facts: alarm.facts }),
       }),

@@ -1,3 +1,4 @@
+import { Sentence } from "../language/text.js";
 import { inert } from "./plain-text.js";
 
 /** A table for a spreadsheet: UTF-8 with a mark, RFC 4180; a text that a spreadsheet would take for a formula is quoted. */
@@ -6,7 +7,8 @@ export const csvText = (rows: readonly (readonly unknown[])[]): string =>
 
 function cellText(value: unknown): string {
   if (value === null || value === undefined) return "";
-  const text = typeof value === "string" ? value.replace(/^(?=[=+\-@\t\r])/, "'") : JSON.stringify(value);
+  const said = value instanceof Sentence ? String(value) : value;
+  const text = typeof said === "string" ? said.replace(/^(?=[=+\-@\t\r])/, "'") : JSON.stringify(said);
   const cell = inert(text);
   return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }

@@ -113,6 +113,16 @@ describe("the HTTP side", () => {
     }
   });
 
+  it("calls a controller by its id in the journal as a table, as it does elsewhere", async () => {
+    const happened = { seq: 1, at: "2026-05-01T06:00:00.000Z", kind: "lock", type: "locked" } as const;
+    const nothing = { by: "ben", what: null, alarm: null, severity: null, until: null };
+    const entry = { ...happened, ...nothing, controller: "GH-0001", actuator: "fan" };
+    const timeline = () => Promise.resolve({ entries: [entry], next: null });
+    const { port } = await serve({}, undefined, { timeline });
+    const { text } = await ask(port, "/api/journal", { accept: "text/csv" });
+    expect(text).toContain("lock,locked,gh-0001,fan,");
+  });
+
   it("serves metrics as Prometheus reads them, and lets no browser run anything", async () => {
     const { port } = await serve();
     const { status, text, headers } = await ask(port, "/metrics?x=1");

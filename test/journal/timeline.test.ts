@@ -2,11 +2,12 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Alarm } from "../../src/greenhouse/limits.js";
+import { msg } from "../../src/language/text.js";
 import { newestEntries } from "../../src/journal/reader.js";
 import type { KeptLimits, RecordBody } from "../../src/journal/records.js";
 import { encodeLine } from "../../src/journal/segments.js";
 import { timelineCsv } from "../../src/journal/timeline-table.js";
-import { Timeline, type TimelineEntry } from "../../src/journal/timeline.js";
+import { Timeline, type TimelineEntry, withControllerId } from "../../src/journal/timeline.js";
 import { tempDirectory } from "./support/disk.js";
 import { ended, refused, sent, stamped, taken } from "./support/samples.js";
 
@@ -159,6 +160,29 @@ describe("the timeline of a house", () => {
     expect(csv.split("\r\n")[0]).toMatch(/^\uFEFFat,kind,type,controller,actuator/);
     expect(csv).toContain("lock,locked,GH-1,roof");
     expect(csv).toContain("mending");
+  });
+
+  it("is a table for a spreadsheet that says each message as its sentence, who came in, and which alarm", () => {
+    const timeline = new Timeline();
+    const message = msg`${"=roof"} was sent, "so to say".`;
+    const entries = stamped([
+      ended("a", { by: "anna", message }),
+      at({ lock }),
+      alarm("active"),
+      { type: "logged_in", user: "vera", address: "10.0.0.2" },
+    ]).flatMap((record) => timeline.entries(record));
+    const csv = timelineCsv(entries.map((one) => withControllerId(one, (code) => code.toLowerCase())));
+    const [head = "", ...rows] = csv.slice(1).trim().split("\r\n");
+    expect(rows[0]).toContain(`,"'=roof was sent, ""so to say"".",`);
+    const cells = rows.slice(1).map((row) => {
+      const named = row.split(",").map((cell, at) => [head.split(",")[at], cell] as const);
+      return Object.fromEntries(named) as Readonly<Record<string, string>>;
+    });
+    expect(cells).toMatchObject([
+      { type: "locked", controller: "gh-1", actuator: "roof", by: "ben" },
+      { type: "alarm_raised", id: "flood" },
+      { type: "logged_in", by: "vera", message: "10.0.0.2" },
+    ]);
   });
 
   it.each([1, 2, 3, 4])("is read page by page to its end, %i at a time over several files", async (limit) => {
