@@ -173,15 +173,21 @@ function isShown({ folder, id, leaf }: Place, controller: Controller | undefined
 function isActuatorShown(leaf: string, actuator: Actuator | undefined): boolean {
   if (leaf === "allowed") return actuator !== undefined;
   if (leaf === "run_time") return actuator?.runTime !== undefined;
-  if (leaf === "lock" || leaf === "lease") return (actuator?.restrictions?.[leaf] ?? null) !== null;
+  if (isRestriction(leaf)) return (actuator?.restrictions?.[leaf] ?? null) !== null;
   return (actuator?.readAt ?? null) !== null;
 }
+
+const isRestriction = (leaf: string): leaf is "lock" | "lease" => leaf === "lock" || leaf === "lease";
+
+/** What is there only while it limits an actuator. */
+export const isOfRestriction = ({ folder, leaf }: Place): boolean =>
+  folder === "actuator" && isRestriction(leaf);
 
 /** The configuration alone decides: it has no such actuator or parameter any more. */
 function isSettled({ folder, id, leaf }: Place, controller: Controller | undefined): boolean {
   if (!controller) return false;
   // What an earlier run left is in force no more, or stands there again.
-  if (leaf === "lock" || leaf === "lease") return true;
+  if (isRestriction(leaf)) return true;
   if (folder === "actuator") {
     const actuator = controller.actuators.get(id);
     return actuator === undefined || (leaf === "run_time" && !hasRunTime(actuator.settings.kind));

@@ -6,6 +6,7 @@ import {
   dueAt,
   type Extent,
   findLeftover,
+  isOfRestriction,
   isWanted,
   keepLeftover,
   type LeftoverContext,
@@ -16,7 +17,7 @@ import {
 } from "./leftovers.js";
 import { controllerMessages, type Message, restrictionMessages, targetMessages } from "./projection.js";
 import { WaitingLine } from "../runtime/waiting-line.js";
-import { placeOf } from "./topics.js";
+import { type Place, placeOf } from "./topics.js";
 
 /*
  * What the broker is to hold of ours and how far it does, as one value. `step` folds one input into it and says what is to be
@@ -346,8 +347,14 @@ export function retryMs(error: PublishErrorKind, attempts: number): number {
 function onFound({ kept, context }: Turn, { topic, payload }: InputOf<"found">): void {
   const place = placeOf(context.topics.base, topic);
   if (payload === "" || place === null) return;
-  if (!isWanted(context, place, kept.documents.get(topic)?.payload))
-    findLeftover(kept.leftovers, context, topic, payload, place);
+  if (isWanted(context, place, kept.documents.get(topic)?.payload)) doubt(kept, context, place, topic);
+  else findLeftover(kept.leftovers, context, topic, payload, place);
+}
+
+/** What limits an actuator may end before this run has published that it was there: then it is emptied with the first publish. */
+function doubt(kept: Retained, { view }: RetainedContext, place: Place, topic: string): void {
+  const code = isOfRestriction(place) ? view.byId(place.controllerId)?.info.code : undefined;
+  if (code !== undefined && !kept.published.has(code)) markUnknown(kept, code, topic);
 }
 
 function onSwept({ kept, context: { qos } }: Turn, extent: Extent): void {
@@ -442,8 +449,11 @@ function greet(turn: Turn): void {
     kept.greetings.delete(code);
     const controller = context.view.get(code);
     if (controller === undefined) continue;
-    for (const message of restrictionMessages(context.topics, controller))
+    // Published views do not tell of these: what ends before the controller is published is emptied then.
+    for (const message of restrictionMessages(context.topics, controller)) {
+      markUnknown(kept, code, message.topic);
       publish(turn, message, { sort: "state", code });
+    }
   }
 }
 
@@ -539,6 +549,7 @@ function sweep(turn: Turn, id: string, extent: Extent): void {
     const place = placeOf(context.topics.base, topic);
     if (place === null || isWanted(context, place, documents.get(topic)?.payload)) {
       dropLeftover(leftovers, id, topic);
+      if (place !== null) doubt(kept, context, place, topic);
       continue;
     }
     const payload = dueAt(leftovers, context, leftover, place, extent);

@@ -256,7 +256,58 @@ describe("a publish that fails", () => {
 describe("a lock that ends", () => {
   const lock = { by: "anna", via: null, reason: null, since: "2026-01-01T00:00:00.000Z", until: null };
   const allowed = { words: [], degrees: null, because: [] };
+  const lease = { command: "open", until: "2026-01-01T00:00:02.000Z", ends_with: "close", id: "1", by: null };
   const roof = "greenhouse/d/actuator/roof/lock";
+
+  /** A controller behind a gate, and a broker that shows whether its lock and its lease are there. */
+  function gated(isOpen: boolean) {
+    const state = { isOpen };
+    const one = running({ visible: (_, after) => (state.isOpen ? after : null), mayClear: () => true });
+    const topicsOf = [roof, "greenhouse/d/actuator/roof/lease"];
+    const restrict = async (isHeld: boolean) => {
+      const restrictions = { allowed, lock: isHeld ? lock : null, lease: isHeld ? lease : null };
+      one.store.dispatch("D", { type: "restricted", id: "roof", restrictions });
+      await settled();
+    };
+    const open = async () => {
+      state.isOpen = true;
+      one.output.release("D", false);
+      await settled();
+    };
+    const there = () => topicsOf.map((topic) => one.broker.kept.has(topic));
+    one.read("D", 20);
+    return { ...one, topicsOf, restrict, open, there };
+  }
+
+  it.each([
+    ["`online`", true],
+    ["a gate opens", false],
+  ])("or a lease, before %s is emptied although it was shown first of all", async (_, isOpen) => {
+    const { output, restrict, open, there } = gated(isOpen);
+    await restrict(true);
+    await output.onLinked();
+    if (!isOpen) output.online();
+    await settled();
+    expect(there()).toEqual([true, true]);
+    await restrict(false);
+    if (isOpen) output.online();
+    else await open();
+    await settled();
+    expect(there()).toEqual([false, false]);
+  });
+
+  it("or a lease, before a gate opens is emptied although another run has shown it", async () => {
+    const { broker, output, restrict, connect, open, there, topicsOf } = gated(false);
+    await connect();
+    output.onUnlinked();
+    for (const topic of topicsOf) broker.kept.set(topic, "{}");
+    await restrict(true);
+    await connect();
+    await restrict(false);
+    expect(there()).toEqual([true, true]);
+    await open();
+    expect(there()).toEqual([false, false]);
+  });
 
   it.each([
     ["while the link is down", true],

@@ -36,6 +36,13 @@ const lockOf = (by: string) => ({
   since: "2026-01-01T00:00:00.000Z",
   until: null,
 });
+const leaseOf = (by: string) => ({
+  command: "open",
+  until: "2026-01-01T01:00:00.000Z",
+  ends_with: "close",
+  id: "1",
+  by,
+});
 
 function mirror(): GreenhouseStore {
   const settings = mirrorSettings([controllerSettings({ code: "D", actuators: [actuator({ id: "roof" })] })]);
@@ -242,7 +249,7 @@ const textOf = (one: Controller) => [...one.sensors.keys()].sort().join();
 class Interleaving {
   readonly #chance;
   readonly #store = mirror();
-  readonly #kept = nothingRetained();
+  #kept = nothingRetained();
   readonly #around: RetainedContext;
   readonly #gates = new Map<string, Gate>();
   readonly #documents = new Map<string, string>();
@@ -254,6 +261,7 @@ class Interleaving {
   /** What Home Assistant has learnt of announcements, which it keeps when a broker loses them. */
   readonly #learnt = new Map<string, string>();
   #isLinked = false;
+  #isOnline = false;
   #now = 0;
   #readings = 0;
 
@@ -275,7 +283,7 @@ class Interleaving {
       () => this.#read(chance.one(codes), chance.one(["t1", "t2", "t3"])),
       () => this.#read(chance.one(codes), "t1"),
       () => this.#store.remove(chance.one(codes)),
-      () => this.#lock(),
+      () => this.#restrict(),
       () => this.#want(`greenhouse/alarm/${chance.one(["x", "y"])}`, chance.one(["", "on", "off"])),
       () => this.#give({ type: "republish" }),
       () => this.#give({ type: "shown_again", about: { code: "D", target: "actuator", targetId: "roof" } }),
@@ -287,6 +295,8 @@ class Interleaving {
       () => this.#fail(),
       () => (this.#isLinked ? chance.hits(0.3) && this.#cut() : this.#link()),
       () => !this.#isLinked && this.#link(),
+      () => this.#isLinked && this.#online(),
+      () => this.#chance.hits(0.3) && this.#startAgain(),
     ];
     chance.one(acts)();
   }
@@ -294,6 +304,7 @@ class Interleaving {
   /** Nothing goes wrong any more. */
   settle(): void {
     if (!this.#isLinked) this.#link();
+    this.#online();
     for (let n = 0; n < 2_000; n += 1) {
       this.#find();
       while (this.#wire.length > 0) this.#deliver();
@@ -330,7 +341,7 @@ class Interleaving {
   }
 
   #announce(code: string): void {
-    if (!this.#isLinked) return;
+    if (!this.#isOnline) return;
     const one = this.#store.get(code);
     this.#give({
       type: "announced",
@@ -364,13 +375,10 @@ class Interleaving {
     this.#store.dispatch(code, sensorsRead(read, measuredAt));
   }
 
-  #lock(): void {
+  #restrict(): void {
     const lock = this.#chance.one([null, lockOf("anna"), lockOf("ben")]);
-    this.#store.dispatch("D", {
-      type: "restricted",
-      id: "roof",
-      restrictions: { allowed, lock, lease: null },
-    });
+    const lease = this.#chance.one([null, leaseOf("anna")]);
+    this.#store.dispatch("D", { type: "restricted", id: "roof", restrictions: { allowed, lock, lease } });
   }
 
   #want(topic: string, payload: string): void {
@@ -385,7 +393,7 @@ class Interleaving {
 
   #find(): void {
     for (const [topic, payload] of this.#found.splice(0, 1 + this.#chance.below(20))) {
-      if (topic.includes("/alarm/") && !this.#documents.has(topic)) this.#want(topic, "");
+      if (topic.includes("/alarm/") && (this.#documents.get(topic) ?? "") === "") this.#want(topic, "");
       this.#give({ type: "found", topic, payload });
     }
   }
@@ -439,6 +447,11 @@ class Interleaving {
     this.#isLinked = true;
     this.#found = [...this.broker];
     this.#give({ type: "linked" });
+  }
+
+  #online(): void {
+    if (this.#isOnline) return;
+    this.#isOnline = true;
     this.#give({ type: "online" });
     const announced = [...this.broker.keys()].filter((topic) => topic.startsWith("homeassistant/"));
     for (const code of new Set([...codes, ...announced.map((topic) => topic.split("/").at(-2) ?? "")]))
@@ -446,14 +459,25 @@ class Interleaving {
       else if (this.#gateOf(code).type === "leaving") this.#announce(code);
   }
 
+  /** Another run, which knows the same of the greenhouses and nothing of what the broker holds. */
+  #startAgain(): void {
+    this.#cut();
+    this.#kept = nothingRetained();
+    this.#gates.clear();
+    this.#documents.clear();
+  }
+
   #cut(): void {
     this.#isLinked = false;
+    this.#isOnline = false;
     const lost = [...this.#arrived, ...this.#wire];
     this.#arrived = [];
     this.#wire = [];
     this.#found = [];
     for (const publish of lost) this.#give({ type: "ended", publish, error: "offline", now: this.#now });
     this.#give({ type: "unlinked" });
+    // What was to follow on the link that is gone.
+    this.#wire = [];
     if (this.#chance.hits(0.2)) this.broker.clear();
     else if (this.#chance.hits(0.3)) {
       this.broker.set("greenhouse/old/availability", "online");
