@@ -142,7 +142,11 @@ export function timelineCsv(entries: readonly TimelineEntry[]): string {
   const rows = entries.map((entry) => {
     const cells: Readonly<Record<string, unknown>> = { ...entry, ...("result" in entry && entry.result) };
     // As in the table that people read: a log-in is by its user, and tells from where.
-    const told: typeof cells = { ...cells, by: cells["by"] ?? cells["user"], message: cells["message"] ?? cells["address"] };
+    const told: typeof cells = {
+      ...cells,
+      by: cells["by"] ?? cells["user"],
+      message: cells["message"] ?? cells["address"],
+    };
     return csvColumns.map((column) => told[column]);
   });
   return csvText([csvColumns, ...rows]);
