@@ -40,6 +40,8 @@ interface ClusterParts {
   readonly placeOf: (dataDir: string) => Pick<DataPlace, "claim" | "settle">;
   /** Whether a host can be reached from here, by its URL. */
   readonly reaches: (url: string) => Promise<boolean>;
+  /** For how long the link to the NATS servers does not stand, ms; 0 where it does. */
+  readonly lostMs: () => number;
   /** The journal of an account, made where there is none; rejects with ClusterRefusal where it is none of this cluster. */
   readonly openStream: (account: OwnedAccount) => Promise<AccountStream>;
 }
@@ -348,6 +350,7 @@ export class Cluster {
       wait: (ms, signal) => clock.wait(ms, signal),
       fence: () => store.fence(),
       journalProblem: () => store.problem,
+      lostMs: this.#parts.lostMs,
       isToGoTo: () => this.#isToGoTo(account, ownedSince),
       onLack: (lacked) => this.#reach.lack(account, lacked),
       metrics: () => this.metrics(account),

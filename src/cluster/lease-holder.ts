@@ -10,6 +10,7 @@ import {
   type LeaseTimes,
   mayFence,
   mayMark,
+  notConfirmed,
   mayPost,
   Posts,
   provenMs,
@@ -36,6 +37,8 @@ interface LeaseHolderPorts {
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Puts the fencing record into the journal; rejects where it is not known to be there. */
   readonly fence: () => Promise<void>;
+  /** For how long the link to the NATS servers does not stand, ms; 0 where it does. */
+  readonly lostMs: () => number;
   /** A sentence where the journal is not what it was; null otherwise. */
   readonly journalProblem: () => string | null;
   /** Why another member is to have the account; null where none is. */
@@ -48,6 +51,8 @@ interface LeaseHolderPorts {
 const retryMs = 500;
 /** Without an answer for so long a renewal is tried once more. */
 const unansweredMs = 1_000;
+/** What is taken without a link for so long would wait for its result until there is one again. */
+const lostForMs = 2_000;
 /** Before the bridge runs each look is at what is known here already. */
 const fenceAgainMs = 50;
 
@@ -80,8 +85,7 @@ export class LeaseHolder {
       controlMs: times.controlMs,
       mayPost: () => !this.#isLost && mayPost(this.#lease, instant(), times),
       postBegins: (isRecorded) => this.#posts.begin(instant().mono, isRecorded),
-      commandsProblem: (lane) =>
-        commandsProblem(this.#isLost ? null : this.#lease, instant(), times, this.#isBusy(lane)),
+      commandsProblem: (lane) => (ports.lostMs() >= lostForMs ? notConfirmed : this.#problem(lane)),
       foundUnderWay: (lanes) => {
         this.#underWay = lanes;
       },
@@ -96,8 +100,15 @@ export class LeaseHolder {
         if (!isConfirmed(this.#lease, instant(), times)) this.onLost();
       },
       metrics: ports.metrics,
-      underLease: (platform) => withLease(platform, this.ownership),
+      // What the journal has already goes by the lease alone.
+      underLease: (platform) =>
+        withLease(platform, { ...this.ownership, commandsProblem: (lane) => this.#problem(lane) }),
     };
+  }
+
+  #problem(lane: string | undefined): string | null {
+    const { instant, times } = this.#ports;
+    return commandsProblem(this.#isLost ? null : this.#lease, instant(), times, this.#isBusy(lane));
   }
 
   #isBusy(lane: string | undefined): boolean {

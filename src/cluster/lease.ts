@@ -125,6 +125,9 @@ export class Posts {
 export const mayMark = (lease: Lease, posts: Posts, { mono }: Instant, times: LeaseTimes): boolean =>
   lease.isFenced && mono >= posts.overFrom(mono, times);
 
+export const notConfirmed =
+  "the NATS servers of the cluster do not confirm that this member runs the account; check them and the network.";
+
 /**
  * A sentence for people, why no commands are taken; null where they are. A stop does not ask. `isBusy`: of a target to which a POST of
  * the owner before may be under way.
@@ -136,8 +139,7 @@ export function commandsProblem(
   isBusy: boolean,
 ): string | null {
   if (lease === null) return "another member of the cluster runs this account.";
-  if (!isConfirmed(lease, now, times))
-    return "the NATS servers of the cluster do not confirm that this member runs the account; check them and the network.";
+  if (!isConfirmed(lease, now, times)) return notConfirmed;
   if (!lease.isFenced)
     return "this member waits until no other one can run the account any more; try again in some seconds.";
   const leftMs = lease.settledFrom - now.mono;

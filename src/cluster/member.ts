@@ -67,6 +67,7 @@ export async function joinCluster(joining: Joining, stop: AbortSignal): Promise<
     files: nodeFileSystem,
     placeOf: (directory) => new DataPlace(directory),
     reaches: knownReaches(reachesHost, systemClock),
+    lostMs: link.lostMs,
     openStream: (account) => link.openStream(account),
   });
   const left = new AbortController();

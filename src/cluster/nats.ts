@@ -43,6 +43,8 @@ import type { ClusterSettings } from "./section.js";
 
 export interface NatsLink {
   readonly bucket: Bucket;
+  /** For how long it does not stand, ms; 0 where it does. */
+  readonly lostMs: () => number;
   /** The journal of an account, made where there is none. */
   openStream(account: NamedStream): Promise<AccountStream>;
   /** Rejects with ClusterRefusal where there is none. */
@@ -83,8 +85,8 @@ export async function joinNats(
     try {
       link = await connectNats(optionsOf(settings, memberId));
       checkVersion(link);
-      void tellOf(link, log);
-      return await linkOver(link, settings, log);
+      const lostMs = tellOf(link, log);
+      return { ...(await linkOver(link, settings, log)), lostMs };
     } catch (error) {
       await link?.close();
       const refusal = refusalOf(error, settings);
@@ -205,13 +207,27 @@ export function refusalOf(error: unknown, { nats, replicas }: ClusterSettings): 
     : error.message;
 }
 
-async function tellOf(link: NatsConnection, log: Logger): Promise<void> {
-  for await (const { type } of link.status())
-    if (type === "disconnect") log.warn("the link to the NATS servers is lost; trying again");
-    else if (type === "reconnect") log.info("the link to the NATS servers stands again");
+function tellOf(link: NatsConnection, log: Logger): NatsLink["lostMs"] {
+  let lostAt: number | null = null;
+  const tell = async () => {
+    for await (const { type } of link.status())
+      if (type === "disconnect") {
+        lostAt ??= systemClock.monotonic();
+        log.warn("the link to the NATS servers is lost; trying again");
+      } else if (type === "reconnect") {
+        lostAt = null;
+        log.info("the link to the NATS servers stands again");
+      }
+  };
+  void tell().catch(ignored);
+  return () => (lostAt === null ? 0 : systemClock.monotonic() - lostAt);
 }
 
-async function linkOver(link: NatsConnection, settings: ClusterSettings, log: Logger): Promise<NatsLink> {
+async function linkOver(
+  link: NatsConnection,
+  settings: ClusterSettings,
+  log: Logger,
+): Promise<Omit<NatsLink, "lostMs">> {
   const client = jetstream(link, { timeout: answerMs });
   const manager = await jetstreamManager(link, { timeout: answerMs });
   const places = await jetstreamManager(link, { timeout: placeMs, checkAPI: false });

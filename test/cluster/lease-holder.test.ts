@@ -67,6 +67,7 @@ function owner({ isAlone = false } = {}) {
     changes: [] as string[],
     isJournalFull: false,
     fenceMs: 0,
+    lostMs: 0,
   };
   const holder = new LeaseHolder(lease, {
     bucket: kept.port,
@@ -82,6 +83,7 @@ function owner({ isAlone = false } = {}) {
       if (made.fenceMs > 0) await clock.wait(made.fenceMs);
     },
     journalProblem: () => null,
+    lostMs: () => made.lostMs,
     isToGoTo: () => (made.isToHandBack ? "handing back" : null),
     onLack: () => undefined,
     metrics: () => new Registry(),
@@ -196,6 +198,20 @@ describe("an account whose owner slept as it was fenced", () => {
     one.kept.isAway = false;
     await one.clock.advance(1_000);
     expect(one.state).toMatchObject({ fences: 1, runs: 1 });
+    await one.end();
+  });
+});
+
+describe("an account whose link to the NATS servers is gone", () => {
+  it("takes no commands from two seconds on, and sends what the journal has as long as the lease is young enough", async () => {
+    const one = owner({ isAlone: true });
+    await one.clock.advance(41_000);
+    const { ownership } = one.holder;
+    one.state.lostMs = 1_900;
+    expect(ownership.commandsProblem("vent")).toBeNull();
+    one.state.lostMs = 2_000;
+    expect(ownership.commandsProblem("vent")).toContain("do not confirm");
+    expect(ownership.mayPost()).toBe(true);
     await one.end();
   });
 });

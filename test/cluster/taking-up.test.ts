@@ -52,6 +52,7 @@ function cluster() {
       files,
       placeOf: () => alwaysThere,
       reaches: (url) => Promise.resolve(made.reaches.includes(url)),
+      lostMs: () => 0,
       openStream: () => Promise.resolve(servers.streamOf(process)),
     });
     const dataDir = `/${id}`;

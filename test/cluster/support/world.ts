@@ -217,6 +217,7 @@ class World {
         await clock.wait(50);
         return !this.#isCut(process, far === "broker" ? far : "platform");
       },
+      lostMs: () => 0,
       openStream: () => Promise.resolve(watchdog.stream(this.#jetStream.streamOf(process))),
     });
     const end = new AbortController();
