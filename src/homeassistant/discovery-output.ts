@@ -302,13 +302,20 @@ export class DiscoveryOutput {
     if ([...this.#devices.values()].some(hasLeftovers)) this.#later(this.#leftovers, leftoversEveryMs);
   };
 
-  /** The bridge first, since the others refer to it; a controller of which nothing was read yet has more to announce within moments. */
+  /**
+   * The bridge first, since the others refer to it, then what the broker lacks; a controller of which nothing was read yet has more to
+   * announce within moments.
+   */
   #announceAll(blankMs: number): void {
     this.#force(this.#at(this.#bridgeTopic), 0);
+    const standing: Device[] = [];
     for (const { info, sensors, statuses } of this.#core.mirror.store.controllers()) {
       const device = this.#of(info.code);
-      this.#force(device, sensors.size + statuses.size === 0 && !device.held.isOwn ? blankMs : 0);
+      const isBlank = sensors.size + statuses.size === 0 && !device.held.isOwn;
+      if (device.isStanding && device.held.isOwn) standing.push(device);
+      else this.#force(device, isBlank ? blankMs : 0);
     }
+    for (const device of standing) this.#force(device, 0);
   }
 
   /** Announces a device, changed or not. */

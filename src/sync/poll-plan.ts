@@ -292,7 +292,7 @@ const connectionsAtOnce = 10;
 interface PollPace {
   /** What is asked for soon may take this much of the budget, so that polling keeps the rest. */
   readonly soon: RequestBudget;
-  /** Time between two requests for the status of a single device, ms, on an average of a few. */
+  /** Time between two requests for the status of a single device, ms, once so many went at once as may. */
   readonly connectionGapMs: () => number;
   /** What did not answer last time, so that a place may be kept for long: the read itself, or others of its controller; null for neither. */
   readonly silentPart: (job: PollJob) => "itself" | "controller" | null;
@@ -317,8 +317,8 @@ export class PollSchedule {
   };
   /** Of a host that is away: when the next of its jobs is tried. */
   readonly #probeAt = new Map<PlatformHost, number>();
-  /** When the newest requests for the status of a single device began. */
-  #connectionsBegun: number[] = [];
+  /** Until when the requests for the status of single devices that began would last, each at its distance. */
+  #connectionsUntil = -Infinity;
 
   constructor(pace: PollPace) {
     this.#pace = pace;
@@ -450,7 +450,7 @@ export class PollSchedule {
     const { job, wanted } = planned;
     this.#jobs.set(name, { ...planned, begunAt: now, wanted: wanted && { ...wanted, isBegun: true } });
     if (job.kind === "connection")
-      this.#connectionsBegun = [...this.#connectionsBegun, now].slice(-connectionsAtOnce);
+      this.#connectionsUntil = Math.max(this.#connectionsUntil, now) + this.#pace.connectionGapMs();
   }
 
   /**
@@ -590,12 +590,7 @@ export class PollSchedule {
     if (lane === "silent") return this.#pace.hasSilentPlace() ? at : Infinity;
     if (lane === "inputs") return at > now ? at : at - inputsAheadMs;
     if (lane === "soon") at = Math.max(at, now + this.#pace.soon.waitMs(now));
-    else at = Math.max(at, this.#nextConnectionAt());
+    else at = Math.max(at, this.#connectionsUntil - (connectionsAtOnce - 1) * this.#pace.connectionGapMs());
     return at > now ? at : -Infinity;
-  }
-  #nextConnectionAt(): number {
-    const [first = 0, ...more] = this.#connectionsBegun;
-    const isFull = more.length === connectionsAtOnce - 1;
-    return isFull ? first + connectionsAtOnce * this.#pace.connectionGapMs() : -Infinity;
   }
 }

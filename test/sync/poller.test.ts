@@ -620,10 +620,10 @@ describe("the status of single devices, which the platform advises against askin
   });
 
   it.each<[count: number, perMinute: number, mostInTenSeconds: number]>([
-    [500, 0, 20],
-    [2_000, 0, 45],
-    [500, 300, 30],
-    [15, 300, 20],
+    [500, 0, 27],
+    [2_000, 0, 44],
+    [500, 300, 27],
+    [30, 300, 20],
   ])(
     "after a list that turns all of %i offline is asked at a pace (%i requests a minute), all before the next list",
     async (count, perMinute, mostInTenSeconds) => {
