@@ -312,8 +312,10 @@ function rejected(
 ): StepEnd {
   const unauthorized = kind === "unauthorized";
   const isBusy = !unauthorized && sinceOtherMs !== null && sinceOtherMs <= busyWithinMs;
+  // The platform's words end without a stop.
+  const sentence = String(message).endsWith(".") ? message : msg`${message}.`;
   const why = isBusy
-    ? msg`${message} Another value was sent to this controller ${(sinceOtherMs / 1_000).toFixed(1)} s before: if it takes one at a time, set commands.controller_interval.`
+    ? msg`${sentence} Another value was sent to this controller ${(sinceOtherMs / 1_000).toFixed(1)} s before: if it takes one at a time, set commands.controller_interval.`
     : message;
   return { type: "rejected", unauthorized, message: why, ...facts };
 }

@@ -35,13 +35,31 @@ export function unsureSentence({ quality, gone }: Pick<ReadingFact, "quality" | 
     : ` Its newest reading is ${quality}, so it is not known whether this is so still.`;
 }
 
+type ReadingType = "reading_low" | "reading_high";
+
+/** Whether a value is beyond the limit that its alarm is about: up to its deadband one is on that is not. */
+export const isBeyond = (
+  type: ReadingType,
+  { value, limit }: Pick<ReadingFact, "value" | "limit">,
+): boolean => (type === "reading_low" ? value < limit : value > limit);
+
+/** Which words tell a reading. */
+export function readingCode(type: ReadingType, fact: Pick<ReadingFact, "value" | "limit">) {
+  if (!isBeyond(type, fact)) return "reading_back";
+  return type === "reading_low" ? "reading_below" : "reading_above";
+}
+
 /** What is wrong with a reading, on its topic. */
 export function readingSentence(
-  type: "reading_low" | "reading_high",
+  type: ReadingType,
   { name, value, limit, unit, ...now }: ReadingFact,
 ): string {
-  const beyond = type === "reading_low" ? "below" : "above";
-  return `${name.en} is ${amountText(value, unit)}, ${beyond} ${amountText(limit, unit)}.${unsureSentence(now)}`;
+  const how = {
+    reading_below: `, below ${amountText(limit, unit)}`,
+    reading_above: `, above ${amountText(limit, unit)}`,
+    reading_back: ` again; the limit is ${amountText(limit, unit)}`,
+  }[readingCode(type, { value, limit })];
+  return `${name.en} is ${amountText(value, unit)}${how}.${unsureSentence(now)}`;
 }
 
 export const amountText = (value: number, unit: string | null): string =>

@@ -1,5 +1,5 @@
 import type { CommandResult } from "./command/outcomes.js";
-import { alarmTitles, amountText, readingSentence, unsureSentence } from "./alarms.js";
+import { alarmTitles, amountText, readingCode, readingSentence, unsureSentence } from "./alarms.js";
 import {
   type Alarm,
   type AlarmFacts,
@@ -96,7 +96,7 @@ export const weatherName = (name: string): Text => word(name.replaceAll("_", " "
 function readingText(type: "reading_low" | "reading_high", fact: ReadingFact): Text {
   const { name, value, limit, unit, quality, gone } = fact;
   const said = byCode(
-    type === "reading_low" ? "code.reading_below" : "code.reading_above",
+    `code.${readingCode(type, fact)}`,
     readingSentence(type, { name, value, limit, unit, quality: "good" }),
     { name: namedIn(name), value: amountText(value, unit), limit: amountText(limit, unit) },
   );

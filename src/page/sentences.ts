@@ -1,5 +1,5 @@
 import type { CommandResult } from "../greenhouse/command/outcomes.js";
-import { amountText } from "../greenhouse/alarms.js";
+import { amountText, readingCode } from "../greenhouse/alarms.js";
 import { type Language, ofNames } from "../greenhouse/labels.js";
 import type { AlarmType, Interlock, ReadingFact } from "../greenhouse/limits.js";
 import { checks } from "./locales/checks.js";
@@ -185,7 +185,7 @@ function readingSentence(
     value: amountText(value, unit),
     limit: amountText(limit, unit),
   };
-  const said = saidFor(language.value, type === "reading_low" ? "reading_below" : "reading_above", values);
+  const said = saidFor(language.value, readingCode(type, { value, limit }), values);
   if (gone === true) return said + saidFor(language.value, "reading_gone");
   return quality === "good"
     ? said

@@ -11,7 +11,7 @@ import { codes } from "./locales/codes.js";
 
 /** What an alarm's facts tell. */
 type Fact = "guard_sends" | "lease_ends" | "command_ended" | "late" | "carried" | "settings_because";
-type Reading = "reading_below" | "reading_above" | "reading_unsure" | "reading_gone";
+type Reading = "reading_below" | "reading_above" | "reading_back" | "reading_unsure" | "reading_gone";
 type Code = Outcome | Exclude<RefusalReason, "interlock"> | AlarmType | Fact | Reading;
 
 /** What an outcome, its reason, an alarm or an error of the API means, what to do, and what an alarm's facts are. */

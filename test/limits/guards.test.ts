@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Guard } from "../../src/greenhouse/limits.js";
 import type { Quality } from "../../src/greenhouse/model.js";
 import { foldReading, type GuardState, holds, unjudged } from "../../src/limits/rules/guards.js";
+import { guardSentence, shownBy } from "../../src/limits/rules/judge.js";
+import { inChinese } from "../support/chinese.js";
 import { guard } from "./bench.js";
 
 type Value = string | number | boolean | null;
@@ -70,6 +72,35 @@ describe("other conditions", () => {
   ])("%s", (_, over, value, held) =>
     expect(holds(after(guard({ clearAfterMs: 0, ...over }), [[0, value]]))).toBe(held),
   );
+});
+
+describe("what a guard says of its limit", () => {
+  it.each<[Guard["condition"], string, english: string, chinese: string]>([
+    [
+      { type: "is", words: ["yes"] },
+      "yes",
+      'weather/wind is yes, and the limit is "yes".',
+      "weather/wind 为 yes，限值为“yes”。",
+    ],
+    [
+      { type: "is", words: ["on", "wet"] },
+      "wet",
+      'weather/wind is wet, and the limit is "on", "wet".',
+      "weather/wind 为 wet，限值为“开启”, “wet”。",
+    ],
+    [
+      { type: "is_not", words: ["off"] },
+      "auto",
+      'weather/wind is auto, and the limit is anything but "off".',
+      "weather/wind 为 自动，限值为“关闭”以外的状态。",
+    ],
+  ])("%j", (condition, value, english, chinese) => {
+    const one = guard({ condition });
+    const said = guardSentence(one, after(one, [[0, value]]), true);
+    expect(String(said)).toContain(`holds: ${english} Allowed: `);
+    expect(inChinese(said)).toContain(`：${chinese}仍允许：`);
+    expect(`${shownBy(one, after(one, [[0, value]]))}.`).toBe(english);
+  });
 });
 
 describe("what a guard sends", () => {

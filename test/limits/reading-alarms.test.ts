@@ -214,6 +214,24 @@ describe("an alarm on a reading", () => {
     ]);
   });
 
+  it("says within its deadband that the value is back, until it is beyond the limit again", async () => {
+    const { clock, read, told, message } = house({
+      bands: { temperature: { low_low: 2, low: 5, deadband: 1, delay: 0 } },
+    });
+    const next = async (value: number) => {
+      await clock.advance(minute);
+      await read(value);
+      return message();
+    };
+    expect(await next(1.9)).toBe("Air temperature is 1.9 °C, below 2 °C.");
+    expect(await next(5)).toBe("Air temperature is 5 °C again; the limit is 5 °C.");
+    expect(await next(5.5)).toBe("Air temperature is 5 °C again; the limit is 5 °C.");
+    expect(await next(4)).toBe("Air temperature is 4 °C, below 5 °C.");
+    expect(await next(5)).toBe("Air temperature is 4 °C, below 5 °C.");
+    await next(7);
+    expect(told()).toEqual([`${id} cleared warning`]);
+  });
+
   it("that was acknowledged is active again where it becomes worse, and stays so where it becomes better", async () => {
     const { clock, read, told, book } = house({
       bands: { temperature: { low_low: 2, low: 5, deadband: 1, delay: 0 } },

@@ -182,8 +182,8 @@ describe("what the bridge says in codes", () => {
       not_running: [{}, "", true],
       reading_low: [{ reading }, "空气温度 2.1 °C，低于 5 °C。", false],
       reading_high: [
-        { reading: { ...reading, quality: "stale" } },
-        "空气温度 2.1 °C，高于 5 °C。最新读数为“过期”，目前是否仍然如此无法判断。",
+        { reading: { ...reading, value: 36, limit: 35, quality: "stale" } },
+        "空气温度 36 °C，高于 35 °C。最新读数为“过期”，目前是否仍然如此无法判断。",
         false,
       ],
       readings_overdue: [{ late: ["sensors", "actuator/roof"] }, "迟到：读数、执行机构 / roof。", false],
@@ -207,6 +207,12 @@ describe("what the bridge says in codes", () => {
         ...{ actuator: null, by: null, message: "The message.", remedy: "The remedy.", facts },
       });
     const types = Object.keys(rows) as readonly AlarmType[];
+
+    it("a reading within the deadband says in Chinese that it is back", () => {
+      language.value = "zh";
+      const [first] = told("reading_low", { reading: { ...reading, value: 5 } }).sentences;
+      expect(first?.text).toBe("空气温度 已回到 5 °C，限值 5 °C。");
+    });
 
     it("a reading that ended with its sensor says so in Chinese", () => {
       language.value = "zh";

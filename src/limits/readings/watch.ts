@@ -1,4 +1,4 @@
-import { readingSentence, unsureSentence } from "../../greenhouse/alarms.js";
+import { isBeyond, readingSentence, unsureSentence } from "../../greenhouse/alarms.js";
 import { isFromAverage } from "../../greenhouse/averages.js";
 import { type Bands, beyondOf } from "../../greenhouse/bands.js";
 import { sensorName } from "../../greenhouse/documents.js";
@@ -398,14 +398,14 @@ function stateAfter(held: SensorState, sensor: Sensor, bands: Bands): SensorStat
       const { level } = after[side];
       if (level === "none") return [];
       const was = before.crossings[side];
-      const isSame = was?.level === level;
       const limit = bands.limits[limitOf(side, level)] ?? value;
-      if (isSame && was.fact.limit === limit && before.judged.definition === definition)
+      // By another limit than before, what was noticed then may not be beyond it; and what was back may be beyond it again.
+      const isSame = was?.level === level && was.fact.limit === limit && !isAnew(side, was.fact, value);
+      if (isSame && before.judged.definition === definition)
         return [[side, withQuality(side, was, "good")] as const];
       const fact: ReadingFact = {
         name: { en: sensorName(definition, "en"), zh: sensorName(definition, "zh") },
-        // By another limit than before, what was noticed then may not be beyond it.
-        value: isSame && was.fact.limit === limit ? was.fact.value : value,
+        value: isSame ? was.fact.value : value,
         limit,
         unit: definition.unit,
         quality: "good",
@@ -416,6 +416,9 @@ function stateAfter(held: SensorState, sensor: Sensor, bands: Bands): SensorStat
   const isNone = after.low.level === "none" && after.high.level === "none";
   return { sides: after, crossings: isNone ? nothingCrossed : crossings, judged: sensor };
 }
+
+const isAnew = (side: Side, fact: ReadingFact, value: number): boolean =>
+  !isBeyond(typeOf(side), fact) && isBeyond(typeOf(side), { ...fact, value });
 
 const crossingOf = (side: Side, level: Crossing["level"], fact: ReadingFact): Crossing => ({
   level,

@@ -257,7 +257,7 @@ export function guardFacts(guard: Guard, state: GuardState) {
   return { value: valueOf(state), limit: typeof limit === "object" ? limit.join(", ") : limit };
 }
 
-/** `weather/wind is 14, and the limit is above 12`. */
+/** `weather/wind is 14, and the limit is above 12`; `weather/rain is on, and the limit is "on"`. */
 export const shownBy = (guard: Guard, state: GuardState): string =>
   `${guard.from} is ${String(valueOf(state))}, and the limit is ${String(conditionText(guard))}`;
 
@@ -313,16 +313,17 @@ const shownWord = (value: unknown): Text =>
 
 function conditionText({ condition }: Guard): Text {
   const limit = limitOf(condition);
-  const shown = joined((typeof limit === "object" ? limit : [limit]).map(shownWord), ", ");
+  const quoted = (one: unknown) => (typeof one === "string" ? msg`"${shownWord(one)}"` : shownWord(one));
+  const shown = joined([limit].flat().map(quoted), ", ");
   switch (condition.type) {
     case "above":
       return msg`above ${shown}`;
     case "below":
       return msg`below ${shown}`;
     case "is":
-      return msg`is ${shown}`;
+      return shown;
     case "is_not":
-      return msg`is not ${shown}`;
+      return msg`anything but ${shown}`;
     case "moving":
       return msg`that it does not move`;
   }
