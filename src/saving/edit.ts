@@ -298,8 +298,14 @@ function withValue(
     place.item !== null
       ? replaceValue(doc, place, value, below, path)
       : insertValue(doc, place, path, { value, isText });
-  return verifyEdit(doc, next, path, parsedValue(flowText(value, below)));
+  return verifyEdit(doc, next, path, parsedValue(textInPlaceOf(place.node, value, below)));
 }
+
+/** In one line; what was quoted stays quoted. */
+const textInPlaceOf = (node: Node | null, value: Written, isText: IsText): string =>
+  isSection(value) || isList(value) || value instanceof Reference
+    ? flowText(value, isText)
+    : textOfScalar(value, isText([]), quotesOf(node));
 
 function replaceValue(
   { text, eol, step }: Doc,
@@ -323,18 +329,15 @@ function replaceValue(
     const end = lineEnd(text, at);
     return cut(text, end, end, rest.map((line) => `${eol}${indent}${step}${line}`).join(""));
   }
-  const put =
-    isSection(value) || isList(value) || value instanceof Reference
-      ? flowText(value, isText)
-      : textOfScalar(value, isText([]), quotesOf(node));
+  const put = textInPlaceOf(node, value, isText);
   if (!isBlock(node)) return cut(text, valueStart(node, item), contentEnd(node, text), put);
   const colon = colonOf(item);
   const from = colon === undefined ? valueStart(node, item) : colon.offset + colon.source.length;
   return cut(text, from, contentEnd(node, text), colon === undefined ? put : ` ${put}`);
 }
 
-function quotesOf(node: Node): Quotes {
-  if (!isScalar(node)) return null;
+function quotesOf(node: Node | null): Quotes {
+  if (node === null || !isScalar(node)) return null;
   return node.type === "QUOTE_SINGLE" ? "'" : node.type === "QUOTE_DOUBLE" ? '"' : null;
 }
 

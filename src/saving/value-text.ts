@@ -51,17 +51,16 @@ function quotedText(text: string, quotes: Quotes): string {
 
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
+/** A text stays quoted where one was, also where its digits could stand without quotes. */
 export function textOfScalar(
   value: string | number | boolean,
   isText: boolean,
   quotes: Quotes = null,
 ): string {
-  if (typeof value === "number" && isText && !digits.test(String(value)))
-    return JSON.stringify(String(value));
-  if (typeof value !== "string")
-    return isText && value === Boolean(value) ? JSON.stringify(String(value)) : String(value);
-  if (quotes !== null) return quotedText(value, quotes);
-  return (isText && digits.test(value)) || isPlain(value) ? value : quotedText(value, '"');
+  if (typeof value !== "string" && !isText) return String(value);
+  const text = String(value);
+  if (quotes !== null) return quotedText(text, quotes);
+  return (isText && digits.test(text)) || isPlain(text) ? text : quotedText(text, '"');
 }
 
 export const textOfKey = (key: string): string =>

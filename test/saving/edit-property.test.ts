@@ -130,6 +130,31 @@ describe("whatever a file looks like", () => {
   );
 });
 
+it("whatever a text becomes, it stays in the quotes that it has", () => {
+  const some = fc.oneof(texts, fc.stringMatching(/^\d{1,40}$/), fc.constantFrom("null", "1.5", "-1", "0x1F"));
+  const forms = fc.constantFrom(
+    "a: %",
+    "a: { b: 1, c: % } # x",
+    "a:\n  - %\n  - 2",
+    "a: [1, %]",
+    '"12": [%]',
+  );
+  fc.assert(
+    fc.property(forms, fc.constantFrom("'", '"'), fc.boolean(), some, (form, quote, isText, wanted) => {
+      const before = form.replace("%", `${quote}East${quote}`);
+      const path = placesIn(parse(before)).find((one) => valueAt(parse(before), one) === "East") ?? [];
+      const edited = editedText(before, [{ path, value: wanted }], () => isText);
+      const after = edited.ok ? edited.text : "";
+      expect(valueAt(parse(after), path)).toBe(wanted);
+      expect(["'", '"']).toContain(after[form.indexOf("%")]);
+      expect(after.endsWith(form.slice(form.indexOf("%") + 1))).toBe(true);
+    }),
+  );
+});
+
+const valueAt = (value: unknown, path: Path): unknown =>
+  path.reduce<unknown>((at, part) => (at as Readonly<Record<string, unknown>>)[part], value);
+
 /** How many lines of the old text are not in the new one. */
 function linesLost(before: string, after: string): number {
   const left = after.split("\n");

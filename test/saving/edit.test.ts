@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { type Change, editedText } from "../../src/saving/edit.js";
 import { pathOf } from "../../src/settings/key.js";
 import { Reference, type Written } from "../../src/saving/value-text.js";
@@ -217,6 +218,36 @@ describe("a change of the user's own text", () => {
     const windows = file.replaceAll("\n", "\r\n");
     expect(edit(windows, change)).toBe(edit(file, change).replaceAll("\n", "\r\n"));
   });
+
+  it.each<readonly [text: string, key: string, value: Written, after: string]>([
+    ['name: "East" # old', "name", "12", 'name: "12" # old'],
+    ['name: "East"', "name", "0012", 'name: "0012"'],
+    ['name: "East"', "name", 12, 'name: "12"'],
+    ['name: "East"', "name", true, 'name: "true"'],
+    ["name: 'East'", "name", "12", "name: '12'"],
+    ['a: { address: "150", b: 1 }', "a.address", "151", 'a: { address: "151", b: 1 }'],
+    ['a: [{ address: "150" }]', "a[0].address", "0151", 'a: [{ address: "0151" }]'],
+    ['"0012": { address: "150" }', "0012.address", "151", '"0012": { address: "151" }'],
+    ['a:\n  - "1"\n  - 2', "name", "3", 'a:\n  - "1"\n  - 2\nname: 3\n'],
+    ['a: { address: "1", name: "2" }', "a", { address: "3", name: "4" }, 'a: { address: "3", name: "4" }'],
+  ])("of %s, %s to %s: what was quoted stays quoted, whatever it becomes", (text, key, value, after) => {
+    expect(edit(text, [key, value])).toBe(after);
+  });
+
+  it("of a list of texts: each keeps its quotes", () => {
+    const path = ["topics"];
+    const change = { path, value: ["01", "12", "null"] };
+    const edited = editedText("topics: [\"1\", 2, '3']", [change], () => true);
+    expect(edited).toEqual({ ok: true, text: "topics: [\"01\", 12, 'null']" });
+  });
+
+  it.each(["true", "null", "~", "1.5", "1e3", "0x1F", "-5", ".inf"])(
+    "in place of digits without quotes, a text that would be read as something else is quoted: %s",
+    (value) => {
+      for (const old of ["150", "0150", "true", "", "|\n  x"])
+        expect(parse(edit(`name: ${old}\nb: 1\n`, ["name", value]))).toEqual({ name: value, b: 1 });
+    },
+  );
 
   it("several at once, with positions as they were before", () => {
     const after = edit(
