@@ -84,12 +84,14 @@ export async function journal(
   await (what === undefined ? show(context, options) : move(context, what, folder, options));
 }
 
-/** What one is called on topics; of one that is not configured by its code. */
-const idIn =
+/** With the controller by what it is called on topics; one that is not configured by its code. */
+const withId =
   ({ controllers }: Configuration) =>
-  (idOrCode: string): string =>
-    (Object.hasOwn(controllers, idOrCode) ? controllers[idOrCode]?.id : undefined) ??
-    controllerTopicId(idOrCode);
+  (entry: TimelineEntry): TimelineEntry =>
+    withControllerId(entry, (one) => {
+      const given = Object.hasOwn(controllers, one) ? controllers[one]?.id : undefined;
+      return given ?? controllerTopicId(one);
+    });
 
 async function show(context: ProcessContext, options: JournalOptions): Promise<void> {
   const configuration = await readConfiguration(options, context);
@@ -108,8 +110,7 @@ async function show(context: ProcessContext, options: JournalOptions): Promise<v
   const problem = await listingProblem(directory);
   if (problem !== null) throw problem;
   const { entries: past } = await newestEntries(directory, { ...filter, limit });
-  const idOf = idIn(configuration);
-  const shown = (entry: TimelineEntry) => withControllerId(entry, idOf);
+  const shown = withId(configuration);
   if (options.csv === true) {
     context.out(timelineCsv(past.map(shown).toReversed()));
     return;

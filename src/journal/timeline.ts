@@ -70,13 +70,9 @@ export interface Happened extends Pick<Stamp, "seq" | "at"> {
 export type TimelineEntry = (JournalRecord | Happened) & { readonly kind: TimelineKind };
 
 /** Commands are kept by the code of their controller, and most else by its id: people are shown the id. */
-export function withControllerId(
-  entry: TimelineEntry,
-  idOf: (idOrCode: string) => string | undefined,
-): TimelineEntry {
+export function withControllerId(entry: TimelineEntry, idOf: (idOrCode: string) => string): TimelineEntry {
   const controller = "controller" in entry ? (entry.controller ?? null) : null;
-  const id = controller === null ? undefined : idOf(controller);
-  return id === undefined ? entry : ({ ...entry, controller: id } as TimelineEntry);
+  return controller === null ? entry : ({ ...entry, controller: idOf(controller) } as TimelineEntry);
 }
 
 const ownKinds: Partial<Record<RecordType, TimelineKind>> = {
