@@ -100,12 +100,14 @@ export class LimitBook {
 
   /** Commands taken by this run of the program that have not ended. */
   unfinished({ code, id }: Limited): readonly Ask[] {
-    const { journalist, bridge } = this.world;
+    const { journalist, bridge, disk } = this.world;
     return journalist
       .lane(code, id)
       .slice(-40)
-      .filter(({ phases, dryRun, word }) => {
+      .filter(({ phases, posts, dryRun, word, rule }) => {
         const last = phases.at(-1);
+        // Without the directory nothing of it is sent any more; that it is refused is told once it is back.
+        if (disk.gone && rule === null && posts.length === 0 && last?.phase === "checking") return false;
         return (
           last !== undefined &&
           last.boot === bridge?.boot &&

@@ -133,7 +133,8 @@ export class LeaseChecks extends LimitCheck {
   }
 
   /** The platform itself holds what it was to end with, or has since an end was sent, or has shown it since. */
-  #isOver(one: Limited, { endsWith, ask, until }: Lease): boolean {
+  #isOver(one: Limited, lease: Lease): boolean {
+    const { endsWith, ask, until } = lease;
     const { settings } = ask;
     if (settings === null) return true;
     const step = targetOf(settings, endsWith);
@@ -146,7 +147,11 @@ export class LeaseChecks extends LimitCheck {
     const held = world.heldBetween(one.code, address, sent?.at ?? now, now);
     if (held.some((each) => sameAs(value, each))) return true;
     // A window that tells how far it is may have come there by something else.
-    const reads = sent === undefined ? [] : world.journalist.readsSince(one.code, address, sent.at);
+    if (sent === undefined) return false;
+    // Of polls the newest alone is known: one that showed it ended the lease, also where it told what was not so.
+    const polled = world.journalist.polledSince(one.code, address, sent.at);
+    if (polled !== null && shows(ask, step, polled)) lease.isUncertain = true;
+    const reads = world.journalist.readsSince(one.code, address, sent.at);
     return reads.some(({ raw }) => shows(ask, step, raw));
   }
 
