@@ -19,7 +19,7 @@ import {
   wholeAbout,
 } from "../journal/records.js";
 import { JournalUnreadable } from "../journal/segments.js";
-import { lanesUnderWay, newestUntil, overMs } from "../journal/under-way.js";
+import { lanesUnderWay, overMs } from "../journal/under-way.js";
 import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { GreenhouseStore } from "../sync/store.js";
@@ -121,6 +121,8 @@ const undeliveredMs = 24 * 3_600_000;
 const mostUndelivered = 1_000;
 const postRecords = new Set(["start", "stop", "phase", "step_sent", "step_answered", "result"] as const);
 const mostPostRecords = 5_000;
+/** By so much a clock may have been wrong that wrote a record, such as by a time zone. */
+const wrongByMs = 3_900_000;
 
 /**
  * Takes up what earlier runs left in the journal: open commands, unread POSTs, problems, ids seen, results not delivered,
@@ -191,10 +193,11 @@ async function readPast({ journal, clock, onUnreadable, ownership = null }: Past
   const tellable = { types, sinceMs: now - undeliveredMs, limit: 2 * mostUndelivered };
   try {
     if (ownership !== null) {
-      const sinceMs = newestUntil(journal.newestAt, now) - overMs;
+      // A clock that was ahead for a while may have written the newest record later than it is now.
+      const sinceMs = Math.min(journal.newestAt, now) - overMs - wrongByMs;
       const posts = { types: postRecords, sinceMs, limit: mostPostRecords };
       const found = await newestRecords(directory, posts, files);
-      ownership.foundUnderWay(lanesUnderWay(found, now, ownership.controlMs));
+      ownership.foundUnderWay(lanesUnderWay(found, ownership.controlMs));
     }
     return {
       recent: await readRecentCommands(directory, now - ownIdsMs, files),

@@ -5,55 +5,57 @@ import { type About, aboutKey, commandKey, type JournalRecord, type RecordBody }
  * acknowledged, but for a stop and what a rule sends.
  */
 
-/** A POST recorded longer than this before the newest record is over. Clocks of two members with a time server differ by less. */
+/** A POST recorded longer than this before the newest record of its run, and of later ones, is over. */
 export const overMs = 600_000;
-
 /** A clock may run so much faster than another. */
 const driftAllowance = 1.1;
 
 interface Sending {
-  readonly boot: string;
+  /** Of which run, by its place in their order, and when it was recorded, by its monotonic clock. */
+  readonly run: number;
+  readonly mono: number;
   readonly lane: string;
-  readonly at: number;
   /** A POST has no answer that says what became of it. */
   readonly isOut: boolean;
   /** Another step may follow without a record that was waited for. */
   readonly isOpen: boolean;
 }
 
-/** The newest record, epoch ms; a clock that was ahead for a while may have written it later than it is now. */
-export const newestUntil = (newestAt: number, now: number): number => Math.min(newestAt, now);
+interface Span {
+  readonly boot: string;
+  readonly from: number;
+  until: number;
+}
 
 /**
- * The targets, as `aboutKey` names them, to which a POST may be under way. A run begins once none before it can begin a POST: where it
- * has lasted for longer than a POST may take (`controlMs`), theirs are over.
+ * The targets, as `aboutKey` names them, to which a POST may be under way. A run begins once none before it can begin a POST: where later
+ * ones have lasted together for longer than a POST may take (`controlMs`), those before are over. Clocks of the wall say nothing here, as
+ * each run may have another one.
  */
-export function lanesUnderWay(
-  records: Iterable<JournalRecord>,
-  now: number,
-  controlMs: number,
-): ReadonlySet<string> {
+export function lanesUnderWay(records: Iterable<JournalRecord>, controlMs: number): ReadonlySet<string> {
   const sendings = new Map<string, Sending>();
-  const starts = new Map<string, number>();
-  let newest = 0;
+  const spans: Span[] = [];
   for (const record of records) {
     const { boot, mono } = record;
-    const at = Date.parse(record.at);
-    newest = Math.max(newest, at);
-    if (record.type === "start") starts.set(boot, mono);
-    if (mono - (starts.get(boot) ?? mono) >= controlMs * driftAllowance)
-      for (const [key, sending] of sendings) if (sending.boot !== boot) sendings.delete(key);
+    if (spans.at(-1)?.boot !== boot) spans.push({ boot, from: mono, until: mono });
+    const span = spans.at(-1);
+    if (span !== undefined) span.until = mono;
     const about = aboutOf(record);
     if (about === null) continue;
     const key = commandKey(about, about.id);
     const before = sendings.get(key) ?? null;
-    const after = afterRecord(before, record, { boot, lane: aboutKey(about), at });
+    const after = afterRecord(before, record, { run: spans.length - 1, mono, lane: aboutKey(about) });
     if (after === null) sendings.delete(key);
     else sendings.set(key, after);
   }
-  const until = newestUntil(newest, now);
-  const left = [...sendings.values()].filter(({ at }) => until - at < overMs);
+  const left = [...sendings.values()].filter((one) => !isOver(one, spans, controlMs));
   return new Set(left.map(({ lane }) => lane));
+}
+
+function isOver({ run, mono }: Sending, spans: readonly Span[], controlMs: number): boolean {
+  const ownMs = (spans[run]?.until ?? mono) - mono;
+  const laterMs = spans.slice(run + 1).reduce((sum, { from, until }) => sum + until - from, 0);
+  return laterMs >= controlMs * driftAllowance || ownMs + laterMs >= overMs;
 }
 
 function aboutOf(record: RecordBody): (About & { readonly id: string }) | null {
@@ -66,7 +68,7 @@ function aboutOf(record: RecordBody): (About & { readonly id: string }) | null {
 function afterRecord(
   before: Sending | null,
   record: RecordBody,
-  sending: Pick<Sending, "boot" | "lane" | "at">,
+  sending: Pick<Sending, "run" | "mono" | "lane">,
 ): Sending | null {
   if (record.type === "phase")
     return record.phase === "sending" ? { ...sending, isOut: true, isOpen: true } : before;

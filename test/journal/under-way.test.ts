@@ -52,41 +52,51 @@ it.each([
   ["never sent", [sending, sent, answered(null, false), result], false],
   ["never sent, of which that alone is known", [sending, result], true],
 ])("a POST may be under way to the target of a command that was %s: %s", (_, records, isUnderWay) => {
-  expect([...lanesUnderWay(recorded(records), Infinity, 30_000)]).toEqual(
-    isUnderWay ? [aboutKey(about)] : [],
-  );
+  expect([...lanesUnderWay(recorded(records), 30_000)]).toEqual(isUnderWay ? [aboutKey(about)] : []);
 });
 
-it("a POST of ten minutes before the newest record is over", () => {
-  const other = { ...sending, actuator: "fan", id: "c2" } as RecordBody;
-  expect([...lanesUnderWay(recorded([sending, sent, other], [0, 1, 700_000]), Infinity, 30_000)]).toEqual([
-    aboutKey({ ...about, actuator: "fan" }),
-  ]);
+const runOf = (boot: string, ...rows: readonly (readonly [mono: number, body: RecordBody])[]) =>
+  rows.map(([mono, body], n): JournalRecord => ({
+    ...{ seq: n + 1, at: new Date(0).toISOString(), mono, boot, clock_synced: null },
+    ...body,
+  }));
+const start: RecordBody = { type: "start", version: "1" };
+const stop: RecordBody = { type: "stop", reason: "asked to" };
+const vent = [aboutKey(about)];
+
+it.each<[string, readonly (readonly [number, number])[], readonly string[]]>([
+  ["the one after it lasted for longer than a POST may take", [[500, 34_000]], []],
+  ["the one after it was shorter", [[500, 32_000]], vent],
+  [
+    "those after it lasted for longer together",
+    [
+      [500, 20_000],
+      [9_000_000, 14_000],
+    ],
+    [],
+  ],
+  ["none came after it", [], vent],
+])(
+  "whether a POST of an earlier run is over tell the later ones by their own clocks: %s",
+  (_, later, under) => {
+    const runs = later.flatMap(([from, lastedMs], n) =>
+      runOf(`later ${n}`, [from, start], [from + lastedMs, stop]),
+    );
+    expect([...lanesUnderWay([...runOf("one", [0, sending], [1, sent]), ...runs], 30_000)]).toEqual(under);
+  },
+);
+
+it.each<[string, number, readonly string[]]>([
+  ["minutes", 300_000, vent],
+  ["ten minutes", 600_001, []],
+])("a POST of a run may be out for %s of it without an answer", (_, lastedMs, under) => {
+  expect([...lanesUnderWay(runOf("one", [0, sending], [1, sent], [lastedMs, stop]), 30_000)]).toEqual(under);
 });
 
-it("a record by a clock that was ahead for a while ends no POST of now", () => {
-  const before = { ...result, result: { id: "c0", outcome: "failed", finished_at: "" } } as RecordBody;
-  const records = recorded([before, sending, sent], [3_600_000, 10, 20]);
-  expect([...lanesUnderWay(records, 1_000, 30_000)]).toEqual([aboutKey(about)]);
-  expect([...lanesUnderWay(records, 700_000, 30_000)]).toEqual([]);
-});
-
-it.each([
-  ["a later run that has lasted for longer than a POST may take", 34_000, []],
-  ["a later run that was shorter", 32_000, [aboutKey(about)]],
-])("a POST is over for %s, by its own clock", (_, lastedMs, under) => {
-  const stop: RecordBody = { type: "stop", reason: "asked to" };
-  const next = [
-    { ...recorded([{ type: "start", version: "1" }])[0], seq: 3, mono: 500, boot: "two" },
-    { ...recorded([stop])[0], seq: 4, mono: 500 + lastedMs, boot: "two" },
-  ] as readonly JournalRecord[];
-  const before = recorded([sending, sent]);
-  expect([...lanesUnderWay([...before, ...next], 1_000, 30_000)]).toEqual(under);
-  // Its own may be out however long it lasts.
-  const own = [
-    ...before,
-    { ...next[0], boot: "one" },
-    { ...next[1], boot: "one" },
-  ] as readonly JournalRecord[];
-  expect([...lanesUnderWay(own, 1_000, 30_000)]).toEqual([aboutKey(about)]);
+it("the clock of the wall, which may be another one in each run, ends no POST", () => {
+  const ahead = runOf("earlier", [0, start]).map((one) => ({
+    ...one,
+    at: new Date(3_600_000).toISOString(),
+  }));
+  expect([...lanesUnderWay([...ahead, ...runOf("one", [0, sending], [1, sent])], 30_000)]).toEqual(vent);
 });

@@ -185,9 +185,9 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
     plant: "() => (now) => now",
     tests,
   },
-  record_by_a_clock_that_was_ahead_ends_what_is_under_way: {
-    seam: "journal/under-way#newestUntil",
-    plant: "() => (newestAt) => newestAt",
+  what_earlier_owners_sent_is_over: {
+    seam: "journal/under-way#isOver",
+    plant: "() => () => true",
     tests: "test/journal/under-way.test.ts",
   },
   lease_by_a_clock_that_was_ahead_is_believed: {
@@ -197,7 +197,7 @@ export const clusterBugs: Readonly<Record<string, PlantedBug>> = {
   },
   posts_of_earlier_owners_are_out_for_ten_minutes: {
     seam: "journal/under-way#lanesUnderWay",
-    plant: "(original) => (records, now) => original(records, now, Infinity)",
+    plant: "(original) => (records) => original(records, Infinity)",
     tests: "test/journal/under-way.test.ts",
   },
   key_that_is_there_after_all_is_never_fenced: {

@@ -182,7 +182,7 @@ export class ModelBridge {
 
   #restore(records: readonly JournalRecord[]): void {
     const { ownership } = this.#owned;
-    ownership.foundUnderWay(lanesUnderWay(records, this.#process.clock.now(), ownership.controlMs));
+    ownership.foundUnderWay(lanesUnderWay(records, ownership.controlMs));
     for (const record of records) {
       if (record.type === "command_taken") {
         if (!this.#outcomes.has(record.id)) this.#outcomes.set(record.id, null);
