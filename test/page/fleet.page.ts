@@ -98,6 +98,8 @@ describe("the page of a fleet", () => {
       if (locale === "zh-CN") expect(await englishOn(page)).toEqual([]);
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
       await rows.getByText("west").click();
+      // Words of the list may be the same.
+      await page.getByText(/All accounts|全部账号/).waitFor();
       await page.getByText(/does not run|没有运行/).waitFor();
       if (locale === "zh-CN") expect(await englishOn(page)).toEqual([]);
       await page.getByText(/All accounts|全部账号/).click();

@@ -149,7 +149,15 @@ describe("a command", () => {
       "failed",
       ({ fault }: Control) => fault({ fault: "reset", operation: "set-value", when: "before", count: 9 }),
     ],
-    ["refused", "refused", ({ setOnline }: Control) => setOnline("GH-0001", false)],
+    // Of a controller that goes offline the page would take the button away as soon as it hears of it.
+    [
+      "refused",
+      "refused",
+      ({ fault }: Control) => {
+        for (const operation of ["get-value", "set-value/flush"] as const)
+          fault({ fault: "body_code", operation, code: 500, chance: 1 });
+      },
+    ],
   ] as const)("that ends %s says so in a sentence", async (_, word, spoil) => {
     const { url, simulator } = await scene();
     const { page } = await visit(url, "#/controller/gh-0001");
