@@ -84,6 +84,8 @@ function takeUpLanes({ commands, mirror: { store }, journal, clock }: Core, requ
 /** A bridge would look again later, such as at a window at the end of its way. That is left to the next start of one. */
 const endingWith = (end: AbortSignal, clock: Clock): Clock => ({
   ...clock,
+  // Made of these timers.
+  repeat: undefined,
   after: (ms, call) => {
     const over = () => end.removeEventListener("abort", takeBack);
     const takeBack = clock.after(ms, () => {

@@ -1,3 +1,4 @@
+import { driftAllowance } from "../runtime/clock.js";
 import { msg } from "../language/text.js";
 import { PlatformError, type PlatformWriter } from "../greenhouse/ports.js";
 
@@ -30,9 +31,6 @@ export interface LeaseTimes {
   /** The longest that a POST is under way. */
   readonly controlMs: number;
 }
-
-/** A wait is longer than what is waited for by more than two clocks go apart. */
-export const driftAllowance = 1.1;
 
 export interface Lease {
   /** Of the key, by which alone it is renewed. */

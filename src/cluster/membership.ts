@@ -1,4 +1,4 @@
-import { driftAllowance } from "./lease.js";
+import { driftAllowance } from "../runtime/clock.js";
 
 /*
  * Which member runs which account: by rendezvous rank, so that a member more or less moves only what is its own. The rank decides

@@ -240,9 +240,9 @@ export function meansSame(settings: KindWithValues, sent: string, text: string):
 export const degreeOfState: Readonly<Record<string, number>> = { open: 100, closed: 0 };
 
 /**
- * Whether a value that is in no table of the kind may be how a controller shows this state: a control value of the same length that no
- * other kind has, the number that the bits of its own one make, or of a positioner the degree at the end of its way. Any other number
- * may be that of something else, or on its way.
+ * Whether a value that is in no table of the kind may be how a controller shows this state. That is a control value of the same length
+ * that no other kind has, the number that the bits of its own make, or of a positioner the degree at the end of its way. Any other
+ * number may be that of something else, or on its way.
  */
 export function mayMean(settings: KindWithValues, state: string, text: string): boolean {
   const read = decodeValue(settings, text);

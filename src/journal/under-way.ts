@@ -1,3 +1,4 @@
+import { driftAllowance } from "../runtime/clock.js";
 import { type About, aboutKey, commandKey, type JournalRecord, type RecordBody } from "./records.js";
 
 /*
@@ -7,8 +8,6 @@ import { type About, aboutKey, commandKey, type JournalRecord, type RecordBody }
 
 /** A POST recorded longer than this before the newest record of its run, and of later ones, is over. */
 export const overMs = 600_000;
-/** A clock may run so much faster than another. */
-const driftAllowance = 1.1;
 
 interface Sending {
   /** Of which run, by its place in their order, and when it was recorded, by its monotonic clock. */

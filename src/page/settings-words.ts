@@ -7,11 +7,11 @@ import { language } from "./words.js";
 
 type SettingsWord = keyof typeof words.en;
 
-/** As the build leaves them. */
-const left: Readonly<Record<Language, Readonly<Partial<Record<SettingsWord, string>>>>> = words;
+/** As the build has them: without what English makes of a word anyway. */
+const bundled: Readonly<Record<Language, Readonly<Partial<Record<SettingsWord, string>>>>> = words;
 
 export const s = (word: SettingsWord, values: Readonly<Record<string, string | number>> = {}): string =>
-  (left[language.value][word] ?? readable(word)).replace(/\{(\w+)\}/g, (_, name: string) =>
+  (bundled[language.value][word] ?? readable(word)).replace(/\{(\w+)\}/g, (_, name: string) =>
     String(values[name] ?? ""),
   );
 

@@ -22,7 +22,7 @@ export type Word = keyof typeof english;
 
 /** Every text of the page. */
 const complete: Readonly<Record<Language, Readonly<Record<Word, string>>>> = page;
-/** As the build leaves them: without what English makes of a word anyway. */
+/** As the build has them: without what English makes of a word anyway. */
 const words: Readonly<Record<Language, Readonly<Partial<Record<Word, string>>>>> = complete;
 
 export const isWord = (text: string): text is Word => Object.hasOwn(page.zh, text);

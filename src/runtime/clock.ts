@@ -15,6 +15,11 @@ export interface Clock {
   monotonic(): number;
   /** Calls back after `ms`; what it returns takes that back. */
   after(ms: number, call: () => void): () => void;
+  /**
+   * Calls back again and again with `ms` before each time, by one timer; what it returns ends that. Made of timers where absent. A thousand
+   * accounts look at ten things each every few seconds: timers that are old before they are due were a third of the old objects collected.
+   */
+  readonly repeat?: ((ms: number, call: () => void) => () => void) | undefined;
   /** Calls back soon, once requests that have begun by now are written: what is shown must not hold up what is sent. */
   soon(call: () => void): void;
   /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
@@ -56,12 +61,6 @@ const repeatBy =
       takeBack();
     };
   };
-
-/**
- * How a clock does the same by one timer, where it can. A thousand accounts look at ten things each every few seconds: a timer for each
- * time is old before it is due, and all of them were a third of what is collected among old objects.
- */
-const repeatsOf = new WeakMap<Pick<Clock, "after">, Clock["after"]>();
 
 /** What a process can ask for the time; all in ms. A simulated computer gives its own. */
 interface TimeSources {
@@ -194,16 +193,15 @@ class SleepAwareTime {
 /** The clock of a process on a computer that may be suspended. */
 export function clockOf(sources: TimeSources): Clock {
   const { monotonic, after, repeat } = new SleepAwareTime(sources);
-  const clock: Clock = {
+  return {
     now: sources.wall,
     monotonic,
     after,
+    repeat,
     // Writing a request is itself put off to the next turn.
     soon: (call) => void setImmediate(setImmediate, call),
     wait: waitingBy(after),
   };
-  repeatsOf.set(clock, repeat);
-  return clock;
 }
 
 export const systemClock: Clock = clockOf(nodeTime);
@@ -291,7 +289,7 @@ export class Rest {
 /** Does something again and again, with a pause before each time, until the signal aborts. Rejects with what the work throws. */
 export const every = (
   ms: number,
-  clock: Pick<Clock, "after">,
+  clock: Pick<Clock, "after" | "repeat">,
   signal: AbortSignal,
   work: () => void,
 ): Promise<void> =>
@@ -312,7 +310,7 @@ export const every = (
     };
     signal.addEventListener("abort", end, { once: true });
     if (signal.aborted) end();
-    else takeBack = (repeatsOf.get(clock) ?? repeatBy(clock))(ms, turn);
+    else takeBack = clock.repeat?.(ms, turn) ?? repeatBy(clock)(ms, turn);
   });
 
 /** Resolves when the signal aborts; nothing is left at a long-lived signal once `over` has aborted. */
@@ -335,6 +333,9 @@ export const jumpMs = (aheadBefore: number, aheadAfter: number): number | null =
 
 /** Our wall clock is trusted, for judging ages and for keeping journals by age, while it is this close to the platform's. */
 export const trustedSkewMs = 120_000;
+
+/** A wait is longer than what is waited for by more than two clocks go apart. */
+export const driftAllowance = 1.1;
 
 /** Null while nothing was there to compare it with. */
 export const clockAgrees = (skewMs: number | null): boolean | null =>
