@@ -29,7 +29,7 @@ import { requestHandlers, requestRows } from "./status/requests.js";
 import { Status } from "./status/status.js";
 import { mirrorSettings } from "./sync/settings.js";
 
-/** What the page is given beside the core. */
+/** What the page shows beside the core. */
 type Shown = Parameters<typeof features.http.serve>[2];
 type RunningPage = Awaited<ReturnType<typeof features.http.serve>>;
 
@@ -39,47 +39,47 @@ interface Returned {
   readonly why: Text;
 }
 
-/** What the outside gives a bridge to run with. */
+/** What a bridge runs with: services of the process, and what replaces them. */
 export interface BridgeOptions extends Omit<
   Ground,
   "live" | "gaps" | "signal" | "files" | "inPlace" | "journal" | "broker" | "crashLoop"
 > {
-  /** The newest lines of the log; without it there are none to show. */
+  /** The newest lines of the log; the page shows no log without it. */
   readonly recentLog?: RecentLog;
   readonly setLogLevel: (level: string) => void;
-  /** The level that is on; without it none is shown. */
+  /** The log level in force; not shown without it. */
   readonly logLevel?: () => string;
-  /** Where the configuration can be reloaded; without it the one of the start stays in force. */
+  /** Settings that can be reloaded; without them those of the start stay in force. */
   readonly live?: LiveSettings;
-  /** Told that the bridge is ready, works, and stops. */
+  /** The service manager, such as systemd, which learns that the bridge is ready, works and stops. */
   readonly manager?: ServiceManager | null;
-  /** Given what lists the tokens learned while running, which must never be shown. */
+  /** Receives a function that lists the tokens learned while running, so that the log hides them. */
   readonly onSecrets?: (list: () => readonly string[]) => void;
-  /** What the page can do beyond the bridge. */
+  /** What the page can do that no bridge does by itself, such as `doctor`. */
   readonly page?: Partial<Pick<Shown, "doctor" | "discover" | "demo" | "settings" | "onListening">>;
-  /** Where a page of several accounts shows this one too: the kinds of readings on its overview. */
+  /** Kinds of readings on the overview of a page that shows several accounts, this one among them. */
   readonly shownElsewhere?: Shown["elsewhere"];
-  /** Called once, when the embedded broker, if there is one, lets clients in. */
+  /** Called once, when the embedded broker, if any, accepts clients. */
   readonly onListening?: () => void;
-  /** Where the journal is; in the data directory where absent. */
+  /** Opens the journal; by default the one in the data directory. */
   readonly openJournal?: typeof openJournal;
-  /** Keeps a small file of the data directory where the next machine has it. */
+  /** Copies a small file of the data directory to where the next machine finds it. */
   readonly keepFile?: KeepElsewhere;
-  /** Aborts, with the error as its reason, where something outside saw this bridge fail: it ends as by an error of its own. */
+  /** Aborts when something outside saw this bridge fail; the bridge then ends with the abort's reason as its error. */
   readonly failing?: AbortSignal;
-  /** How late the event loop is, where others in the process measure it already. */
+  /** Measures the delay of the event loop; absent where this bridge measures it itself. */
   readonly loopDelay?: LoopDelay;
-  /** Whether the process stood still, where others in it look already. */
+  /** Notices that the process stood still; absent where this bridge looks for it itself. */
   readonly gaps?: Gaps;
-  /** Why settings that were saved are not in force; null where none were taken back. */
+  /** Says why saved settings were taken back; null where none were. */
   readonly settingsReturned?: (() => Returned | null) | undefined;
-  /** What is done in place of all that a bridge does, such as one command. */
+  /** Runs instead of all parts of the bridge, such as one command. */
   readonly only?: (core: Core) => Promise<void>;
   /** Called once all parts are made. */
   readonly onMade?: (bridge: BridgeView) => void;
 }
 
-/** A bridge as whoever runs it sees it. */
+/** A bridge as its caller sees it. */
 export interface BridgeView {
   readonly status: Pick<Status, "facts" | "isHealthy" | "isReady">;
   readonly alarms: () => readonly Pick<Alarm, "state" | "severity">[];
@@ -91,12 +91,12 @@ export interface BridgeView {
 }
 
 /**
- * The whole bridge: makes every part, joins them, and runs until `stop` aborts or a part fails; with `only` it makes the core alone, and
- * runs until that is done.
+ * Runs a whole bridge: makes every part and runs them until `stop` aborts or one fails. With `only` it makes just the
+ * core and runs that function.
  */
 export async function runBridge(options: BridgeOptions, stop: AbortSignal): Promise<void> {
   const { clock, log, only, live = new LiveSettings(options.configuration) } = options;
-  // It may have been reloaded while nothing ran by it.
+  // The settings may have been reloaded while no bridge was running.
   const configuration = live.configured;
   const open = options.openJournal ?? openJournal;
   const opened = await open({ dataDir: configuration.data_dir, clock, log });
@@ -107,7 +107,8 @@ export async function runBridge(options: BridgeOptions, stop: AbortSignal): Prom
   const { gaps = watchGaps(clock, over.signal) } = options;
   const { level } = configuration.log;
   if (level !== options.configuration.log.level) options.setLogLevel(level);
-  // Every part and every request listens to it; their number is bounded by the concurrency, not by ten.
+  // Every part and request listens to these signals; `platform.concurrency` bounds their number, not Node's default of
+  // ten.
   setMaxListeners(0, signal, stop);
   try {
     const files = new FilesOfRun(configuration.data_dir, options.outside?.files, options.keepFile, inPlace);
@@ -143,7 +144,7 @@ async function runAll(given: Given, options: BridgeOptions, failed: AbortControl
   }
 }
 
-/** No part runs, so that nothing is polled, published or raised as an alarm, and it counts as no start of the bridge. */
+/** Without parts nothing is polled, published or raised as an alarm, and the journal counts no start of the bridge. */
 async function runAlone(given: Given, work: (core: Core) => Promise<void>): Promise<void> {
   const core = await createCore({ ...given, broker: null, crashLoop: () => null }, []);
   core.journal.compareClock(core.platform.clockSkewMs);
@@ -157,7 +158,7 @@ async function runAlone(given: Given, work: (core: Core) => Promise<void>): Prom
 const pushChannels = lazy(() => import("./sync/push-channels.js"));
 const metricsCode = lazy(() => import("./status/metrics.js"));
 
-/** Loads the code that a bridge runs by: whoever stands by loads it before it has to take over. */
+/** Loads a bridge's code in advance, so that a standby member need not load it when it takes over. */
 export async function loadAhead({
   configuration,
   shownElsewhere = null,
@@ -170,7 +171,7 @@ export async function loadAhead({
   ]);
 }
 
-/** Runs the parts until the signal aborts or one of them fails: then commands are closed first, and the link last. */
+/** Runs the parts until the signal aborts or one of them fails. The link to the broker ends last. */
 async function runParts(
   { parts, links, core: { connection, signal } }: Bridge,
   failed: AbortController,
@@ -185,7 +186,7 @@ async function runParts(
     }
   };
   const linkEnd = new AbortController();
-  // Another member of a cluster may be at the broker with this client id.
+  // Another member of a cluster may connect with the same client id, so `cut` ends the link at once.
   const linkSignal = cut === undefined ? linkEnd.signal : anyOf(linkEnd.signal, cut);
   const running = [connection, ...links].map((link) => endWith(link.run?.(linkSignal)));
   const results = await Promise.allSettled(parts.map((part) => endWith(part.run?.(signal))));
@@ -196,15 +197,15 @@ async function runParts(
 
 interface Bridge {
   readonly core: Core;
-  /** In the order in which they are told of a link, and asked whether a message is theirs. */
+  /** All parts, in the order in which they hear of the link and are offered a message. */
   readonly parts: readonly Part[];
-  /** Further links to the broker, which end with it. */
+  /** Further links to the broker, which end together with it. */
   readonly links: readonly Part[];
-  /** Takes up what earlier runs left, before any part runs. */
+  /** Restores what earlier runs left, before any part runs. */
   readonly restore: () => Promise<void>;
 }
 
-/** What each feature is once it was made. */
+/** The result of each feature's `make`. */
 type Made = {
   readonly [Name in keyof typeof features]: (typeof features)[Name] extends {
     make: (...of: never[]) => Promise<infer Feature>;
@@ -213,7 +214,7 @@ type Made = {
     : null;
 };
 
-/** One after the other. The page shows all that the others are, so that it is made last. */
+/** Makes the features one by one; the page, which shows all others, is made after them. */
 async function makeFeatures(core: Core, configuration: Configuration, live: LiveSettings): Promise<Made> {
   const made: [string, Running | null][] = [];
   const now = () => live.configured;
@@ -222,7 +223,7 @@ async function makeFeatures(core: Core, configuration: Configuration, live: Live
   return Object.fromEntries(made) as unknown as Made;
 }
 
-/** Makes the core, and from it each feature. */
+/** Makes the core and, from it, each feature. */
 async function joinParts(ground: Ground, options: BridgeOptions): Promise<Bridge> {
   const { configuration, live } = ground;
   const parts: Part[] = [];
@@ -244,7 +245,7 @@ async function joinParts(ground: Ground, options: BridgeOptions): Promise<Bridge
   options.onMade?.(viewOf(core, status, http.page));
   live.onReload(({ applied }) => onReload(applied, core, options, live, status));
   live.onReload(({ applied, needRestart }) => {
-    // A run that is about to end leaves it to the next one.
+    // If a restart is needed, the next run takes up the changes.
     if (applied.length > 0 && needRestart.length === 0) takeUp(core, live, all);
   });
   if (live.configured !== configuration) takeUp(core, live, all);
@@ -253,7 +254,10 @@ async function joinParts(ground: Ground, options: BridgeOptions): Promise<Bridge
   return { core, parts, links, restore: () => restoreEarlier(core, options, live, all) };
 }
 
-/** Every part, in the order in which they are told of a link, and asked whether a message is theirs; last those that have no place. */
+/**
+ * Every part, in the order in which parts hear of the link and are offered a message. Parts without a place of their
+ * own come last.
+ */
 function inOrder(
   core: BridgeCore,
   status: Status,
@@ -263,7 +267,7 @@ function inOrder(
   const { commands, outputs, retained, events, mirror } = core;
   const { homeassistant, groups, runTime, notify, http, cluster, ...others } = made;
   const all: readonly (Part | undefined)[] = [
-    // Asked first, as most messages are commands.
+    // The first to be asked, as most messages are commands.
     commands.incoming,
     outputs,
     retained,
@@ -300,10 +304,10 @@ async function restoreEarlier(
   const { store } = mirror;
   const onUnreadable = (problem: Error) => refuseUnread(journal, log, live, problem);
   await restoreCommands(commands, { journal, store, clock, log, ownership, onUnreadable });
-  // With any way the notifier itself says whether messages get out.
+  // Where a way is configured, the notifier itself says whether messages get out.
   if (Object.keys(configuration.notify.ways).length === 0)
     commands.limits.alarms.set("notify_failed", bridgeItself, null);
-  // How an earlier run reached its cluster says nothing of this one.
+  // A cluster's alarm of an earlier run says nothing about this one.
   commands.limits.alarms.set("cluster", bridgeItself, null);
   const { message = null, why } = settingsReturned?.() ?? {};
   commands.limits.alarms.set(
@@ -335,7 +339,7 @@ function createRequests(
   });
 }
 
-/** What the page shows that is not the core's. */
+/** What the page shows that is not in the core. */
 function shownOf(
   core: Core,
   { page = {}, shownElsewhere = null, recentLog, logLevel, outside }: BridgeOptions,
@@ -376,14 +380,14 @@ const viewOf = (
   commands,
 });
 
-/** What the broker holds when a link begins is looked at once, for all. */
+/** Names who hears which retained messages the broker already holds when a link begins. */
 function lookAtBroker({ retained, topics, commands }: Core, status: Status): void {
   retained.onFound([topics.bridge.info], status);
   retained.onFound([], commands.earlier);
   retained.onFound([topics.alarms], commands.limits);
 }
 
-/** What counts at once is taken up by whoever holds it. */
+/** Hands changed settings that need no restart to every part that uses them. */
 function takeUp({ mirror }: Core, live: LiveSettings, running: readonly (Running | null)[]): void {
   mirror.store.rename(mirrorSettings(live.configured));
   for (const one of running) one?.reload?.();
@@ -404,16 +408,16 @@ function onReload(
   inForce(core, status);
 }
 
-/** What is in force now is told to whoever shows or heeds it. */
+/** Publishes the settings in force, and tells the limits whether the bridge is read-only. */
 function inForce({ commands }: Core, status: Status): void {
   status.publish();
   commands.limits.engine.readOnlyChanged();
 }
 
-/** Measured values from the broker. */
+/** Receives measured values from weather topics. */
 const weatherListener = ({ commands: { limits }, connection, log }: Core): Part => ({
   flood: {
-    // Of many the newest gets through.
+    // Of many values on one topic the newest gets through.
     allowanceOf: (topic) => (limits.isWeatherTopic(topic) ? { key: topic, isUrgent: () => true } : null),
     onSurplus: ({ key, count }) => {
       if (limits.isWeatherTopic(key))
@@ -430,7 +434,7 @@ const weatherListener = ({ commands: { limits }, connection, log }: Core): Part 
   },
 });
 
-/** Hears of changes before the next poll; its code is loaded while the first polls are on their way. */
+/** Receives changes that the platform pushes between polls; its code is loaded while the first polls run. */
 const pushListener = (core: Core): Part => ({
   run: async (signal) => {
     const { configuration, platform, mirror, commands } = core;
@@ -440,7 +444,10 @@ const pushListener = (core: Core): Part => ({
   },
 });
 
-/** Rejects with what was seen from outside. What may be wrong sends nothing more from that moment on. */
+/**
+ * Rejects with the failure seen from outside. From then on the platform client, which may be faulty, sends nothing
+ * more.
+ */
 const failingWith = (failing: AbortSignal, platform: PlatformClient): Part => ({
   run: async (signal) => {
     await untilAborted(anyOf(failing, signal));

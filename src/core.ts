@@ -35,24 +35,24 @@ import { createMirror, type Mirror } from "./sync/mirror.js";
 import { leavesOut } from "./sync/settings.js";
 
 /*
- * What every bridge has, whatever its features are, made in one go: the link, what was read, what is published of it, and the path of
- * commands.
+ * What every bridge has whatever its features are: the link to the broker, the readings, their retained topics, and the
+ * path of commands.
  */
 
-/** What a bridge meets outside of its process; what is absent is the real one. A simulated world gives its own. */
+/** What a bridge meets outside of its process; an absent member is the real thing. The simulation replaces it. */
 interface Outside {
   /** The small files of the data directory. */
   readonly files?: Files;
   readonly platform?: PlatformOutside;
   /** Makes the link to the broker. */
   readonly connect?: (settings: ConnectionSettings, ports: ConnectionPorts) => Connection;
-  /** The platform as commands ask it; called before anything that heeds what was read, but the outputs. */
+  /** The platform client that commands use; it is made before every listener to the readings except the outputs. */
   readonly forCommands?: (reading: Reading) => PlatformClient;
-  /** Told each event, also while there is no broker. */
+  /** Receives each event, also while there is no broker. */
   readonly onEvent?: (event: BridgeEvent) => void;
 }
 
-/** What asks the platform, and holds what it showed. */
+/** The platform client, and what it has read. */
 export interface Reading {
   readonly platform: PlatformClient;
   readonly mirror: Mirror;
@@ -66,31 +66,31 @@ export interface Ground extends Pick<
   readonly configuration: Configuration;
   readonly live: LiveSettings;
   readonly files: Files;
-  /** What is to be told of a crash loop; null for none. */
+  /** The text of the alarm `crash_loop`; null for none. */
   readonly crashLoop: () => string | null;
-  /** Is told how the platform answers and what is found there; the log of all where absent. */
+  /** Log of the platform's answers and of what was found there; by default the log of the bridge. */
   readonly mirrorLog?: Logger;
-  /** At which level the log names each controller and actuator found; `info` where absent. */
+  /** The log level at which each found controller and actuator is named; `info` by default. */
   readonly foundLevel?: "info" | "debug";
-  /** Takes a line of each command taken and of each result; without it none is written. */
+  /** Writes a line for each accepted command and each result; no lines without it. */
   readonly commandLog?: Logger | undefined;
-  /** Takes every step of the book of commands, for a maintainer. */
+  /** Records every step of the command book, for maintainers. */
   readonly recording?: StepRecording | undefined;
   readonly outside?: Outside;
-  /** Where other machines may run this bridge as well: what this one may do now. */
+  /** Whether this machine may act, where several machines can run this bridge. */
   readonly ownership?: Ownership;
-  /** What other accounts of the process share of the platform's hosts. */
+  /** What the accounts of one process share for each host of the platform. */
   readonly sharedHosts?: SharedHosts;
 }
 
-/** The core with what of it nobody but the bridge itself asks. */
+/** The core, with members that only the bridge uses. */
 export interface BridgeCore extends Core {
   readonly events: EventOutput;
   readonly tests: BrokerTests;
   readonly overdue: OverdueWatch;
 }
 
-/** The link tells `parts` what happens on it, once they are in the list. */
+/** Makes the core. The link passes messages and its own changes to `parts`, which may be filled later. */
 export async function createCore(ground: Ground, parts: readonly Part[]): Promise<BridgeCore> {
   const { configuration, live, version, clock, gaps, random, log, signal, inPlace, journal, broker } = ground;
   const file = (name: string) => textFile(configuration.data_dir, name, ground.files);
@@ -119,7 +119,7 @@ export async function createCore(ground: Ground, parts: readonly Part[]): Promis
   };
 }
 
-/** Read anew where the configuration is another one. */
+/** Groups and scenes, read again after each change of the configuration. */
 function groupsAndScenesOf(live: LiveSettings): Core["groupsAndScenes"] {
   let of = live.configured;
   let read = features.groups.read(of);
@@ -129,7 +129,10 @@ function groupsAndScenesOf(live: LiveSettings): Core["groupsAndScenes"] {
   };
 }
 
-/** What no member of a cluster has dealt with the broker keeps for the next one, which ends each in a result. */
+/**
+ * In a cluster: how long, in seconds, the broker keeps unhandled commands for the next member, which ends each with a
+ * result.
+ */
 const commandsKeptForS = 3_600;
 
 function createLink(ground: Ground, parts: readonly Part[]) {
@@ -138,7 +141,8 @@ function createLink(ground: Ground, parts: readonly Part[]) {
   const keptForS = ownership === undefined ? null : commandsKeptForS;
   const topics = topicsUnder(mqtt.base_topic, mqtt);
   const isOneOfMany = sharedHosts !== undefined;
-  // The accounts of a fleet are told apart by their files; each would hear each of the others, a million messages a minute of 1,000.
+  // Accounts of a fleet differ by their files, so they need no self-test. With 1,000 of them it would cost a million
+  // messages a minute.
   const others = [
     ...(isOneOfMany ? [] : topics.othersSelfTest),
     ...features.homeassistant.listensTo(configuration, isOneOfMany),
@@ -147,7 +151,7 @@ function createLink(ground: Ground, parts: readonly Part[]) {
   const heard = weatherTopics(weather);
   const connect = outside?.connect ?? ((...of) => new BrokerConnection(...of));
   const greetings = sharedHosts?.greetings.of(settings.url);
-  // The embedded broker reads each client at a pace of its own.
+  // The embedded broker limits each client's pace itself.
   const flood = broker === null ? { flood: floodListener(parts) } : {};
   const connection = connect({ ...settings, ...flood, heard }, { clock, gaps, random, log, greetings });
   const events = new EventOutput(topics, connection, clock, log);
@@ -194,7 +198,7 @@ function createReading(ground: Ground, onEvent: Core["onEvent"], file: Core["fil
   return { platform, mirror };
 }
 
-/** What becomes of what the platform showed: retained topics. */
+/** Makes the retained topics and the outputs that follow the readings. */
 function createOutputs(ground: Ground, { topics, connection, mirror, onEvent }: Link & Reading) {
   const { configuration, clock, log } = ground;
   const { store, inventory, watch } = mirror;
@@ -221,7 +225,7 @@ function createOutputs(ground: Ground, { topics, connection, mirror, onEvent }: 
   return { retained, outputs };
 }
 
-/** The path of commands on what was read, and what stands against all of them. */
+/** Makes the path of commands, with everything that may refuse one. */
 function createCommands(
   around: Ground & Link & Reading & ReturnType<typeof createOutputs> & Pick<Core, "file">,
   tests: BrokerTests,

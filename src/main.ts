@@ -3,20 +3,20 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { isatty } from "node:tty";
 
-/* A signal kills the process until it has a listener, so all else is loaded after these. */
+/* Until it has a listener a signal kills the process, so everything else is loaded after these listeners. */
 
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
   process.on(signal, () => {
     if (!stop.signal.aborted) stop.abort();
     else {
-      // Nothing more than that ends it in any case: `exit` would wait for what hangs.
+      // A second signal has to end the process in any case; `exit` would wait for whatever hangs.
       process.removeAllListeners(signal);
       process.kill(process.pid, signal);
     }
   });
 }
-// A terminal that is closed ends what was started in it, and is none any more; a service reads its configuration again.
+// When a terminal closes, what was started in it ends. A service, which has no terminal, reloads its configuration.
 const endsWithTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor));
 let reload: (() => void) | null = null;
 let isLoading = true;
@@ -30,7 +30,7 @@ process.on("SIGHUP", hangUp);
 
 keepCompiled();
 
-// No configuration, and nobody that this starts, gets to see it.
+// Neither the configuration nor any child process may see the token.
 const { SUPERVISOR_TOKEN: token = "", SUPERVISOR_URL: url = "http://supervisor" } = process.env;
 delete process.env["SUPERVISOR_TOKEN"];
 const supervisor = token === "" ? null : { url, token };
@@ -53,21 +53,20 @@ const ended = runProgram(process.argv, {
     reload = listener;
   },
 });
-// By its next turn a command that reloads has said so.
+// One turn later a command that can reload has registered its listener.
 setImmediate(() => {
   isLoading = false;
   if (isHungUp) hangUp();
 });
 const code = await ended;
 process.exitCode = code;
-// What was given up, or hangs, may go on in the background: it must not hold a program that has said its last word. Whether that could
-// be written is told a turn later.
+// Work that hangs or was given up must not keep a finished program alive. A failed write is reported one turn later.
 const end = () => void endProcess(process, exitCode(code));
 process.stdout.write("", () => process.stderr.write("", () => setImmediate(end)));
 
 /**
- * Node 22 and later can keep what they have compiled, below the user's folder for such things or the one that systemd made
- * for the service. Where that cannot be, a start takes a little longer.
+ * Lets Node 22 and later cache compiled code, in the cache directory of systemd or of the user. Without it a start
+ * takes a little longer.
  */
 function keepCompiled(): void {
   const enable: unknown = Reflect.get(module, "enableCompileCache");
@@ -77,6 +76,6 @@ function keepCompiled(): void {
     const folder = CACHE_DIRECTORY ?? join(XDG_CACHE_HOME ?? join(homedir(), ".cache"), "greenhouse2mqtt");
     if (isAbsolute(folder)) Reflect.apply(enable, module, [folder]);
   } catch {
-    // A user without a home.
+    // The user has no home directory.
   }
 }
