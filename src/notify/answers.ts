@@ -2,18 +2,18 @@ import { joined, msg, row, type Text } from "../language/text.js";
 import type { Sent } from "./plan.js";
 import type { HttpMessenger } from "./service.js";
 
-/* What services answer, and what that means. */
+/* What the answers of messaging services mean. */
 
 export interface HttpReply {
   readonly status: number;
-  /** Of the `Retry-After`; null where there is none. */
+  /** The header `Retry-After`; null where absent. */
   readonly retryAfter: string | null;
-  /** Of the `Location`. */
+  /** The header `Location`. */
   readonly location?: string | null;
   readonly body: string;
 }
 
-/** What an answer means, and where it says that the message has to go. */
+/** The meaning of an answer; `movedTo` is the address that it names for the next messages. */
 export type Judged = Sent & { readonly movedTo?: string };
 
 export const sent: Sent = { ok: true };
@@ -35,7 +35,10 @@ export const noAnswer: Sent = {
   isRefused: true,
 };
 
-/** Both robots answer 200 whatever became of a message. `busy`: codes of too many messages. */
+/**
+ * Judges the answer of a robot, which is 200 whatever became of the message. `busy`: error codes that mean too many
+ * messages.
+ */
 export const judgeRobot =
   (busy: ReadonlySet<number>): HttpMessenger["judge"] =>
   (body) => {
@@ -46,19 +49,19 @@ export const judgeRobot =
     return { ok: false, problem, isRefused: !busy.has(errcode), retryAfterMs: askedMs(body) ?? 0 };
   };
 
-/** Of foreign words as they may stand in a line. */
+/** Makes foreign text safe for one line: control characters and line breaks become spaces. */
 export const quote = (text: string): string => text.replace(/[\p{C}\s]+/gu, " ").trim();
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** How long to wait, where words say it: `try again in 300 seconds`. */
+/** The pause that a text asks for, in ms: `try again in 300 seconds`. */
 export function askedMs(text: string): number | undefined {
   const found = /(?:again|retry|wait|later|after)\D{0,40}?(\d{1,6})\s*(s|m|h)/i.exec(text);
   const ms = Number(found?.[1]) * (unitMs[found?.[2]?.toLowerCase() ?? ""] ?? NaN);
   return ms > 0 ? ms : undefined;
 }
 
-/** The words in which services say what is wrong, wherever they stand. */
+/** The explanation in an answer, under whichever key the service puts it. */
 export function reasonIn(fields: Fields): string | null {
   const inner = typeof fields["error"] === "object" && fields["error"] !== null ? { ...fields["error"] } : {};
   const all: Fields = { ...inner, ...fields };
@@ -67,10 +70,12 @@ export function reasonIn(fields: Fields): string | null {
   return typeof words === "string" ? quote(words) : null;
 }
 
-/** Too much asked, or the service is away: another try may do. */
+/** Codes that mean too many requests or a service that is away, so that another try may succeed. */
 const passing: ReadonlySet<number> = new Set([408, 425, 429]);
 
-/** What a service's answer means. Its own words are quoted, as they say the most, and what it asks for is done where that is safe. */
+/**
+ * What a service's answer means. The service's own words are quoted, and a wait or move that it asks for is passed on.
+ */
 export function judgeReply({ judge }: Pick<HttpMessenger, "judge">, reply: HttpReply, now: number): Judged {
   const { status, body } = reply;
   if (status === 207)
@@ -92,7 +97,7 @@ export function judgeReply({ judge }: Pick<HttpMessenger, "judge">, reply: HttpR
   };
 }
 
-/** In the service's own words, with the page that says more. */
+/** The service's own words, with its link to more. */
 function wordsOf(body: string): Text {
   const fields = fieldsOf(body);
   const plain = fields === null && !/^\s*[<{[]/.test(body) ? quote(body).slice(0, 200) : "";
@@ -103,14 +108,14 @@ function wordsOf(body: string): Text {
   return words.length === 0 ? "" : row`: ${joined(words, "; ")}`;
 }
 
-/** Without a query, which may hold a secret. */
+/** The address without its query, which may hold a secret. */
 function placeOf(location: string | null): string | null {
   if (location === null || !URL.canParse(location)) return null;
   const { origin, pathname } = new URL(location);
   return `${origin}${pathname === "/" ? "" : pathname}`;
 }
 
-/** What Telegram says in a form for programs, and others at the top. */
+/** New address and wait, which Telegram puts into `parameters` and others at the top level. */
 function parametersIn(body: string): {
   readonly movedTo: string | null;
   readonly waitMs: number | undefined;
@@ -126,7 +131,7 @@ function parametersIn(body: string): {
   };
 }
 
-/** Seconds, or a date. */
+/** Parses `Retry-After`, in seconds or as a date, into ms from now. */
 function retryAfterMs(header: string | null, now: number): number | undefined {
   if (header === null) return undefined;
   const ms = /^\s*\d+\s*$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - now;

@@ -7,9 +7,9 @@ import type { NotifySettings, WaySettings } from "./section.js";
 import { loginErrors, type Service } from "./service.js";
 import { messengersOf, serviceNames, services } from "./services.js";
 
-/* What is wrong, doubtful or private in the section `notify`. */
+/* Errors, doubts and private texts of the section `notify`. */
 
-/** What is wrong between the keys of the section in a file as it was read. */
+/** Errors between keys of the section, in a file as it was read. */
 export function notifyErrors(root: Draft): Finding[] {
   const path = ["notify", "proxy"];
   return [
@@ -19,7 +19,7 @@ export function notifyErrors(root: Draft): Finding[] {
   ];
 }
 
-/** A daily message goes through ways that there are. */
+/** The daily message may name only ways that exist. */
 function dailyErrors(notify: Draft): Finding[] {
   const ways = Object.keys(sectionOf(notify, "ways"));
   return itemsOf(sectionOf(notify, "daily"), "ways").flatMap((way, at) =>
@@ -34,7 +34,7 @@ function dailyErrors(notify: Draft): Finding[] {
   );
 }
 
-/** A way leads to one place, and is said to be quiet for some time. */
+/** A way leads to exactly one service, and its quiet hours are not empty. */
 function wayErrors(way: Draft, path: Path): Finding[] {
   const [first, ...others] = serviceNames.filter((name) => isGiven(way, name));
   const { from, to } = sectionOf(way, "quiet_hours");
@@ -59,7 +59,7 @@ function wayErrors(way: Draft, path: Path): Finding[] {
   ];
 }
 
-/** What a message, or the secret that lets it in, could be read by on its way. */
+/** Doubts: who could read a message, or the secret that authorises it, on the way. */
 export const notifyDoubts = ({ ways }: NotifySettings): Finding[] =>
   Object.entries(ways).flatMap(([name, way]) =>
     doubtsOf(way).map(([path, sentence]) => atValue(["notify", "ways", name, ...path], sentence)),
@@ -74,7 +74,7 @@ const doubtsOf = (way: WaySettings): readonly (readonly [path: Path, sentence: T
     return [[[name, "url"], msg`messages travel unencrypted, with the secret that lets them in`] as const];
   });
 
-/** Who gets alarms, and through which addresses and hosts of one's own. */
+/** Names, addresses and hosts of the user, which a bundle hides. */
 export function notifyPrivate({ name, proxy, ways }: NotifySettings) {
   const messengers = Object.values(ways).flatMap(messengersOf);
   const texts = messengers.map(([, messenger]) => messenger.private);
@@ -86,7 +86,7 @@ export function notifyPrivate({ name, proxy, ways }: NotifySettings) {
   };
 }
 
-/** Where messages lead; where there is a proxy, it looks the services up. */
+/** The addresses where messages go; empty with a proxy, which looks the services up itself. */
 export const messengerAddresses = ({ proxy, ways }: NotifySettings): readonly string[] =>
   proxy === undefined
     ? Object.values(ways)

@@ -6,7 +6,7 @@ import { systemClock } from "../runtime/clock.js";
 import { testOnce } from "./notify.js";
 import type { keys } from "./section.js";
 
-/* `notify`: how alarms get out, tried without a bridge; and the message of the day. */
+/* The command `notify`: sends a test through each way without a bridge, or asks for the daily message. */
 
 type Call = CommandCall<Configured<typeof keys>>;
 
@@ -20,14 +20,14 @@ export async function notify(call: Call): Promise<void> {
   await tryWays(call);
 }
 
-/** As the running bridge makes it, sent or only printed. */
+/** Asks the running bridge for the daily message, sent or only printed. */
 async function tellDay({ options, request, out, isTerminal }: Call): Promise<void> {
   const data = await request("notify_daily", { print: options["print"] === true });
   const { title, text } = { title: "", text: "", ...Object(data) } as Readonly<Record<string, unknown>>;
   out(isTerminal ? `${String(title)}\n${String(text)}\n` : `${JSON.stringify(data)}\n`);
 }
 
-/** One message through each way, and what became of it. */
+/** Sends one message through each way and prints the results. */
 async function tryWays({ read, secrets, stop, out, isTerminal, tell }: Call): Promise<void> {
   const configuration = await read();
   if (Object.keys(configuration.notify.ways).length === 0)

@@ -16,16 +16,16 @@ import {
 import type { Message, Wording } from "./message.js";
 import { minuteIn, minutesOf } from "./notify.js";
 
-/* The message of every day. It looks at what the bridge holds in a round of its own, so nothing waits for it. */
+/* The daily message. It reads the bridge's state in a loop of its own, so nothing waits for it. */
 
-/** Gives a message to people; resolves to whether the disk has it: then it is told once, whatever comes. */
+/** Sends a message to people. Resolves to whether it is on disk; from then on it is sent once, whatever happens. */
 type Say = (message: Message, day: string) => Promise<boolean>;
 
 const lookMs = 10_000;
 const writeEveryLooks = 6;
 const longestDiskMs = 5_000;
 
-/** The parts of the core that a day is about. */
+/** The parts of the core that a daily message needs. */
 type DayCore = Pick<Core, "clock" | "log" | "file"> & {
   readonly mirror: { readonly store: Pick<Core["mirror"]["store"], "controllers" | "find"> };
   readonly commands: {
@@ -49,7 +49,7 @@ export class DailyReport {
   #looks = 0;
   #isTelling = false;
 
-  /** `at` is null where only people ask for it. */
+  /** `at`: minute of the day, as `hh:mm`; null where the message is sent only on request. */
   constructor(core: DayCore, at: string | null, wording: Wording, say: Say) {
     this.#core = core;
     this.#at = at;
@@ -60,14 +60,14 @@ export class DailyReport {
     this.#dayFormat = dayFormatOf(wording);
   }
 
-  /** Goes on with its day at another time, or in other words. */
+  /** Continues the same day with another time or wording. */
   reload(at: string | null, wording: Wording): void {
     this.#at = at;
     this.#wording = wording;
     this.#dayFormat = dayFormatOf(wording);
   }
 
-  /** Until the signal aborts. Never rejects. */
+  /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#core;
     try {
@@ -96,7 +96,7 @@ export class DailyReport {
     this.#book = withMove(this.#book, { what: `${id}/${actuator}`, by, via });
   }
 
-  /** About the day so far. */
+  /** The message about the day so far. */
   message(): Message {
     const { clock, mirror, commands, page } = this.#core;
     this.#see();
@@ -110,7 +110,7 @@ export class DailyReport {
     for (const house of mirror.store.controllers()) this.#book = withReadings(this.#book, house, page.kinds);
   }
 
-  /** Never rejects. */
+  /** Counts readings and sends the message when due. Never rejects. */
   async #look(): Promise<void> {
     const { clock, log } = this.#core;
     const at = this.#at;
@@ -122,7 +122,7 @@ export class DailyReport {
       const dayOf = (instant: number) => this.#dayFormat.format(instant);
       const when = { now, minute: minuteIn(this.#wording.timeZone, now), dayOf };
       const due = at === null ? null : dayDue(this.#book, minutesOf(at), when);
-      // Where only people ask for it, it is about the day so far.
+      // With messages only on request, each day's count begins at midnight.
       const isNewDay = at === null && dayOf(this.#book.since) !== dayOf(now);
       if (due !== null) await this.#tell(now, due);
       else if (isNewDay) this.#book = newDay(now);
@@ -134,7 +134,7 @@ export class DailyReport {
     }
   }
 
-  /** The day goes on until the disk has its message: one that a restart could repeat is not told. */
+  /** The day ends only when its message is on disk; otherwise a restart could send it twice. */
   async #tell(now: number, day: string): Promise<void> {
     if (!(await this.#say(this.message(), day))) return;
     this.#book = newDay(now, day);

@@ -11,33 +11,33 @@ import { type Message, timeIn, titleOf, phoneText as toldAs, type Wording } from
 import type { Tell } from "../language/words.js";
 import type { ShownAlarm } from "./plan.js";
 
-/* What a day was like, for a message short enough for a phone. Pure; instants are epoch ms. */
+/* Counts a day's events and readings, for a message short enough for a phone. Pure; instants are epoch ms. */
 
 export interface DayBook {
-  /** The last message, or when counting began. */
+  /** When the last message was made, or counting began. */
   readonly since: number;
-  /** The day of the last message, where the greenhouse is; null before the first. */
+  /** Local day of the last message; null before the first. */
   readonly toldOn: string | null;
   /** Lowest and highest good value, by `<controller>/<sensor>`. */
   readonly readings: Readonly<Record<string, readonly [lowest: number, highest: number]>>;
-  /** Seconds on by then, by `<controller>/<actuator>`. */
+  /** Seconds that each actuator had been on at `since`, by `<controller>/<actuator>`. */
   readonly onBefore: Readonly<Record<string, number>>;
   /** Guards, people and programs that moved something. */
   readonly moves: readonly Moves[];
 }
 
-/** What somebody moved. */
+/** How often somebody moved something. */
 interface Moves {
   readonly isGuard: boolean;
-  /** Null for all that came after so many others. */
+  /** Null for all senders beyond the bound. */
   readonly name: string | null;
-  /** In all. */
+  /** Total number of moves. */
   readonly count: number;
-  /** How often each, by `<controller>/<actuator>`; of many the first. */
+  /** Moves by `<controller>/<actuator>`, up to a bound. */
   readonly of: Readonly<Record<string, number>>;
 }
 
-/** Who sends is a free text of everybody who may command: neither memory nor disk grow by it. */
+/** Bounds on memory and disk: the sender is free text that anybody who may command can choose. */
 const mostMovers = 12;
 const mostMoved = 12;
 const longestName = 40;
@@ -53,7 +53,7 @@ const isFields = (value: unknown): value is Fields =>
 const isMoves = (value: unknown): value is Moves =>
   isFields(value) && typeof value["count"] === "number" && isFields(value["of"]);
 
-/** What an earlier run kept; null where that is none. */
+/** Parses a kept book; null where it is none. */
 export function bookIn(kept: unknown): DayBook | null {
   if (!isFields(kept)) return null;
   const { since, toldOn, readings, onBefore, moves } = kept;
@@ -62,10 +62,10 @@ export function bookIn(kept: unknown): DayBook | null {
   return { ...day, moves: Array.isArray(moves) ? moves.filter(isMoves) : [] } as DayBook;
 }
 
-/** The days of one message; those of a bridge that was off or not the owner for longer are nobody's day. */
+/** The longest time that one message covers. A bridge that was off for longer begins anew. */
 const longestDayMs = 48 * 3_600_000;
 
-/** Goes on with the day that was kept, or begins anew where that is long over. */
+/** Continues the kept day, or begins a new one where the kept one is long over. */
 export const dayGoingOn = (kept: DayBook, now: number): DayBook =>
   now - kept.since > longestDayMs ? newDay(now, kept.toldOn) : kept;
 
@@ -74,12 +74,12 @@ const countUp = (counts: Readonly<Record<string, number>>, name: string) => ({
   [name]: (counts[name] ?? 0) + 1,
 });
 
-/** `what`: `<controller>/<actuator>`. */
+/** A move of one actuator; `what`: `<controller>/<actuator>`. */
 interface Move extends Pick<CommandResult, "by" | "via"> {
   readonly what: string;
 }
 
-/** Something was moved: by a guard, the end of a lease, or whoever sent it. */
+/** Counts a move by a guard, a person or a program. The end of a lease counts for nobody. */
 export function withMove(book: DayBook, { what, by, via }: Move): DayBook {
   const [kind, ...rest] = (by ?? "").split(" ");
   if (kind === "lease") return book;
@@ -100,19 +100,19 @@ const cut = (name: string): string =>
     .slice(0, longestName)
     .join("");
 
-/** Who it was, as far as the bridge knows. */
+/** The sender's name, as far as the bridge knows it. */
 function senderIn(via: Via): string {
   if (typeof via === "string") return via;
   const { user, client, ...others } = via ?? {};
   return [user, client, ...Object.values(others)].find((one) => typeof one === "string") ?? "?";
 }
 
-/** Families whose minutes stand in the message. Fans run all day. */
+/** Families whose minutes the message lists. Fans are left out, as they run all day. */
 const water: ReadonlySet<ActuatorFamily> = new Set(["water"]);
 const climate: ReadonlySet<ActuatorFamily> = new Set(["climate", "light"]);
 const timed = new Set([...water, ...climate]);
 
-/** After one more look at the good readings of a house; the same object where they are no news. */
+/** The book after one more look at a house's good readings; the same object where nothing changed. */
 export function withReadings(book: DayBook, house: Controller, kinds: readonly SensorKind[]): DayBook {
   let { readings, onBefore } = book;
   for (const { definition, value, quality } of keySensors(house, kinds)) {
@@ -132,7 +132,7 @@ export function withReadings(book: DayBook, house: Controller, kinds: readonly S
 }
 
 const mostHouses = 12;
-/** Services cut what is longer than 2,000 bytes with its title; houses are left out, not what guards and people did. */
+/** The message with its title stays below 2,000 bytes, where services cut. Houses are left out first, not the moves. */
 const mostBytes = 1_800;
 const mostWrong = 5;
 const mostRunning = 6;
@@ -151,7 +151,7 @@ function readingText(
   const isGood = quality === "good" && typeof value === "number";
   const now = msg`now ${isGood ? `${round(value)}${amount}` : "–"}`;
   const [least, most] = range?.map(round) ?? [];
-  // What did not change is said once.
+  // A value that did not change stands once.
   if (isGood && least === most && most === round(value))
     return `${sensorName(definition, language)} ${round(value)}${amount}`;
   const from = least === undefined || most === undefined ? "–" : `${least}…${most}${amount}`;
@@ -174,7 +174,7 @@ function houseLines(
   return [msg`${name}: ${statements(readings)}`, ...minutes];
 }
 
-/** How long each was on, the longest first. */
+/** Minutes that each actuator was on, the longest first. */
 function minutesLine(
   title: Text,
   families: ReadonlySet<ActuatorFamily>,
@@ -196,7 +196,7 @@ function minutesLine(
 
 const times = (count: number): string => (count === 1 ? "" : ` ${count}×`);
 
-/** `wind (East / Roof 2×, West / Roof)` */
+/** Such as `wind (East / Roof 2×, West / Roof)`. */
 function movesText({ name, count, of }: Moves, { nameOf }: Wording): Text {
   const all = Object.entries(of).toSorted(([, one], [, other]) => other - one);
   const shown = all.slice(0, mostTold);
@@ -208,7 +208,7 @@ function movesText({ name, count, of }: Moves, { nameOf }: Wording): Text {
   return row`${name ?? msg`others`} (${clauses([...texts, ...(rest > 0 ? [`+${rest}`] : [])])})`;
 }
 
-/** The most active ones. */
+/** The most active guards or people. */
 function moversLine(title: Text, moves: readonly Moves[], wording: Wording): readonly Text[] {
   const sorted = moves.toSorted((one, other) => other.count - one.count);
   const texts = sorted.slice(0, mostTold).map((one) => movesText(one, wording));
@@ -216,7 +216,7 @@ function moversLine(title: Text, moves: readonly Moves[], wording: Wording): rea
   return moves.length === 0 ? [] : [msg`${title}: ${statements([...texts, ...rest])}`];
 }
 
-/** What the message of a day is made from. */
+/** Everything that goes into a daily message. */
 interface DayFacts {
   readonly book: DayBook;
   readonly houses: readonly Controller[];
@@ -224,7 +224,10 @@ interface DayFacts {
   readonly alarms: readonly ShownAlarm[];
 }
 
-/** What is wrong is read first. As many as fit into so many bytes. */
+/**
+ * Lines of as many houses as fit into `room` bytes. Houses with alarms come last, as the first line of the message
+ * names those alarms.
+ */
 function linesOfHouses(
   { book, houses, kinds, alarms }: DayFacts,
   { language, tell }: Pick<Wording, "language" | "tell">,
@@ -239,7 +242,7 @@ function linesOfHouses(
     .filter(({ length }) => length > 0);
   const told = all.slice(0, mostHouses);
   let left = room;
-  // One is always told.
+  // At least one house is always shown.
   const end = told.findIndex((lines, at) => (left -= bytesOf(lines, tell)) < 0 && at > 0);
   const shown = end < 0 ? told : told.slice(0, end);
   const more = all.length - shown.length;
@@ -283,24 +286,25 @@ export function dailyMessage(
   };
 }
 
-/** So late it is sent still, where nothing ran at its time. */
+/** Minutes after its time at which a missed message is still sent. */
 const latestMinutes = 180;
 
 interface When {
   readonly now: number;
-  /** Of the day, where the greenhouse is. */
+  /** Local minute of the day. */
   readonly minute: number;
-  /** Where the greenhouse is, too. */
+  /** Local day of an instant. */
   readonly dayOf: (instant: number) => string;
 }
 
-/** The day whose message is due now, at the minute `at` of it; null for none. */
+/** The day whose message is due now; null for none. `at`: local minute at which it is due. */
 export function dayDue(book: DayBook, at: number, { now, minute, dayOf }: When): string | null {
   const late = (minute - at + 1440) % 1440;
   if (late >= latestMinutes) return null;
   const dueAt = (Math.floor(now / 60_000) - late) * 60_000;
   const day = dayOf(dueAt);
-  // What began later has nothing to tell yet; what begins ahead of now is of a clock that was set back.
+  // A book that began after the due time has nothing to tell yet. One that begins in the future dates from a clock
+  // since set back.
   const isEmpty = book.since > dueAt && book.since <= now;
   return book.toldOn === day || isEmpty ? null : day;
 }

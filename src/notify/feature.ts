@@ -8,7 +8,7 @@ import { keys } from "./section.js";
 const code = lazy(() => import("./part.js"));
 const requests = lazy(() => import("./requests.js"));
 
-/** Who is told of alarms, and how. */
+/** The feature `notify`: who receives alarms, and how. */
 export const notify = {
   keys,
   errors: notifyErrors,

@@ -8,11 +8,11 @@ import { every, within } from "../runtime/clock.js";
 import { ignored } from "../runtime/failures.js";
 import { type About, badOutcomes, type Happening, type Measure } from "./happenings.js";
 
-/* Sees what people may want to be told: what became of commands, what guards did and let go, who locked and unlocked. */
+/* Watches for happenings that people may want to know: results of commands, moves by guards and their end, locks. */
 
 const lookMs = 5_000;
 const longestDiskMs = 5_000;
-/** More are not remembered. */
+/** The most actuators remembered. */
 const mostHeld = 5_000;
 
 const isHeld = (value: unknown): value is readonly [string, readonly string[]] =>
@@ -21,7 +21,7 @@ const isHeld = (value: unknown): value is readonly [string, readonly string[]] =
 const ruleIn = (by: string | null): string | null =>
   by?.startsWith("rule ") === true ? by.slice("rule ".length) : null;
 
-/** The parts of the core that it looks at. */
+/** The parts of the core that it reads. */
 type WatchedCore = Pick<Core, "clock" | "log" | "file"> & {
   readonly mirror: { readonly store: Pick<Core["mirror"]["store"], "find"> };
   readonly configuration: {
@@ -32,9 +32,9 @@ type WatchedCore = Pick<Core, "clock" | "log" | "file"> & {
 export class HappeningsWatch {
   readonly #core: WatchedCore;
   readonly #onHappened: (one: Happening) => void;
-  /** Which guards hold still what they moved, over restarts: a storm can be longer than a run. */
+  /** Which guards still hold what they moved; kept on disk, as a storm can outlast a run. */
   readonly #memory: TextFile;
-  /** The guards that moved something and hold still, by `<controller>/<actuator>`. */
+  /** The guards that still hold each actuator, by `<controller>/<actuator>`. */
   readonly #holding = new Map<string, readonly string[]>();
   #written = "[]";
 
@@ -84,7 +84,7 @@ export class HappeningsWatch {
     });
   }
 
-  /** Null where it is not known any more, and of what moves. */
+  /** The value that made the guard move; null where it is not known any more, or is a yes or no. */
   #measureOf(house: Controller, { restrictions }: Actuator, rule: string): Measure | null {
     const because = restrictions?.allowed.because.find((one) => one.rule === rule);
     const { value = null, input = null } = because ?? {};
@@ -114,7 +114,7 @@ export class HappeningsWatch {
     this.#letGo(about, restrictions);
   }
 
-  /** By its event, since what is in force shows neither who took a lock away nor whether an earlier run left it. */
+  /** Reports a lock from its event: the state shows neither who removed it nor whether an earlier run left it. */
   #onLock(type: "locked" | "unlocked", at: number, facts: BridgeEvent["facts"]): void {
     const house = this.#house(String(facts?.["controller"]));
     const actuator = String(facts?.["actuator"]);
@@ -129,7 +129,7 @@ export class HappeningsWatch {
   #letGo(about: About, restrictions: Actuator["restrictions"]): void {
     const key = `${about.controller}/${about.actuator}`;
     const rules = this.#holding.get(key);
-    // The actuator has not been shown for the first time.
+    // The platform has not yet shown the actuator for the first time.
     if (rules === undefined || restrictions === undefined) return;
     const names = new Set(restrictions?.allowed.because.map(({ rule }) => rule));
     const still = rules.filter((rule) => names.has(rule));
@@ -145,7 +145,7 @@ export class HappeningsWatch {
       this.#holding.set(key, [...new Set([...before, ...rules])]);
   }
 
-  /** Until the signal aborts. Never rejects. */
+  /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#core;
     try {
@@ -157,7 +157,7 @@ export class HappeningsWatch {
     await within(clock, longestDiskMs, () => this.#write()).catch(ignored);
   }
 
-  /** What was let go of before this was read is told now. */
+  /** Reads the memory, and reports guards that let go before it was read. */
   #restore(text: string | null): void {
     this.#written = text ?? "[]";
     const kept: unknown = JSON.parse(this.#written);
@@ -171,7 +171,7 @@ export class HappeningsWatch {
     }
   }
 
-  /** Never rejects. */
+  /** Saves the memory. Never rejects. */
   async #write(): Promise<void> {
     const { log } = this.#core;
     const [before, text] = [this.#written, JSON.stringify([...this.#holding])];

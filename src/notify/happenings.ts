@@ -6,8 +6,8 @@ import { commandText, namedIn, readOnlyText, settingsText, weatherName } from ".
 import { type Message, phoneText, type Wording } from "./message.js";
 
 /*
- * What a way asks for beside alarms: that a guard moved something, that a command ended badly, what people locked and set. Collected, so
- * that a storm is one message. Pure; instants are epoch ms.
+ * What a way may ask for beside alarms: moves by guards, commands that ended badly, locks and settings by people.
+ * Happenings are collected, so that a storm is one message. Pure; instants are epoch ms.
  */
 
 export type HappeningKind = "guards" | "commands" | "people";
@@ -20,16 +20,16 @@ export interface About {
   readonly kind: ActuatorKind | null;
 }
 
-/** What a guard looks at, as it was. */
+/** The value that a guard judged. */
 export interface Measure {
-  /** Of a sensor what it is called; else its name in the configuration. */
+  /** Name of the sensor in both languages, or the weather value's name in the configuration. */
   readonly name: string | ReadingFact["name"];
   readonly value: string | number;
   readonly unit: string | null;
 }
 
 export type Happening =
-  /** `measure` is null where it is not known. */
+  /** `measure` is null where unknown. */
   | (About & {
       readonly of: "guards";
       readonly rule: string;
@@ -45,7 +45,7 @@ export type Happening =
   | (About & {
       readonly of: "people";
       readonly what: "locked" | "unlocked" | "ran_out";
-      /** Of a lock that has run out: whose it was. */
+      /** Who locked; for a lock that ran out, too. */
       readonly by: string;
       readonly reason: string | null;
     })
@@ -67,7 +67,7 @@ export type Happening =
 export const badOutcomes = ["rejected", "unconfirmed", "failed", "unknown"] as const;
 type BadOutcome = (typeof badOutcomes)[number];
 
-/** As the next run can read it. */
+/** Whether a value from disk is a happening. */
 export function isHappening(value: unknown): value is Happening {
   if (typeof value !== "object" || value === null) return false;
   const { of, at, what, measure, command, ...about } = value as Readonly<Record<string, unknown>>;
@@ -78,11 +78,11 @@ export function isHappening(value: unknown): value is Happening {
   if (!texts("controller", "actuator")) return false;
   if (of === "people") return texts("by");
   if (of === "commands") return typeof command === "string" && texts("outcome");
-  // Of an earlier version it was a text.
+  // Earlier versions kept `measure` as a text.
   return of === "guards" && texts("rule") && (command === null || typeof measure === "object");
 }
 
-/** What comes within this time is one message. */
+/** Happenings within this time share one message. */
 const collectMs = 30_000;
 const mostLines = 8;
 
@@ -113,7 +113,7 @@ function numberOf(count: number, kinds: ReadonlySet<About["kind"]>): Text {
 
 type OfActuator = Extract<Happening, About>;
 
-/** One actuator by its name, the house first; of several how many. */
+/** The actuator with its house; for several actuators their number. */
 function whatOf(group: readonly OfActuator[], { nameOf }: Wording): Text {
   const [first] = group;
   if (first === undefined) return "";
@@ -132,14 +132,14 @@ const doneOf = (command: string): Text => doneTexts[command] ?? msg`set to ${com
 
 const capitalOf = (text: Text): Text => changed(text, capital);
 
-/** `Wind 14 m/s`; of what is on its name says all. */
+/** Such as `Wind 14 m/s`; a value that is on needs only its name. */
 function measureText({ name, value, unit }: Measure): Text {
   const named = capitalOf(typeof name === "string" ? weatherName(name) : namedIn(name));
   if (value === "on") return named;
   return row`${named} ${typeof value === "number" ? amountText(value, unit) : commandText(value)}`;
 }
 
-/** Happenings with the same key share one message. */
+/** The key that groups happenings: those with the same key share a line. */
 function keyOf(one: Happening): string {
   switch (one.of) {
     case "guards":
@@ -181,11 +181,11 @@ function lockText(locked: Text, { what, by }: Extract<OfActuator, { of: "people"
   }
 }
 
-/** Whether what was collected is told now. */
+/** Whether the collecting time is over. */
 export const isCollected = (happened: readonly Happening[], now: number): boolean =>
   happened.some(({ at }) => now - at >= collectMs || at > now);
 
-/** All of it in one. */
+/** One message of all happenings. */
 export function happenedMessage(happened: readonly Happening[], at: number, wording: Wording): Message {
   const groups = new Map<string, Happening[]>();
   for (const one of happened) groups.set(keyOf(one), [...(groups.get(keyOf(one)) ?? []), one]);

@@ -12,20 +12,20 @@ import { askedMs, quote } from "./answers.js";
 import type { MailSettings } from "./service.js";
 import { type Proxy, tunnelTo } from "./tunnel.js";
 
-/* Mail. The one part that needs nodemailer, and loaded only where a way is one. */
+/* Sends mail. Only this module needs nodemailer; it is loaded where a way is a mail server. */
 
-/** Of each step; the whole has a deadline of its own. */
+/** The time-out of each step, in ms; the whole attempt has its own deadline. */
 const patienceMs = 15_000;
 
 const refusals: ReadonlySet<unknown> = new Set(["EAUTH", "ENOAUTH", "EENVELOPE", "ETLS"]);
 
-/** What is wrong with the message or the login another try does not change; what is answered with 400 to 499 passes. */
+/** Whether another try is useless, as message or login are wrong. Codes from 400 to 499 are temporary. */
 function isRefusal(error: object): boolean {
   const code = "responseCode" in error && typeof error.responseCode === "number" ? error.responseCode : null;
   return code === null ? "code" in error && refusals.has(error.code) : code >= 500;
 }
 
-/** Over a connection that stands. */
+/** A transport over a connection that is already open. */
 function transportFor(settings: MailSettings, connection: Socket) {
   const { host, port, encryption, username, password } = settings;
   return createTransport({
@@ -40,26 +40,26 @@ function transportFor(settings: MailSettings, connection: Socket) {
     greetingTimeout: patienceMs,
     socketTimeout: patienceMs,
     connection,
-    // What a message holds is text: nothing in it may name a file or an address to be fetched.
+    // A message is text: nothing in it may name a file or an address to fetch.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
 }
 
-/** Of whoever says more than any mail server: all of it would be kept until a line ends. */
+/** A server that sends too much is cut off, as nodemailer keeps everything until a line ends. */
 const tooMuch = "it says more than a mail server does";
 
 function paceReading(below: Connection): Socket {
   const connection = new OwnReading(below);
   const turns = new ReadingTurns(receiving.mail, systemClock);
   new PacedReading(connection, turns, lines(), () => connection.destroy(new Error(tooMuch)));
-  // Of a socket nodemailer needs no more than this.
+  // nodemailer uses no other members of a socket.
   return connection as unknown as Socket;
 }
 
 interface Mail {
   readonly message: Message;
-  /** Those of the readers that it goes to; all where absent. */
+  /** The readers that it goes to; all where absent. */
   readonly only: readonly string[] | undefined;
 }
 
@@ -93,7 +93,7 @@ export async function sendMail(
     const remedy = remedyFor(error.message, settings);
     const said = msg`the mail server: ${quote(error.message)}`;
     const problem = remedy === null ? said : msg`${said}; ${remedy}`;
-    // Of who had refused it before: that says nothing of the others.
+    // Only readers who had refused it before were asked, so the others have it.
     const missing = "rejected" in error && only !== undefined ? only : undefined;
     return { ok: false, problem, isRefused: isRefusal(error), retryAfterMs: askedMs(error.message), missing };
   } finally {
@@ -103,7 +103,7 @@ export async function sendMail(
 
 const mostNamed = 5;
 
-/** The server has taken it for some of the readers alone. */
+/** The server accepted the message for some readers only. */
 function notForAll(rejected: readonly string[], errors: readonly Error[]): Sent {
   const whys = rejected.slice(0, mostNamed).map((address, at): Text => {
     const error = errors[at];
@@ -120,7 +120,7 @@ function notForAll(rejected: readonly string[], errors: readonly Error[]): Sent 
   };
 }
 
-/** Where the server's words name the line of the configuration that is missing. */
+/** The missing line of the configuration, where the server's words point to one. */
 function remedyFor(words: string, { encryption, username }: MailSettings): Text | null {
   if (/STARTTLS/i.test(words) && encryption === "none") return msg`write encryption: starttls`;
   const asksLogin = /\b(?:530|authentication required|auth(?:entication)? needed)\b/i.test(words);

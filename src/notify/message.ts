@@ -7,20 +7,20 @@ import type { Tell } from "../language/words.js";
 import { inert } from "../runtime/plain-text.js";
 import type { Missed, Notice, ShownAlarm } from "./plan.js";
 
-/* What a notice says to people. */
+/* Makes the message of a notice. */
 
-/** As a way sends it: a line for the phone's lock screen, and the rest. */
+/** A message: a title for the phone's lock screen, and the text. */
 export interface Message {
   readonly kind: "alarm" | "cleared" | "flood" | "missed" | "test" | "happened" | "daily";
   readonly severity: Alarm["severity"];
   readonly title: string;
   readonly text: string;
-  /** For programs. */
+  /** The alarms themselves, for programs. */
   readonly alarms: readonly Omit<ShownAlarm, "facts">[];
   readonly over: readonly string[];
-  /** Those that came and went while nothing got out this way, with ISO times. */
+  /** Alarms that came and went while this way did not work, with ISO times. */
   readonly missed: readonly MissedAlarm[];
-  /** ISO time. */
+  /** When it was made; ISO time. */
   readonly at: string;
 }
 
@@ -30,13 +30,13 @@ interface MissedAlarm extends Pick<Alarm, "id" | "type" | "severity" | "controll
 }
 
 export interface Wording {
-  /** Before each title; null for nothing. */
+  /** Stands before each title; null for nothing. */
   readonly name: string | null;
-  /** Of names and of what sensors measure. */
+  /** The language of names, units and sentences. */
   readonly language: Language;
   readonly tell: Tell;
   readonly timeZone: string;
-  /** What people call a controller or an actuator of it. */
+  /** The name that people use for a controller, or for an actuator or sensor of it. */
   readonly nameOf: (controller: string, actuator: string | null, sensor?: string) => string;
 }
 
@@ -50,13 +50,13 @@ export function titleOf({ type, controller, actuator, sensor }: About, { nameOf 
 export const timeIn = (at: string, timeZone: string): string =>
   new Date(at).toLocaleString("sv-SE", { timeZone, dateStyle: "short", timeStyle: "short" });
 
-/** What is wrong, and what to do about it; null for what says both in one. */
+/** What is wrong, and what to do about it; `remedy` is null where `what` says both. */
 interface Said {
   readonly what: Text;
   readonly remedy: Text | null;
 }
 
-/** In English the bridge's own sentences; else what the alarm names, and what is to be done. */
+/** The alarm's own sentences in English; in other languages its facts and remedy. */
 function saidOf(alarm: ShownAlarm, { language }: Wording): Said {
   const { type, message, remedy } = alarm;
   if (language === "en") return { what: message, remedy };
@@ -68,7 +68,7 @@ function saidOf(alarm: ShownAlarm, { language }: Wording): Said {
 
 const whole = ({ what, remedy }: Said): Text => (remedy === null ? what : msg`${what} ${remedy}`);
 
-/** A line of many: a reading says what it is and where, so its title would say it twice. */
+/** One line of many. A reading already says what it measures and where, so its title is left out. */
 function lineOf(alarm: ShownAlarm, wording: Wording): Text {
   const { type, controller } = alarm;
   const { what } = saidOf(alarm, wording);
@@ -77,7 +77,7 @@ function lineOf(alarm: ShownAlarm, wording: Wording): Text {
     : msg`${titleOf(alarm, wording)}. ${what}`;
 }
 
-/** What to do about all of them, each thing once. */
+/** The remedies of all alarms, each once. */
 function remediesOf(alarms: readonly ShownAlarm[], wording: Wording): readonly Text[] {
   const all = alarms.slice(0, mostListed).flatMap((one) => saidOf(one, wording).remedy ?? []);
   return [...new Map(all.map((one) => [String(one), one])).values()];
@@ -87,7 +87,7 @@ const mostListed = 8;
 
 const andMore = (count: number): Text => msg`and ${count} more`;
 
-/** As many as fit on a phone, each in a line. */
+/** A list of as many lines as fit on a phone, with the number of the rest. */
 function list(lines: readonly Text[], all = lines.length): readonly Text[] {
   const more = all - Math.min(lines.length, mostListed);
   return [...lines.slice(0, mostListed).map((line) => row`• ${line}`), ...(more > 0 ? [andMore(more)] : [])];
@@ -96,14 +96,14 @@ function list(lines: readonly Text[], all = lines.length): readonly Text[] {
 const worstOf = (alarms: readonly Pick<Alarm, "severity">[]): Alarm["severity"] =>
   (["error", "warning"] as const).find((one) => alarms.some(({ severity }) => severity === one)) ?? "info";
 
-/** As their topic has them. */
+/** Alarms as their topic has them. */
 function withoutFacts(alarm: ShownAlarm): Omit<ShownAlarm, "facts"> {
   const { id, type, state, since, severity, controller, actuator, sensor, message, remedy, by } = alarm;
   const of = { controller, actuator, ...(sensor !== undefined && { sensor }) };
   return { id, type, state, since, severity, ...of, message, remedy, by };
 }
 
-/** In one line, as many as fit on a phone. */
+/** The missed alarms in one line, as many as fit on a phone. */
 function missedLine({ since, until: end, hasGaps, alarms }: Missed, at: number, wording: Wording): Text {
   const time = (epochMs: number) => timeIn(new Date(epochMs).toISOString(), wording.timeZone);
   const shown = alarms.slice(0, mostListed).map((one) => {
@@ -124,7 +124,10 @@ const withIsoTimes = ({ from, until, ...alarm }: Missed["alarms"][number], at: n
   until: new Date(until ?? at).toISOString(),
 });
 
-/** `on`: all alarms that are on, for a flood, the worst first. Names come from outside: nothing in them may turn a line of a phone round. */
+/**
+ * The message of a notice. `on`: all alarms that are on, for a flood, the worst first. Names come from outside, so
+ * control characters are removed.
+ */
 export function messageOf(notice: Notice, on: readonly ShownAlarm[], at: number, wording: Wording): Message {
   const { raised, over, missed } = notice;
   const facts = {
@@ -196,7 +199,10 @@ function raisedMessage({ raised, over, flood }: Notice, on: readonly ShownAlarm[
   };
 }
 
-/** Of readings alone everybody can see what to do; many alarms of several kinds have a cause of their own. */
+/**
+ * The message of a flood. Alarms of one type show their own remedies; alarms of several types show the flood's, as they
+ * have a common cause.
+ */
 function floodMessage(
   flood: ShownAlarm,
   on: readonly ShownAlarm[],

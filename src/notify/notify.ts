@@ -41,28 +41,28 @@ import type { NotifySettings, WaySettings } from "./section.js";
 import { messengersOf } from "./services.js";
 
 /*
- * Alarms for people who do not look at the page. It looks at the alarms as the page does, in a round of its own: nothing waits
- * for it, and a defect here ends nothing else.
+ * Sends alarms to people who do not look at the page. It reads the alarms in a loop of its own: nothing waits for it,
+ * and a defect here stops nothing else.
  */
 
 export interface NotifierSettings {
   readonly notify: NotifySettings;
-  /** Of messages that have none of their own. */
+  /** For messages where `notify.time_zone` is absent. */
   readonly timeZone: string;
-  /** Everything that the configuration calls secret. */
+  /** All secrets of the configuration. */
   readonly secrets: readonly string[];
 }
 
-/** Those that are shown now, and where it is said that messages do not get out. */
+/** The alarms shown now, and how to set the alarm that messages do not get out. */
 type Alarms = Pick<Core["commands"]["limits"]["alarms"], "list" | "set">;
 
-/** How a way is configured. */
+/** The settings of a way. */
 interface WayAsSet {
   rules: WayRules;
   sender: Sender;
-  /** Of its settings: with other settings it may work again. */
+  /** Digest of its settings; with other settings a failed way is tried afresh. */
   digest: string;
-  /** What it asks for beside alarms. */
+  /** The happenings that it asks for beside alarms. */
   asks: ReadonlySet<HappeningKind>;
 }
 
@@ -70,17 +70,17 @@ interface Way extends WayAsSet {
   readonly name: string;
   told: ToldBefore;
   trouble: Trouble | null;
-  /** Null where messages get out and nothing of what was missed is untold. */
+  /** Null while messages get out and no missed alarm is left to report. */
   outage: Outage | null;
-  /** Messages that some of its readers have and others not, the oldest first. */
+  /** Messages that only some of its readers have, the oldest first. */
   owed: readonly Owed[];
-  /** A message of it is under way. */
+  /** Whether a message is being sent. */
   isBusy: boolean;
-  /** Of what it asks for, as it happened. */
+  /** Happenings that are still being collected. */
   happened: readonly Happening[];
   /** Messages that are about no alarm, the oldest first. */
   queue: readonly Message[];
-  /** The day of the last daily message that it was given, also where it could not send it yet. */
+  /** Day of the last daily message handed to this way, sent or not. */
   dailyOn: string | null;
   advice: Text | null;
 }
@@ -101,7 +101,7 @@ type Outgoing =
   | { readonly message: Message; readonly notice: Notice }
   | { readonly message: Message; readonly isQueued: true };
 
-/** Whoever was taken out of a way gets nothing more by it, and is none of its troubles. */
+/** Drops readers that were removed from a way: they get nothing more, and their failures no longer count. */
 function forgetRemoved(way: Way): void {
   if (way.owed.length === 0) return;
   way.owed = way.owed.flatMap(({ message, to }) => {
@@ -111,23 +111,23 @@ function forgetRemoved(way: Way): void {
   if (way.owed.length === 0 && way.trouble?.isOfSome === true) way.trouble = null;
 }
 
-/** More are not kept for who cannot be reached. */
+/** Bounds on what is kept for readers who cannot be reached. */
 const mostOwed = 20;
 const mostHappened = 500;
 
 interface TestResult {
   readonly ok: boolean;
   readonly service: string;
-  /** Also of a message that got out, where the service asks for something. */
+  /** What went wrong; or advice of the service, though the message got out. */
   readonly problem: Text | null;
 }
 
-/** What became of a test, by the name of the way. */
+/** The results of a test, by name of the way. */
 export type TestResults = Readonly<Record<string, TestResult>>;
 
 const lookMs = 5_000;
 const testPauseMs = 10_000;
-/** Alarms are told, and the bridge ends, also where the disk does not answer. */
+/** The longest wait for the disk: alarms are sent, and the bridge ends, although a disk hangs. */
 const longestDiskMs = 5_000;
 
 export const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3, 5));
@@ -165,7 +165,7 @@ function sendersOf({ notify, secrets }: NotifierSettings, clock: Clock): Readonl
   return new Map(all.map(([name, messenger]) => [name, senderOf(messenger, clock, proxy, redact)] as const));
 }
 
-/** One message through each way, at the same time. */
+/** Sends one message through all ways at the same time. */
 async function testWays(
   settings: NotifierSettings,
   clock: Clock,
@@ -187,7 +187,7 @@ const shownResults = (sent: ReadonlyMap<string, Sent>, senders: ReadonlyMap<stri
     }),
   );
 
-/** The same without a bridge. */
+/** Sends a test through each way without a bridge. */
 export async function testOnce(
   settings: NotifierSettings,
   clock: Clock,
@@ -218,7 +218,7 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 const isCame = (entry: readonly [string, unknown]): entry is [string, Came] =>
   typeof entry[1] === "object" && entry[1] !== null && "from" in entry[1] && "type" in entry[1];
 
-/** What the next run has to know, by the ids of alarms, which are no such words. */
+/** What the next run needs of a way. Sent alarms stand under their ids, which differ from the other keys. */
 const keptOf = ({ told, digest, trouble, outage, owed, queue, happened, dailyOn }: Way): object => ({
   ...Object.fromEntries(told),
   ...(trouble?.problem && { trouble: { [digest]: String(trouble.problem) } }),
@@ -244,7 +244,7 @@ export class Notifier {
   #settings: NotifierSettings;
   readonly #core: Pick<Core, "clock" | "log">;
   readonly #alarms: Alarms;
-  /** What was told, over restarts. */
+  /** Keeps over restarts what was sent. */
   readonly #memory: TextFile;
   #wording: Wording;
   #senders: ReadonlyMap<string, Sender>;
@@ -254,9 +254,9 @@ export class Notifier {
   #written = "";
   #writing: Promise<void> | null = null;
   #hasRead = false;
-  /** Messages of a day that the disk does not have yet. */
+  /** Daily messages that are not on disk yet. */
   readonly #unkept = new Set<Message>();
-  /** That they wait for the disk was logged, since it took anything. */
+  /** Whether the log says that they wait for the disk; false again after each successful write. */
   #isUnkeptTold = false;
 
   constructor(
@@ -274,7 +274,7 @@ export class Notifier {
     this.#ways = this.#waysAsSet();
   }
 
-  /** Goes on by other settings. What was told by a way and what it owes stays with its name; by other ones it may work again. */
+  /** Takes over new settings. A way keeps its history by its name; with other settings a failed way is tried afresh. */
   reload(settings: NotifierSettings, said: Pick<Wording, "tell" | "nameOf">): void {
     this.#settings = settings;
     this.#wording = wordingOf(settings, said);
@@ -295,7 +295,7 @@ export class Notifier {
     });
   }
 
-  /** Until the signal aborts. Never rejects. */
+  /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#core;
     try {
@@ -316,7 +316,10 @@ export class Notifier {
     await within(clock, longestDiskMs, () => this.#keepNewest()).catch(ignored);
   }
 
-  /** One message through each way. What it shows counts as if it had been an alarm. Rejects where one comes too soon. */
+  /**
+   * Sends one message through each way; its success or failure counts like that of an alarm. Rejects within
+   * `testPauseMs` of the last test.
+   */
   async test(signal: AbortSignal): Promise<TestResults> {
     const { clock } = this.#core;
     if (clock.monotonic() - this.#testedAt < testPauseMs)
@@ -331,21 +334,21 @@ export class Notifier {
     return shownResults(sent, this.#senders);
   }
 
-  /** Something that ways may ask for; told once others had the time to come too. */
+  /** Reports a happening to the ways that ask for it. Each collects for a while before it sends. */
   happened(one: Happening): void {
     for (const way of this.#ways)
       if (way.asks.has(one.of)) way.happened = [...way.happened, one].slice(-mostHappened);
   }
 
-  /** Sends what is about no alarm, as soon as each way works. */
+  /** Queues a message that is about no alarm, for the given ways or all. */
   say(message: Message, ways: readonly string[] | undefined): void {
     for (const way of this.#ways)
       if (ways === undefined || ways.includes(way.name)) way.queue = [...way.queue, message].slice(-mostOwed);
   }
 
   /**
-   * The message of a day: once by each way, over restarts too, so it waits for the disk, though not for one that hangs. Resolves to whether
-   * that has it. Never rejects.
+   * Queues a daily message once for each way, over restarts too, so it is sent only when it is on disk. Resolves to
+   * whether it is, after at most `longestDiskMs`. Never rejects.
    */
   async sayOnce(message: Message, ways: readonly string[] | undefined, day: string): Promise<boolean> {
     for (const way of this.#ways) {
@@ -386,7 +389,7 @@ export class Notifier {
     const { clock } = this.#core;
     const now = clock.now();
     const isOut = way.trouble !== null || (way.outage !== null && way.outage.until === null);
-    // That a way does not work is told through the others.
+    // The other ways report that this one does not work.
     const shown = this.#alarms.list.filter(({ type }) => !isOut || type !== "notify_failed");
     const minute = minuteIn(this.#wording.timeZone, now);
     if (way.outage !== null) this.#watchOutage(way, way.outage, shown, minute);
@@ -411,7 +414,7 @@ export class Notifier {
     way.outage = trouble === null && after.came.size === 0 ? null : after;
   }
 
-  /** Nobody is woken for what is done already. */
+  /** Nobody is woken for something that is already done. */
   #collect(way: Way, now: number, minute: number): void {
     if (!isCollected(way.happened, now) || isQuiet(way.rules, "info", minute)) return;
     way.queue = [...way.queue, happenedMessage(way.happened, now, this.#wording)].slice(-mostOwed);
@@ -427,7 +430,7 @@ export class Notifier {
     void this.#send(way, { message, notice }, signal);
   }
 
-  /** A message about a notice, or one that some of the readers have already. Never rejects. */
+  /** Sends one message and records what became of it. Never rejects. */
   async #send(way: Way, one: Outgoing, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#core;
     const begunAt = clock.now();
@@ -451,7 +454,7 @@ export class Notifier {
     }
   }
 
-  /** At least some of the readers have it; `missing` have not. */
+  /** Records that at least some readers have the message; `missing` have not. */
   #onReached(way: Way, one: Outgoing, missing: readonly string[]): void {
     const owed = missing.length === 0 ? [] : [{ message: one.message, to: missing }];
     if ("to" in one) {
@@ -463,7 +466,10 @@ export class Notifier {
     way.owed = [...way.owed, ...owed].slice(-mostOwed);
   }
 
-  /** What became of a message says of its way. With the first that reached nobody an outage begins, at the moment that it was tried, and it is forgotten once it was told. */
+  /**
+   * Records what became of a message. An outage begins when the first message reaches nobody, and ends once the missed
+   * alarms are reported.
+   */
   #note(way: Way, sent: Sent, begunAt: number, notice: Notice | null = null): void {
     const { clock, log } = this.#core;
     way.trouble = afterSent(way.trouble, sent, clock.monotonic());
@@ -477,7 +483,7 @@ export class Notifier {
     way.advice = advice ?? way.advice;
   }
 
-  /** What does not get out, for the page; and what was told, for the next run. */
+  /** Sets or clears the alarm `notify_failed`, and saves what was sent for the next run. */
   #report(): void {
     const failing = this.#ways.flatMap(({ name, sender, trouble }) =>
       trouble?.problem ? [`${name} (${sender.name}): ${String(trouble.problem)}`] : [],
@@ -488,13 +494,13 @@ export class Notifier {
     void this.#keep();
   }
 
-  /** One write at a time; what changes meanwhile is in the next. Never rejects. */
+  /** Saves the state, one write at a time; a change meanwhile waits for the next call. Never rejects. */
   #keep(): Promise<void> {
     if (this.#hasRead) this.#writing ??= this.#write().finally(() => (this.#writing = null));
     return this.#writing ?? Promise.resolve();
   }
 
-  /** What is being written now may not have it. */
+  /** Waits for a write under way, which may lack the newest state, and then writes once more. */
   async #keepNewest(): Promise<void> {
     await this.#writing;
     await this.#keep();

@@ -11,7 +11,7 @@ import { HappeningsWatch } from "./happenings-watch.js";
 
 type Settings = Configured<typeof keys>;
 
-/** Tells people, by the settings as they are. */
+/** Makes the part that sends alarms, happenings and daily messages, by the settings in force. */
 export async function tellPeople(core: Core, configuration: Settings) {
   const { commands, mirror, listenToEvents } = core;
   let { notify } = configuration;

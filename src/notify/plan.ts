@@ -2,45 +2,50 @@ import { type Text } from "../language/text.js";
 import { type Alarm, isOfReading } from "../greenhouse/limits.js";
 
 /*
- * What a way is to be told now. What was told of each alarm last is compared with how it is, so nothing piles up while a way is
- * quiet or does not work: it is told what is still so. Pure; instants are epoch ms.
+ * Decides what a way sends now. It compares each alarm with what was last sent about it, so a way that was quiet or
+ * failed sends only what still holds. Pure; instants are epoch ms.
  */
 
 export type ShownAlarm = Omit<Alarm, "clearedAt">;
 type Severity = Alarm["severity"];
 
-/** What a way is to be spared. */
+/** What a way leaves out. */
 export interface WayRules {
-  /** What is less severe is not told. */
+  /** Less severe alarms are not sent. */
   readonly severity: Severity;
   readonly cleared: boolean;
-  /** In minutes of the day; null where it is never quiet. What is as severe as `severity` is told all the same. */
+  /**
+   * Quiet hours, in minutes of the day; null for none. Alarms at least as severe as `severity` are sent all the same.
+   */
   readonly quiet: { readonly from: number; readonly to: number; readonly severity: Severity } | null;
 }
 
-/** What was told of an alarm last; the rest is for telling that it is over when it is not shown any more. */
+/**
+ * What was last sent about an alarm. Its other members serve the message that it is over, once it is not shown any
+ * more.
+ */
 export interface Told extends Pick<Alarm, "type" | "severity" | "controller" | "actuator" | "sensor"> {
   readonly isOn: boolean;
   readonly at: number;
-  /** Since when it is worse than was told; absent where it is not. */
+  /** Since when it is worse than was sent; absent where it is not. */
   readonly worseAt?: number | undefined;
-  /** Of a flood: the worst that was on beside it. */
+  /** For a flood: the severity of the worst alarm beside it. */
   readonly worst?: Severity | undefined;
 }
 
 /** By id of the alarm. */
 export type ToldBefore = ReadonlyMap<string, Told>;
 
-/** One message. */
+/** The content of one message. */
 export interface Notice {
   /** The worst first. */
   readonly raised: readonly ShownAlarm[];
   readonly over: readonly (Pick<Alarm, "id"> & Told)[];
-  /** More came than are told one by one: how many are on beside the flood itself. */
+  /** For a flood: how many other alarms are on; null without one. */
   readonly flood: number | null;
-  /** The worst that nobody has seen beside a flood; null without one. */
+  /** For a flood: the severity of the worst unacknowledged alarm beside it; null without one. */
   readonly worst: Severity | null;
-  /** What came and went while nothing got out this way; null for nothing. */
+  /** Alarms that came and went while this way failed; null for none. */
   readonly missed: Missed | null;
 }
 
@@ -55,61 +60,61 @@ export interface Missed {
 /** An alarm that came while nothing got out. */
 export interface Came extends Pick<Alarm, "type" | "severity" | "controller" | "actuator" | "sensor"> {
   readonly from: number;
-  /** When it was over last; null while it is on. */
+  /** When it was last over; null while it is on. */
   readonly until: number | null;
 }
 
-/** Since the first message that did not get out, until what was missed is told: a message about something else tells nothing of it. */
+/** From the first message that failed until the missed alarms are sent; messages about anything else do not end it. */
 export interface Outage {
   readonly since: number;
   /** When a message got out again; null while none does. */
   readonly until: number | null;
-  /** Some got out meanwhile. */
+  /** Some messages got out meanwhile. */
   readonly hasGaps?: true | undefined;
   /** By id of the alarm. */
   readonly came: ReadonlyMap<string, Came>;
 }
 
 const ranks: Readonly<Record<Severity, number>> = { info: 0, warning: 1, error: 2 };
-/** Of an alarm there is at most one message in this time. */
+/** The shortest time between two messages about one alarm. */
 const pauseMs = 600_000;
-/** What comes together is told together. */
+/** Alarms that come within this time share one message. */
 const gatherMs = 10_000;
-/** The most messages about one limit of readings in this time; then there is at most one in each `pauseMs`. */
+/** The most messages about one kind of limit within `rowMs`; further ones come at most once in `pauseMs`. */
 const mostAlone = 3;
 const rowMs = 3_600_000;
 
-/** `minute`: of the day, where the greenhouse is. */
+/** Whether a quiet hour silences the severity. `minute`: local minute of the day. */
 export function isQuiet({ quiet }: WayRules, severity: Severity, minute: number): boolean {
   if (quiet === null || ranks[severity] >= ranks[quiet.severity]) return false;
   const { from, to } = quiet;
   return from < to ? minute >= from && minute < to : minute >= from || minute < to;
 }
 
-/** A time ahead of now is of a clock that was set back since. */
+/** A time in the future dates from before the clock was set back, so it counts as old. */
 const isYounger = (at: number, ms: number, now: number): boolean => at <= now && now - at < ms;
 
-/** More are not remembered one by one. */
+/** The most alarms remembered one by one. */
 const mostCame = 200;
 
-/** `notice`: what did not get out then. */
+/** An outage that begins with `notice`, which did not get out. */
 export const outageSince = (since: number, notice: Notice | null): Outage => ({
   since,
   until: null,
   came: new Map(notice?.raised.map((one) => [one.id, cameOf(one, null)])),
 });
 
-/** A message that got out, or did not. `notice`: what it tells; null where that is no alarm. */
+/** A message that got out, or did not. `notice`: its alarms; null where it is about none. */
 export interface Try {
   readonly hasReached: boolean;
   readonly notice: Notice | null;
   readonly begunAt: number;
   readonly now: number;
-  /** What came and went while it was under way. */
+  /** Alarms that came and went while it was being sent. */
   readonly gone?: Outage["came"] | undefined;
 }
 
-/** What is still to be told of an outage after one more try; null for nothing. */
+/** The outage after one more try; null once nothing of it is left to send. */
 export function outageAfter(
   before: Outage | null,
   { hasReached, notice, begunAt, now, gone = new Map() }: Try,
@@ -124,14 +129,14 @@ export function outageAfter(
   const told = new Set(notice?.raised.map(({ id }) => id));
   const missed = new Map(notice?.missed?.alarms.map(({ id, until }) => [id, until]));
   const came = [...before.came].filter(([id, { until }]) => {
-    // A flood tells all that is on.
+    // The message of a flood covers all alarms that are on.
     if (told.has(id) || (until === null && (notice?.flood ?? null) !== null)) return false;
     return !missed.has(id) || missed.get(id) !== until;
   });
   return came.length === 0 ? null : { ...before, until: before.until ?? now, came: new Map(came) };
 }
 
-/** What came since a moment and is over by now. */
+/** Alarms that came after `since` and are over now. */
 export function goneSince(
   since: number,
   rules: WayRules,
@@ -161,14 +166,14 @@ const isSpared = (
   isQuiet(rules, severity, minute) ||
   (isFlood && type !== "flood");
 
-/** A service that is sent to, and how that went so far; `isOut`: nothing gets out still. */
+/** The state of a way; `isOut`: still no message gets out. */
 interface Way {
   readonly rules: WayRules;
   readonly told: ToldBefore;
   readonly isOut: boolean;
 }
 
-/** What came and what went since the last look. */
+/** The outage with what came and went since the last look. */
 export function meanwhile(
   outage: Outage,
   { rules, told, isOut }: Way,
@@ -183,7 +188,8 @@ export function meanwhile(
     const alarm = shown.get(id);
     if (one.until !== null) continue;
     if (alarm === undefined || isOver(alarm)) came.set(id, { ...one, until: now });
-    // Messages get out again, and somebody has seen it or was told. One of an earlier run waits until this one has judged it.
+    // Messages get out again, and somebody acknowledged or received it. An alarm carried over from an earlier run stays
+    // until this run has judged it.
     else if (!isOut && (alarm.state === "acknowledged" || isToldOf(alarm, told.get(id), worst)))
       came.delete(id);
   }
@@ -199,7 +205,7 @@ export function meanwhile(
   return { ...outage, came };
 }
 
-/** Of what came, what is over again. */
+/** The alarms of an outage that are over again. */
 function missedIn(outage: Outage | null, rules: WayRules, minute: number): Missed | null {
   const alarms = [...(outage?.came ?? [])].flatMap(([id, one]) =>
     one.until === null || isQuiet(rules, one.severity, minute) ? [] : [{ id, ...one }],
@@ -209,7 +215,7 @@ function missedIn(outage: Outage | null, rules: WayRules, minute: number): Misse
   return { since: outage.since, until: outage.until, hasGaps: outage.hasGaps, alarms: sorted };
 }
 
-/** Null where there is nothing to tell, or not yet. */
+/** The notice to send now; null for none, or not yet. */
 export function noticeDue(
   rules: WayRules,
   before: ToldBefore,
@@ -247,8 +253,8 @@ export function noticeDue(
 }
 
 /**
- * A night that becomes colder slowly is no flood, and yet no message for each house: once so many told of a limit, further ones are
- * told together.
+ * Whether many messages about one kind of limit came within the hour, as when a night cools slowly. Further ones are
+ * then sent together.
  */
 function isInARow({ type, severity }: ShownAlarm, before: ToldBefore, now: number): boolean {
   if (!isOfReading(type)) return false;
@@ -257,7 +263,7 @@ function isInARow({ type, severity }: ShownAlarm, before: ToldBefore, now: numbe
   return times.size >= mostAlone && isYounger(Math.max(...times), pauseMs, now);
 }
 
-/** When it came, or became worse than was told. */
+/** When the alarm came, or became worse than was sent. */
 function begunAt({ id, since }: ShownAlarm, before: ToldBefore): number {
   const { isOn = false, worseAt } = before.get(id) ?? {};
   return isOn && worseAt !== undefined ? worseAt : Date.parse(since);
@@ -269,30 +275,30 @@ const byId = (alarms: readonly ShownAlarm[]): ReadonlyMap<string, ShownAlarm> =>
 const isFloodIn = (alarms: readonly ShownAlarm[]): boolean =>
   alarms.some(({ type, state }) => type === "flood" && state !== "cleared");
 
-/** It is on, nobody has seen it, and this run has judged it. */
+/** Whether it is on, not acknowledged, and judged by this run. */
 const isUnseen = ({ state, facts }: ShownAlarm): boolean => state === "active" && facts?.carried !== true;
 
-/** The worst that nobody has seen, beside a flood. */
+/** The severity of the worst unacknowledged alarm beside a flood. */
 const worstIn = (alarms: readonly ShownAlarm[]): Severity =>
   (["error", "warning"] as const).find((worst) =>
     alarms.some((one) => one.severity === worst && one.type !== "flood" && isUnseen(one)),
   ) ?? "info";
 
-/** Than what was told; a flood is as bad as the worst of it. */
+/** Whether it is worse than was sent; a flood is as bad as its worst alarm. */
 const isWorse = ({ type, severity }: ShownAlarm, told: Told, worst: Severity): boolean =>
   type === "flood" ? ranks[worst] > ranks[told.worst ?? "error"] : ranks[severity] > ranks[told.severity];
 
-/** Nobody has seen or was told it, or it is worse than what was told. */
+/** Whether it is on, not acknowledged, and not sent at its present severity. */
 const isNews = (alarm: ShownAlarm | undefined, told: Told | undefined, worst: Severity): boolean =>
   alarm !== undefined && isUnseen(alarm) && !isToldOf(alarm, told, worst);
 
 const isToldOf = (alarm: ShownAlarm, told: Told | undefined, worst: Severity): boolean =>
   told?.isOn === true && !isWorse(alarm, told, worst);
 
-/** Forgotten an hour after it cleared, it is over too. */
+/** An alarm is forgotten an hour after it cleared, so an absent one is over too. */
 const isOver = (alarm: ShownAlarm | undefined): boolean => alarm === undefined || alarm.state === "cleared";
 
-/** What was told once this notice was. */
+/** What has been sent once this notice got out. */
 export function afterNotice(before: ToldBefore, { raised, over, worst }: Notice, now: number): ToldBefore {
   const told = new Map(before);
   for (const { id, type, severity, controller, actuator, sensor } of raised) {
@@ -303,7 +309,7 @@ export function afterNotice(before: ToldBefore, { raised, over, worst }: Notice,
   return told;
 }
 
-/** Without what is over and cannot matter any more, and with what became worse since. */
+/** Drops what is over and matters no more, and marks what became worse since. */
 export function remember(
   before: ToldBefore,
   rules: WayRules,
@@ -324,30 +330,33 @@ export function remember(
   return isSame ? before : new Map(kept);
 }
 
-/** What became of a message: `ok` where everybody has it. `isRefused`: by the service, which another try does not change. */
+/**
+ * What became of a message. `ok`: everybody has it. `isRefused`: the service refused it, so another try changes
+ * nothing.
+ */
 export type Sent =
   | {
       readonly ok: true;
-      /** What the service asks for, so that it goes on well. */
+      /** What the service asks to be changed, for later messages. */
       readonly advice?: Text | undefined;
     }
   | {
       readonly ok: false;
       readonly problem: Text;
       readonly isRefused: boolean;
-      /** As the service asked for. */
+      /** The pause that the service asked for. */
       readonly retryAfterMs?: number | undefined;
-      /** Who did not get it, where others did. */
+      /** The readers who did not get it, where others did. */
       readonly missing?: readonly string[] | undefined;
     };
 
-/** Failures in a row, and when it may be tried again: by the clock that nobody sets. */
+/** Failures in a row, and when the next try is allowed, by the monotonic clock. */
 export interface Trouble {
   readonly failures: number;
   readonly notBefore: number;
-  /** Some got the last one: the next message does not wait for the others. */
+  /** Some readers got the last message, so the next one does not wait. */
   readonly isOfSome?: true | undefined;
-  /** What is wrong, once that is certain enough to be an alarm; null before. */
+  /** The problem, once it is certain enough for an alarm; null before. */
   readonly problem: Text | null;
 }
 
@@ -355,7 +364,7 @@ const pauses = [30_000, 60_000, 120_000, 300_000] as const;
 const longestPauseMs = 600_000;
 const longestAskedMs = 3_600_000;
 
-/** A connection that fails once is not worth an alarm; a refusal is. */
+/** The trouble after a message. One failed connection is no alarm yet; a refusal is. */
 export function afterSent(before: Trouble | null, sent: Sent, now: number): Trouble | null {
   if (sent.ok) return null;
   const { problem, isRefused, retryAfterMs = 0, missing } = sent;

@@ -6,11 +6,11 @@ import { untilAborted } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { keys } from "./section.js";
 
-/* Tells people while there is a way to, and answers what can be asked for at `bridge/request`: a message to try, and the daily one. */
+/* Runs the notifier while a way is configured, and answers the requests for a test and for the daily message. */
 
 type Settings = Configured<typeof keys>;
 
-/** What tells people. */
+/** The notifier, once it is made. */
 interface People {
   readonly run: (signal: AbortSignal) => Promise<void>;
   readonly reload: (next: Settings) => Promise<void>;
@@ -52,7 +52,7 @@ class NotifyWhileConfigured {
     await this.#late;
   }
 
-  /** One after the other. */
+  /** Takes over new settings, one change after the other. */
   reload(): void {
     this.#taking = this.#taking
       .then(() => this.take())
@@ -69,7 +69,7 @@ class NotifyWhileConfigured {
   }
 }
 
-/** `make` is called once, when the configuration has a way for the first time. */
+/** The running feature. `make` is called once, when a way is first configured. */
 export async function notifyRunning(
   ...of: ConstructorParameters<typeof NotifyWhileConfigured>
 ): Promise<Running> {

@@ -19,7 +19,7 @@ import {
 import { secretExample } from "./service.js";
 import { serviceKeys } from "./services.js";
 
-/* To whom alarms go when nobody looks at the page. */
+/* The section `notify`: where alarms go while nobody looks at the page. */
 
 const timeOfDay = () => writtenText(msg`a time of day such as 22:00`, /^(?:[01]\d|2[0-3]):[0-5]\d$/);
 const severity = () => choice(["info", "warning", "error"]);

@@ -15,18 +15,21 @@ import type { NotifySettings } from "./section.js";
 import type { HttpMessenger, HttpRequest, MailMessenger, Messenger } from "./service.js";
 import { type Proxy, tunnelTo } from "./tunnel.js";
 
-/* Where messages leave the house. The packages for it are loaded with the first one. */
+/* Sends messages to services. The packages that it needs are loaded with the first message. */
 
 export interface Sender {
-  /** As people call the service. */
+  /** The service's name, as people say it. */
   readonly name: string;
-  /** Whether what this reader did not get may still be sent to him. */
+  /** Whether a message that this reader missed may still be sent to them. */
   isReader(address: string): boolean;
-  /** Never rejects, and ends within the deadline whatever a service does; what it says holds no secret. `only`: those of several readers. */
+  /**
+   * Sends a message. Never rejects, and ends within the deadline whatever the service does; the problem holds no
+   * secret. `only`: some of several readers.
+   */
   send(message: Message, stop: AbortSignal, only?: readonly string[]): Promise<Sent>;
 }
 
-/** From the first byte to the last, and until all is let go of. */
+/** The deadline of a whole attempt, including the closing of its connections. */
 const deadlineMs = 20_000;
 const { mostAnswerBytes } = receiving.messenger;
 const mostProblem = 500;
@@ -37,7 +40,7 @@ export function senderOf(
   proxy: NotifySettings["proxy"],
   redact: Redact,
 ): Sender {
-  // Cut only then: half a secret would not be known as one.
+  // Text is cut after secrets are removed: half a secret would not be recognised.
   const tellable = (problem: Text) => withTexts(problem, (text) => redact(text).slice(0, mostProblem));
   const outwards = { proxy, names: new Names(clock) };
   const attempt =
@@ -55,7 +58,7 @@ export function senderOf(
   return { name: messenger.name, isReader: (address) => readers.has(mailboxOf(address)), send };
 }
 
-/** As the mail server is told it: without the name before it, and with a domain in small ASCII letters. */
+/** The address as the mail server gets it: without the display name, the domain in lower-case ASCII. */
 function mailboxOf(address: string): string {
   const [, mailbox = address] = /<([^<>]*)>$/.exec(address) ?? [];
   const at = mailbox.lastIndexOf("@") + 1;
@@ -65,7 +68,7 @@ function mailboxOf(address: string): string {
 
 type Attempt = Sender["send"];
 
-/** How this house reaches services. */
+/** How the bridge reaches services. */
 interface Outwards {
   readonly proxy: NotifySettings["proxy"];
   readonly names: Names;
@@ -78,7 +81,7 @@ const mailAttempt =
     return sendMail(mail, outwards, { message, only }, signal);
   };
 
-/** Where the answer says that the readers are elsewhere now, the message goes there at once, and so do the next ones. */
+/** Sends over HTTP. If the answer names a new address, this message and later ones go there. */
 function httpAttempt(messenger: HttpMessenger, outwards: Outwards, clock: Clock): Attempt {
   const { request, whereabouts } = messenger;
   const known: { movedTo: string | null } = { movedTo: null };
@@ -96,14 +99,14 @@ function httpAttempt(messenger: HttpMessenger, outwards: Outwards, clock: Clock)
   };
 }
 
-/** The innermost reason says what happened. */
+/** The innermost error, which says what happened. */
 function reasonOf(error: unknown): Text {
   if (!(error instanceof Error)) return String(error);
   const inner: unknown = error instanceof AggregateError ? error.errors[0] : error.cause;
   return inner instanceof Error ? reasonOf(inner) : textOf(error);
 }
 
-/** No redirect is followed: the secret is for this address alone. */
+/** Sends one request and reads the answer. Redirects are not followed, as the secret is for this address only. */
 async function exchange(
   { url, headers, body }: HttpRequest,
   way: Outwards,
@@ -131,7 +134,7 @@ async function exchange(
   }
 }
 
-/** A connection for one exchange, and what ends it: a proxy that never answers, or a service that never closes, is asked nothing more. */
+/** A connection for one exchange. The signal ends it, even if the proxy never answers or the service never closes. */
 async function connectionTo({ proxy, names }: Outwards, signal: AbortSignal) {
   const { Agent, buildConnector } = await import("undici");
   const sockets = new Set<Socket>();
@@ -151,12 +154,12 @@ async function connectionTo({ proxy, names }: Outwards, signal: AbortSignal) {
   return { dispatcher, letGo };
 }
 
-/** Keeps the sockets that are opened, to close them without their library's help. */
+/** Remembers opened sockets, so that they can be closed without their library. */
 function heldIn(sockets: Set<Socket>): (socket: Socket) => void {
   return (socket) => void sockets.add(socket);
 }
 
-/** The bridge stops reading from a service that sends more than any service does, in the middle of an answer or not. */
+/** Ends a connection whose service sends more than any service does. */
 const pacedThen =
   (done: Connected): Connected =>
   (...[error, socket]) => {
@@ -177,7 +180,7 @@ interface TunnelTarget {
   readonly protocol: string;
 }
 
-/** As undici asks for a connection; behind TLS what a service says is counted once more. */
+/** A connector for undici that goes through the proxy; behind TLS the answer is counted once more. */
 const connectorThrough =
   <Options extends TunnelTarget>(
     proxy: Proxy,

@@ -6,51 +6,51 @@ import { type Parsed, writtenText } from "../settings/values.js";
 import type { Message } from "./message.js";
 import type { Sent } from "./plan.js";
 
-/* What a service is that takes messages. Each is one file in `services` and one line in `services.ts`. */
+/* The type of a messaging service. Each service is one file in `services` and one line in `services.ts`. */
 
-/** A service, before anybody has filled in its section. */
+/** A service, before a section configures it. */
 export interface Service<Section extends z.ZodType = z.ZodType> {
-  /** What stands under its name in a way of `notify`. */
+  /** The section under its name in a way of `notify`. */
   readonly key: z.ZodOptional<Section>;
-  /** What is wrong between the keys of its section. */
+  /** Errors between the keys of its section. */
   readonly errors?: (section: Draft, path: Path) => Finding[];
-  /** The service as a section of the configuration uses it. */
+  /** The service with the settings of a section. */
   messenger(settings: Parsed<Section>): Messenger;
 }
 
-/** Has the types of a service follow from its section. */
+/** Infers the types of a service from its section. */
 export const service = <Section extends z.ZodType>(one: Service<Section>): Service<Section> => one;
 
-/** One that takes messages over HTTP, or a mail server. */
+/** A service that takes messages over HTTP, or a mail server. */
 export type Messenger = HttpMessenger | MailMessenger;
 
 interface Facts {
-  /** As messages and the log call it. */
+  /** The name of the service in messages and in the log. */
   readonly name: string;
-  /** What says whose it is, which a bundle hides: addresses and hosts of one's own, and people. */
+  /** Texts that name the user, which a bundle hides: own addresses, hosts and people. */
   readonly private: {
     readonly urls?: readonly string[];
     readonly hosts?: readonly string[];
     readonly users?: readonly (string | undefined)[];
   };
-  /** What lets a message in, beside what the section calls secret. */
+  /** What authorises a message, beside the secrets of the section. */
   readonly secrets?: readonly string[];
 }
 
 export interface HttpMessenger extends Facts {
-  /** Where messages go; one that begins with http:// is warned about. */
+  /** Where messages go; a doubt is raised where it begins with http://. */
   readonly url: string;
-  /** `movedTo`: where the service said that its readers are now. */
+  /** `movedTo`: the new address that the service named. */
   readonly request: (message: Message, now: number, movedTo: string | null) => HttpRequest;
-  /** Reads an answer of 200; others are the same everywhere. */
+  /** Reads an answer of 200; all others mean the same for every service. */
   readonly judge: (body: string) => Sent;
-  /** How to write where the readers are now. */
+  /** How to write the new address into the configuration. */
   readonly whereabouts?: (movedTo: string) => Text;
 }
 
 export interface MailMessenger extends Facts {
   readonly mail: MailSettings;
-  /** What works but is probably not wanted, each at a key of the section. */
+  /** Settings that work but are probably not wanted, each at a key of the section. */
   readonly doubts: readonly (readonly [key: string, sentence: Text])[];
 }
 
@@ -89,19 +89,19 @@ const marks = {
 export const plainText = (message: Message): string =>
   `${marks[message.kind]} ${message.title}\n${message.text}`;
 
-/** At most so many bytes, without half a character. */
+/** Cuts a text to at most so many bytes, without half a character. */
 export function cutTo(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text;
   const kept = new TextDecoder().decode(Buffer.from(text).subarray(0, bytes - 3));
   return `${kept.replace(/\ufffd+$/, "")}…`;
 }
 
-/* Of sections. */
+/* Helpers for the sections of services. */
 
 export const secretText = (what: Text, pattern = /^[!-~]{1,1000}$/) => writtenText(what, pattern);
 export const secretExample = (name: string) => ({ example: `!secret ${name}`, secret: true });
 
-/** A login has both. */
+/** A login needs both name and password. */
 export function loginErrors(section: Draft, path: Path): Finding[] {
   const name = isGiven(section, "username");
   const password = isGiven(section, "password");

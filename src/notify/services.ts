@@ -7,7 +7,7 @@ import { telegram } from "./services/telegram.js";
 import { webhook } from "./services/webhook.js";
 import { wecom } from "./services/wecom.js";
 
-/** Every service under its key, in the order of the example file. Whatever is done for all of them is made from this table. */
+/** Every service by its key, in the order of the example file. All lists of services derive from this table. */
 export const services = { ntfy, telegram, wecom, dingtalk, webhook, smtp } satisfies Record<string, Service>;
 
 type Services = typeof services;
@@ -22,7 +22,7 @@ export const serviceKeys = Object.fromEntries(
   serviceNames.map((name) => [name, services[name].key]),
 ) as unknown as Keys;
 
-/** The messengers of a way by their keys; `check` sees to it that there is one. */
+/** The messengers of a way with their keys; `check` ensures that there is exactly one. */
 export const messengersOf = (
   way: Sections,
 ): readonly (readonly [name: ServiceName, messenger: Messenger])[] =>

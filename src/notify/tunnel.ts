@@ -10,29 +10,29 @@ import { verifiedTls } from "../runtime/sockets.js";
 import type { NotifySettings } from "./section.js";
 
 /*
- * A way through a proxy that knows CONNECT, one for messengers and mail servers. It is opened here and not by their libraries, so that
- * what a proxy says is counted before anybody takes it apart, and ends with the try.
+ * A tunnel through an HTTP proxy by CONNECT, for messengers and mail servers. It is made here, not by their libraries,
+ * so that the proxy's bytes are counted first and the tunnel ends with the attempt.
  */
 
 export type Proxy = NonNullable<NotifySettings["proxy"]>;
 
 interface TunnelWay {
   readonly names: Names;
-  /** For the connection to the proxy alone. */
+  /** Time-out of the connection to the proxy. */
   readonly connectMs: number;
-  /** Ends all of it. */
+  /** Ends the tunnel. */
   readonly signal: AbortSignal;
   readonly receiving: Receiving;
-  /** What is wrong with whoever says more than that. */
+  /** The problem where the other side sends too much. */
   readonly tooMuch: Text;
-  /** Called with what has to be closed at the end. */
+  /** Called with each socket that has to be closed in the end. */
   readonly onSocket?: (socket: Socket) => void;
 }
 
-/** No answer to CONNECT is longer. */
+/** The longest answer to CONNECT. */
 const mostHeadBytes = 16 * 1024;
 
-/** A connection to a host, as the proxy gives it; nothing is heard of it faster than its kind allows. */
+/** Opens a connection to a host through the proxy, and limits how fast and how much it may receive. */
 export async function tunnelTo(
   { host, port }: { readonly host: string; readonly port: number },
   proxy: Proxy,
@@ -45,7 +45,7 @@ export async function tunnelTo(
   const tunnel = new OwnReading(below);
   const turns = new ReadingTurns(receiving, systemClock);
   new PacedReading(tunnel, turns, lines(), () => tunnel.destroy(new TextError(tooMuch)));
-  // Its end is told to whoever reads it, once there is one.
+  // The reader of the tunnel, once there is one, hears of its end.
   tunnel.on("error", ignored);
   const end = () => tunnel.destroy(new Error("given up"));
   way.signal.addEventListener("abort", end, { once: true });
@@ -56,7 +56,7 @@ export async function tunnelTo(
     tunnel.destroy();
     throw new TextError(refusalOf(status));
   }
-  // Of a socket nobody who speaks on it needs more than this.
+  // Its users need no other members of a socket.
   return tunnel as unknown as Socket;
 }
 
@@ -86,7 +86,7 @@ const untilSecure = (socket: Connection, signal: AbortSignal): Promise<Connectio
     socket.once("error", reject);
   });
 
-/** The status that it ends with; those before it, below 200, are passed over. What came behind it is given back. */
+/** The final status of the answer to CONNECT; those below 200 are skipped. Bytes after the answer are put back. */
 function answerOf(tunnel: OwnReading): Promise<number> {
   return new Promise((resolve, reject) => {
     let head = Buffer.alloc(0);

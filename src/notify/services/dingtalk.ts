@@ -4,7 +4,7 @@ import { optional, required, section, webUrl, withDefault } from "../../settings
 import { judgeRobot } from "../answers.js";
 import { cutTo, plainText, post, secretExample, secretText, service } from "../service.js";
 
-/** The signature of a message: of the time and the secret, by the secret. */
+/** The signature of a message: an HMAC of time and secret, keyed by the secret. */
 export function dingtalkSignature(secret: string, now: number): string {
   return createHmac("sha256", secret).update(`${now}\n${secret}`).digest("base64");
 }

@@ -53,12 +53,12 @@ export const webhook = service({
   }),
 });
 
-/** Many take a message with 200 and say in JSON that they did not: `{"ok": false}`, or a robot's code. */
+/** Many services answer 200 and say in JSON that they failed: `{"ok": false}`, or a robot's code. */
 function judgeHook(body: string): Sent {
   const fields = fieldsOf(body) ?? {};
   const { ok, success, status, errcode, code } = fields;
   const isCode = (value: unknown): value is number => typeof value === "number" && value !== 0;
-  // Of those that only say a code it may be that of HTTP.
+  // In an answer with only `code` the code may be that of HTTP.
   const isOdd = isCode(code) && !(code >= 200 && code < 300) && reasonIn(fields) !== null;
   const isNo = ok === false || success === false || /^(?:error|fail(?:ed|ure)?)$/i.test(String(status));
   if (!isNo && !isCode(errcode) && !isOdd) return sent;
@@ -70,7 +70,7 @@ function judgeHook(body: string): Sent {
 
 const shortestPart = 8;
 
-/** Of an address and of a header also a part lets a message in. */
+/** Parts of an address or header that may authorise a message by themselves. */
 function secretParts(url: string, headers: Readonly<Record<string, string>> = {}): readonly string[] {
   const { pathname, search } = new URL(url);
   const words = [pathname + search, pathname, ...`${pathname}${search}`.split(/[/?&=]/)];
