@@ -23,10 +23,12 @@ import {
 import { displayName, type Platform } from "./identity.js";
 import { type Label, labelOfWord, optionLabels, suffix, templates, wordOfLabel } from "./labels.js";
 
-/** The view people expect beside the select, which carries every option; `select` means there is none. */
+/**
+ * The entity that people expect beside the select, which offers every option; `select` means that there is no other.
+ */
 type View = "cover" | "switch" | "light" | "valve" | "select";
 
-/** The icon of what its domain or class gives none, the select first of all; the class of a cover. */
+/** View, icon and device class of a kind; the icon serves entities whose domain or class brings none. */
 type KindView = readonly [view: View, icon: string, deviceClass?: "window" | "shade" | "curtain"];
 
 const views: Readonly<Record<ActuatorKind, KindView>> = {
@@ -51,7 +53,7 @@ const views: Readonly<Record<ActuatorKind, KindView>> = {
   custom: ["select", "mdi:tune-vertical"],
 };
 
-/** The view of an actuator: the configured one where its values allow it, `none` to announce nothing. */
+/** The view of an actuator: the configured one if its values allow it; `none` announces nothing. */
 function viewOf(settings: ActuatorSettings): View | "none" {
   const wanted = settings.homeAssistant.as ?? views[settings.kind][0];
   if (wanted === "none") return "none";
@@ -60,7 +62,7 @@ function viewOf(settings: ActuatorSettings): View | "none" {
   return needed.every((word) => Object.hasOwn(words, word)) ? wanted : "select";
 }
 
-/** State words the platform's values stand for, in the table's order; commands accept each of them too. */
+/** State words of the platform's values, in the table's order; commands accept each of them. */
 const optionsOf = (settings: ActuatorSettings): readonly string[] => [
   ...new Set(Object.keys(valueTable(settings)).map((word) => stateOfWord(settings.kind, word))),
 ];
@@ -68,7 +70,7 @@ const optionsOf = (settings: ActuatorSettings): readonly string[] => [
 const canStop = (settings: ActuatorSettings): boolean =>
   settings.stop !== undefined || Object.hasOwn(valueTable(settings), "stop");
 
-/** One actuator with everything its entities are made from. */
+/** An actuator with everything its entities are made of. */
 interface Subject {
   readonly actuator: ActuatorSettings;
   readonly tell: Tell;
@@ -93,7 +95,10 @@ export function actuatorEntities({ info, actuators }: Controller, settings: Docu
   });
 }
 
-/** `label` stands behind the actuator's name, whose main entity is called as it is; `word` tells entities of one platform apart. */
+/**
+ * An entity of an actuator. `label` follows the actuator's name (the main entity has none); `word` distinguishes
+ * entities of one platform.
+ */
 function entity(
   { actuator, tell }: Subject,
   platform: Platform,
@@ -118,13 +123,13 @@ function entity(
 }
 
 /**
- * The view that people expect (voice, areas and default dashboards know a switch, and no select) and the select, which says
- * everything. Both are enabled at first.
+ * The view, which voice, areas and default dashboards know, and the select with every option. Both are enabled at
+ * first.
  */
 function controls(
   subject: Subject,
   view: View,
-  // What may be commanded now and why no more, at the main entity.
+  // Attributes of the main entity: which values are allowed now, and why no others.
   allowed: Fields = attributes(subject.topic.allowed, templates.allowed),
 ): Entity[] {
   const { actuator, topic } = subject;
@@ -139,14 +144,14 @@ function controls(
     entities.push(entity(subject, "select", fields, isAlone ? undefined : "mode"));
   }
   const stop = { icon: "mdi:stop", ...commandFields(topic.set), payload_press: "stop" };
-  // A cover has a stop of its own.
+  // A cover brings its own stop button.
   if (canStop(actuator) && view !== "cover") entities.push(entity(subject, "button", stop, "stop", "stop"));
   return entities;
 }
 
 /**
- * Keeps everybody off while a person works there. Needs the bridge alone. A configuration entity, so that nobody's "lock all
- * doors" reaches it; `allowed` tells of a lock at all times, the lock's own topic is empty without one.
+ * A lock that keeps everybody off while a person works there; it needs only the bridge. As a configuration entity it is
+ * out of reach of "lock all doors". It reads `allowed`, as the lock's own topic is empty without a lock.
  */
 function lock(subject: Subject, controller: string, topics: Topics): Entity {
   const { actuator, topic } = subject;
@@ -166,9 +171,9 @@ function lock(subject: Subject, controller: string, topics: Topics): Entity {
   return entity(subject, "lock", fields, "lock");
 }
 
-/** A curtain that `open` spreads out covers what Home Assistant calls closed. */
+/** Whether `open` spreads a curtain out, which Home Assistant calls closed. */
 const isInverted = ({ homeAssistant }: ActuatorSettings): boolean => homeAssistant.inverted === true;
-/** Whether any of its motors runs, where several running statuses belong to it; a single one is an entity already. */
+/** Whether any motor runs, for an actuator with several running statuses; a single status is already an entity. */
 function running(subject: Subject): Entity[] {
   const { actuator, topic } = subject;
   if ((actuator.running ?? []).length < 2) return [];
@@ -181,7 +186,7 @@ function running(subject: Subject): Entity[] {
   return [entity(subject, "binary_sensor", fields, "running", "running")];
 }
 
-/** How long it was on altogether. */
+/** The total time that the actuator was on. */
 function runTime(subject: Subject): Entity[] {
   const { actuator, topic } = subject;
   if (!hasRunTime(actuator.kind)) return [];
@@ -197,7 +202,10 @@ function runTime(subject: Subject): Entity[] {
   return [entity(subject, "sensor", fields, "run_time", "run-time")];
 }
 
-/** Home Assistant knows no uncertain position: where it is recalled and never read, a sensor beside it says so. */
+/**
+ * A sensor that marks an uncertain position, as Home Assistant has no such state; for positions that are recalled and
+ * never read.
+ */
 function certainty(subject: Subject): Entity[] {
   if (subject.actuator.positionReads !== "mode") return [];
   const fields: Fields = {
@@ -268,10 +276,10 @@ function selectFields({ actuator, tell, topic }: Subject): Fields {
   };
 }
 
-/** A read-only actuator: its state as text and, where it has degrees, its position. */
+/** A read-only actuator: its state as text and, if it has degrees, its position. */
 function readings(subject: Subject): Entity[] {
   const { actuator, tell, topic } = subject;
-  // A sensor of text would show `None` as a word.
+  // A text sensor would show `None` as a word.
   const text = labelOfWord("value_json.state", optionLabels(tell, shownWords(actuator)), "unknown");
   const state = { state_topic: topic.json, value_template: text };
   const degree: Fields = {
@@ -292,7 +300,7 @@ function hasDegrees({ kind }: ActuatorSettings): boolean {
   return row.positionMode !== null;
 }
 
-/** Every state word; `position` where it stands at a degree, which cannot be chosen and is refused. */
+/** Every state word, and `position` for an actuator with degrees; `position` cannot be chosen. */
 function shownWords(actuator: ActuatorSettings): readonly string[] {
   return hasDegrees(actuator) ? [...optionsOf(actuator), "position"] : optionsOf(actuator);
 }
@@ -309,7 +317,7 @@ export const humanise = (id: string): string => {
 const usableIcon = (icon: string | undefined): string | undefined =>
   icon !== undefined && /^[a-z0-9-]+:[a-z0-9-]+$/.test(icon) ? icon : undefined;
 
-/** Groups and scenes: entities of the bridge, as their members may be of several controllers. */
+/** Entities of groups and scenes. They belong to the bridge, as their members may be on several controllers. */
 export function groupAndSceneEntities({
   groupsAndScenes,
   topics,
@@ -320,7 +328,10 @@ export function groupAndSceneEntities({
   return [...groups, ...[...groupsAndScenes.scenes.values()].map((scene) => sceneEntity(scene, topics))];
 }
 
-/** As an actuator that takes what all members take; it shows a state where all of them show the same. */
+/**
+ * Entities of a group, like those of an actuator that accepts what all members accept. It shows a state that all
+ * members share.
+ */
 function groupEntities({ id, name, target, members }: Group, topics: Topics, tell: Tell): readonly Entity[] {
   const { kind, values, stop, inverted } = target;
   const { json, set } = topics.group(id);
@@ -339,14 +350,14 @@ function groupEntities({ id, name, target, members }: Group, topics: Topics, tel
     readOnly: false,
     homeAssistant: {
       enabled: true,
-      // A cover would work the other way round for some of its members.
+      // As a cover it would move some of its members the wrong way round.
       ...(inverted === null ? { as: "select" } : { inverted: inverted === true }),
     },
     ...(stop && { stop }),
   };
   const view = viewOf(actuator);
   if (view === "none") return [];
-  // What each member shows.
+  // The states of all members.
   const shown = attributes(json);
   const subject = { actuator, tell, topic: { json, set, allowed: json, lock: json, run_time: json } };
   return controls(subject, view, shown).map((entity) => ({
@@ -355,7 +366,10 @@ function groupEntities({ id, name, target, members }: Group, topics: Topics, tel
   }));
 }
 
-/** The controller counts where all are of one: a command to several still moves those that can be reached. */
+/**
+ * Availability of a group. The controller counts only if all members are on one: a command to several still moves those
+ * within reach.
+ */
 function availableOf(topics: Topics, members: readonly Member[]) {
   const [first = null, ...others] = new Set(members.map(({ controllerId }) => controllerId));
   return available(topics, others.length > 0 ? null : first);

@@ -23,10 +23,11 @@ import {
 } from "./identity.js";
 
 /*
- * Home Assistant keeps a component that merely is left out of a message. It goes only after a message in which nothing
- * but its `platform` is left, and a whole device with the empty message; and two messages for one device within a few seconds can make it skip parts of the second.
- * It removes only what it has discovered since its own start: what was withdrawn while it was away stays in its registry
- * for ever, unless it is announced as a stub and withdrawn once more when it is back.
+ * Home Assistant keeps a component that is merely left out of a message. A component goes only after a message that
+ * holds nothing of it but its `platform`, a whole device only with the empty message. Two messages for one device
+ * within a few seconds can make it skip parts of the second. It removes only what it has discovered since its own
+ * start: whatever was withdrawn while it was down stays in its registry, unless it is announced as a stub and withdrawn
+ * again.
  */
 
 /** `<prefix>/device/greenhouse2mqtt_<code>/config`. */
@@ -37,8 +38,8 @@ export const bridgeDiscoveryTopic = (prefix: string, clientId: string): string =
   `${prefix}/device/${bridgeIdentifier(clientId)}/config`;
 
 /**
- * The announcement that goes with what a bridge left on a topic of its own: of a controller its `info`, of the bridge itself
- * `bridge/info`. An announcement is taken back before these are emptied, so none stands without them.
+ * The announcement that belongs to a topic of a bridge: to a controller's `info`, or to `bridge/info`. It is withdrawn
+ * before that topic is emptied, so none stands without its topic.
  */
 export function announcementBeside(
   topic: string,
@@ -55,13 +56,13 @@ export function announcementBeside(
   return typeof code === "string" ? { topic: discoveryTopic(prefix, code), code } : null;
 }
 
-/** A component as far as it has to be remembered: to find the entity again, and to see a change. */
+/** What has to be remembered of a component to find its entity again and to see a change. */
 export interface AnnouncedEntity {
   readonly platform: Platform;
   readonly unique_id: string;
-  /** Short stand-in for the component's text. */
+  /** Hash of the component's text. */
   readonly digest: string;
-  /** A stub is announced only to be removed next. */
+  /** A stub is announced only to be removed by the next message. */
   readonly by: "this run" | "earlier run" | "stub";
 }
 
@@ -70,16 +71,16 @@ export type Announced = ReadonlyMap<string, AnnouncedEntity>;
 
 export const nothing: Announced = new Map();
 
-/** What one discovery topic holds, as far as is known. Texts are not kept: there may be 10,000 of them. */
+/** What a discovery topic holds, as far as known. Texts are not kept, as there may be 10,000 of them. */
 export interface Held {
-  /** Of the text; null where there is none. */
+  /** Hash of the text; null where there is none. */
   readonly hash: string | null;
   /**
-   * What Home Assistant has from messages on this topic, which is more than the text where something was left out of it. Where all of it
-   * is of this run it is one text, for `heldComponents` to read: as a map it takes three times the room.
+   * The components that Home Assistant has from this topic, which may be more than the text names. If all are of this
+   * run, one string holds them, a third of a map's size; `heldComponents` reads both.
    */
   readonly components: Announced | string;
-  /** This run has announced it. */
+  /** Whether this run announced it. */
   readonly isOwn: boolean;
 }
 
@@ -105,30 +106,30 @@ export function heldComponents({ components }: Pick<Held, "components">): Announ
   );
 }
 
-/** What is known about one discovery topic. */
+/** The state of one discovery topic. */
 export interface Known {
   readonly topic: string;
   /** The device code; null for a bridge's own device. */
   code: string | null;
   held: Held;
-  /** Publish even if the text has not changed. */
+  /** Publish even an unchanged text. */
   isForced: boolean;
-  /** To be announced once more, so that it can be removed. */
+  /** Components to announce once more as stubs, so that they can be removed. */
   withdrawn: Announced;
 }
 
-/** What may be taken from Home Assistant. */
+/** Whether leftovers of an earlier run may be removed from Home Assistant. */
 export interface Patience {
-  /** Whether the platform had the time to show everything again that it showed in an earlier run. */
+  /** Whether the platform had time to show again everything that it showed in an earlier run. */
   platformHadTime(): boolean;
-  /** Whether what an earlier run announced may be removed, by device code; null for what belongs to no controller. */
+  /** Whether announcements of an earlier run may be removed, by device code; null for those of no controller. */
   mayForget(code: string | null): boolean;
 }
 
-/** Who wants a topic. */
+/** The owner of a topic. */
 export type Wanter = Controller | "bridge" | "nobody";
 
-/** What is to be done about a topic now; null for nothing. */
+/** The next message for a topic; null for none. */
 export function nextStep(known: Known, wanter: Wanter, patience: Patience, settings: DocumentSettings) {
   const { code, held, isForced } = known;
   const isBlank = !isForced && held.hash === null && heldComponents(held).size === 0;
@@ -144,13 +145,13 @@ function wantedDocument(wanter: Wanter, settings: DocumentSettings): DeviceDocum
   return wanter === "bridge" ? bridgeDocument(settings) : controllerDocument(wanter, settings);
 }
 
-/** Something on the topic was announced by an earlier run, and not by this one. */
+/** Whether the topic holds something of an earlier run that this run has not announced. */
 export const hasLeftovers = ({ held }: Known): boolean =>
   (!held.isOwn && held.hash !== null) ||
   (typeof held.components !== "string" &&
     [...held.components.values()].some(({ by }) => by === "earlier run"));
 
-/** Something of that may be removed now. */
+/** Whether some of these leftovers may be removed now. */
 export function isOverdue(known: Known, wanter: Wanter, patience: Patience): boolean {
   const { code, held } = known;
   if (!hasLeftovers(known)) return false;
@@ -159,24 +160,24 @@ export function isOverdue(known: Known, wanter: Wanter, patience: Patience): boo
   return [...heldComponents(held)].some(([key, { by }]) => by === "earlier run" && mayGo(key));
 }
 
-/** A message that leads from what is held to what is wanted. */
+/** A message that changes the held document into the wanted one. */
 export interface Step {
-  /** Empty to take the device away. */
+  /** Empty to remove the device. */
   readonly text: string;
   readonly hash: string | null;
-  /** Against what is held: the same text, other components besides, or another text for the same component. */
+  /** Compared with the held document: the same text, only further components, or another text for some component. */
   readonly news: "same" | "more" | "changed";
-  /** Announced by this message. */
+  /** Components that this message announces. */
   readonly components: Announced;
-  /** Removed by this message. */
+  /** Components that this message removes. */
   readonly gone: Announced;
-  /** Another message has to follow: without what this one removed, or removing its stubs. */
+  /** A second message has to follow: without the removed components, or removing the stubs. */
   readonly isFollowed: boolean;
   /** Components that did not fit into the message. */
   readonly leftOut: number;
 }
 
-/** An empty message, which takes the device away. */
+/** The empty message, which removes the device. */
 const withdrawal = (gone: Announced): Step => ({
   text: "",
   hash: null,
@@ -188,8 +189,8 @@ const withdrawal = (gone: Announced): Step => ({
 });
 
 /**
- * `wanted` is null where no device wants the topic; `mayGo` tells by its key whether a component of an earlier run may be removed. A key
- * that changes its platform is removed first, since it cannot stand for both.
+ * The step from `held` to `wanted`, which is null where no device wants the topic. `mayGo` says by key whether a
+ * component of an earlier run may be removed. A key that changes its platform is removed first, as it cannot be both.
  */
 export function reconcile(
   { topic, code, held, withdrawn }: Pick<Known, "topic" | "code" | "held" | "withdrawn">,
@@ -230,7 +231,7 @@ interface Around {
   readonly topics: Topics;
 }
 
-/** The document with the stubs that it announces, and without what it removes. */
+/** The document with its stubs, without what it removes. */
 function messageOf(document: DeviceDocument, { stubs, before, mayGo, topics }: Around) {
   const gone = [...before].filter(
     ([key, { platform, by }]) =>
@@ -244,7 +245,7 @@ function messageOf(document: DeviceDocument, { stubs, before, mayGo, topics }: A
   return { gone, text: JSON.stringify({ ...document, components }) };
 }
 
-/** What is held once the broker has acknowledged a message; others may have been found meanwhile. */
+/** What is held after the broker acknowledged a message; more may have been found meanwhile. */
 export const heldAfter = (held: Held, { text, hash, gone, components }: Step): Held => ({
   hash,
   isOwn: text !== "",
@@ -259,7 +260,10 @@ const needed: Partial<Record<Platform, Readonly<Record<string, readonly string[]
   select: { options: ["-"] },
 };
 
-/** As little of a component as Home Assistant takes. Nothing is ever published on its topic, and nothing follows from a command there. */
+/**
+ * The smallest component that Home Assistant accepts. Nothing is published on its topic, and commands there have no
+ * effect.
+ */
 function stub({ platform, unique_id }: AnnouncedEntity, topics: Topics): Component {
   const topic = `${topics.base}/bridge/withdrawn`;
   return {
@@ -271,14 +275,14 @@ function stub({ platform, unique_id }: AnnouncedEntity, topics: Topics): Compone
   };
 }
 
-/** The message of a device that is gone, without components. */
+/** The document of a device that is gone, without components. */
 function bareDocument(topic: string, code: string | null, settings: DocumentSettings): DeviceDocument {
   const identifier = topic.split("/").at(-2) ?? topic;
   const device = { identifiers: [identifier], name: code ?? identifier, serial_number: code ?? undefined };
   return documentOf(device, controllerOwner(identifier), [], settings, available(settings.topics));
 }
 
-/** A discovery message of ours that was found on the broker. */
+/** A discovery message of this bridge, found on the broker. */
 interface FoundDocument {
   /** The device code as people may see it; null for the bridge's own device. */
   readonly code: string | null;
@@ -286,8 +290,8 @@ interface FoundDocument {
 }
 
 /**
- * The message, if it is one of ours: `origin.name` is this program and its topics lie under our base topic. Another
- * bridge under a base topic that only begins alike is told apart by its `bridge/state`. Anything else gives null.
+ * Parses a message if it is ours: `origin.name` is this program and its topics lie under our base topic. Otherwise
+ * null. A bridge whose base topic only begins alike differs by its `bridge/state`.
  */
 export function foundDocument(payload: string, baseTopic: string): FoundDocument | null {
   if (!mayBeOf(payload, baseTopic)) return null;
@@ -305,16 +309,16 @@ export function foundDocument(payload: string, baseTopic: string): FoundDocument
   };
 }
 
-/** Whether the text may be an announcement of ours: most are of others, and reading them whole costs a hundred times as much. */
+/** Whether the text may be ours. Most are not, and parsing a text costs a hundred times as much as this test. */
 const mayBeOf = (payload: string, baseTopic: string): boolean =>
   payload.includes(originName) && (!isPlainText.test(baseTopic) || payload.includes(`${baseTopic}/`));
 
-/** Without what a writer of JSON may escape. */
+/** Characters that no JSON writer escapes. */
 const isPlainText = /^[\w+./ -]*$/;
 
 /**
- * Without those that are reduced to their platform: they are removed. One unknown platform in a later removal would make
- * Home Assistant refuse the whole message.
+ * Components of a message, without those reduced to their platform, which are removed. One unknown platform in a later
+ * removal would make Home Assistant refuse the whole message.
  */
 export function announcedIn(components: unknown, by: AnnouncedEntity["by"]): Announced {
   const announced = new Map<string, AnnouncedEntity>();
@@ -334,7 +338,7 @@ export function announcedIn(components: unknown, by: AnnouncedEntity["by"]): Ann
   return announced;
 }
 
-/** Texts under a key `topic` or `…_topic`, as deep as an availability list in a component. */
+/** Texts under keys `topic` or `…_topic`, also in an availability list. */
 function topicsIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(topicsIn);
   return Object.entries(record(value)).flatMap(([key, inner]) => {
@@ -351,7 +355,7 @@ function parse(payload: string): unknown {
   }
 }
 
-/** The fields of an object; none of anything else. */
+/** The fields of an object; none for any other value. */
 export const record = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
 
@@ -360,10 +364,10 @@ const ofConnection = /^binary_sensor_connectivity$/;
 const ofStatus = /^(?:binary_sensor_status|sensor_text)_/;
 
 /**
- * Which components that an earlier run announced and this one does not may be removed, by key. Removing an entity costs its user the name,
- * the area and every automation built on its id, so one that only the platform can bring back waits: after a start nothing has been read
- * yet. What the configuration decides (actuators, parameters, ignored sensors) may go at once; a sensor or a running status when
- * `platformHadTime` and the controller has shown others of its sort.
+ * Says by key which components of an earlier run may be removed, if this run does not announce them. A removed entity
+ * loses its name, its area and its automations. So what only the platform can show again waits: sensors and running
+ * statuses need `platformHadTime` and others of their sort. What the configuration decides (actuators, parameters,
+ * ignored sensors) may go at once.
  */
 export function removable(wanter: Wanter, platformHadTime: boolean): (key: string) => boolean {
   if (typeof wanter === "string") return () => true;

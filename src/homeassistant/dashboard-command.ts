@@ -8,9 +8,9 @@ import { foundDocument, record } from "./announced.js";
 import { type AnnouncedHouse, dashboardOf } from "./dashboard.js";
 import type { keys } from "./section.js";
 
-/* `dashboard`: what the running bridge has announced to Home Assistant, as a dashboard. */
+/* The command `dashboard`: a Home Assistant dashboard made from what the running bridge has announced. */
 
-/** An announcement of a controller; null for the bridge's own, and for what is another one's. */
+/** The house in an announcement; null for the bridge's own device and for other bridges. */
 function houseIn(payload: string, baseTopic: string): AnnouncedHouse | null {
   const code = foundDocument(payload, baseTopic)?.code ?? null;
   if (code === null) return null;
@@ -24,7 +24,7 @@ function houseIn(payload: string, baseTopic: string): AnnouncedHouse | null {
   };
 }
 
-/** Houses that the configuration names, in its order; where it names none, all that there are. */
+/** The houses that the configuration names, in its order; all houses where it names none. */
 function inConfiguredOrder(
   houses: readonly AnnouncedHouse[],
   { controllers }: Pick<Configured<typeof keys>, "controllers">,
@@ -63,7 +63,7 @@ export async function dashboard({
   out(yamlOf(dashboardOf(houses, await tellIn(language)), head.map(tell)));
 }
 
-/** Below remarks; for readers of YAML 1.1 too, to whom a bare `on` is no text. */
+/** YAML below head comments. Version 1.1 quotes words such as `on`, which older readers take for booleans. */
 function yamlOf(value: unknown, head: readonly string[]): string {
   const document = new Document(value, { version: "1.1", aliasDuplicateObjects: false });
   document.commentBefore = head.map((line) => ` ${line}`).join("\n");

@@ -2,13 +2,13 @@ import { word } from "../language/text.js";
 import type { Tell } from "../language/words.js";
 
 /*
- * A dashboard for Home Assistant out of what was announced there: a view with all houses, then one a house, in sections with tiles. The
- * announcements say which entities there are and what they are called, so nothing is guessed.
+ * Makes a Home Assistant dashboard from the announcements: a view of all houses, then one for each house, in sections
+ * of tiles. Entities and names come from the announcements, so nothing is guessed.
  */
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A house as it was announced. */
+/** An announced house. */
 export interface AnnouncedHouse {
   readonly code: string;
   readonly name: string;
@@ -25,7 +25,7 @@ interface Entity {
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** Those that are there without being asked for; what is for a technician stays on the device's own page. */
+/** Entities enabled by default; those for a technician stay on the device's own page. */
 function entitiesOf({ components }: AnnouncedHouse): readonly Entity[] {
   return Object.entries(components).flatMap(([key, fields]) => {
     const id = textOf(fields["default_entity_id"]);
@@ -41,7 +41,7 @@ function entitiesOf({ components }: AnnouncedHouse): readonly Entity[] {
   });
 }
 
-/** What a person changes at each kind of entity; the rest of them tell something, or are pressed as they are. */
+/** The controls of each kind of entity; other kinds only show something, or are pressed as they are. */
 const features: Readonly<Record<string, readonly Fields[]>> = {
   cover: [{ type: "cover-open-close" }, { type: "cover-position" }],
   select: [{ type: "select-options" }],
@@ -94,13 +94,13 @@ const ofPlatform: Readonly<Record<string, Heading>> = {
   lock: "locks",
 };
 
-/** What an actuator shows that nobody may move is no reading of the crop. */
+/** The heading of a sensor. State and position of a read-only actuator are machines, not readings. */
 function sensorHeading(key: string): Heading {
   if (key.startsWith("sensor_parameter_")) return "settings";
   return /^sensor_(?:state|position)_/.test(key) ? "machines" : "readings";
 }
 
-/** A select stands with the view of the same address: a window's mode below the window. */
+/** The heading of an entity. A select joins the cover of the same address: a window's mode stands below the window. */
 function headingOf(entity: Entity, all: readonly Entity[]): Heading {
   const { key, platform, deviceClass } = entity;
   if (platform === "cover") return deviceClass === "window" || deviceClass === "" ? "windows" : "curtains";
@@ -118,7 +118,7 @@ const section = (heading: string, icon: string, cards: readonly Fields[]): Field
   cards: [{ type: "heading", heading, icon }, ...cards],
 });
 
-/** The problem of a house while there is one. */
+/** Cards that appear while a house has a problem. */
 function problemCards({ components }: AnnouncedHouse): readonly Fields[] {
   return ["binary_sensor_problem", "binary_sensor_readings"].flatMap((key) => {
     const entity = textOf(components[key]?.["default_entity_id"]);
@@ -164,7 +164,7 @@ const pathOf = (code: string, at: number): string =>
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "") || `house-${at + 1}`;
 
-/** What the raw configuration editor of a dashboard takes. Words of the houses are as they were announced. */
+/** A dashboard for the raw configuration editor; names of houses are as announced. */
 export function dashboardOf(houses: readonly AnnouncedHouse[], tell: Tell): Fields {
   const told: Told = (heading) => tell(word(headings[heading], `heading.${heading}`));
   const paths = houses.map(({ code }, at) => pathOf(code, at));

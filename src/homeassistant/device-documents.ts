@@ -28,8 +28,9 @@ import { field, type Label, labelOf, labelOfWord, optionLabels, templates } from
 import { parameterEntities, sensorEntities, statusEntities } from "./sensor-components.js";
 
 /**
- * The discovery message of one controller, what can be moved before what can be read. It depends on definitions and settings alone, with one exception: which of
- * a running status's two entities is enabled at first follows its state.
+ * The discovery message of one controller, with what can be moved before what can only be read. It depends on
+ * definitions and settings alone, with one exception: the state of a running status decides which of its two entities
+ * is enabled at first.
  */
 export function controllerDocument(controller: Controller, settings: DocumentSettings): DeviceDocument {
   const { info } = controller;
@@ -42,7 +43,7 @@ export function controllerDocument(controller: Controller, settings: DocumentSet
   return documentOf(device(info, settings), controllerOwner(info.code), entities, settings, needs);
 }
 
-/** Home Assistant refuses the whole message for one empty or non-text value here. */
+/** The device's fields. Home Assistant refuses the whole message for one empty or non-text value here. */
 function device(info: ControllerInfo, { clientId, pageUrl }: DocumentSettings): Fields {
   const text = (value: string | null | undefined) => displayName(value ?? "", "") || undefined;
   const { record } = info;
@@ -59,14 +60,17 @@ function device(info: ControllerInfo, { clientId, pageUrl }: DocumentSettings): 
   };
 }
 
-/** Home Assistant takes no other addresses, and opens them in a browser. */
+/** The stream's address, if Home Assistant accepts it: it takes only web addresses, to open in a browser. */
 const streamPage = (stream: string | null): string | undefined =>
   stream !== null && /^https?:\/\/[^\s]+$/i.test(stream) ? stream : undefined;
 
-/** An entity of the controller or the bridge as a whole, named by its label; `slug` where that says too little in an entity id. */
+/**
+ * An entity of the controller or bridge as a whole, named by its label. `slug` stands in its entity id where the label
+ * says too little.
+ */
 type Row = readonly [platform: Platform, label: Label, fields: Fields, slug?: string];
 
-/** `all` are fields of each. */
+/** Makes entities of rows; `all` gives the fields that each of them gets. */
 const entitiesOf = (tell: Tell, rows: readonly Row[], all: (label: Label) => Fields): Entity[] =>
   rows.map(([platform, label, fields, slug = label]) => ({
     platform,
@@ -89,7 +93,10 @@ const pressFields = (topics: Topics, request: string, payload: object, icon: str
 
 const diagnostic = { entity_category: "diagnostic" };
 
-/** Only with actuators that take commands: those of a device that can have none are left out unless `accept_type` says otherwise. */
+/**
+ * The controller with only the actuators that accept commands; a device type without commands keeps those with
+ * `accept_type`.
+ */
 function withCommandable(controller: Controller): Controller {
   const { info, actuators } = controller;
   if (takesCommands(info.type)) return controller;
@@ -97,23 +104,23 @@ function withCommandable(controller: Controller): Controller {
   return { ...controller, actuators: new Map(accepted) };
 }
 
-/** What needs the bridge alone, so that it stays readable while the controller or the platform is gone. */
+/** Entities that need only the bridge, so that they stay readable while the controller or the platform is gone. */
 function ownEntities(controller: Controller, { topics, tell }: DocumentSettings): Entity[] {
   const { info } = controller;
   const topic = topics.controller(info.id);
   const connectivity = flag(topic.availability, "connectivity", { value_template: templates.connectivity });
-  // Which actuators and why, for those who are told.
+  // Its attributes say which actuators have a problem, and why.
   const problem = flag(topic.problem, "problem", attributes(topic.problems));
   const acknowledge = pressFields(topics, "acknowledge", { controller: info.id }, "mdi:check-all");
   const result = { state_topic: topic.result, value_template: templates.result, event_types: outcomes };
-  // A camera or a station without a client of its own has no connection to tell of.
+  // A camera or station without a client of its own has no connection.
   const hasConnection = info.client !== null || (info.record?.online ?? null) !== null;
-  // A station or camera of a type that is not known has results only where somebody configured actuators of it.
+  // A station or camera of an unknown type has results only if the configuration gives it actuators.
   const isCommanded = !isWithoutClient(info.type) || withCommandable(controller).actuators.size > 0;
   const lastOnline = { state_topic: topic.info, value_template: field("last_online_at") };
   const connection: readonly Row[] = [
     ["binary_sensor", "connectivity", connectivity],
-    // It changes with every list where the platform means when it was seen last.
+    // Disabled by default: on some platforms it changes with every list.
     ["sensor", "last_online", { ...lastOnline, device_class: "timestamp", enabled_by_default: false }],
   ];
   const commanded: readonly Row[] = [
@@ -128,7 +135,7 @@ function ownEntities(controller: Controller, { topics, tell }: DocumentSettings)
   ];
 }
 
-/** Whether any reading is beyond a limit, and which; only where there are limits. */
+/** Entities that say whether any reading is beyond a limit, and which; only for a house with limits. */
 const readingRows = ({ sensors }: Controller, topic: string): readonly Row[] =>
   [...sensors.values()].some(({ definition }) => definition.bands !== undefined)
     ? [
@@ -140,7 +147,7 @@ const readingRows = ({ sensors }: Controller, topic: string): readonly Row[] =>
       ]
     : [];
 
-/** The discovery message of the bridge itself, which every controller points to. */
+/** The discovery message of the bridge itself, which every controller refers to. */
 export function bridgeDocument(settings: DocumentSettings): DeviceDocument {
   const { version, clientId, tell, topics, pageUrl, hasBudget } = settings;
   const device = {
@@ -152,13 +159,13 @@ export function bridgeDocument(settings: DocumentSettings): DeviceDocument {
     configuration_url: pageUrl,
   };
   const rows = bridgeRows(settings).filter(([, label]) => label !== "requests_left" || hasBudget);
-  // A dead bridge shows as disconnected, not as unavailable.
+  // A dead bridge is shown as disconnected, not as unavailable.
   const own = entitiesOf(tell, rows, (label) => (label === "connectivity" ? {} : available(topics)));
   const entities = [...own, ...groupAndSceneEntities(settings)];
   return documentOf(device, bridgeOwner(clientId), entities, settings);
 }
 
-/** How the bridge is, what it tells, what is wrong anywhere until it is over, and what can be asked of it. */
+/** Entities of the bridge: its health, its events, all alarms, and its buttons. */
 function bridgeRows({ topics, tell }: DocumentSettings): readonly Row[] {
   const { bridge } = topics;
   const health = (name: string, fields: Fields): Fields => ({
@@ -167,15 +174,15 @@ function bridgeRows({ topics, tell }: DocumentSettings): readonly Row[] {
     ...fields,
     ...diagnostic,
   });
-  // They change with every poll, which would fill the activity list.
+  // Disabled by default: they change with every poll, which would fill the activity list.
   const instant = { device_class: "timestamp", enabled_by_default: false };
   const left = { state_class: "measurement", suggested_display_precision: 0, icon: "mdi:counter" };
-  // Without options: where their labels change, Home Assistant takes the state it holds for an error.
+  // A sensor without options: with them Home Assistant reports an error for a held state when the labels change.
   const stateLabel = labelOfWord("value", optionLabels(tell, platformStates), "None");
   const state = { state_topic: bridge.platform, icon: "mdi:cloud-check-outline" };
   const version = { state_topic: bridge.info, value_template: field("version") };
   const seen = { alarm: "all", by: "home-assistant" };
-  // Home Assistant drops an event of a type that was not named from the start.
+  // Home Assistant drops an event whose type was not listed from the start.
   const types = { value_template: templates.alert, event_types: bridgeEventTypes };
   const told = { value_template: templates.anyAlarm, ...attributes(bridge.alarms) };
   return [

@@ -29,7 +29,7 @@ import { shownRange } from "./sensor-components.js";
 import { Withdrawals } from "./withdrawals.js";
 
 interface DiscoverySettings extends DocumentSettings {
-  /** Where Home Assistant says that it started. */
+  /** The topic where Home Assistant says that it started. */
   readonly statusTopic: string;
 }
 
@@ -41,42 +41,42 @@ interface DiscoveryMessage {
 
 const spacingMs = 5;
 const pauseAfterRefusalMs = 1_000;
-/** Least time between two messages on one discovery topic. */
+/** The shortest time between two messages on one discovery topic. */
 const sameTopicGapMs = 3_000;
-/** A new controller's sensors follow within moments, so its first message waits for them, so long at most. */
+/** A new controller's first message waits at most this long for its sensors, which follow within moments. */
 const firstDelayMs = 500;
 const blankDelayMs = 2_000;
 const coalesceMs = 2_000;
-/** Home Assistant takes in an announcement within this time. */
+/** The time in which Home Assistant takes in an announcement. */
 const takenInMs = 2_000;
 const retryMs = 10_000;
-/** How often is looked whether what an earlier run left may be removed. */
+/** How often the bridge looks whether leftovers of an earlier run may be removed. */
 const leftoversEveryMs = 10_000;
-/** Home Assistant on a small computer has set up what one message announces within this time. */
+/** The time that Home Assistant on a small computer needs to set up one message's components. */
 const busyMs = 60_000;
-/** Home Assistant skips the rest of a message that comes while it still sets up what an earlier one announced. */
+/** Home Assistant skips parts of a message that comes while it still sets up an earlier one, so it is sent again. */
 const repeatAfterMs = 30_000;
 
 /*
- * No state is shown before its announcement: Home Assistant would read it by the one before. And no topic is emptied before the
- * component that reads it is removed.
+ * States wait for their announcement, else Home Assistant would read them by the previous one. A topic is emptied only
+ * after the component that reads it was removed.
  */
 
 /** Which states of a controller may be published. */
 export type Gate =
-  /** None, as it was not announced yet; or all of them. */
+  /** None, as it is not announced yet; or all. */
   | { readonly type: "shut" | "open" }
-  /** What is as it was `known` when it changed: the newer announcement waits. */
+  /** Only states that are the same as in `known`; others wait for the newer announcement. */
   | { readonly type: "behind"; readonly known: Controller }
-  /** None, and none may be emptied: it was removed for good, and its announcement still stands. */
+  /** None, and none may be emptied: the controller was removed for good, and its announcement still stands. */
   | { readonly type: "leaving" };
 
 type Task = (signal: AbortSignal) => void | Promise<void>;
 
-/** What is known about one discovery topic, and what falls due for it. */
+/** The state of one discovery topic, with the tasks that become due for it. */
 interface Device extends Known {
   gate: Gate;
-  /** The broker has its announcement, as far as that is known of this link; nothing of it is shown before. */
+  /** Whether the broker has its announcement, as far as this link has shown; its states wait for that. */
   isStanding: boolean;
   publishedAt: number;
   readonly announce: Task;
@@ -85,12 +85,12 @@ interface Device extends Known {
 }
 
 /**
- * Keeps Home Assistant's announcements true: one retained message per controller and one for the bridge, each taken from what the
- * broker holds to what is wanted. They go out one at a time, each after the broker's acknowledgement of the one before, so that
- * thousands do not flood the link.
+ * Keeps the announcements true: one retained message for each controller and one for the bridge. Each message changes
+ * what the broker holds into what is wanted. They go out one by one, each after the broker acknowledged the one before,
+ * so that thousands do not flood the link.
  */
 export class DiscoveryOutput {
-  /** What may be published before and while an announcement changes. */
+  /** Decides which states may be published before and while an announcement changes. */
   readonly gate = {
     visible: (shown: Controller | undefined, after: Controller): Controller | null => {
       const { gate, isStanding } = this.#of(after.info.code);
@@ -103,22 +103,25 @@ export class DiscoveryOutput {
   readonly #settings: DiscoverySettings;
   readonly #bridgeTopic: string;
   readonly #devices = new Map<string, Device>();
-  /** By code those of controllers. */
+  /** The devices of controllers, by code. */
   readonly #ofCode = new Map<string, Device>();
   readonly #withdrawals: Withdrawals;
   readonly #birthListeners: (() => void)[] = [];
   readonly #due = new Schedule<Task>();
-  /** Topics of which was told that the broker takes no announcement there. */
+  /** Topics whose refusal by the broker was logged. */
   readonly #refused = new Set<string>();
-  /** Topics that a user emptied by deleting the device in Home Assistant, until that starts next. */
+  /**
+   * Topics that a user emptied by deleting the device in Home Assistant; they stay empty until Home Assistant starts
+   * again.
+   */
   readonly #deleted = new Set<string>();
-  /** Topics of which the broker's copy was looked at since the link came up. */
+  /** Topics whose retained message was seen since the link came up. */
   readonly #scanned = new Set<string>();
-  /** Topics of which the broker's copy has not come yet, where only those are heard that are asked for. */
+  /** Topics whose retained message has not come yet, where the bridge subscribes to single topics only. */
   readonly #unheard = new Set<string>();
-  /** Those of them that are to be asked for next. */
+  /** Those of them that the next subscription includes. */
   readonly #unasked = new Set<string>();
-  /** Of the text that the broker has not acknowledged yet: its echo may come before that. */
+  /** Hash of the text that is not acknowledged yet; its echo may come before the acknowledgement. */
   #pendingHash: string | null = null;
   #isPaused = true;
   readonly #rest: Rest;
@@ -134,12 +137,15 @@ export class DiscoveryOutput {
     };
     this.#bridgeTopic = bridgeDiscoveryTopic(settings.prefix, settings.clientId);
     this.#rest = new Rest(core.clock);
-    // What is announced of one device waits for no disk, and of the others still less.
+    // A slow disk must not delay announcements.
     const memory = withDeadline(core.file("homeassistant-withdrawn.json"), core.clock);
     this.#withdrawals = new Withdrawals(memory, core.log);
   }
 
-  /** Calls back when Home Assistant has started and had the time to take in the announcements: it is to be shown states now. */
+  /**
+   * Calls back when Home Assistant has started and had time to take in the announcements, so that states can be
+   * published again.
+   */
   onBirth(listener: () => void): void {
     this.#birthListeners.push(listener);
   }
@@ -160,7 +166,7 @@ export class DiscoveryOutput {
     }
   }
 
-  /** The broker link is up, for the first time or again: the broker may have forgotten or kept anything. */
+  /** The link to the broker is up, for the first time or again: the broker may have forgotten or kept anything. */
   onConnected(): void {
     this.#isPaused = false;
     this.#scanned.clear();
@@ -171,13 +177,16 @@ export class DiscoveryOutput {
     this.#later(this.#leftovers, leftoversEveryMs);
   }
 
-  /** The broker may come back with nothing of what it held. What it refuses is waited for by nobody. */
+  /** The broker may come back empty. States of refused announcements do not wait. */
   onDisconnected(): void {
     this.#isPaused = true;
     for (const device of this.#devices.values()) device.isStanding = this.#refused.has(device.topic);
   }
 
-  /** Topics of an earlier run: every component that may be removed has to be, and Home Assistant had time to take that in. */
+  /**
+   * Whether topics of an earlier run may be emptied: all removable components are removed, and Home Assistant had time
+   * to take that in.
+   */
   mayClearLeftovers(): boolean {
     return (
       !this.#isPaused &&
@@ -194,23 +203,23 @@ export class DiscoveryOutput {
     if (code === undefined || announcesTheSame(before ?? "nobody", after ?? "nobody")) return;
     const device = this.#of(code);
     device.gate = changedGate(device.gate, before, after);
-    // The next announcement opens the gate, and not the one before it.
+    // The next announcement opens the gate, not the previous one.
     this.#due.delete(device.takenIn);
     this.#later(device.announce, device.held.isOwn ? coalesceMs : firstDelayMs);
   }
 
-  /** The configuration was read again: there may be other groups and scenes. */
+  /** A reloaded configuration may have other groups and scenes. */
   reload(): void {
     if (!this.#isPaused) this.#later(this.#at(this.#bridgeTopic).announce, 0);
   }
 
-  /** Everything of a controller has been asked for once: its first message need not wait for more. */
+  /** All readings of a controller were asked for once, so its first message need not wait for more. */
   onTried(code: string): void {
     const { announce, held } = this.#of(code);
     if (!held.isOwn && !this.#isPaused) this.#later(announce, 0);
   }
 
-  /** Births that follow each other at once are one. */
+  /** Births that follow each other at once count as one. */
   readonly flood = {
     allowanceOf: (topic: string) =>
       topic === this.#settings.statusTopic ? { key: topic, isUrgent: null } : null,
@@ -225,7 +234,7 @@ export class DiscoveryOutput {
     return true;
   }
 
-  /** What an earlier run left on a topic of ours tells which announcements it made. */
+  /** Topics of an earlier run show which announcements it made. */
   onFound(topic: string, payload: { toString(): string }): void {
     if (!this.#core.isOneOfMany) return;
     const announcement = announcementBeside(topic, payload, this.#settings);
@@ -235,13 +244,13 @@ export class DiscoveryOutput {
     else this.#of(code);
   }
 
-  /** A message on Home Assistant's status topic. A retained one does not tell when it started. */
+  /** A message on Home Assistant's status topic. A retained one does not say when it started. */
   statusMessage(payload: string, retained: boolean): void {
     if (retained || payload.trim() !== "online") return;
     this.#later(this.#birth, 1_000 + Math.round(this.#core.random() * 4_000));
   }
 
-  /** A message on any `<prefix>/device/<id>/config`, retained from before or published now. */
+  /** A message on any `<prefix>/device/<id>/config`, retained or new. */
   foreignDocument(topic: string, payload: string): void {
     if (payload === "") {
       this.#onEmptied(topic);
@@ -249,7 +258,7 @@ export class DiscoveryOutput {
     }
     const hash = digest(payload);
     const known = this.#devices.get(topic);
-    // Most are our own that come back, and need not be read.
+    // Most are echoes of our own and need not be parsed.
     if (known !== undefined && (hash === known.held.hash || hash === this.#pendingHash)) {
       this.#scanned.add(topic);
       this.#deleted.delete(topic);
@@ -287,7 +296,7 @@ export class DiscoveryOutput {
       device.withdrawn = components;
       this.#later(device.announce, 0);
     }
-    // Comes up behind everything that is due now.
+    // Becomes due after everything that is due now.
     this.#later(this.#onSettled, 0);
   };
 
@@ -303,8 +312,8 @@ export class DiscoveryOutput {
   };
 
   /**
-   * The bridge first, since the others refer to it, then what the broker lacks; a controller of which nothing was read yet has more to
-   * announce within moments.
+   * Announces the bridge first, as the others refer to it, then what the broker lacks. A controller without any reading
+   * waits `blankMs`, as its readings follow within moments.
    */
   #announceAll(blankMs: number): void {
     this.#force(this.#at(this.#bridgeTopic), 0);
@@ -330,7 +339,7 @@ export class DiscoveryOutput {
     this.#later(device.takenIn, takenInMs + sameTopicGapMs);
   }
 
-  /** Lets go what an earlier run announced, where that may be removed now; whether there was any. */
+  /** Schedules the removal of leftovers that may be removed now; returns whether there are any. */
   #removeLeftovers(devices: Iterable<Device> = this.#devices.values()): boolean {
     const overdue = [...devices].filter(
       (one) => !this.#deleted.has(one.topic) && isOverdue(one, this.#wanter(one), this.#patience),
@@ -351,7 +360,10 @@ export class DiscoveryOutput {
       });
   }
 
-  /** The device changes when the broker has the message; what happens while that is on its way may ask for another one. */
+  /**
+   * Publishes the next step of a device. Its state changes when the broker has the message; a change meanwhile asks for
+   * another one.
+   */
   async #reconcile(device: Device, signal: AbortSignal): Promise<void> {
     const { withdrawn } = device;
     const wanter = this.#wanter(device);
@@ -365,7 +377,7 @@ export class DiscoveryOutput {
     }
   }
 
-  /** The broker has it; the states of a newer view wait for the message that follows. */
+  /** The broker has the message; states of a newer controller wait for the next message. */
   #onTaken(device: Device, step: Step, isNewest: boolean): void {
     const { text, news, gone, isFollowed, leftOut } = step;
     const now = this.#now();
@@ -390,27 +402,27 @@ export class DiscoveryOutput {
       );
   }
 
-  /** Home Assistant knows the device as it is, or never will. */
+  /** Lets all states through: Home Assistant knows the device as it is, or never will. */
   #open(device: Device, which: "held" | "all"): void {
     device.gate = { type: this.#wanter(device) === "nobody" ? "shut" : "open" };
-    // That it had the time to take in one of an earlier link says nothing of this one.
+    // A time-out from an earlier link says nothing about this link's broker.
     if (which === "held") device.isStanding = true;
     this.#publishStates(device.code, which === "all");
   }
 
-  /** The broker of this link has the announcement: what its gate lets through may follow. */
+  /** This link's broker has the announcement, so states that the gate lets through may follow. */
   #stand(device: Device): void {
     if (device.isStanding) return;
     device.isStanding = true;
-    // Those that it lacks go first.
+    // Announcements that the broker lacks go first.
     if ((this.#due.dueAt(device.announce) ?? Infinity) <= this.#now())
       this.#due.set(device.announce, this.#now());
     this.#publishStates(device.code, false);
   }
 
   /**
-   * Of a controller what was held back, or, after an announcement that changed something, every state of it again; of the bridge what its
-   * device shows.
+   * Publishes a controller's withheld states, or all of them after a changed announcement; for the bridge, the topics
+   * that its device shows.
    */
   #publishStates(code: string | null, isChanged: boolean): void {
     const { retained, groupsAndScenes } = this.#core;
@@ -423,7 +435,7 @@ export class DiscoveryOutput {
     }
   }
 
-  /** Whether the broker took it. Of a device that it refuses nothing waits for Home Assistant. */
+  /** Publishes a step; resolves to whether the broker took it. States of a refused device no longer wait. */
   async #publish(device: Device, { text, hash, gone }: Step, signal: AbortSignal): Promise<boolean> {
     const { retained, clock, log } = this.#core;
     const { topic, code } = device;
@@ -441,7 +453,7 @@ export class DiscoveryOutput {
     const message = `the broker does not take the announcement of ${nameOf(device)}, which Home Assistant lacks until it does; see its access list and its packet limit`;
     if (!this.#refused.has(topic)) log.warn({ topic }, message);
     this.#refused.add(topic);
-    // It would refuse the others too.
+    // The broker would refuse the others too.
     await this.#rest.for(pauseAfterRefusalMs, signal);
     return false;
   }
@@ -456,7 +468,7 @@ export class DiscoveryOutput {
     const known = this.#ofCode.get(code);
     if (known !== undefined) return known;
     const device = this.#at(discoveryTopic(this.#settings.prefix, code), code);
-    // A message found there names it only as people may see it.
+    // A found message has the code only in its display form.
     device.code = code;
     this.#ofCode.set(code, device);
     return device;
@@ -483,11 +495,11 @@ export class DiscoveryOutput {
     return device;
   }
 
-  /** Asks for a topic together with all that are named in this turn, and before anything is published there. */
+  /** Subscribes to a topic, together with all that are named in this turn, before anything is published there. */
   #hear(topic: string): void {
     if (!this.#core.isOneOfMany) return;
     this.#unheard.add(topic);
-    // Of what is named without a link is asked at the next one.
+    // Topics named without a link are subscribed at the next one.
     if (this.#isPaused) return;
     this.#unasked.add(topic);
     if (this.#unasked.size === 1) queueMicrotask(() => void this.#ask());
@@ -500,7 +512,7 @@ export class DiscoveryOutput {
     for (const topic of topics) this.#unheard.delete(topic);
   }
 
-  /** Makes a task due; one that is already due earlier stays so. */
+  /** Schedules a task, unless it is already due earlier. */
   #later(task: Task, inMs: number): void {
     const at = this.#now() + inMs;
     if ((this.#due.dueAt(task) ?? Infinity) > at) this.#due.set(task, at);
@@ -514,13 +526,16 @@ export class DiscoveryOutput {
 
 const nameOf = ({ code }: Device): string => (code === null ? "bridge" : `controller:${code}`);
 
-/** After a change of what is announced; `after` is undefined where the controller was removed for good. */
+/** The gate after a change of what is announced; `after` is undefined where the controller was removed for good. */
 export function changedGate(gate: Gate, before: Controller | undefined, after: Controller | undefined): Gate {
   if (after === undefined) return gate.type === "shut" ? gate : { type: "leaving" };
   return gate.type === "open" && before !== undefined ? { type: "behind", known: before } : gate;
 }
 
-/** The controller as far as it may be shown; null where nothing of it may be yet. `shown` is what the broker holds, and keeps of the rest. */
+/**
+ * What may be shown of the controller; null for nothing. `shown` is what the broker holds; it stays for whatever has to
+ * wait.
+ */
 export function visible(gate: Gate, shown: Controller | undefined, after: Controller): Controller | null {
   if (gate.type !== "behind") return gate.type === "open" ? after : null;
   const { known } = gate;
@@ -534,8 +549,8 @@ export function visible(gate: Gate, shown: Controller | undefined, after: Contro
 }
 
 /**
- * Whether what is announced cannot differ between two views. Called for every change of every controller, so it compares references
- * and a handful of fields and builds nothing.
+ * Whether two states of a controller have the same announcement. It runs for every change of every controller, so it
+ * compares references and builds nothing.
  */
 export const announcesTheSame = (before: Wanter, after: Wanter): boolean =>
   before === after ||
@@ -544,7 +559,7 @@ export const announcesTheSame = (before: Wanter, after: Wanter): boolean =>
     before.info === after.info &&
     same(before.sensors, after.sensors, sameSensor) &&
     same(before.statuses, after.statuses, sameStatus) &&
-    // What its actuators are follows from these alone.
+    // The announcements of actuators follow from the settings alone.
     before.settings === after.settings &&
     same(before.parameters, after.parameters, sameParameter));
 
@@ -583,7 +598,7 @@ export function sameParameter(one: Parameter, other: Parameter): boolean {
   return before?.min === after?.min && before?.max === after?.max;
 }
 
-/** Announces everything, each state behind its announcement. */
+/** Announces everything, each state after its announcement. */
 export function announce(core: Core, configuration: Configured<typeof keys>, tell: Tell): Running {
   const { mirror, retained, outputs, commands } = core;
   const discovery = new DiscoveryOutput(core, settingsOf(core, configuration, tell));

@@ -14,7 +14,7 @@ import { templates } from "./labels.js";
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
-/** Home Assistant's long key names; `undefined` stands for a key that is left out. */
+/** Fields by Home Assistant's long key names; `undefined` leaves a key out. */
 export type Fields = Readonly<Record<string, Json | undefined>>;
 
 export interface Component {
@@ -22,7 +22,7 @@ export interface Component {
   readonly [key: string]: Json | undefined;
 }
 
-/** What a `<prefix>/device/<id>/config` message holds. */
+/** The content of a `<prefix>/device/<id>/config` message. */
 export interface DeviceDocument {
   readonly device: Fields;
   readonly origin: Fields;
@@ -34,23 +34,23 @@ export interface DeviceDocument {
 export interface DocumentSettings {
   readonly topics: Topics;
   readonly language: Language;
-  /** Says the bridge's own names in that language. */
+  /** Translates the bridge's own names. */
   readonly tell: Tell;
   /** `homeassistant.sensor_names`. */
   readonly sensorNames: "translated" | "platform";
-  /** Whether polling has a budget of requests, of which something can be left. */
+  /** Whether polling has a budget of requests, so that a rest of it can be shown. */
   readonly hasBudget: boolean;
-  /** Of this program. */
+  /** The version of this program. */
   readonly version: string;
   /** `homeassistant.discovery_prefix`. */
   readonly prefix: string;
-  /** The MQTT client id: tells several bridges on one broker apart. */
+  /** The MQTT client id, which distinguishes several bridges on one broker. */
   readonly clientId: string;
-  /** The bridge's own page, where others reach it. */
+  /** The bridge's own page, if others can reach it. */
   readonly pageUrl?: string | undefined;
-  /** What is commanded together; nothing when absent. */
+  /** Groups and scenes; none when absent. */
   readonly groupsAndScenes?: GroupsAndScenes;
-  /** A web page for people who need help; left out when absent. */
+  /** A web page for people who need help; none when absent. */
   readonly supportUrl?: string;
 }
 
@@ -60,13 +60,13 @@ export const originName = "greenhouse2mqtt";
 export interface Entity {
   readonly platform: Platform;
   readonly key: RawKey;
-  /** Behind the device in the suggested entity id. */
+  /** Follows the device's name in the suggested entity id. */
   readonly slug: string;
   readonly name: string;
   readonly fields: Fields;
 }
 
-/** `needs` is what all entities need that say nothing else. */
+/** A device document. `needs`: the availability of entities that give none themselves. */
 export const documentOf = (
   device: Fields,
   owner: Owner,
@@ -88,10 +88,10 @@ export const documentOf = (
   ),
 });
 
-/** Brokers and Home Assistant's users have limits on packets; the usual smallest is 256 KiB. */
+/** Brokers and Home Assistant limit the size of packets; the smallest usual limit is 256 KiB. */
 export const maxDocumentBytes = 240 * 1024;
 
-/** The message's text; the last components are left out where it would be too large, and counted. */
+/** The document cut to `maxDocumentBytes`: the last components are left out and counted. */
 export function fittingDocument(document: DeviceDocument) {
   let excess = Buffer.byteLength(JSON.stringify(document)) - maxDocumentBytes;
   if (excess <= 0) return { document, leftOut: 0 };
@@ -102,8 +102,7 @@ export function fittingDocument(document: DeviceDocument) {
 }
 
 /**
- * Where commands go. Nothing is retained and the broker drops what was not taken within 30 s, so that no actuator moves
- * for a click of long ago.
+ * Fields of a command topic. Commands are not retained and expire after 30 s, so that no old click moves an actuator.
  */
 export const commandFields = (topic: string): Fields => ({
   command_topic: topic,
@@ -111,22 +110,25 @@ export const commandFields = (topic: string): Fields => ({
   message_expiry_interval: 30,
 });
 
-/** As above, for platforms that could show a state before it was read back. */
+/** The same, for platforms that could otherwise show a state before it was read back. */
 export const confirmedCommandFields = (topic: string): Fields => ({
   ...commandFields(topic),
   optimistic: false,
 });
 
-/** A JSON object of a topic as attributes; none of an emptied one, which would be an error in Home Assistant's log. */
+/**
+ * A topic's JSON object as attributes. An emptied topic gives none; without the template Home Assistant would log an
+ * error.
+ */
 export const attributes = (topic: string, template: string = templates.orNothing): Fields => ({
   json_attributes_topic: topic,
   json_attributes_template: template,
 });
 
 /**
- * What must hold for an entity to be usable: the bridge; for what a controller shows the platform and the controller too, the platform alone
- * where several do (`null`); for a reading its quality. Home Assistant replaces lists, it does not merge them, so each is given whole; the mode is `all` everywhere, because its
- * default lets the last message win.
+ * The availability of an entity: the bridge; for a controller's entity also the platform and the controller, or with
+ * `null` the platform alone; for a reading also its quality. Home Assistant replaces lists instead of merging them, so
+ * each is complete. The mode is always `all`, as by default the last message wins.
  */
 export function available(topics: Topics, controller?: string | null, sensor?: string) {
   const needed: Readonly<Record<string, string>>[] = [{ topic: topics.bridge.state }];

@@ -8,16 +8,16 @@ import { curtainSentences, keys } from "./section.js";
 const announcing = lazy(() => import("./discovery-output.js"));
 const withdrawing = lazy(() => import("./withdrawals.js"));
 
-/** What is announced to Home Assistant. */
+/** The feature `homeassistant`: announcements for Home Assistant. */
 export const homeassistant = {
   keys,
   sentences: curtainSentences,
-  /** What the bridge listens to beside its own topics. */
+  /** The topics that the bridge listens to for it. */
   listensTo: (
     { homeassistant: { enabled, status_topic: status, discovery_prefix: prefix } }: HasSection,
     isOneOfMany: boolean,
   ) => (enabled ? [status, ...(isOneOfMany ? [] : [discoveryFilter(prefix)])] : []),
-  /** What it leaves at the broker. */
+  /** The topics that it leaves at the broker. */
   left: async (configuration: CoreConfiguration & HasSection) => {
     const { foundDocument } = await import("./announced.js");
     return {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /*
- * Names that Home Assistant keeps for ever: identifiers, unique ids and component keys. They are made from what the
- * platform calls a thing (device code, factor, channel, address), so renaming anything leaves every entity in place.
+ * Names that Home Assistant keeps for ever: identifiers, unique ids and component keys. They are made from the
+ * platform's names (device code, factor, channel, address), so renaming anything leaves every entity in place.
  */
 
 /** Platforms of Home Assistant that the bridge announces; all of them exist since 2024.11. */
@@ -13,19 +13,19 @@ export const platforms = [
 
 export type Platform = (typeof platforms)[number];
 
-/** The device of the entities; `unique` and `entity` start every unique id and entity id. */
+/** The device of an entity; `unique` and `entity` begin its unique ids and entity ids. */
 export interface Owner {
   readonly unique: string;
   readonly entity: string;
 }
 
 /**
- * What an entity is on the platform: a word of a closed set, and for most a text after the first `:`
- * (`factor:ecfii`, `cover:101`, `problem`).
+ * The entity's identity on the platform: a word of a closed set, mostly followed by `:` and a text (`factor:ecfii`,
+ * `cover:101`, `problem`).
  */
 export type RawKey = string;
 
-/** Short stand-in for a text. UTF-16, because UTF-8 makes every lone surrogate the same character. */
+/** Short hash of a text. It hashes UTF-16, as UTF-8 turns every lone surrogate into the same character. */
 export const digest = (text: string): string =>
   createHash("sha256").update(text, "utf16le").digest("hex").slice(0, 16);
 
@@ -39,7 +39,7 @@ const readable = (text: string) =>
 const hash = (text: string) => `${readable(text)}__${digest(text)}`;
 
 /**
- * A device code as part of topics and identifiers: as it is where it is plain, else a readable rest and a hash behind
+ * A device code as part of topics and identifiers. A plain code stays; others become a readable rest and a hash behind
  * `__`, which no plain code contains. A code `bridge…` is hashed too, as the bridge's own device is called so.
  */
 export function codePart(code: string): string {
@@ -63,11 +63,17 @@ export const bridgeOwner = (clientId: string): Owner => ({
 
 const printable = /^\P{C}{1,100}$/u;
 
-/** Readable where the raw key is printable; control characters and lone surrogates would cost the whole document. */
+/**
+ * The unique id, readable if the raw key is printable; control characters and lone surrogates would invalidate the
+ * whole document.
+ */
 export const uniqueId = (owner: Owner, key: RawKey): string =>
   `${owner.unique}_${printable.test(key) ? key : `${parts(key).word}:__${digest(key)}`}`;
 
-/** `[A-Za-z0-9_-]`; the platform comes first, because one key may never change from one platform to another. */
+/**
+ * The component's key, of `[A-Za-z0-9_-]`. It begins with the platform, as a key must never change from one platform to
+ * another.
+ */
 export function componentKey(platform: Platform, key: RawKey): string {
   const { word, rest } = parts(key);
   const start = word === platform ? platform : `${platform}_${word}`;
@@ -76,7 +82,7 @@ export function componentKey(platform: Platform, key: RawKey): string {
   return `${start}_${plain ? rest : `_${digest(rest)}`}`;
 }
 
-/** Only a suggestion for the first time an entity is seen; Home Assistant numbers those that collide. */
+/** The suggested entity id; Home Assistant uses it once, and numbers those that collide. */
 export const defaultEntityId = (platform: Platform, owner: Owner, name: string): string =>
   `${platform}.${slug(`${owner.entity}_${name}`)}`;
 
@@ -92,7 +98,7 @@ const slug = (text: string) =>
     .slice(0, 140)
     .replace(/^_+|_+$/g, "");
 
-/** A name as people may see it: one line, well-formed, not endless. */
+/** A name as people see it: one line, well-formed, of limited length. */
 export function displayName(text: string, fallback: string): string {
   const line = text
     .slice(0, 400)
@@ -101,5 +107,8 @@ export function displayName(text: string, fallback: string): string {
   return Buffer.from(Array.from(line).slice(0, 120).join(""), "utf8").toString("utf8").trim() || fallback;
 }
 
-/** Every device announcement on the broker, ours or not; many bridges would each read those of all others. */
+/**
+ * Matches every device announcement on the broker, ours or not. Many bridges on one broker do not use it, as each would
+ * read all others'.
+ */
 export const discoveryFilter = (prefix: string): string => `${prefix}/device/+/config`;

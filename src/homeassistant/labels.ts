@@ -3,8 +3,8 @@ import { word } from "../language/text.js";
 import type { Tell } from "../language/words.js";
 
 /*
- * Names of our own entities, in English here and in other languages in `locales`, and the templates by which Home Assistant reads our
- * topics. Topic words never change.
+ * English names of our own entities, with other languages in `locales`, and the templates by which Home Assistant reads
+ * our topics. Words in topics never change.
  */
 
 export const labels = {
@@ -38,13 +38,18 @@ export type Label = keyof typeof labels;
 
 export const labelOf = (tell: Tell, label: Label): string => tell(word(labels[label], `entity.${label}`));
 
-/** `Left skylight` and `mode` become `Left skylight mode`; Chinese has no blank between them, unless one of them is Latin. */
+/**
+ * Joins `Left skylight` and `mode` to `Left skylight mode`; between Chinese words there is no space, unless one is
+ * Latin.
+ */
 export function suffix(tell: Tell, name: string, label: Label): string {
   const suffix = labelOf(tell, label);
   return /[\x20-\x7e]$/.test(name) || /^[\x20-\x7e]/.test(suffix) ? `${name} ${suffix}` : `${name}${suffix}`;
 }
 
-/** The label of each word, all different. `none` is no label in any language: Home Assistant reads it as "unknown". */
+/**
+ * A label for each word, all different. `none` is no label in any language, as Home Assistant reads it as "unknown".
+ */
 export function optionLabels(tell: Tell, words: readonly string[]): ReadonlyMap<string, string> {
   const taken = new Set(words);
   const labelled = new Map<string, string>();
@@ -59,11 +64,11 @@ export function optionLabels(tell: Tell, words: readonly string[]): ReadonlyMap<
 }
 
 /*
- * Every template the bridge sends to Home Assistant. Two results have a meaning there: an empty text is ignored and
- * `None` means "unknown". All are single expressions without macros or Home Assistant's own functions, except `to_json`.
+ * Every template that the bridge sends to Home Assistant. An empty result is ignored, and `None` means "unknown". All
+ * are single expressions without macros or Home Assistant's own functions, except `to_json`.
  */
 
-/** A Jinja literal; whatever could end or change it is written as an escape. */
+/** A Jinja literal; characters that could end or change it are escaped. */
 const quote = (text: string): string =>
   `'${text.replace(/(?! )[\p{C}\p{Z}'"\\{}%#]/gu, (part) => {
     const code = (part.codePointAt(0) ?? 0).toString(16);
@@ -78,12 +83,12 @@ export const templates = {
   usableQuality: "{{ 'online' if value in ['good', 'uncertain'] else 'offline' }}",
   /** `bridge/platform` → availability. */
   platformReachable: "{{ 'offline' if value in ['unreachable', ''] else 'online' }}",
-  /** A controller's own flag → availability: what is not known to be offline is usable. */
+  /** A controller's own flag → availability: usable unless known to be offline. */
   controllerReachable: "{{ 'offline' if value in ['offline', ''] else 'online' }}",
   connectivity: "{{ value if value in ['online', 'offline'] else 'None' }}",
-  /** Home Assistant drops a longer state, and the one before would stay. */
+  /** Home Assistant drops a longer state and keeps the one before. */
   text: "{{ value[:255] }}",
-  /** Anything but a number would be dropped where there is a unit, and the number before would stay. */
+  /** With a unit Home Assistant drops any text and keeps the number before, so a text becomes `None`. */
   number: "{{ value if value | float(0) == value | float(1) else 'None' }}",
   onOff: "{{ value if value in ['on', 'off'] else 'None' }}",
   onOffState: "{{ value_json.state if value_json.state in ['on', 'off'] else 'None' }}",
@@ -92,11 +97,11 @@ export const templates = {
     "{{ 'open' if value_json.state == 'open' or (value_json.state == 'position' and (value_json.position or 0) > 0) " +
     "else 'closed' if value_json.state in ['closed', 'close'] or (value_json.state == 'position' and value_json.position == 0) " +
     "else 'None' }}",
-  /** The degree; the ends of travel are an assumption about `open` and `closed`; anything else is not sent. */
+  /** The degree. `open` and `closed` count as the ends of travel, which is an assumption; anything else is ignored. */
   coverPosition:
     "{{ value_json.position if value_json.position is number else 100 if value_json.state == 'open' " +
     "else 0 if value_json.state in ['closed', 'close'] else '' }}",
-  /** The same two for what is shown the other way round. */
+  /** State and position for a cover that is shown the other way round. */
   invertedState:
     "{{ 'closed' if value_json.state == 'open' or (value_json.state == 'position' and (value_json.position or 0) >= 100) " +
     "else 'open' if value_json.state in ['closed', 'close'] or (value_json.state == 'position' and value_json.position is number) " +
@@ -104,24 +109,27 @@ export const templates = {
   invertedPosition:
     "{{ 100 - value_json.position if value_json.position is number else 0 if value_json.state == 'open' " +
     "else 100 if value_json.state in ['closed', 'close'] else '' }}",
-  /** What a slider asks for → what is sent. */
+  /** The slider's position → the degree to send. */
   invertedDegree: "{{ 100 - position }}",
-  /** Whether any of the running statuses of an actuator says on. */
+  /** Whether any running status of an actuator says on. */
   running: "{{ value_json.running if value_json.running in ['on', 'off'] else 'None' }}",
-  /** Seconds; the number before stays where the topic is emptied. */
+  /** Seconds; an emptied topic leaves the number before. */
   runTime: "{{ value_json.on_s if value and value_json.on_s is number else '' }}",
-  /** A degree as a reading of its own. */
+  /** The degree as a reading of its own. */
   degree: "{{ value_json.position if value_json.position is number else 'None' }}",
-  /** How sure what is shown is. */
+  /** The quality of the shown state. */
   quality: "{{ value_json.quality if value else 'None' }}",
-  /** `…/allowed` → whether it is locked. */
+  /** `…/allowed` → whether the actuator is locked. */
   locked: "{{ 'locked' if 'lock' in value_json.because | map(attribute='rule') else 'unlocked' }}",
-  /** `…/allowed` as attributes. A measured number changes every few seconds while a guard holds, which would fill the history. */
+  /**
+   * `…/allowed` as attributes, without the measured number: it changes every few seconds while a guard holds, which
+   * would fill the history.
+   */
   allowed: `{{ value | regex_replace('"value":-?[0-9.e+-]+,', '') or '{}' }}`,
-  /** A topic that is empty where there is nothing, or about to go, as attributes. */
+  /** A topic as attributes, where it may be empty. */
   orNothing: "{{ value or '{}' }}",
   anyAlarm: "{{ 'on' if value_json.count > 0 else 'off' }}",
-  /** The same of a controller, whose topic may be emptied. */
+  /** `anyAlarm` for a controller, whose topic may be emptied. */
   readingAlarm: "{{ 'on' if value and value_json.count > 0 else 'off' }}",
   result: event("outcome", "id actuator command value reason message read_back by duration_ms repeated"),
   alert: event("type", "severity message at controller actuator alarm remedy"),
@@ -135,17 +143,23 @@ function event(type: string, fields: string): string {
 /** A field of a JSON object; `null` shows as unknown. */
 export const field = (name: string): string => `{{ value_json.${name} }}`;
 
-/** A number times a factor; float noise behind the ninth decimal is cut off. An emptied topic is no number, and no error. */
+/**
+ * A number times a factor, rounded to nine decimals against float noise. An emptied topic gives `None` without an
+ * error.
+ */
 export const multiply = (factor: number): string =>
   `{{ (value | float(0) * ${factor}) | round(9) if value | float(0) == value | float(1) else 'None' }}`;
 
-/** A number inside the borders of a number entity; outside it Home Assistant would keep showing the old one. */
+/**
+ * A number within the range of a number entity, else `None`: outside of the range Home Assistant would keep the old
+ * one.
+ */
 export const within = (min: number, max: number): string =>
   `{{ value if ${min} <= value | float(${min - 1}) <= ${max} else 'None' }}`;
 
 const isPlain = (labels: ReadonlyMap<string, string>) => [...labels].every(([word, label]) => word === label);
 
-/** Label of a word, found at `source`; `other` for a word without one. */
+/** The label of the word at `source`; `other` for a word without a label. */
 export const labelOfWord = (
   source: "value" | "value_json.state",
   labels: ReadonlyMap<string, string>,
@@ -155,7 +169,7 @@ export const labelOfWord = (
     ? `{{ ${source} if ${source} in [${[...labels.keys()].map(quote).join(", ")}] else '${other}' }}`
     : `{{ ${pairs(labels)}.get(${source}, '${other}') }}`;
 
-/** Word of a label; `null` where they are the same and no template is needed. */
+/** The word of a label; `null` where both are the same and no template is needed. */
 export const wordOfLabel = (labels: ReadonlyMap<string, string>): string | null =>
   isPlain(labels)
     ? null

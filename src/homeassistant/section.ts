@@ -28,7 +28,10 @@ export const keys = {
   homeassistant: withDefault(homeAssistantSection, {}, "Announcements to Home Assistant."),
 };
 
-/** Curtains of which nobody has said whether `open` draws them aside: the interface does not, and Home Assistant shows it so. */
+/**
+ * A sentence about curtains whose configuration does not say whether `open` draws them aside: the interface does not
+ * say so either, and Home Assistant assumes it.
+ */
 export const curtainSentences = ({ controllers, homeassistant }: Configured): readonly Text[] =>
   Object.entries(controllers).flatMap(([code, section]) =>
     (homeassistant.enabled ? mirroredActuators(section) : []).flatMap(([id, { kind, ...actuator }]) => {

@@ -1,11 +1,14 @@
 import type { SensorKind } from "../greenhouse/sensors.js";
 
 /*
- * What Home Assistant makes of each kind of reading. A unit outside a device class's list gets the entity refused (since
- * 2025.7), so a class is only sent together with a unit listed here.
+ * Home Assistant's class for each kind of reading. It refuses an entity whose unit is not in its device class's list
+ * (since 2025.7), so a class is sent only with a unit listed here.
  */
 
-/** As Home Assistant spells it, or null for a class that takes none; what a value in the platform's unit is multiplied with; the class, where the unit decides it. */
+/**
+ * Home Assistant's spelling of the unit, null for a class without one; the factor on the platform's value; the class,
+ * where the unit decides it.
+ */
 type UnitRow = readonly [unit: string | null, factor?: number, deviceClass?: string];
 
 interface SensorClass {
@@ -13,13 +16,13 @@ interface SensorClass {
   readonly stateClass: "measurement" | "total_increasing" | null;
   /** By normalised spelling of the platform's unit; `""` is "no unit". */
   readonly units: Readonly<Record<string, UnitRow>>;
-  /** Decimals shown of a value in Home Assistant's unit when the configuration says nothing. */
+  /** Decimals shown in Home Assistant's unit, unless the configuration gives them. */
   readonly decimals: number;
-  /** Shown where there is no class to bring one. */
+  /** Icon for a reading without a class that brings one. */
   readonly icon: string | null;
 }
 
-/** `units` are those that Home Assistant takes as they are; `others` are converted or spelt another way. */
+/** `units` are sent as they are; `others` are converted or spelt differently. */
 const row = (
   deviceClass: string | null,
   decimals: number,
@@ -55,14 +58,14 @@ export const sensorClasses = {
     "w/m^2": ["W/m²"],
     "kw/m2": ["W/m²", 1000],
   }),
-  // Either spelling of micro is refused by some release, so µS/cm is sent as mS/cm.
+  // Each spelling of micro is refused by some release, so µS/cm is sent as mS/cm.
   ec: row("conductivity", 2, "mdi:flash", "mS/cm S/cm", {
     "us/cm": ["mS/cm", 0.001],
     "ds/m": ["mS/cm"],
     "ms/m": ["mS/cm", 0.01],
   }),
   ph: row("ph", 2, "mdi:ph", "", { "": [null], ph: [null] }),
-  // Weather stations write hPa; bar, kPa and MPa are as likely a water pipe.
+  // Weather stations use hPa. Readings in bar, kPa or MPa may as well be of a water pipe.
   pressure: row("pressure", 1, "mdi:gauge", "kPa bar psi", {
     pa: ["Pa", 1, air],
     hpa: ["hPa", 1, air],
@@ -71,7 +74,7 @@ export const sensorClasses = {
     mpa: ["kPa", 1000],
   }),
   wind_speed: row("wind_speed", 1, "mdi:weather-windy", "m/s km/h kn mph ft/s"),
-  // The class for directions is newer than the oldest release supported, and a mean of degrees would be wrong.
+  // The class for directions is newer than the oldest supported release, and a mean of degrees would be wrong.
   wind_direction: row(null, 0, "mdi:compass-outline", "", {}, null),
   rain: row("precipitation", 1, "mdi:weather-rainy", "mm cm in", {}, "total_increasing"),
   rain_rate: row("precipitation_intensity", 1, "mdi:weather-pouring", "mm/h in/h mm/d", {
@@ -84,13 +87,13 @@ export const sensorClasses = {
     "m3/s": ["m³/h", 3600],
     "l/h": ["m³/h", 0.001],
   }),
-  // Vapour pressure deficit as `pressure` would be turned into psi or inHg for some users.
+  // As `pressure`, a vapour pressure deficit would be converted to psi or inHg for some users.
   vpd: row(null, 2, "mdi:water-thermometer"),
   voltage: row("voltage", 2, "mdi:sine-wave", "V mV"),
   other: row(null, 2, null),
 } satisfies Record<SensorKind, SensorClass>;
 
-/** Counters, which have no kind of their own, by their word in the catalogue: only what adds up can be summed. */
+/** Counters by their word in the catalogue, as they have no kind of their own; only these can be summed. */
 const water = row("water", 2, "mdi:water", "L m³", { t: ["m³"] }, "total_increasing");
 const energy = row("energy", 2, "mdi:lightning-bolt", "kWh Wh MWh", {}, "total_increasing");
 const counters: Readonly<Record<string, SensorClass>> = { flow_total: water, water_volume: water, energy };
@@ -110,13 +113,13 @@ interface Classified {
 }
 
 /**
- * Class, unit and conversion of a numeric reading. A unit that the class would be refused with is kept and the class
- * dropped; `decimals` are those of the mirrored value, null for the kind's own.
+ * Class, unit and conversion of a numeric reading. If Home Assistant refuses the class with this unit, the unit stays
+ * and the class goes. `decimals`: of the mirrored value; null for the kind's default.
  */
 export const classify = (kind: SensorKind, unit: string | null, decimals: number | null): Classified =>
   classifyBy(sensorClasses[kind], unit, decimals);
 
-/** The same of a counter; null for a word or a unit that is none. */
+/** The class of a counter; null where the word names none, or not in this unit. */
 export function counter(
   word: string | null,
   unit: string | null,

@@ -27,7 +27,7 @@ export function sensorEntities(controller: Controller, settings: DocumentSetting
   });
 }
 
-/** A configured name as it is; else the catalogue's, unless two sensors would share it. */
+/** Names sensors: a configured name as it is, else the catalogue's unless two sensors would share it. */
 function sensorNames(
   { sensors }: Controller,
   { language, sensorNames: which }: DocumentSettings,
@@ -48,7 +48,7 @@ function measurement(definition: SensorDefinition): Fields {
   const { kind, unit: read, decimals: given } = definition;
   const counted = definition.average ? null : counter(catalogueWord(definition.platformName), read, given);
   const { deviceClass, unit, decimals, factor, icon, ...classes } = counted ?? classify(kind, read, given);
-  // An average never adds up, whatever its quantity does.
+  // An average never adds up, even of a quantity that does.
   const stateClass = definition.average && classes.stateClass !== null ? "measurement" : classes.stateClass;
   return {
     device_class: deviceClass ?? undefined,
@@ -61,8 +61,8 @@ function measurement(definition: SensorDefinition): Fields {
 }
 
 /**
- * Each running status twice: as on/off, and as the platform's text. Only one of them is enabled when Home Assistant
- * first sees it, by what the status then shows; neither ever disappears because a value changed.
+ * Two entities for each running status: on/off, and the platform's text. The status's first value decides which one is
+ * enabled; neither ever disappears because a value changed.
  */
 export function statusEntities(controller: Controller, settings: DocumentSettings): Entity[] {
   const all = [...controller.statuses.values()];
@@ -87,8 +87,8 @@ export function statusEntities(controller: Controller, settings: DocumentSetting
 }
 
 /**
- * The id of a running status has its number alone, free of names. It is called by what the number means, or for the actuator that the
- * configuration ties to it. Where two share a number, or there is none, the platform's name says which it is.
+ * Key, slug and name of a running status. The key is its number; where two share it or there is none, the platform's
+ * name. The slug says what the number means. The name is the status's own, or that of the one actuator tied to it.
  */
 function statusNames(
   status: RunningStatus,
@@ -101,7 +101,7 @@ function statusNames(
   const word = statusWord(status.name);
   const isShared = all.some((other) => other !== status && statusWord(other.name) === word);
   const meaning = (number === null ? null : statusNumbers.get(number)) ?? (isShared ? null : word);
-  // Where several belong to one actuator, its name would not tell them apart.
+  // Several statuses of one actuator would all get its name.
   const tied = [...actuators.values()].find(
     ({ settings: { running = [] } }) => number !== null && running.length === 1 && running[0] === number,
   );
@@ -116,7 +116,7 @@ function statusNames(
   };
 }
 
-/** Mirrored addresses: a number where it may be written, else a sensor. */
+/** Entities of mirrored addresses: a number where writable, else a sensor. */
 export function parameterEntities(controller: Controller, { topics }: DocumentSettings): Entity[] {
   const { id: house, type } = controller.info;
   return [...controller.parameters.values()].map((one) => {
@@ -140,8 +140,8 @@ export function parameterEntities(controller: Controller, { topics }: DocumentSe
 type Range = Readonly<Record<"min" | "max" | "step", number>>;
 
 /**
- * The writable range, widened while the value read lies outside: Home Assistant would show nothing for it. What is then written
- * outside the limits is refused. It refuses a number without a range, and one with a step below 0.001.
+ * The writable range, widened to include the read value, as Home Assistant shows nothing outside of it. The bridge
+ * still refuses writes beyond the limits. Home Assistant refuses a number without a range, or with a step below 0.001.
  */
 export function shownRange({ settings: { writable }, value }: Parameter): Range | null {
   if (writable === undefined || writable.min >= writable.max) return null;
@@ -153,8 +153,8 @@ export function shownRange({ settings: { writable }, value }: Parameter): Range 
 }
 
 /**
- * With a unit or decimals Home Assistant takes numbers only, and an address may hold anything. So both are sent only
- * where the configuration says it is a quantity, whatever was read last.
+ * Unit and decimals of an address, sent only where the configuration declares a quantity. With them Home Assistant
+ * accepts numbers only, and an address may hold anything.
  */
 function quantity({ unit: configured, decimals, scale }: ParameterSettings): Fields {
   const unit = shownUnit(configured);

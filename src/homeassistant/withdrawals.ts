@@ -17,15 +17,15 @@ import type { keys } from "./section.js";
 
 type OnFound = (topic: string, payload: { toString(): string }) => void;
 
-/** The keeper of retained topics. */
+/** The retained topics of the bridge. */
 interface RetainedTopics {
   wanted(topic: string, payload: string, qos: 0 | 1): void;
   onFound(filters: readonly string[], finder: { onFound?: OnFound; onLooked?(): void }): void;
 }
 
 /**
- * Takes back what an earlier run announced, where nothing is announced any more. `scan` shows what the broker holds on these topics
- * alone, where many bridges would each look at the announcements of all others; with null each announcement is looked at.
+ * Withdraws the announcements of an earlier run when nothing is announced any more. `scan` looks at single topics, for
+ * many bridges on one broker; with null every announcement is looked at.
  */
 function withdrawEarlier(
   retained: RetainedTopics,
@@ -54,7 +54,7 @@ function withdrawEarlier(
   });
 }
 
-/** What was withdrawn from a discovery topic, and when, of the wall clock. */
+/** Components withdrawn from a discovery topic, each with its wall-clock time. */
 interface Withdrawn {
   /** The device code; null for the bridge's own device. */
   readonly code: string | null;
@@ -62,10 +62,13 @@ interface Withdrawn {
 }
 
 const keptForMs = 30 * 24 * 3_600_000;
-/** The oldest topics go first; an account has far fewer. */
+/** The oldest topics are dropped beyond this number; an account has far fewer. */
 const mostTopics = 2_000;
 
-/** What was withdrawn, by discovery topic, kept over restarts: it is withdrawn once more at Home Assistant's next births. */
+/**
+ * Remembers withdrawn components by discovery topic over restarts, so that they are withdrawn once more when Home
+ * Assistant starts.
+ */
 export class Withdrawals {
   readonly #memory: TextFile;
   readonly #log: Logger;
@@ -87,9 +90,12 @@ export class Withdrawals {
     }
   }
 
-  /** Call it before the withdrawal goes out, so that no crash in between forgets it. `now` is of the wall clock. */
+  /**
+   * Has to be called before the withdrawal goes out, so that a crash in between forgets nothing. `now` is wall-clock
+   * time.
+   */
   async note(topic: string, code: string | null, gone: Announced, now: number): Promise<void> {
-    // What a stub stands for was withdrawn before, and is as old as that.
+    // A stub's component was withdrawn earlier and keeps that time.
     const news = [...gone].filter(([, { by, unique_id: id }]) => by !== "stub" && id !== "");
     if (news.length === 0) return;
     const components = new Map(this.#kept.get(topic)?.components);
@@ -109,7 +115,7 @@ export class Withdrawals {
     }
   }
 
-  /** What is to be withdrawn again, by topic. */
+  /** Components to withdraw again, by topic. */
   due(now: number): ReadonlyMap<string, { readonly code: string | null; readonly components: Announced }> {
     for (const [topic, { components }] of this.#kept) {
       for (const [key, { at }] of components) if (now - at > keptForMs) components.delete(key);
@@ -119,7 +125,7 @@ export class Withdrawals {
   }
 }
 
-/** Whatever cannot be read of the file is left out: it is only a reminder. */
+/** Unreadable parts of the file are left out, as it is only a reminder. */
 function decode(text: string | null): Map<string, Withdrawn> {
   const read = record(text === null ? null : (JSON.parse(text) as unknown));
   const topics = Object.entries(record(read["topics"]));
@@ -135,7 +141,7 @@ function decode(text: string | null): Map<string, Withdrawn> {
   );
 }
 
-/** Takes back what an earlier run announced, as nothing is announced any more. */
+/** Withdraws all announcements, as Home Assistant is not configured any more. */
 export function withdraw(core: Core, { homeassistant, mqtt }: Configured<typeof keys>): null {
   const { retained, connection, topics, log } = core;
   const settings = { topics, prefix: homeassistant.discovery_prefix, clientId: mqtt.client_id };
