@@ -16,8 +16,8 @@ import { type PrivateText, strangerSafe, withoutSecrets } from "../runtime/redac
 import type { Core } from "../feature/core.js";
 
 /*
- * The support bundle: one document with what a helper needs who was not there. First it loses its secrets, wherever they
- * stand; before it leaves the house (`fitForStrangers`) also hosts, codes and names, as `doctor --redact` does.
+ * The support bundle: one document for a helper who was not there. Its secrets are removed first, wherever they stand;
+ * before it leaves the house, `fitForStrangers` also hides hosts, codes and names, as `doctor --redact` does.
  */
 
 export type Bundle = Readonly<Record<string, unknown>>;
@@ -27,11 +27,11 @@ interface AboutProgram {
   readonly version: string;
   /** Epoch ms. */
   readonly now: number;
-  /** All that is known beside those of the configuration. */
+  /** Known secrets beside those of the configuration. */
   readonly secrets: readonly string[];
 }
 
-/** A bundle of these parts, with the facts of the program that no part knows. No secret is in it. */
+/** A bundle of these parts with facts about the program; all secrets are hidden. */
 export function bundleOf(about: AboutProgram, parts: Bundle): Bundle {
   const { configuration, version, now } = about;
   const secrets = [...secretValues(configuration), ...about.secrets];
@@ -57,7 +57,7 @@ export function bundleOf(about: AboutProgram, parts: Bundle): Bundle {
 
 const mebibytes = (bytes: number): number => Math.round(bytes / 1024 ** 2);
 
-/** A secret of a few characters cannot be looked for inside of words, but it never stands as a value. */
+/** Hides short secrets where they are a whole value; inside of words they cannot be searched for. */
 function withoutWhole(value: unknown, secrets: ReadonlySet<string>): unknown {
   if (typeof value === "string" || typeof value === "number")
     return secrets.has(String(value)) ? "[hidden]" : value;
@@ -66,7 +66,7 @@ function withoutWhole(value: unknown, secrets: ReadonlySet<string>): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, withoutWhole(inner, secrets)]));
 }
 
-/** How many of each at most: of controllers the first, of all else the newest. */
+/** The most of each in a bundle: the first controllers, and the newest of everything else. */
 export const mostOf = { controllers: 1_000, log: 1_000, journal: 500 };
 
 interface OfBundle {
@@ -76,7 +76,10 @@ interface OfBundle {
   readonly recentLog?: Pick<RecentLog, "newest"> | undefined;
 }
 
-/** What a running bridge adds: how it is, what it mirrors and commands, and what happened lately; of each as much as the `share` allows. */
+/**
+ * The parts that a running bridge adds: its health, its controllers and commands, and recent events. `share`: only one
+ * in so many of each.
+ */
 export async function bridgeBundle(
   core: Core,
   { configuration, events, recentLog }: OfBundle,
@@ -103,10 +106,10 @@ export async function bridgeBundle(
   return bundleOf(about, parts);
 }
 
-/** Embedded and other brokers take at least this in one message, if they were not told otherwise. */
+/** The size that embedded and other brokers accept in one message by default. */
 const mostBytes = 200_000;
 
-/** As much as one message can hold: the half of each, and again, until it fits. */
+/** A bundle that fits into one message: half of each part, then a quarter, and so on. */
 export async function bundleForMessage(make: (share: number) => Promise<Bundle>): Promise<Bundle> {
   for (let share = 2; ; share *= 2) {
     const bundle = await make(share);
@@ -114,7 +117,7 @@ export async function bundleForMessage(make: (share: number) => Promise<Bundle>)
   }
 }
 
-/** The same with placeholders for hosts, codes, names, users and paths, each the same throughout the document. */
+/** The bundle with placeholders for hosts, codes, names, users and paths; equal texts get equal placeholders. */
 export function fitForStrangers(bundle: Bundle, configuration: Configuration, more: readonly PrivateText[]) {
   const safe = strangerSafe();
   safe.learn([...privateTexts(configuration), ...more]);
@@ -152,7 +155,7 @@ function controllerPart(controller: Controller) {
     version: record?.version ?? null,
     interface_version: client?.version ?? null,
     sensors: each(controller.sensors, (sensor) => ({ ...sensorDocument(sensor), fault: sensor.fault })),
-    // What the answers hold and the configuration leaves out, or cannot tell from another.
+    // Sensors that the answers hold but the configuration ignores or cannot tell apart.
     unused: layout.flatMap((slot) => (slot.definition === null ? [slot] : [])),
     status: each(controller.statuses, statusDocument),
     actuators: each(controller.actuators, (actuator) => ({

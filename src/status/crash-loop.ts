@@ -14,16 +14,16 @@ import { readTextSync } from "../runtime/file-system.js";
 import { withoutSecrets } from "../runtime/redaction.js";
 import { stackText } from "../runtime/stack-trace.js";
 
-/** A run this old is not one of a crash loop, whatever ends it later. */
+/** A run of this age is no part of a crash loop, whatever ends it later. */
 const provenMs = 900_000;
 const crashLoop = "crash_loop";
 
-/** Whether a run that began at `startedAt` has shown that it works (monotonic ms). */
+/** Whether a run that began at `startedAt` has worked long enough (monotonic ms). */
 const isProven = (startedAt: number, now: number): boolean => now - startedAt >= provenMs;
 
 /**
- * Notes that this run works, once it does: a clock that is set back must not make the next start take it for a crash. A bridge that
- * nobody visits takes commands again from then on. Resolves with whether that is so now.
+ * Waits until this run is proven and notes that in the journal, so that the next start does not count it as a crash,
+ * even after a clock set back. Resolves to whether this ended a read-only crash loop; false if the signal aborts first.
  */
 export async function awaitProven(
   { clock, log, journal }: Pick<Core, "clock" | "log" | "journal">,
@@ -50,9 +50,9 @@ export async function awaitProven(
 const journalUnread = "journal_unread";
 
 /**
- * Where what earlier runs left cannot be read, their open commands and ids are not known: should the journal become usable during this
- * run, commands still wait for the next. `problem`: of a file that was not needed to open the journal; without it, what the journal
- * says, also of what another process wrote meanwhile.
+ * Makes the bridge read-only when records of earlier runs cannot be read, as their open commands and ids are unknown.
+ * It stays so until the next start, even if the journal recovers. `problem`: of a file that the journal opens without;
+ * by default the journal's own, also one found later.
  */
 export function refuseUnread(
   journal: Pick<Journal, "state" | "readProblem" | "onUnread">,
@@ -76,13 +76,13 @@ const crashesUntilReadOnly = 5;
 const crashWindowMs = 600_000;
 
 /**
- * How many runs in a row crashed within the last ten minutes; `runs` is oldest first. A clean stop ends the row, and so does
- * a run that did its work until something else, such as a power cut, ended it.
+ * How many runs in a row crashed within the last ten minutes; `runs` is oldest first. A clean stop ends the row, and so
+ * does a run that worked until something outside, such as a power cut, ended it.
  */
 export function crashesBefore(runs: readonly Omit<RecordedStart, "boot">[], now: number): number {
   let crashes = 0;
   for (const { at, stopped, worked = false, failed = false } of runs.toReversed()) {
-    // A start in the future was written under another time; it cannot be told how long ago that was.
+    // A start in the future was written under another time, so its age is unknown.
     const agoMs = now - Date.parse(at);
     const isRecent = agoMs <= crashWindowMs && agoMs >= -crashWindowMs;
     if (stopped || (worked && !failed) || !isRecent) break;
@@ -94,7 +94,7 @@ export function crashesBefore(runs: readonly Omit<RecordedStart, "boot">[], now:
 const mostFrames = 6;
 const mostTold = 1_000;
 
-/** What a person is told of a crash loop: how many runs of which versions, and the newest error with its place. */
+/** The alarm's text for a crash loop: number and versions of the runs, and the newest error with its place. */
 export function crashLoopText(runs: readonly Pick<RecordedStart, "version">[], error: string | null): string {
   const versions = [...new Set(runs.flatMap(({ version }) => version ?? []))].join(", ") || "unknown";
   const [first = "", ...frames] = (error ?? "").split("\n").map((line) => line.trim());
@@ -106,7 +106,7 @@ export function crashLoopText(runs: readonly Pick<RecordedStart, "version">[], e
   return text.length > mostTold ? `${text.slice(0, mostTold - 1)}…` : text;
 }
 
-/** The newest error that nobody caught within the time of a crash loop; null where no run left one. */
+/** The newest uncaught error within the time of a crash loop; null where no run left one. */
 async function newestError({ directory, files }: Journal, now: number): Promise<string | null> {
   const filter = { types: new Set(["event"] as const), sinceMs: now - crashWindowMs, limit: 1_000 };
   const events = await newestRecords(directory, filter, files).catch(() => []);
@@ -122,8 +122,8 @@ interface Around {
 }
 
 /**
- * Notes the start in the journal and how the last run ended; makes this one read-only when too many ended badly. Returns what is to
- * be told of a crash loop, null while there is none.
+ * Notes the start and the end of the last run in the journal, and makes this run read-only after too many crashes.
+ * Returns the text about the crash loop; null for none.
  */
 export async function beginLife(
   journal: Journal,
@@ -151,12 +151,12 @@ export async function beginLife(
   return () => (isLoop() ? crashLoopText(starts.slice(-crashes), error) : null);
 }
 
-/** Notes that this run ended as it was asked to. */
+/** Notes that this run ended on request. */
 export async function endLife(journal: Pick<Journal, "append">): Promise<void> {
   await journal.append({ type: "stop", reason: "asked to" }, { durable: true }).catch(ignored);
 }
 
-/** The part of `process` that the guard needs. */
+/** The members of `process` that the guard needs. */
 interface GuardedProcess {
   on(event: "uncaughtException" | "unhandledRejection", listener: (error: unknown) => void): unknown;
   off(event: "uncaughtException" | "unhandledRejection", listener: (error: unknown) => void): unknown;
@@ -167,9 +167,9 @@ interface GuardOptions {
   readonly process: GuardedProcess;
   readonly dataDir: string;
   readonly now: () => number;
-  /** Never shown, wherever they stand. */
+  /** Secrets, which the log and the file must not show. */
   readonly secrets: () => readonly string[];
-  /** Whether the error is of a part that ends alone, which is then told of it. */
+  /** Whether the error belongs to a part that ends alone and handles it itself. */
   readonly isContained?: (error: unknown) => boolean;
   readonly fatal: (facts: { readonly err: unknown }, message: string) => void;
 }
@@ -179,14 +179,14 @@ const mostCharacters = 4_000;
 const exitCode = 1;
 
 /**
- * Ends the process at the first uncaught error, having put it on disk. Nothing is awaited: after such an error no
- * part can be trusted to go on for even one more turn, least of all one that sends commands. Returns how to take it off.
+ * Ends the process at the first uncaught error, after writing it to disk. Nothing is awaited: after such an error no
+ * part can be trusted for even one more turn, least of all one that sends commands. Returns how to remove the guard.
  */
 export function guardProcess(options: GuardOptions): () => void {
   const { process } = options;
   const onDeath = (error: unknown) => {
     if (options.isContained?.(error) === true) return;
-    // Whatever fails here, the process must end.
+    // Whatever fails here, the process has to end.
     try {
       writeLastError(options, error);
       options.fatal({ err: error }, "an error that nobody caught ends the bridge; please report it");
@@ -215,13 +215,13 @@ export function writeLastError(
   try {
     writeFileSync(join(dataDir, fileName), written, { mode: 0o600, flush: true });
   } catch {
-    // A disk that cannot be written leaves the log.
+    // On a disk that cannot be written, the log alone has the error.
   }
 }
 
 const lastError = z.object({ at: z.string(), error: z.string() });
 
-/** What ended the last run, as a record for the journal; null when nothing was left behind. Removes what it found. */
+/** The error that ended the last run, as a journal record; null for none. Removes its file. */
 export function takeLastError(dataDir: string): RecordBody | null {
   const path = join(dataDir, fileName);
   try {

@@ -8,33 +8,33 @@ import type { GreenhouseStore } from "../sync/store.js";
 import type { Overdue } from "./overdue.js";
 import type { SelfTest } from "./self-test.js";
 
-/** How late the event loop was since the last `reset`; nanoseconds, with the resolution in them. */
+/** Delay of the event loop since the last `reset`, in nanoseconds, including the timer's resolution. */
 export type LoopDelay = Pick<IntervalHistogram, "enable" | "disable" | "reset" | "percentile">;
 
-/** The features that run, by their names. */
+/** Running features by name. */
 export type RunningFeatures = Readonly<Record<string, Running | null>>;
 
-/** What the bridge has learnt about itself in this run. */
+/** Facts that the bridge has gathered about itself in this run. */
 export interface OwnFacts {
   /** Monotonic ms. */
   readonly startedAt: number;
-  /** 99th percentile of the event loop's delay, ms. */
+  /** 99th percentile of the event loop's delay, in ms. */
   readonly lagMs: number;
   readonly brokerState: string;
-  /** Whether the broker's messages arrive. */
+  /** Whether messages from the broker arrive. */
   readonly hearing: Pick<SelfTest, "deafSince" | "heardAt" | "counters">;
   /** `since`: epoch ms. */
   readonly otherBridge: { readonly client: string | null; readonly since: number } | null;
-  /** As many as are listed. */
+  /** The part of them that is listed. */
   readonly overdue: readonly Overdue[];
   readonly overdueCount: number;
   readonly clockJumps: number;
   readonly wrongTokens: number;
-  /** Why the bridge is read-only where that was not configured. */
+  /** Why the bridge made itself read-only; null where it did not. */
   readonly readOnlyBecause: string | null;
 }
 
-/** What `bridge/health` tells. */
+/** The document of `bridge/health`. */
 export function healthDocument(
   core: Core,
   running: RunningFeatures,
@@ -87,7 +87,7 @@ const addressHealth = ({ seen, poller }: Core["mirror"]) => ({
   addresses_apart: [...poller.apart().values()].reduce((sum, { size }) => sum + size, 0),
 });
 
-/** What stands against commands, what features tell, and who else commands. */
+/** What keeps commands back, what features report, and who else sends commands. */
 const standing = (core: Core, running: RunningFeatures, { otherBridge, readOnlyBecause }: OwnFacts) => ({
   read_only: core.rules().read_only,
   read_only_because: readOnlyBecause,
@@ -111,7 +111,7 @@ const journalHealth = ({ journal, commands }: Core) => ({
   results_held_back: commands.commander.heldBack,
 });
 
-/** The good reading measured longest ago: what a person should look at first. */
+/** The good reading that was measured longest ago, where a person should look first. */
 function oldestReading(controllers: Iterable<Controller>): { at: number; sensor: string } | null {
   let oldest: { at: number; sensor: string } | null = null;
   for (const controller of controllers) {
@@ -128,7 +128,7 @@ function oldestReading(controllers: Iterable<Controller>): { at: number; sensor:
   return oldest;
 }
 
-/** Seconds. */
+/** The intervals in force, in seconds. */
 function effectiveIntervals(intervals: PollIntervals, stretch: number): Readonly<Record<string, number>> {
   const effective = (ms: number) => Math.round(ms * stretch) / 1_000;
   return {
@@ -139,7 +139,7 @@ function effectiveIntervals(intervals: PollIntervals, stretch: number): Readonly
   };
 }
 
-/** What `bridge/info` tells: the settings by name, so that a secret added later cannot slip in. */
+/** The document of `bridge/info`. It names each setting, so that a secret added later cannot slip in. */
 export function bridgeInfo(
   { platform, mqtt, homeassistant, polling, commands, mirror }: Configuration,
   store: GreenhouseStore,
@@ -149,7 +149,7 @@ export function bridgeInfo(
     readonly instance: string;
     readonly startedAt: number;
     readonly readOnlyBecause: string | null;
-    /** Null where there is no link. */
+    /** Null without a link. */
     readonly mqtt: { readonly version: string; readonly because: string } | null;
   },
 ): string {
@@ -190,7 +190,7 @@ function countsOf(store: GreenhouseStore) {
   };
 }
 
-// Without user, password and query, whatever stands there.
+// The URL without user, password, path and query.
 const hostOf = (url: string): string => {
   const { protocol, host } = new URL(url);
   return `${protocol}//${host}`;

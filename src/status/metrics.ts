@@ -7,11 +7,11 @@ import { pollOperations, pollResults } from "../sync/poll-reads.js";
 import type { Core } from "../feature/core.js";
 import type { OwnFacts } from "./health.js";
 
-/** The count of each word, under one label. */
+/** One sample for each word, under one label. */
 const samplesOf = (label: string, counts: Readonly<Record<string, number>>): readonly Sample[] =>
   Object.entries(counts).map(([word, count]) => [{ [label]: word }, count]);
 
-/** How many of `all` have each of the `words`. */
+/** The number of `all` that equal each of the `words`. */
 function tally<Word extends string>(label: string, words: readonly Word[], all: readonly Word[]) {
   return samplesOf(
     label,
@@ -19,9 +19,7 @@ function tally<Word extends string>(label: string, words: readonly Word[], all: 
   );
 }
 
-/*
- * Names are a promise, like topics. docs/metrics.md lists them; a test keeps both equal.
- */
+/* Names of metrics are a promise, like topics. docs/metrics.md lists them; a test keeps both equal. */
 
 function processRows({ version }: Core, { lagMs }: OwnFacts): readonly Row[] {
   const { memoryUsage, version: node } = process;
@@ -119,7 +117,7 @@ function mirrorRows({ mirror: { store, poller, budget }, clock }: Core): readonl
 
 const alarmTypes = Object.keys(alarmTitles);
 
-/** What is wrong, and what keeps commands back. */
+/** Rows about alarms, guards and limits. */
 function limitRows({ commands, mirror: { store } }: Core): readonly Row[] {
   const on = commands.limits.alarms.list.filter(({ state }) => state !== "cleared");
   const unseen = on.filter(({ state }) => state === "active").length;
@@ -167,7 +165,7 @@ function brokerRows({ connection }: Core, { hearing }: OwnFacts): readonly Row[]
   ];
 }
 
-/** Upper bounds in seconds: from an answer of a fan to a curtain that travels for minutes. */
+/** Upper bounds in seconds: from a fan's quick answer to a curtain that travels for minutes. */
 const buckets = [0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600];
 
 const durationsIn = (registry: Registry): Histogram =>
@@ -178,15 +176,18 @@ const durationsIn = (registry: Registry): Histogram =>
     registers: [registry],
   });
 
-/** What `/metrics` shows, of one run. */
+/** The metrics of one run. */
 export class Metrics {
   readonly #facts: () => readonly [core: Core, own: OwnFacts];
   readonly #ofFeatures: () => readonly Registry[];
-  /** What is counted as it happens; all else is read when a page is asked for. */
+  /** Values counted as they happen; all others are read when the page is requested. */
   readonly #counted = new Registry();
   readonly #outcomes: Counter<"outcome">;
   readonly #refusals: Counter<"reason">;
-  /** Null until the first command was sent: of a thousand accounts most send none today, and it takes more room than all else here. */
+  /**
+   * Null until the first command is sent, as it takes more memory than all else here and most of a thousand accounts
+   * send none.
+   */
   #durations: Histogram | null = null;
 
   constructor(facts: () => readonly [core: Core, own: OwnFacts], ofFeatures: () => readonly Registry[]) {
@@ -205,12 +206,12 @@ export class Metrics {
       registers,
       labelNames: ["reason"],
     });
-    // Every word is there from the start, so that a rate can be taken.
+    // Every word exists from the start, so that rates can be computed.
     for (const outcome of outcomes) this.#outcomes.inc({ outcome }, 0);
     for (const reason of refusalReasons) this.#refusals.inc({ reason }, 0);
   }
 
-  /** Counts how a command ended. */
+  /** Counts the end of a command. */
   note({ outcome, reason, sent_at: sentAt, duration_ms: durationMs }: CommandResult): void {
     this.#outcomes.inc({ outcome });
     if (outcome === "refused" && reason !== null) this.#refusals.inc({ reason });

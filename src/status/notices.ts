@@ -2,26 +2,26 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { ShapeReport } from "../platform/counters.js";
 
 /*
- * Events about the platform that no part raises by itself: looked for now and then, each raised once per occurrence. Pure;
- * `now` is monotonic ms, `at` epoch ms.
+ * Events about the platform that no part raises itself. The bridge checks for them at intervals and raises each once
+ * per occurrence. Pure; `now` is monotonic ms, `at` epoch ms.
  */
 
 export interface NoticedFacts {
   readonly shapes: readonly ShapeReport[];
-  /** Sign-ins sent so far. */
+  /** Number of sign-ins so far. */
   readonly signIns: number;
-  /** How often a token was refused soon after it was issued, from the second in a row. */
+  /** How often in a row a token was refused soon after it was issued, without the first time. */
   readonly contested: number;
-  /** There is no credential the platform takes, although there is an account to sign in with. */
+  /** The platform accepts no credential, although there is an account to sign in with. */
   readonly isSignInRefused: boolean;
 }
 
-/** The notices so far, by their subject: when the last one was, and how often the matter had happened until then. */
+/** Notices so far by subject: the time of the last one, and the count at that time. */
 export type Noticed = ReadonlyMap<string, { readonly count: number; readonly toldAt: number }>;
 
 export const noticedNothing: Noticed = new Map();
 
-/** Something that has happened so often; told when it is new, and when it has happened again after a pause. */
+/** Something counted; it is reported when new, and after a pause when the count has grown. */
 interface Occurrence {
   readonly about: string;
   readonly count: number;
@@ -36,7 +36,7 @@ const hourMs = 60 * minuteMs;
 const shapeEventsPerHour = 10;
 const isShape = (about: string): boolean => about.startsWith("shape ");
 
-/** What is new, and what to remember. */
+/** The new events, and the notices to remember. */
 export function notice(
   before: Noticed,
   facts: NoticedFacts,
@@ -46,7 +46,7 @@ export function notice(
   const { shapes, contested, isSignInRefused } = facts;
   if (before.size + shapes.length + contested === 0 && !isSignInRefused) return { after: before, events: [] };
   const after = new Map(before);
-  // A sign-in that works ends that trouble; the next one is new.
+  // A successful sign-in ends that trouble; a later refusal is a new one.
   if (!isSignInRefused) after.delete(signIn);
   const events: BridgeEvent[] = [];
   for (const { about, count, pauseMs, event } of occurrences(facts)) {
@@ -54,7 +54,7 @@ export function notice(
     const isNews = told === undefined ? count > 0 : count > told.count && now - told.toldAt >= pauseMs;
     if (!isNews) continue;
     const isRecent = ([other, { toldAt }]: Entry) => isShape(other) && now - toldAt < hourMs;
-    // What is over the limit is not marked as told, so that it is told when there is room again.
+    // What exceeds the limit is not marked as reported, so that it is reported when there is room again.
     if (isShape(about) && [...after].filter(isRecent).length >= shapeEventsPerHour) continue;
     after.set(about, { count, toldAt: now });
     events.push(event(at));
@@ -66,7 +66,7 @@ const signIn = "sign-in";
 
 function occurrences({ shapes, contested, signIns, isSignInRefused }: NoticedFacts): readonly Occurrence[] {
   const found = new Map<string, Occurrence>();
-  // The same fault in differently named fields is one occurrence.
+  // The same fault in fields of different names is one occurrence.
   for (const report of shapes) {
     if (report.whole === true) continue;
     const about = `shape ${report.operation} ${String(report.problem)}`;

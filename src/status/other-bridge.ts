@@ -12,21 +12,21 @@ const mostControllers = 50;
 const mostBytes = 16 * 1024;
 
 const id = z.string().min(1).max(200);
-/** Who wrote a message, or a `bridge/info`: a random id of the run of the program. */
+/** The writer of a message or of `bridge/info`: a random id of the program's run. */
 const signed = z.object({ instance: id });
 
-/** What a bridge says on `bridge/self_test`: to hear itself, and so that two bridges hear each other. */
+/** A message on `bridge/self_test`, by which a bridge hears itself, and bridges hear each other. */
 const selfTest = signed.extend({
   nonce: id,
   client: id.catch("unknown"),
-  /** Whether it takes commands at all. */
+  /** Whether it accepts commands. */
   commands: z.boolean().catch(true),
-  /** Device codes of its account, the first few. */
+  /** Device codes of its account, up to `mostControllers`. */
   controllers: z
     .array(z.unknown())
     .catch([])
     .transform((codes) => codes.filter((code) => typeof code === "string").slice(0, mostControllers)),
-  /** It is about to stop. */
+  /** Whether it is about to stop. */
   leaving: z.boolean().catch(false),
 });
 
@@ -37,7 +37,7 @@ export function selfTestPayload(message: SelfTestMessage): string {
   return JSON.stringify({ ...message, controllers });
 }
 
-/** What a client wrote; null for anything that is not of this shape. */
+/** Parses a client's message; null for any other shape. */
 function readAs<Message>(shape: z.ZodType<Message>, payload: Uint8Array): Message | null {
   if (payload.length > mostBytes) return null;
   try {
@@ -50,8 +50,8 @@ function readAs<Message>(shape: z.ZodType<Message>, payload: Uint8Array): Messag
 export const readSelfTest = (payload: Uint8Array): SelfTestMessage | null => readAs(selfTest, payload);
 
 /*
- * Who else works for the same account at this broker. Pure; instants are monotonic ms. Two kinds of evidence: messages of
- * another bridge on `bridge/self_test`, and, where both use one client id and throw each other out, the exchange of links.
+ * Finds other bridges for the same account at this broker. Pure; instants are monotonic ms. Evidence is of two kinds:
+ * messages of another bridge on `bridge/self_test`, and links lost in turn where both use one client id.
  */
 
 interface Heard {
@@ -63,7 +63,7 @@ interface Heard {
 export interface Presence {
   /** Bridges heard, by the id of their run. */
   readonly heard: ReadonlyMap<string, Heard>;
-  /** When a link of ours was found to have been another's in between, newest last. */
+  /** When our link was found to have been another's in between, the newest last. */
   readonly exchanges: readonly number[];
   readonly exchanging: boolean;
   /** When this run first listened; null before. */
@@ -72,16 +72,16 @@ export interface Presence {
 
 export const nobody: Presence = { heard: new Map(), exchanges: [], exchanging: false, listensSince: null };
 
-/** A bridge that is not heard for this long has stopped; it speaks every 20 s while there are two. */
+/** A bridge silent for this long has stopped; of two bridges each speaks every 20 s. */
 const silentMs = 70_000;
 /**
- * One message may be anybody's who may write there, and would refuse everybody's commands; a bridge speaks again and again.
+ * Anybody who may write there could send a single message, which would block all commands. A bridge sends repeatedly.
  */
 const sureAfterMs = 5_000;
-/** One exchange may be a tool with the same client id; this many in a minute are two bridges. */
+/** A tool with the same client id may cause one exchange; this many within a minute are two bridges. */
 const exchangesUntilSure = 3;
 const exchangeWindowMs = 60_000;
-/** Reconnects are at most 30 s apart, so that a link that stood this long has no rival any more. */
+/** Reconnects are at most 30 s apart, so a link that lasted this long has no rival any more. */
 const calmMs = 90_000;
 const mostHeard = 100;
 
@@ -110,8 +110,8 @@ export function withExchange(presence: Presence, now: number): Presence {
 }
 
 /**
- * What of it still counts; the same object while nothing has become too old. Who was not heard while nobody listened, before
- * `awakeSince`, was not silent.
+ * Removes what has become too old; the same object if nothing has. Nobody counts as silent before `awakeSince`, while
+ * this process did not listen.
  */
 export function atTime(presence: Presence, now: number, awakeSince = -Infinity): Presence {
   const quietMs = (at: number) => now - Math.max(at, awakeSince);
@@ -131,19 +131,22 @@ const sure = ({ heard }: Presence): readonly Heard[] => [...heard.values()].filt
 
 export const isShared = (presence: Presence): boolean => presence.exchanging || sure(presence).length > 0;
 
-/** No other was heard for as long as another bridge would hardly be silent; just after a start nothing is certain. */
+/**
+ * Whether no other bridge was heard for longer than one would stay silent. Right after a start this is unknown, hence
+ * false.
+ */
 export const isAlone = ({ heard, exchanging, listensSince }: Presence, now: number): boolean =>
   heard.size === 0 && !exchanging && listensSince !== null && now - listensSince > calmMs;
 
-/** A client was heard that may be another bridge. */
+/** Whether a client was heard that may be another bridge. */
 export const isSuspected = (presence: Presence): boolean => !isShared(presence) && presence.heard.size > 0;
 
-/** The client id of another bridge, as far as it is known. */
+/** The other bridge's client id; null where unknown. */
 export const clientOf = (presence: Presence): string | null => sure(presence).at(-1)?.client ?? null;
 
 /**
- * Whether a message means a rival: under our base topic any other bridge is one; under another only a bridge that commands
- * controllers of ours.
+ * Whether a message comes from a rival: under our base topic any bridge is one; under another base topic only one that
+ * commands our controllers.
  */
 export function isRival(
   { commands, controllers }: Pick<SelfTestMessage, "commands" | "controllers">,
@@ -153,25 +156,25 @@ export function isRival(
   return isOurBase || (commands && controllers.some(knows));
 }
 
-/** While there are two bridges they speak more often, so that each notices soon when the other stops. */
+/** Two bridges send tests more often, so that each soon notices when the other stops. */
 const sharedEveryMs = 20_000;
-/** And so often until each has heard the other twice. */
+/** The interval until each has heard the other twice. */
 const suspectedEveryMs = 6_000;
 const goodbyeMs = 1_000;
 const topicEnd = "/bridge/self_test";
 
-/** What the bridge learns by talking to itself through the broker: whether it is heard, and whether it is alone. */
+/** Tests the link by messages through the broker: whether they come back, and whether another bridge is there. */
 export class BrokerTests {
   readonly self: SelfTest;
   readonly #core;
   readonly #live: LiveSettings;
   readonly #newsListeners: (() => void)[] = [];
   #presence: Presence = nobody;
-  /** Since when another bridge is there, epoch ms; null while none is. */
+  /** When another bridge was found, epoch ms; null while there is none. */
   #since: number | null = null;
-  /** The same by the monotonic clock; null before there ever was one. */
+  /** Whether there was another bridge, since a monotonic time; null before the first. */
   #shown: Shown<boolean> | null = null;
-  /** Counts of links: the first one of this run, and the last one that was found to have been another's before. */
+  /** Numbers of links: the first of this run, and the last one found to have been another's before. */
   #firstLink: number | null = null;
   #countedLink = 0;
   #takenOver = 0;
@@ -194,7 +197,7 @@ export class BrokerTests {
     this.self.onHearing(() => this.#tellNews());
   }
 
-  /** Calls back when it is known to be heard, deaf, alone or not alone. */
+  /** Calls back when the bridge learns that it is heard, deaf, alone or not alone. */
   onNews(listener: () => void): void {
     this.#newsListeners.push(listener);
   }
@@ -203,23 +206,23 @@ export class BrokerTests {
     for (const listener of this.#newsListeners) listener();
   }
 
-  /** Whether there is another one; null while this run cannot know yet. */
+  /** Whether there is another bridge; null while this run cannot know yet. */
   readonly isShared = (): boolean | null =>
     this.#since !== null || (isAlone(this.#presence, this.#core.clock.monotonic()) ? false : null);
 
-  /** Which other bridge there is, and since when; null where there is none. */
+  /** The other bridge, and since when it is there; null for none. */
   other(): { readonly client: string | null; readonly since: number } | null {
     return this.#since === null ? null : { client: clientOf(this.#presence), since: this.#since };
   }
 
-  /** A link stands, and `bridge/info` has not been published on it yet. */
+  /** A link is up, and `bridge/info` has not been published on it yet. */
   onConnected(): void {
     this.#presence = withLink(this.#presence, this.#core.clock.monotonic());
     this.#compareLinks();
     this.self.onConnected();
   }
 
-  /** Whoever speaks below any base topic is heard here; of many no more than the own ones has to get through. */
+  /** Bridges under any base topic are heard here; in a flood only our own messages have to get through. */
   readonly flood: FloodListener = {
     allowanceOf: (topic) =>
       topic.endsWith(topicEnd)
@@ -228,7 +231,7 @@ export class BrokerTests {
     onSurplus: ignored,
   };
 
-  /** Whether the message was one of these; no other part has to look at it then. */
+  /** Handles a self-test message; returns whether it was one. */
   onMessage({ topic, payload }: IncomingMessage): boolean {
     if (!topic.endsWith(topicEnd)) return false;
     const { topics, journal, mirror, clock } = this.#core;
@@ -240,26 +243,26 @@ export class BrokerTests {
       const isNew = !this.#presence.heard.has(instance);
       const heard = withHeard(this.#presence, instance, client, clock.monotonic());
       this.#change(leaving ? withLeft(this.#presence, instance) : heard);
-      // The other need not wait for our next test.
+      // The other bridge need not wait for our next test.
       if (isNew && !leaving) this.self.soon();
     }
     return true;
   }
 
-  /** When to look next unless something comes, ms. */
+  /** The time until the next look is due, ms. */
   restMs(): number {
     const { heard, exchanging } = this.#presence;
     return heard.size > 0 || exchanging || this.#since !== null ? 1_000 : this.self.restMs();
   }
 
-  /** Does what is due; who was silent for too long is gone. */
+  /** Does what is due; bridges that were silent for too long are gone. */
   look(): void {
     this.self.look();
     const { clock, gaps } = this.#core;
     this.#change(atTime(this.#presence, clock.monotonic(), gaps.newest()?.until));
   }
 
-  /** The other of two bridges need not wait until it notices our silence. */
+  /** Announces the stop, so that another bridge need not wait until it notices our silence. */
   async goodbye(): Promise<void> {
     const { clock, connection, topics } = this.#core;
     if (connection.state !== "online") return;
@@ -273,8 +276,8 @@ export class BrokerTests {
   }
 
   /**
-   * Two bridges with one client id never stand at the broker together, so they cannot hear each other. But each finds that
-   * its last link was taken over, or that `bridge/info` has become another's meanwhile. A link counts once.
+   * Two bridges with one client id are never connected together, so they cannot hear each other. But each finds that
+   * its link was taken over, or that `bridge/info` has become the other's. A link counts once.
    */
   #compareLinks(): void {
     const { connects, takenOver } = this.#core.connection.counters();
@@ -283,7 +286,7 @@ export class BrokerTests {
     this.#takenOver = takenOver;
   }
 
-  /** The broker holds this, from before; at the first link of this run it is what an earlier run left. */
+  /** A retained `bridge/info`. At the first link of this run it comes from an earlier run and counts for nothing. */
   onFound(topic: string, payload: Uint8Array): void {
     const { topics, journal, connection } = this.#core;
     const { connects } = connection.counters();

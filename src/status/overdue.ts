@@ -9,39 +9,39 @@ import type { PollOperation } from "../sync/poll-reads.js";
 export interface Overdue {
   /** Topic id; null for the account's own list. */
   readonly controller: string | null;
-  /** `controllers`, `sensors`, `running_status`, or a topic: `actuator/roof`, `sensor/air`, `parameter/ec`. */
+  /** A read (`controllers`, `sensors`, `running_status`) or a topic (`actuator/roof`, `sensor/air`, `parameter/ec`). */
   readonly what: string;
-  /** ISO time from which on it is late. */
+  /** ISO time since when it is late. */
   readonly since: string;
 }
 
 export interface OverdueFacts {
-  /** Monotonic ms, as all instants here; `wall` is the epoch ms of the same moment. */
+  /** Monotonic ms, as all instants here; `wall` is the same moment as epoch ms. */
   readonly now: number;
   readonly wall: number;
   readonly startedAt: number;
-  /** Since when nothing kept the process from asking. */
+  /** Since when nothing has paused the process. */
   readonly awakeSince: number;
   readonly intervals: PollIntervals;
   readonly stretch: number;
   readonly controllers: Iterable<Controller>;
   readonly hasReadings: (code: string) => boolean;
   readonly answeredAt: (operation: PollOperation, code: string | null) => number | null;
-  /** When the controller came to the mirror. */
+  /** When the controller was first mirrored. */
   readonly knownSince: (code: string) => number;
 }
 
-/** Late is what has been missed three times over; a request may also take its time. */
+/** A read is late after three missed intervals, and some time for the request. */
 const patience = 3;
 const graceMs = 30_000;
 const mostListed = 100;
 
 interface OverdueNow {
-  /** What is late now, the longest first: as much as is listed. */
+  /** The longest overdue, up to `mostListed`. */
   readonly late: readonly Overdue[];
-  /** All of it. */
+  /** Everything that is late. */
   readonly all: readonly Pick<Overdue, "controller" | "what">[];
-  /** Of which controllers all that was promised has been answered in time. */
+  /** Controllers whose promised reads were all answered in time; null stands for the account's list. */
   readonly upToDate: ReadonlySet<string | null>;
 }
 
@@ -77,7 +77,7 @@ function judgeController(controller: Controller, facts: OverdueFacts, judge: Jud
     judge(controller, "sensors", sensorsAt, { kind: "sensors", code });
     const statusAt = facts.answeredAt("running_status", code);
     judge(controller, "running_status", statusAt, { kind: "running_status", code });
-    // Answers come, but one of the configured sensors is never in them.
+    // The platform answers, but never with this configured sensor.
     if (sensorsAt !== null)
       for (const { id, ignore } of controller.settings?.sensors ?? [])
         if (!ignore && !controller.sensors.has(id))
@@ -90,13 +90,13 @@ function judgeController(controller: Controller, facts: OverdueFacts, judge: Jud
     judge(controller, `parameter/${id}`, parameter.register?.startedAt ?? null, register);
 }
 
-/** An actuator is as current as the address read longest ago. */
+/** An actuator is as current as its oldest address. */
 function oldestRead({ registers }: Actuator): number | null {
   const starts = Object.values(registers).map(({ startedAt }) => startedAt);
   return starts.length === 0 ? null : Math.min(...starts);
 }
 
-/** Knows since when each controller is there, and so what of it is late. */
+/** Knows since when each controller is mirrored, and finds what is late. */
 export class OverdueWatch {
   readonly #clock: Clock;
   readonly #gaps: Pick<Gaps, "newest">;
@@ -127,7 +127,7 @@ export class OverdueWatch {
       now: this.#clock.monotonic(),
       wall: this.#clock.now(),
       startedAt: this.#startedAt,
-      // A shorter one is within the grace.
+      // A shorter pause is covered by the grace time.
       awakeSince: this.#gaps.newest(graceMs)?.until ?? -Infinity,
       intervals: this.#intervals,
       stretch: poller.stretch,

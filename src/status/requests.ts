@@ -41,7 +41,7 @@ interface Asked {
 
 type Engine = LimitService["engine"];
 
-/** What `bridge/request/<name>` can ask for, but for what features answer. */
+/** The requests `bridge/request/<name>` that the bridge itself answers, without those of features. */
 export function requestRows(
   core: Core,
   status: Pick<Status, "health" | "bundle">,
@@ -54,7 +54,7 @@ export function requestRows(
     (run: typeof unlock): RequestHandler =>
     (fields, _, via) =>
       run(commands.limits.engine, { controller: controller(fields), fields, via }, core);
-  // The fields each request knows; `transaction` is always allowed.
+  // The fields that each request may have; `transaction` is always allowed.
   return [
     ["refresh", "controller", (fields, signal) => refresh(core, fields, signal)],
     ["republish", "", () => republish(core)],
@@ -81,7 +81,10 @@ export function requestRows(
 export const requestHandlers = (rows: readonly RequestRow[]): ReadonlyMap<string, RequestHandler> =>
   new Map(rows.map(([name, known, handler]) => [name, onlyKnown(known.split(" "), handler)]));
 
-/** Whoever listens reads the answer, and a list may hold addresses of videos, each a credential of its own. */
+/**
+ * Asks the platform. Secrets are removed from the answer: anybody may listen, and a list may hold video addresses, each
+ * a credential of its own.
+ */
 async function get(platform: PlatformClient, fields: Fields, signal: AbortSignal): Promise<unknown> {
   const found = await platform.get(textField(fields, "operation"), queryField(fields["query"]), signal);
   const text = JSON.stringify(found) as string | undefined;
@@ -97,7 +100,7 @@ function onlyKnown(known: readonly string[], handler: RequestHandler): RequestHa
   };
 }
 
-/** Who asked for something of which the journal keeps only what became of it. */
+/** Notes who asked for a change; the journal would otherwise have only its result. */
 function note(journal: Pick<Journal, "append">, record: RecordBody): void {
   journal.append(record, { durable: false }).catch(ignored);
 }
@@ -115,7 +118,7 @@ async function logLevel(
   if (!logLevels.some((known) => known === level))
     throw new RequestError(msg`There is no log level "${level}"; use one of ${logLevels.join(", ")}.`);
   setLogLevel(level);
-  // A sender who may ask for it can hide what else it does; that it asked stays.
+  // A sender who may ask for this can hide later acts from the log; the journal keeps this request.
   const changes = [`log.level is ${level}, by a request`];
   const record = { type: "configuration_changed", changes } as const;
   await onDisk(clock, () => journal.append(record, { durable: true }));
@@ -125,8 +128,8 @@ async function logLevel(
 const overtaken = msg`This did not let commands pass: while it waited for the disk, somebody made the bridge read-only, or it read its configuration again. Find out who, and ask again if commands are to pass.`;
 
 /**
- * For this run. That no command is taken anybody may ask for who may ask at all; that they are taken again only an operator of the page, who
- * has logged in: `via` is a text for nobody else.
+ * Sets read-only for this run. Anybody who may ask at all can switch commands off; only a logged-in operator of the
+ * page, whose `via` is a text, can switch them on again.
  */
 export async function readOnly(
   { journal, clock, onEvent }: Pick<Core, "journal" | "clock" | "onEvent">,
@@ -157,7 +160,7 @@ export async function readOnly(
     });
   };
   const changes = [`commands.read_only is ${read_only} for this run${by === null ? "" : ` by ${by}`}`];
-  // What forbids counts at once, and what allows once it is known who did.
+  // Switching commands off takes effect at once; switching them on waits until the journal has it.
   if (read_only) choose();
   await onDisk(clock, async () => {
     const record = { type: "configuration_changed", changes, chosen: { read_only, by } } as const;
@@ -175,7 +178,7 @@ function controllerOf({ mirror }: Pick<Core, "mirror">, idOrCode: string): Contr
   return controller;
 }
 
-/** So many of the reads that failed are named. */
+/** At most so many failed reads are named. */
 const mostFailedNamed = 50;
 
 async function refresh(core: Core, fields: Fields, signal: AbortSignal): Promise<unknown> {
@@ -184,7 +187,7 @@ async function refresh(core: Core, fields: Fields, signal: AbortSignal): Promise
   const failed = await mirror.poller.refresh(
     controller === null ? undefined : controllerOf(core, controller).info.code,
   );
-  // Where the bridge stopped meanwhile, not everything was read.
+  // If the bridge stops meanwhile, not everything was read.
   signal.throwIfAborted();
   const asked = controller === null ? { controllers: mirror.store.size } : { controller };
   if (failed.length === 0) return { ...asked, partial: false };
@@ -249,13 +252,13 @@ async function newest(core: Core, fields: Fields): Promise<unknown> {
   return { records };
 }
 
-/** Mirrored now, or named by any record: what is gone from the account is still in the journal. */
+/** Whether a controller is mirrored or has any record: one gone from the account is still in the journal. */
 async function isKnown({ mirror: { store }, journal: { directory } }: Core, idOrCode: string) {
   if (store.find(idOrCode)) return true;
   return (await newestRecords(directory, { controllers: new Set([idOrCode]), limit: 1 })).length > 0;
 }
 
-/** Of all commands that are open, with what they wait for. */
+/** All open commands, with what each waits for. */
 const state = (core: Core, idOrCode: string | null): unknown =>
   core.commands.commander.print(idOrCode === null ? null : controllerOf(core, idOrCode).info.code);
 
@@ -276,12 +279,12 @@ export async function acknowledge(
   const by = lineField(fields, "by")?.slice(0, mostText) ?? null;
   commands.commander.feed({ type: "acknowledged", code, actuator });
   const record = { type: "acknowledged", controller: code, actuator, by, via } as const;
-  // What the lanes have to remember is in the journal before it.
+  // The lane has taken the acknowledgement; it counts once the journal has it too.
   await onDisk(clock, () => journal.append(record, { durable: true }));
   return { controller: id, actuator };
 }
 
-/** One that is configured no more may still have its problem. */
+/** Whether an actuator exists; one that is not configured any more may still have a problem to acknowledge. */
 function isTarget(journal: Journal, controller: Controller, id: string): boolean {
   const { actuators, parameters, addresses, info } = controller;
   if (actuators.has(id) || parameters.has(id) || addresses.has(id)) return true;
@@ -294,10 +297,10 @@ function isTarget(journal: Journal, controller: Controller, id: string): boolean
 }
 
 const mostText = 200;
-/** A longer one would be cut in the journal, and that name could not unlock any more. */
+/** The journal cuts longer names, and a cut name could not unlock any more. */
 const mostName = 64;
 
-/** Who unlocks has to be able to write it, and it stands in lines of logs and tables. */
+/** A text field of one line: names appear in logs and tables, and unlocking needs the same spelling. */
 function lineField(fields: Fields, key: string): string | null {
   const text = optionalTextField(fields, key);
   if (text === null || isOneLine(text)) return text;
@@ -312,7 +315,7 @@ function nameField(fields: Fields): string {
 
 const isOfAll = (fields: Fields): boolean => optionalTextField(fields, "actuator") === null;
 
-/** The actuators that a request is about: the one that it names, or all of the controller. */
+/** The actuators of a request: the named one, or all of the controller. */
 function actuatorsOf({ actuators, info }: Controller, fields: Fields): readonly string[] {
   const actuator = optionalTextField(fields, "actuator");
   if (actuator === null) return [...actuators.keys()];
@@ -325,10 +328,10 @@ function actuatorsOf({ actuators, info }: Controller, fields: Fields): readonly 
   );
 }
 
-/** What comes later no ISO time of four digits says. */
+/** An ISO time of four-digit years ends here. */
 const latestMs = Date.parse("9999-12-31T23:59:59.999Z");
 
-/** Epoch ms of the end; null for none. */
+/** End in epoch ms; null for none. */
 function untilOf(fields: Fields, now: number): number | null {
   const text = optionalTextField(fields, "until");
   if (text === null) return null;
@@ -341,7 +344,7 @@ function untilOf(fields: Fields, now: number): number | null {
   return until;
 }
 
-/** Everything but stop is refused until it is unlocked. */
+/** Locks actuators: everything but stop is refused until they are unlocked. */
 export async function lock(
   engine: Engine,
   { controller, fields, via }: Asked,
@@ -358,7 +361,7 @@ export async function lock(
   const locked = isOfAll(fields) ? [...actuators, wholeController] : actuators;
   const isSpan = parseDuration(optionalTextField(fields, "until") ?? "") !== null;
   await engine.change(code, locked, { lock: { by, via, reason, since: now, until, endsAt, isSpan } });
-  // Where one actuator keeps a lock of its own the others are locked one by one, and the controller as a whole is not any more.
+  // A lock of one actuator replaces that of the whole controller; its other actuators keep a lock each.
   if (!isOfAll(fields)) await engine.change(code, [wholeController], { lock: null });
   const end = until === null ? null : new Date(until).toISOString();
   for (const actuator of actuators)
@@ -397,7 +400,7 @@ export async function unlock(
   if (!force) notOfOthers(engine, controller, locked, by);
   const actuator = isOfAll(fields) ? null : (asked[0] ?? null);
   note(journal, { type: "freed", controller: code, actuator, what: "lock", by, via });
-  // Of a controller of which one actuator is unlocked, the others are locked, and it is not as a whole any more.
+  // The lock of the whole controller ends with that of any actuator; its other actuators keep a lock each.
   await engine.change(code, [...locked, wholeController], { lock: null });
   const actuators = locked.filter((one) => one !== wholeController);
   for (const actuator of actuators) {
@@ -408,7 +411,7 @@ export async function unlock(
   return { controller: id, actuators, by };
 }
 
-/** Ends what a command with `hold` keeps. */
+/** Ends the hold of a command. */
 export async function release(
   engine: Engine,
   { controller, fields, via }: Asked,
@@ -424,7 +427,7 @@ export async function release(
   return { controller: id, actuators, by };
 }
 
-/** A person has seen an alarm, or with `all` every one that is on, which clears nothing. */
+/** Acknowledges one alarm, or with `all` each that is on. Nothing is cleared. */
 async function acknowledgeAlarm({ alarms }: LimitService, fields: Fields, clock: Clock): Promise<unknown> {
   const id = textField(fields, "alarm");
   const by = lineField(fields, "by")?.slice(0, mostText) ?? null;

@@ -4,7 +4,7 @@ import type { Core } from "../feature/core.js";
 
 type Link = Pick<Connection, "counters" | "publish" | "reconnect" | "state">;
 
-/** In ms: how long a message may take to come back, and the pauses after a test that went well and on a link that stays deaf. */
+/** Times in ms: until a message has to come back, and the pause after a good and after a failed test. */
 export interface SelfTestTimes {
   readonly withinMs: number;
   readonly everyMs: number;
@@ -13,28 +13,28 @@ export interface SelfTestTimes {
 
 export const selfTestTimes: SelfTestTimes = { withinMs: 10_000, everyMs: 180_000, againMs: 30_000 };
 
-/** How long a link that stays deaf is left alone before it is cut once more: a reconnect that did not help twice hardly will. */
+/** The pause before a deaf link is cut again, in ms; it grows, as a reconnect that failed twice hardly helps. */
 export function pauseBeforeCutMs(failures: number): number {
   return failures <= 2 ? 0 : Math.min(60_000 * 2 ** (failures - 3), 900_000);
 }
 
-/** A message that is on its way; instants are monotonic ms. */
+/** A test message on its way; instants are monotonic ms. */
 interface Trial {
   readonly nonce: string;
   readonly payload: string;
   readonly sentAt: number;
   readonly repeated: boolean;
-  /** When the link was seen to deliver something last, and how much it had delivered by then. */
+  /** When the link last delivered anything, and how many messages it had delivered by then. */
   readonly deliveredAt: number;
   readonly received: number;
 }
 
-/** A link that delivers other messages may hold ours up for so many times the time it has: they wait in one line. */
+/** A link that delivers other messages gets this many times `withinMs`, as ours waits behind them. */
 const mostPatience = 6;
 
 /**
- * Sends itself a message through the broker, after every connect and every few minutes: a link that publishes but
- * receives nothing would look well and take no command.
+ * Sends itself a message through the broker after each connect and every few minutes. A link that publishes but
+ * receives nothing would otherwise look healthy and accept no command.
  */
 export class SelfTest {
   readonly #core: Pick<Core, "clock" | "log"> & { readonly connection: Link };
@@ -43,16 +43,16 @@ export class SelfTest {
   readonly #times: () => SelfTestTimes;
   #onHearing: () => void = () => undefined;
   readonly counters = { heard: 0, failed: 0 };
-  /** Epoch ms; null while it is not. */
+  /** Epoch ms; null while the link is not deaf. */
   deafSince: number | null = null;
-  /** Epoch ms; null while it never happened. */
+  /** Epoch ms of the last success; null before the first. */
   heardAt: number | null = null;
   #trial: Trial | null = null;
   #dueAt = 0;
   #failures = 0;
   #cutAt: number | null = null;
 
-  /** `newMessage`: with an id that no other has. */
+  /** `newMessage` makes a message with a new nonce. */
   constructor(
     core: Pick<Core, "clock" | "log"> & { readonly connection: Link },
     topic: string,
@@ -70,19 +70,19 @@ export class SelfTest {
     this.#onHearing = listener;
   }
 
-  /** A link stands and its subscriptions are granted. */
+  /** A link is up and its subscriptions are granted. */
   onConnected(): void {
     this.#trial = null;
     this.soon();
   }
 
-  /** Tests at once; a test that runs is not the one that was asked for. */
+  /** Begins a new test now, unless one is under way. */
   soon(): void {
     this.#dueAt = 0;
     this.look();
   }
 
-  /** A nonce of ours has come back. */
+  /** Takes a nonce that came back. */
   onMessage(nonce: string): void {
     if (nonce !== this.#trial?.nonce) return;
     this.#trial = null;
@@ -96,7 +96,7 @@ export class SelfTest {
     this.#onHearing();
   }
 
-  /** Until something is due, ms; Infinity where only a link can change that. */
+  /** The time until something is due, ms; Infinity without a link. */
   restMs(): number {
     const { connection, clock } = this.#core;
     if (connection.state !== "online") return Infinity;
@@ -120,7 +120,7 @@ export class SelfTest {
     else if (trial === null) {
       if (now >= this.#dueAt) this.#begin(now);
     } else if (now - trial.deliveredAt >= this.#times().withinMs) this.#judge(trial, now);
-    // A broker may drop one message for a client it is just flooding; it hardly drops two.
+    // A broker may drop one message for a client that it floods, but hardly two.
     else if (!trial.repeated && now - trial.sentAt >= this.#times().withinMs / 2)
       this.#send({ ...trial, repeated: true });
   }
@@ -132,7 +132,7 @@ export class SelfTest {
     this.#send({ ...message, sentAt: now, repeated: false, deliveredAt: now, received });
   }
 
-  /** Ours did not come; others may have, with ours behind them. */
+  /** Our message did not come. As long as others come, ours may be behind them. */
   #judge(trial: Trial, now: number): void {
     const { connection } = this.#core;
     const { received } = connection.counters();

@@ -16,23 +16,23 @@ import type { BrokerTests } from "./other-bridge.js";
 import type { OverdueWatch } from "./overdue.js";
 import { notice, type Noticed, noticedNothing } from "./notices.js";
 
-/** What shows that the bridge really works. Instants are monotonic ms. */
+/** Facts that show whether the bridge works. Instants are monotonic ms. */
 export interface Progress {
   readonly startedAt: number;
-  /** How late the newest look came. */
+  /** Delay of the newest look. */
   readonly lateMs: number;
-  /** The publishing half was last at work. */
+  /** When the outputs last worked. */
   readonly outputsAt: number | null;
-  /** A read of the platform last ended, however it ended. */
+  /** When a read of the platform last ended, with whatever result. */
   readonly readEndedAt: number | null;
-  /** The longest pause between two reads that can be right. */
+  /** The longest normal pause between two reads. */
   readonly readPauseMs: number;
 }
 
 const mostLateMs = 1_000;
 const outputsPauseMs = 30_000;
 
-/** Which part makes no progress, as a word for the log; null while all do. */
+/** The part that makes no progress, as a word for the log; null for none. */
 export function stuckPart(progress: Progress, now: number): string | null {
   const { startedAt, lateMs, outputsAt, readEndedAt, readPauseMs } = progress;
   if (lateMs > mostLateMs) return "event loop";
@@ -40,14 +40,16 @@ export function stuckPart(progress: Progress, now: number): string | null {
   return now - (readEndedAt ?? startedAt) > readPauseMs ? "polling" : null;
 }
 
-/** The shortest interval of the reads made, several times over, but never less than any deadline of a request. */
+/** Three times the shortest polling interval, but never less than a request may take. */
 export const readPauseMs = (shortestIntervalMs: number): number => Math.max(300_000, 3 * shortestIntervalMs);
 
 const statusEveryMs = 30_000;
-/** Looks per watchdog time: one that is left out must not be the one that kills us. */
+/** Looks per watchdog time, so that a missed one does not get the process killed. */
 const looksPerWatchdog = 4;
 
-/** Tells systemd that we are ready, that we live as long as work gets done, and that we stop; `line` is what `systemctl status` shows. */
+/**
+ * Tells the service manager (systemd) that the bridge is ready, works and stops; `line` is shown by `systemctl status`.
+ */
 export async function tellManager(
   manager: ServiceManager,
   look: () => Omit<Progress, "lateMs"> & { readonly line: string },
@@ -72,7 +74,7 @@ export async function tellManager(
   manager.tell("STOPPING=1", "STATUS=stopping");
 }
 
-/** Says in log and journal that the wall clock was set, so that times in both can be understood later. */
+/** Notes in log and journal that the wall clock was set, so that times in both can be understood later. */
 export function tellClockSet(
   byMs: number,
   { clock, log }: Pick<Core, "clock" | "log">,
@@ -93,21 +95,21 @@ const healthEveryMs = 60_000;
 const lagResolutionMs = 1_000;
 const journaledTokensMs = 60_000;
 
-/** What looks at a bridge beside its core. */
+/** What a status needs beside the core. */
 interface Looking {
-  /** What is in force. */
+  /** The settings in force. */
   readonly live: LiveSettings;
   readonly tests: BrokerTests;
   readonly overdue: OverdueWatch;
   readonly events: Pick<EventOutput, "publish" | "newest">;
   readonly recentLog?: RecentLog | undefined;
-  /** Told that the bridge is ready, works, and stops. */
+  /** Learns that the bridge is ready, works and stops. */
   readonly manager?: ServiceManager | null | undefined;
-  /** Where others in the process measure it already. */
+  /** Given where others in the process already measure it. */
   readonly loopDelay?: LoopDelay | undefined;
 }
 
-/** What the bridge knows and tells of itself: is it heard, is it alone, is its clock right, is anything late. */
+/** The bridge's knowledge of itself: whether it is heard, alone, in time and with a right clock; it publishes this. */
 export class Status {
   readonly #core: Core;
   readonly #looking: Looking;
@@ -135,12 +137,12 @@ export class Status {
     });
   }
 
-  /** The features that run, which tell of themselves in health and metrics. */
+  /** Sets the running features, whose facts and metrics are shown. */
   show(running: RunningFeatures): void {
     this.#running = running;
   }
 
-  /** The connection's state, or what is wrong with one that stands: nothing arrives, or nothing is acknowledged. */
+  /** The connection's state, or the fault of one that is up: nothing arrives, or nothing is acknowledged. */
   get brokerState(): string {
     const { state, isMute } = this.#core.connection;
     if (state !== "online") return state;
@@ -148,25 +150,25 @@ export class Status {
     return this.#looking.tests.self.deafSince === null ? state : "deaf";
   }
 
-  /** The process works and its link to the broker stands. */
+  /** Whether the link to the broker works. */
   isHealthy(): boolean {
     return this.brokerState === "online";
   }
 
-  /** The platform answers too. */
+  /** Whether the platform answers. */
   isReady(): boolean {
     const { state } = this.#core.mirror.watch;
     return state === "online" || state === "degraded";
   }
 
-  /** Every subscription stands; call it before anything else of this run is published on the link. */
+  /** Every subscription is granted. Has to be called before this run publishes anything else on the link. */
   onConnected(): void {
     this.#looking.tests.onConnected();
     this.#look.wake();
     this.publish();
   }
 
-  /** What the broker holds, from before. */
+  /** A retained message from before this link. */
   onFound(topic: string, payload: Uint8Array): void {
     this.#looking.tests.onFound(topic, payload);
   }
@@ -175,24 +177,24 @@ export class Status {
     return this.#looking.tests.flood;
   }
 
-  /** Whether the message was one of the bridge to itself, or of another bridge to all. */
+  /** Handles a self-test message of this or another bridge; returns whether it was one. */
   onMessage(message: IncomingMessage): boolean {
     const isOurs = this.#looking.tests.onMessage(message);
     if (isOurs) this.#look.wake();
     return isOurs;
   }
 
-  /** Whether this computer's clock agrees with the platform's; null where nobody can tell. */
+  /** Whether this computer's clock agrees with the platform's; null where unknown. */
   isClockRight(): boolean | null {
     return clockAgrees(this.#core.platform.clockSkewMs());
   }
 
-  /** Somebody came in at the page. */
+  /** Notes that somebody logged in at the page. */
   loggedIn(user: string, address: string | null): void {
     this.#note({ type: "logged_in", user, address });
   }
 
-  /** A wrong token or password was shown. Passwords have their own throttle. */
+  /** Notes a wrong token or password. Passwords have their own throttle. */
   refusedLogin(shown: "http.token" | "password", address: string | null): void {
     const { clock, log } = this.#core;
     const now = clock.monotonic();
@@ -214,7 +216,7 @@ export class Status {
       this.#lookAtBroker(signal),
       every(noticeMs, clock, signal, () => {
         this.#notice();
-        // What the program made read-only by itself begins and ends without a word to the limits.
+        // The limits are not told when the program makes itself read-only, or ends that.
         this.#core.commands.limits.engine.readOnlyChanged();
       }),
       every(healthEveryMs, clock, signal, () => {
@@ -233,7 +235,7 @@ export class Status {
     }
   }
 
-  /** Tells `bridge/info` and `bridge/health`, where there is a link. */
+  /** Publishes `bridge/info` and `bridge/health`, if there is a link. */
   publish(): void {
     const { connection, topics, retained, version, journal, mirror } = this.#core;
     const { live } = this.#looking;
@@ -252,7 +254,7 @@ export class Status {
     retained.wanted(topics.bridge.health, JSON.stringify(this.health()));
   }
 
-  /** What a person is to know before anything else. */
+  /** The most important facts for a person. */
   facts() {
     const { version, rules, mirror } = this.#core;
     const { read_only, dry_run } = rules();
@@ -270,12 +272,12 @@ export class Status {
     return healthDocument(this.#core, this.#running, this.#own());
   }
 
-  /** What `/metrics` shows is made from these. */
+  /** The base of `/metrics`. */
   figures(): readonly [Core, OwnFacts] {
     return [this.#core, this.#own()];
   }
 
-  /** What features add to it. */
+  /** The metrics of features. */
   ofFeatures(): readonly Registry[] {
     return Object.values(this.#running).flatMap((one) => one?.metrics?.() ?? []);
   }
@@ -296,10 +298,7 @@ export class Status {
     };
   }
 
-  /**
-   * What a helper needs, without secrets, as much as one message can hold; `redact`: also without hosts, codes
-   * and names.
-   */
+  /** A support bundle without secrets that fits into one message; `redact` also hides hosts, codes and names. */
   async bundle(redact: boolean): Promise<Bundle> {
     const { bridgeBundle, bundleForMessage, fitForStrangers } = await import("./bundle.js");
     return bundleForMessage(async (share) => {
@@ -311,7 +310,7 @@ export class Status {
     });
   }
 
-  /** Once it is known that this run works, commands may be taken again that a crash loop had refused. */
+  /** Publishes the change when a proven run ends the read-only state of a crash loop. */
   async #awaitProven(signal: AbortSignal): Promise<void> {
     if (await awaitProven(this.#core, this.#looking.live, this.#startedAt, signal)) this.publish();
   }
