@@ -1,12 +1,12 @@
-/* What a change does to a text, as people know it from `diff -u`. */
+/* Shows what changes in a text, in the format of `diff -u`. */
 
 const context = 3;
-/** Above that many cells the lines between are shown as a whole, old ones and then new ones. */
+/** Above so many cells the lines between are shown whole: all old ones, then all new ones. */
 const mostCells = 4_000_000;
 
 type Line = readonly [mark: " " | "-" | "+", text: string];
 
-/** Empty where both are the same. */
+/** The difference of two texts; empty where they are equal. */
 export function difference(before: string, after: string, name: string): string {
   if (before === after) return "";
   const lines = align(linesOf(before), linesOf(after));
@@ -27,7 +27,7 @@ function align(before: readonly string[], after: readonly string[]): readonly Li
   return [...same(before.slice(0, head)), ...between(old, now), ...same(before.slice(before.length - tail))];
 }
 
-/** By the longest lines that both have in one order. */
+/** Aligns lines by their longest common subsequence. */
 function between(old: readonly string[], now: readonly string[]): readonly Line[] {
   const out = old.map((line): Line => ["-", line]);
   const put = now.map((line): Line => ["+", line]);

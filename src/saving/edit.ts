@@ -32,11 +32,11 @@ import {
 } from "./value-text.js";
 
 /*
- * A text of YAML with another value at one place. The parser only says where things stand: what is changed is cut out of the text
- * and put into it, so that everything else stays byte by byte. Each change is read again and compared before it counts.
+ * Changes values in a YAML text. The parser only says where things stand; each change is cut out of the text and put
+ * into it, so everything else stays byte by byte. The new text is parsed again and compared before it counts.
  */
 
-/** `undefined`: the key is taken away. */
+/** `undefined` removes the key. */
 export interface Change {
   readonly path: Path;
   readonly value: Written | undefined;
@@ -46,7 +46,7 @@ export type Edited =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly path: Path; readonly message: Text };
 
-/** Where a value may be taken as it is written. */
+/** Whether the value at a path is a text that needs no quotes. */
 type IsTextAt = (path: Path) => boolean;
 
 export class NotEditable extends TextError {
@@ -58,7 +58,7 @@ export class NotEditable extends TextError {
   }
 }
 
-/** The text with all changes made in it, or why one of them cannot be made there. Positions in lists are those before. */
+/** The text with all changes, or why one of them is impossible. Positions in lists are those of the original text. */
 export const editedText = (text: string, changes: readonly Change[], isText: IsTextAt): Edited =>
   attemptEdit(() => inOrderOfWork(changes).reduce((now, change) => applyChange(now, change, isText), text));
 
@@ -71,7 +71,7 @@ export function attemptEdit(make: () => string): Edited {
   }
 }
 
-/** What is taken out of lists comes last, and from their ends on, so that no position moves before it is used. */
+/** Removals from lists come last, each list from its end, so that no position moves before it is used. */
 function inOrderOfWork(changes: readonly Change[]): readonly Change[] {
   const isOut = ({ path, value }: Change) => value === undefined && typeof path.at(-1) === "number";
   const out = changes
@@ -83,7 +83,7 @@ function inOrderOfWork(changes: readonly Change[]): readonly Change[] {
 function applyChange(text: string, { path, value }: Change, isText: IsTextAt): string {
   if (value === undefined) return without(text, path);
   const { node } = placeOf(parseDoc(text), path);
-  // What stands there already keeps its order and remarks.
+  // Existing keys keep their order and comments.
   if (isMap(node) && isSection(value)) return mergeSection(text, { path, value }, node, isText);
   if (isSeq(node) && isList(value) && node.items.length > 0)
     return mergeList(text, { path, value }, node, isText);
@@ -152,19 +152,19 @@ export const nameOf = ({ key }: Pair): string | null =>
   isScalar(key) ? (typeof key.value === "string" ? key.value : (key.source ?? null)) : null;
 
 interface Place {
-  /** The nearest that stands there of the path, with how much of the path it is. */
+  /** The deepest node of the path that exists, and its depth in the path. */
   readonly above: Node | null;
   readonly depth: number;
-  /** What stands at the path; null for nothing, and for a key without a value. */
+  /** The value at the path; null for none, and for a key without a value. */
   readonly node: Node | null;
-  /** The pair or item that holds it; null where there is none. */
+  /** The pair or item that holds the value; null for none. */
   readonly pair: Pair | null;
   readonly item: CST.CollectionItem | null;
 }
 
 const shared = msg`anchors and aliases (&name, *name) share one value between places; write it out there first, as a change here could not be kept to this place`;
 
-/** Follows the path as far as it stands in the file. */
+/** Follows the path as far as it exists in the file. */
 export function placeOf({ root }: Doc, path: Path): Place {
   let at: Place = { above: null, depth: 0, node: root, pair: null, item: null };
   for (const [depth, part] of path.entries()) {
@@ -192,7 +192,7 @@ export function placeOf({ root }: Doc, path: Path): Place {
   return { ...at, depth: path.length };
 }
 
-/** What an item of a collection holds. */
+/** The value of a pair or list item. */
 const valueIn = (item: unknown): unknown => (isPair(item) ? item.value : item);
 
 export const isEmptyScalar = (node: Node): boolean =>
@@ -205,7 +205,7 @@ function refuseShared(node: Node | null, { item }: Place, path: Path): void {
   if (node !== null && holdsAnchor(node)) throw new NotEditable(path, shared);
 }
 
-/** Only of the value itself: anchors deep in other sections are nobody's trouble here. */
+/** Whether the value itself uses a merge key; anchors deeper in other sections do not matter here. */
 const holdsAnchor = (node: Node): boolean =>
   isMap(node) && node.items.some((pair) => isScalar(pair.key) && pair.key.value === "<<");
 
@@ -220,12 +220,12 @@ const seqToken = (node: YAMLSeq): CST.BlockSequence | CST.FlowCollection | undef
 
 export const isBlock = (node: Node): node is YAMLMap | YAMLSeq => isCollection(node) && node.flow !== true;
 
-/* Where things stand in the text. */
+/* Positions in the text. */
 
 const startOfToken = (token: CST.Token | CST.SourceToken | null | undefined): number | null =>
   token && "offset" in token ? token.offset : null;
 
-/** Where an item begins: its key, or its value with what stands before it. */
+/** Where an item begins: at its key, or at its value with the marks before it. */
 export function itemStart(item: CST.CollectionItem): number {
   const first = item.start.find(({ type }) => !["space", "comment", "newline", "comma"].includes(type));
   return startOfToken(first) ?? startOfToken(item.key) ?? startOfToken(item.value) ?? 0;
@@ -241,7 +241,7 @@ function valueStart(node: Node, item: CST.CollectionItem): number {
   return Math.min(node.range?.[0] ?? 0, ...marks.map(({ offset }) => offset));
 }
 
-/** The end of what is written there, without remarks and line ends behind it. */
+/** The end of the content, without comments and line ends after it. */
 function contentEnd(node: Node, text: string): number {
   if (isBlock(node)) {
     const last: unknown = node.items.at(-1);
@@ -257,7 +257,7 @@ function contentEnd(node: Node, text: string): number {
   return end - (/\s*$/.exec(text.slice(node.range?.[0] ?? 0, end))?.[0].length ?? 0);
 }
 
-/** Of an item without a value. */
+/** The end of an item without a value. */
 function itemEnd(item: CST.CollectionItem): number {
   const marks = [...item.start, ...(item.sep ?? [])].filter(({ type }) =>
     ["map-value-ind", "seq-item-ind", "tag", "anchor"].includes(type),
@@ -271,7 +271,7 @@ export const endOfItem = (node: Node | null, item: CST.CollectionItem, text: str
 
 export const lineStart = (text: string, at: number): number => text.lastIndexOf("\n", at - 1) + 1;
 
-/** Before the line end. */
+/** The end of a line, before its line break. */
 export function lineEnd(text: string, at: number): number {
   const end = text.indexOf("\n", at);
   const stop = end === -1 ? text.length : end;
@@ -285,7 +285,7 @@ const cut = (text: string, from: number, to: number, put = ""): string =>
 
 /* Changing. */
 
-/** With a value at a place where another one stands, or none. */
+/** Sets a value at a path, whether or not one exists there. */
 function withValue(
   text: string,
   { path, value }: { readonly path: Path; readonly value: Written },
@@ -301,7 +301,7 @@ function withValue(
   return verifyEdit(doc, next, path, parsedValue(textInPlaceOf(place.node, value, below)));
 }
 
-/** In one line; what was quoted stays quoted. */
+/** A value in one line; a quoted text stays quoted. */
 const textInPlaceOf = (node: Node | null, value: Written, isText: IsText): string =>
   isSection(value) || isList(value) || value instanceof Reference
     ? flowText(value, isText)
@@ -346,7 +346,7 @@ interface Put {
   readonly isText: IsTextAt;
 }
 
-/** Below the last section of the path that is there; the ones between are made. */
+/** Inserts a value below the deepest existing section; missing sections are made. */
 function insertValue(doc: Doc, { above, depth }: Place, path: Path, { value, isText }: Put): string {
   const at = path.slice(0, depth);
   const [key = "", ...rest] = path.slice(depth);
@@ -370,7 +370,7 @@ function wrapIn(value: Written, part: string | number, path: Path): Written {
   return [value];
 }
 
-/** `key:` alone gets its first entries. */
+/** Gives an empty `key:` its first entries. */
 function withEmptySection(doc: Doc, path: Path, value: Written, isText: IsTextAt): string {
   const place = placeOf(doc, path);
   const below: IsText = (inner) => isText([...path, ...inner]);
@@ -431,7 +431,7 @@ const flowItems = (collection: YAMLMap | YAMLSeq): readonly CST.CollectionItem[]
     ({ key, value, sep }) => key || value || sep,
   );
 
-/** Without a key, or an item of a list; what is not there needs nothing. */
+/** Removes a key or list item; nothing changes where it does not exist. */
 function without(text: string, path: Path): string {
   const doc = parseDoc(text);
   const { item, above, node, pair } = placeOf(doc, path);
@@ -459,7 +459,7 @@ function withoutLines({ text }: Doc, above: YAMLMap | YAMLSeq, { item, end, pair
     if (isLast && from > 0) return text.slice(0, from);
     return cut(text, from, Math.min(text.length, stop + (text.startsWith("\r\n", stop) ? 2 : 1)));
   }
-  // The first key behind the mark of a list.
+  // The first key after the mark of a list item.
   if (above.items.length === 1) return cut(text, start, end, "{}");
   const next = isMap(above) ? above.items[above.items.findIndex((one) => one === pair) + 1] : undefined;
   const to = next?.key && isNode(next.key) ? (next.key.range?.[0] ?? null) : null;
@@ -492,7 +492,7 @@ function withoutFlowItem(text: string, collection: YAMLMap | YAMLSeq, item: CST.
 
 /* Comparing. */
 
-/** What a text says, in an order that counts. */
+/** What a text means, with its order. */
 export type Shown =
   | readonly ["scalar", string | null, string, string]
   | readonly ["list", readonly Shown[]]
@@ -513,12 +513,12 @@ function parsedValue(flow: string): Shown {
   return (list[0] === "list" ? list[1][0] : null) ?? nothing;
 }
 
-/** The new text, once it was read again and says what the old one said, with the change and nothing else. */
+/** Returns the new text if it parses to the old meaning with this one change. */
 function verifyEdit({ root }: Doc, next: string, path: Path, wanted: Shown | undefined): string {
   return comparedWith(next, path, expected(shown(root), path, wanted));
 }
 
-/** The same where what stands at the path is to become another one of itself. */
+/** The same, where `change` turns the value at the path into another one. */
 export function comparedAs(
   { root }: Doc,
   next: string,
@@ -538,7 +538,7 @@ const shownAt = (whole: Shown, path: Path): Shown =>
 function comparedWith(next: string, path: Path, wanted: Shown): string {
   const is = JSON.stringify(shown(parseDoc(next).root));
   const wants = JSON.stringify(wanted);
-  // A section that has lost its last key says as much as one that is empty.
+  // A section without its last key is the same as an empty one.
   if (withBareEmpties(is) !== withBareEmpties(wants))
     throw new NotEditable(
       path,

@@ -7,11 +7,11 @@ import type { Path } from "../settings/problem.js";
 import { keyText } from "../settings/key.js";
 import { isSecretAt, isTextAt } from "./schema-at.js";
 
-/* What stands in a configuration, value by value, and where each comes from. */
+/* The values of a configuration text, with the source of each. */
 
-/** For the page, with its place. */
+/** A value with its place, for the page. */
 export interface GivenValue extends GivenSetting {
-  /** Where it stands in the text, for whoever leaves it out. */
+  /** Its place in the text, so that it can be left out. */
   readonly span?: readonly [from: number, to: number];
 }
 
@@ -20,7 +20,7 @@ interface Sources {
   readonly secretsFile: string;
   /** Null where there is no such file. */
   readonly secretsText: string | null;
-  /** Which place of a configuration a place of this file stands for. */
+  /** Maps a place of this file to a place of a configuration. */
   readonly placeOf?: (path: Path) => Path;
 }
 
@@ -28,13 +28,13 @@ const tags = ["!env", "!secret"].map((tag) => ({ tag, resolve: (name: string) =>
 
 const same = (path: Path): Path => path;
 
-/** In the file of a fleet what holds for its accounts stands one level deeper. */
+/** Maps a place of a fleet's file: `defaults` holds the settings of its accounts one level deeper. */
 export const inDefaults = ([first, ...rest]: Path): Path => {
   if (first === undefined) return [];
   return first === "defaults" ? rest : [first, ...rest];
 };
 
-/** By key, in the order of the file; sections without anything in them stand for themselves with no value. */
+/** Values by key, in the order of the file; an empty section has an entry without a value. */
 export function given(text: string, sources: Sources): Readonly<Record<string, GivenValue>> {
   const lines = new LineCounter();
   const document = parseDocument(text, {
@@ -75,7 +75,7 @@ export function given(text: string, sources: Sources): Readonly<Record<string, G
   return found;
 }
 
-/** The values of a text that names nothing elsewhere. */
+/** Values of a text without references to the environment or secrets. */
 export const keysIn = (text: string): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     Object.entries(given(text, { env: {}, secretsFile: "", secretsText: null })).flatMap(
@@ -86,7 +86,7 @@ export const keysIn = (text: string): Readonly<Record<string, unknown>> =>
 const namesOf = (shown: ReturnType<typeof given>): readonly string[] =>
   Object.values(shown).flatMap(({ from, name }) => (from === "secret" && name ? [name] : []));
 
-/** What a text takes from the file of secrets, by name. */
+/** The names of secrets that a text uses. */
 export const secretNames = (text: string): readonly string[] => [
   ...new Set(namesOf(given(text, { env: {}, secretsFile: "", secretsText: null }))),
 ];
@@ -94,13 +94,13 @@ export const secretNames = (text: string): readonly string[] => [
 interface WithoutSecrets {
   readonly text: string;
   readonly names: readonly string[];
-  /** False where what would be left is no YAML, or a secret still stands in it. */
+  /** False where the result would be no YAML, or would still hold a secret. */
   readonly isSound: boolean;
 }
 
 /**
- * The text without the secrets that stand in it, with `!secret name` in their place, and all names that it uses then; new ones begin
- * with `prefix`.
+ * Replaces secrets in a text by `!secret name`. Returns it with all names that it then uses; new names begin with
+ * `prefix`.
  */
 export function withoutSecrets(text: string, { prefix = "", placeOf = same } = {}): WithoutSecrets {
   const nothing = { env: {}, secretsFile: "", secretsText: null, placeOf };
@@ -130,7 +130,7 @@ export function withoutSecrets(text: string, { prefix = "", placeOf = same } = {
   return { text: plain, names: [...taken].toSorted(), isSound: isSound(plain, nothing) };
 }
 
-/** With the tag before a value, and without the line breaks behind it, which those of several lines count as theirs. */
+/** The span of a value with its tag, without the line breaks that the parser counts to a value of several lines. */
 function writtenSpan(
   text: string,
   [from, to]: readonly [number, number],
@@ -149,7 +149,7 @@ function resolver({ env, secretsFile, secretsText }: Sources) {
     parsed?.ok === true ? secretsIn(parsed.source, secretsFile) : ({ ok: false, message: null } as const);
   return (tag: "!env" | "!secret", name: string, isSecret: boolean): Omit<GivenValue, "line"> => {
     const from = tag === "!env" ? "environment" : "secret";
-    // Whatever stands in the file of secrets is one.
+    // Everything in the file of secrets is a secret.
     if (isSecret || tag === "!secret") return { from, name, isSecret: true };
     const resolved = resolveReference(tag, name, { env, secrets });
     const value = resolved.ok && isScalar(resolved.node) ? resolved.node.value : null;

@@ -21,11 +21,11 @@ import {
 } from "./edit.js";
 
 /*
- * The keys of a section in another order. Each takes along its lines with the remarks directly above it and those that are indented
- * deeper below it; blank lines, and remarks between two of them, stay where they are.
+ * Reorders the keys of a section. Each key takes along the comments directly above it and the deeper lines below it;
+ * blank lines, and comments between two blank lines, stay where they are.
  */
 
-/** Names that are to come first, in this order; the others follow as they stand. */
+/** The names that come first, in this order; the others follow as they are. */
 export interface Order {
   readonly path: Path;
   readonly names: readonly string[];
@@ -51,7 +51,7 @@ function reorder(text: string, { path, names }: Order): string {
   return comparedAs(doc, whole, path, (before) => inOrder(before, places));
 }
 
-/** Of the keys as they come: which one of those that stand there each is. */
+/** The old positions of the keys, in their new order. */
 function placesOf({ items }: YAMLMap, names: readonly string[], path: Path): readonly number[] {
   const known = items.map(nameOf);
   const first = names.map((name) => {
@@ -81,7 +81,7 @@ const tokensOf = ({ items }: YAMLMap, path: Path): readonly Named[] =>
 
 const notAnyhow = msg`this place of the file is written in a way that cannot be changed safely; change it in an editor`;
 
-/** Of a section in brackets the keys change places with each other. */
+/** Reorders a section in braces: the keys change places. */
 function withItems({ text }: Doc, map: YAMLMap, places: readonly number[]): string {
   const spans = tokensOf(map, []).map(
     (pair) => [itemStart(pair.srcToken), endOfItem(valueOf(pair), pair.srcToken, text)] as const,
@@ -92,9 +92,9 @@ function withItems({ text }: Doc, map: YAMLMap, places: readonly number[]): stri
   }, text);
 }
 
-/** A key with its lines, in whole lines. */
+/** A key with its whole lines. */
 interface Block {
-  /** What stays before it. */
+  /** The text before it, which stays in place. */
   readonly gap: string;
   readonly lines: string;
 }
@@ -120,7 +120,7 @@ function withBlocks({ text }: Doc, map: YAMLMap, places: readonly number[], path
   return text.slice(0, begin) + put.join("") + text.slice(end);
 }
 
-/** Where the remarks begin that stand directly above a line, not before `least`. */
+/** Where the comments directly above a line begin, at the earliest at `least`. */
 function runAbove(text: string, line: number, least: number): number {
   let from = line;
   while (from > least) {
@@ -131,7 +131,7 @@ function runAbove(text: string, line: number, least: number): number {
   return from;
 }
 
-/** Behind the remarks that are indented deeper than the key, which belong to what is above them. */
+/** The end of the deeper-indented comments that follow, which belong to the key above them. */
 function tailEnd(text: string, from: number, column: number): number {
   let end = from;
   for (let at = from; at < text.length;) {

@@ -6,14 +6,14 @@ import { fieldFacts } from "../settings/values.js";
 
 type Schema = z.core.$ZodType;
 
-/** What the schema says of a place in the file. */
+/** The schema at a place of the file. */
 export interface SchemaAt {
   readonly shape: Shape;
-  /** It, or a section that it stands in, is a secret. */
+  /** Whether it, or a section around it, is a secret. */
   readonly isSecret: boolean;
 }
 
-/** What may stand behind a key, in the section or map that is one of its alternatives. */
+/** The schema of a key in a section or map, or in such an alternative. */
 function inner(shape: Shape, part: string | number): Schema | null {
   if (shape.type === "either")
     return shape.options.map((option) => inner(option, part)).find((one) => one !== null) ?? null;
@@ -23,7 +23,7 @@ function inner(shape: Shape, part: string | number): Schema | null {
   return shape.type === "section" ? (shape.keys.get(part) ?? null) : null;
 }
 
-/** Null for a place that the schema does not know. */
+/** The schema at a path; null for a place that it does not know. */
 export function schemaAt(path: Path): SchemaAt | null {
   let at: SchemaAt = { shape: shapeOf(configurationSchema), isSecret: false };
   for (const part of path) {
@@ -35,7 +35,7 @@ export function schemaAt(path: Path): SchemaAt | null {
   return at;
 }
 
-/** Whether a text there is taken as it is written, so that digits need no quotes. */
+/** Whether a text there needs no quotes, even one of digits. */
 export const isTextAt = (path: Path): boolean => {
   const shape = schemaAt(path)?.shape;
   return (
@@ -45,7 +45,7 @@ export const isTextAt = (path: Path): boolean => {
 
 const secretName = /pass|pwd|secret|token|pin|key/i;
 
-/** Whether a text there is to stand in the file of secrets; in a section that is sent as it is, what is called like one. */
+/** Whether a text there belongs into the file of secrets. In a section that is sent as it is, its name decides. */
 export function isSecretAt(path: Path): boolean {
   const at = schemaAt(path);
   if (at === null || !at.isSecret) return false;

@@ -6,16 +6,16 @@ import { bare } from "../config/yaml/read-document.js";
 import type { Path } from "../settings/problem.js";
 import { fieldFacts, typeFacts } from "../settings/values.js";
 
-/* The schema as forms are made from it. */
+/* The schema as a tree, from which forms are made. */
 
 type Schema = z.core.$ZodType;
 
-/** Stands in the path of an entry for the name that a person gives it. */
+/** The path element that stands for a name chosen by a person. */
 const anyName = "";
 
 let made: readonly SettingNode[] | null = null;
 
-/** Made once; a schema does not change. */
+/** Made once, as a schema does not change. */
 export const schemaTree = (): readonly SettingNode[] => (made ??= keysOf(configurationSchema, []));
 
 function keysOf(schema: z.ZodObject, above: Path): readonly SettingNode[] {
@@ -43,7 +43,7 @@ function nodeOf(name: string, schema: Schema, path: Path): SettingNode {
   };
 }
 
-/** Of names that are one of a list, the list; undefined where people choose them. */
+/** The allowed names, where they are from a fixed list; undefined where people choose them. */
 function wordsOf(key: Schema): readonly string[] | undefined {
   const [check] = key instanceof z.ZodString ? (key.def.checks ?? []) : [];
   const rule = check?._zod.def;

@@ -5,20 +5,20 @@ import { type Change, editedText } from "./edit.js";
 import { isSecretAt } from "./schema-at.js";
 import { isList, isSection, Reference, type Written } from "./value-text.js";
 
-/* What is a secret goes to the file of secrets, and `!secret name` stands in its place. */
+/* Moves secrets of a change to the file of secrets and leaves `!secret name` in their place. */
 
 interface Present {
-  /** The configuration as nodes; null where nothing is read. */
+  /** The parsed configuration; null for none. */
   readonly root: unknown;
-  /** Names that the file of secrets has. */
+  /** Names in the file of secrets. */
   readonly names: ReadonlySet<string>;
-  /** Other configurations in the folder, which use secrets too; null where one of them cannot be read. */
+  /** Other configurations in the folder that use secrets; null where one of them cannot be read. */
   readonly others: readonly string[] | null;
 }
 
 interface Apart {
   readonly changes: readonly Change[];
-  /** Of the file of secrets. */
+  /** Changes of the file of secrets. */
   readonly secrets: readonly Change[];
 }
 
@@ -35,17 +35,17 @@ function documentOf(text: string) {
   return parseDocument(text, options);
 }
 
-/** The nodes of a file, for a look at what stands where. */
+/** The nodes of a file's text. */
 export const nodesOf = (text: string): unknown => documentOf(text).contents;
 
-/** In a text with mistakes there may be more than is seen. */
+/** Whether a text may use a secret; one with errors may use more than the parser sees. */
 function mayUse(name: string, text: string): boolean {
   if (!text.includes(name)) return false;
   const { errors, contents } = documentOf(text);
   return errors.length > 0 || usesOf(name, contents) > 0;
 }
 
-/** The names at the top of a file of secrets. */
+/** The top-level names of a file of secrets. */
 export function namesIn(secretsText: string): ReadonlySet<string> {
   const root = nodesOf(secretsText);
   return new Set(isMap(root) ? root.items.map(({ key }) => String(isScalar(key) ? key.value : key)) : []);
@@ -66,7 +66,7 @@ function nodeAt(root: unknown, path: Path): unknown {
   );
 }
 
-/** Changes in which no secret stands any more, and those that put them where they belong. */
+/** Splits changes into those of the file, with references instead of secrets, and those of the file of secrets. */
 export function secretsApart(changes: readonly Change[], present: Present): Apart {
   const isOfOthers = (name: string) => present.others?.some((text) => mayUse(name, text)) ?? true;
   const names = new Set(present.names);
@@ -74,7 +74,7 @@ export function secretsApart(changes: readonly Change[], present: Present): Apar
   const put = (path: Path, value: string, siblings: unknown): Reference => {
     const old = nodeAt(present.root, path);
     const known = isScalar(old) && old.tag === "!secret" ? String(old.value) : null;
-    // One that stands for something else as well is not changed for that.
+    // A secret that is used elsewhere too keeps its value; the changed one gets a new name.
     const isOwn = known !== null && usesOf(known, present.root) <= 1 && !isOfOthers(known);
     const name = isOwn ? known : freeName(path, siblings, names);
     names.add(name);
@@ -96,7 +96,7 @@ export function secretsApart(changes: readonly Change[], present: Present): Apar
   return { changes: kept, secrets };
 }
 
-/** `http_anna_password`: from the key, with the name of whom it is of where it stands in a list. */
+/** A free name made from the key, such as `http_anna_password`; in a list it contains the owner's name. */
 function freeName(path: Path, siblings: unknown, taken: ReadonlySet<string>): string {
   const owner = isMap(siblings)
     ? siblings.get("username")
@@ -119,7 +119,7 @@ function freeName(path: Path, siblings: unknown, taken: ReadonlySet<string>): st
   }
 }
 
-/** The values of a file of secrets as they are written, by name; null where it holds more than that, or cannot be read. */
+/** The values of a file of secrets by name, as written; null where it holds anything else or cannot be read. */
 export function secretValues(secretsText: string): ReadonlyMap<string, string> | null {
   const root = nodesOf(secretsText);
   if (root === null) return new Map();
@@ -133,7 +133,7 @@ export function secretValues(secretsText: string): ReadonlyMap<string, string> |
   return values;
 }
 
-/** A file of secrets with these in it too; null where its text cannot be changed. */
+/** The file of secrets with `more` added; null where it cannot be changed. */
 export function withSecrets(secretsText: string, more: ReadonlyMap<string, string>): string | null {
   const changes = [...more].map(([name, value]) => ({ path: [name], value }));
   const edited = editedText(secretsText, changes, () => true);

@@ -34,34 +34,34 @@ import { namesIn, nodesOf, secretsApart } from "./secrets.js";
 import type { Written } from "./value-text.js";
 import { keepFormer, NotWritten, writeText, writingProblem } from "./write.js";
 
-/* The file of a configuration, and that of its secrets, as people change them from elsewhere than an editor. */
+/* Reads and changes the file of a configuration and its file of secrets, for everyone who does not use an editor. */
 
 interface SettingsFilePorts {
-  /** As the command line names it. */
+  /** The path as the command line names it. */
   readonly file: string;
-  /** Reads and checks the configuration, with these contents in the place of files; `isAlone`: without those of other accounts. */
+  /** Reads and checks the configuration with the given contents instead of files; `isAlone`: without other accounts. */
   readonly load: (reads: ReadFile, isAlone: boolean) => Promise<ConfigurationResult>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where former files are kept, in a folder of its own. */
+  /** The data directory, where former files are kept in a folder. */
   readonly dataDir: () => string;
   /** Wall clock, ms. */
   readonly now: () => number;
   readonly files?: FileSystem;
-  /** Told of a change before it is written; what it gives takes that back, where nothing was written. */
+  /** Called with a change before it is written. The returned function undoes that if nothing was written. */
   readonly onWriting?: (change: SavedChange) => Promise<() => Promise<void>>;
-  /** Former files that are still needed, whatever their age. */
+  /** Former files that must not be removed, whatever their age. */
   readonly needed?: () => readonly string[];
-  /** Gives a text that others hold too in their place, so that a thousand files hold their secrets once. */
+  /** Replaces a text by an equal one that others hold, so that a thousand files share their secrets in memory. */
   readonly shared?: ((text: string) => string) | undefined;
 }
 
-/** By key; null takes a key away. */
+/** New values by key; null removes a key. */
 export type Changes = Readonly<Record<string, unknown>>;
 
-/** What stands in both files; it may be secret. */
+/** The contents of both files; they may hold secrets. */
 export interface Texts {
   readonly text: string;
-  /** Null where there is none. */
+  /** Null where there is no such file. */
   readonly secrets: string | null;
   readonly hasMark: boolean;
 }
@@ -69,11 +69,11 @@ export interface Texts {
 export interface Settings {
   readonly file: string;
   readonly etag: string;
-  /** Why nothing can be saved; null where nothing speaks against it. */
+  /** Why nothing can be saved; null where saving is possible. */
   readonly notWritable: Text | null;
-  /** What stands in the file, by key; of secrets only that they are there. */
+  /** The values of the file by key; a secret shows only that it is there. */
   readonly given: Readonly<Record<string, GivenValue>>;
-  /** The file itself; null where secrets stand in it. */
+  /** The text of the file; null where it holds secrets. */
   readonly text: string | null;
 }
 
@@ -104,10 +104,10 @@ export type Saved =
       readonly proposal: SettingsProposal;
     };
 
-/** A change that is saved, as whoever may take it back has to know it. */
+/** A saved change, with what is needed to undo it. */
 export interface SavedChange {
   readonly kept: Kept;
-  /** Of the files before and afterwards. */
+  /** Etags of both files together, before and after. */
   readonly before: string;
   readonly etag: string;
   readonly keys: readonly string[];
@@ -115,24 +115,26 @@ export interface SavedChange {
   readonly difference: string;
 }
 
-/** Where the former files are; null of one that was not changed. */
+/** Paths of the former files; null for an unchanged file. */
 export interface Kept {
   readonly file: string | null;
   readonly secrets: string | null;
 }
 
-/** Who changes it: in which language he is told, and whether he is a user of the page, who is to stay an admin. */
+/**
+ * Who makes the change: how to say sentences in their language, and the page's user, if any, who has to stay an admin.
+ */
 interface Saver {
   readonly tell?: Tell;
   readonly admin?: string | null;
 }
 
 const mark = "\ufeff";
-/** So many configurations beside one are read. */
+/** The most other configurations that are read. */
 const mostBeside = 1_000;
 const inEnglish: Tell = String;
 
-/** One file of a configuration. Whoever saves waits for those before, so that none of two is lost without a word. */
+/** The file of a configuration. Saves run one after the other, so that none overwrites another unnoticed. */
 export class SettingsFile {
   readonly #ports: SettingsFilePorts;
   #saving: Promise<unknown> = Promise.resolve();
@@ -165,12 +167,12 @@ export class SettingsFile {
     };
   }
 
-  /** What saving would do and what is wrong with it; nothing is written. */
+  /** What saving would do, and what is wrong with it; nothing is written. */
   async propose(wanted: WantedSettings, saver: Saver = {}): Promise<SettingsProposal> {
     return withoutTexts(await this.#make(wanted, saver));
   }
 
-  /** The configuration as it would be, and its keys that are other than now; null where that is none. */
+  /** The resulting configuration and its changed keys; null where the change is not valid. */
   async proposed(
     wanted: WantedSettings,
   ): Promise<{ readonly configuration: Configuration; readonly keys: readonly string[] } | null> {
@@ -178,7 +180,7 @@ export class SettingsFile {
     return configuration === null || Object.keys(errors).length > 0 ? null : { configuration, keys };
   }
 
-  /** Resolves once the disk has it. An `etag` of null stands for whatever is there now. */
+  /** Resolves when the change is on disk. With an `etag` of null it is made whatever the file holds now. */
   save(wanted: WantedSettings, etag: string | null, saver: Saver = {}): Promise<Saved> {
     return this.whileUnsaved(() => this.#save(wanted, etag, saver));
   }
@@ -206,8 +208,8 @@ export class SettingsFile {
   }
 
   /**
-   * Secrets first: a name too many in their file is nobody's trouble, and one too few is. Null where somebody changed the file by hand
-   * since it was read, which is not written over.
+   * Writes secrets first: a superfluous one does no harm, a missing one would. Null where somebody has edited the file
+   * since it was read; that is not overwritten.
    */
   async #write(made: Made): Promise<Kept | null> {
     const { before, after } = made;
@@ -226,7 +228,7 @@ export class SettingsFile {
       if (isOther) await writeText({ file: secretsFile, text: after.secrets, isSecret: true }, files);
       if (before.text !== after.text) await writeText({ file, text: textWith(after) }, files);
     } catch (error) {
-      // What is half there stays known as such where it cannot be taken back now.
+      // If the half-written change cannot be undone now, its record stays.
       if (isOther && before.secrets !== null)
         await writeText({ file: secretsFile, text: before.secrets }, files).then(undo, ignored);
       else await undo?.();
@@ -235,7 +237,7 @@ export class SettingsFile {
     return kept;
   }
 
-  /** Keeps what stood in the files, of each that is another one now. Rejects with NotWritten. */
+  /** Keeps a copy of each file that changes. Rejects with NotWritten. */
   async keep(before: Texts, after: Texts): Promise<Kept> {
     const { file, now, dataDir, files = nodeFileSystem, needed = () => [] } = this.#ports;
     const folder = join(dataDir(), "backups");
@@ -248,7 +250,7 @@ export class SettingsFile {
     };
   }
 
-  /** What stood in them before, by the former ones that were kept. */
+  /** The contents before a change, from the kept copies. */
   async former({ file, secrets }: Kept): Promise<Texts> {
     const now = await this.read();
     const keptOf = (one: string) => readText(one, mostConfigurationBytes);
@@ -259,19 +261,19 @@ export class SettingsFile {
     };
   }
 
-  /** The configuration with these in the place of the files, which are not written. */
+  /** The configuration of these contents; nothing is written. */
   configurationOf(texts: Texts): Promise<ConfigurationResult> {
     return this.#load(texts, false);
   }
 
-  /** Nothing is saved meanwhile. */
+  /** Runs `work` while nothing is saved. */
   whileUnsaved<Answer>(work: () => Promise<Answer>): Promise<Answer> {
     const working = this.#saving.then(work);
     this.#saving = working.catch(ignored);
     return working;
   }
 
-  /** Which of these the files are: the first, a later one, a mixture of them, or something else. */
+  /** Compares the files with known etags: the first of them, a later one, a mixture, or something else. */
   async stands(etags: readonly string[]): Promise<"former" | "saved" | "between" | "other"> {
     const now = etagOf(await this.read());
     const at = etags.lastIndexOf(now);
@@ -283,7 +285,7 @@ export class SettingsFile {
     return isKnown ? "between" : "other";
   }
 
-  /** Puts former files back, where nobody has changed them since. Whether it did. */
+  /** Restores former files unless somebody has changed them since; resolves to whether it did. */
   putBack(kept: Kept, etags: readonly string[]): Promise<boolean> {
     return this.whileUnsaved(() => this.#putBack(kept, etags));
   }
@@ -294,14 +296,14 @@ export class SettingsFile {
     if (stands === "other") return false;
     const formerOf = async (from: string | null) =>
       from === null || stands === "former" ? null : readText(from, mostConfigurationBytes);
-    // Both or none.
+    // Both are read before either is written.
     const [own, secrets] = [await formerOf(kept.file), await formerOf(kept.secrets)];
     if (own !== null) await writeText({ file, text: own }, files);
     if (secrets !== null) await writeText({ file: this.#secretsFile, text: secrets }, files);
     return true;
   }
 
-  /** As the files are now. */
+  /** The present contents. */
   async read(): Promise<Texts> {
     const { shared = String } = this.#ports;
     const { bytes } = await readWholeFile(this.#ports.file, mostConfigurationBytes);
@@ -356,7 +358,7 @@ export class SettingsFile {
     };
   }
 
-  /** Of secrets that stand in the file itself nothing is shown. */
+  /** The difference, with secrets of the file itself hidden. */
   difference(before: string, after: string): string {
     const { env, file } = this.#ports;
     const hidden = (text: string) => hideSecrets(text, env);
@@ -394,8 +396,8 @@ export class SettingsFile {
   }
 
   /**
-   * Other configurations beside this one that use secrets: of theirs no value is changed for this one. Null where one cannot be read, which
-   * may use any.
+   * Texts of the other configurations in the folder that use secrets, whose values must not change. Null where one
+   * cannot be read, as it may use any.
    */
   async #othersWithSecrets(): Promise<readonly string[] | null> {
     const { file, files = nodeFileSystem } = this.#ports;
@@ -428,7 +430,7 @@ export class SettingsFile {
   }
 }
 
-/** Of another encoding every comment would be written anew as something else. */
+/** In another encoding all comments would be garbled when written. */
 function textOf(bytes: Buffer, file: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -437,7 +439,7 @@ function textOf(bytes: Buffer, file: string): string {
   }
 }
 
-/** The proposal as others may see it, without texts that may hold secrets. */
+/** The proposal without texts that may hold secrets. */
 const withoutTexts = ({
   etag,
   errors,
@@ -460,11 +462,11 @@ const withoutTexts = ({
 
 const lastAdmin = msg`you would no longer be an admin and could not undo this here; keep the role, or let another admin do it`;
 
-/** Whether a user of the page could change settings no more. A page that is turned off is what somebody asked for. */
+/** Whether a user of the page could not change settings any more. Turning the page off is allowed. */
 function shutsOut({ http }: Configuration, admin: string, before: ConfigurationResult): boolean {
   if (http === false || !http.settings) return false;
   const was = before.ok && before.configuration.http;
-  // Whoever was made at the page stays an admin while the file names nobody.
+  // A user created at the page stays an admin as long as the file names no users.
   if (http.users.length === 0) return was !== false && was.users.length > 0;
   return !http.users.some(({ username, role }) => username === admin && role === "admin");
 }
@@ -473,7 +475,7 @@ const textWith = ({ text, hasMark }: Texts): string => (hasMark ? mark : "") + t
 
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
 
-/** Of both files: a secret that somebody else changed is a change too. */
+/** A hash of both files, so that a changed secret counts too. */
 export const etagOf = ({ text, secrets }: Texts): string => `${hashOf(text)}-${hashOf(secrets ?? "")}`;
 
 const halvesOf = (etag: string): readonly [own: string, secrets: string] => {
@@ -484,7 +486,7 @@ const halvesOf = (etag: string): readonly [own: string, secrets: string] => {
 const sentencesOf = (configuration: Configuration | null, tell: Tell): readonly string[] =>
   configuration === null ? [] : sentencesAbout(configuration).map(tell);
 
-/** What `check` says, at the key that was changed where it is about one, else at the one that it names. */
+/** Errors by key: the changed key if the problem is about one, else the key that it names. */
 function errorsByKey(
   problems: readonly Problem[],
   about: readonly string[],
@@ -499,7 +501,7 @@ function errorsByKey(
   return Object.fromEntries(errors);
 }
 
-/** Values as the file can hold them, passwords as hashes; or what is wrong with them, by key. */
+/** Changes as the file can hold them, with passwords hashed; or errors by key. */
 async function changesOf(given: Changes): Promise<{
   readonly changes: readonly Change[];
   readonly errors: Readonly<Record<string, readonly Text[]>>;
@@ -524,7 +526,7 @@ async function changesOf(given: Changes): Promise<{
   return { changes, errors: Object.fromEntries(errors) };
 }
 
-/** Null for what YAML does not hold; keys of nothing are left out. */
+/** The value as YAML can hold it; null for what it cannot. Keys without a value are left out. */
 function writtenOf(value: unknown): Written | null {
   if (typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") return Number.isFinite(value) ? value : null;
@@ -547,7 +549,7 @@ type Hashed = { readonly value: Written } | { readonly weakness: Text; readonly 
 
 const isPassword = (path: Path): boolean => /^(?:http|broker)\.users\[\d+\]\.password$/.test(keyText(path));
 
-/** What people log in with here is kept as a hash alone. */
+/** Replaces passwords for logins by their hashes. */
 async function withHashes(value: Written, path: Path): Promise<Hashed> {
   if (typeof value === "string") {
     if (!isPassword(path) || isPasswordHash(value)) return { value };
@@ -564,7 +566,7 @@ async function withHashes(value: Written, path: Path): Promise<Hashed> {
   return { value: Array.isArray(value) ? entries.map(([, inner]) => inner) : Object.fromEntries(entries) };
 }
 
-/** A text of YAML with the secrets that stand in it left out. */
+/** A YAML text with its secrets replaced by `[hidden]`. */
 function hideSecrets(text: string, env: SettingsFilePorts["env"]): string {
   const shown = given(text, { env, secretsFile: "", secretsText: null });
   const spans = Object.values(shown).flatMap(({ isSecret, from, span }) =>

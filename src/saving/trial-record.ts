@@ -8,11 +8,11 @@ import { errorCode, type FileSystem, nodeFileSystem, readText, replaceFile } fro
 import { NotWritten } from "./write.js";
 
 /*
- * What lies beside a configuration while nobody knows whether the bridge comes up by it. It is written before the configuration, so
- * that a start after a kill or a power cut can take the change back.
+ * The record of a change on trial, beside the configuration, until the bridge is known to come up with it. It is
+ * written before the configuration, so that a start after a kill or power cut can undo the change.
  */
 
-/** A text that a person reads. */
+/** A translatable text. */
 const kept = z.union([z.string(), z.looseObject({})]).transform((given): Text => textFrom(given));
 const path = z.string().nullable();
 const identity = z.object({
@@ -25,22 +25,22 @@ const identity = z.object({
 
 const trialRecord = z.object({
   kept: z.object({ file: path, secrets: path }),
-  /** Of the files before the first change, and after each. */
+  /** Etags of the files: before the first change, and after each. */
   etags: z.array(z.string()).min(2),
   keys: z.array(z.string()),
   difference: z.string(),
-  /** The process that saved it, or took it up. */
+  /** The process that saved the change, or took it over. */
   by: identity,
-  /** Starts of the program by these settings. */
+  /** How often the program started with these settings. */
   starts: z.int(),
-  /** What was seen before. */
+  /** The state before the change. */
   platform: z.string().nullable(),
   wasPageOpen: z.boolean(),
-  /** Of the configuration before. */
+  /** Data directory of the former configuration. */
   dataDir: z.string(),
-  /** Why it is being taken back; null while it is not. */
+  /** Why it is being undone; null while it is not. */
   reason: kept.nullable(),
-  /** Somebody edited the files by hand, so that they stay as they are whatever comes. */
+  /** Set once somebody edited the files by hand; then they stay as they are. */
   by_hand: z.boolean().optional(),
 });
 
@@ -48,13 +48,13 @@ export type TrialRecord = Readonly<z.infer<typeof trialRecord>>;
 
 const ending = ".trial";
 
-/** Beside the file that is replaced, where a link leads to it. */
+/** The record's path, beside the file that a link leads to. */
 async function recordOf(file: string): Promise<string> {
   const target = await realpath(file).catch(() => file);
   return join(dirname(target), `.${basename(target)}${ending}`);
 }
 
-/** Null where there is none, and where it cannot be read. */
+/** Null where there is no record, or none that can be read. */
 export async function readTrial(file: string): Promise<TrialRecord | null> {
   const text = await recordOf(file).then(readText).catch(nullIfFailed);
   return text === null ? null : parsedAs(trialRecord, text);
@@ -100,14 +100,16 @@ const returnedSettings = z.object({
   by_hand: z.boolean().optional(),
 });
 
-/** `etag`: of the file that was put back, or of one edited by hand that is not in force; earlier versions did not keep it. */
+/**
+ * `etag`: of the restored file, or of a hand-edited one that is not in force; absent in records of earlier versions.
+ */
 export interface KeptReturned extends ReturnedSettings {
   readonly etag?: string | undefined;
 }
 
 const returnedFile = (dataDir: string): string => join(dataDir, "settings-returned.json");
 
-/** The settings that were taken back last; null where none were, or others have come up since. */
+/** The settings that were last undone; null for none, or when others have come up since. */
 export async function readReturned(dataDir: string): Promise<KeptReturned | null> {
   const text = await readText(returnedFile(dataDir)).catch(nullIfFailed);
   return text === null ? null : parsedAs(returnedSettings, text);

@@ -2,9 +2,9 @@ import { isScalar, isSeq, parse, parseDocument } from "yaml";
 import { strayIn } from "../config/yaml/odd-characters.js";
 import type { Path } from "../settings/problem.js";
 
-/* A value as YAML text: what is added to a file looks as a person would write it. */
+/* Formats a value as YAML text, the way a person would write it. */
 
-/** Stands in the file for a value that stands elsewhere. */
+/** A reference in the file to a value that is kept elsewhere. */
 export class Reference {
   readonly tag = "!secret";
   readonly name: string;
@@ -14,11 +14,11 @@ export class Reference {
   }
 }
 
-/** What can be written to a file; numbers and texts as JSON knows them. */
+/** A value that can be written to a file; numbers and texts as in JSON. */
 export type Written =
   string | number | boolean | Reference | readonly Written[] | { readonly [key: string]: Written };
 
-/** Whether a text at this place below the value is taken as it is written, so that digits need no quotes. */
+/** Whether a text at this place below the value needs no quotes, even one of digits. */
 export type IsText = (below: Path) => boolean;
 
 export const isSection = (value: Written): value is Readonly<Record<string, Written>> =>
@@ -26,7 +26,7 @@ export const isSection = (value: Written): value is Readonly<Record<string, Writ
 
 export const isList = (value: Written): value is readonly Written[] => Array.isArray(value);
 
-/** How a text was quoted before. */
+/** The quotes of a text. */
 export type Quotes = "'" | '"' | null;
 
 const oftenMisread = /^(?:y|n|yes|no|on|off|~|null|true|false|[-+.\d].*)$/i;
@@ -34,7 +34,7 @@ const digits = /^\d{1,32}$/;
 const unsafe = /[\n\r\t"'`&*!|>%@#,[\]{}\\\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff]|: |:$|^[-?: ]| $/u;
 
 function isPlain(text: string): boolean {
-  // What nobody sees is refused outside of quotes.
+  // Invisible characters are refused outside of quotes.
   if (text === "" || unsafe.test(text) || strayIn(text) !== null) return false;
   if (oftenMisread.test(text) && !/^\d+(?:ms|s|m|h)$/.test(text)) return false;
   const { contents, errors } = parseDocument(`[${text}]`, { version: "1.2", schema: "core" });
@@ -44,14 +44,14 @@ function isPlain(text: string): boolean {
 }
 
 function quotedText(text: string, quotes: Quotes): string {
-  // Of YAML a text in simple quotes is one of printable characters in one line.
+  // Single quotes serve a line of printable characters only.
   if (quotes === "'" && !/[\p{Cc}\u2028\u2029\ufeff]/u.test(text)) return `'${text.replaceAll("'", "''")}'`;
   return JSON.stringify(text).replace(/[\u007f-\u009f\u2028\u2029\ufeff]/g, escaped);
 }
 
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** A text stays quoted where one was, also where its digits could stand without quotes. */
+/** A quoted text stays quoted, even if it could stand without quotes. */
 export function textOfScalar(
   value: string | number | boolean,
   isText: boolean,
@@ -66,7 +66,7 @@ export function textOfScalar(
 export const textOfKey = (key: string): string =>
   digits.test(key) || isPlain(key) ? key : quotedText(key, '"');
 
-/** In one line. */
+/** A value in one line. */
 export function flowText(value: Written, isText: IsText, below: Path = []): string {
   if (value instanceof Reference) return `${value.tag} ${value.name}`;
   if (isList(value))
@@ -87,7 +87,7 @@ const isInner = (value: Written): boolean =>
 
 const longestLine = 100;
 
-/** Lines behind a key, without indentation: one of them stands behind the key itself, further ones below it. */
+/** Lines after a key, without indentation: a single line stands beside the key, several below it. */
 export function blockLines(
   value: Written,
   isText: IsText,
@@ -114,7 +114,7 @@ export const under = (
   step: string,
 ): readonly string[] => [first === "" ? key : `${key} ${first}`, ...rest.map((line) => `${step}${line}`)];
 
-/** What somebody typed as a value: where text is expected as it stands, else as YAML. */
+/** Parses a typed value: as it stands where a text is expected, else as YAML. */
 export function valueTyped(text: string, isText: boolean): unknown {
   if (isText) return text;
   try {

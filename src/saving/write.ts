@@ -11,13 +11,13 @@ import {
 } from "../runtime/file-system.js";
 import { privateModeIn } from "../runtime/permissions.js";
 
-/* How a changed file comes to the disk: at every moment it is the old one or the new one. */
+/* Writes changed files to disk; at every moment the file is the old one or the new one. */
 
-/** Former versions that are kept of each file. */
+/** Former versions kept of each file. */
 const mostKept = 10;
 const forOwner = 0o600;
 
-/** Why a file cannot be written; its message is a sentence with a remedy. */
+/** A file cannot be written; the message is a sentence with a remedy. */
 export class NotWritten extends TextError {
   override name = "NotWritten" as const;
 }
@@ -41,10 +41,10 @@ const sentenceOf = (file: string, error: unknown): Text => {
   return msg`${file} cannot be written: ${reason}`;
 };
 
-/** The file that a link leads to, which is the one that is replaced. */
+/** The file behind a link, which is the one to replace. */
 const targetOf = (file: string): Promise<string> => realpath(file).catch(() => file);
 
-/** Why the file could not be replaced, as far as that can be told before; null where nothing speaks against it. */
+/** Why the file could not be replaced, as far as known in advance; null where nothing is in the way. */
 export async function writingProblem(file: string): Promise<Text | null> {
   const target = await targetOf(file);
   try {
@@ -61,11 +61,11 @@ export async function writingProblem(file: string): Promise<Text | null> {
 interface Given {
   readonly file: string;
   readonly text: string;
-  /** For one that is not there yet, or that holds secrets from now on. */
+  /** For a new file, or one that holds secrets from now on. */
   readonly isSecret?: boolean;
 }
 
-/** Replaces a file, or makes it; owner and mode stay, and a link goes on leading to it. Rejects with NotWritten. */
+/** Replaces or creates a file. Owner and mode stay, and a link still leads to it. Rejects with NotWritten. */
 export async function writeText(
   { file, text, isSecret = false }: Given,
   files: FileSystem = nodeFileSystem,
@@ -91,15 +91,15 @@ const nameOfKept = (file: string): RegExp => {
 
 interface Former {
   readonly file: string;
-  /** What it held. */
+  /** The content to keep. */
   readonly text: string;
   readonly folder: string;
   readonly now: number;
-  /** Kept ones that are not removed, whatever their age. */
+  /** Kept copies that must not be removed, whatever their age. */
   readonly needed?: readonly string[];
 }
 
-/** Keeps what a file held before it was changed; of each the newest ten. Rejects with NotWritten. */
+/** Keeps a file's content before a change, and of each file the newest ten. Rejects with NotWritten. */
 export async function keepFormer(
   { file, text, folder, now, needed = [] }: Former,
   files: FileSystem = nodeFileSystem,
@@ -116,7 +116,7 @@ export async function keepFormer(
   const pattern = nameOfKept(file);
   const isFormer = (name: string) => pattern.test(name) && name !== basename(kept);
   const names = (await files.list(folder).catch(() => [])).filter(isFormer).toSorted();
-  // The one that was kept now stays, also where the clock was set back.
+  // The new copy always stays, even after the clock was set back.
   for (const name of names.slice(0, Math.max(0, names.length - (mostKept - 1))))
     if (!needed.includes(join(folder, name))) await files.remove(join(folder, name)).catch(ignored);
   return kept;

@@ -17,7 +17,7 @@ type Tag = Exclude<Tags[number], string>;
 
 const references: Tag[] = ["!env", "!secret"].map((tag) => ({ tag, resolve: (name: string) => name }));
 
-/** Numbers that come from a file stay as they were written there: `0012` must not become 12. */
+/** Numbers of a file keep their spelling: `0012` must not become 12. */
 const asWritten = (tags: Tags): Tags => [
   ...references,
   ...tags.map((tag) => {
@@ -26,7 +26,7 @@ const asWritten = (tags: Tags): Tags => [
   }),
 ];
 
-/** What nobody sees is refused outside of quotes. */
+/** Quotes texts with invisible characters, which are refused outside of quotes. */
 function quoteUnseen(contents: Node): void {
   visit(contents, {
     Scalar(_key, scalar) {
@@ -35,7 +35,7 @@ function quoteUnseen(contents: Node): void {
   });
 }
 
-/** A text of these contents. A key without a value has nothing behind it. */
+/** A YAML text of these nodes. A key without a value has nothing after it. */
 export function yamlText(contents: Node, head: readonly string[] = [], foot: readonly string[] = []): string {
   quoteUnseen(contents);
   const document = new Document(null, { version: "1.2", schema: "core", customTags: asWritten });
@@ -48,14 +48,14 @@ export function yamlText(contents: Node, head: readonly string[] = [], foot: rea
 
 type Set = (path: readonly string[], value: unknown) => void;
 
-/** A text of YAML with what `edit` changes in it; its comments and references stay. */
+/** A YAML text after `edit`; comments and references stay. */
 export function editedYaml(text: string, edit: (root: unknown, set: Set) => void): string {
   const document = parseDocument(text, { version: "1.2", schema: "core", customTags: asWritten });
   edit(document.contents, (path, value) => document.setIn(path, document.createNode(value)));
   return document.toString({ lineWidth: 0, flowCollectionPadding: true, indentSeq: true, nullStr: "" });
 }
 
-/** What stands in a section under a key, as it is written; null where nothing does. */
+/** The value of a key in a section, as written; null for none. */
 export function textIn(section: unknown, key: string): string | null {
   const node: unknown = isMap(section) ? section.get(key, true) : undefined;
   return isScalar(node) ? (node.source ?? String(node.value)) : null;
@@ -69,14 +69,14 @@ export const keyOf = (key: unknown): string => {
   return typeof key.value === "string" ? key.value : (key.source ?? "");
 };
 
-/** A key and what is below it; the remarks stand above the key. */
+/** A key with its value, and comments above the key. */
 export function pairOf(key: string, value: unknown, remarks: readonly string[] = []): Pair {
   const scalar = new Scalar(key);
   scalar.commentBefore = comment(remarks);
   return new Pair(scalar, value);
 }
 
-/** A section in lines of its own, with remarks at its begin and end. */
+/** A section with lines of its own, and comments at its begin and end. */
 export function sectionOf(
   items: readonly Pair[],
   {
@@ -97,14 +97,14 @@ export function sectionOf(
   return section;
 }
 
-/** `key: { kind: skylight, address: 101 } # remark`. Texts are quoted where YAML needs it. */
+/** Such as `key: { kind: skylight, address: 101 } # remark`; texts are quoted where YAML requires it. */
 export function entryOf(key: string, values: Readonly<Record<string, EntryValue>>, remark: string): Pair {
   const entry = flowMap(values);
   entry.comment = comment([remark]);
   return pairOf(key, entry);
 }
 
-/** What stands behind a key in one line. */
+/** A value that fits into one line. */
 export type EntryValue =
   string | number | boolean | readonly EntryValue[] | { readonly [key: string]: EntryValue };
 
@@ -115,7 +115,7 @@ function flowMap(values: Readonly<Record<string, EntryValue>>): YAMLMap {
   return map;
 }
 
-/** A value in one line: `{ open: [ "100" ] }`. */
+/** A value in one line, such as `{ open: [ "100" ] }`. */
 export function flowNode(value: EntryValue): Node {
   if (typeof value !== "object") return new Scalar(value);
   if (!isList(value)) return flowMap(value);
@@ -127,18 +127,18 @@ export function flowNode(value: EntryValue): Node {
 
 const isList = (value: object): value is readonly EntryValue[] => Array.isArray(value);
 
-/** Text of digits as a number where nothing is lost: addresses read better without quotes. */
+/** Digits as a number if nothing is lost, as addresses read better without quotes. */
 export const plainNumber = (text: string): string | number =>
   /^(?:0|[1-9]\d{0,14})$/.test(text) ? Number(text) : text;
 
-// Line ends, controls, invisible and direction marks, and what YAML cannot hold at all.
+// Line ends, control, invisible and direction characters, and whatever YAML cannot hold.
 const unfit = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}\p{White_Space}]+/gu;
 
 const longest = 80;
 
 /**
- * Any text of the platform as a part of one comment line: nothing in it can end the line or hide the rest of it. Longer
- * texts are cut.
+ * A text of the platform as part of one comment line: nothing in it can end the line or hide the rest. Longer texts are
+ * cut.
  */
 export function commentText(text: string, most = longest): string {
   // Enough for the cut, so that a text of megabytes costs nothing.
@@ -152,13 +152,13 @@ export function commentText(text: string, most = longest): string {
     : line;
 }
 
-/** A name that may be missing or empty once cleaned. */
+/** A cleaned name, or `otherwise` where it is missing or empty. */
 export function nameOr(text: string | null, otherwise: string): string {
   const clean = text === null ? "" : commentText(text);
   return clean === "" ? otherwise : clean;
 }
 
-/** Items behind a title, in lines of a readable length. */
+/** A title and its items, wrapped into lines of readable length. */
 export const wrap = (title: string, items: readonly string[]): readonly string[] =>
   items.length === 0
     ? []
