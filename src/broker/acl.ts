@@ -4,7 +4,7 @@ import type { BrokerParts } from "./filters.js";
 import type { BrokerLimits, BrokerTopics, BrokerUser } from "./settings.js";
 import { bytesOf, ownBytes } from "./store.js";
 
-/** What one connection may do. */
+/** The rights of one connection. */
 export interface Rights {
   readonly mayPublish: (topic: string, payloadBytes: number) => boolean;
   readonly maySubscribe: (filter: string) => boolean;
@@ -12,11 +12,11 @@ export interface Rights {
 
 interface PublishRule {
   readonly filter: string;
-  /** Only to clear a retained message, as Home Assistant does when a device is deleted there. */
+  /** Allows only the clearing of a retained message, as Home Assistant does for a deleted device. */
   readonly emptyOnly: boolean;
 }
 
-/** Where commands and requests for the bridge arrive. */
+/** Topics of commands and requests for the bridge. */
 function commandFilters({ base, sparkplug }: BrokerTopics): readonly string[] {
   return [
     `${base}/+/actuator/+/set`,
@@ -29,7 +29,7 @@ function commandFilters({ base, sparkplug }: BrokerTopics): readonly string[] {
   ];
 }
 
-/** What a Sparkplug host says to the edge node besides its commands, and of itself. */
+/** Topics on which a Sparkplug host talks to the edge node, and announces its own state. */
 const hostFilters = ({ sparkplug }: BrokerTopics): readonly string[] =>
   sparkplug === undefined
     ? []
@@ -44,7 +44,7 @@ function defaultPublishRules(topics: BrokerTopics): readonly PublishRule[] {
   ];
 }
 
-/** Rights of a user; of an anonymous client with null. A list in the configuration replaces the default of its kind. */
+/** The rights of a user, or with null of an anonymous client. A configured list replaces the default of its kind. */
 export function rightsOf(
   user: Pick<BrokerUser, "publish" | "subscribe"> | null,
   topics: BrokerTopics,
@@ -62,10 +62,10 @@ export function rightsOf(
   };
 }
 
-/** The bridge itself. */
+/** The rights of the bridge itself. */
 export const bridgeRights: Rights = { mayPublish: isOrdinary, maySubscribe: () => true };
 
-/** Not the server's own tree, and no topic that would cut subscribers off; wills reach this check unchecked. */
+/** Excludes the server's own tree and topics that would disconnect subscribers; nobody else checks wills. */
 function isOrdinary(topic: string): boolean {
   return topic !== "" && !topic.startsWith("$") && !/[#+\0]/.test(topic);
 }
@@ -76,20 +76,20 @@ interface RetainedSize {
   readonly until: number;
 }
 
-/** Counts the retained messages of everybody but the bridge, which share one room. */
+/** Counts the retained messages of all clients except the bridge, which share a bound. */
 class RetainedShare {
   readonly #limits: Pick<BrokerLimits, "retainedTopics" | "retainedBytes">;
   readonly #drop: (topic: string) => void;
   readonly #sizes = new Map<string, RetainedSize>();
   #bytes = 0;
 
-  /** `drop` takes an expired message out of the store, where it would stay until it is asked for. */
+  /** `drop` removes an expired message from the store, where it would stay until somebody asks for it. */
   constructor(limits: Pick<BrokerLimits, "retainedTopics" | "retainedBytes">, drop: (topic: string) => void) {
     this.#limits = limits;
     this.#drop = drop;
   }
 
-  /** False where it does not fit; then what the topic held stays counted. */
+  /** Counts a message; false where it does not fit, and then the topic's former message stays counted. */
   take(topic: string, size: RetainedSize, now: number): boolean {
     if (!this.#fits(topic, size)) this.#dropExpired(topic, now);
     if (!this.#fits(topic, size)) return false;
@@ -113,23 +113,23 @@ class RetainedShare {
     }
   }
 
-  /** The topic was cleared, or the bridge wrote over it. */
+  /** Releases a topic that was cleared, or overwritten by the bridge. */
   release(topic: string): void {
     this.#bytes -= this.#sizes.get(topic)?.bytes ?? 0;
     this.#sizes.delete(topic);
   }
 }
 
-/** Who a client turned out to be. */
+/** The identity of a client after its login. */
 interface Identity {
   readonly bridge: boolean;
   readonly user: string | null;
   readonly rights: Rights;
 }
 
-// Not a topic that a client may subscribe to: it lies in the server's tree.
+// No client may subscribe to it, as it lies in the server's tree.
 const discarded = "$discarded";
-// What happened, and what decides over it.
+// What happened, and the setting that decides about it.
 type Reason = readonly [string, string];
 const forbidden: Reason = ["discarded a publish that is not allowed", "broker.users[].publish"];
 const retainedFull: Reason = [
@@ -141,15 +141,14 @@ const filtersFull: Reason = [
   "refused a subscription, because its filter is too long or its client holds too many: a filter with wildcards stands for many",
   "broker.limits.filters or filter_length",
 ];
-/** What is not a command says nothing of its sender, unless it is old. */
+/** Commands always carry their sender and age; other messages only after this delay. */
 const noticeableMs = 1_000;
-// One line per client and topic is enough, and a flood must not fill memory or log.
+// One line for each client and topic is enough, and a flood must not fill memory or log.
 const maxRemarks = 200;
 
 /**
- * Decides over every publish, subscription and delivery. A forbidden publish is not answered with an error: MQTT 3.1.1
- * knows none but closing, and Home Assistant must not be thrown off for its birth message. It is acknowledged, goes
- * nowhere, and is counted.
+ * Decides about every publish, subscription and delivery. A forbidden publish is acknowledged, dropped and counted:
+ * MQTT 3.1.1 knows no error but closing, which would disconnect Home Assistant for its birth message.
  */
 export class Acl {
   readonly #parts: BrokerParts;
@@ -158,7 +157,7 @@ export class Acl {
   readonly #remarks = new Set<string>();
   readonly #commands: readonly string[];
 
-  /** `drop` takes a retained message out of the store. */
+  /** `drop` removes a retained message from the store. */
   constructor(parts: BrokerParts, drop: (topic: string) => void) {
     this.#parts = parts;
     this.#retained = new RetainedShare(parts.limits, drop);
@@ -186,10 +185,10 @@ export class Acl {
     this.#identities.set(client, { bridge: false, user: user?.username ?? null, rights });
   }
 
-  /** Turns `packet` (a publish or a will) into what subscribers may get, or into one that goes nowhere. */
+  /** Changes `packet`, a publish or a will, into what subscribers may get, or into one that goes nowhere. */
   publish(client: Client | null, packet: PublishPacket): void {
     const identity = client && this.identityOf(client);
-    // The flag is the sender's own; with QoS 0 it would make a malformed packet of what subscribers get.
+    // The flag is between sender and broker; with QoS 0 it would make subscribers' packets malformed.
     packet.dup = false;
     if (packet.properties) packet.properties = publishProperties(packet.properties);
     const allowed = identity?.rights.mayPublish(packet.topic, packet.payload.length) ?? false;
@@ -225,7 +224,10 @@ export class Acl {
     return false;
   }
 
-  /** What a client gets of a message: at most the QoS it was granted. Who sent a command concerns the bridge only. */
+  /**
+   * The packet as a client gets it: with at most the granted QoS, and without a command's sender, which only the bridge
+   * may see.
+   */
   forward<P extends PublishPacket>(client: Client, given: P, granted: GrantedFilters): P {
     const qos = grantedQos(given, granted);
     const packet = qos === given.qos ? given : { ...given, qos };
@@ -241,7 +243,7 @@ export class Acl {
     return this.#commands.some((filter) => filterCovers(filter, topic));
   }
 
-  /** Counts the retained topics of everybody but the bridge; what the bridge writes over becomes its own. */
+  /** Counts the retained topics of clients; a topic that the bridge overwrites becomes its own. */
   #mayRetain(identity: Identity, packet: PublishPacket): boolean {
     if (!packet.retain) return true;
     if (!identity.bridge && packet.payload.length > 0) {
@@ -263,20 +265,20 @@ export class Acl {
   }
 }
 
-/** None yet for a client whose CONNECT was not accepted: what it sends behind it comes here too. */
+/** The client's id; null before its CONNECT is accepted, as aedes passes on what it sends before. */
 function shownId(client: Client | null): string | null {
   const id: unknown = client?.id;
   return typeof id === "string" ? id.slice(0, 64) : null;
 }
 
-/** The filters of a connection as aedes keeps them. */
+/** A connection's filters as aedes keeps them. */
 export type GrantedFilters = Readonly<Record<string, { readonly qos?: QoS }>>;
 
-/** aedes lowers the QoS of a message by a filter that is its topic, and by no other. */
+/** The granted QoS. aedes applies it only for a filter that equals the topic. */
 function grantedQos({ topic, qos }: Pick<PublishPacket, "topic" | "qos">, granted: GrantedFilters): QoS {
   if (qos === 0 || topic in granted) return qos;
   const matching = Object.keys(granted).filter((filter) => filterCovers(filter, topic));
-  // None where a shared subscription brings it.
+  // A shared subscription has no entry here.
   if (matching.length === 0) return qos;
   return matching.reduce<QoS>((best, filter) => {
     const one = granted[filter]?.qos ?? 0;
@@ -288,13 +290,13 @@ type QoS = PublishPacket["qos"];
 type Properties = NonNullable<PublishPacket["properties"]>;
 
 /**
- * Keeps what belongs into a PUBLISH, once. aedes forwards the rest as it came, wills with the delay of their CONNECT
- * included, and a property in the wrong place makes correct subscribers disconnect.
+ * Keeps the properties that belong into a PUBLISH. aedes forwards any others too, even a will's delay, and a wrong
+ * property makes correct subscribers disconnect.
  */
 function publishProperties(given: Properties): Properties {
   const { payloadFormatIndicator, messageExpiryInterval, responseTopic, correlationData, contentType } =
     given;
-  // The packet library silently sends nothing at all when it is given no user property to write.
+  // With an empty set of user properties the packet library silently sends nothing.
   const userProperties = claimOf(given.userProperties);
   return {
     ...(typeof payloadFormatIndicator === "boolean" && { payloadFormatIndicator }),

@@ -14,10 +14,13 @@ type Verdict =
   | { readonly kind: "bridge" }
   | { readonly kind: "anonymous" }
   | { readonly kind: "user"; readonly user: BrokerUser }
-  /** `blocked`: too many wait already after wrong logins; `busy`: too many at once. `newlySlowed`: from now on they wait. */
+  /**
+   * `blocked`: too many already wait after wrong logins; `busy`: too many at once. `newlySlowed`: logins wait from now
+   * on.
+   */
   | { readonly kind: "refused"; readonly why: "wrong" | "blocked" | "busy"; readonly newlySlowed: boolean };
 
-/** A user name and password that exist for one run of the broker, for the bridge alone. */
+/** Name and password for the bridge alone, valid for one run of the broker. */
 export function bridgeCredential(): Credential {
   return {
     username: `bridge-${randomBytes(6).toString("hex")}`,
@@ -32,13 +35,12 @@ interface Login {
   readonly password?: Buffer;
 }
 
-// Programs that logged in since the start, so many are remembered.
+// The most programs remembered that have logged in since the start.
 const maxKnown = 1_024;
 
 /**
- * Decides who a connection is. The bridge's own login never waits behind another one. A guesser slows down logins of the
- * same name from the same source alone, and those of no program that has logged in before: whoever knows neither its
- * client id nor a password cannot get in its way.
+ * Decides who a connection is. The bridge's own login never waits. A guesser slows down only logins with the same name
+ * from the same source, and none of a program that has logged in before.
  */
 export class Authenticator {
   readonly #users: ReadonlyMap<string, BrokerUser>;
@@ -76,7 +78,7 @@ export class Authenticator {
     return { kind: "user", user };
   }
 
-  /** Ends every wait for a turn. */
+  /** Ends all waiting logins. */
   close(): void {
     this.#logins.close();
   }
@@ -85,15 +87,15 @@ export class Authenticator {
 /** A login with a wrong user name or password. */
 export interface RefusedLogin {
   readonly address: string;
-  /** What the client called itself. */
+  /** The client id that it gave. */
   readonly client: string;
 }
 
 const reportWindowMs = 60_000;
-/** Of all addresses together: a guesser that has many of them must not fill a disk. */
+/** A bound for all addresses together, as a guesser with many of them must not fill a disk. */
 const mostPerWindow = 10;
 
-/** Hands refused logins on: one of each address a minute, and only so many in all. */
+/** Reports refused logins: one for each address a minute, up to a bound for all. */
 export class RefusedLogins {
   readonly #clock: Clock;
   readonly #tell: (refused: RefusedLogin) => void;

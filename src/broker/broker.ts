@@ -17,25 +17,27 @@ import {
 import { closeAedes, createAedes, wire } from "./wiring.js";
 
 export interface EmbeddedBroker {
-  /** Where the bridge connects to. */
+  /** The address for the bridge itself. */
   readonly url: string;
   readonly port: number;
   readonly tlsPort: number | null;
   readonly webSocketPort: number | null;
-  /** The bridge's own login, made anew at every start. Never log it. */
+  /** The bridge's own login, new at every start. Never log it. */
   readonly credential: Credential;
   counters(): Readonly<BrokerTally> & { readonly clients: number };
-  /** Reads the files of the TLS listener again; what cannot be used is logged, and the certificate in use stays. */
+  /**
+   * Reads the files of the TLS listener again; if they are unusable, that is logged and the certificate in use stays.
+   */
   renewCertificate(): Promise<void>;
-  /** Tells the clients, closes every socket and port. */
+  /** Disconnects the clients, and closes every socket and port. */
   close(): Promise<void>;
 }
 
 const closeTimeoutMs = 2_000;
 
 /**
- * Rejects with a BrokerStartError that names the configuration key and the remedy. `onRefusedLogin`: a client came with a wrong user name
- * or password; told seldom enough to be kept.
+ * Starts the broker. Rejects with a BrokerStartError that names the configuration key and the remedy. `onRefusedLogin`:
+ * called at a bounded rate, so that each call can go to the journal.
  */
 export async function startBroker(
   settings: BrokerSettings,
@@ -69,7 +71,7 @@ export async function startBroker(
     counters: () => ({ ...parts.tally, clients: clientCount() }),
     renewCertificate: () => listeners.renewCertificate(log),
     close: async () => {
-      // A frozen client must not hold up a shutdown; its socket is closed with the listeners.
+      // A frozen client must not delay the shutdown; its socket is closed with the listeners.
       await cameWithin(clock, closeTimeoutMs, closeAedes(aedes));
       await listeners.close();
     },

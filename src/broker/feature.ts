@@ -20,7 +20,7 @@ const keys = {
   ),
 };
 
-/** The embedded broker. */
+/** The feature `broker`: the embedded broker. */
 export const broker = {
   keys,
   errors: (root) => [...usersBeyondLoopback(root), ...soundUsers(root, "broker")],
@@ -33,7 +33,7 @@ export const broker = {
     ),
     ...[tls.cert, tls.key].flatMap(privatePath),
   ],
-  /** Starts it where no other is configured; null where one is. Its code is loaded only then. */
+  /** Starts it if no other broker is configured, else null. Only then its code is loaded. */
   start: async (configuration: BrokerConfiguration, starting: Starting) =>
     configuration.mqtt.url === undefined ? startEmbedded(configuration, starting) : null,
 } satisfies Feature<typeof keys> & { readonly start: unknown };
@@ -42,9 +42,9 @@ interface Starting {
   readonly clock: Clock;
   readonly gaps?: Gaps;
   readonly log: Logger;
-  /** Takes who was refused. */
+  /** Where refused logins are noted. */
   readonly journal: { append(record: LoginFailed, options: { readonly durable: false }): Promise<unknown> };
-  /** Has a listener told of each reload of the configuration. */
+  /** Registers a listener for reloads of the configuration. */
   readonly onReload?: ((listener: () => void) => void) | undefined;
 }
 
@@ -54,14 +54,14 @@ interface LoginFailed extends RefusedLogin {
   readonly user: null;
 }
 
-/** Its code is loaded only here. */
+/** Loads the broker's code and starts it. */
 async function startEmbedded(
   configuration: BrokerConfiguration,
   { clock, gaps, log, journal, onReload }: Starting,
 ): Promise<EmbeddedBroker> {
   const { startBroker } = await import("./broker.js");
   const { brokerSettings } = await import("./settings.js");
-  // People type passwords into the wrong field, so the name is left out.
+  // The name is left out, as people type passwords into the wrong field.
   const onRefusedLogin = (refused: RefusedLogin) => {
     const record = { type: "login_failed", listener: "broker", user: null, ...refused } as const;
     journal.append(record, { durable: false }).catch(ignored);

@@ -12,8 +12,8 @@ interface Held {
 }
 
 /**
- * Counts the topic filters that clients hold. One owner holds a number of them, and never takes more of the room of all
- * than it leaves to the others. Every level of a filter is a node of the broker's tree, so levels are what fills memory.
+ * Counts the topic filters of clients. Each owner holds a limited number, and never takes more of the common room than
+ * it leaves to others. Every level of a filter is a node in the broker's tree, so levels are what fills memory.
  */
 export class FilterShare<Owner> {
   readonly #limits: Limits;
@@ -24,7 +24,7 @@ export class FilterShare<Owner> {
     this.#limits = limits;
   }
 
-  /** Whether `owner` may hold this filter too; from then on it is counted, however often it is asked for again. */
+  /** Whether `owner` may hold this filter too; it is then counted once, however often it is asked for. */
   take(owner: Owner, filter: string): boolean {
     const held = this.#owners.get(owner) ?? { filters: new Set<string>(), levels: 0 };
     if (held.filters.has(filter)) return true;
@@ -50,7 +50,7 @@ export class FilterShare<Owner> {
     if (held.filters.size === 0) this.#owners.delete(owner);
   }
 
-  /** The owner is gone. */
+  /** Releases all filters of an owner that is gone. */
   forget(owner: Owner): void {
     this.#levels -= this.#owners.get(owner)?.levels ?? 0;
     this.#owners.delete(owner);
@@ -59,7 +59,7 @@ export class FilterShare<Owner> {
 
 const levelsOf = (filter: string) => filter.split("/").length;
 
-/** The topic filters of connections, and those of persistent sessions, which outlive them. */
+/** Topic filters of connections and of persistent sessions, which outlive them. */
 export class HeldFilters {
   readonly #connections: FilterShare<Client>;
   readonly #sessions: FilterShare<string>;
@@ -70,14 +70,14 @@ export class HeldFilters {
     this.#sessions = new FilterShare(limits);
   }
 
-  /** Whether the client may hold one more filter; from then on it does. */
+  /** Whether the client may hold one more filter; if so, it is counted. */
   take(client: Client, { topic }: Subscription): boolean {
-    // A closed connection gives nothing back any more.
+    // A closed connection would never release the filter.
     if (client.conn.destroyed || !this.#connections.take(client, topic)) return false;
     return client.clean || this.#sessions.take(client.id, topic);
   }
 
-  /** The subscription that the store is to keep next, because it was just granted. */
+  /** Notes a granted subscription, which the store keeps next. */
   grant(client: Client, subscription: Subscription): void {
     this.#granted.set(client, subscription);
   }
@@ -88,7 +88,7 @@ export class HeldFilters {
     return granted;
   }
 
-  /** A connection dropped them. */
+  /** Releases filters that a connection dropped. */
   drop(client: Client, filters: readonly string[]): void {
     this.#connections.release(client, filters);
   }
@@ -106,7 +106,7 @@ export class HeldFilters {
   }
 }
 
-/** What all parts of one broker share. */
+/** Parts that all modules of one broker share. */
 export interface BrokerParts {
   readonly settings: BrokerSettings;
   readonly limits: BrokerLimits;

@@ -16,7 +16,7 @@ type Files = Pick<NonNullable<BrokerSettings["tls"]>, "cert" | "key">;
 
 interface TlsServer {
   readonly server: tls.Server;
-  /** Never rejects: what cannot be used is logged, and the certificate in use stays. */
+  /** Never rejects: unusable files are logged, and the certificate in use stays. */
   readonly renewCertificate: (log: Logger) => Promise<void>;
 }
 
@@ -32,7 +32,7 @@ async function tlsServer(
   });
   const options = { ...inUse, handshakeTimeout: handshakeTimeoutMs, noDelay: true };
   const server = tls.createServer(options, (socket) => stream(socket));
-  // Failed handshakes are the client's affair.
+  // Failed handshakes are only the client's problem.
   server.on("tlsClientError", () => undefined);
   const renewCertificate = async (log: Logger) => {
     try {
@@ -51,8 +51,8 @@ async function tlsServer(
 }
 
 /**
- * Looked at closely, and before a server gets to see it: a renewal may be caught half done, and of an empty file Node
- * makes a server without any certificate.
+ * Reads and checks certificate and key before a server gets them: a renewal may be half done, and an empty file would
+ * make a server without a certificate.
  */
 async function readCertificate(files: Files): Promise<Files> {
   const cert = await pem(files.cert, "broker.tls.cert");
@@ -62,7 +62,7 @@ async function readCertificate(files: Files): Promise<Files> {
   const privateKey = parseOrExplain(names.key, "usable key", () => createPrivateKey(key));
   if (!certificate.checkPrivateKey(privateKey))
     throw new TextError(msg`${names.key} is not the key of ${names.cert}`);
-  // The rest of the chain.
+  // Checks the rest of the chain.
   parseOrExplain(names.cert, "usable certificate", () => tls.createSecureContext({ cert, key }));
   return { cert, key };
 }
@@ -75,7 +75,7 @@ function parseOrExplain<T>(name: string, what: string, parse: () => T): T {
   }
 }
 
-/** Never the text itself, which may be a key. */
+/** A name for messages; never the text itself, which may be a key. */
 function nameOf(textOrPath: string, key: string): string {
   return textOrPath.includes("-----BEGIN ") ? key : `${key} (${textOrPath})`;
 }
@@ -83,9 +83,9 @@ function nameOf(textOrPath: string, key: string): string {
 const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /**
- * Whether a WebSocket upgrade may go on. Without users the broker trusts everything on this machine, and a page of a
- * foreign web site in a local browser is not part of that: neither with its own name as origin, nor with a name of its
- * own that it made resolve to the loopback address. With users, the password decides.
+ * Whether a WebSocket upgrade may go on. Without users the broker trusts this machine, but not foreign web pages in a
+ * local browser, neither by their origin nor by a host name that they resolve to loopback. With users, the password
+ * decides.
  */
 export function mayUpgrade(headers: { origin?: string; host?: string }, needsLogin: boolean): boolean {
   if (needsLogin) return true;
@@ -101,7 +101,7 @@ function hostOf(url: string): string {
   }
 }
 
-/** Over a WebSocket: what asked for it, what its frames are to answer, and what reads them. */
+/** The WebSocket of a stream: its request, the answers due for its frames, and what reads them. */
 export interface WebSocketFacts {
   readonly request: IncomingMessage;
   readonly due: AnswersDue;
@@ -109,9 +109,9 @@ export interface WebSocketFacts {
 }
 
 interface ListenerHooks {
-  /** A new TCP connection, before any TLS or WebSocket handshake. */
+  /** Called for a new TCP connection, before any TLS or WebSocket handshake. */
   readonly connection: (socket: Socket) => void;
-  /** A byte stream on which MQTT is to be spoken. */
+  /** Called for a byte stream that is to carry MQTT. */
   readonly stream: (stream: Duplex, over?: WebSocketFacts) => void;
   readonly clock: Clock;
 }
@@ -120,14 +120,14 @@ export interface Listeners {
   readonly port: number;
   readonly tlsPort: number | null;
   readonly webSocketPort: number | null;
-  /** A renewed certificate has the name of the old one, so nothing else tells of it. */
+  /** Reads the certificate again: a renewed one has the same file name, so no setting changes. */
   renewCertificate(log: Logger): Promise<void>;
   close(): Promise<void>;
 }
 
 const tcpKeepAliveMs = 60_000;
 
-/** Opens every port of the settings, or none: rejects with a BrokerStartError that names the key. */
+/** Opens every port of the settings or none. Rejects with a BrokerStartError that names the key. */
 export async function openListeners(
   settings: BrokerSettings,
   limits: BrokerLimits,
@@ -139,7 +139,7 @@ export async function openListeners(
     server.on("connection", (socket) => {
       sockets.add(socket);
       socket.once("close", () => sockets.delete(socket));
-      // A client that vanished without a word is found even if it uses no MQTT keepalive.
+      // Finds vanished clients, even those without an MQTT keep-alive.
       socket.setKeepAlive(true, tcpKeepAliveMs);
       hooks.connection(socket);
     });
@@ -189,7 +189,7 @@ async function webServer(
     handleProtocols: (offered) => ["mqtt", "mqttv3.1"].find((name) => offered.has(name)) ?? false,
   });
   server.on("upgrade", (request, socket, head) => {
-    // Node takes its own listener off here, and a client that hangs up before it is answered must end nothing.
+    // Node has removed its own listener here; without one, a client that hangs up early would end the process.
     socket.on("error", () => undefined);
     if (!mayUpgrade(request.headers, settings.users.length > 0)) {
       socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\n\r\n");
@@ -240,16 +240,16 @@ async function closeServer(server: Server): Promise<void> {
 
 type Waiter = (error: Error | null, client: unknown) => void;
 
-/** The part of an aedes client that decides how long a full socket is waited for. */
+/** The part of an aedes client that decides how long a full socket is awaited. */
 export interface Drainable {
   readonly conn: Duplex;
   waitForDrain: (done: Waiter) => void;
 }
 
 /**
- * aedes holds back the publisher, and with it everybody who listens, until the slowest subscriber has room again. That
- * is right for a moment and wrong for a frozen one: here the others go on after `stallGraceMs`, its messages pile up in
- * its own socket up to `bufferedBytes`, and after `drainTimeoutMs` without a byte taken it is disconnected.
+ * aedes holds back the publisher, and thereby all subscribers, until the slowest one has room. Here the others continue
+ * after `stallGraceMs`. A frozen subscriber's messages pile up in its socket to `bufferedBytes`; after `drainTimeoutMs`
+ * without a byte taken it is disconnected.
  */
 export function limitDrainWait(
   client: Drainable,
@@ -270,7 +270,7 @@ class DrainWait {
   #isStalled = false;
   #goOn = false;
 
-  /** `stuck`: the client is about to be disconnected for it. */
+  /** `stuck`: called before the client is disconnected. */
   constructor(client: Drainable, limits: BrokerLimits, clock: Clock, stuck: () => void) {
     this.#client = client;
     this.#limits = limits;
@@ -301,7 +301,7 @@ class DrainWait {
       await this.#clock.wait(Math.max(0, drainTimeoutMs - stallGraceMs), stall.signal);
       this.#disconnect();
     } catch {
-      // Drained or closed in time: nothing to do but let the waiting ones go.
+      // The socket drained or closed in time; only the waiters have to be released.
     }
     conn.off("drain", over).off("close", over);
     this.#isStalled = false;

@@ -79,7 +79,7 @@ export const brokerSection = section({
 
 export type BrokerSection = Parsed<typeof brokerSection>;
 
-/** A broker that other machines can reach moves actuators for any of them. */
+/** Demands users for a broker that other machines can reach, as any of them could move actuators. */
 export function usersBeyondLoopback(root: Draft): Finding[] {
   const broker = sectionOf(root, "broker");
   return when(

@@ -4,49 +4,49 @@ import type { BrokerSection } from "./section.js";
 
 export interface BrokerUser {
   readonly username: string;
-  /** Plain, or a hash made by `hashPassword`. */
+  /** Plain text, or a hash of `hashPassword`. */
   readonly password: string;
-  /** Topic filters; without them the defaults of `acl.ts`. */
+  /** Topic filters; by default those of `acl.ts`. */
   readonly publish?: readonly string[];
   readonly subscribe?: readonly string[];
 }
 
-// Ordinary messages take about a kilobyte, so the limits by number come first. These two keep what clients store far
-// below the memory the service may take (512 MiB): the bridge would end together with its broker.
+// Messages are about a kilobyte, so bounds by number come first. These two keep the store well below the service's
+// memory (512 MiB), as the bridge would end together with its broker.
 const storeBytes = 32 * 1024 * 1024;
 
 export const defaultBrokerLimits = {
-  /** Connected clients beside the bridge. */
+  /** Connected clients without the bridge. */
   clients: 100,
-  /** Largest payload; topic and properties may add a little. */
+  /** The largest payload; topic and properties may add a little. */
   packetBytes: 256 * 1024,
-  /** Retained topics that clients other than the bridge may create, together, and what they may take in memory. */
+  /** Retained topics and bytes of all clients except the bridge, together. */
   retainedTopics: 1_000,
   retainedBytes: storeBytes,
-  /** Wrong logins for a name within a minute, from one source, before further ones wait for their turn. */
+  /** Wrong logins for one name from one source within a minute, before further ones wait for their turn. */
   loginAttempts: 10,
-  /** From one turn to the next. */
+  /** The time between two turns. */
   loginTurnMs: 2_000,
-  /** Until a new socket must have sent its CONNECT. */
+  /** The time in which a new socket has to send its CONNECT. */
   connectTimeoutMs: 5_000,
-  /** A subscriber that takes nothing for this long is disconnected. */
+  /** A subscriber that accepts nothing for this long is disconnected. */
   drainTimeoutMs: 15_000,
-  /** How long others wait for a subscriber that takes nothing, before they go on without it. */
+  /** How long others wait for a subscriber that accepts nothing. */
   stallGraceMs: 250,
   bufferedBytes: 8 * 1024 * 1024,
-  /** Topic filters of one client. Home Assistant subscribes to every topic by itself; a controller has some 130. */
+  /** Topic filters of one client. Home Assistant subscribes to each topic by itself, about 130 for a controller. */
   filters: 5_000,
-  /** Filters in one packet; more of them end the connection. Home Assistant sends 500. */
+  /** Filters in one packet; more end the connection. Home Assistant sends 500. */
   filtersPerPacket: 1_000,
-  /** Length of one filter. */
+  /** The length of one filter. */
   filterBytes: 512,
-  /** Levels of all filters of all clients together, of some 200 bytes each; persistent sessions have as many again. */
+  /** Levels of all filters of all clients, each about 200 bytes; persistent sessions may have as many again. */
   filterLevels: 160_000,
-  /** Sockets without a CONNECT; one more closes the oldest of them. */
+  /** Sockets without a CONNECT; a further one closes the oldest. */
   silentSockets: 64,
-  /** Messages kept for a persistent session, each. */
+  /** Messages kept for each persistent session. */
   sessionMessages: 1_000,
-  /** What is kept for all persistent sessions may take in memory, together. */
+  /** Memory for all persistent sessions together. */
   sessionBytes: storeBytes,
 };
 
@@ -57,31 +57,31 @@ export interface BrokerTopics {
   /** Home Assistant's birth and will topic. */
   readonly status: string;
   readonly discoveryPrefix: string;
-  /** Where the bridge listens for measured values. */
+  /** Topics where the bridge listens for measured values. */
   readonly weather?: readonly string[];
-  /** The bridge as a Sparkplug edge node; absent where it is none. */
+  /** The bridge as a Sparkplug edge node; absent where Sparkplug is off. */
   readonly sparkplug?: { readonly group: string; readonly node: string };
 }
 
 export interface BrokerSettings {
   readonly host: string;
-  /** 0 takes any free port, also below. */
+  /** 0 takes any free port; so do the ports below. */
   readonly port: number;
   readonly websocketPort?: number;
-  /** PEM text or paths of PEM files. */
+  /** PEM texts, or paths of PEM files. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly port: number };
   readonly users: readonly BrokerUser[];
-  /** Rights of clients on a broker without users, where they are not to be the default ones. */
+  /** Rights of clients on a broker without users; by default the usual ones. */
   readonly anonymous?: Pick<BrokerUser, "publish" | "subscribe">;
   readonly limits?: Partial<BrokerLimits>;
   readonly topics: BrokerTopics;
 }
 
-/** The counters as their owners write them. */
+/** Counters, which their owners increment. */
 export const emptyTally = () => ({
   accepted: 0,
   refusedLogins: 0,
-  /** Connections turned away because too many wait already after wrong logins. */
+  /** Connections refused because too many already wait after wrong logins. */
   blockedLogins: 0,
   refusedClients: 0,
   discardedPublishes: 0,
@@ -95,7 +95,7 @@ export const emptyTally = () => ({
 
 export type BrokerTally = ReturnType<typeof emptyTally>;
 
-/** Why the embedded broker did not start. `key` is the configuration key to look at; `portInUse` allows another try. */
+/** The embedded broker did not start. `key`: the configuration key to look at; `portInUse`: another try may succeed. */
 export class BrokerStartError extends TextError {
   override name = "BrokerStartError" as const;
   readonly key: string;
@@ -108,7 +108,7 @@ export class BrokerStartError extends TextError {
   }
 }
 
-/** An address at which this machine reaches a listener on `host`, as it stands in a URL. */
+/** An address at which this machine reaches a listener on `host`, as written in a URL. */
 export function reachable(host: string): string {
   const bare = host.replace(/^\[(.*)\]$/, "$1");
   if (bare === "0.0.0.0") return "127.0.0.1";
@@ -116,14 +116,14 @@ export function reachable(host: string): string {
   return bare.includes(":") ? `[${bare}]` : bare;
 }
 
-/** What the broker has to know of the configuration; of others which topics their clients need. */
+/** The parts of the configuration that the broker needs, including topics that clients of other features use. */
 export interface BrokerConfiguration extends Pick<CoreConfiguration, "mqtt" | "weather"> {
   readonly broker: BrokerSection;
   readonly homeassistant: { readonly status_topic: string; readonly discovery_prefix: string };
   readonly sparkplug: { readonly enabled: boolean } & NonNullable<BrokerSettings["topics"]["sparkplug"]>;
 }
 
-/** The configuration in this folder's words. */
+/** Translates the configuration into the broker's settings. */
 export function brokerSettings({
   broker,
   mqtt,
@@ -143,7 +143,7 @@ export function brokerSettings({
       packetBytes: broker.limits.packet_size,
       retainedTopics: broker.limits.retained_topics,
       filters: broker.limits.filters,
-      // Four clients that take all they may, of filters as long as the bridge's topics are.
+      // Room for four clients with all filters allowed, each as long as the bridge's topics.
       filterLevels: broker.limits.filters * 32,
       filtersPerPacket: broker.limits.filters_per_packet,
       filterBytes: broker.limits.filter_length,

@@ -6,15 +6,15 @@ import { filterCovers } from "../runtime/mqtt.js";
 import type { BrokerParts } from "./filters.js";
 import type { BrokerLimits } from "./settings.js";
 
-/** Roughly what the objects of a message without content take; were it nothing, empty messages could be kept without end. */
+/** Rough size of a message's objects without content; counted as nothing, empty messages could be kept without end. */
 export const emptyPacketBytes = 512;
 
-// A short text in an object, beside its characters.
+// The size of a short text in an object, beside its characters.
 const textOverhead = 64;
 
 const textBytes = (text: string | undefined) => (text === undefined ? 0 : textOverhead + 2 * text.length);
 
-/** What keeping a message costs. Properties count too: a packet may consist of nothing else. */
+/** The memory that a kept message takes. Properties count too, as a packet may consist of nothing else. */
 export function bytesOf({
   topic,
   payload,
@@ -29,7 +29,7 @@ export function bytesOf({
   );
 }
 
-/** Bytes to keep: a view of what the socket read would hold all of it in memory, up to 64 KiB for one byte. */
+/** A copy of bytes for keeping: a view would hold the socket's whole buffer in memory, up to 64 KiB for one byte. */
 export function ownBytes<T extends string | Buffer>(bytes: T): T | Buffer {
   if (typeof bytes === "string" || bytes.byteLength === bytes.buffer.byteLength) return bytes;
   return Buffer.from(new Uint8Array(bytes).buffer);
@@ -41,24 +41,24 @@ interface RetainedPacket {
   readonly payload: Buffer;
 }
 
-// Some milliseconds' worth.
+// A few milliseconds of work.
 const matchesAtOnce = 500;
 
 /**
- * Retained messages, in place of aedes' own: that one tries every filter of a SUBSCRIBE on every topic in one go, which
- * stops the whole process for seconds when a client subscribes to a thousand topics one by one. Here a filter without
- * wildcards is looked up, and the others let everything else run in between.
+ * Retained messages, instead of aedes' own store. That one matches every filter of a SUBSCRIBE with every topic in one
+ * go and stops the process for seconds when a client subscribes to a thousand topics. Here a filter without wildcards
+ * is looked up, and others leave time for everything else.
  */
 export class RetainedStore {
   readonly #packets = new Map<string, RetainedPacket>();
 
-  /** An empty payload clears. */
+  /** An empty payload clears the topic. */
   store(packet: RetainedPacket): void {
     if (packet.payload.length === 0) this.#packets.delete(packet.topic);
     else this.#packets.set(packet.topic, { ...packet, payload: ownBytes(packet.payload) });
   }
 
-  /** What each filter matches; twice what two of them match. */
+  /** The messages that the filters match; one that matches two filters comes twice. */
   stream(filters: readonly string[]): Readable {
     return Readable.from(this.#matching(filters));
   }
@@ -81,10 +81,10 @@ export class RetainedStore {
   }
 }
 
-/** A message that was published, or from then on the release of one of QoS 2. */
+/** A published message, which QoS 2 later replaces by its release. */
 interface QueuedPacket {
   readonly cmd: string;
-  /** Given when it is sent. */
+  /** Set when the message is sent. */
   messageId?: number;
   /** The broker's own number of a message. */
   readonly brokerCounter?: number;
@@ -98,9 +98,9 @@ interface Queue {
 }
 
 /**
- * What persistent sessions have yet to acknowledge, in place of aedes' own queues, which know no bounds. Bounded for each
- * session by number, and by bytes so that none holds more than is still free: one that never comes back leaves half of
- * the room to the others. What does not fit is not kept.
+ * Unacknowledged messages of persistent sessions, instead of aedes' own queues, which have no bounds. Each session has
+ * a bound by number, and may hold at most as many bytes as are still free. So a session that never returns leaves half
+ * of the room to others. Messages beyond the bounds are dropped.
  */
 class SessionQueues {
   readonly #limits: Pick<BrokerLimits, "sessionMessages" | "sessionBytes">;
@@ -117,8 +117,8 @@ class SessionQueues {
   }
 
   /**
-   * A session whose filters overlap is named once for each: aedes then claims one entry for what it sends, and takes out the
-   * others when it finds that the message was sent already.
+   * Queues a message. A session with overlapping filters is named once for each: aedes sends one entry, and removes the
+   * others when it finds that the message was sent.
    */
   add(clientIds: readonly string[], message: QueuedMessage): void {
     if (clientIds.length === 0) return;
@@ -145,7 +145,7 @@ class SessionQueues {
     return true;
   }
 
-  /** Notes under which id a message was sent, or that only its release is still to come; false where it is not kept. */
+  /** Notes the id under which a message was sent, or that only its release is left; false where it is not kept. */
   onSent(clientId: string, packet: QueuedPacket): boolean {
     const queue = this.#queues.get(clientId);
     const isRelease = packet.cmd === "pubrel";
@@ -161,7 +161,7 @@ class SessionQueues {
     return true;
   }
 
-  /** Takes out the one with this id; without an id, the last of this message that was not sent. */
+  /** Removes the entry with this id; without an id, the last unsent entry of this message. */
   remove(
     clientId: string,
     { messageId, brokerCounter }: Pick<QueuedPacket, "messageId" | "brokerCounter">,
@@ -182,14 +182,14 @@ class SessionQueues {
     this.#queues.delete(clientId);
   }
 
-  /** What is kept now, oldest first; for a session that comes back, to which nothing was sent meanwhile. */
+  /** The kept messages, oldest first, for a returning session to which nothing was sent meanwhile. */
   stream(clientId: string): Readable {
     const queue = this.#queues.get(clientId);
     if (queue) this.#keepOneOfEach(queue);
     return Readable.from((queue?.entries ?? []).map(({ packet }) => packet));
   }
 
-  /** Of filters that overlapped while it was away one entry is enough: the message is sent once. */
+  /** Drops duplicates from overlapping filters, so that a message is sent once. */
   #keepOneOfEach(queue: Queue): void {
     const seen = new Set<number>();
     const kept = queue.entries.filter(({ packet: { brokerCounter, messageId }, bytes }) => {
@@ -218,7 +218,7 @@ interface Subscriber {
   readonly clientId: string;
 }
 
-/** The methods of aedes' in-memory store that let clients make it grow. */
+/** Methods of aedes' in-memory store through which clients make it grow. */
 export interface Store {
   storeRetained(packet: RetainedPacket): Promise<unknown>;
   createRetainedStreamCombi(filters: readonly string[]): Readable;
@@ -234,22 +234,25 @@ export interface Store {
   cleanSubscriptions(client: ClientRef): Promise<unknown>;
 }
 
-// QoS 2 messages a client may begin without finishing them.
+// QoS 2 messages that a client may leave unfinished.
 const maxUnfinished = 1_000;
 
 /** The user of a connection; null for one without. */
 type UserOf = (client: ClientRef) => string | null;
 
 export interface Sessions {
-  /** Ends a session of this id that another user left: what it would still get is not for this one. Call it before the client is let in. */
+  /**
+   * Ends a session of this id that belongs to another user, who alone may get its messages. Has to be called before the
+   * client is let in.
+   */
   claim(clientId: string, user: string | null): Promise<void>;
-  /** Call it for a client that leaves no session behind. */
+  /** Has to be called for a client that leaves no session behind. */
   onDisconnected(clientId: string): void;
 }
 
 /**
- * Bounds what a persistent session, or a QoS 2 sender that never finishes, can make the broker keep. The methods are
- * replaced in place, because aedes wants a store of two dozen methods of which only these matter here.
+ * Bounds what persistent sessions and unfinished QoS 2 senders make the broker keep. It replaces methods in place, as
+ * aedes demands a store of two dozen methods and only these matter here.
  */
 export function boundStore(
   store: Store,
@@ -285,7 +288,7 @@ function useQueues(store: Store, queues: SessionQueues): void {
     return Promise.resolve();
   };
   store.outgoingEnqueue = (subscriber, packet) => store.outgoingEnqueueCombi([subscriber], packet);
-  // aedes ends the connection then: a client that acknowledges nothing is cut off once its session is full.
+  // aedes then ends the connection: a client that acknowledges nothing is disconnected once its session is full.
   store.outgoingUpdate = (client, packet) =>
     queues.onSent(client.id, packet) ? Promise.resolve() : Promise.reject(new Error("no such packet"));
   store.outgoingClearMessageId = (client, packet) => Promise.resolve(queues.remove(client.id, packet));
@@ -302,9 +305,9 @@ function useRetained(store: Store): void {
 }
 
 /**
- * aedes hands over all filters of a SUBSCRIBE each time that one of them is granted, those that are not allowed too: kept,
- * they would bring their messages when the session returns. Sessions of 3.1.1 never expire, so the one longest away goes
- * when there are more than there may be clients. Returns whose each session is.
+ * Keeps only granted filters: aedes hands over all filters of a SUBSCRIBE, even forbidden ones, whose messages would
+ * come when the session returns. Sessions of MQTT 3.1.1 never expire, so beyond the number of clients the one longest
+ * away goes. Returns the user of each session.
  */
 function boundSessions(
   store: Store,
@@ -340,7 +343,10 @@ function boundSessions(
   return sessions;
 }
 
-/** Also forgets them when a client leaves, so that its next session may use the same packet ids. */
+/**
+ * Bounds unfinished QoS 2 messages, and forgets a client's when it leaves, so that its next session may reuse packet
+ * ids.
+ */
 function boundUnfinished(store: Store): { readonly onDisconnected: (clientId: string) => void } {
   const unfinished = new Map<string, Set<number>>();
   const keep = store.incomingStorePacket.bind(store);
@@ -349,12 +355,12 @@ function boundUnfinished(store: Store): { readonly onDisconnected: (clientId: st
     const ids = unfinished.get(client.id) ?? new Set();
     if (ids.size >= maxUnfinished) throw new Error(`more than ${maxUnfinished} unfinished QoS 2 messages`);
     unfinished.set(client.id, ids.add(packet.messageId ?? 0));
-    // Only whether the id is known is ever asked for, so topic, payload and properties need not be kept.
+    // aedes only asks whether the id is known, so topic, payload and properties are not kept.
     return keep(client, { messageId: packet.messageId, payload: Buffer.alloc(0) });
   };
   store.incomingDelPacket = (client, packet) => {
     unfinished.get(client.id)?.delete(packet.messageId ?? 0);
-    // Of two PUBRELs in one breath the second finds nothing, and aedes catches no error here: it would end the process.
+    // Of two PUBRELs at once the second finds nothing; aedes does not catch that error, which would end the process.
     return remove(client, packet).catch(ignored);
   };
   return {

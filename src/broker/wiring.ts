@@ -27,30 +27,30 @@ import { type Drainable, limitDrainWait, type WebSocketFacts } from "./listeners
 import { boundStore, type Sessions, type Store } from "./store.js";
 
 /*
- * What the packet library lets through although MQTT forbids it, where aedes then ends the process or makes correct
- * subscribers hang up.
+ * Packets that MQTT forbids but the packet library lets through. aedes would end the process on them, or make correct
+ * subscribers disconnect.
  */
 
-/** Why a CONNECT must be refused; null when it may go on. */
+/** Why a CONNECT is refused; null where it may go on. */
 function connectFault({ properties, will }: Pick<ConnectPacket, "properties" | "will">): string | null {
-  // Delivering such a will would break the connection of every subscriber.
+  // Delivering such a will would break every subscriber's connection.
   if (will && Number(will.qos) > 2) return "a will of QoS 3";
   if (repeatsProperty(properties) || repeatsProperty(will?.properties)) return "a property given twice";
   return null;
 }
 
-/** The library makes a list of a property that comes twice; only user properties may. */
+/** Whether a property comes twice, of which the library makes a list; only user properties may. */
 function repeatsProperty(properties: object | undefined): boolean {
   return Object.entries(properties ?? {}).some(
     ([name, value]) => name !== "userProperties" && Array.isArray(value),
   );
 }
 
-/** Seconds; 0 for what is no number, as a list is. */
+/** Seconds; 0 for anything but a number, such as a list. */
 const secondsOr0 = (interval: unknown): number =>
   typeof interval === "number" && Number.isFinite(interval) ? interval : 0;
 
-/* What is used of the insides of aedes. They may change with any version of it, so package.json names one exactly. */
+/* Internals of aedes that are used here. They may change with any version, so package.json pins one. */
 
 const knownVersion = "2.0.0-beta.1";
 
@@ -80,7 +80,7 @@ const clientInsidesOf = (client: Client): ClientInsides => client as unknown as 
 const storeMethods =
   "storeRetained createRetainedStreamCombi outgoingEnqueue outgoingEnqueueCombi outgoingUpdate outgoingClearMessageId outgoingStream incomingStorePacket incomingDelPacket addSubscriptions removeSubscriptions cleanSubscriptions";
 
-/** Throws a BrokerStartError where a part is missing on which the limits and rights of the broker stand. */
+/** Throws a BrokerStartError where an internal is missing on which limits and rights depend. */
 export function demandInsides(aedes: Aedes): void {
   const broker: Partial<BrokerInsides> = insidesOf(aedes);
   const persistence: object = broker.persistence ?? {};
@@ -109,11 +109,11 @@ export function demandInsides(aedes: Aedes): void {
 
 /* Everything that is plugged into aedes. */
 
-// Topic and properties on top of the largest payload.
+// Room for topic and properties beside the largest payload.
 const headerReserve = 4096;
 const sessionExpiryS = 86_400;
 
-/** An aedes broker with the limits it knows itself; what it lacks is added by the functions below. */
+/** An aedes broker with its own limits; the functions below add the missing ones. */
 export async function createAedes(limits: BrokerLimits): Promise<Aedes> {
   const { Aedes } = await import("aedes");
   const aedes = await Aedes.createBroker({
@@ -122,7 +122,7 @@ export async function createAedes(limits: BrokerLimits): Promise<Aedes> {
     maximumPacketSize: limits.packetBytes + headerReserve,
     sessionExpiryIntervalLimit: sessionExpiryS,
     pendingSessionsLimit: limits.clients,
-    // The default refuses ids that brokers commonly take.
+    // The default is too short for ids that brokers commonly accept.
     maxClientsIdLength: 64,
   });
   try {
@@ -137,14 +137,14 @@ export async function createAedes(limits: BrokerLimits): Promise<Aedes> {
 }
 
 /**
- * aedes looks ids and filters up in plain objects, where one called `constructor` seems to be there already; the first
- * such client would end the process.
+ * Removes the prototype of aedes' tables: a client or filter called `constructor` would be found in them and end the
+ * process.
  */
 function withoutInherited(table: object): void {
   Object.setPrototypeOf(table, null);
 }
 
-/** How fast clients are read; the bridge's own link is not slowed. */
+/** How fast clients are read; the bridge's own link is not limited. */
 interface Readings {
   readonly turns: ReadingTurns;
   readonly readings: WeakMap<Client, PacedReading>;
@@ -152,7 +152,7 @@ interface Readings {
 
 const tooManyFilters = "too many filters in one packet";
 
-/** Notes how many acknowledgements each message is to bring that is handed to the client. */
+/** Counts how many acknowledgements each message delivered to the client will bring. */
 function noteAnswers(client: ClientInsides, due: AnswersDue, frames: AnswersDue | undefined): void {
   const deliver = client.deliverQoS.bind(client);
   client.deliverQoS = (packet, done) => {
@@ -195,18 +195,18 @@ function filterFault(packet: FilterPacket, { filtersPerPacket }: BrokerLimits): 
     return packet.unsubscriptions.length > filtersPerPacket ? tooManyFilters : null;
   if (packet.cmd !== "subscribe" || packet.subscriptions.length < 2) return null;
   if (packet.subscriptions.length > filtersPerPacket) return tooManyFilters;
-  // aedes sorts them into a plain object, where a filter of this name would end the process.
+  // aedes sorts filters into a plain object, where this name would end the process.
   return packet.subscriptions.some(({ topic }) => topic === "__proto__") ? "a filter called __proto__" : null;
 }
 
-/** A DISCONNECT may hold one too, and an interval that is no number would end the process. */
+/** A DISCONNECT may hold an expiry too, and an interval that is no number would end the process. */
 function checkExpiries(aedes: Aedes): void {
   const sessions = insidesOf(aedes);
   const clamp = sessions.clampSessionExpiry.bind(aedes);
   sessions.clampSessionExpiry = (interval) => clamp(secondsOr0(interval));
 }
 
-/** Plugs everything into aedes; resolves what the listeners and the counters need. */
+/** Plugs everything into aedes; resolves to what the listeners and the counters need. */
 export function wire(
   aedes: Aedes,
   parts: BrokerParts,
@@ -221,7 +221,7 @@ export function wire(
   });
   const connected = new Set<Client>();
   aedes.on("client", (client) => {
-    // One that took over an id and hung up meanwhile is only now entered, and its end is over.
+    // A client that took over an id and hung up meanwhile is entered only now, after its end.
     if (client.conn.destroyed) Reflect.deleteProperty(insidesOf(aedes).clients, client.id);
     else if (!acl.isBridge(client)) connected.add(client);
   });
@@ -248,7 +248,7 @@ interface LoginParts {
   readonly acl: Acl;
   readonly authenticator: Authenticator;
   readonly refused: RefusedLogins;
-  /** Beside the bridge. */
+  /** Connected clients without the bridge. */
   readonly connected: ReadonlySet<Client>;
   readonly sessions: Sessions;
   readonly readings: Readings["readings"];
@@ -273,7 +273,7 @@ function wireLogins(aedes: Aedes, parts: LoginParts): void {
   };
 }
 
-/** Lets a client in, noting who it is, or resolves with the code to refuse it with. */
+/** Lets a client in and notes its identity, or resolves to the code with which to refuse it. */
 async function admit(
   aedes: Aedes,
   logins: LoginParts,
@@ -315,7 +315,7 @@ function refuseLogin(
   }
   tally.refusedLogins += 1;
   refused.note(about);
-  // The name is left out: people type passwords into the wrong field.
+  // The name is left out, as people type passwords into the wrong field.
   const { address } = about;
   log.warn({ address }, "refused a login with a wrong user name or password");
   if (newlySlowed)
@@ -331,7 +331,8 @@ function placeProblem(
 ): { readonly code: RefusalCode; readonly text: string } | null {
   const present = connectedClient(aedes, id);
   const owner = present && acl.identityOf(present);
-  // Taking over a client id closes the other connection, which must not be possible with the bridge's or across users.
+  // Taking over a client id closes the other connection, so it must not be possible with the bridge's id or across
+  // users.
   if (owner && (owner.bridge || owner.user !== user))
     return { code: 2, text: "refused a client: its client id is in use by another user" };
   if (present || connected.size < limits.clients) return null;
@@ -382,14 +383,14 @@ function wireLimits(aedes: Aedes, parts: BrokerParts, silent: SilentSockets, acl
   return sessions;
 }
 
-// What aedes reports for writes to a socket that is gone, which is no fault.
+// Errors that aedes reports for a socket that is gone, which are no faults.
 const ordinaryEnds = new Set(["connection closed", "keep alive timeout", "Premature close", "drain timeout"]);
 
-/** Counts what clients did wrong, once for each; none of it concerns the others. */
+/** Counts each client's fault once; a fault does not affect other clients. */
 function wireErrors(aedes: Aedes, { tally, log }: BrokerParts): void {
   const seen = new WeakSet<Client>();
   const onFailure = (client: Client, error: Error) => {
-    // Refused logins (`errorCode`) are counted where they are refused; a `code` in letters is the network's.
+    // Refused logins (`errorCode`) are counted elsewhere; a textual `code` comes from the network.
     const ordinary = "errorCode" in error || ("code" in error && typeof error.code === "string");
     if (ordinary || ordinaryEnds.has(error.message) || seen.has(client)) return;
     seen.add(client);
