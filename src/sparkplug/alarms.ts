@@ -2,9 +2,7 @@ import type { AlarmType } from "../greenhouse/limits.js";
 import type { Clock } from "../runtime/clock.js";
 import type { ShownAlarm } from "./metrics.js";
 
-/*
- * What is wrong with the edge node that a person should know: raised by it, and ended by it too where an earlier run raised it.
- */
+/* Alarms about the edge node. It also ends those that an earlier run raised. */
 
 type OwnType = Extract<AlarmType, "birth_too_large" | "duplicate_node">;
 
@@ -17,14 +15,14 @@ export type SetAlarm = (
 type Shown = () => readonly Pick<ShownAlarm, "type" | "controller" | "state">[];
 
 const itself = { controller: null, actuator: null } as const;
-/** The broker may still bring the ones before, where births follow each other. */
+/** Births that follow each other quickly come back late, so several of our own are remembered. */
 const mostOwnBirths = 8;
-/** So long after the last birth of another node of the name there is none. */
+/** The alarm ends when no birth of another node with our name has come for this long. */
 const duplicateClearsMs = 600_000;
 
 const isOwn = (type: AlarmType): type is OwnType => type === "birth_too_large" || type === "duplicate_node";
 
-/** Where there is no edge node nobody would judge what an earlier run left. */
+/** Ends the alarms of an earlier run when there is no edge node any more, as nobody else would. */
 export function endAll(alarms: Shown, setAlarm: SetAlarm): void {
   for (const { type, controller, state } of alarms())
     if (isOwn(type) && state !== "cleared") setAlarm(type, { controller, actuator: null }, null);
@@ -34,9 +32,9 @@ export class NodeAlarms {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #alarms: Shown;
   readonly #setAlarm: SetAlarm;
-  /** Births that the broker takes no more, by device; the node's own under no name. */
+  /** Devices whose birth the broker refuses as too large; the node itself is the empty name. */
   readonly #tooLarge = new Set<string>();
-  /** Those of an earlier run, until the first birth of this one. */
+  /** The same from an earlier run, until this run's first birth of the device. */
   readonly #leftTooLarge = new Set<string>();
   #ownBirths: readonly Buffer[] = [];
   #isDuplicateLeft = false;
@@ -48,7 +46,7 @@ export class NodeAlarms {
     this.#setAlarm = setAlarm;
   }
 
-  /** What an earlier run left. */
+  /** Takes over the alarms of an earlier run. */
   restore(): void {
     for (const { type, controller, state } of this.#alarms()) {
       if (state === "cleared") continue;
@@ -57,13 +55,13 @@ export class NodeAlarms {
     }
   }
 
-  /** From here on another node of the name would be heard. */
+  /** From here on another node with our name would be heard. */
   onLinked(): void {
     if (this.#isDuplicateLeft) this.#duplicateAt ??= this.#clock.monotonic();
     this.#isDuplicateLeft = false;
   }
 
-  /** Whether a message of a device, or with null of the node, left the bridge. */
+  /** Raises or ends the alarm that a birth is too large; `device` is null for the node, `problem` null once it left. */
   tellSize(device: string | null, problem: string | null): void {
     const key = device ?? "";
     const isNew = this.#leftTooLarge.delete(key);
@@ -74,7 +72,7 @@ export class NodeAlarms {
     this.#setAlarm("birth_too_large", { controller: device, actuator: null }, message);
   }
 
-  /** Its alarms end with it; one that comes back is judged anew. */
+  /** Forgets a removed device; one that returns is judged anew. */
   deviceGone(device: string): void {
     this.#tooLarge.delete(device);
   }
@@ -94,7 +92,7 @@ export class NodeAlarms {
     this.#setAlarm("duplicate_node", itself, message);
   }
 
-  /** When the alarm of another node is over, monotonic ms; null where there is none. */
+  /** When the alarm about another node ends, monotonic ms; null for none. */
   get duplicateEndsAt(): number | null {
     return this.#duplicateAt === null ? null : this.#duplicateAt + duplicateClearsMs;
   }

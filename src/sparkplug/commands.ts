@@ -8,14 +8,14 @@ import { rebirthName, type sparkplugTopics } from "./topics.js";
 import type { WireMetric, WirePayload } from "./schema.js";
 
 /*
- * What hosts ask for, in the words of the intake of commands. Pure. A metric that is no command as it stands is handed on with
- * the reason, so that it ends with a result like any other; what names no place of a command has nobody to answer.
+ * Translates messages of hosts into command requests. Pure. A metric that is no valid command becomes a request with
+ * the reason, so that it ends in a result like any other. A metric that names no place for commands gets no answer.
  */
 
-/** What one metric of a device command asks for. */
+/** The command of one metric. */
 type Asked = Pick<CommandRequest, "target" | "targetId" | "payload" | "at" | "by" | "unreadable">;
 
-/** `unknown`: the name or alias of what takes no commands. */
+/** `unknown`: the name or alias of something that accepts no commands. */
 export type MetricRead =
   { readonly type: "command"; readonly asked: Asked } | { readonly type: "unknown"; readonly name: string };
 
@@ -25,7 +25,7 @@ interface Place {
   readonly takes: "String" | "Double";
 }
 
-/** Where commands can be written to; ids are judged by the intake. */
+/** The place of a command in a metric's name; the intake judges the ids. */
 function placeOf(name: string): Place | null {
   const [folder, targetId, leaf, ...rest] = name.split("/");
   if (targetId === undefined || targetId === "" || rest.length > 0) return null;
@@ -35,7 +35,10 @@ function placeOf(name: string): Place | null {
   return leaf === "position" ? { target: folder, targetId, takes: "Double" } : null;
 }
 
-/** `names`: the metrics of the device by their aliases, as its birth told them. `by`: the sender's word beside the payload. */
+/**
+ * The commands of a device message. `names`: the device's metrics by alias, as in its birth. `by`: the sender beside
+ * the payload.
+ */
 export function deviceCommands(
   payload: WirePayload,
   names: ReadonlyMap<bigint, string>,
@@ -65,7 +68,7 @@ export function deviceCommands(
 }
 
 const noInstant = "The timestamp of the metric is no time.";
-/** The largest that a date can hold. */
+/** The largest instant of a JavaScript date. */
 const latest = 8_640_000_000_000_000n;
 
 const instantOf = (timestamp: bigint | undefined): number | null | "none" => {
@@ -95,11 +98,11 @@ function textOf(metric: WireMetric, { takes }: Place, names: ReadonlyMap<bigint,
 
 const numberOf = { String: 12, Double: 10 } as const;
 
-/** Without the noise of binary fractions; what no person would write so is for the target to refuse. */
+/** A number as text, rounded to 15 digits against float noise; the target refuses spellings that it does not know. */
 const numberText = (value: number): string =>
   String(Object.is(value, -0) ? 0 : Number(value.toPrecision(15)));
 
-/** Who asks, where the host says so: a text property `by`. */
+/** The sender that a host names in a text property `by`. */
 function saidBy({ properties }: WireMetric): string | null {
   const place = properties?.keys.indexOf("by") ?? -1;
   const value = properties?.values[place]?.value;
@@ -111,7 +114,7 @@ const senderOf = (host: string | null): string | null => {
   return said === "" ? null : `sparkplug:${said}`.slice(0, 200);
 };
 
-/** What a node command asks for, and the names in it of what takes no commands. */
+/** The requests of a node command, and names in it that accept no commands. */
 export function nodeCommands({ metrics }: WirePayload) {
   const unknown = metrics.flatMap(({ name, alias }) =>
     name === rebirthName ? [] : [(name ?? `alias ${alias ?? "none"}`).slice(0, 200)],
@@ -123,8 +126,8 @@ export function nodeCommands({ metrics }: WirePayload) {
 }
 
 /*
- * What hosts send in very great number. A payload is counted before it is taken apart, so nobody knows for which actuator it is; one in
- * whose bytes a stop may be is looked at, and gets through where there is one in it.
+ * Floods from hosts. Payloads are counted unparsed, so their actuator is unknown. A payload whose bytes may contain a
+ * stop is parsed, and passes if it does.
  */
 
 type Commanded = Pick<Controller, "actuators" | "parameters"> & {
@@ -132,7 +135,7 @@ type Commanded = Pick<Controller, "actuators" | "parameters"> & {
 };
 
 /**
- * So many device commands came and were only counted; with `isUrgent` a newer one took their place. `device`: null for those that do
+ * Device commands that were only counted; with `isUrgent` a newer one replaced them. `device`: null for devices that do
  * not exist.
  */
 export type OnSurplus = (device: Commanded["info"] | null, count: number, isUrgent: boolean) => void;
@@ -140,7 +143,10 @@ export type OnSurplus = (device: Commanded["info"] | null, count: number, isUrge
 const unknownDevices = "commands to devices that do not exist";
 const toTheNode = "commands to the node";
 
-/** Each device has its own allowance, and all that do not exist share one. `names`: its metrics by their aliases, as its birth told them. */
+/**
+ * Each device has its own allowance; all devices that do not exist share one. `names`: its metrics by alias, as in its
+ * birth.
+ */
 export const commandFloods = (
   topics: Pick<ReturnType<typeof sparkplugTopics>, "parse">,
   store: { byId(id: string): Commanded | undefined },
@@ -164,7 +170,7 @@ export const commandFloods = (
       },
     };
   },
-  // Of births that are asked for one is enough.
+  // One birth answers all requests for it.
   onSurplus: ({ key, count, isUrgent }) => {
     if (key === toTheNode) return;
     const heard = topics.parse(key);
@@ -173,7 +179,7 @@ export const commandFloods = (
   },
 });
 
-/** What of the controller a payload asks for, and what of it is to stop. */
+/** The commands of a payload for this controller, and those of them that are stops. */
 function askedOf(
   bytes: Buffer,
   { actuators, parameters }: Commanded,
@@ -190,7 +196,7 @@ function askedOf(
   });
 }
 
-/** Whether it is worth a look, by the word and by each value that stops one of its actuators. */
+/** Whether a payload may hold a stop: the word, or a value that stops one of the actuators. */
 function mayStop({ actuators }: Pick<Controller, "actuators">): (payload: Buffer) => boolean {
   const values = [...actuators.values()].flatMap(({ settings }) => [
     settings.stop?.value ?? [],

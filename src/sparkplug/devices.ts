@@ -19,26 +19,26 @@ interface Device {
   controller: Controller;
   alarms: readonly ShownAlarm[];
   readonly results: Map<string, ShownResult>;
-  /** Results that no data message has told yet. */
+  /** Results that no data message has sent yet. */
   untold: readonly Metric[];
-  /** What hosts were told last; null while they know of no such device. */
+  /** What was last sent to hosts; null while the device is not born. */
   shown: Picture | null;
   aliases: Aliases;
-  /** The other way round, made when a command comes. */
+  /** Names by alias, made when the first command comes. */
   names: ReadonlyMap<bigint, string> | null;
 }
 
-/** So many results wait for their data message; a flood of commands must not fill the memory. */
+/** A bound on results that wait for their data message, as a flood of commands must not fill the memory. */
 const mostUntold = 200;
 const noAlarms: readonly ShownAlarm[] = [];
 const noNames: ReadonlyMap<bigint, string> = new Map();
 
-/** Each device as it is, and as its hosts have it. */
+/** Each device as it is, and as it was last sent. */
 export class Devices {
   readonly #devices = new Map<string, Device>();
   #alarms: ReadonlyMap<string, readonly ShownAlarm[]> = new Map();
 
-  /** Whether the device is there for its hosts. */
+  /** Takes a new state of a controller; returns whether its device is alive for hosts. */
   update(id: string, controller: Controller): boolean {
     const device = this.#devices.get(id);
     if (device === undefined)
@@ -59,7 +59,7 @@ export class Devices {
     this.#devices.delete(id);
   }
 
-  /** The alarms as they are now; tells of which devices they are others. */
+  /** Takes the present alarms; returns the devices whose alarms changed. */
   onAlarms(alarms: readonly ShownAlarm[]): readonly string[] {
     const byDevice = new Map<string, ShownAlarm[]>();
     for (const alarm of alarms) {
@@ -81,7 +81,7 @@ export class Devices {
     if (device === undefined) return;
     const shown = { text: JSON.stringify(result), at: Date.parse(result.finished_at) };
     const place = resultPlace(about.target, about.targetId, controller);
-    // What came twice is answered to its sender alone; on the place of all results it would raise an alarm for a double click.
+    // Only its sender learns of a duplicate; in the place of all results a double click would look like a failure.
     const places = [
       ...(place === null ? [] : [place]),
       ...(result.reason === "duplicate" ? [] : [anyResult]),
@@ -96,7 +96,7 @@ export class Devices {
     return (this.#devices.get(id)?.untold.length ?? 0) > 0;
   }
 
-  /** The next link begins with births, which tell the newest result of each target. */
+  /** The next link begins with births, which hold the newest result of each target. */
   onUnlinked(): void {
     for (const device of this.#devices.values()) {
       device.shown = null;
@@ -113,7 +113,7 @@ export class Devices {
     if (device !== undefined) device.shown = null;
   }
 
-  /** The metrics by their aliases, as the newest birth told them. */
+  /** Names of the metrics by alias, as in the newest birth. */
   names(id: string): ReadonlyMap<bigint, string> {
     const device = this.#devices.get(id);
     if (device === undefined) return noNames;
@@ -121,7 +121,7 @@ export class Devices {
     return device.names;
   }
 
-  /** Everything of the device; null where it is gone. */
+  /** Everything for the device's birth; null where the device is gone. */
   birth(id: string) {
     const device = this.#devices.get(id);
     if (device === undefined) return null;
@@ -133,12 +133,12 @@ export class Devices {
     return { metrics, aliases: device.aliases };
   }
 
-  /** What changed since, with each result of its own; or that only a birth can tell it. */
+  /** What changed since the last message, with each new result; or that only a birth can say it. */
   data(id: string) {
     const device = this.#devices.get(id);
     if (device === undefined || device.shown === null) return { type: "birth" } as const;
     const { controller, results, aliases, untold, shown } = device;
-    // What was told once stays until the next birth, so that an alarm that is long over needs none.
+    // A cleared alarm stays until the next birth, so that its end needs no birth.
     const alarms = withCleared(shown.alarms, device.alarms);
     const now = { controller, alarms, results };
     const changed = deviceDifference(shown, now);
@@ -149,7 +149,7 @@ export class Devices {
   }
 }
 
-/** In the order in which they were told. */
+/** Alarms in the order in which they were sent. */
 function withCleared(told: readonly ShownAlarm[], now: readonly ShownAlarm[]): readonly ShownAlarm[] {
   if (told === now) return now;
   const there = new Map(now.map((alarm) => [alarm.id, alarm]));

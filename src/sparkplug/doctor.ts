@@ -18,7 +18,10 @@ async function sparkplugVerdict({ configuration: { sparkplug }, evidence }: Look
     : edgeNodeVerdict(broker, sparkplug);
 }
 
-/** What the edge node must hear; nothing is published, since hosts would take it for the running bridge. */
+/**
+ * Checks the topics that the edge node has to receive. Nothing is published, as hosts would take it for the running
+ * bridge.
+ */
 async function edgeNodeVerdict(
   probe: NonNullable<Looked["evidence"]["broker"]>,
   settings: SparkplugSettings,

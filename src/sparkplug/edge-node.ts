@@ -48,13 +48,13 @@ import {
 import type { SparkplugSettings } from "./section.js";
 import { hostWord, sparkplugTopics } from "./topics.js";
 
-/** How the broker is reached. */
+/** How to reach the broker. */
 type Access = Pick<
   ConnectionSettings,
   "url" | "username" | "password" | "clientId" | "protocolVersion" | "tls"
 >;
 
-/** What came and moved nothing, by its kind. */
+/** Kinds of messages that cannot be used. */
 const badKinds = {
   foreign_topic: "a message on a topic that is none of the edge node's",
   oversized: "a payload that is larger than any command",
@@ -67,16 +67,19 @@ const badKinds = {
 } as const;
 type BadKind = keyof typeof badKinds;
 
-/** Changes of so short a time are one message. */
+/** Changes within this time share one message. */
 const batchMs = 50;
-/** For so long births wait until everything was read once. */
+/** The longest time that births wait until everything was read once. */
 const settleMs = 5_000;
-/** A broker that ends says the wills of all before it closes their links. */
+/**
+ * How long a death with our number may be a real will: a broker that shuts down publishes all wills before it closes
+ * its links.
+ */
 const forgedAfterMs = 1_000;
 
 /**
- * The bridge as a Sparkplug edge node: one connection, kept up for as long as `run` runs. Which message is due, and whether any
- * may be, decides the session; what is in it, the metrics.
+ * The bridge as a Sparkplug edge node, with a connection that lives as long as `run`. The session decides which message
+ * is due, the metrics what it contains.
  */
 export class EdgeNode {
   readonly #core: Core;
@@ -102,7 +105,7 @@ export class EdgeNode {
     const { alarms } = commands.limits;
     this.#core = core;
     this.#settings = settings;
-    // No link waits for a disk that does not answer.
+    // A disk that does not answer must not delay the link.
     this.#memory = withDeadline(core.file("sparkplug.json"), clock);
     this.#topics = sparkplugTopics(settings, settings.primary_host);
     this.#session = newSession(settings.primary_host !== undefined);
@@ -146,7 +149,7 @@ export class EdgeNode {
     return new BrokerConnection(settings, { clock, gaps, random, log });
   }
 
-  /** Until the signal aborts; then the death of the node is told and the link ends. */
+  /** Runs until the signal aborts; then the node's death is published and the link ends. */
   async run(signal: AbortSignal): Promise<void> {
     this.#alarms.restore();
     await this.#remember();
@@ -158,15 +161,15 @@ export class EdgeNode {
     this.#nodeChanged();
   }
 
-  /** The platform is reached, or is not, in another way than before. */
+  /** Whether the platform is reachable changed. */
   platformState(): void {
     this.#nodeChanged();
   }
 
-  /** Nothing: only what the platform showed moves. */
+  /** Phases are not published, as Sparkplug shows only what the platform showed. */
   phase(): void {}
 
-  /** Each result is told once to those that are there now. */
+  /** Sends each result once, to the hosts that listen now. */
   result(result: CommandResult, about: ResultAddressee): void {
     const controller = this.#core.mirror.store.byId(about.controllerId);
     if (controller === undefined) return;
@@ -175,7 +178,7 @@ export class EdgeNode {
     if (isHeard) this.#due(about.controllerId);
   }
 
-  /** What health tells of it. */
+  /** The facts for `bridge/health`. */
   facts() {
     const { isLinked, isBorn, bdSeq, host, devices } = this.#session;
     return {
@@ -200,7 +203,7 @@ export class EdgeNode {
     }
   }
 
-  /** One number for each CONNECT that leaves, on disk before it does. */
+  /** A new number for each CONNECT that leaves, written to disk before it does. */
   async #will(before: LinkEnd | null): Promise<Will> {
     const { clock, log } = this.#core;
     if (this.#bdSeq === null || before?.kind !== "unreachable") {
@@ -227,7 +230,7 @@ export class EdgeNode {
     this.#deathSeenAt = null;
   }
 
-  /** The broker tells the will besides where the link ends without this. */
+  /** Publishes the node's death; if the link breaks first, the broker publishes the will. */
   async #leave(): Promise<void> {
     const { bdSeq, isBorn } = this.#session;
     onUnlinked(this.#session);
@@ -286,7 +289,7 @@ export class EdgeNode {
     return Math.max(0, Math.min(...due) - this.#core.clock.monotonic());
   }
 
-  /** So that births are told once and whole, not again with each first reading. */
+  /** Delays births until readings are complete, so that they are not repeated with each first reading. */
   #settle(): void {
     if (this.#session.isSettled) return;
     const { clock, mirror } = this.#core;
@@ -300,7 +303,7 @@ export class EdgeNode {
       const message = nextMessage(this.#session, this.#core.clock.monotonic());
       if (message === null || signal.aborted) return;
       await this.#send(message);
-      // A broker that reads slowly is waited for, and commands and readings go on meanwhile.
+      // A slow broker delays only these messages; commands and readings go on meanwhile.
       await Promise.all([this.#connection.drain(), nextTurn()]);
     }
   }
@@ -387,7 +390,10 @@ export class EdgeNode {
     await this.#publish(this.#topics.deviceDeath(id), deviceDeathPayload(this.#stamp), null);
   }
 
-  /** Whether it left. What is too large for the broker is an alarm, for a birth cannot be split; the rest goes on. */
+  /**
+   * Publishes a message; resolves to whether it left. One too large for the broker raises an alarm, as a birth cannot
+   * be split.
+   */
   async #publish(topic: string, payload: Buffer, device: string | null): Promise<boolean> {
     try {
       await this.#connection.publish(topic, payload, { qos: 0 });
@@ -396,7 +402,7 @@ export class EdgeNode {
       return true;
     } catch (error) {
       if (!(error instanceof PublishError)) throw error;
-      // Without a link the next one begins with births.
+      // Without a link there is no alarm, as the next link begins with births.
       if (error.kind === "invalid") this.#alarms.tellSize(device, error.message);
       return false;
     }
@@ -416,7 +422,7 @@ export class EdgeNode {
     else this.#nodeCommanded(payload);
   }
 
-  /** Counted each time, said the first time. */
+  /** Counts each message that cannot be used, and logs the first of each kind. */
   #badInput(kind: BadKind, facts: Readonly<Record<string, unknown>>): void {
     const count = this.#bad.get(kind) ?? 0;
     this.#bad.set(kind, count + 1);
@@ -430,7 +436,7 @@ export class EdgeNode {
   #hostSpoke(payload: Buffer, isOld: boolean): void {
     const word = hostWord(payload, isOld);
     if (word === null) {
-      // An empty one only clears what the broker holds.
+      // An empty message only clears a retained one.
       if (payload.length > 0) this.#badInput("no_state", {});
       return;
     }
@@ -453,7 +459,7 @@ export class EdgeNode {
     this.#rest.wake();
   }
 
-  /** The will of an earlier link comes late sometimes. One with the present number makes hosts believe that the node is dead. */
+  /** An earlier link's will may come late. If it has the present number, hosts believe that the node is dead. */
   #deathSeen(payload: Buffer): void {
     const { isBorn, bdSeq } = this.#session;
     const death = readPayload(payload);
@@ -522,7 +528,7 @@ export class EdgeNode {
   }
 }
 
-/** The same broker under a client id of its own, since the will is another one. */
+/** The same broker, with a client id of its own, since the connection has another will. */
 export function edgeNodeBroker(
   mqtt: Parameters<typeof brokerAccess>[0],
   embedded: Parameters<typeof brokerAccess>[1],

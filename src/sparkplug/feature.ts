@@ -14,7 +14,7 @@ const keys = {
 
 const code = lazy(() => import("./edge-node.js"));
 
-/** The bridge as a Sparkplug edge node. */
+/** The feature `sparkplug`: the bridge as a Sparkplug edge node. */
 export const sparkplug = {
   keys,
   sentences: sparkplugSentences,
@@ -47,7 +47,7 @@ function noEdgeNode({ commands }: Core) {
   return { part: { run } } satisfies Running;
 }
 
-/** Its code is loaded while the first polls are on their way. */
+/** Loads the code of the edge node while the first polls run. */
 function edgeNode(core: Core, { sparkplug: settings, mqtt }: Configured<typeof keys>) {
   const made: { node: EdgeNode | null } = { node: null };
   const run = async (signal: AbortSignal) => {

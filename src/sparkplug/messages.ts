@@ -5,8 +5,8 @@ import { rebirthName } from "./topics.js";
 import { type Datatype, datatypes, payloadSchema, type WirePayload, type WireValue } from "./schema.js";
 
 /*
- * Metrics as the payloads of births, data and deaths. Pure: what is sent is a function of the metrics, the sequence number and
- * the time.
+ * Encodes metrics as payloads of births, data and deaths. Pure: a payload depends on the metrics, the sequence number
+ * and the time.
  */
 
 const bdSeqName = "bdSeq";
@@ -37,8 +37,9 @@ const bytesOf = (timestamp: number, metrics: readonly WireInit[], seq?: number):
 export type Aliases = ReadonlyMap<string, bigint>;
 
 /**
- * The aliases of a device's metrics, out of their names alone: so they are the same after a restart, and a command of a host that
- * missed a birth can never mean another metric. Of 48 bits, which every host keeps exactly; two alike are not to be expected.
+ * Aliases of a device's metrics, made from their names alone, so that they survive restarts and a host that missed a
+ * birth never hits another metric. They have 48 bits, which every host keeps exactly; equal ones are not to be
+ * expected.
  */
 export const aliasesOf = (device: string, metrics: readonly Metric[]): Aliases =>
   new Map(metrics.map(({ name }) => [name, aliasOf(device, name)]));
@@ -69,7 +70,7 @@ function propertySet(quality: number | null, others: NonNullable<Metric["propert
   return { properties: { keys: entries.map(([key]) => key), values: entries.map(([, value]) => value) } };
 }
 
-/** No instant of a platform's clock can be told that lies before 1970. */
+/** Instants before 1970 become 0, as the field is unsigned. */
 const instant = (at: number) => BigInt(Math.max(0, Math.round(at)));
 
 const wireFields = ({ type, value }: Metric) =>
@@ -78,7 +79,7 @@ const wireFields = ({ type, value }: Metric) =>
 const inOrder = (metrics: readonly Metric[], now: number) =>
   metrics.map((metric) => ({ metric, at: metric.at ?? now })).sort((one, other) => one.at - other.at);
 
-/** A birth names everything there is, with its type and all that is told of it. */
+/** The metrics of a birth: each with name, type and all properties. */
 const born = (metrics: readonly Metric[], aliases: Aliases, now: number): readonly WireInit[] =>
   inOrder(metrics, now).map(({ metric, at }) => ({
     name: metric.name,
@@ -92,7 +93,7 @@ const born = (metrics: readonly Metric[], aliases: Aliases, now: number): readon
 export const birthPayload = (metrics: readonly Metric[], aliases: Aliases, { seq, now }: Stamp): Buffer =>
   bytesOf(now, born(metrics, aliases, now), seq);
 
-/** What changed, by alias; of the properties those that change with the value. */
+/** The changed metrics by alias, with only those properties that change with the value. */
 export function dataPayload(metrics: readonly Metric[], aliases: Aliases, { seq, now }: Stamp): Buffer {
   const told = inOrder(metrics, now).map(({ metric, at }) => {
     const message = metric.properties?.["message"];
@@ -106,7 +107,7 @@ export function dataPayload(metrics: readonly Metric[], aliases: Aliases, { seq,
   return bytesOf(now, told, seq);
 }
 
-/** `Node Control/Rebirth` alone has no alias, as a host has to know it without a birth. */
+/** The node's birth. `Node Control/Rebirth` has no alias, as hosts have to use it without a birth. */
 export function nodeBirthPayload(bdSeq: number, metrics: readonly Metric[], stamp: Stamp): Buffer {
   const aliased = [...metrics, bdSeqMetric(bdSeq)];
   return birthPayload([...aliased, rebirthMetric], aliasesOf("", aliased), stamp);
@@ -116,16 +117,16 @@ const plain = { quality: null, at: null } as const;
 const rebirthMetric: Metric = { ...plain, name: rebirthName, type: "Boolean", value: false };
 const bdSeqMetric = (bdSeq: number): Metric => ({ ...plain, name: bdSeqName, type: "Int64", value: bdSeq });
 
-/** The last will and the last word of a node; it has no number in the sequence. */
+/** The node's death, also its will; it has no sequence number. */
 export const nodeDeathPayload = (bdSeq: number, now: number): Buffer =>
   bytesOf(now, born([bdSeqMetric(bdSeq)], new Map(), now));
 
 export const deviceDeathPayload = ({ seq, now }: Stamp): Buffer => bytesOf(now, [], seq);
 
-/** Of a command that is larger nothing is read. */
+/** Larger commands are not read. */
 export const largestCommandBytes = 64 * 1024;
 
-/** What somebody sent; null for what is no payload. */
+/** Decodes a payload; null for anything else. */
 export function readPayload(bytes: Uint8Array): WirePayload | null {
   try {
     return fromBinary(payloadSchema, bytes);

@@ -15,11 +15,11 @@ import type {
 import type { Datatype } from "./schema.js";
 
 /*
- * What a controller has shown, as the metrics of a Sparkplug device. Pure: two views of a controller give what is to be said of
- * the step from one to the other. Instants are epoch ms; a metric without one of its own counts from when it is published.
+ * A controller's shown state as the metrics of a Sparkplug device. Pure: two states give the message about the step
+ * between them. Instants are epoch ms; a metric without an instant counts from its publication.
  */
 
-/** The three codes of the specification. */
+/** The three codes of the Sparkplug specification. */
 const qualityCodes = { good: 192, stale: 500, bad: 0 } as const;
 type QualityCode = (typeof qualityCodes)[keyof typeof qualityCodes];
 
@@ -28,13 +28,13 @@ export type Scalar = string | number | boolean;
 export interface Metric {
   readonly name: string;
   readonly type: Datatype;
-  /** Null where there is none. */
+  /** Null for no value. */
   readonly value: Scalar | null;
-  /** Null for what is always as good as the bridge. */
+  /** Null for metrics that are always as good as the bridge. */
   readonly quality: QualityCode | null;
   /** When it was measured or read. */
   readonly at: number | null;
-  /** What a birth tells besides, such as the unit. */
+  /** Further properties in a birth, such as the unit. */
   readonly properties?: Readonly<Record<string, string | number>>;
 }
 
@@ -50,7 +50,7 @@ export interface ShownResult {
 export interface Picture {
   readonly controller: Controller;
   readonly alarms: readonly ShownAlarm[];
-  /** By the name of the metric. */
+  /** By name of the metric. */
   readonly results: ReadonlyMap<string, ShownResult>;
 }
 
@@ -59,7 +59,7 @@ const codeOf = (quality: Quality): QualityCode => {
   return quality === "bad" ? qualityCodes.bad : qualityCodes.stale;
 };
 
-/** What is there says how good it is; what is not there is bad, or has not come yet. */
+/** A text metric; without a value it is bad, or has not come yet. */
 const text = (name: string, value: string | null, more: Partial<Metric> = {}): Metric => ({
   name,
   type: "String",
@@ -85,7 +85,9 @@ function statusMetrics({ id, missed, state, quality, readAt }: RunningStatus): r
   return [text(`status/${id}`, shown === "" ? null : shown, { quality: codeOf(quality), at: readAt })];
 }
 
-/** A value that is no number is no value where numbers are set or have a unit. */
+/**
+ * Metrics of a parameter. A value that is no number counts as no value where numbers are written or a unit is given.
+ */
 function parameterMetrics(parameter: Parameter, results: Picture["results"]): readonly Metric[] {
   const { settings, value, register, quality } = parameter;
   const { id, unit, writable } = settings;
@@ -121,7 +123,7 @@ function actuatorMetrics(actuator: Actuator, results: Picture["results"]): reado
       properties: { engUnit: "%", engLow: 0, engHigh: 100 },
     },
     text(`${root}/value`, value, read),
-    // A place to write to: what was wished is no state of anything.
+    // A place to write to, without a value: a wish is no state.
     text(`${root}/command`, null),
     text(`${root}/allowed`, JSON.stringify(allowed)),
     text(`${root}/lock`, lock && JSON.stringify(lock)),
@@ -144,7 +146,9 @@ const alarmMetric = (alarm: ShownAlarm): Metric => ({
   properties: { severity: alarm.severity, message: alarm.message },
 });
 
-/** What the node tells of itself. Its birth has to name every alarm there can be, since a new one would need a birth of all. */
+/**
+ * Metrics of the node itself. Its birth has to name every possible alarm, since a new one would need a rebirth of all.
+ */
 export function nodeMetrics(about: {
   readonly version: string;
   readonly platform: PlatformState | null;
@@ -161,10 +165,10 @@ export function nodeMetrics(about: {
   ];
 }
 
-/** The name of what every result of a controller is told under. */
+/** The metric of every result of a controller. */
 export const anyResult = "result";
 
-/** The place in a device where the result of a target is told; null where only `result` tells it. */
+/** The metric for results of a target; null where only `result` has them. */
 export function resultPlace(
   target: TargetKind,
   targetId: string,
@@ -189,7 +193,7 @@ export function deviceMetrics({ controller, alarms, results }: Picture): readonl
   ];
 }
 
-/** What a data message tells, or that only a birth can tell it: a metric that came, went, or is of another kind. */
+/** The content of a data message; or that only a birth can say it, as a metric came, went or changed its type. */
 export type Difference =
   { readonly type: "birth" } | { readonly type: "data"; readonly metrics: readonly Metric[] };
 
@@ -208,7 +212,7 @@ const isSame = (one: Metric, other: Metric): boolean =>
   one.quality === other.quality &&
   one.properties?.["message"] === other.properties?.["message"];
 
-/** What changed between two lists of the same metrics; null where they are not the same. */
+/** The changes between two lists of the same metrics; null for different lists. */
 export function difference(before: readonly Metric[], after: readonly Metric[]): readonly Metric[] | null {
   if (before.length !== after.length) return null;
   const changed: Metric[] = [];
@@ -220,7 +224,7 @@ export function difference(before: readonly Metric[], after: readonly Metric[]):
   return changed;
 }
 
-/** The same for all things of a sort; null where only a birth can tell it. What is the same object is not looked at. */
+/** The same for all items of one kind; null where only a birth can say it. Identical objects are skipped. */
 function differences<Item>(
   before: ReadonlyMap<string, Item>,
   after: ReadonlyMap<string, Item>,
@@ -241,8 +245,8 @@ function differences<Item>(
 }
 
 /**
- * From what was published last to what is to be. A result is news by itself, so those stand in neither view here; the edge
- * tells each of them once.
+ * The step from the last published state to the present one. Results are left out, as the edge node sends each of them
+ * once.
  */
 export function deviceDifference(before: Picture, after: Picture): Difference {
   const old = before.controller;
@@ -266,7 +270,7 @@ export function deviceDifference(before: Picture, after: Picture): Difference {
   return { type: "data", metrics };
 }
 
-/** Whether the device is there for its hosts: online, or without a flag of its own and read. */
+/** Whether the device is alive for its hosts: online, or read while it has no flag of its own. */
 export function isAlive({ availability, sensors, statuses, actuators }: Controller): boolean {
   if (availability !== "unknown") return availability === "online";
   return (
@@ -274,7 +278,7 @@ export function isAlive({ availability, sensors, statuses, actuators }: Controll
   );
 }
 
-/** Whether so much of it was read that its birth needs not be told again a moment later. */
+/** Whether enough was read that its birth need not be repeated a moment later. */
 export function isRead({ availability, layout, actuators, parameters }: Controller): boolean {
   if (availability === "offline") return true;
   return (

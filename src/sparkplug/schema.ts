@@ -8,11 +8,11 @@ import {
 
 /*
  * The messages of Sparkplug B, with the field numbers of chapter 6 of the specification (sparkplug_b.proto). Data sets,
- * templates, files and nested property sets are left out: the bridge sends none, and what it receives of them stays unread, so
- * that no payload can nest.
+ * templates, files and nested property sets are left out: the bridge sends none and skips received ones, so no payload
+ * can nest.
  */
 
-/** The numbers of the data types that the bridge uses. */
+/** Numbers of the data types that the bridge uses. */
 export const datatypes = { Int32: 3, Int64: 4, Double: 10, Boolean: 11, String: 12 } as const;
 export type Datatype = keyof typeof datatypes;
 
@@ -64,7 +64,7 @@ const nestedField = (name: string, number: number, of: string, label = Label.OPT
   label,
 });
 
-/** The values that one message can have, at most one of them; their numbers follow each other. */
+/** The alternative values of a message, with consecutive field numbers. */
 const values = (first: number): readonly FieldInit[] => [
   scalar("int_value", first, Type.UINT32),
   scalar("long_value", first + 1, Type.UINT64),
@@ -74,7 +74,7 @@ const values = (first: number): readonly FieldInit[] => [
   scalar("string_value", first + 5, Type.STRING),
 ];
 
-/** Each field can be absent, which the notation of the third version spells as a choice of one. */
+/** A message definition. Every field is optional, which protobuf's third version writes as a choice of one. */
 function message(name: string, fields: readonly FieldInit[], oneOf: readonly FieldInit[] = []): MessageInit {
   const single = fields.filter(({ type, label }) => label === Label.OPTIONAL && type !== Type.MESSAGE);
   const choices = oneOf.length > 0 ? ["value"] : [];

@@ -2,7 +2,7 @@ import { msg, type Text } from "../language/text.js";
 import type { CoreConfiguration } from "../settings/sections/core.js";
 import { flag, optional, type Parsed, section, text, withDefault } from "../settings/values.js";
 
-/** One level of a Sparkplug topic. */
+/** The pattern of one level in a Sparkplug topic. */
 const sparkplugName = () =>
   text(
     msg`a name without "/", "+" and "#", and not STATE`,
@@ -28,7 +28,7 @@ export type SparkplugSettings = Parsed<typeof sparkplugSection>;
 
 type Configured = Pick<CoreConfiguration, "mqtt"> & { readonly sparkplug: SparkplugSettings };
 
-/** What the section `sparkplug` means; none where it is off. */
+/** Sentences about the section `sparkplug`; none where it is off. */
 export function sparkplugSentences({ sparkplug, mqtt }: Configured): readonly Text[] {
   const { enabled, group, node, primary_host: host } = sparkplug;
   if (!enabled) return [];

@@ -1,52 +1,52 @@
 /*
- * The session of an edge node with its hosts: what may be said, in which order and under which number. It knows devices by their
- * names and nothing of their metrics, publishes nothing and reads no clock; the value is changed in place. Instants are monotonic
- * ms.
+ * The session of an edge node with its hosts: which message may be sent, in which order and with which number. It knows
+ * devices by name and nothing of their metrics, publishes nothing and reads no clock; the value is changed in place.
+ * Instants are monotonic ms.
  *
- * Births go before data, a birth of the node before those of its devices, and nothing at all before that. While a host is awaited
- * or a new birth is due, data wait. They are published with their newest value later, so none is kept.
+ * Births go before data, and the node's birth before those of its devices. While a host is awaited or a rebirth is due,
+ * data wait; their newest value is published later, so none is kept.
  */
 
-/** The least time between two births that hosts ask for; one that comes earlier is answered then, with all that came meanwhile. */
+/** The shortest time between two births that hosts ask for; earlier requests share the next one. */
 export const rebirthEveryMs = 5_000;
-/** A birth that is too large for its broker is so a reading later too. */
+/** How long an oversized birth is not tried again, as it would be too large after the next reading too. */
 export const unsentRestsMs = 600_000;
 
 interface Device {
-  /** Whether it is there for its hosts. */
+  /** Whether the device is alive for hosts. */
   isAlive: boolean;
   isBorn: boolean;
-  /** Removed once its death is told. */
+  /** Removed once its death is published. */
   isGone: boolean;
-  /** Until when a birth that could not be sent is not made again on this link; null where none failed. */
+  /** Until when a failed birth is not repeated on this link; null where none failed. */
   restsUntil: number | null;
 }
 
 export interface Session {
   isLinked: boolean;
-  /** The greenhouse was read so far that a birth need not be told again at once. */
+  /** Enough was read that a birth need not be repeated at once. */
   isSettled: boolean;
   readonly host: Host;
-  /** Of the newest CONNECT. */
+  /** The number of the newest CONNECT. */
   bdSeq: number;
   isBorn: boolean;
-  /** Something that the node tells of itself changed. */
+  /** Whether a metric of the node itself changed. */
   isNodeDue: boolean;
   nextSeq: number;
   isRebirthAsked: boolean;
   rebornAt: number | null;
   readonly devices: Map<string, Device>;
-  /** Devices of which a birth or a death is due, and those of which data are, the one that waits longest first. */
+  /** Devices with a birth or death due, and those with data due; the one that waits longest comes first. */
   readonly dueBirths: Set<string>;
   readonly dueData: Set<string>;
 }
 
-/** The primary host, as far as its own messages say. */
+/** The primary host, by its own messages. */
 interface Host {
-  /** Without one nothing waits for it. */
+  /** False without a primary host, so that nothing waits for it. */
   readonly isAwaited: boolean;
   isOnline: boolean;
-  /** Of the newest of its words that was believed on this link; null before the first. */
+  /** Of its newest accepted message on this link; null before the first. */
   timestamp: number | null;
 }
 
@@ -67,13 +67,16 @@ export const newSession = (awaitsHost: boolean): Session => ({
 
 export const bdSeqAfter = (bdSeq: number | null): number => (bdSeq === null ? 0 : (bdSeq + 1) % 256);
 
-/** The commands of hosts can arrive, and what is published leaves. */
+/** Commands of hosts can now arrive, and messages can be sent. */
 export function onLinked(session: Session, bdSeq: number): void {
   session.isLinked = true;
   session.bdSeq = bdSeq;
 }
 
-/** Every session ends with its link: the next one begins with births. What the host said holds for the link that brought it. */
+/**
+ * A session ends with its link; the next one begins with births. The host's state is valid only for the link that
+ * brought it.
+ */
 export function onUnlinked(session: Session): void {
   session.isLinked = false;
   session.host.isOnline = false;
@@ -91,13 +94,16 @@ function dead(session: Session): void {
   }
 }
 
-/** What the primary host says of itself; of the words of version 2, which carry no time, only before the first that does. */
+/**
+ * The primary host's message about itself. Those of version 2 have no timestamp and count only until the first with
+ * one.
+ */
 export interface HostWord {
   readonly isOnline: boolean;
   readonly timestamp: number | null;
 }
 
-/** Whether the session is to end in order, because its primary host went. */
+/** Takes the primary host's state; returns whether the session has to end because the host went offline. */
 export function hostSpoke(session: Session, { isOnline, timestamp }: HostWord): boolean {
   const { host } = session;
   const isNews = timestamp === null ? host.timestamp === null : timestamp >= (host.timestamp ?? 0);
@@ -108,11 +114,11 @@ export function hostSpoke(session: Session, { isOnline, timestamp }: HostWord): 
 }
 
 export function onRebirthRequest(session: Session): void {
-  // Before the first birth everybody is about to get one.
+  // Before the first birth a request needs no answer.
   if (session.isBorn) session.isRebirthAsked = true;
 }
 
-/** What is due of a device that changed: a birth where it came, or where only a birth can tell the change. */
+/** Schedules a birth if a device came or only a birth can show the change; otherwise its data, or nothing. */
 export function onDeviceChange(session: Session, name: string, isAlive: boolean, needsBirth: boolean): void {
   const device = session.devices.get(name) ?? { isAlive, isBorn: false, isGone: false, restsUntil: null };
   session.devices.set(name, device);
@@ -124,7 +130,7 @@ export function onDeviceChange(session: Session, name: string, isAlive: boolean,
   else session.dueBirths.delete(name);
 }
 
-/** It is no more at all; its hosts are told first. */
+/** The controller was removed; hosts get the device's death first. */
 export function deviceGone(session: Session, name: string): void {
   const device = session.devices.get(name);
   if (device === undefined) return;
@@ -135,7 +141,7 @@ export function deviceGone(session: Session, name: string): void {
   else session.devices.delete(name);
 }
 
-/** Its birth was not sent: for its hosts it is not there, until it changes a while later, or on the next link. */
+/** A birth that was not sent leaves the device unborn, until it changes after a while or on the next link. */
 export function leftUnborn(session: Session, name: string, now: number): void {
   const device = session.devices.get(name);
   if (device === undefined) return;
@@ -147,7 +153,7 @@ export type Message =
   | { readonly type: "node_birth" | "node_data" }
   | { readonly type: "device_birth" | "device_data" | "device_death"; readonly device: string };
 
-/** What is to be sent now and is not due any more; null for nothing. */
+/** The next message, which is then no longer due; null for none. */
 export function nextMessage(session: Session, now: number): Message | null {
   if (!mayBeBorn(session)) return null;
   if (session.isRebirthAsked && rebirthAt(session) <= now) {
@@ -155,11 +161,11 @@ export function nextMessage(session: Session, now: number): Message | null {
     session.rebornAt = now;
   }
   if (!session.isBorn) return nodeBirth(session);
-  // Data that would come before the birth that was asked for are told by it.
+  // A requested birth also brings data that would come before it.
   return birthOrDeath(session, now) ?? (session.isRebirthAsked ? null : data(session));
 }
 
-/** A message leaves under the number it was given: `nextSeq`. */
+/** Counts a message that left with the number `nextSeq`. */
 export function onSent(session: Session): void {
   session.nextSeq = (session.nextSeq + 1) % 256;
 }
@@ -169,7 +175,7 @@ const mayBeBorn = ({ isLinked, isSettled, host }: Session) =>
 
 const rebirthAt = ({ rebornAt }: Session) => (rebornAt === null ? 0 : rebornAt + rebirthEveryMs);
 
-/** When time alone brings something to send; null for never. */
+/** When something becomes due by time alone; null for never. */
 export const sessionWakesAt = (session: Session): number | null =>
   session.isRebirthAsked && mayBeBorn(session) ? rebirthAt(session) : null;
 
@@ -183,7 +189,7 @@ function nodeBirth(session: Session): Message {
   return { type: "node_birth" };
 }
 
-/** All of them before any data. */
+/** The next birth or death; all of them come before any data. */
 function birthOrDeath({ dueBirths, dueData, devices }: Session, now: number): Message | null {
   for (const name of dueBirths) {
     dueBirths.delete(name);

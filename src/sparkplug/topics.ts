@@ -1,11 +1,11 @@
 /*
- * How Sparkplug topics are spelt. Group and node come from the configuration, which allows no `/`, `+` or `#` in them; a device
- * is a controller's topic id.
+ * Spelling of Sparkplug topics. Group and node come from the configuration, which forbids `/`, `+` and `#` in them; a
+ * device is a controller's topic id.
  */
 
 const namespace = "spBv1.0";
 
-/** The metric by which hosts ask for a birth. */
+/** The metric by which hosts ask for a rebirth. */
 export const rebirthName = "Node Control/Rebirth";
 
 export interface NodeName {
@@ -13,7 +13,7 @@ export interface NodeName {
   readonly node: string;
 }
 
-/** Who a message on one of the node's own topics, or of its host, is from or for. */
+/** The meaning of a message on the node's own topics or on its host's. */
 export type Heard =
   | { readonly type: "node_command" }
   | { readonly type: "device_command"; readonly device: string }
@@ -34,11 +34,11 @@ export function sparkplugTopics({ group, node }: NodeName, primaryHost: string |
     deviceBirth: (device: string) => `${root("DBIRTH")}/${device}`,
     deviceData: (device: string) => `${root("DDATA")}/${device}`,
     deviceDeath: (device: string) => `${root("DDEATH")}/${device}`,
-    /** Without them nothing is born: a host has to be able to ask. */
+    /** Subscriptions that have to be granted before any birth, as hosts have to be able to ask. */
     subscriptions: [root("NCMD"), `${deviceCommand}+`],
-    /** Where the primary host says whether it is there: that of the specification, and that of version 2. */
+    /** Topics of the primary host's state, in the specification and in version 2. */
     states,
-    /** Where another node of the same name would show. */
+    /** Topics on which another node with our name would show. */
     own: [root("NBIRTH"), root("NDEATH")],
     parse: (topic: string): Heard | null => {
       if (topic === root("NCMD")) return { type: "node_command" };
@@ -52,7 +52,7 @@ export function sparkplugTopics({ group, node }: NodeName, primaryHost: string |
   };
 }
 
-/** What a host says of itself: JSON on the topic of the specification, a word on that of version 2; null for anything else. */
+/** Parses a host's state: JSON on the specification's topic, a word on that of version 2; null for anything else. */
 export function hostWord(payload: Uint8Array, isOld: boolean) {
   const text = new TextDecoder().decode(payload.subarray(0, 1_024));
   if (isOld) {
