@@ -4,21 +4,21 @@ import { nullIfFailed } from "../runtime/failures.js";
 import { gunzip, gzip } from "node:zlib";
 import { promisify } from "node:util";
 
-/* Files in one: a tar of POSIX (ustar) in gzip, which every computer can open. */
+/* Packs files into one: a POSIX tar (ustar) in gzip, which every computer can open. */
 
 export interface Packed {
-  /** Below the folder that is packed, with `/` between. */
+  /** Path below the packed folder, with `/` as separator. */
   readonly name: string;
   readonly bytes: Uint8Array;
 }
 
-/** What is read of one that somebody uploads. */
+/** Bounds for an uploaded archive. */
 const mostBytes = 512 * 1024 * 1024;
 const mostFiles = 100_000;
 
 const blockBytes = 512;
 
-/** Why an archive is none of ours; its message is a sentence. */
+/** An archive that is no backup; the message is a sentence. */
 export class BadArchive extends TextError {
   override name = "BadArchive" as const;
 }
@@ -48,7 +48,7 @@ function header(name: string, bytes: number, now: number): Buffer {
   return block;
 }
 
-/** A longer name is divided at one of its slashes. */
+/** Splits a name for the two fields of ustar: over 100 bytes at one of its slashes. */
 function nameParts(name: string): readonly [own: string, prefix: string] {
   if (Buffer.byteLength(name) <= 100) return [name, ""];
   for (let at = name.indexOf("/"); at > 0; at = name.indexOf("/", at + 1)) {
@@ -61,7 +61,7 @@ function nameParts(name: string): readonly [own: string, prefix: string] {
 const sumOf = (block: Uint8Array): number =>
   block.reduce((sum, byte, at) => sum + (at >= 148 && at < 156 ? 0x20 : byte), 0);
 
-/** Rejects with BadArchive for what is damaged, too large, or leads out of its folder. */
+/** Unpacks an archive. Rejects with BadArchive if it is damaged, too large, or leads out of its folder. */
 export async function unpack(archive: Uint8Array): Promise<readonly Packed[]> {
   const tar = await promisify(gunzip)(archive, { maxOutputLength: mostBytes }).catch((error: unknown) => {
     throw new BadArchive(msg`this is no backup, or a damaged one`, { cause: error });
@@ -95,9 +95,9 @@ function read(block: Buffer): { readonly name: string; readonly bytes: number; r
   return { name, bytes: number(124, 136), isFile: true };
 }
 
-/* With a password: the format of age (age-encryption.org), which `age -d` opens too. */
+/* Encryption with a password: the format of age (age-encryption.org), which `age -d` opens too. */
 
-/** 64 MiB and about a second: more would not fit beside a bridge on a small computer. */
+/** 64 MiB and about a second; more would not fit beside a bridge on a small computer. */
 const workFactor = 16;
 const begin = Buffer.from("age-encryption.org/v1\n");
 
@@ -110,7 +110,7 @@ export async function seal(bytes: Uint8Array, password: string): Promise<Uint8Ar
   return encrypter.encrypt(bytes);
 }
 
-/** Null where it is another password, or the bytes were changed. */
+/** Decrypts; null for a wrong password or changed bytes. */
 export async function unseal(bytes: Uint8Array, password: string): Promise<Uint8Array | null> {
   const decrypter = new Decrypter();
   decrypter.addPassphrase(password);

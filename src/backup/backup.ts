@@ -9,11 +9,11 @@ import { secretValues, withSecrets } from "../saving/secrets.js";
 import { isBackupName } from "./backup-name.js";
 import { pack, type Packed, seal } from "./archive.js";
 
-/* One file with all that a bridge, an account of a fleet, or a fleet has. Secrets are in it only with a password. */
+/* Makes one file of all that a bridge, an account of a fleet, or a fleet has. It holds secrets only with a password. */
 
 /** The first file of each backup. */
 export const manifestName = "greenhouse2mqtt.json";
-/** Raised where a version before would restore something else; a bridge is as it was in the first. */
+/** Raised whenever an earlier version would restore something wrong. A bridge still has the first format. */
 export const newestFormat = 2;
 const formatOf = { bridge: 1, account: 2, fleet: 2 } as const;
 
@@ -23,7 +23,7 @@ export const manifest = z.object({
   account: z.string().optional(),
   version: z.string(),
   made_at: z.string(),
-  /** Names in `secrets.yaml` that are to be given again; and in that of the accounts of a fleet. */
+  /** Names in `secrets.yaml` whose values have to be given again; below, names in that of a fleet's accounts. */
   secrets_left_out: z.array(z.string()),
   account_secrets_left_out: z.array(z.string()).default([]),
 });
@@ -32,29 +32,29 @@ export type Manifest = Readonly<z.infer<typeof manifest>>;
 interface Wanted {
   readonly version: string;
   readonly now: number;
-  /** Null: secrets stay out. */
+  /** Null leaves secrets out. */
   readonly password: string | null;
 }
 
-/** A configuration and what belongs to it. */
+/** A configuration with everything that belongs to it. */
 export interface Place {
   readonly file: string;
-  /** Paths in the configuration; whoever moves it brings these along. */
+  /** Paths named in the configuration, which have to move with it. */
   readonly named: readonly string[];
   readonly dataDir: string;
 }
 
-/** Why there is no backup; its message is a sentence with a remedy. */
+/** Why no backup was made; the message is a sentence with a remedy. */
 export class NotBackedUp extends TextError {
   override name = "NotBackedUp" as const;
 }
 
-/** What belongs to the process or the machine that runs, and what is a secret by itself or holds some. */
+/** Files that belong to the running process or the machine, and below files that are or hold secrets. */
 const never = new RegExp(
   `^(?:.*\\.sock|bridge\\.lock|sessions\\.json|fleet-status\\.json|journal-copied-up-to|${restoringName}|.*\\.tmp|\\..*)$`,
 );
 const ofSecrets = /^(?:page-users\.json|platform-session\.json|backups\/.*|(?:.*\/)?[^/]*\.ya?ml[^/]*)$/;
-/** Former files of secrets hold those of all accounts of a fleet. */
+/** Former files of secrets, which hold those of all accounts of a fleet. */
 const ofOthers = /^backups\/secrets\./;
 
 export async function makeBackup(place: Place, wanted: Wanted): Promise<Uint8Array> {
@@ -67,7 +67,10 @@ export async function makeBackup(place: Place, wanted: Wanted): Promise<Uint8Arr
   ]);
 }
 
-/** Rejects with NotBackedUp where its data are not in a folder of its own: whoever has this backup may see this account alone. */
+/**
+ * A backup of one account. Rejects with NotBackedUp if its data have no folder of their own, as its reader may see only
+ * this account.
+ */
 export async function makeAccountBackup(
   { account, ...place }: AccountPlace,
   { fleet, others }: Beside,
@@ -102,14 +105,14 @@ export interface AccountPlace extends Place {
   readonly account: string;
 }
 
-/** What a fleet has beside one of its accounts. */
+/** The fleet around one of its accounts. */
 interface Beside {
   readonly fleet: Pick<Place, "file" | "dataDir">;
-  /** They share the file of secrets: what these use too stays where it is. */
+  /** Other accounts share the file of secrets; secrets that they use too are left out. */
   readonly others: readonly Pick<Place, "file" | "dataDir">[];
 }
 
-/** Whether nothing of the fleet or of another account lies in the data of this one. */
+/** Whether the data folder of an account is free of files of the fleet or of other accounts. */
 async function isApart(own: AccountPlace, { fleet, others }: Beside): Promise<boolean> {
   const [data = "", usual = "", accounts = ""] = await Promise.all(
     [own.dataDir, join(fleet.dataDir, own.account), dirname(own.file)].map(realPath),
@@ -126,7 +129,7 @@ async function isApart(own: AccountPlace, { fleet, others }: Beside): Promise<bo
 const isIn = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 
-/** All accounts, and what they have in common. */
+/** A backup of all accounts with what they share. */
 export async function makeFleetBackup(
   fleet: Place & { readonly accounts: readonly AccountPlace[] },
   wanted: Wanted,
@@ -147,7 +150,7 @@ export async function makeFleetBackup(
     files.push(...under(`data/${account}`, await dataOf(place, isWanted)));
   }
   if (ofAccounts !== null) files.push({ name: "accounts/secrets.yaml", bytes: ofAccounts });
-  // Folders below are those of accounts.
+  // Folders below belong to accounts.
   const ofFleet = (name: string) =>
     !name.includes("/") && (wanted.password !== null || !ofSecrets.test(name));
   files.push(...under("data", await dataOf(fleet, ofFleet)));
@@ -176,7 +179,10 @@ async function packBackup(
   return password === null ? all : seal(all, password);
 }
 
-/** As it goes into a backup: with a password as it is, without one by names alone. `names`: what it takes from the file of secrets. */
+/**
+ * The configuration for a backup: complete with a password, otherwise with names instead of secrets. `names`: the
+ * secrets that it uses.
+ */
 async function configurationOf(
   file: string,
   { password }: Wanted,
@@ -198,7 +204,7 @@ async function configurationOf(
   return { text: plain.text, names: plain.names, secrets: null };
 }
 
-/** Data alone: what stands beside them in the same folder has its own place in a backup, or none. */
+/** The data files only; other files in the same folder have their own place in a backup, or none. */
 async function dataOf(
   { file, named, dataDir }: Place,
   isWanted: (name: string) => boolean,
@@ -213,10 +219,12 @@ const realPath = (path: string): Promise<string> => realpath(path).catch(() => r
 
 const bytesOf = async (path: string): Promise<Buffer> => (await readWholeFile(path)).bytes;
 
-/** How often the data are looked at again where a file went away meanwhile. */
+/** The most attempts to read the data while files disappear. */
 const mostLooks = 5;
 
-/** The journal goes on meanwhile: what is appended later is not in it, and where it drops a file all are read once more. */
+/**
+ * Reads the files while the journal goes on: later records are missing, and if a file disappears, all are read again.
+ */
 async function filesOf(folder: string, isWanted: (name: string) => boolean): Promise<readonly Packed[]> {
   for (let look = 1; ; look += 1) {
     const names = (await namesIn(folder)).filter(

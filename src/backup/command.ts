@@ -42,18 +42,18 @@ import {
   unlessStopped,
 } from "../terminal/context.js";
 
-/* `backup` and `restore`: all that a bridge, an account or a fleet has in one file, and what it was from it. */
+/* The commands `backup` and `restore`: everything of a bridge, an account or a fleet in one file, and back. */
 
 interface BackupOptions extends CommonOptions {
-  /** The first line of what is piped in. */
+  /** Whether the password is the first line of standard input. */
   readonly password?: boolean;
-  /** Where a fleet that runs, and asks for this, has its data; an account may name another place for its own. */
+  /** The data directory of a running fleet that asks for this; an account may name another one. */
   readonly fleetDataDir?: string;
 }
 
 const mostBackupBytes = 512 * 1024 * 1024;
 
-/** `greenhouse2mqtt backup [FILE]`; `-` writes to stdout. Also while the bridge runs. */
+/** `greenhouse2mqtt backup [FILE]`, also while the bridge runs; `-` writes to stdout. */
 export async function backup(
   context: ProcessContext,
   given: string | undefined,
@@ -86,11 +86,11 @@ export async function backup(
 
 type Packing = (wanted: Parameters<typeof makeBackup>[1]) => Promise<{
   readonly bytes: Uint8Array;
-  /** What is not in it, a sentence each. */
+  /** Sentences about what the backup lacks. */
   readonly remarks: readonly Text[];
 }>;
 
-/** What the options mean: a bridge, an account of a fleet, or all of it. */
+/** What the options select: a bridge, an account of a fleet, or all of the fleet. */
 async function packedBy(options: BackupOptions, context: ProcessContext): Promise<Packing> {
   const { account, config } = options;
   if (account === undefined && (await unlessStopped(isFleetFile(config), context)))
@@ -127,14 +127,14 @@ async function accountPacking(
   });
 }
 
-/** Where another account has its data, also where its file has mistakes: in the folder that it names, or had before it named one. */
+/** Possible data folders of another account, even if its file has mistakes: the usual one and the one that it names. */
 async function placesOf(file: string, fleetData: string, env: ProcessContext["env"]) {
   const named = folderNamedIn(await readText(file), file, env);
   const usual = join(fleetData, basename(file, extname(file)));
   return [usual, ...(named === null ? [] : [named])].map((dataDir) => ({ file, dataDir }));
 }
 
-/** All accounts have to be sound: where one has its data, and what it names, nobody knows otherwise. */
+/** A backup of a fleet. Every account has to be valid, since otherwise its data and files are unknown. */
 async function fleetPacking({ config, dataDir }: BackupOptions, { env }: ProcessContext): Promise<Packing> {
   const { fleet, accounts, problems }: FleetFiles = await loadFleet(config, { env, dataDir });
   const [first] = problems;
@@ -167,14 +167,14 @@ export const remarksOn = (
   ...(cluster === undefined ? [] : [ofCluster]),
 ];
 
-/** The files beside it that a configuration names. */
+/** Further files that a configuration names. */
 const filesIn = ({ platform, mqtt, broker }: Configuration): readonly string[] => {
   const { ca, cert, key } = mqtt.tls;
   const files = [platform.token_file, ca, cert, key, broker.tls.cert, broker.tls.key];
   return files.filter((path) => path !== undefined);
 };
 
-/** `greenhouse2mqtt restore FILE`: only where there is no configuration and there are no data yet. */
+/** `greenhouse2mqtt restore FILE`; only where there are neither configuration nor data yet. */
 export async function restore(context: ProcessContext, file: string, options: BackupOptions): Promise<void> {
   const { bytes } = await readWholeFile(file, mostBackupBytes).catch((error: unknown) => {
     throw usageFailure(
@@ -189,19 +189,19 @@ export async function restore(context: ProcessContext, file: string, options: Ba
 }
 
 interface Restored {
-  /** Of the bridge, the account or the fleet. */
+  /** The file of the bridge, the account or the fleet. */
   readonly file: string;
   readonly of: Opened["facts"]["of"];
-  /** That of the fleet where an account was restored. */
+  /** The file to run: for a restored account that of its fleet. */
   readonly runsBy: string;
-  /** What was restored and what is left to do, a sentence each. */
+  /** Sentences about what was restored and what is left to do. */
   readonly lines: readonly Text[];
 }
 
 type Where = Pick<BackupOptions, "config" | "dataDir" | "account" | "fleetDataDir">;
 type Env = ProcessContext["env"];
 
-/** Rejects with a CommandFailure. */
+/** Restores a backup. Rejects with a CommandFailure. */
 export async function restoreFrom(
   bytes: Uint8Array,
   password: string | null,
@@ -227,7 +227,7 @@ interface Planned {
   readonly plan: Plan;
   readonly file: string;
   readonly runsBy?: string;
-  /** What is left to do afterwards. */
+  /** Sentences about what is left to do. */
   readonly left: () => Promise<readonly Text[]>;
 }
 
@@ -266,7 +266,7 @@ const planFor: Readonly<
       const { ok } = await accountOf(account, fleetFile, { env });
       const secrets = await secretsLeft(names, file);
       const mistakes = secrets.length > 0 || ok ? secrets : [checkSays(fleetFile)];
-      // A fleet that restores it itself takes it up at once.
+      // A fleet that restores an account itself takes it up at once.
       return fleetDataDir === undefined ? [...mistakes, atSighup] : mistakes;
     };
     return { plan: accountPlan(opened, { file, dataDir: data }), file, runsBy: fleetFile, left };
@@ -296,7 +296,10 @@ const planFor: Readonly<
   },
 };
 
-/** What lies in the folder of the accounts already would be of the fleet too. Rejects with NotRestored where there is any. */
+/**
+ * Refuses to restore a fleet into a folder with accounts that the backup lacks, as they would join the fleet. Rejects
+ * with NotRestored.
+ */
 async function refuseOtherAccounts({ files }: Opened, folder: string): Promise<void> {
   const there = await readdir(folder).catch((error: unknown) => {
     if (errorCode(error) === "ENOENT") return [];
@@ -314,7 +317,7 @@ async function refuseOtherAccounts({ files }: Opened, folder: string): Promise<v
     );
 }
 
-/** The name that a configuration has where nobody says another. */
+/** The usual name of a configuration. */
 const usualFile = "config.yaml";
 const fleetFileOf = (config: string): string => (config === usualFile ? "fleet.yaml" : config);
 
@@ -326,7 +329,10 @@ const whatIs = ({ facts: { version, made_at: at } }: Opened, file: string): Text
 const secretsOf = (names: readonly string[], file: string): Text =>
   msg`these secrets are not in the backup: write ${names.join(", ")} to ${secretsBeside(file)}`;
 
-/** Of those that are not in the backup of an account: which its fleet lacks, and which it has for other accounts. */
+/**
+ * Sentences about the secrets that an account's backup lacks: which are missing in its fleet, and which exist for other
+ * accounts.
+ */
 async function secretsLeft(names: readonly string[], file: string): Promise<readonly Text[]> {
   const folder = dirname(file);
   const there = namesIn(await readText(join(folder, "secrets.yaml")).catch(emptyIfMissing));

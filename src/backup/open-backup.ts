@@ -3,9 +3,9 @@ import { z } from "zod";
 import { BadArchive, isSealed, type Packed, unpack, unseal } from "./archive.js";
 import { manifest, type Manifest, manifestName, newestFormat } from "./backup.js";
 
-/* What a backup holds, and whether this version can do anything with it. */
+/* Reads a backup and checks whether this version can restore it. */
 
-/** Why nothing was restored; its message is a sentence with a remedy. */
+/** Why nothing was restored; the message is a sentence with a remedy. */
 export class NotRestored extends TextError {
   override name = "NotRestored" as const;
 }
@@ -34,14 +34,14 @@ export async function openBackup(bytes: Uint8Array, password: string | null): Pr
   return { facts, files };
 }
 
-/** By which it runs again. */
+/** The file to run after a restore. */
 const mainFileOf = ({ of, account = "" }: Manifest): string =>
   of === "account" ? `accounts/${account}.yaml` : of === "fleet" ? "fleet.yaml" : "config.yaml";
 
 const noBackup = msg`this is no backup of greenhouse2mqtt`;
 const otherFormat = z.object({ format: z.number(), version: z.string() });
 
-/** Which version it is of stands in each, whatever else does. */
+/** Each format states its version, so a newer one can be named. */
 function notKnown(said: unknown): Text {
   const { data } = otherFormat.safeParse(said);
   if (data === undefined || (data.format >= 1 && data.format <= newestFormat)) return noBackup;
@@ -59,7 +59,7 @@ function jsonIn(bytes: Uint8Array | undefined): unknown {
   }
 }
 
-/** Rejects with NotRestored where this version does not start with these data, whose format it calls `own`. */
+/** Rejects with NotRestored where this version cannot start with these data; its own format is `own`. */
 export function refuseOtherData({ facts, files }: Opened, own: number): void {
   for (const { name, bytes } of files) {
     const text = /^data\/(?:[a-z0-9_-]+\/)?format$/.test(name) ? textOf(bytes).trim() : "";
@@ -80,13 +80,13 @@ export const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString
 export const bytesIn = (files: readonly Packed[], wanted: string): Uint8Array | undefined =>
   files.find(({ name }) => name === wanted)?.bytes;
 
-/** Their names, in the order of the backup. */
+/** Names of the accounts, in the order of the backup. */
 export const accountsIn = (files: readonly Packed[]): readonly string[] =>
   files.flatMap(({ name }) => {
     const [, account = ""] = /^accounts\/([a-z0-9_-]+)\.yaml$/.exec(name) ?? [];
     return account === "" || account === "secrets" ? [] : [account];
   });
 
-/** The text of one of its files; empty where it is not there. */
+/** The text of a file in the backup; empty where it is missing. */
 export const textIn = ({ files }: Opened, name: string): string =>
   textOf(bytesIn(files, name) ?? new Uint8Array());

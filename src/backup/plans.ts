@@ -6,15 +6,15 @@ import { secretValues } from "../saving/secrets.js";
 import type { Packed } from "./archive.js";
 import { accountsIn, bytesIn, NotRestored, type Opened, textIn, textOf } from "./open-backup.js";
 
-/* Where each file of a backup goes. */
+/* Decides where each file of a backup goes. */
 
-/** What is to be written, and where. */
+/** Files to write, with their places. */
 export interface Plan {
-  /** Folders of data, none below another, each with what belongs there by path. */
+  /** Data folders, none inside another, each with its files by path. */
   readonly data: readonly { readonly folder: string; readonly files: ReadonlyMap<string, Uint8Array> }[];
-  /** One after the other: until the last is there nothing runs. */
+  /** Written one after the other; nothing runs until the last one exists. */
   readonly texts: readonly Written[];
-  /** Secrets for a file that may have others already, before the last of the texts. */
+  /** Secrets to add to a file that may hold others, before the last text is written. */
   readonly secrets: { readonly file: string; readonly more: ReadonlyMap<string, string> } | null;
 }
 
@@ -23,7 +23,7 @@ interface Written {
   readonly bytes: Uint8Array;
 }
 
-/** A bridge, at these places. */
+/** The plan for a bridge at these places. */
 export function bridgePlan({ files }: Opened, file: string, dataDir: string): Plan {
   const secrets = bytesIn(files, "secrets.yaml");
   const texts = [
@@ -33,7 +33,7 @@ export function bridgePlan({ files }: Opened, file: string, dataDir: string): Pl
   return { data: [{ folder: dataDir, files: filesUnder(files, "data", dataDir) }], texts, secrets: null };
 }
 
-/** What lies below a folder of the backup, by the path where it goes; `isOwn`: of what is directly there alone. */
+/** Files below a folder of the backup by their new path; `isOwn`: only those directly in it. */
 function filesUnder(
   files: readonly Packed[],
   folder: string,
@@ -48,7 +48,7 @@ function filesUnder(
   return new Map(found);
 }
 
-/** An account of a fleet that is there: its file, its data, and its secrets beside those of others. */
+/** The plan for an account of an existing fleet: its file, its data, and its secrets beside those of others. */
 export function accountPlan(
   { facts, files }: Opened,
   { file, dataDir }: { readonly file: string; readonly dataDir: string },
@@ -62,7 +62,7 @@ export function accountPlan(
   };
 }
 
-/** A fleet: `accounts` is the folder of its accounts, `dataDirOf` where each of them has its data. */
+/** The plan for a fleet. `accounts`: folder of its accounts; `dataDirOf`: data folder of each. */
 export function fleetPlan(
   { files }: Opened,
   places: {
@@ -97,19 +97,19 @@ export function fleetPlan(
   };
 }
 
-/** Where a package keeps the data of a configuration below /etc. */
+/** Where the Debian package keeps the data of a configuration below /etc. */
 const ofPackage = "/var/lib/greenhouse2mqtt";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * As its configuration says, from the folder where that comes to lie. Rejects with NotRestored where that leads anywhere else than
- * where a bridge has its data: whoever restores says then where they go.
+ * The data folder that the configuration names, seen from its new place. Throws NotRestored if it lies elsewhere than a
+ * bridge's data may; the user then has to name a folder.
  */
 export const dataDirOf = (opened: Opened, file: string, env: Environment): string =>
   dataDirIn(textIn(opened, "config.yaml"), file, env, { usual: "data", allowed: [dirname(file)] });
 
-/** The folder that a text names for its data, where it may be there: below one of the places. `usual`: where it names none. */
+/** The data folder that a text names, if it lies below an allowed place. `usual`: the folder if it names none. */
 export function dataDirIn(
   text: string,
   file: string,
@@ -137,13 +137,13 @@ function namedFolder(text: string, key: string, file: string, env: Environment):
   return resolve(dirname(file), named.value);
 }
 
-/** The folder that a text names for its data; null where it names none, or one that is not known here. */
+/** The data folder that a text names; null where it names none, or by a reference that is unknown here. */
 export function folderNamedIn(text: string, file: string, env: Environment): string | null {
   const named = given(text, { env, secretsFile: "", secretsText: null })["data_dir"]?.value;
   return typeof named === "string" ? resolve(dirname(file), named) : null;
 }
 
-/** The folder of the accounts of a fleet that comes to lie at `file`. */
+/** The folder of the accounts of a fleet whose file will be `file`. */
 export function accountsDirOf(opened: Opened, file: string, env: Environment): string {
   const folder = dirname(resolve(file));
   const found = namedFolder(textIn(opened, "fleet.yaml"), "accounts", file, env) ?? join(folder, "accounts");

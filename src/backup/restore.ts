@@ -20,15 +20,15 @@ import { NotRestored, type Opened, textOf } from "./open-backup.js";
 import { bridgePlan, type Plan } from "./plans.js";
 
 /*
- * A backup becomes a bridge where there is none. The configuration comes last: until it is there nothing runs, and the same can be
- * done once more, whatever a cut has left.
+ * Restores a backup where no bridge is yet. The configuration is written last: nothing runs before, and an interrupted
+ * restore can be repeated.
  */
 
-/** Writes a bridge. Rejects with NotRestored where something is there already, which is never touched. */
+/** Restores a bridge. Rejects with NotRestored where something exists already; that is never touched. */
 export const restore = (opened: Opened, file: string, dataDir: string): Promise<void> =>
   carryOut(bridgePlan(opened, resolve(file), resolve(dataDir)));
 
-/** Writes what was planned. Rejects with NotRestored where something is there already, which is never touched. */
+/** Carries out a plan. Rejects with NotRestored where something exists already; that is never touched. */
 export async function carryOut(plan: Plan): Promise<void> {
   try {
     await write(plan);
@@ -44,14 +44,14 @@ async function write({ data, texts, secrets }: Plan): Promise<void> {
   for (const { path, bytes } of texts.slice(0, -1))
     if (await isOther(path, bytes))
       throw new NotRestored(msg`${path} exists and says something else; move it away`);
-  // Refused before anything is written.
+  // Fails before anything is written.
   if (secrets !== null) await mergedSecrets(secrets);
   for (const { path } of texts) await makeDirectories(dirname(path), 0o700);
   const marks = data.map(({ folder }) => join(folder, restoringName));
   const others = [...texts.map(({ path }) => path), ...marks, secretsBeside(last)];
   for (const { folder, files } of data)
     await restoreData(new Map([...files].filter(([path]) => !others.includes(path))), folder, others);
-  // Others may have been saved while the data were written.
+  // Further secrets may have been saved while the data were written.
   const merged = secrets === null ? null : await mergedSecrets(secrets);
   if (merged !== null) await writeText({ ...merged, isSecret: true });
   for (const { path } of texts) await dropDrafts(path);
@@ -62,14 +62,14 @@ async function write({ data, texts, secrets }: Plan): Promise<void> {
   for (const mark of marks) await rm(mark, { force: true });
 }
 
-/** What a cut has left half written of a file. */
+/** Removes half-written files of an interrupted restore. */
 async function dropDrafts(path: string): Promise<void> {
   const names = await readdir(dirname(path));
   const drafts = names.filter((name) => ofDraft.test(name) && name.replace(ofDraft, "") === basename(path));
   for (const name of drafts) await rm(join(dirname(path), name), { force: true });
 }
 
-/** The file of secrets with those of the backup; null where it has them already. */
+/** The file of secrets with those of the backup added; null where it has them already. */
 async function mergedSecrets({
   file,
   more,
@@ -94,7 +94,10 @@ async function mergedSecrets({
   return { file, text };
 }
 
-/** In the folder itself, which may be a mount, a link, or all that this user may write. Nothing that is there is touched. */
+/**
+ * Writes the data into the folder itself, which may be a mount, a link, or all that this user may write. Existing files
+ * are not touched.
+ */
 async function restoreData(
   data: ReadonlyMap<string, Uint8Array>,
   dataDir: string,
@@ -117,7 +120,7 @@ interface Owner {
   readonly gid: number;
 }
 
-/** What root makes is of whoever the data are of. */
+/** Makes a folder; made by root, it belongs to the owner of the data. */
 async function makeOwned(folder: string, { uid, gid }: Owner): Promise<void> {
   if (await isThere(folder)) return;
   await makeOwned(dirname(folder), { uid, gid });
@@ -126,13 +129,13 @@ async function makeOwned(folder: string, { uid, gid }: Owner): Promise<void> {
   await nodeFileSystem.syncDirectory(dirname(folder));
 }
 
-/** What a file system makes by itself. */
+/** A folder that the file system itself makes. */
 const ofMount = "lost+found";
 const ofDraft = /\.[0-9a-f]{12}\.tmp$/;
 
 /**
- * What a cut has left half written. Rejects with NotRestored where there is anything else than what this very backup has written
- * there before: only that may be written once more, because a bridge that runs there changes it.
+ * Half-written files of an interrupted restore. Rejects with NotRestored for any other file, except unchanged files of
+ * this backup: a bridge that ran there would have changed them.
  */
 async function draftsIn(
   dataDir: string,
@@ -158,7 +161,7 @@ async function draftsIn(
   return drafts;
 }
 
-/** All but folders. */
+/** Paths of all files, without folders. */
 async function pathsIn(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { withFileTypes: true });
   const paths = entries.map(async (entry) => {
@@ -197,7 +200,7 @@ const remedies: Readonly<Record<string, Text>> = {
   EDQUOT: msg`the disk is full; free some space on it`,
 };
 
-/** What is no error of the file system stays as it is. */
+/** Turns an error of the file system into NotRestored; any other error is returned as it is. */
 function notRestored(error: unknown, file: string): unknown {
   if (!(error instanceof Error) || !("syscall" in error)) return error;
   const path = "path" in error && typeof error.path === "string" ? error.path.replace(ofDraft, "") : file;
