@@ -26,87 +26,87 @@ import type { Logger } from "../runtime/log.js";
 import { oneAtATime } from "../runtime/schedule.js";
 
 /**
- * `waiting`: it ended by an error, and starts again at `again`. `refused`: its file has mistakes, so it was not started. `standby`:
+ * `waiting`: ended by an error, starts again at `again`. `refused`: not started, as its file has mistakes. `standby`:
  * another member of the cluster may run it.
  */
 type AccountPhase = "starting" | "running" | "waiting" | "stopping" | "refused" | "standby";
 
-/** How an account of the fleet is. */
+/** The state of an account of the fleet. */
 export interface AccountState {
   readonly phase: AccountPhase;
   /** Epoch ms. */
   readonly since: number;
-  /** The same by the monotonic clock, for how long that is. */
+  /** The same by the monotonic clock, for durations. */
   readonly enteredAt: number;
   readonly restarts: number;
-  /** Why it ended last, or was not started; null where it never did. */
+  /** Why it last ended or was not started; null for neither. */
   readonly error: Text | null;
   /** Epoch ms of the next start; null where none is due. */
   readonly again: number | null;
-  /** The member of the cluster that was seen to run it, while this one stands by. */
+  /** The cluster member that was seen to run it while this one stands by. */
   readonly owner: string | null;
   /** Null while it does not run. */
   readonly bridge: BridgeView | null;
 }
 
-/** What one run of an account gets. */
+/** The inputs of one run of an account. */
 export interface AccountRun {
   readonly loaded: LoadedAccount;
   readonly live: LiveSettings;
-  /** Aborts when it is to end in order. */
+  /** Aborts when the run has to end in order. */
   readonly stop: AbortSignal;
-  /** Aborts, with the error as its reason, when an error that nobody caught was one of its own. */
+  /** Aborts with an uncaught error of this account as its reason. */
   readonly failing: AbortSignal;
   readonly onMade: (bridge: BridgeView) => void;
-  /** Called whenever another member of the cluster may run it, with who was seen to. */
+  /** Called whenever another cluster member may run the account, with the member that was seen to. */
   readonly onStandby: (owner: string | null) => void;
 }
 
 interface FleetParts {
   /** Reads all files again. */
   readonly read: () => Promise<FleetFiles>;
-  /** Told of each file that was read again and has no mistakes, before it is taken up and afterwards. */
+  /** Called for each valid file that was read again, before and after its settings are taken over. */
   readonly onRead: (account: string, judged: Judged) => Promise<void>;
   readonly onTaken: (account: string) => Promise<void>;
-  /** Its file was read again, and has mistakes. */
+  /** Called when a file that was read again has mistakes. */
   readonly onMistaken: (account: string, mistakes: Text) => void;
-  /** The files name it no more. */
+  /** Called when the files no longer name the account. */
   readonly onRemoved: (account: string) => void;
-  /** Runs the bridge of an account; rejects where it ends by an error. */
+  /** Runs the bridge of an account; rejects if it ends by an error. */
   readonly start: (run: AccountRun) => Promise<void>;
-  /** Leaves the error for the account's next start. */
+  /** Keeps the error for the account's next start. */
   readonly noteError: (account: LoadedAccount, error: unknown) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
 
-/** Accounts start one after the other, at a place of their own in this time: so do their sign-ins, and their polls ever after. */
+/** Starts are spread over time, so that sign-ins and later polls are spread too. */
 const startApartMs = 60;
 const longestStartMs = 60_000;
 const restarts = { firstMs: 2_000, maxMs: 300_000 };
-/** So long a run waits for another one to end until that is told. */
+/** A run that waits for another one to end logs that after this time. */
 const longestEndMs = 60_000;
 const longestDiskMs = 5_000;
-/** A run this long was good: what ends it is not the trouble of those before. */
+/** A run of this length was good, so its end does not count as a repeated failure. */
 const goodRunMs = 900_000;
 
-/** How long after the start of `count` accounts one begins, ms. */
+/** The delay in ms of an account's start, among `count` accounts that start together. */
 export const startDelayMs = (account: string, count: number): number =>
   Math.round((hashOf(account) / 2 ** 32) * Math.min(longestStartMs, startApartMs * count));
 
-/** The accounts of one process, each a bridge of its own, which ends and starts again without the others. */
+/** The accounts of one process. Each is a bridge of its own that ends and starts again without the others. */
 export class Fleet {
   readonly #parts: FleetParts;
-  /** Those that the files name. */
+  /** Accounts that the files name. */
   readonly #accounts = new Map<string, Account>();
-  /** Those that the files name no more, until their last run has ended. */
+  /** Accounts that the files no longer name, until their last run has ended. */
   readonly #ending = new Set<Account>();
-  /** Files with mistakes, of which nothing runs. */
+  /** Accounts whose files have mistakes and which do not run. */
   #refused: ReadonlyMap<string, AccountState> = new Map();
-  /** Which account is at work. */
+  /** The account on whose behalf the present code runs. */
   readonly #within = new AsyncLocalStorage<Account>();
-  /** Aborts once the accounts of the first files are there. */
+  /** Aborts once the accounts of the first files exist. */
   readonly #begun = new AbortController();
   #isStopped = false;
   #mistake: Text | null = null;
@@ -115,12 +115,12 @@ export class Fleet {
     this.#parts = parts;
   }
 
-  /** Why nothing was taken up when the files were read last; null where it was. */
+  /** Why the last reload changed nothing; null where it succeeded. */
   get mistake(): Text | null {
     return this.#mistake;
   }
 
-  /** By name, in the order of the alphabet. */
+  /** By name, in alphabetical order. */
   states(): ReadonlyMap<string, AccountState> {
     const all = new Map(this.#refused);
     for (const account of this.#all()) all.set(account.name, account.state);
@@ -132,7 +132,7 @@ export class Fleet {
     return account?.state ?? this.#refused.get(name);
   }
 
-  /** Does something for an account: an error that nobody catches is that account's. */
+  /** Runs code for an account, which then owns an uncaught error of it. */
   within<Result>(name: string, run: () => Result): Result {
     const account = this.#accounts.get(name);
     return account === undefined ? run() : this.#within.run(account, run);
@@ -153,7 +153,7 @@ export class Fleet {
     await Promise.all(this.#all().map((account) => account.stop()));
   }
 
-  /** Whether an error that nobody caught is of one account, which then ends alone. */
+  /** Whether an uncaught error belongs to one account, which then ends alone. */
   readonly isContained = (error: unknown): boolean => {
     const account = this.#within.getStore();
     account?.fail(error);
@@ -161,9 +161,8 @@ export class Fleet {
   };
 
   /**
-   * Takes up what was added, changed and removed; no other account notices. Resolves once that is decided, and does not wait for accounts
-   * that end. One at a time: between two looks at the files nothing else changes which accounts there are. Before `run` has begun it waits
-   * for that.
+   * Takes over added, changed and removed accounts without effect on the others. Resolves once that is decided, without
+   * waiting for runs to end. Only one reload runs at a time, after `run` has begun.
    */
   readonly reload: () => Promise<void> = oneAtATime(() => this.#reload());
 
@@ -198,7 +197,7 @@ export class Fleet {
       (name) => !own.has(name) && !files.refused.includes(name),
     );
     for (const name of removed) this.#remove(name);
-    // All at once: one that is to end first has to be known as such to those that wait for it.
+    // All changes are made in one turn: an account that waits has to know which others are about to end.
     const changed = known.flatMap(({ account, loaded }) => (account.take(loaded) ? [account.name] : []));
     const added = [...own].filter(([name]) => !this.#accounts.has(name));
     for (const [name, loaded] of added) this.#add(loaded, startDelayMs(name, added.length));
@@ -214,7 +213,9 @@ export class Fleet {
     await Promise.all(all.map((one) => this.#inTime(one.account.name, tell(one))));
   }
 
-  /** What is kept of one account, of which the disk may not answer, keeps back no other one. */
+  /**
+   * Waits for work on one account's files, but not for ever: a disk that does not answer must not delay other accounts.
+   */
   async #inTime(account: string, told: Promise<void>): Promise<void> {
     const { clock, log } = this.#parts;
     try {
@@ -235,22 +236,22 @@ export class Fleet {
     });
   }
 
-  /** Has an account run by its former configuration; whether there is one. */
+  /** Makes an account run by its former configuration; returns whether there is one. */
   goBack(name: string): boolean {
     return this.#accounts.get(name)?.goBack() ?? false;
   }
 
-  /** There is nothing to go back to any more. */
+  /** Gives up the former configuration of an account, as the new one works. */
   settle(name: string): void {
     this.#accounts.get(name)?.settle();
   }
 
-  /** A method, as it changes while something is awaited. */
+  /** A method, since a narrowed field would hide changes during an await. */
   #hasStopped(): boolean {
     return this.#isStopped;
   }
 
-  /** One that ends comes before one of its name that is to follow. */
+  /** All accounts, those that end before their successors of the same name. */
   #all(): readonly Account[] {
     return [...this.#ending, ...this.#accounts.values()];
   }
@@ -295,19 +296,19 @@ export class Fleet {
   }
 
   /**
-   * Waits until runs that are ending have let go of what this account is about to use, or `stop` aborts. There is no time limit: of two
-   * side by side, one commands what no list shows. A process that was frozen for a minute has had no time to end anything.
+   * Waits until ending runs have released what this account needs, or `stop` aborts. There is no time limit: of two
+   * runs side by side one would send unlisted commands, and a process frozen for a minute had no time to end anything.
    */
   async #untilFree(account: Account, stop: AbortSignal): Promise<void> {
     for (;;) {
-      // Another one may have been told to end meanwhile.
+      // Meanwhile another account may have begun to end.
       const before = this.#all().filter((other) => other !== account && other.isInTheWayOf(account));
       if (before.length === 0 || stop.aborted) return;
       await this.#haveEnded(account, before, stop);
     }
   }
 
-  /** Until the runs under way are over or `stop` aborts. */
+  /** Waits until the runs have ended or `stop` aborts. */
   async #haveEnded(account: Account, before: readonly Account[], stop: AbortSignal): Promise<void> {
     const { clock, log } = this.#parts;
     const over = Promise.race([Promise.all(before.map((other) => other.underWay)), untilAborted(stop)]);
@@ -321,7 +322,7 @@ export class Fleet {
   }
 }
 
-/** Runs the bridge of an account again and again, with pauses that grow. */
+/** Runs the bridge of an account again and again, with growing pauses. */
 class Account {
   ended: Promise<void> = Promise.resolve();
   readonly name: string;
@@ -329,15 +330,15 @@ class Account {
   readonly #untilFree: (stop: AbortSignal) => Promise<void>;
   readonly #stop = new AbortController();
   #loaded: LoadedAccount;
-  /** By what the run under way was started; null where there is none. */
+  /** The settings of the present run; null for no run. */
   #running: LoadedAccount | null = null;
   #underWay: Promise<unknown> = Promise.resolve();
   #live: LiveSettings;
   #state: AccountState;
-  /** Of the run under way. */
+  /** These two belong to the present run. */
   #failing = new AbortController();
   #restart = new AbortController();
-  /** Whether it is to end. A field, as of a thousand accounts each asks all others as it starts. */
+  /** Whether the run has to end. A field, as each of a thousand starting accounts asks all others. */
   #isToEnd = false;
   readonly #fallback: Fallback;
 
@@ -375,18 +376,18 @@ class Account {
     return this.#state;
   }
 
-  /** Settles with the run under way. */
+  /** Settles when the present run ends. */
   get underWay(): Promise<unknown> {
     return this.#underWay;
   }
 
-  /** Whether a run that is to end has what the other account needs for itself; of one name it has that by which all know it. */
+  /** Whether an ending run holds what the other account needs alone. Accounts of the same name exclude each other. */
   isInTheWayOf(other: Account): boolean {
     if (!this.#isToEnd || this.#running === null) return false;
     return this.name === other.name || exclude(this.#running, other.#loaded);
   }
 
-  /** A method, as it changes while something is awaited. */
+  /** A method, since a narrowed field would hide changes during an await. */
   #isStopped(): boolean {
     return this.#stop.signal.aborted;
   }
@@ -413,7 +414,7 @@ class Account {
     }
   }
 
-  /** Resolves when it has ended in order. */
+  /** Resolves when the account has ended in order. */
   async stop(): Promise<void> {
     this.#enter("stopping", {});
     this.#isToEnd = true;
@@ -423,7 +424,7 @@ class Account {
 
   fail(error: unknown): void {
     this.#failing.abort(error instanceof Error ? error : new Error(String(error)));
-    // Nothing runs that heeds it, and the next owner would have failed as it began.
+    // On standby no run takes over the setting, and the next owner would fail at its start.
     if (this.#state.phase === "standby") this.#endRun();
   }
 
@@ -431,7 +432,7 @@ class Account {
     return this.#fallback.judge(this.#loaded.configuration, configuration);
   }
 
-  /** Takes up a configuration; whether anything is other than before. What cannot change while it runs ends the run for a new one. */
+  /** Takes over a configuration; returns whether anything changed. Settings that need a restart end the present run. */
   take(loaded: LoadedAccount): boolean {
     const before = this.#loaded.configuration;
     const configuration = this.#fallback.taken(before, loaded.configuration);
@@ -444,7 +445,7 @@ class Account {
     return applied.length + needRestart.length > 0;
   }
 
-  /** Ends the run for one by the former configuration; whether there is one. */
+  /** Ends the run for one by the former configuration; returns whether there is one. */
   goBack(): boolean {
     const configuration = this.#fallback.refuse(this.#loaded.configuration);
     if (configuration === null) return false;
@@ -462,13 +463,13 @@ class Account {
     this.#endRun();
   }
 
-  /** For another one. */
+  /** Ends the run, to be followed by another one. */
   #endRun(): void {
     this.#isToEnd = true;
     this.#restart.abort();
   }
 
-  /** One run, to its end; null where it ended as it was asked to. */
+  /** One run to its end; resolves to null where it ended on request, else to the error. */
   async #once(): Promise<unknown> {
     this.#failing = new AbortController();
     this.#restart = new AbortController();

@@ -11,7 +11,7 @@ import type { Registry } from "../runtime/metrics.js";
 import type { AccountState, Fleet } from "./fleet.js";
 import { accountReport } from "./status-file.js";
 
-/* The page of all accounts. */
+/* The page that shows all accounts. */
 
 type Http = Exclude<FleetSettings["http"], false>;
 
@@ -20,11 +20,11 @@ interface FleetPageParts {
   readonly dataDir: string;
   readonly fleet: Pick<Fleet, "states" | "state" | "within" | "mistake">;
   readonly version: string;
-  /** What the process as a whole is like. */
+  /** Health of the process as a whole. */
   readonly health: () => Readonly<Record<string, unknown>>;
-  /** Of a member of a cluster: whether it could run accounts that others run now. */
+  /** In a cluster: whether this member could run accounts that others run now. */
   readonly canTakeOver: () => boolean;
-  /** Of a member of a cluster: metrics of an account, whoever runs it. */
+  /** In a cluster: metrics of an account, whichever member runs it. */
   readonly clusterMetrics: (account: string) => Registry | null;
   readonly restore: FleetSources["restore"];
   readonly onListening: Port["onListening"];
@@ -32,7 +32,7 @@ interface FleetPageParts {
   readonly log: Logger;
 }
 
-/** Until the signal aborts. What fails here ends no account. */
+/** Runs until the signal aborts. A failure here ends no account. */
 export async function runFleetPage(parts: FleetPageParts, signal: AbortSignal): Promise<void> {
   const { fleet, log, clock, version, health, canTakeOver, clusterMetrics, restore } = parts;
   const faults = new Faults(log, clock);
@@ -76,7 +76,7 @@ function portOf({ http, dataDir, fleet, onListening, clock, log }: FleetPagePart
     log,
     listener,
     status: {
-      /** Each account that he sees has it in its journal. */
+      /** Each account that the user may see notes the login in its journal. */
       loggedIn: (user, address) => {
         const { accounts } = listener().users.find(({ username }) => username === user) ?? {};
         for (const [name, { bridge }] of fleet.states())

@@ -20,7 +20,7 @@ export interface FleetReport {
 
 const severities = ["error", "warning", "info"] as const;
 
-/** How an account is, for `fleet status` and the page. */
+/** The state of an account, for `fleet status` and the page. */
 export function accountReport({
   phase,
   since,
@@ -50,12 +50,15 @@ export function accountReport({
 
 const fileName = "fleet-status.json";
 const lookEveryMs = 5_000;
-/** What is as it was is written so often: of a thousand accounts it has half a megabyte. */
+/** An unchanged report is written only this often, as a thousand accounts make half a megabyte. */
 const atLeastEveryMs = 20_000;
-/** A report this old was written by a fleet that does not run any more: one that is late, or could not write once, has another chance. */
+/** An older report is from a fleet that no longer runs; one missed write is allowed for. */
 const oldMs = 60_000;
 
-/** Keeps `fleet status` told, which asks nobody and needs no login: the file is the user's own. */
+/**
+ * Keeps the file of `fleet status` up to date. That command needs neither the fleet nor a login, as the file belongs to
+ * the user.
+ */
 export async function keepStatus(
   dataDir: string,
   report: () => FleetReport,
@@ -74,7 +77,7 @@ export async function keepStatus(
     const { accounts, ...about } = report();
     const now = { accounts: JSON.stringify(accounts), at: clock.monotonic() };
     if (now.accounts !== written.accounts || now.at - written.at >= atLeastEveryMs) {
-      // Of many accounts it is made as text once.
+      // The JSON of many accounts is made only once.
       const text = `${JSON.stringify(about).slice(0, -1)},"accounts":${now.accounts}}`;
       await file.write(text).then(() => (written = now), told);
     }
@@ -83,7 +86,7 @@ export async function keepStatus(
   await rm(join(dataDir, fileName), { force: true }).catch(ignored);
 }
 
-/** What the running fleet wrote last; null where none runs. */
+/** The last report of the running fleet; null where none runs. */
 export async function readStatus(dataDir: string, now: number): Promise<FleetReport | null> {
   const text = await textFile(dataDir, fileName).read();
   if (text === null) return null;
@@ -95,7 +98,7 @@ export async function readStatus(dataDir: string, now: number): Promise<FleetRep
   }
 }
 
-/** A line of `fleet status`: what a person has to know of an account; `mistake` is what is wrong with its file now. */
+/** A line of `fleet status`; `mistake` is what is wrong with the account's file now. */
 export function accountLine(
   { state, error, platform, broker, online, offline, alarms, worst, read_only, owner }: AccountReport,
   mistake: Text | null = null,
