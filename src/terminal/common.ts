@@ -18,15 +18,18 @@ import { ignoredTlsEnvironment } from "../runtime/sockets.js";
 import { usageFailure } from "../runtime/ending.js";
 import { type CommonOptions, type ProcessContext, screenOf, unlessStopped } from "./context.js";
 
-/* What commands have in common; loaded with the first of them that is called. */
+/* Functions that commands share; loaded with the first command. */
 
-/** The configuration with the command line's overrides; problems go to stderr and end the command with exit code 2. */
+/**
+ * The configuration with the overrides of the command line. Problems are printed to stderr and end the command with
+ * exit code 2.
+ */
 export const readConfiguration = async (
   options: CommonOptions,
   context: ProcessContext,
 ): Promise<Configuration> => (await readNamed(options, context)).configuration;
 
-/** The same, with the file that it stands in: of an account of a fleet its own. */
+/** The same, with the path of its file; for an account of a fleet its own file. */
 export async function readNamed(
   options: CommonOptions,
   context: ProcessContext,
@@ -40,7 +43,7 @@ export async function readNamed(
   return { file: result.file, configuration: overridden(result.configuration, options) };
 }
 
-/** The configuration that the options mean: a file, or an account of a fleet. From then on it says which language is spoken. */
+/** The configuration that the options name: a file, or an account of a fleet. It also sets the language. */
 export async function loadNamed(
   options: CommonOptions,
   { env, speech, stop }: Pick<ProcessContext, "env" | "speech" | "stop">,
@@ -51,7 +54,7 @@ export async function loadNamed(
   return result;
 }
 
-/** What is doubtful and what is wrong, one a line. */
+/** Prints warnings and problems, one a line. */
 export function sayProblems(
   { warnings, problems }: { readonly warnings: readonly Problem[]; readonly problems: readonly Problem[] },
   { out, tell }: { readonly out: ProcessContext["out"]; readonly tell: Tell },
@@ -60,11 +63,11 @@ export function sayProblems(
   for (const problem of problems) out(`${tell(problemText(problem))}\n`);
 }
 
-/** The language that a file asks for, also one with mistakes. */
+/** The language that a file asks for, even if it has mistakes. */
 export const languageOf = (result: ConfigurationResult): Language | undefined =>
   result.ok ? result.configuration.language : result.language;
 
-/** Reads it with these contents in the place of files. */
+/** Loads a file, with the given contents instead of files. */
 export async function loadedFile(
   { config, account }: Pick<CommonOptions, "config" | "account">,
   env: ProcessContext["env"],
@@ -91,15 +94,15 @@ export function overridden(
   };
 }
 
-/** Before work that takes minutes, when its result is to become a new file. */
+/** Fails before work that takes minutes if its result could not become a new file. */
 export function refuseToOverwrite(file: string, remedy: Text): void {
   if (existsSync(file)) throw usageFailure(msg`${file} exists and is never overwritten; ${remedy}`);
   if (!existsSync(dirname(file))) throw usageFailure(msg`${file}: there is no such folder; make it first`);
 }
 
 /**
- * `secrets`: all that must stay out of the log, when more is known than the configuration holds. `recent` gets each line
- * too. `format`: as it is for each line, where that may change.
+ * The program's log. `secrets`: what it has to hide, if more than the configuration's secrets. `recent` receives each
+ * line too. `format`: asked for each line, where it may change.
  */
 export function loggerFor(
   configuration: Configuration,
@@ -123,17 +126,17 @@ export function loggerFor(
 
 const mostNamed = 8;
 
-/** Some of many names, for a sentence. */
+/** Shortens a list of names for a sentence. */
 export function shortList(names: readonly Text[]): Text {
   const some = joined(names.slice(0, mostNamed), ", ");
   return names.length > mostNamed ? msg`${some}, and ${names.length - mostNamed} more` : some;
 }
 
-/** The bridge speaks of fields of JSON, which are options here. */
+/** Replaces JSON fields in a sentence of the bridge by options of the command line. */
 export const inOptions = (sentence: string): string =>
   sentence.replace(/"force": true/g, "--force").replace(/"(for|hold)"/g, "--$1");
 
-/** Who runs the program. A container may give it a number that has no entry in the list of users. */
+/** The user who runs the program. In a container the user's number may have no entry in the list of users. */
 export function userName(
   ask: () => { readonly username: string } = userInfo,
   number: () => number | undefined = () => process.getuid?.(),
@@ -146,14 +149,14 @@ export function userName(
   }
 }
 
-/** Calls back with a platform client of its own and closes it. */
+/** Calls back with a platform client of its own, and closes it. */
 export async function withPlatform<Answer>(
   configuration: Configuration,
   context: ProcessContext,
   work: (platform: PlatformClient) => Promise<Answer>,
 ): Promise<Answer> {
   const log = loggerFor(configuration, context);
-  // Not with this file: most commands ask nobody.
+  // Loaded late, as most commands never ask the platform.
   const { createPlatform } = await import("../platform/client.js");
   const platform = createPlatform(configuration.platform, {
     clock: systemClock,
@@ -168,13 +171,13 @@ export async function withPlatform<Answer>(
   }
 }
 
-/** The text that is piped in; empty where nothing comes. */
+/** The first line of piped input; empty where nothing comes. */
 export async function firstLine(input: Readable, stop: AbortSignal): Promise<string> {
   for await (const line of createInterface({ input, signal: stop })) return line;
   return "";
 }
 
-/** A controller is named by its device code or by its topic id. */
+/** The device code of a controller, given by code or by topic id. */
 export function codeOf(configuration: Configuration, controller: string): string {
   for (const [code, { id }] of Object.entries(configuration.controllers)) {
     if (code === controller || id === controller) return code;

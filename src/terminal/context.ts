@@ -10,7 +10,7 @@ import type { Speech } from "./speech.js";
 export interface ProgramProcess {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
-  /** For colours and moves of the cursor of our own: whoever draws makes harmless what comes from outside. */
+  /** Writes our own colours and cursor moves; the caller has to make foreign text harmless. */
   readonly draw?: (text: string) => void;
   readonly err: {
     readonly isTTY?: boolean;
@@ -20,25 +20,25 @@ export interface ProgramProcess {
   readonly isTerminal: boolean;
   /** Aborts on the first SIGINT or SIGTERM. */
   readonly stop: AbortSignal;
-  /** Aborts when the output is not read any more; a command that goes on until stopped ends then too. */
+  /** Aborts when nobody reads the output any more; a command that runs until stopped then ends. */
   readonly outputEnded?: AbortSignal;
-  /** Ends it as a first signal does, with a code at which a service manager starts it again. */
+  /** Ends the program as a first signal does, with an exit code at which a service manager starts it again. */
   readonly restart?: () => void;
-  /** Of Home Assistant, which restarts its app; null where this is none. */
+  /** The supervisor of Home Assistant, which restarts its app; null elsewhere. */
   readonly supervisor?: { readonly url: string; readonly token: string } | null;
-  /** Calls the listener at each SIGHUP of a service; without a listener, or in a terminal, a SIGHUP stops the command. */
+  /** Calls the listener at each SIGHUP of a service. Without a listener, or in a terminal, SIGHUP stops the command. */
   readonly onReload?: (listener: () => void) => void;
 }
 
-/** What a command may touch of it, and how it speaks to the person. */
+/** The parts of the process that a command may use, and its language. */
 export interface ProcessContext extends ProgramProcess {
   readonly speech: Speech;
 }
 
-/** Why `stop` aborts where the program is to be started again: a service that ended well may be left alone. */
+/** The reason of `stop` for a restart: a service manager may leave a service alone that ended well. */
 export const toBeStartedAgain = new DOMException("the program is started again", "AbortError");
 
-/** Of a program that ended in order. */
+/** The exit code of a program that ended in order. */
 export const exitCodeAfter = (stop: AbortSignal): number =>
   stop.reason === toBeStartedAgain ? exitCodes.failed : exitCodes.done;
 
@@ -50,10 +50,13 @@ export function programVersion(): string {
   return typeof version === "string" ? version : "unknown";
 }
 
-/** A disk that answers at all answers sooner. */
+/** A disk that answers at all answers within this time. */
 const graceMs = 2_000;
 
-/** What came of reading some files, unless the program is to end meanwhile: a disk that does not answer holds no command for ever. */
+/**
+ * The result of reading files, unless the program has to end meanwhile: a disk that does not answer must not hold a
+ * command for ever.
+ */
 export async function unlessStopped<Result>(
   work: Promise<Result>,
   { stop }: Pick<ProcessContext, "stop">,
@@ -68,25 +71,25 @@ export async function unlessStopped<Result>(
   return Promise.race([work, stopped]).finally(() => done.abort());
 }
 
-/** Standard error for what draws on it: the log with its colours, a line that is drawn over itself, a dialogue. */
+/** Standard error as a screen, for coloured logs, redrawn lines and dialogues. */
 export const screenOf = ({ err }: Pick<ProcessContext, "err">) => ({
   isTTY: err.isTTY === true,
   write: (text: string) => (err.draw === undefined ? err.write(text) : err.draw(text)),
 });
 
-/** When a command that only has output to offer ends: it was stopped, or its output is not read. */
+/** Aborts for a command that only has output to offer: when it is stopped, or nobody reads its output. */
 export const endOfUse = ({ stop, outputEnded }: ProcessContext): AbortSignal =>
   outputEnded === undefined ? stop : anyOf(stop, outputEnded);
 
 export interface CommonOptions {
   readonly config: string;
-  /** The account of a fleet that is meant; `config` then is the file of the fleet. */
+  /** The account of a fleet; `config` then is the fleet's file. */
   readonly account?: string;
   readonly logLevel?: string;
   readonly dataDir?: string;
 }
 
-/** Each command is a file that is loaded only when it is called: start-up time is a feature on a small computer. */
+/** Loads a command's code only when it is called, as start-up has to be fast on a small computer. */
 export const lazily =
   <Args extends unknown[]>(load: () => Promise<(context: ProcessContext, ...args: Args) => unknown>) =>
   (context: ProcessContext): ((...args: Args) => Promise<void>) =>

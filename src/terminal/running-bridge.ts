@@ -8,7 +8,7 @@ import { BrokerClient, hasLogin, needsProof, openClient, settingsBeside } from "
 import { type AskSocket, atSocket, isOwnBroker, type NotAtSocket, SocketLost } from "../beside/own-socket.js";
 import { CommandFailure } from "../runtime/ending.js";
 
-/* The bridge that runs with a configuration, as a client beside it meets it at their broker. */
+/* Talks to the running bridge of a configuration as another client of its broker. */
 
 export type Document = Readonly<Record<string, unknown>>;
 
@@ -21,7 +21,7 @@ class NoBroker extends CommandFailure {
   }
 }
 
-/** Why the running bridge was not asked over the broker. Only `offline` says that none is connected there. */
+/** Why the running bridge was not asked over the broker. Only `offline` means that no bridge is connected there. */
 export class NotAsked {
   readonly why: "no_login" | "unreachable" | "offline";
   readonly reason: Text;
@@ -42,7 +42,7 @@ const offline = (configuration: Configuration): NotAsked => {
 const notReadable = (configuration: Configuration, topics: readonly string[]): NotAsked =>
   new NotAsked("unreachable", msg`${brokerOf(configuration)}: ${topics.join(", ")} may not be read`);
 
-/** Calls back with a link of its own; rejects with a CommandFailure when the broker does not let it in. */
+/** Calls back with a link of its own. Rejects with a CommandFailure when the broker refuses it. */
 export async function withBroker<Answer>(
   configuration: Configuration,
   work: (client: BrokerClient) => Promise<Answer>,
@@ -57,22 +57,22 @@ export async function withBroker<Answer>(
   }
 }
 
-/** The same as `atSocket`, for a command that ends where the bridge goes. */
+/** `atSocket` for a command that fails when the bridge goes away. */
 export const askAtSocket = <Answer>(
   configuration: Pick<Configuration, "data_dir">,
   work: (ask: AskSocket) => Promise<Answer>,
   stop: AbortSignal,
-  /** Of the sentences in its answers. */
+  /** The language of the answer's sentences. */
   language = "en",
 ): Promise<Answer | NotAtSocket> =>
   atSocket(configuration, work, stop, language).catch((error: unknown) => {
     throw error instanceof SocketLost ? new CommandFailure(textOf(error)) : error;
   });
 
-/** Checking a password takes a small computer that is busy a while. */
+/** A busy small computer needs a while to check a password. */
 const besideMs = 5_000;
 
-/** The same at the broker of a bridge that may run. */
+/** `withBroker` for the broker of a bridge that may not run. */
 async function besideBridge<Answer>(
   configuration: Configuration,
   work: (client: BrokerClient) => Promise<Answer | NotAsked>,
@@ -87,19 +87,19 @@ async function besideBridge<Answer>(
 }
 
 export interface Question<Answer> {
-  /** Where the answer comes, and what is worth hearing until then. */
+  /** Topics to subscribe to, for the answer and progress before it. */
   readonly topics: readonly string[];
   readonly send: { readonly topic: string; readonly payload: string };
-  /** The answer, once it is there. */
+  /** The answer, or null while it has not come. */
   readonly onDocument: (topic: string, document: Document) => Answer | null;
   readonly longestMs: number;
-  /** How the question ended without an answer. */
+  /** Sentences for the ways to end without an answer. */
   readonly endings: Readonly<Record<"notSent" | "stopped" | "gone" | "late", Text>>;
 }
 
 /**
- * Asks the running bridge, if it is online there. Rejects with a CommandFailure when it leaves, when it
- * does not answer in time, and when the user has enough.
+ * Asks the running bridge, if it is online. Rejects with a CommandFailure if the bridge leaves or does not answer in
+ * time, or if the user stops.
  */
 export const askBridge = <Answer>(
   configuration: Configuration,
@@ -127,12 +127,12 @@ export const askBridge = <Answer>(
     if (!seen.isOnline) return offline(configuration);
     if (stop.aborted) throw new CommandFailure(endings.notSent);
     stop.addEventListener("abort", () => ends(endings.stopped));
-    // The embedded broker ends with its bridge, which is then too late to say so.
+    // The embedded broker ends together with its bridge, which cannot say so any more.
     const isEmbedded = configuration.mqtt.url === undefined;
     void client.closed.then(({ reason }) =>
       ends(isEmbedded ? endings.gone : row`${reason}; ${endings.late}`),
     );
-    // A publish that the broker does not acknowledge must not hold up the end.
+    // A publish that the broker does not acknowledge must not delay the end.
     client.publish(send.topic, send.payload).catch((error: unknown) => {
       ends(msg`the broker does not take what is published to ${send.topic}: ${textOf(error)}`);
     });
@@ -141,7 +141,7 @@ export const askBridge = <Answer>(
     throw over.signal.aborted ? over.signal.reason : new CommandFailure(endings.late);
   });
 
-/** What a running bridge keeps under the filter, by topic. */
+/** Retained messages of a running bridge under the filter, by topic. */
 export const retainedTexts = (
   configuration: Configuration,
   filter: string,
@@ -156,7 +156,7 @@ export const retainedTexts = (
     return found;
   });
 
-/** The same, each an object. */
+/** The same, each parsed as an object. */
 export async function retainedOfBridge(
   configuration: Configuration,
   filter: string,
@@ -169,7 +169,7 @@ export async function retainedOfBridge(
 export const isDocument = (value: unknown): value is Document =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A payload as the JSON object that it is; null for any other. */
+/** Parses a payload as a JSON object; null for anything else. */
 export function documentOf(payload: string): Document | null {
   try {
     const parsed: unknown = JSON.parse(payload);
@@ -185,7 +185,7 @@ const unproven = ({ broker: { port } }: Configuration): Text =>
 /** Why the embedded broker was not asked: its users' passwords are known as hashes only. */
 const missingLogin = msg`The passwords of broker.users are hashes, so the command line has no login: put one user's name and password into mqtt.username and mqtt.password (with !secret).`;
 
-/** A question to the running bridge and its answer, told apart from others' by a transaction of its own. */
+/** Sends a request to the running bridge; its own transaction id marks the answer. */
 export async function requestOf(
   configuration: Configuration,
   name: string,

@@ -3,11 +3,11 @@ import { inEnglish, tellIn, type WordFiles, wordFiles } from "../language/langua
 import type { Tell } from "../language/words.js";
 
 /*
- * In which language the command line speaks to a person. Sentences are English by themselves; the words of another language are a
- * file that is loaded only then. What programs read (JSON, CSV, keys of YAML, the log) stays English.
+ * The language of the command line. Sentences are English by themselves; another language's words are a file that is
+ * loaded when needed. Output for programs (JSON, CSV, YAML keys, the log) stays English.
  */
 
-/** Until another language is chosen it is English. */
+/** Speaks English until another language is chosen. */
 export class Speech {
   readonly #files: WordFiles;
   #chosen = "en";
@@ -24,13 +24,13 @@ export class Speech {
 
   readonly tell: Tell = (text) => this.#tell(text);
 
-  /** As the bridge and its page know it. */
+  /** The chosen language, if bridge and page know it too; otherwise English. */
   get language(): Language {
     return isLanguage(this.#chosen) ? this.#chosen : "en";
   }
 }
 
-/** The first of these that is set decides, as everywhere in Unix; what there are no words for is English. */
+/** The first of these variables that is set decides, as everywhere in Unix. A language without words means English. */
 export function languageOf(
   env: Readonly<Record<string, string | undefined>>,
   files: WordFiles = wordFiles,

@@ -4,9 +4,9 @@ import { parseDuration, parseUntil } from "../runtime/duration.js";
 import { counted, joined, msg, row, type Text, TextError, textOf, word } from "../language/text.js";
 import { type CommandFailure, usageFailure } from "../runtime/ending.js";
 
-/* What an option may be, and what is wrong with a command line, in our words. */
+/* Values of options, and errors of a command line in our own words. */
 
-/** What an option or an argument cannot be; the sentence says what was expected. */
+/** A value that an option or argument cannot have; the sentence says what was expected. */
 export class WrongValue extends TextError {}
 
 export function wholeNumber(least: number, most: number): (text: string) => number {
@@ -30,7 +30,7 @@ export function oneOf(words: readonly string[]): (text: string) => string {
   };
 }
 
-/** A duration, taken as it is written. */
+/** Parses a duration; the option's value stays as written. */
 const durationFrom =
   (least: number, most: number, what: Text) =>
   (text: string): string => {
@@ -39,7 +39,7 @@ const durationFrom =
     throw new WrongValue(msg`expected a duration ${what}`);
   };
 
-/** As `for` and `hold` of a command take it. */
+/** The durations that `for` and `hold` of a command accept. */
 export const term = durationFrom(1_000, 86_400_000, msg`from 1s to 24h, such as 20m`);
 export const span = durationFrom(0, Infinity, msg`such as 30s`);
 
@@ -48,7 +48,7 @@ export const untilText = (text: string): string => {
   throw new WrongValue(msg`expected a duration such as "3h", or an ISO time with its zone`);
 };
 
-/** For what listens: a name could lead anywhere. */
+/** Refuses a host name for a listener, as it could lead anywhere. */
 export function refuseHostName(host: string): void {
   if (isIP(host) !== 0) return;
   throw usageFailure(msg`--host: expected an IP address, such as 0.0.0.0 for every address of this computer`);
@@ -58,7 +58,7 @@ const hint = msg`(greenhouse2mqtt --help lists the commands)`;
 
 const misused = (what: Text): CommandFailure => usageFailure(row`${msg`error: ${what}`}\n${hint}`);
 
-/** A command whose values are refused in our words. */
+/** A command that refuses values in our own words. */
 export class OurCommand extends Command {
   override createCommand(name?: string): OurCommand {
     return new OurCommand(name);
@@ -101,7 +101,7 @@ function saysWhatIsWrong(
   };
 }
 
-/** By the codes of the library's errors, whose message quotes the word that it is about. */
+/** Sentences by the error codes of commander, whose messages quote the word concerned. */
 const sentences: Readonly<Record<string, (what: string) => Text>> = {
   unknownOption: (what) => msg`unknown option '${what}'`,
   unknownCommand: (what) => msg`unknown command '${what}'`,
@@ -113,7 +113,7 @@ const conflict = /option '(.*)' cannot be used with option '(.*)'/;
 const excess = /Expected (\d+) arguments? but got (\d+)/;
 const meant = /\(Did you mean (?:one of )?(.*)\?\)/;
 
-/** A refusal of the library's own. */
+/** Turns a refusal of commander into a sentence of ours. */
 export function commanderFailure({ code, message }: CommanderError): CommandFailure {
   const [, quoted = ""] = /'(.*)'/.exec(message) ?? [];
   const [, expected, got = ""] = excess.exec(message) ?? [];
@@ -128,7 +128,7 @@ export function commanderFailure({ code, message }: CommanderError): CommandFail
   return misused(near === undefined ? sentence : row`${sentence}\n${msg`(Did you mean ${near}?)`}`);
 }
 
-/** How an option or an argument is explained: with what it may be, and what it is where nobody says so. */
+/** The description of an option or argument, with its choices and its default. */
 export function describedAs(
   description: string,
   { choices, usual }: { readonly choices: readonly string[] | undefined; readonly usual: unknown },
