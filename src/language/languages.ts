@@ -1,14 +1,17 @@
 import { localeFiles } from "./locale-files.js";
 import type { Tell, Words } from "./words.js";
 
-/* The languages that there are words for, each a file that is loaded where somebody reads it. */
+/* The languages with words, each a file that is loaded when somebody reads it. */
 
 export type WordFiles = Readonly<Record<string, () => Promise<Words>>>;
 
-/** What of a file of `locales` the program says; the page has sections of its own beside these. */
+/** Sections of a locale file that the program uses; the page has further ones. */
 type Sections = Readonly<Record<"words" | "program" | "codes" | "states" | "entities", Words>>;
 
-/** Single words, sentences under their English templates, sentences by code, and names of states and entities. */
+/**
+ * All words of a locale in one table: single words, sentences by English template, sentences by code, names of states
+ * and entities.
+ */
 export const wordsOf = ({ words, program, codes, states, entities }: Sections): Words => ({
   ...words,
   ...program,
@@ -26,7 +29,7 @@ export const wordFiles: WordFiles = Object.fromEntries(
 
 export const inEnglish: Tell = String;
 
-/** Sentences are English by themselves. */
+/** Returns the function that says sentences in a language. English needs no file. */
 export async function tellIn(language: string, files: WordFiles = wordFiles): Promise<Tell> {
   const load = files[language];
   if (load === undefined) return inEnglish;

@@ -1,6 +1,6 @@
 import { msg, type Text } from "./text.js";
 
-/* Texts one behind the other, with what stands between them in each language. */
+/* Lists of texts, with the separators of each language. */
 
 const each =
   (beside: (said: Text, next: Text) => Text) =>
@@ -10,13 +10,13 @@ const each =
 /** "a or b or c" */
 export const alternatives = each((said, next) => msg`${said} or ${next}`);
 
-/** "a, or b" of what may hold a comma itself. */
+/** "a, or b", for items that may contain commas. */
 export const eitherOf = each((said, next) => msg`${said}, or ${next}`);
 
 /** "a and b" */
 export const both = each((said, next) => msg`${said} and ${next}`);
 
-/** "a, b, c" of parts of a sentence; names and values are joined by a comma in every language. */
+/** "a, b, c" for parts of a sentence; names and values are joined by commas in every language. */
 export const clauses = each((said, next) => msg`${said}, ${next}`);
 
 /** "a, and b" */

@@ -11,18 +11,18 @@
 
 export type Text = string | Sentence;
 
-/** What is put into a sentence. */
+/** A value in a sentence. */
 export type Value = Text | number;
 
 export class Sentence {
-  /** Each has what stands before the value at its place; the last one what stands behind all of them. */
+  /** The text before each value, and as the last item the text after all values. */
   readonly parts: readonly string[];
   readonly values: readonly Value[];
-  /** What the words of a language put in by name; null where they take the values by number. */
+  /** Values that a language's words use by name; null where they use numbers. */
   readonly named: Readonly<Record<string, Value>> | null;
-  /** What becomes of its words once they are said; null where they stay as they are. */
+  /** Changes the finished text; null for no change. */
   readonly change: ((said: string) => string) | null;
-  /** Where a language looks for its words; null where there are none to look for. */
+  /** The key of the words in a locale; null for a text without words. */
   readonly #template: string | (() => string) | null;
 
   constructor(
@@ -47,13 +47,13 @@ export class Sentence {
     return new Sentence(this.parts, this.values.map(change), this.#template, this.named, this.change);
   }
 
-  /** In English. */
+  /** The English text. */
   toString(): string {
     const said = this.parts.reduce((text, part, at) => `${text}${String(this.values[at - 1])}${part}`);
     return this.change === null ? said : this.change(said);
   }
 
-  /** Documents are English. */
+  /** English, as documents are. */
   toJSON(): string {
     return this.toString();
   }
@@ -69,12 +69,14 @@ export const msg = (parts: TemplateStringsArray, ...values: readonly Value[]): S
 export const row = (parts: TemplateStringsArray, ...values: readonly Value[]): Sentence =>
   new Sentence(parts, values, null);
 
-/** One of a closed list of words, or a text that is a sentence as a whole; its words stand under it, or under `key`. */
+/**
+ * A word of a closed list, or a whole sentence without values; its words stand under the text itself, or under `key`.
+ */
 export const word = (english: string, key = english): Sentence => new Sentence([english], [], key);
 
 /**
- * What another process or an earlier run tells in English beside a code: the language's own words for the code, with what they put
- * in by name; English, and a language without words for it, have it as it came.
+ * A text from another process or an earlier run, in English with a code. A language uses its own words for the code,
+ * with the named values; English, and a language without such words, show the text as it came.
  */
 export const byCode = (
   code: string,
@@ -93,17 +95,17 @@ export const counted = (count: number, one: string, other: string): Sentence =>
 export const joined = (texts: readonly Value[], between: string): Sentence =>
   new Sentence(["", ...texts.map((_, at) => (at < texts.length - 1 ? between : ""))], texts, null);
 
-/** The same text, changed once it is said: cut, or made one line. `change` has to fit every language. */
+/** The text, changed after it is said: cut, or put into one line. `change` has to fit every language. */
 export const changed = (text: Text, change: (said: string) => string): Text =>
   typeof text === "string" ? change(text) : new Sentence(["", ""], [text], null, null, change);
 
-/** The same text with each string that was put in changed, as where secrets are taken out. */
+/** The text with each inserted string changed, for instance to hide secrets. */
 export const withStrings = (text: Text, change: (text: string) => string): Text =>
   typeof text === "string"
     ? change(text)
     : text.withValues((value) => (typeof value === "number" ? value : withStrings(value, change)));
 
-/** The same text with what is put in as `change` makes it; the words of a sentence stay. */
+/** The text with each inserted string changed, also in nested sentences; the sentence's own words stay. */
 export function withTexts(text: Text, change: (text: string) => string): Text {
   if (typeof text === "string") return change(text);
   const { parts, values, template, named } = text;
@@ -117,26 +119,26 @@ export function withTexts(text: Text, change: (text: string) => string): Text {
   );
 }
 
-/** An error whose message a person reads. */
+/** An error whose message is for a person. */
 export class TextError extends Error {
   declare readonly text: Text;
 
   constructor(text: Text, options?: ErrorOptions) {
     super(text.toString(), options);
-    // A log that writes all of an error has it as its message already.
+    // Not enumerable, as a log that writes all fields of an error has the message already.
     Object.defineProperty(this, "text", { value: text });
   }
 }
 
-/** What an error says to a person: its own sentence, or the words of whatever threw it. */
+/** The text of an error for a person: its own sentence, or the message of a foreign error. */
 export const textOf = (error: unknown): Text =>
   error instanceof TextError ? error.text : error instanceof Error ? error.message : String(error);
 
-/** A sentence as it is kept: what `sentenceOf` makes the same one from. */
+/** A stored sentence, from which `sentenceOf` makes an equal one. */
 interface Kept {
   readonly parts: readonly string[];
   readonly values: readonly (string | number | Kept)[];
-  /** Absent where it is that of its parts. */
+  /** Absent where it follows from the parts. */
   readonly template?: string | null;
   readonly named?: Readonly<Record<string, string | number | Kept>>;
 }
@@ -144,7 +146,7 @@ interface Kept {
 const keptValue = (value: Value): string | number | Kept =>
   value instanceof Sentence ? keptOf(value) : value;
 
-/** Without what becomes of its words: they are kept as they were said in English. */
+/** The stored form of a sentence. A changed text is stored as its English result. */
 export function keptOf(sentence: Sentence): Kept {
   const { parts, values, template, named, change } = sentence;
   if (change !== null) return { parts: [sentence.toString()], values: [], template: null };
@@ -169,7 +171,7 @@ const isKept = (kept: unknown): kept is Kept =>
 const valueOf = (kept: unknown): Value =>
   typeof kept === "number" ? kept : (sentenceOf(kept) ?? (typeof kept === "string" ? kept : ""));
 
-/** Null for what is no sentence that was kept. */
+/** The sentence of a stored form; null for anything else. */
 export function sentenceOf(kept: unknown): Sentence | null {
   if (!isKept(kept)) return null;
   const { parts, values, template = templateOf(parts), named } = kept;
@@ -182,15 +184,15 @@ export function sentenceOf(kept: unknown): Sentence | null {
   );
 }
 
-/** A text as JSON keeps it. */
+/** A text in its JSON form. */
 export const keptText = (text: Text): unknown => (typeof text === "string" ? text : keptOf(text));
 
 export const textFrom = (kept: unknown): Text => sentenceOf(kept) ?? (typeof kept === "string" ? kept : "");
 
-/** A document with its sentences in a language. */
+/** A document as JSON, with its sentences in a language. */
 export const documentText = (document: unknown, tell: (text: Text) => string): string =>
   JSON.stringify(document, function (this: Readonly<Record<string, unknown>>, key, value: unknown) {
-    // `toJSON` has made English of it by now.
+    // `toJSON` has already turned `value` into English.
     const given = this[key];
     return given instanceof Sentence ? tell(given) : value;
   });

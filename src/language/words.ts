@@ -1,13 +1,13 @@
 import { IntlMessageFormat } from "intl-messageformat";
 import { Sentence, type Text, type Value } from "./text.js";
 
-/** A text as the person reads it. */
+/** Says a text in a person's language. */
 export type Tell = (text: Text) => string;
 
-/** The words of a language, each by the template of the English sentence, in the syntax of ICU messages. */
+/** The words of a language by the template of the English sentence, in ICU message syntax. */
 export type Words = Readonly<Record<string, string>>;
 
-/** Says sentences in a language; what it has no words for stays English. */
+/** Says sentences in a language; a sentence without words stays English. */
 export function tellBy(words: Words, locale: string, ofString = (text: string) => text): Tell {
   const formats = new Map<string, IntlMessageFormat>();
   const formatOf = (template: string): IntlMessageFormat | null => {
