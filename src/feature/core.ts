@@ -20,7 +20,7 @@ import type { Registry } from "../runtime/metrics.js";
 import type { CoreConfiguration } from "../settings/sections/core.js";
 import type { Mirror } from "../sync/mirror.js";
 
-/** What every bridge has, and what features are made from. */
+/** What every bridge has, from which features are made. */
 export interface Core {
   readonly configuration: CoreConfiguration;
   readonly version: string;
@@ -28,11 +28,11 @@ export interface Core {
   readonly gaps: Gaps;
   readonly random: Random;
   readonly log: Logger;
-  /** Aborts when the bridge is to end. */
+  /** Aborts when the bridge has to end. */
   readonly signal: AbortSignal;
   /** A small file of the data directory. */
   readonly file: (name: string) => TextFile;
-  /** Rejects where another folder shows in the place of the data directory, so that nothing is written there. */
+  /** Rejects if another folder is mounted over the data directory, so that nothing is written there. */
   readonly inPlace: () => Promise<void>;
   readonly journal: Journal;
   /** Null where another broker is configured. */
@@ -40,60 +40,61 @@ export interface Core {
   readonly topics: Topics;
   readonly connection: Connection;
   readonly onEvent: (event: BridgeEvent) => void;
-  /** Has a listener told of each event. */
+  /** Registers a listener for all events. */
   readonly listenToEvents: (listener: (event: BridgeEvent) => void) => void;
   readonly platform: PlatformClient;
   readonly mirror: Mirror;
-  /** The keeper of everything retained. */
+  /** The bridge's retained topics. */
   readonly retained: RetainedTopics;
   readonly outputs: Outputs;
   readonly commands: CommandService;
-  /** What rules commands now. */
+  /** The rules for commands now in force. */
   readonly rules: () => CommandRules;
-  /** As they are now; the same object until the configuration is read again. */
+  /** Groups and scenes now in force; the same object until the configuration is read again. */
   readonly groupsAndScenes: () => GroupsAndScenes;
-  /** All that the configuration calls secret. */
+  /** All secrets of the configuration. */
   readonly secrets: () => readonly string[];
-  /** Where the page is for other machines, and the kinds of sensors that people see first. */
+  /** The page's address for other machines, and the kinds of sensors that people see first. */
   readonly page: { readonly url: string | undefined; readonly kinds: readonly SensorKind[] };
   /** Null where no other machine may run the bridge. */
   readonly ownership: Ownership | null;
-  /** Other accounts run in this process, and their bridges at the same broker. */
+  /** Whether the process runs further accounts, whose bridges use the same broker. */
   readonly isOneOfMany: boolean;
 }
 
-/** What a member of a cluster may do while it owns the account, and what it is told. */
+/** A cluster member's right to act for the account, and what it has to learn. */
 export interface Ownership {
-  /** The member that this is. */
+  /** The name of this member. */
   readonly member: string;
-  /** For so long a POST may be under way. */
+  /** The longest time that a POST may take, in ms. */
   readonly controlMs: number;
-  /** Whether a POST may leave at this moment. */
+  /** Whether a POST may be sent now. */
   readonly mayPost: () => boolean;
   /**
-   * To be called as the first byte of a POST leaves, with whether the journal has it; what it returns, once the platform has answered.
+   * Called when the first byte of a POST leaves, with whether the journal has it. The returned function is called when
+   * the platform has answered.
    */
   readonly postBegins: (isRecorded: boolean) => () => void;
-  /** A sentence, why no commands are taken, of that target or of any; null where they are. */
+  /** A sentence about why commands are not accepted, for one target or at all; null where they are. */
   readonly commandsProblem: (lane?: string) => string | null;
-  /** The journal was read: to these targets alone a POST of the owner before may be under way. */
+  /** Called after the journal was read, with the targets for which the former owner's POST may be under way. */
   readonly foundUnderWay: (lanes: ReadonlySet<string>) => void;
-  /** A sentence while nobody confirms that the account is run here; null otherwise. */
+  /** A sentence while nobody confirms that this member runs the account; null otherwise. */
   readonly alarm: () => string | null;
-  /** Ms since the lease was confirmed. */
+  /** Ms since the lease was last confirmed. */
   readonly leaseAgeMs: () => number;
-  /** Aborts when links are to end at once, and not to be made again: another member has the account. */
+  /** Aborts when another member has the account: links have to end at once and stay closed. */
   readonly cut: AbortSignal;
-  /** What the account does not reach now. */
+  /** Called with what the account cannot reach now. */
   readonly lack: (lacked: readonly ("broker" | "platform")[]) => void;
-  /** The link to the broker is lost. Without a lease it may be another member that is connected now. */
+  /** Called when the link to the broker is lost. Without a lease another member may have taken it over. */
   readonly linkLost: () => void;
   readonly metrics: () => Registry;
-  /** The platform, to which control values are sent under the lease alone. */
+  /** A platform client that sends control values only under the lease. */
   readonly underLease: <Platform extends PlatformWriter>(platform: Platform) => Platform;
 }
 
-/** A request on `bridge/request/<name>`: its name, the fields it knows and what answers it. */
+/** A request on `bridge/request/<name>`: its name, its fields, and its handler. */
 export type RequestRow = readonly [
   name: (typeof bridgeRequests)[number],
   fields: string,
@@ -102,17 +103,17 @@ export type RequestRow = readonly [
 
 /** A feature that was made. */
 export interface Running {
-  /** Hears of each link, and is asked whether a message is its own, at its place of the list in bridge.ts. */
+  /** Hears of each link and is offered messages, in the order of the list in bridge.ts. */
   readonly part?: Part;
   /** A further link to the broker, which ends with the bridge's own. */
   readonly link?: Part;
-  /** Takes up what earlier runs left, before any part runs. */
+  /** Restores what earlier runs left, before any part runs. */
   readonly restore?: () => Promise<void>;
-  /** The configuration was read again: takes up what of it counts at once. */
+  /** Takes over settings that count at once, after the configuration was read again. */
   readonly reload?: () => void;
-  /** What health tells under the name of the feature. */
+  /** Facts for health, under the name of the feature. */
   readonly facts?: () => object | null;
-  /** What `/metrics` shows of it. */
+  /** Metrics of the feature for `/metrics`. */
   readonly metrics?: () => Registry;
   readonly requests?: readonly RequestRow[];
 }

@@ -1,14 +1,14 @@
 import { msg, type Text } from "../language/text.js";
-/* What a feature has `doctor` look at. */
+/* Checks that a feature adds to `doctor`. */
 
 export type Status = "ok" | "warning" | "failed" | "skipped";
 
-/** What one check found. `remedy` says what to do, in the words of the configuration. */
+/** The finding of one check. `remedy` says what to do, in the words of the configuration. */
 export interface Verdict {
   readonly status: Status;
   readonly summary: Text;
   readonly remedy?: Text;
-  /** Texts of the platform inside the summary that a bug report must not show. */
+  /** Texts from the platform in the summary, which a bug report must hide. */
   readonly foreign?: readonly string[];
 }
 
@@ -20,32 +20,32 @@ export const notTried = (because: Text): Verdict => ({
   summary: msg`not tried: ${because}`,
 });
 
-/** The link to the broker that the checks have opened. */
+/** The link to the broker that the checks share. */
 interface Probe {
-  /** Resolves with the filters the broker did not grant. */
+  /** Resolves with the filters that the broker did not grant. */
   subscribe(filters: readonly string[]): Promise<readonly string[]>;
   unsubscribe(filters: readonly string[]): Promise<void>;
   /** Everything retained under the filters, by topic. */
   readRetained(filters: readonly string[]): Promise<{ readonly found: ReadonlyMap<string, string> }>;
 }
 
-/** What the checks of a feature look at. */
+/** What the checks of a feature work with. */
 export interface Scene<Configuration> {
   readonly configuration: Configuration;
-  /** Its name in a fleet, where it is one of several. */
+  /** The account's name in a fleet. */
   readonly account?: string | undefined;
   readonly evidence: {
-    /** Null where there is no link to the broker. */
+    /** Null without a link to the broker. */
     readonly broker: Probe | null;
-    /** The link to the broker has only the rights of any client, not the bridge's. */
+    /** Whether the link has only the rights of any client, not those of the bridge. */
     readonly isGuest: boolean;
   };
 }
 
 export interface Check<Context> {
-  /** As lines and JSON name it. */
+  /** Its name in lines and JSON. */
   readonly id: string;
-  /** Checks that must have passed (with a warning at most) before this one makes sense. */
+  /** Checks that have to pass, at most with a warning, before this one makes sense. */
   readonly needs: readonly string[];
   readonly run: (context: Context, signal: AbortSignal) => Promise<Verdict>;
 }

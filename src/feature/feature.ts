@@ -16,39 +16,42 @@ import type { Check, Scene } from "./doctor.js";
 
 type Keys = z.core.$ZodLooseShape;
 
-/** The configuration as far as a feature may look into it: what is the core's, and its own. */
+/** The configuration as a feature may see it: the core's part and its own. */
 export type Configured<Own extends Keys> = CoreConfiguration & Parsed<z.ZodObject<Own>>;
 
-/** What one running bridge alone can have. */
+/** Something that only one running bridge can have. */
 interface Claim {
-  /** As in "the same client_id at the same broker". */
+  /** Its name in a sentence, such as "the same client_id at the same broker". */
   readonly what: Text;
   readonly path: Finding["path"];
-  /** Two bridges that say the same here clash. */
+  /** Two bridges with the same key clash. */
   readonly key: readonly (string | number)[];
 }
 
-/** What every feature can be asked, by the configuration that it looks into. */
+/** The members of a feature, for the configuration that it sees. */
 export interface Faces<Configuration> {
-  /** What is wrong between keys of a file as it was read. */
+  /** Errors between keys, in a file as it was read. */
   readonly errors?: (root: Draft) => Finding[];
-  /** What works but is probably not wanted. */
+  /** Doubts: what works but is probably not wanted. */
   readonly doubts?: (configuration: Configuration) => Finding[];
-  /** What the configuration does, for `check`. */
+  /** Sentences in which `check` explains the configuration. */
   readonly sentences?: (configuration: Configuration) => readonly Text[];
-  /** What says where or whose the bridge is. */
+  /** Texts that reveal where or whose the bridge is. */
   readonly privateTexts?: (configuration: Configuration) => readonly PrivateText[];
-  /** What two bridges may not share. `broker`: as all bridges at the same broker name it. */
+  /** What two bridges must not share. `broker`: the common name of their broker. */
   readonly claims?: (configuration: Configuration, broker: string) => readonly Claim[];
-  /** What `doctor` looks at where it is so configured. */
+  /** Checks of `doctor` for this configuration. */
   readonly checks?: (configuration: Configuration) => Promise<readonly Check<Scene<Configuration>>[]>;
-  /** Commands of its own on the command line. */
+  /** Further commands on the command line. */
   readonly commands?: readonly CommandRow<(call: CommandCall<Configuration>) => Promise<void>>[];
-  /** Other computers' names that have to be looked up, by what leads there. */
+  /** Addresses whose host names have to be resolved. */
   readonly hosts?: (configuration: Configuration) => readonly string[];
-  /** Loads the code that it runs by, for whoever stands by and may have to run at once. */
+  /** Loads the feature's code in advance, for a standby member that may have to run at once. */
   readonly load?: (configuration: Configuration) => Promise<unknown>;
-  /** The running feature; null where the configuration does not ask for it. Its code is loaded only here. `now`: as it is since it was read again. */
+  /**
+   * The running feature; null where the configuration does not ask for it. Only this loads its code. `now`: the
+   * configuration as last read.
+   */
   readonly make?: (
     core: Core,
     configuration: Configuration,
