@@ -5,14 +5,14 @@ import { PublishError } from "./connection/publish.js";
 import type { PublishOptions } from "./connection/settings.js";
 import { Outbox } from "./outbox.js";
 
-/** On their way to the broker at once; what locks, ends or forbids is answered beyond that. */
+/** The most answers that may wait for the broker; requests that lock, end or forbid something may use ten more. */
 const most = 100;
 const mostOfActs = 110;
 const mostBytes = 8 * 1024 * 1024;
-/** After this whoever asked has given up, and the answer is old. */
+/** After this time the sender has given up, and the answer is out of date. */
 const longestMs = 60_000;
 
-/** How to get less, where a request has a way to ask for it. */
+/** How to ask for a smaller answer, for requests that allow it. */
 const askForLess: ReadonlyMap<string, string> = new Map([
   ["journal", 'ask with a smaller "limit", a later "since" or one "controller"'],
   ["get", 'ask for less with "query"'],
@@ -20,8 +20,8 @@ const askForLess: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Answers to requests on their way to a broker, which may take long to acknowledge one or never do: nothing waits for that. What a
- * dead link did not take follows on the next one. Bounded in number and bytes.
+ * Answers to requests on their way to a broker, which may acknowledge one late or never; nothing waits for that. What a
+ * dead link did not deliver follows on the next one. The number and total size of answers are bounded.
  */
 export class Answers {
   readonly #outbox: Outbox;
@@ -39,7 +39,7 @@ export class Answers {
       repeat: (answer) => ({ ...answer, repeated: true }),
       gaveUp: (topic, { message: reason }) => log.debug({ topic, reason }, "an answer was not published"),
     });
-    // A request came over a link, so that there is one.
+    // Requests arrive over a link, so one exists.
     this.#outbox.onConnected();
   }
 
@@ -47,7 +47,7 @@ export class Answers {
     return this.#count < (isAct ? mostOfActs : most) && this.#bytes < mostBytes;
   }
 
-  /** False where there is no room for it. */
+  /** Returns false if there is no room for the answer. */
   send(topic: string, answer: string, isAct: boolean): boolean {
     if (!this.hasRoom(isAct)) return false;
     const bytes = Buffer.byteLength(answer);
@@ -73,13 +73,13 @@ export class Answers {
     this.#outbox.onDisconnected();
   }
 
-  /** To be called now and then. */
+  /** Sends again what was not delivered; call it at intervals. */
   tick(): void {
     this.#outbox.tick();
   }
 }
 
-/** The error names the sizes. */
+/** The error that replaces an answer too large to publish; it names the sizes. */
 function tooLarge(topic: string, answer: string, { message }: PublishError): string {
   const { transaction } = JSON.parse(answer) as { readonly transaction?: unknown };
   const less = askForLess.get(topic.slice(topic.lastIndexOf("/") + 1));

@@ -3,11 +3,11 @@ import { kindWords, stateOfWord, takesDegrees, valueTable } from "../greenhouse/
 import type { Quality } from "../greenhouse/model.js";
 
 /*
- * States and qualities as integers, for drivers that read no words. A number never changes its meaning; docs/scada.md has the
- * table.
+ * States and qualities as integers, for drivers that cannot read words. A number never changes its meaning;
+ * docs/scada.md has the table.
  */
 
-/** As OPC counts quality; 68 is "the last usable value". */
+/** Quality numbers of OPC; 68 means "last usable value". */
 export const qualityCodes: Readonly<Record<Quality, number>> = {
   good: 192,
   uncertain: 64,
@@ -15,7 +15,7 @@ export const qualityCodes: Readonly<Record<Quality, number>> = {
   bad: 0,
 };
 
-/** For what stands in no table. */
+/** The code of any word that no table has. */
 export const unknownCode = 255;
 
 const stateCodes: ReadonlyMap<string, number> = new Map([
@@ -23,7 +23,7 @@ const stateCodes: ReadonlyMap<string, number> = new Map([
   ["unknown", unknownCode] as const,
 ]);
 
-/** Words of the configuration count from here on, in its order. */
+/** The code of the first word that the configuration defines; the others follow in its order. */
 const firstOwn = 100;
 
 interface Words {
@@ -48,5 +48,5 @@ export function statesOf(settings: Words): ReadonlyMap<string, number> {
   return codes;
 }
 
-/** Of a running status, an availability or a problem. */
+/** The code of a running status, an availability or a problem. */
 export const wordCode = (word: string): number => stateCodes.get(word) ?? unknownCode;

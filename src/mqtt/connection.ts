@@ -34,7 +34,7 @@ import {
 const suspiciousCloses = 3;
 const shortLifeMs = 60_000;
 const longestGreetingMs = 5_000;
-/** Of topics with a message that is too large, on one connection. */
+/** The most topics that one connection reports for messages that are too large. */
 const mostTold = 100;
 
 /** Logs the ups and downs of the link: each new reason once as a warning, repetitions only at debug level. */
@@ -51,7 +51,7 @@ class LinkReport {
     this.#broker = broker;
   }
 
-  /** Why the newest link ended or did not come about; null before the first. */
+  /** Why the newest link ended or failed; null before the first. */
   get reason(): Text | null {
     return this.#reason;
   }
@@ -66,7 +66,7 @@ class LinkReport {
       );
   }
 
-  /** `lost`: publishes that were on their way. `lifeMs`: from the attempt to the end. */
+  /** `lost`: number of publishes on their way. `lifeMs`: time from the attempt to the end. */
   onEnd(end: LinkEnd, { lost = 0, lifeMs = 0 } = {}): void {
     if (end.kind === "ended") {
       this.#log.info(`disconnected from ${this.#broker}`);
@@ -82,7 +82,9 @@ class LinkReport {
     this.#suspect(end.wordless === true && lifeMs < shortLifeMs);
   }
 
-  /** MQTT 5 has a word for a client id that another took over, which Mosquitto 2.0 does not say: it only closes. */
+  /**
+   * Warns of a client id used twice. Mosquitto 2.0 only closes such a link, without the reason that MQTT 5 has for it.
+   */
   #suspect(isSuspicious: boolean): void {
     this.#closes = isSuspicious ? this.#closes + 1 : 0;
     if (this.#closes !== suspiciousCloses) return;
@@ -91,7 +93,7 @@ class LinkReport {
     );
   }
 
-  /** The broker refuses MQTT 5. Every new link asks for it again, so this is said once. */
+  /** The broker refuses MQTT 5. Every new link tries it again, so the warning comes once. */
   fellBack(): void {
     if (this.#hasFallenBack) this.#log.debug(`${this.#broker} refuses MQTT 5 still`);
     else
@@ -124,7 +126,7 @@ export class BrokerConnection {
     takenOver: 0,
     repairs: 0,
     received: 0,
-    /** Incoming and larger than the limit; handed on only where `anySize` says so. */
+    /** Incoming messages above the size limit; only topics of `anySize` are still handed on. */
     oversized: 0,
     listenerErrors: 0,
   };
@@ -136,7 +138,7 @@ export class BrokerConnection {
   #lastConnectedAt: number | null = null;
   #lastEnd: LinkEnd | null = null;
   #restart = new AbortController();
-  /** Gives back the place of a link that takes in what the broker holds. */
+  /** Releases the place of a link that reads what the broker holds. */
   #leaveGreeting: () => void = () => undefined;
 
   constructor(settings: ConnectionSettings, ports: ConnectionPorts) {
@@ -153,17 +155,17 @@ export class BrokerConnection {
     return this.#state;
   }
 
-  /** What the broker said at the current link's CONNACK; null while there is none. */
+  /** What the broker announced in the current link's CONNACK; null without a link. */
   get broker(): BrokerFacts | null {
     return this.#facts;
   }
 
-  /** Why the current link speaks its version of MQTT; null while there is none. */
+  /** Why the current link speaks its version of MQTT; null without a link. */
   get versionReason(): Text | null {
     return this.#facts && versionReason(this.#settings.protocolVersion, this.#facts.protocolVersion);
   }
 
-  /** Why the newest link ended or did not come about; null before the first and while connected. */
+  /** Why the newest link ended or failed; null before the first and while connected. */
   get lastFailure(): Text | null {
     return this.#facts === null ? this.#report.reason : null;
   }
@@ -177,7 +179,7 @@ export class BrokerConnection {
     };
   }
 
-  /** Keeps the link until `signal` aborts; then lets `beforeEnd` publish, disconnects and resolves. Call once. */
+  /** Keeps the link until `signal` aborts, then calls `beforeEnd`, disconnects and resolves. Call once. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#ports;
     let attempt = 0;
@@ -205,8 +207,9 @@ export class BrokerConnection {
   }
 
   /**
-   * QoS 1 unless told otherwise. Resolves once the broker has acknowledged it, or with QoS 0 something behind it; rejects with a
-   * PublishError. Nothing is kept for later: without a link it rejects at once. Await `ready()` between publishes of a large batch.
+   * Publishes with QoS 1 by default. Resolves when the broker has acknowledged it, or for QoS 0 something sent behind
+   * it; rejects with a PublishError. Nothing is kept for later: without a link it rejects at once. Await `ready()`
+   * between publishes of a large batch.
    */
   publish(topic: string, payload: string | Buffer, options: PublishOptions = {}): Promise<void> {
     const { maxPayloadBytes } = this.#limits;
@@ -215,20 +218,20 @@ export class BrokerConnection {
     return this.#queue.publish(publish);
   }
 
-  /** The link stands, but the broker acknowledges nothing of what is published. */
+  /** Whether the link stands but the broker acknowledges no publish. */
   get isMute(): boolean {
     return this.#queue.isMute;
   }
 
-  /** Resolves when the next publish need not wait in line; at once while there is no link. */
+  /** Resolves when the next publish would be sent at once; immediately without a link. */
   ready(): Promise<void> {
     return this.#queue.ready();
   }
 
   /**
-   * Shows every retained message under `filters` once. Resolves with whether that was all of them: not when the link is lost, a
-   * filter is refused or the broker acknowledges nothing. `filters` must not overlap the subscriptions, or commands would come
-   * twice.
+   * Shows every retained message under `filters` once. Resolves to whether these were all: false if the link is lost, a
+   * filter is refused or the broker acknowledges nothing. `filters` must not overlap the subscriptions, or commands
+   * would come twice.
    */
   async scan(filters: readonly string[], found: RetainedFound): Promise<boolean> {
     const isWhole = (await this.#session?.scan(filters, found)) ?? false;
@@ -237,37 +240,37 @@ export class BrokerConnection {
   }
 
   /**
-   * Has messages on these topics of others handed on until the link ends, with what the broker holds there. Resolves when that has come,
-   * as far as it is granted, or the link is gone.
+   * Subscribes to other clients' topics, including their retained messages, until the link ends. Resolves when those
+   * have come, as far as the broker grants it, or the link is gone.
    */
   async listen(topics: readonly string[]): Promise<void> {
     await this.#session?.listen(topics);
   }
 
-  /** Resolves when the link takes more, and at once while there is none. */
+  /** Resolves when the socket accepts more; immediately without a link. */
   async drain(): Promise<void> {
     await this.#link?.drain();
   }
 
-  /** Ends the link in order, with the last words, and makes a new one. */
+  /** Ends the link in order, with its last messages, and makes a new one. */
   restart(): void {
     this.#restart.abort();
   }
 
-  /** Cuts the link as if it were lost, so that a new one is made; for a link found deaf by other means. */
+  /** Cuts the link as if it were lost, so that a new one is made; for a caller that found it deaf. */
   reconnect(because: string): void {
     this.#link?.destroy(because);
   }
 
   async #attempt(signal: AbortSignal): Promise<{ readonly end: LinkEnd; readonly lost: number }> {
     this.#state = "connecting";
-    // What the broker kept comes before the session has begun, which alone knows how old that may be.
+    // Messages that the broker kept arrive before the session exists, which alone knows how old they may be.
     const early: IncomingMessage[] = [];
     const settings = this.#settings;
     const { will } = settings;
     const { clock, log } = this.#ports;
     const tooLarge = new Set<string>();
-    // Once a topic: whoever sends one may send many.
+    // Once for each topic: a client that sends one such message may send many.
     const onTooLarge = (message: TooLarge) => {
       if (tooLarge.has(message.topic) || tooLarge.size >= mostTold) return;
       tooLarge.add(message.topic);
@@ -331,8 +334,8 @@ export class BrokerConnection {
   }
 
   /**
-   * Waits for a place among the links that come up: all at once each would be late with whatever has a deadline, be cut for that, and
-   * begin anew. Whoever takes long gives its place up.
+   * Waits for a place among the links that are starting. All at once would each miss their deadlines, be cut and begin
+   * anew. A link that takes long gives up its place.
    */
   async #enterGreeting(link: BrokerLink, signal: AbortSignal): Promise<void> {
     const { greetings, clock } = this.#ports;
@@ -357,11 +360,13 @@ export class BrokerConnection {
     this.#leaveGreeting = leave;
   }
 
-  /** What came because of a scan and what is said of our own status ends here; all else is for the listener. */
+  /**
+   * Handles an incoming message: those of a scan and of our own status topic end here, all others go to the listener.
+   */
   readonly #receive = (message: IncomingMessage): void => {
     const session = this.#session;
     if (session === null) return;
-    // Nothing could be answered any more: it is for whoever connects next.
+    // No answer could be sent any more, so the message is left for whichever member connects next.
     if (message.acknowledge !== undefined && this.#state === "ending") return;
     const { anySize, guard, subscriptions, on } = this.#settings;
     const { topic, payload } = message;
@@ -400,9 +405,9 @@ export class BrokerConnection {
     }
   };
 
-  /** What a listener throws must not get into the MQTT library, which would stop reading until the keepalive notices. */
+  /** A listener's error must not reach the MQTT library, which would stop reading until the keepalive notices. */
   readonly #listenerFailed = (what: string, error: unknown): void => {
-    // The link went while it was saying something, which is told by itself.
+    // The listener was publishing when the link went; the lost link is reported anyway.
     if (error instanceof PublishError && error.kind === "offline") return;
     this.#tally.listenerErrors += 1;
     this.#ports.log.error(
@@ -411,7 +416,7 @@ export class BrokerConnection {
     );
   };
 
-  /** Draws the conclusions from an ended link. True when the next attempt speaks an older version and should not wait. */
+  /** Learns from an ended link. Returns true if the next attempt uses an older version and should not wait. */
   #fallsBack(end: LinkEnd): boolean {
     if (end.kind === "refused") this.#tally.refused += 1;
     if (end.kind === "taken_over") this.#tally.takenOver += 1;
@@ -421,27 +426,30 @@ export class BrokerConnection {
   }
 }
 
-// The signal changes during the awaits, which the compiler's narrowing of `aborted` does not know.
+// `aborted` changes during awaits, which the compiler's narrowing ignores; the call avoids that.
 function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }
 
-/** What the bridge is made of: each part may run beside the others, follow the broker's link, and take messages. */
+/** A part of the bridge: it may run beside the others, follow the broker's link, and take messages. */
 export interface Part {
   /** Works until `signal` aborts; one that rejects ends the bridge. */
   run?(signal: AbortSignal): Promise<void>;
-  /** A link stands. The parts are told one after the other; what resolves with false says that the link is gone again. */
+  /**
+   * A link stands. Parts are called one after the other; one that resolves to false reports that the link is gone
+   * again.
+   */
   onConnected?(): unknown;
   onDisconnected?(): void;
-  /** The last words of a link that ends in order. */
+  /** Publishes the last messages of a link that ends in order. */
   leave?(): Promise<void>;
-  /** For what others may send in very great number. */
+  /** Limits for topics on which others may send very many messages. */
   readonly flood?: FloodListener;
-  /** Whether the message was for this part; the others are not handed it then. */
+  /** Returns true if the message was for this part; the parts after it then do not get it. */
   onMessage?(message: IncomingMessage): boolean;
 }
 
-/** What the parts say of what may come in very great number. */
+/** Combines the flood limits of all parts. */
 export const floodListener = (parts: readonly Part[]): FloodListener => ({
   allowanceOf: (topic) => {
     for (const { flood } of parts) {
@@ -455,7 +463,7 @@ export const floodListener = (parts: readonly Part[]): FloodListener => ({
   },
 });
 
-/** What the parts hear of the link, in the order of their list, which may still grow. */
+/** Passes events of the link to the parts, in the order of the list, which may still grow. */
 export const partListeners = (parts: readonly Part[]): ConnectionListeners => ({
   onConnected: async () => {
     for (const part of parts) if ((await part.onConnected?.()) === false) return;

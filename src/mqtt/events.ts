@@ -8,7 +8,10 @@ import type { Topics } from "./topics.js";
 
 const mostEvents = 100;
 
-/** `bridge/event`. Most events are raised only once, so what met no broker follows with the next link: the newest hundred. */
+/**
+ * Publishes `bridge/event`. Most events are raised once, so the newest hundred that met no broker follow with the next
+ * link.
+ */
 export class EventOutput implements Part {
   readonly #topic: string;
   readonly #outbox: Outbox;
@@ -26,7 +29,7 @@ export class EventOutput implements Part {
     });
   }
 
-  /** Oldest first, as they were published. */
+  /** The newest events as published, oldest first. */
   get newest(): readonly object[] {
     return this.#newest;
   }

@@ -4,36 +4,36 @@ import { WaitingLine } from "../runtime/waiting-line.js";
 import { qualityCodes } from "./codes.js";
 import { type Place, placeOf, type Topics } from "./topics.js";
 
-/* Rules about retained topics under a controller's id that nothing wants any more, or nothing yet. */
+/* Rules for retained topics under a controller's id that nothing wants any more, or not yet. */
 
 /** A topic on the broker that nothing wants. */
 export interface Leftover {
-  /** Device code of the controller of this run that showed it; null for what an earlier run left. */
+  /** Device code of this run's controller that showed it; null for a topic of an earlier run. */
   readonly code: string | null;
-  /** What it has to say until it may be emptied, and the broker has not acknowledged. */
+  /** The text that marks it as stale until it may be emptied; null where none is due or the broker has it. */
   readonly owed: string | null;
 }
 
 /**
- * What may be emptied: what this run has ended; also what the configuration decides over; everything that nothing stands for.
- * Each holds the one before.
+ * What may be emptied: what this run has ended; also what the configuration decides; everything that nothing wants.
+ * Each includes the one before.
  */
 export type Extent = "ended" | "settled" | "all";
 
 const extents: readonly Extent[] = ["ended", "settled", "all"];
 
-/** What is left over, changed in place. */
+/** All leftovers; changed in place. */
 export interface Leftovers {
-  /** By the controller's topic id and the topic. */
+  /** By the controller's topic id, then by topic. */
   readonly under: Map<string, Map<string, Leftover>>;
   /** Topic ids under which something may be emptied or marked now. */
   readonly sweeping: WaitingLine<string>;
-  /** How much of each of them. */
+  /** What may be emptied under each of them. */
   readonly widest: Map<string, Extent>;
-  /** Topic ids of an earlier run, of controllers that have another one now. */
+  /** Topic ids of an earlier run whose controllers have another id now. */
   readonly formerIds: Set<string>;
   found: number;
-  /** Topics of an earlier run that were emptied. */
+  /** Number of emptied topics of earlier runs. */
   cleared: number;
 }
 
@@ -48,22 +48,22 @@ export const noLeftovers = (): Leftovers => ({
 
 const mostFound = 500_000;
 
-/** Whether what is announced stands against emptying topics. */
+/** Tells whether an announcement still needs topics that are to be emptied. */
 export interface ClearingGate {
   /** Whether the topics of a removed controller may be emptied. */
   mayClear(code: string): boolean;
 }
 
-/** What decides over them. */
+/** What the rules about leftovers look at. */
 export interface LeftoverContext {
   readonly topics: Topics;
   readonly view: {
     get(code: string): Controller | undefined;
     byId(id: string): Controller | undefined;
   };
-  /** Null where nothing is announced. */
+  /** Null if nothing is announced. */
   readonly gate: ClearingGate | null;
-  /** Whether the configuration says that a controller, by topic id, is not to be mirrored. */
+  /** Whether the configuration excludes a controller, given by topic id. */
   readonly isLeftOut: (controllerId: string) => boolean;
 }
 
@@ -84,7 +84,7 @@ export function sweepUnder({ sweeping, widest }: Leftovers, id: string, extent: 
   sweeping.add(id);
 }
 
-/** The broker holds what nothing wants: it is marked as not read since the start, and emptied once nothing stands for it. */
+/** Notes a topic that the broker holds and nothing wants. It is marked as stale, and emptied when it may be. */
 export function findLeftover(
   left: Leftovers,
   { view }: LeftoverContext,
@@ -103,7 +103,7 @@ export function findLeftover(
   if (owed !== null) sweepUnder(left, id, "ended");
 }
 
-/** The broker has what was said there. */
+/** The broker has acknowledged what was published there. */
 export function leftoverTaken(left: Leftovers, base: string, topic: string, payload: string): void {
   const id = placeOf(base, topic)?.controllerId ?? "";
   const leftover = left.under.get(id)?.get(topic);
@@ -116,7 +116,7 @@ export function leftoverTaken(left: Leftovers, base: string, topic: string, payl
   dropLeftover(left, id, topic);
 }
 
-/** What may be said there now: an empty text where it may go; null for nothing. */
+/** The text to publish there now: empty where the topic may go, null for nothing. */
 export function dueAt(
   { formerIds }: Leftovers,
   context: LeftoverContext,
@@ -131,7 +131,7 @@ export function dueAt(
   return mayGo ? "" : owed;
 }
 
-/** What an earlier run left there may go by what the configuration says. */
+/** Whether the configuration decides that a topic of an earlier run may go. */
 function isForgotten(
   formerIds: ReadonlySet<string>,
   { isLeftOut, topics, view }: LeftoverContext,
@@ -142,7 +142,7 @@ function isForgotten(
   return isLeftOut(id) || formerIds.has(id) || isSettled(place, view.byId(id));
 }
 
-/** Somebody wants the topic as it is, or has something to say there: `document`, what is wanted on it as on one of its own. */
+/** Whether the topic is in use: the mirror shows something there, or `document` is wanted on it. */
 export function isWanted(
   { view, topics }: LeftoverContext,
   place: Place,
@@ -152,7 +152,7 @@ export function isWanted(
   return isOurs || (document ?? "") !== "";
 }
 
-/** Whether the mirror has something to show there, so that the topic is not left over. */
+/** Whether the mirror shows something there, so that the topic is no leftover. */
 function isShown({ folder, id, leaf }: Place, controller: Controller | undefined): boolean {
   switch (folder) {
     case "sensor":
@@ -179,24 +179,27 @@ function isActuatorShown(leaf: string, actuator: Actuator | undefined): boolean 
 
 const isRestriction = (leaf: string): leaf is "lock" | "lease" => leaf === "lock" || leaf === "lease";
 
-/** What is there only while it limits an actuator. */
+/** Whether the topic exists only while something limits an actuator. */
 export const isOfRestriction = ({ folder, leaf }: Place): boolean =>
   folder === "actuator" && isRestriction(leaf);
 
-/** The configuration alone decides: it has no such actuator or parameter any more. */
+/**
+ * Whether the topic has no meaning after a restart: its actuator or parameter is not configured, or its content has
+ * expired.
+ */
 function isSettled({ folder, id, leaf }: Place, controller: Controller | undefined): boolean {
   if (!controller) return false;
-  // What an earlier run left is in force no more, or stands there again.
+  // A restriction of an earlier run is over, or is published again.
   if (isRestriction(leaf)) return true;
   if (folder === "actuator") {
     const actuator = controller.actuators.get(id);
     return actuator === undefined || (leaf === "run_time" && !hasRunTime(actuator.settings.kind));
   }
-  // Nothing follows a raw address of an earlier run, so what its topic says is of unknown age.
+  // Nobody reads a raw address of an earlier run again, so the age of its topic is unknown.
   return (folder === "parameter" && !controller.parameters.has(id)) || folder === "address";
 }
 
-/** The payload that says "not read since the start"; null where nothing in the topic says so. */
+/** The payload that says "not read since the start"; null if the topic cannot say so. */
 function staleForm({ folder, leaf }: Place, payload: string): string | null {
   if (folder === "sensor" && leaf === "quality") return "stale";
   if (leaf === "quality_code") return String(qualityCodes.stale);

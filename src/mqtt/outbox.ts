@@ -10,19 +10,19 @@ import type { Topics } from "./topics.js";
 interface Destination {
   readonly topic: string;
   readonly options: PublishOptions;
-  /** Not a topic that a sender named for its answer. */
+  /** False for a topic that a sender named for its answer. */
   readonly isOwn: boolean;
 }
 
-/** A message that is owed to its topics. */
+/** A message that has to reach its topics. */
 interface Delivery {
   readonly controllerId: string | null;
   readonly destinations: readonly Destination[];
-  /** As a text, it is JSON already. */
+  /** A string is JSON already. */
   readonly document: object | string;
   /**
-   * Called once nothing of it is left to be published: every topic that can take it has it, or it was dropped, as too old or one
-   * of too many.
+   * Called when nothing is left to publish: every topic that can take it has it, or it was dropped as too old or one
+   * too many.
    */
   readonly onDelivered?: () => void;
 }
@@ -30,30 +30,31 @@ interface Delivery {
 interface Owed extends Delivery {
   readonly isRepeated: boolean;
   readonly sinceMono: number;
-  /** This link has it, as far as can be told, and acknowledged nothing: only another link is worth a try. */
+  /** The broker probably has it but acknowledged nothing, so only another link is worth a try. */
   readonly waitsForLink: boolean;
 }
 
 interface OutboxParts {
   readonly link: { publish(topic: string, payload: string, options: PublishOptions): Promise<void> };
   readonly clock: Pick<Clock, "monotonic">;
-  /** The newest so many are kept. */
+  /** The number of messages kept; older ones are dropped. */
   readonly most: number;
   readonly longestMs: number;
-  /** The document as it is published where a subscriber may have it already. */
+  /** Makes the document for a repetition, which a subscriber may have already. */
   readonly repeat: (document: object) => object;
-  /** A topic will never take this. */
+  /** Called when a topic will never take the message. */
   readonly gaveUp: (topic: string, error: PublishError) => void;
 }
 
 /**
- * Publishes at least once on each topic of a message: what came before the first link waits for it, what a broker did not take
- * follows later or on reconnect, marked as repeated. A topic the broker never takes keeps nothing back from the others.
+ * Publishes a message at least once on each of its topics. What came before the first link waits for it; what a broker
+ * did not take follows later or on reconnect, marked as repeated. A topic that the broker never takes holds up no
+ * other.
  */
 export class Outbox {
   readonly #parts: OutboxParts;
   #waiting: Owed[] = [];
-  /** Went out as soon as a link was back, when Home Assistant may not have been. */
+  /** Sent as soon as a link was back, when Home Assistant may not have been. */
   #late: Owed[] = [];
   #link: "none yet" | "up" | "lost" = "none yet";
 
@@ -65,7 +66,7 @@ export class Outbox {
     return this.#waiting.length;
   }
 
-  /** Controllers, by id, of which something waits for the next link. */
+  /** Ids of controllers with messages that wait for the next link. */
   get controllers(): ReadonlySet<string> {
     return new Set(this.#waiting.flatMap(({ controllerId }) => controllerId ?? []));
   }
@@ -73,12 +74,12 @@ export class Outbox {
   send(delivery: Delivery): void {
     const sinceMono = this.#parts.clock.monotonic();
     const owed = { ...delivery, isRepeated: false, sinceMono, waitsForLink: false };
-    // Before the first link no subscriber can have been told, so this will be the first time and no repetition.
+    // Before the first link no subscriber can have it, so it will be no repetition.
     if (this.#link === "none yet") this.#keep(owed);
     else void this.#send(owed);
   }
 
-  /** Of an earlier run, and may have arrived; goes out with the next connection. */
+  /** Takes a message of an earlier run, which may have arrived; it is sent with the next connection. */
   restore(delivery: Delivery): void {
     const sinceMono = this.#parts.clock.monotonic();
     this.#keep({ ...delivery, isRepeated: true, sinceMono, waitsForLink: false });
@@ -98,8 +99,9 @@ export class Outbox {
   }
 
   /**
-   * Home Assistant is there again and has its entities: after an outage of the broker it comes back seconds after this bridge, and
-   * has missed what followed at once. Told once more, on our own topics: a sender that asked for an answer was there to get it.
+   * Publishes late messages again once Home Assistant is back with its entities: after a broker outage it returns
+   * seconds after this bridge and misses them. Only our own topics repeat, as a sender that asked for an answer was
+   * there to get it.
    */
   repeatLate(): void {
     this.#dropOld();
@@ -108,11 +110,11 @@ export class Outbox {
     const { link, repeat } = this.#parts;
     for (const { destinations, document } of late)
       for (const { topic, options, isOwn } of destinations)
-        // It was told already, so a link that goes just now owes it no more.
+        // It was sent already, so nothing is owed if the link goes just now.
         if (isOwn) link.publish(topic, textOf(document, repeat), options).catch(ignored);
   }
 
-  /** Call it now and then: on a link that stays up for days nothing else ends the wait of what a broker did not take. */
+  /** Drops old messages and tries again; call it at intervals, since a link may stay up for days. */
   tick(): void {
     if (this.#waiting.length + this.#late.length === 0) return;
     this.#dropOld();
@@ -152,7 +154,7 @@ export class Outbox {
       return;
     }
     this.#late = this.#late.filter((late) => late !== owed);
-    // A subscriber may have it already, of another topic or of this one.
+    // A subscriber may have it already, from this topic or another.
     const remaining = destinations.filter((one) => failed.has(one));
     this.#keep({ ...owed, destinations: remaining, isRepeated: true, waitsForLink });
   }
@@ -168,10 +170,10 @@ function textOf(document: Delivery["document"], repeat: OutboxParts["repeat"] | 
   return JSON.stringify(repeat(typeof document === "string" ? (JSON.parse(document) as object) : document));
 }
 
-/** MQTT 5: the broker is short of something, and says nothing against the message. */
+/** MQTT 5 codes for a broker that lacks something; they say nothing against the message. */
 const passing: ReadonlySet<unknown> = new Set([0x88, 0x89, 0x8b, 0x91, 0x93, 0x96, 0x97, 0x9f]);
 
-/** Whether another try would end the same. */
+/** Whether another try would fail the same way. */
 function isFinal(error: unknown): error is PublishError {
   if (!(error instanceof PublishError)) return false;
   if (error.kind !== "refused") return error.kind === "invalid";
@@ -183,7 +185,7 @@ export interface ResultAddress extends Addressee {
   readonly response: { readonly topic: string; readonly correlationData: Uint8Array | null } | null;
 }
 
-/** Where a result goes. */
+/** The topics and document of a result. */
 export function resultDelivery(
   { base }: Topics,
   result: CommandResult,
@@ -192,13 +194,13 @@ export function resultDelivery(
 ): Delivery {
   const root = `${base}/${controllerId}`;
   const answer = `${root}/${target}/${targetId}/result`;
-  // What came twice is answered to its sender; on the controller's topic it would raise an alarm for a double click.
+  // A duplicate is answered to its sender only; on the controller's topic it would raise an alarm for a double click.
   const own = result.reason === "duplicate" ? [answer] : [answer, `${root}/result`];
   const destinations = destinationsOf(own, response);
   return { controllerId: result.controller, destinations, document: result, onDelivered };
 }
 
-/** Topics of our own, and the one that a sender named for its answer. */
+/** Our own topics, and the one that the sender named for its answer. */
 export function destinationsOf(
   own: readonly string[],
   response: ResultAddress["response"],
@@ -213,13 +215,13 @@ export function destinationsOf(
   ];
 }
 
-/** Topics the log is told of, at most. */
+/** The most topics named in the log. */
 const mostNamed = 100;
 const refusedRemedy = "let the bridge publish there, or ask for the answer on another topic";
 const invalidRemedy =
   "where that is the topic's fault, send commands to what bridge/controllers and the configuration name";
 
-/** The results of commands: the newest 1,000 of a day. */
+/** Keeps the results of commands, the newest 1,000 of one day. */
 export function resultOutbox(
   { link, clock }: Pick<OutboxParts, "link" | "clock">,
   log: Pick<Logger, "warn">,

@@ -12,9 +12,9 @@ import { controllersDocument, stationsDocument } from "./projection.js";
 import type { Topics } from "./topics.js";
 
 /**
- * Says `online` until the broker has it. Whatever follows on this link waits for it: a broker that takes it late would
- * otherwise show a bridge that is online beside the readings of before. Resolves with false when the link went meanwhile, or
- * is ending. `publish` rejects with a PublishError, `ready` resolves when a publish would go out at once.
+ * Publishes `online` until the broker has it. Everything else on this link waits for that: otherwise a slow broker
+ * would show an online bridge beside old readings. Resolves to false if the link goes or is ending. `publish` rejects
+ * with a PublishError; `ready` resolves when a publish would be sent at once.
  */
 export async function announceOnline(
   publish: () => Promise<void>,
@@ -35,12 +35,12 @@ export async function announceOnline(
           await ready();
           break;
         case "unacknowledged":
-          // The connection has told that this broker acknowledges nothing.
+          // The connection has logged that this broker acknowledges nothing.
           log.debug("the broker did not acknowledge that the bridge is online; saying it again");
           break;
         case "refused":
         case "invalid":
-          // Its readings are as useful without; a reader who waits for `online` is told the reason here.
+          // The readings are useful without it; this error tells the reason to anybody who waits for `online`.
           log.error(
             { reason: error.message },
             "the broker refuses the bridge's own state; allow it in the access list",
@@ -52,46 +52,46 @@ export async function announceOnline(
   return false;
 }
 
-/** What tells others which states there are, before these are shown. */
+/** Announces states to others before they are published. */
 interface Announcer {
   controllerChanged(before: Controller | undefined, after: Controller | undefined): void;
-  /** Whether what an earlier run left may be emptied: whatever reads it was told, and had the time to take that in. */
+  /** Whether leftovers of an earlier run may be emptied: their readers have been told and had time to react. */
   mayClearLeftovers(): boolean;
 }
 
 interface OutputParts {
   readonly topics: Topics;
   readonly connection: Connection;
-  /** The keeper of everything retained. */
+  /** Keeps all retained topics. */
   readonly retained: RetainedTopics;
   readonly store: {
     controllers(): Iterable<Controller>;
     onChange(listener: (before: Controller | undefined, after: Controller | undefined) => void): () => void;
   };
-  /** Whether a successful list that was not empty has been seen since start. */
+  /** Whether a non-empty list of controllers was received since the start. */
   readonly isAccountKnown: () => boolean;
-  /** Whether the platform has had the time since then to show everything again. */
+  /** Whether the platform had time since then to show everything again. */
   readonly platformHadTime: () => boolean;
   readonly onEvent: (event: BridgeEvent) => void;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Changes of a second are one message; and so often is shown that this half still works. */
+/** Changes within a second make one message; the second figure is the longest pause between signs of life. */
 const choresMs = 1_000;
 const choresEveryMs = 10_000;
 
-/** The publishing half: what the greenhouse shows becomes wanted on its topics, and the bridge says that it is online. */
+/** The publishing half: it publishes the mirror's state on its topics, and says that the bridge is online. */
 export class Outputs implements Part {
   readonly #parts: OutputParts;
   readonly #rest: Rest;
   #workedAt: number | null = null;
   #controllersDue = true;
-  /** When it was told last of a controller, by its code, that it went offline. */
+  /** When an outage of a controller was last reported, by device code. */
   readonly #offlineTold = new Map<string, number>();
-  /** Controllers whose outage is an event later, should they stay offline. */
+  /** Controllers whose outage is reported later if they stay offline. */
   readonly #offlineDue = new Set<string>();
-  /** Null where nothing is announced. */
+  /** Null if nothing is announced. */
   #announcer: Announcer | null = null;
 
   constructor(parts: OutputParts) {
@@ -102,12 +102,12 @@ export class Outputs implements Part {
     retained.onFound([], { onLooked: () => this.#rest.wake() });
   }
 
-  /** From now on others are told which states there are before these are shown; to be called before the first link. */
+  /** Has states announced before they are published; call before the first link. */
   announceBy(announcer: Announcer): void {
     this.#announcer = announcer;
   }
 
-  /** When the chores were last done, monotonic ms; every ten seconds or so while all is well. */
+  /** When the chores were last done, in monotonic ms; about every ten seconds while all is well. */
   get workedAt(): number | null {
     return this.#workedAt;
   }
@@ -122,7 +122,7 @@ export class Outputs implements Part {
     }
   }
 
-  /** Resolves with whether this link was told everything, false where it went meanwhile. */
+  /** Resolves to whether everything was published on this link; false if it went meanwhile. */
   async onConnected(): Promise<boolean> {
     const { connection, topics, retained, log } = this.#parts;
     // Before the first `online` of a run everybody can see what may be commanded.
@@ -150,7 +150,7 @@ export class Outputs implements Part {
     const { retained } = this.#parts;
     if (before?.availability === "online" && after?.availability === "offline") this.#tellOffline(after);
     if (before !== undefined && after === undefined) this.#offlineTold.delete(before.info.code);
-    // First, as it decides what of the change may be published before it is announced.
+    // First, as it decides which part of the change may be published before it is announced.
     this.#announcer?.controllerChanged(before, after);
     retained.onChange(before, after);
     if (before?.info === after?.info) return;
@@ -173,7 +173,7 @@ export class Outputs implements Part {
     onEvent(wentOffline(controller, clock.now()));
   }
 
-  /** Those that went offline again too soon, and stay so. */
+  /** Reports controllers that went offline again too soon to be reported then, and are still offline. */
   #tellOfflineLate(): void {
     if (this.#offlineDue.size === 0) return;
     const due = new Set(this.#offlineDue);

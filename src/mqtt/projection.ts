@@ -39,20 +39,23 @@ export function valueText(value: number | string): string {
   return Math.abs(value) < 1 ? value.toFixed(12).replace(/\.?0+$/, "") : String(BigInt(Math.trunc(value)));
 }
 
-/** What one retained topic of a thing shows. */
+/** One retained topic of a thing, and its content. */
 interface Leaf {
-  /** Of the thing's topics. */
+  /** Key in the thing's group of topics. */
   readonly name: string;
-  /** A document is made when it is published. Null: nothing, and of what an earlier run left there nothing is known. */
+  /**
+   * A text, or a function that makes a document when it is published. Null: nothing, while what an earlier run left
+   * there stays.
+   */
   readonly shows: string | (() => unknown) | null;
-  /** A document is published again when one of these differs. */
+  /** A document is published again when one of these values differs. */
   readonly key?: readonly unknown[];
 }
 
 const noKey: readonly unknown[] = [];
 const noLeaves: readonly Leaf[] = [];
 
-/** Whether the broker shows the same of a leaf; `old` is absent where nothing is there yet. */
+/** Whether the broker shows the same already; `old` is absent if nothing was published. */
 function isSame(old: Leaf | undefined, { shows, key = noKey }: Leaf): boolean {
   const oldKey = old?.key ?? noKey;
   if (typeof shows === "function" ? old === undefined : shows !== (old?.shows ?? null)) return false;
@@ -64,8 +67,8 @@ function isSame(old: Leaf | undefined, { shows, key = noKey }: Leaf): boolean {
 type Group = Readonly<Record<string, string>>;
 
 /**
- * Adds what changes on the broker between two views of a thing; `before` is empty where nothing is there yet. Its topics are spelt
- * only where there is something to say: most of what is read is as it was.
+ * Adds the messages for what changed between two views of a thing; `before` is empty if nothing was published. Topic
+ * names are built only for a change, as most readings are unchanged.
  */
 function addChanges(
   messages: Message[],
@@ -86,7 +89,7 @@ function addChanges(
   }
 }
 
-/** The retained topics of a sort of things, and what they show. */
+/** The retained topics of a kind of thing, and their content. */
 interface Sort<Item> {
   readonly group: (topics: Topics, controllerId: string, id: string) => Group;
   readonly leaves: (item: Item, topics: Topics) => readonly Leaf[];
@@ -94,7 +97,7 @@ interface Sort<Item> {
 
 type Things<Item> = ReadonlyMap<string, Item>;
 
-/** The same for all things of a sort. */
+/** Does the same for all things of one kind. */
 function addChangesOfAll<Item>(
   messages: Message[],
   topics: Topics,
@@ -110,7 +113,7 @@ function addChangesOfAll<Item>(
   }
 }
 
-/** Nothing known in the sensor's present unit empties its topic: what stands there would be read in the wrong one. */
+/** A sensor without a value in its present unit empties its topic, as the old value would be read in the wrong unit. */
 const sensors: Sort<Sensor> = {
   group: (topics, controllerId, id) => topics.sensor(controllerId, id),
   leaves(sensor, { codes, plainTimes }) {
@@ -146,7 +149,7 @@ const statuses: Sort<RunningStatus> = {
 const actuatorTopics: Sort<Actuator>["group"] = (topics, controllerId, id) =>
   topics.actuator(controllerId, id);
 
-/** None while it was never read. */
+/** No topics until it is first read. */
 const actuators: Sort<Actuator> = {
   group: actuatorTopics,
   leaves(actuator, { codes }) {
@@ -171,7 +174,7 @@ const actuators: Sort<Actuator> = {
   },
 };
 
-/** What limits an actuator; there also while it was never read. */
+/** Restrictions of an actuator, published even before it is first read. */
 const restrictions: Sort<Actuator> = {
   group: actuatorTopics,
   leaves(actuator) {
@@ -210,11 +213,11 @@ function ownLeaves(topics: Topics, controller: Controller, withTags: boolean): r
     leaves.push({ name: "tags", shows: () => tagsOf(topics, controller), key: tagsKey(controller) });
   leaves.push(
     { name: "availability", shows: availability },
-    // What it is before that there is one, so that a subscriber that is told of it finds it.
+    // Before `problem`, so that a subscriber to `problem` finds the list.
     { name: "problems", shows: () => problemsDocument(problems), key: [problems] },
     { name: "problem", shows: problem ? "on" : "off" },
   );
-  // Before readings were judged, what an earlier run left there is as good.
+  // Until readings are judged in this run, an earlier run's topic stays.
   if (readingAlarms !== undefined)
     leaves.push({
       name: "reading_alarms",
@@ -224,7 +227,7 @@ function ownLeaves(topics: Topics, controller: Controller, withTags: boolean): r
   return leaves;
 }
 
-/** Nothing of its own leaves, tags aside, can differ. */
+/** Whether none of the controller's own leaves differs, tags aside. */
 const isSameOutside = (before: Controller, after: Controller): boolean =>
   before.info === after.info &&
   before.availability === after.availability &&
@@ -232,7 +235,7 @@ const isSameOutside = (before: Controller, after: Controller): boolean =>
   before.problems === after.problems &&
   before.readingAlarms === after.readingAlarms;
 
-/** Tags are made of names and settings: what was read or commanded changes none. */
+/** Whether tags may differ. They are made of names and settings, so readings and commands change none. */
 function mayDifferInTags(
   before: Controller,
   { info, sensors, statuses, actuators, parameters }: Controller,
@@ -249,8 +252,8 @@ function mayDifferInTags(
 }
 
 /**
- * The retained messages that take the broker from one view of a controller to the next: everything when there was
- * none, empty payloads when there is none any more, and nothing for what did not change.
+ * The retained messages that take the broker from one view of a controller to the next: everything after no view, empty
+ * payloads for no controller, nothing for what did not change.
  */
 export function controllerMessages(
   topics: Topics,
@@ -286,7 +289,7 @@ export function controllerMessages(
   return messages;
 }
 
-/** Of things of which nothing was published yet. */
+/** All messages of things that were not published yet. */
 function messagesOfAll<Item>(
   topics: Topics,
   controllerId: string,
@@ -298,11 +301,11 @@ function messagesOfAll<Item>(
   return messages;
 }
 
-/** What limits the actuators of a controller of which nothing was published yet. */
+/** Messages for the restrictions of a controller's actuators, before anything of it is published. */
 export const restrictionMessages = (topics: Topics, controller: Controller): Message[] =>
   messagesOfAll(topics, controller.info.id, controller.actuators, restrictions);
 
-/** All retained messages of the state of one thing that takes commands; none while it was never read. */
+/** All retained state messages of one target; none before it is first read. */
 export function targetMessages(
   topics: Topics,
   controller: Controller,
@@ -319,7 +322,7 @@ export function targetMessages(
   ];
 }
 
-/** Which commands are a problem, and the newest of them as a sentence. */
+/** The commands that are a problem, with the newest as a sentence. */
 function problemsDocument(problems: Controller["problems"]) {
   const newest = problems.at(-1);
   const { actuator, command, outcome, message } = newest ?? {};
@@ -330,7 +333,7 @@ function problemsDocument(problems: Controller["problems"]) {
   };
 }
 
-/** Which readings are beyond a limit, and the worst of them as a sentence. */
+/** The readings beyond a limit, with the worst as a sentence. */
 const readingAlarmsDocument = (readings: NonNullable<Controller["readingAlarms"]>) => ({
   count: readings.length,
   message: readings[0]?.message ?? null,
@@ -352,13 +355,13 @@ function clearedController(topics: Topics, controller: Controller): Message[] {
   ].flatMap((group) => emptyAll(topics, group));
 }
 
-/** Of a group of topics by their leaf: commands and results are never retained, and some only stand where they are asked for. */
+/** Empties a group of topics. Commands and results are never retained, and some leaves exist only if configured. */
 const emptyAll = ({ hasLeaf }: Topics, group: object): Message[] =>
   Object.entries(group).flatMap(([leaf, topic]: [string, string]) =>
     leaf === "set" || leaf === "result" || !hasLeaf(leaf) ? [] : [clear(topic)],
   );
 
-/** Above this size the list only says how many there are: brokers and clients refuse large packets. */
+/** Above this size a list gives only its count, as brokers and clients refuse large packets. */
 const maxControllersBytes = 256 * 1024;
 
 export function controllersDocument(controllers: Iterable<Controller>): string {
@@ -368,7 +371,7 @@ export function controllersDocument(controllers: Iterable<Controller>): string {
   return JSON.stringify({ count: items.length, truncated: true });
 }
 
-/** As the lists of devices tell; in the order of their ids. Above the same size it only says how many there are. */
+/** The stations of the device lists, ordered by id. Above the same size only their count. */
 export function stationsDocument(controllers: Iterable<Controller>): string {
   const stations = new Map<string, { id: string; name: string | null; controllers: string[] }>();
   for (const { info } of controllers) {

@@ -11,12 +11,12 @@ import type { FloodListener, IncomingMessage, PublishOptions } from "./connectio
 import { bridgeRequests, incomingOn, type Topics } from "./topics.js";
 
 const known: ReadonlySet<string> = new Set(bridgeRequests);
-/** The allowance of those that do not exist. */
+/** The shared allowance of requests that do not exist. */
 const unknownRequests = "requests that do not exist";
 
 /** A request as it arrives on `<base>/bridge/request/<name>`; an empty or non-JSON payload counts as `{}`. */
 export interface BridgeRequestBody {
-  /** Why nothing can be made of the payload. */
+  /** Why the payload cannot be used. */
   readonly problem?: Text;
   readonly transaction: unknown;
   /** The language of a refusal; English where absent. */
@@ -24,17 +24,17 @@ export interface BridgeRequestBody {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** `via`: how the sender is known. */
+/** Handles a request; `via` says how its sender is known. */
 export type RequestHandler = (fields: BridgeRequestBody["fields"], signal: AbortSignal, via: Via) => unknown;
 
-/** Why a request cannot be served, in a sentence for its sender. */
+/** Why a request cannot be served, as a sentence for its sender. */
 export class RequestError extends TextError {
   override name = "RequestError" as const;
 }
 
 const notAnObject = msg`The payload is JSON but no object; send an object of fields, or nothing.`;
 const inexact = msg`The "transaction" has more digits than a number keeps; write it in quotes.`;
-/** Far more than any request needs; many of them may be waiting at once. */
+/** Far more than any request needs; many may be waiting at once. */
 const mostBytes = 16 * 1024;
 
 export function parseRequest(payload: Uint8Array): BridgeRequestBody {
@@ -47,7 +47,7 @@ export function parseRequest(payload: Uint8Array): BridgeRequestBody {
   const fields = Object.fromEntries(Object.entries(parsed).filter(([key]) => !around.has(key)));
   const language = "language" in parsed && isLanguage(parsed.language) ? parsed.language : "en";
   const transaction = "transaction" in parsed ? parsed.transaction : undefined;
-  // The sender would wait for ever for the number it wrote.
+  // A rounded number would not match, and the sender would wait for ever.
   const isOther = typeof transaction === "number" && Math.abs(transaction) > Number.MAX_SAFE_INTEGER;
   return isOther ? refused(inexact) : { transaction, fields, language };
 }
@@ -60,7 +60,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The response's text; `transaction` is echoed when the request had one. */
+/** Makes the response's text; `transaction` is echoed if the request had one. */
 export async function answerRequest(
   name: string,
   body: BridgeRequestBody,
@@ -89,7 +89,7 @@ function errorAnswer(transaction: unknown, error: string): string {
   try {
     return JSON.stringify({ status: "error", transaction, error });
   } catch {
-    // Nested so deeply that JSON can be read but not written again; the sender must not end the bridge with it.
+    // JSON nested this deeply can be parsed but not written again; it must not end the bridge.
     return JSON.stringify({ status: "error", error });
   }
 }
@@ -105,7 +105,7 @@ export function optionalTextField(fields: BridgeRequestBody["fields"], key: stri
   return fields[key] === undefined || fields[key] === null ? null : textField(fields, key);
 }
 
-/** What stands for the field where it is left out is `usual`. */
+/** `usual` is the value of an absent field. */
 export function flagField(fields: BridgeRequestBody["fields"], key: string, usual: boolean): boolean {
   const flag = fields[key] ?? usual;
   if (typeof flag !== "boolean") throw new RequestError(msg`"${key}" must be true or false.`);
@@ -115,11 +115,11 @@ export function flagField(fields: BridgeRequestBody["fields"], key: string, usua
 interface LineSize {
   readonly atOnce: number;
   readonly waiting: number;
-  /** One that takes longer is answered with that, and gives up its place whether it ends or not. */
+  /** Work that takes longer is answered with an error and gives up its place, whether it ends or not. */
   readonly longestMs: number;
 }
 
-/** Work of which so much is done at once and so much more waits in order; the rest is turned away. */
+/** A queue: so much work runs at once, so much more waits in order, the rest is refused. */
 class Line {
   readonly size: LineSize;
   readonly #waiting: (() => Promise<void>)[] = [];
@@ -129,7 +129,7 @@ class Line {
     this.size = size;
   }
 
-  /** Does `work` now or in its turn; false where there is no place for it. `work` must not reject. */
+  /** Runs `work` now or in its turn; returns false if there is no place. `work` must not reject. */
   take(work: () => Promise<void>): boolean {
     if (this.#running < this.size.atOnce) {
       void this.#run(work);
@@ -148,7 +148,10 @@ class Line {
   }
 }
 
-/** What locks, ends or forbids: it waits for the disk at most, and is done also where nobody hears the answer. */
+/**
+ * Requests that lock, end or forbid something. They wait for the disk at most, and run even if nobody receives the
+ * answer.
+ */
 const acts: ReadonlySet<string> = new Set([
   ...["lock", "unlock", "release", "acknowledge", "read_only", "log_level"],
 ]);
@@ -157,8 +160,8 @@ const secondMs = 1_000;
 const minuteMs = 60_000;
 
 /**
- * A line for each sort of work, by what it waits for, so that none holds up another. Acts wait in none: they begin as they come, and one
- * that comes after another counts after it.
+ * A line for each sort of work, by what it waits for, so that none holds up another. Acts never wait in a line: each
+ * begins when it comes, and a later one takes effect later.
  */
 function linesFor(concurrency: number): ReadonlyMap<string, Line> {
   const atOnce = readsAtOnce(concurrency);
@@ -169,11 +172,11 @@ function linesFor(concurrency: number): ReadonlyMap<string, Line> {
     ),
     ["read", new Line({ atOnce, waiting: 50, longestMs: 5 * minuteMs })],
     ["get", new Line({ atOnce, waiting: 50, longestMs: 5 * minuteMs })],
-    // Only waits for polling, where those who ask at the same time share one round.
+    // It only waits for polling, where requests at the same time share one round.
     ["refresh", new Line({ atOnce: 50, waiting: 0, longestMs: 30 * minuteMs })],
     ["journal", new Line(oneByOne)],
     ["bundle", new Line(oneByOne)],
-    // For a service that need not answer.
+    // These wait for a service that may not answer.
     ["notify_daily", new Line({ atOnce: 1, waiting: 3, longestMs: 30 * secondMs })],
     ["notify_test", new Line({ atOnce: 1, waiting: 3, longestMs: 30 * secondMs })],
   ]);
@@ -185,9 +188,9 @@ interface RequestServerParts {
   readonly publisher: {
     publish(topic: string, payload: string, options: PublishOptions): Promise<void>;
   };
-  /** Places that polling has for its reads at one host. */
+  /** The number of simultaneous reads that polling may make at one host. */
   readonly concurrency: number;
-  /** How old a request may be that lets something go which was held. */
+  /** The greatest age of a request that allows movement again. */
   readonly maxAgeMs: () => number;
   /** Aborts when the bridge is to end. */
   readonly signal: AbortSignal;
@@ -195,14 +198,14 @@ interface RequestServerParts {
   readonly log: Logger;
 }
 
-/** When it was sent at the earliest, monotonic ms, and for how long it counts. */
+/** The earliest time it may have been sent, in monotonic ms, and how long it is valid. */
 interface Sent {
   readonly since: number;
   readonly expiryMs: number;
 }
 
 /**
- * Whether a request lets something move again that was kept from it. One that waited, with a process that stood still or in a line, is as
+ * Whether a request allows movement that was blocked. After a wait, such as in a stopped process or a line, it is as
  * dangerous as an old command; one that locks or forbids is never too old.
  */
 const letsGo = (name: string, { fields }: BridgeRequestBody): boolean =>
@@ -220,13 +223,13 @@ const tooMany = "Too many requests wait for an answer already; ask again later."
 const stopping = "The bridge is stopping; ask again when it is back.";
 
 /**
- * Answers `bridge/request/<name>`. Every client of the broker may ask as often as it likes, so what is done at once is bounded, apart
- * for each sort. No answer holds a place until the broker has it.
+ * Answers `bridge/request/<name>`. Every client of the broker may ask as often as it likes, so simultaneous work is
+ * bounded for each sort. No answer keeps a place until the broker has it.
  */
 export class RequestServer {
   readonly #parts: RequestServerParts;
   readonly #lines: ReadonlyMap<string, Line>;
-  /** For what is there at once, and what nothing can be made of. */
+  /** For requests answered at once, and for invalid ones. */
   readonly #local = new Line({ atOnce: 1, waiting: 50, longestMs: 30 * secondMs });
   readonly #answers: Answers;
   #refused = 0;
@@ -239,7 +242,7 @@ export class RequestServer {
     this.#answers = new Answers(parts.publisher, parts.clock, parts.log);
   }
 
-  /** Until the signal aborts. */
+  /** Runs until the signal aborts. */
   run(signal: AbortSignal): Promise<void> {
     return every(tickMs, this.#parts.clock, signal, () => this.#answers.tick());
   }
@@ -252,7 +255,7 @@ export class RequestServer {
     this.#answers.onDisconnected();
   }
 
-  /** Each name has its own allowance, so that no flood of others keeps a lock back. */
+  /** Each name has its own allowance, so that a flood of others cannot keep a lock back. */
   readonly flood: FloodListener = {
     allowanceOf: (topic) => {
       const asked = incomingOn(this.#parts.topics, topic);
@@ -266,7 +269,7 @@ export class RequestServer {
     },
   };
 
-  /** Takes the messages on the topics of requests. */
+  /** Takes messages on request topics. */
   onMessage({ topic, payload, retain, properties, ageMs = 0 }: IncomingMessage): boolean {
     const { topics, signal } = this.#parts;
     const asked = incomingOn(topics, topic);
@@ -281,7 +284,7 @@ export class RequestServer {
     const answer = async () => {
       if (!this.#send(name, await this.#answer(name, body, sent, signal, via))) this.#unanswered += 1;
     };
-    // What nobody could be told is not worth the work, unless it is one that has to be done.
+    // A request whose answer has no room is not served, unless it is an act.
     const isWorthIt = acts.has(name) || this.#answers.hasRoom(false);
     if (!isWorthIt || !line.take(answer)) this.#turnAway(name, body, via?.client ?? null);
     return true;
@@ -297,7 +300,7 @@ export class RequestServer {
     return (problem === undefined && this.#lines.get(name)) || this.#local;
   }
 
-  /** The answer to a request that did not come over the broker; null where too many wait for theirs. */
+  /** Answers a request that did not come over the broker; null if too many wait. */
   ask(
     name: string,
     payload: Uint8Array,
@@ -329,7 +332,7 @@ export class RequestServer {
     if (letsGo(name, body) && ageMs >= Math.min(maxAgeMs(), sent.expiryMs))
       return errorAnswer(transaction, tooOld(ageMs));
     const { longestMs } = this.#lineOf(name, body).size;
-    // What runs when the bridge stops still says itself what became of it.
+    // A handler that runs when the bridge stops reports its outcome itself.
     const work = (late: AbortSignal) => {
       const ended = joinSignals(stop, late);
       return answerRequest(name, body, handlers, ended.signal, via).finally(ended.release);
@@ -347,7 +350,7 @@ export class RequestServer {
     return this.#answers.send(this.#parts.topics.bridge.response(name), answer, acts.has(name));
   }
 
-  /** Once a minute, as those who ask too often do not stop at that. */
+  /** Warns once a minute, as clients that ask too often keep asking. */
   #say(name: string, client: string | null): void {
     const { clock, log } = this.#parts;
     const now = clock.monotonic();
@@ -360,5 +363,5 @@ export class RequestServer {
   }
 }
 
-/** At most half of polling's places, and two of the connections that commands go out on: both have to go on. */
+/** At most half of polling's places, and two of the connections for commands, as both must go on. */
 const readsAtOnce = (concurrency: number): number => Math.min(2, Math.max(1, Math.floor(concurrency / 2)));

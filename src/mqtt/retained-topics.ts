@@ -19,17 +19,17 @@ import {
 
 /** A part that wants to know what the broker holds when a link begins. */
 export interface Finder {
-  /** A retained message from before. */
+  /** A message retained before this link. */
   onFound?(topic: string, payload: Buffer): void;
-  /** The link lasted until the end; `isWhole`: everything was shown. */
+  /** The scan ended and the link still stands; `isWhole`: everything was shown. */
   onLooked?(isWhole: boolean): void;
 }
 
 /** The link to the broker. */
 interface Link {
-  /** Resolves when the broker has it; rejects when it has not or that cannot be known. */
+  /** Resolves when the broker has it; rejects if it has not or that is unknown. */
   publish(topic: string, payload: string, options: PublishOptions): Promise<void>;
-  /** Shows what the broker holds under these filters; resolves with whether that was all, also when the link is lost. */
+  /** Shows what the broker holds under these filters; resolves to whether that was all, also when the link is lost. */
   scan(filters: readonly string[], found: (topic: string, payload: Buffer) => void): Promise<boolean>;
 }
 
@@ -39,8 +39,8 @@ const retainedWith = [
 ] as const;
 
 /**
- * The keeper of everything retained but `bridge/state`: parts say what they want there, and it alone brings the broker to hold
- * that. What is to be published when is decided in retained.ts; here it is done.
+ * Keeps everything retained but `bridge/state`: parts say what they want there, and only this class makes the broker
+ * hold it. retained.ts decides what is published when; this class does it.
  */
 export class RetainedTopics {
   #context: RetainedContext;
@@ -51,11 +51,11 @@ export class RetainedTopics {
   readonly #finders: { readonly filters: readonly string[]; readonly finder: Finder }[] = [];
   readonly #announcing = new Map<string, (outcome: AnnouncementOutcome) => void>();
   readonly #rest: Rest;
-  /** Another for each link. */
+  /** A new object for each link. */
   #link: object | null = null;
   #onGreeted: (() => void) | null = null;
   #isPutOff = false;
-  /** Publishes that failed and were not told of yet. */
+  /** Failed publishes that are not logged yet. */
   #failed = 0;
 
   constructor(context: RetainedContext, broker: Link, clock: Clock, log: Pick<Logger, "warn" | "debug">) {
@@ -69,42 +69,42 @@ export class RetainedTopics {
     this.onFound(context.topics.retained, { onFound });
   }
 
-  /** Something on the broker is left over that may have to be emptied; call `sweep` now and then. */
+  /** Whether a leftover on the broker may have to be emptied; call `sweep` at intervals. */
   get hasLeftovers(): boolean {
     return this.#kept.leftovers.under.size + this.#kept.unwanted.size > 0;
   }
 
-  /** From now on a state is published only where the gate lets it; to be called before the first link. */
+  /** Publishes a state only if the gate allows it; call before the first link. */
   gateBy(gate: StateGate): void {
     this.#context = { ...this.#context, gate };
   }
 
-  /** Has a part shown, once a link, what the broker holds under its filters, which no other part names. */
+  /** Shows a part, once per link, what the broker holds under its filters; no other part may name them. */
   onFound(filters: readonly string[], finder: Finder): void {
     this.#finders.push({ filters, finder });
   }
 
-  /** What is to be retained on a topic of its own; an empty payload for nothing. */
+  /** Sets what is to be retained on a topic of its own; an empty payload for nothing. */
   wanted(topic: string, payload: string, qos = this.#context.qos): void {
     this.#step({ type: "wanted", topic, payload, qos });
   }
 
-  /** Publishes once more what is wanted on these topics, for readers that may show something else. */
+  /** Publishes again what is wanted on these topics, for readers that may show something else. */
   repeat(topics: readonly string[]): void {
     this.#step({ type: "repeated", topics });
   }
 
-  /** An earlier run left it on a topic of its own: it is emptied once it may be. */
+  /** Marks a topic of an earlier run to be emptied when it may be. */
   unwanted(topic: string): void {
     this.#step({ type: "unwanted", topic });
   }
 
-  /** Keeps the topic no longer as it is. */
+  /** Stops keeping the topic and leaves it as it is. */
   forget(topic: string): void {
     this.#step({ type: "forgotten", topic });
   }
 
-  /** Resolves when the broker has the text, will not take it, or the link is gone; what failed otherwise is published again. */
+  /** Resolves when the broker has the text, will never take it, or the link is gone; other failures are tried again. */
   announce(topic: string, text: string): Promise<AnnouncementOutcome> {
     const outcome = new Promise<AnnouncementOutcome>((resolve) => this.#announcing.set(topic, resolve));
     this.#step({ type: "announced", topic, payload: text });
@@ -115,19 +115,19 @@ export class RetainedTopics {
     this.#step({ type: "changed", before, after });
   }
 
-  /** The gate has opened for a controller; with `anew` everything it shows is published once more. */
+  /** The gate has opened for a controller; with `anew` everything it shows is published again. */
   release(code: string, anew: boolean): void {
     this.#step({ type: "released", code, anew });
   }
 
-  /** Publishes one target's true state once more, for a screen that shows what was asked instead. */
+  /** Publishes one target's true state again, for a screen that shows the request instead. */
   showAgain(about: TargetPlace): void {
     this.#step({ type: "shown_again", about });
   }
 
   /**
-   * Publishes what changed of one controller before anything else that waits: its results must not overtake it. What a
-   * result tells of passes a gate that keeps just this back.
+   * Publishes a controller's changes before anything else that waits, as its results must not overtake them. What a
+   * result reports passes a gate that holds back just this.
    */
   hasten(code: string, about?: Shown): void {
     this.#step({ type: "hastened", code, about });
@@ -137,12 +137,12 @@ export class RetainedTopics {
     this.#step({ type: "republish" });
   }
 
-  /** Empties what is left over, as far as it may be. */
+  /** Empties leftovers as far as allowed. */
   sweep(extent: Extent): void {
     this.#step({ type: "swept", extent });
   }
 
-  /** How many topics of an earlier run were emptied since the last call. */
+  /** The number of topics of earlier runs emptied since the last call. */
   takeCleared(): number {
     const { leftovers } = this.#kept;
     const { cleared } = leftovers;
@@ -150,7 +150,10 @@ export class RetainedTopics {
     return cleared;
   }
 
-  /** A link stands, on which nothing was published yet. Resolves when `online` may be said on it, false where it is gone. */
+  /**
+   * A link stands, with nothing published yet. Resolves when `online` may be published, or to false if the link is
+   * gone.
+   */
   async onLinked(): Promise<boolean> {
     const link = {};
     this.#link = link;
@@ -170,7 +173,7 @@ export class RetainedTopics {
     this.#step({ type: "unlinked" });
   }
 
-  /** Tries again what failed, until `signal` aborts. */
+  /** Tries failed publishes again until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const clock = this.#clock;
     while (!signal.aborted) {
@@ -191,7 +194,7 @@ export class RetainedTopics {
   #step(input: Input): void {
     const { publish, outcomes, isPutOff } = step(this.#kept, input, this.#context);
     if (isPutOff && !this.#isPutOff) {
-      // A burst of changes is one message for each topic.
+      // A burst of changes makes one message for each topic.
       this.#isPutOff = true;
       queueMicrotask(() => {
         this.#isPutOff = false;

@@ -20,29 +20,32 @@ import { WaitingLine } from "../runtime/waiting-line.js";
 import { type Place, placeOf } from "./topics.js";
 
 /*
- * What the broker is to hold of ours and how far it does, as one value. `step` folds one input into it and says what is to be
- * published; it publishes nothing, waits for nothing and reads no clock. The value is changed in place, since it stands for a
- * hundred thousand topics. Of the topics that are as they should be only the published views of the controllers are kept,
- * which share most of their parts with the mirror.
+ * What the broker is to hold of ours, and how far it does, as one value. `step` folds one input into it and says what
+ * to publish; it publishes nothing, waits for nothing and reads no clock. The value is changed in place, since it
+ * covers a hundred thousand topics. For topics in order it keeps only the published views of the controllers, which
+ * share most parts with the mirror.
  *
- * Nothing is dropped for lack of room: what has no room stays due. What failed is published again, with its newest value.
+ * Nothing is dropped for lack of room: it stays due. What failed is published again, with its newest value.
  */
 
-/** Which states may be published; who opens it gives the input `released`. It answers and changes nothing. */
+/**
+ * Decides which states may be published; when it opens, its owner sends the input `released`. It only answers and
+ * changes nothing.
+ */
 export interface StateGate extends ClearingGate {
-  /** The controller as far as it may be shown; null where nothing of it may be yet. `shown` is what was published of it. */
+  /** The part of the controller that may be shown; null for none yet. `shown` is what was published of it. */
   visible(shown: Controller | undefined, after: Controller): Controller | null;
 }
 
-/** What `step` may ask. */
+/** What `step` may look at. */
 export interface RetainedContext extends LeftoverContext {
-  /** Of states. */
+  /** QoS of states. */
   readonly qos: 0 | 1;
   readonly view: LeftoverContext["view"] & { controllers(): Iterable<Controller> };
   readonly gate: StateGate | null;
 }
 
-/** What a command can be addressed to, and what a result tells of. */
+/** A target of commands, which a result reports on. */
 export interface TargetPlace {
   readonly code: string;
   readonly target: TargetKind;
@@ -50,53 +53,53 @@ export interface TargetPlace {
 }
 export type Shown = Omit<TargetPlace, "code">;
 
-/** A message for the broker, retained. */
+/** A retained message for the broker. */
 export interface Publish extends Message {
   readonly qos: 0 | 1;
   readonly sort: "announcement" | "document" | "state" | "leftover";
-  /** Device code of the controller whose state it is. */
+  /** Device code of the controller whose state it is; null for anything else. */
   readonly code: string | null;
-  /** Grows with each. */
+  /** Grows with each publish. */
   readonly number: number;
 }
 
 export type AnnouncementOutcome = "taken" | "refused" | "link lost";
 
-/** A topic of which the newest publish failed. */
+/** A topic whose newest publish failed. */
 interface Failed {
   readonly sort: Publish["sort"];
   readonly code: string | null;
   readonly attempts: number;
-  /** Monotonic ms; null while it is being tried again. */
+  /** When to try again, in monotonic ms; null while it is being tried. */
   readonly at: number | null;
 }
 
 export interface Retained {
   link: "down" | "greeting" | "up";
-  /** What was allowed was shown in this run. */
+  /** Whether this run has shown what may be commanded. */
   isGreeted: boolean;
-  /** Of the newest publish, and of the newest before this link. */
+  /** Number of the newest publish, and of the newest before this link. */
   number: number;
   linkedAt: number;
-  /** Publishes of this link without an answer. */
+  /** Number of publishes on this link without an answer. */
   onTheirWay: number;
-  /** The newest of them of each topic. */
+  /** The newest of them by topic. */
   readonly newest: Map<string, Publish>;
   readonly failed: Map<string, Failed>;
   /** Texts that the broker does not have yet. */
   readonly announcements: Map<string, string>;
   readonly documents: Map<string, { readonly payload: string; readonly qos: 0 | 1 }>;
   readonly dueDocuments: WaitingLine<string>;
-  /** Topics of that sort that an earlier run left. */
+  /** Topics of documents that an earlier run left. */
   readonly unwanted: Set<string>;
-  /** By device code the view that was published. */
+  /** The published views, by device code. */
   readonly published: Map<string, Controller>;
   readonly due: WaitingLine<string>;
-  /** Controllers of which everything is published once more. */
+  /** Controllers of which everything is published again. */
   readonly anew: Set<string>;
-  /** By device code topics of which it is not known what the broker holds. */
+  /** Topics whose content on the broker is unknown, by device code. */
   readonly unknown: Map<string, Set<string>>;
-  /** Controllers of which is to be shown before `online` what may be commanded. */
+  /** Controllers whose commandable targets are to be shown before `online`. */
   readonly greetings: Set<string>;
   readonly again: Map<string, TargetPlace>;
   readonly leftovers: Leftovers;
@@ -123,11 +126,11 @@ export const nothingRetained = (): Retained => ({
   leftovers: noLeftovers(),
 });
 
-/** What follows from an input: to be published in this order, and what became of announcements. */
+/** The result of an input: messages in publishing order, and outcomes of announcements. */
 export interface Decision {
   readonly publish: Publish[];
   readonly outcomes: { readonly topic: string; readonly outcome: AnnouncementOutcome }[];
-  /** To be published with the next input, which is not to be long in coming. */
+  /** Messages are put off to the next input, which must come soon. */
   readonly isPutOff: boolean;
 }
 
@@ -142,13 +145,13 @@ export type Input =
   /** The broker has the bridge's `online`. */
   | { readonly type: "online" }
   | { readonly type: "unlinked" }
-  /** A retained topic of its own, published where its text changes, however often it is wanted; an empty payload: nothing is to be there. */
+  /** A retained topic of its own, published when its text changes; an empty payload: nothing is to be there. */
   | { readonly type: "wanted"; readonly topic: string; readonly payload: string; readonly qos: 0 | 1 }
-  /** What is wanted on these topics is published once more, for readers that may show something else. */
+  /** What is wanted on these topics is published again, for readers that may show something else. */
   | { readonly type: "repeated"; readonly topics: readonly string[] }
-  /** An earlier run left it on a topic of its own: it goes with what else the configuration decides over. */
+  /** A topic of an earlier run, which goes when the configuration's leftovers go. */
   | { readonly type: "unwanted"; readonly topic: string }
-  /** Nothing is said of the topic any more, and it stays as it is. */
+  /** The topic is not kept any more, and stays as it is. */
   | { readonly type: "forgotten"; readonly topic: string }
   | { readonly type: "announced"; readonly topic: string; readonly payload: string }
   | {
@@ -156,17 +159,17 @@ export type Input =
       readonly before: Controller | undefined;
       readonly after: Controller | undefined;
     }
-  /** The gate has opened for a controller. `anew`: everything it shows is published once more. */
+  /** The gate has opened for a controller. `anew`: everything it shows is published again. */
   | { readonly type: "released"; readonly code: string; readonly anew: boolean }
-  /** Everything is published once more. */
+  /** Everything is published again. */
   | { readonly type: "republish" }
-  /** A screen shows what was asked instead of what is so. */
+  /** A screen shows the request instead of the true state. */
   | { readonly type: "shown_again"; readonly about: TargetPlace }
-  /** What a result tells of is published before the result. */
+  /** What a result reports is published before the result. */
   | { readonly type: "hastened"; readonly code: string; readonly about: Shown | undefined }
-  /** The broker holds this, from before. */
+  /** The broker has held this since before the link. */
   | { readonly type: "found"; readonly topic: string; readonly payload: string }
-  /** So much of what is left over may be emptied now. */
+  /** Leftovers up to this extent may be emptied now. */
   | { readonly type: "swept"; readonly extent: Extent }
   | {
       readonly type: "ended";
@@ -178,7 +181,7 @@ export type Input =
 
 export function step(kept: Retained, input: Input, context: RetainedContext): Decision {
   const { type } = input;
-  // Of what comes in bursts only the last counts: what follows of it is published with the next input.
+  // Of inputs that come in bursts only the last counts, so their messages go with the next input.
   const isPutOff = type === "changed" || type === "released";
   const turn: Turn = { kept, context, publish: [], outcomes: [], isPutOff };
   if (type === "wanted") want(kept, input);
@@ -199,13 +202,13 @@ export function step(kept: Retained, input: Input, context: RetainedContext): De
   else if (kept.link === "up" && type === "republish") everything(turn);
   else if (kept.link === "up" && type === "hastened")
     publishController(turn, input.code, { about: input.about });
-  // One answer after the other makes room, so that half of it is filled at once.
+  // Each answer makes room; it is filled again when half of it is free.
   const hasRoom = type !== "ended" || kept.onTheirWay < mostStates / 2;
   if (hasRoom && !isPutOff) fill(turn);
   return turn;
 }
 
-/** When something is to be tried again, monotonic ms; Infinity for never. */
+/** When something is to be tried again, in monotonic ms; Infinity for never. */
 export function nextWakeAt({ failed, link }: Retained): number {
   let first = Infinity;
   if (link === "up") for (const { at } of failed.values()) first = Math.min(first, at ?? Infinity);
@@ -222,7 +225,7 @@ function forget({ documents, dueDocuments }: Retained, topic: string): void {
 
 type InputOf<Type extends Input["type"]> = Extract<Input, { readonly type: Type }>;
 
-/** Nothing is due where it is wanted so already: the broker has it, or it is due, on its way or to be tried again. */
+/** Nothing is due if the same is wanted already: the broker has it, or it is due, on its way or to be tried again. */
 function want(
   { documents, dueDocuments, unwanted }: Retained,
   { topic, payload, qos }: Omit<InputOf<"wanted">, "type">,
@@ -235,7 +238,7 @@ function want(
   dueDocuments.add(topic);
 }
 
-/** Without a link nothing is due: the next one publishes everything. */
+/** Without a link nothing is due, as the next one publishes everything. */
 function repeat({ link, documents, dueDocuments }: Retained, topics: readonly string[]): void {
   if (link === "up") for (const topic of topics) if (documents.has(topic)) dueDocuments.add(topic);
 }
@@ -245,7 +248,7 @@ function release(kept: Retained, { code, anew }: InputOf<"released">): void {
   kept.due.add(code);
 }
 
-/** Once, however often it is asked for meanwhile: who asks too often must not fill the link. */
+/** Repeated requests make one publish, so that too many cannot fill the link. */
 function showAgain({ link, again }: Retained, about: TargetPlace): void {
   if (link === "up") again.set(JSON.stringify(about), about);
 }
@@ -261,7 +264,9 @@ function online(turn: Turn): void {
   everything(turn);
 }
 
-/** The broker may have forgotten or kept anything: everything goes out once, and what ended meanwhile is emptied. */
+/**
+ * The broker may have forgotten or kept anything: everything is published once, and what ended meanwhile is emptied.
+ */
 function everything({ kept, context }: Turn): void {
   for (const [code, published] of kept.published) {
     const present = context.view.get(code);
@@ -276,7 +281,7 @@ function everything({ kept, context }: Turn): void {
   sweepAll(kept, "ended");
 }
 
-/** The next link publishes everything that is wanted; to be remembered is what was to be emptied. */
+/** The next link publishes everything wanted; only what was to be emptied has to be remembered. */
 function onUnlinked({ kept, outcomes }: Turn): void {
   kept.link = "down";
   for (const { topic, payload, code } of kept.newest.values())
@@ -315,7 +320,7 @@ function onEnd(turn: Turn, { publish, error, now }: InputOf<"ended">): void {
   const { topic, payload, sort, code, number } = publish;
   if (number <= kept.linkedAt) return;
   kept.onTheirWay -= 1;
-  // What was published there since is answered later, and counts instead.
+  // A newer publish on this topic gets its own answer, which counts instead.
   if (kept.newest.get(topic) !== publish) return;
   kept.newest.delete(topic);
   // The link is gone, and the next one publishes everything.
@@ -335,10 +340,10 @@ function onEnd(turn: Turn, { publish, error, now }: InputOf<"ended">): void {
   if (sort === "leftover") leftoverTaken(kept.leftovers, turn.context.topics.base, topic, payload);
 }
 
-/** The broker would answer the same at once. */
+/** Whether the broker would answer the same at once. */
 const isFinal = (error: PublishErrorKind): boolean => error === "refused" || error === "invalid";
 
-/** After the so manieth failure. */
+/** The pause after so many failures in a row. */
 export function retryMs(error: PublishErrorKind, attempts: number): number {
   const doubled = 2 ** Math.min(attempts - 1, 10);
   return isFinal(error) ? Math.min(10_000 * doubled, 600_000) : Math.min(1_000 * doubled, 60_000);
@@ -351,7 +356,7 @@ function onFound({ kept, context }: Turn, { topic, payload }: InputOf<"found">):
   else findLeftover(kept.leftovers, context, topic, payload, place);
 }
 
-/** What limits an actuator may end before this run has published that it was there: then it is emptied with the first publish. */
+/** A restriction may end before this run publishes it; the first publish of the controller then empties its topic. */
 function doubt(kept: Retained, { view }: RetainedContext, place: Place, topic: string): void {
   const code = isOfRestriction(place) ? view.byId(place.controllerId)?.info.code : undefined;
   if (code !== undefined && !kept.published.has(code)) markUnknown(kept, code, topic);
@@ -384,7 +389,7 @@ const isWaiting = (failed: Failed | undefined): boolean => failed !== undefined 
 interface About {
   readonly sort: Publish["sort"];
   readonly code: string | null;
-  /** That of states where it is left out. */
+  /** Defaults to the QoS of states. */
   readonly qos?: 0 | 1;
 }
 
@@ -397,11 +402,11 @@ function publish(turn: Turn, { topic, payload }: Message, { sort, code, qos }: A
   turn.publish.push(one);
 }
 
-/* What goes to the broker next: in which order, how much of it at once, and with which value. */
+/* What goes to the broker next: the order, how much at once, and which value. */
 
 /** States on their way at once; more would only queue inside the client. */
 const mostStates = 512;
-/** Documents are few, and each is owed to somebody who waits. */
+/** Documents are few, and somebody waits for each. */
 const mostDocuments = 2_048;
 
 /** Takes what is due, the most urgent first, until there is no room or nothing left. */
@@ -441,7 +446,7 @@ function publishDocument(turn: Turn, topic = ""): void {
   publish(turn, { topic, payload }, { sort: "document", code: null, qos });
 }
 
-/** Shows before `online` what may be commanded. */
+/** Shows what may be commanded, before `online`. */
 function greet(turn: Turn): void {
   const { kept, context } = turn;
   for (const code of kept.greetings) {
@@ -449,7 +454,7 @@ function greet(turn: Turn): void {
     kept.greetings.delete(code);
     const controller = context.view.get(code);
     if (controller === undefined) continue;
-    // Published views do not tell of these: what ends before the controller is published is emptied then.
+    // Published views do not contain these; if one ends before the controller is published, it is emptied then.
     for (const message of restrictionMessages(context.topics, controller)) {
       markUnknown(kept, code, message.topic);
       publish(turn, message, { sort: "state", code });
@@ -457,7 +462,10 @@ function greet(turn: Turn): void {
   }
 }
 
-/** One at a time, each after the broker's answer to the one before: they are large, and slow to take in for who reads them. */
+/**
+ * Sends one announcement at a time, after the broker's answer to the one before: they are large, and readers take them
+ * in slowly.
+ */
 function announceNext(turn: Turn): void {
   const { announcements, newest, failed } = turn.kept;
   for (const topic of announcements.keys()) if (newest.get(topic)?.sort === "announcement") return;
@@ -473,7 +481,7 @@ function publishController(turn: Turn, code: string, urgent?: { readonly about: 
   const { kept, context } = turn;
   const { topics, view, gate } = context;
   const present = view.get(code);
-  // Of one that is gone nothing is urgent.
+  // Nothing is urgent for a controller that is gone.
   if (urgent && present === undefined) return;
   kept.due.delete(code);
   if (present === undefined) {
@@ -497,11 +505,11 @@ function publishController(turn: Turn, code: string, urgent?: { readonly about: 
 interface Views {
   readonly before: Controller | undefined;
   readonly after: Controller;
-  /** Nothing is kept back. */
+  /** Whether nothing is held back. */
   readonly isAll: boolean;
 }
 
-/** Beside what is new everything once more, or what is not known to be there. */
+/** Adds to the news everything once more, or what is not known to be on the broker. */
 function withMore(
   { kept, context: { topics } }: Turn,
   news: readonly Message[],
@@ -511,11 +519,11 @@ function withMore(
   const isAnew = kept.anew.delete(code) && before !== undefined;
   const unknown = kept.unknown.get(code);
   const whole = controllerMessages(topics, undefined, after);
-  // An empty topic has nothing to tell twice.
+  // An empty topic needs no repetition.
   const all = isAnew
     ? [...news.filter(({ payload }) => payload === ""), ...whole.filter(({ payload }) => payload !== "")]
     : news;
-  // Not while something is kept back: a topic that shows it may not be emptied yet.
+  // Not while something is held back: a topic that shows it may not be emptied yet.
   if (unknown === undefined || !isAll) return all;
   kept.unknown.delete(code);
   const said = topicsOf(all);
@@ -526,7 +534,7 @@ function withMore(
 
 const topicsOf = (messages: readonly Message[]) => new Set(messages.map(({ topic }) => topic));
 
-/** What may be shown, and beside it what a result tells of, which is not to be learnt later than the result. */
+/** The visible part plus what a result reports, which must not be published after the result. */
 function withShown(visible: Controller | null, present: Controller, about: Shown | undefined): Controller {
   if (visible === null) return present;
   if (about?.target === "actuator")
@@ -541,7 +549,7 @@ function withItem<Item>(visible: ReadonlyMap<string, Item>, present: ReadonlyMap
   return item === undefined ? visible : new Map(visible).set(id, item);
 }
 
-/** Marks and empties what may be, under a controller's topic id. */
+/** Marks and empties leftovers under a controller's topic id, as far as allowed. */
 function sweep(turn: Turn, id: string, extent: Extent): void {
   const { kept, context } = turn;
   const { leftovers, documents, newest, failed } = kept;

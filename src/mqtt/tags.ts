@@ -11,17 +11,17 @@ import type {
 import { qualityCodes, statesOf, unknownCode, wordCode } from "./codes.js";
 import type { Topics } from "./topics.js";
 
-/* Every topic of a controller, for whoever makes tags of them: what stands there, in which unit, within which limits. */
+/* Every topic of a controller, for programs that make tags of them: its content, unit and limits. */
 
 export interface Tag {
   readonly topic: string;
-  /** As people call it. */
+  /** Name for people. */
   readonly name: string;
-  /** What a sensor measures, or what an actuator is. */
+  /** What a sensor measures, or the kind of an actuator. */
   readonly kind?: string;
   readonly unit?: string;
   readonly type: "number" | "integer" | "word" | "text" | "time" | "json";
-  /** The words that can stand there, each with its integer. */
+  /** The possible words, each with its integer. */
   readonly words?: Readonly<Record<string, number>>;
   readonly min?: number;
   readonly max?: number;
@@ -64,7 +64,7 @@ function sensorTags(topics: Topics, controllerId: string, { definition }: Sensor
   ];
 }
 
-/** On which sides its readings have a limit. */
+/** The sides on which its readings have a limit. */
 function alarmSides({ bands }: SensorDefinition): readonly ("low" | "high")[] {
   const { low, low_low: lowLow, high, high_high: highHigh } = bands?.limits ?? {};
   return [
@@ -132,7 +132,7 @@ function parameterTags(topics: Topics, controllerId: string, { settings }: Param
   ];
 }
 
-/** Raw addresses are left out: they come and go with the commands that are sent to them. */
+/** Without raw addresses, which come and go with the commands sent to them. */
 export function tagsOf(topics: Topics, controller: Controller): readonly Tag[] {
   const { info, sensors, statuses, actuators, parameters } = controller;
   const { id, name } = info;
@@ -151,7 +151,7 @@ export function tagsOf(topics: Topics, controller: Controller): readonly Tag[] {
   ];
 }
 
-/** What the tags are made of; where none of it differs they are the same. */
+/** What tags are made of; equal keys give equal tags. */
 export const tagsKey = ({
   info,
   sensors,

@@ -72,7 +72,7 @@ function id(text: string): string {
   return text;
 }
 
-/** Leaves that stand only where the configuration asks for them, each with the key that does. */
+/** Leaves that exist only if configured, each with its key. */
 const askedLeaves = { quality_code: "codes", state_code: "codes", measured_at: "plain_times" } as const;
 
 /** `codes`: states and qualities have topics with integers too; `plain_times`: the time of a reading has one. */
@@ -84,7 +84,7 @@ export function topicsUnder(base: string, { codes = false, plain_times: plainTim
     base,
     codes,
     plainTimes,
-    /** Whether anything may stand on topics that end so. */
+    /** Whether topics with this ending may exist. */
     hasLeaf: (leaf: string): boolean =>
       !Object.hasOwn(askedLeaves, leaf) || asked[askedLeaves[leaf as keyof typeof askedLeaves]],
     bridge: bridgeTopics(base),
@@ -93,7 +93,7 @@ export function topicsUnder(base: string, { codes = false, plain_times: plainTim
     ...readTopics(base),
     ...commandedTopics(base),
     ...groupsAndScenes(base),
-    /** Exact filters of everything that may be sent to the bridge. */
+    /** Exact filters of all topics on which others send to the bridge. */
     subscriptions: [
       ...targetKinds.map((folder) => `${base}/+/${folder}/+/set`),
       ...["group", "scene"].map((kind) => `${base}/${kind}/+/set`),
@@ -101,7 +101,7 @@ export function topicsUnder(base: string, { codes = false, plain_times: plainTim
     ],
     /** Filters of every retained topic of the controllers; none of them matches a `.../set`. */
     retained: retainedLeaves.map((rest) => `${base}/+/${rest}`),
-    /** The self-test topics of other bridges, under any base topic of as many levels as this or of the usual ones. */
+    /** Self-test topics of other bridges, under any base topic with one to three levels or as many as ours. */
     othersSelfTest: othersSelfTest(base),
   };
 }
@@ -111,7 +111,7 @@ const othersSelfTest = (base: string): readonly string[] =>
     (levels) => bridgeTopics(Array.from({ length: levels }, () => "+").join("/")).selfTest,
   );
 
-/** Of what is only read. */
+/** Topics of things that are only read. */
 const readTopics = (base: string) => ({
   controller: (controller: string) => {
     const root = `${base}/${id(controller)}`;
@@ -125,7 +125,7 @@ const readTopics = (base: string) => ({
       result: `${root}/result`,
     };
   },
-  /** In the order in which they are emptied: a value never stands without its quality. */
+  /** In the order of emptying: a value never stands without its quality. */
   sensor: (controller: string, sensor: string) => {
     const value = `${base}/${id(controller)}/sensor/${id(sensor)}`;
     return {
@@ -142,7 +142,7 @@ const readTopics = (base: string) => ({
   },
 });
 
-/** Of what takes commands. */
+/** Topics of things that take commands. */
 const commandedTopics = (base: string) => ({
   actuator: (controller: string, actuator: string) => {
     const root = `${base}/${id(controller)}/actuator/${id(actuator)}`;
@@ -178,7 +178,7 @@ const commandTopics = (root: string) => ({
 
 const groupLeaves = ["quality", "state", "position", "json"] as const;
 
-/** What is commanded together. A scene has no state: what it has sent may have been changed since. */
+/** Topics of things commanded together. A scene has no state, as what it sent may have been changed since. */
 const groupsAndScenes = (base: string) => ({
   group: (group: string) => {
     const root = `${base}/group/${id(group)}`;
@@ -195,7 +195,7 @@ const groupsAndScenes = (base: string) => ({
     const root = `${base}/scene/${id(scene)}`;
     return { set: `${root}/set`, result: `${root}/result` };
   },
-  /** Filters of what is retained of groups. */
+  /** Filters of the retained topics of groups. */
   groups: groupLeaves.map((leaf) => `${base}/group/+/${leaf}`),
 });
 
@@ -209,11 +209,11 @@ const bridgeTopics = (base: string) => ({
   event: `${base}/bridge/event`,
   alarms: `${base}/bridge/alarms`,
   selfTest: `${base}/bridge/self_test`,
-  /** Not retained: what is acknowledged here proves that the states before it have arrived. */
+  /** Not retained: an acknowledgement here proves that the states before it have arrived. */
   mark: `${base}/bridge/mark`,
   request: (name: string) => `${base}/bridge/request/${id(name)}`,
   response: (name: string) => `${base}/bridge/response/${id(name)}`,
-  /** Answers that a command asks for go below it. */
+  /** Answers that commands ask for go below this topic. */
   answers: `${base}/response`,
 });
 
@@ -229,7 +229,7 @@ function addressSegment(address: string): string {
   return address;
 }
 
-/** What a message on a topic asks of the bridge; null where it asks nothing. */
+/** The command or request that a message on a topic makes; null for none. */
 export function incomingOn({ base }: Pick<Topics, "base">, topic: string): Incoming | null {
   if (!topic.startsWith(`${base}/`)) return null;
   const [controllerId, folder, name, verb, ...rest] = topic.slice(base.length + 1).split("/");
@@ -246,7 +246,7 @@ export function incomingOn({ base }: Pick<Topics, "base">, topic: string): Incom
   return { type: "command", controllerId, target: folder, id: name };
 }
 
-/** What a retained topic of a controller is about. */
+/** The parts of a controller's retained topic. */
 export interface Place {
   readonly controllerId: string;
   readonly folder: string;
@@ -257,7 +257,7 @@ export interface Place {
 const rootLeaves = new Set(["availability", "info", "tags", "problem", "problems", "reading_alarms"]);
 const folders = new Set(["sensor", "status", ...targetKinds]);
 
-/** Null for what is not a retained topic of a controller of ours; commands are never touched. */
+/** Parses a retained topic of a controller; null for any other topic, and for command topics. */
 export function placeOf(base: string, topic: string): Place | null {
   if (!topic.startsWith(`${base}/`)) return null;
   const [controllerId = "", folder = "", id = "", leaf = "", ...rest] = topic

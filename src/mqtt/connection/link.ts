@@ -34,10 +34,13 @@ import { pem } from "../../runtime/sockets.js";
 const protocols: ReadonlySet<string> = new Set(["mqtt:", "mqtts:", "ws:", "wss:"]);
 // Mosquitto and others put several packets into one frame, so this is well above our packet limit.
 const maxFrameBytes = 16 * 1024 * 1024;
-/** So much is read at once: of less, each turn of the event loop would read one piece, and what comes behind would wait for as many turns. */
+/**
+ * Bytes read at once. With less, each turn of the event loop reads one piece, and messages behind it wait for many
+ * turns.
+ */
 const readableHighWaterMark = 1024 * 1024;
 
-/** `mqtt://host:port`: where a URL leads, fit for logs (no credentials, no path, no query). */
+/** `mqtt://host:port` of a URL, fit for logs: no credentials, path or query. */
 export function brokerName(url: string): Text {
   try {
     const { protocol, host, port } = placeOf(url);
@@ -48,13 +51,13 @@ export function brokerName(url: string): Text {
 }
 
 interface Outside {
-  /** Looks the broker up. */
+  /** Resolves the broker's host name. */
   readonly names?: Names;
   readonly signal?: AbortSignal;
   readonly clock?: Clock;
 }
 
-/** Opens a socket as `url` says. Rejects where there is no connection, or the URL, a certificate or a key cannot be used. */
+/** Opens a socket to `url`. Rejects if there is no connection, or the URL, a certificate or a key cannot be used. */
 export function streamFrom(
   settings: Pick<ConnectionSettings, "url" | "tls">,
   timeoutMs: number,
@@ -62,7 +65,7 @@ export function streamFrom(
 ): OpenStream {
   return async (opened) => {
     const { protocol, secure, ...place } = placeOf(settings.url);
-    // A disk need not answer.
+    // Reading files has a time limit too, as a disk may hang.
     const read = () => material(settings.tls);
     const files = protocol === "mqtt:" ? {} : await within(clock, timeoutMs, read, signal);
     const connection = await openSocket({
@@ -104,18 +107,19 @@ interface Piece {
 }
 
 /**
- * The MQTT library hands over a packet in some eight pieces, and a whole greenhouse's packets at once: two hundred pieces cost the
- * kernel a good deal more than the same bytes as one.
+ * Joins the pieces of packets into one write. The MQTT library writes a packet in about eight pieces; two hundred
+ * pieces cost the kernel far more than the same bytes in one.
  */
 function joinPieces(socket: Socket): void {
   socket._writev = (pieces: readonly Piece[], done) => {
     const parts: Buffer[] = [];
     for (const { chunk, encoding } of pieces)
       parts.push(typeof chunk === "string" ? Buffer.from(chunk, encoding) : chunk);
-    // As text of which each character is a byte.
+    // A latin1 string keeps each byte as one character.
     socket._write(Buffer.concat(parts).toString("latin1"), "latin1", done);
   };
-  // The library ends a piece with each turn of microtasks; what several answers of the platform brought at once is one more piece.
+  // The library uncorks after each turn of microtasks; waiting for `setImmediate` joins what several answers of the
+  // platform brought.
   const uncork = socket.uncork.bind(socket);
   let held = 0;
   socket.uncork = () => {
@@ -136,7 +140,7 @@ async function webSocket(
   // Loaded only when used: start-up time is a feature on a small computer.
   const { createWebSocketStream, WebSocket } = await import("ws");
   const target = new URL(url);
-  // `ws` would turn these into an Authorization header for the web server; MQTT carries its own.
+  // `ws` would send these in an Authorization header to the web server; MQTT carries its own.
   target.username = "";
   target.password = "";
   const socket = new WebSocket(target, ["mqtt"], {
@@ -164,11 +168,11 @@ function clientOptions({ settings, will, limits, version }: LinkOptions): IClien
     clean: settings.session === undefined,
     keepalive: limits.keepaliveS,
     connectTimeout: limits.connectTimeoutMs,
-    // The reconnect loop is ours: the library's gives up after a refusal and replays what cut the link.
+    // The reconnect loop is our own: the library's gives up after a refusal and replays what cut the link.
     reconnectPeriod: 0,
     resubscribe: false,
     queueQoSZero: false,
-    // Its cache of number buffers takes 10 MB and saves next to nothing.
+    // The library's cache of number buffers takes 10 MB and saves next to nothing.
     writeCache: false,
     ...(will && {
       will: { topic: will.topic, payload: Buffer.from(will.payload), qos: 1, retain: will.retain ?? true },
@@ -191,12 +195,12 @@ function credentialsOf(url: string): { username?: string; password?: string } {
   };
 }
 
-// Commands wait with what they are to be answered with, and a packet may hold 64 KiB of it.
+// The most bytes of correlation data kept. A waiting command holds it for its answer, and a packet may carry 64 KiB.
 const maxCorrelationBytes = 1_024;
 
 /**
- * Copies what the bridge needs out of a packet of the MQTT library, since a part of a packet keeps all of it in memory. A sender can
- * repeat a property, which the library then hands over as an array; such a property counts as absent.
+ * Copies what the bridge needs out of a packet, since a slice would keep the whole packet in memory. If a sender
+ * repeats a property, the library gives an array, and the property counts as absent.
  */
 function incomingMessage(
   { topic, payload, retain, properties = {} }: IPublishPacket,
@@ -204,7 +208,7 @@ function incomingMessage(
 ): IncomingMessage {
   const { messageExpiryInterval, responseTopic, correlationData } = properties;
   const data = Buffer.isBuffer(correlationData) ? correlationData : null;
-  // A sender that cannot be told which question an answer belongs to gets none.
+  // Without its correlation data the sender could not match the answer to its question, so it gets none.
   const isAnswered = typeof responseTopic === "string" && (data?.length ?? 0) <= maxCorrelationBytes;
   return {
     topic,
@@ -219,7 +223,7 @@ function incomingMessage(
   };
 }
 
-/** The limits of a CONNACK; 3.1.1 announces none. */
+/** The broker's limits in its CONNACK; MQTT 3.1.1 announces none. */
 function brokerFacts(
   version: ProtocolVersion,
   { properties, sessionPresent }: Pick<IConnackPacket, "properties" | "sessionPresent">,
@@ -238,7 +242,7 @@ function brokerFacts(
 const noRetained = 2;
 const disconnectWithWill = 4;
 
-// A CommonJS module with a default of its own: some loaders unwrap it, Node does not.
+// mqtt is a CommonJS module with a `default` of its own: some loaders unwrap it, Node.js does not.
 const isWrapped = (module: object): module is { readonly default: typeof MqttClient } => "default" in module;
 const Client: typeof MqttClient = isWrapped(library) ? library.default : library;
 
@@ -254,28 +258,28 @@ export interface LinkOptions {
   readonly message: (message: IncomingMessage) => void;
   readonly openStream: OpenStream;
   readonly clock?: Clock;
-  /** A message was left out that no broker should have taken. */
+  /** A message was left out because it is larger than any broker should accept. */
   readonly onTooLarge?: (message: TooLarge) => void;
-  /** What comes on it can wait for everything else. */
+  /** Whether messages on this link may wait for all other work. */
   readonly isPatient?: boolean;
 }
 
-/** How long messages are taken in without a break where nothing else had much to do. */
+/** The longest time for taking in messages without a break, where other work needs little time. */
 const shortTurnMs = 5;
 const longTurnMs = 200;
 
 /**
- * Lets everything else that is due in the process have its turn in a flood of messages: the library takes all that came at once, a
- * thousand of them, one after the other. A turn is as long as what the others took before it: at a start they take a hundred
- * milliseconds at a time, and a stop that came behind a thousand retained messages would wait for them two hundred times.
+ * Shares the event loop in a flood of messages: the library handles all that arrived, perhaps a thousand, without a
+ * break. A turn lasts as long as the other work took since the turn before. At a start that is about 100 ms at a time,
+ * so short turns would delay a stop command behind a thousand retained messages two hundred times.
  */
 export class Turns {
   readonly #clock: Pick<Clock, "monotonic" | "soon">;
-  /** Null at the beginning of a turn. */
+  /** When the current turn began; null before its first message. */
   #began: number | null = null;
   readonly #longestMs: number;
   #lengthMs = shortTurnMs;
-  /** When the turn before ended that had messages left. */
+  /** When the previous turn ended with messages left. */
   #brokeOff: number | null = null;
 
   constructor(clock: Pick<Clock, "monotonic" | "soon"> = systemClock, longestMs = longTurnMs) {
@@ -283,7 +287,7 @@ export class Turns {
     this.#longestMs = longestMs;
   }
 
-  /** Goes on with the next message: at once, or after a break. */
+  /** Handles the next message now or after a break. */
   next(goOn: () => void): void {
     const now = this.#clock.monotonic();
     if (this.#began === null) {
@@ -303,7 +307,7 @@ export class Turns {
 
 /**
  * One network connection to the broker, from CONNECT to the closed socket. Each has an MQTT client of its own, so that
- * nothing of an old link, least of all a publish that cut it, is ever sent again on the next.
+ * nothing of an old link is ever sent again on the next, least of all a publish that cut it.
  */
 export class BrokerLink {
   /** The broker's facts once it has accepted us; null when the link closed before that. */
@@ -330,13 +334,13 @@ export class BrokerLink {
       facts.serverDisconnect = packet.reasonCode ?? 0;
     });
     const { session, stampsSenders = false } = options.settings;
-    // The library acknowledges what is of QoS 1 before it hands over the next message.
+    // The library acknowledges QoS 1 at once; as QoS 0, the listener acknowledges the message later.
     client.on("packetreceive", (packet) => {
       if (packet.cmd === "publish" && packet.qos === 1 && session?.isOwed(packet.topic) === true)
         packet.qos = 0;
     });
     const turns = new Turns(systemClock, options.isPatient === true ? shortTurnMs : longTurnMs);
-    // Called once for each message, which is acknowledged when it is done.
+    // Called once for each message; the library acknowledges it when `done` is called.
     client.handleMessage = (packet, done) => {
       const message = incomingMessage(packet, stampsSenders);
       const { messageId: id } = packet;
@@ -357,8 +361,8 @@ export class BrokerLink {
   }
 
   /**
-   * QoS 1 where `done` is to be called, once the broker acknowledged or refused it; without it QoS 0, which nothing ever answers.
-   * Returns the packet id, 0 where it has none.
+   * Sends with QoS 1 if `done` is given, which is called when the broker has acknowledged or refused it; otherwise with
+   * QoS 0, which is never answered. Returns the packet id, or 0 for none.
    */
   publish(publish: Omit<Publish, "bytes">, done?: (error: Error | null) => void): number {
     const { topic, payload, options } = publish;
@@ -372,24 +376,27 @@ export class BrokerLink {
       done &&
       ((error) => {
         if (!error) done(null);
-        // Any other error means that the link is going down, which rejects everything at once.
+        // Any other error means that the link is going down, which rejects all publishes at once.
         else if ("code" in error) done(error);
       });
     try {
       this.#client.publish(topic, payload, { qos, retain, ...(properties && { properties }) }, answered);
     } catch (error) {
-      // Half a packet may be on the wire, so this link cannot be used any more.
+      // Part of a packet may be on the wire, so this link is unusable.
       this.destroy(`a publish could not be written: ${String(error)}`);
     }
     return this.#client.getLastMessageId();
   }
 
-  /** PUBACK. */
+  /** Sends a PUBACK. */
   #acknowledge(id: number): void {
     this.#write(Buffer.from([0x40, 2, id >> 8, id & 0xff]));
   }
 
-  /** Beside the library, which keeps nothing of what it writes in the same order; on a link that has ended it says nothing any more. */
+  /**
+   * Writes past the library, which holds back nothing that it writes, so the order is kept. Writes nothing on an ended
+   * link.
+   */
   #write(packet: Buffer): void {
     const stream = this.#stream;
     if (stream.destroyed || stream.writableEnded) return;
@@ -404,20 +411,21 @@ export class BrokerLink {
     stream.write(packet);
   }
 
-  /** Frees what the MQTT library keeps for a publish that is given up. */
+  /** Frees what the MQTT library keeps for an abandoned publish. */
   forget(id: number): void {
     this.#client.removeOutgoingMessage(id);
   }
 
-  /** Resolves with the filters that were not granted; rejects when the link closes first. */
+  /** Resolves to the filters that were not granted; rejects if the link closes first. */
   subscribe(filters: readonly string[], own: string | undefined): Promise<readonly string[]> {
-    // On 3.1.1 these options do not exist; retained messages then come and are told by their flag.
+    // MQTT 3.1.1 ignores these options; retained messages then come too, marked by their retain flag.
     return this.#subscribe(filters, (filter) => ({ qos: 1, rap: true, rh: noRetained, nl: filter === own }));
   }
 
   /**
-   * Subscribes in the way that brings the retained messages too; live ones then come without the retain flag. QoS 0: of QoS 1
-   * some brokers keep only so many back for a client (Mosquitto 1,000) and drop the rest. Resolves with what was not granted.
+   * Subscribes so that retained messages come too; live ones then come without the retain flag. It uses QoS 0, as some
+   * brokers queue only so many of QoS 1 for a client (Mosquitto 1,000) and drop the rest. Resolves to the filters not
+   * granted.
    */
   subscribeWithRetained(filters: readonly string[]): Promise<readonly string[]> {
     return this.#subscribe(filters, () => ({ qos: 0, rap: false, rh: 0 }));
@@ -437,7 +445,7 @@ export class BrokerLink {
     });
   }
 
-  /** The same with QoS 1: for few topics of others that stand for long. */
+  /** The same with QoS 1, for a few topics of others over a long time. */
   subscribeToKept(filters: readonly string[]): Promise<readonly string[]> {
     return this.#subscribe(filters, () => ({ qos: 1, rap: false, rh: 0 }));
   }
@@ -448,7 +456,7 @@ export class BrokerLink {
     });
   }
 
-  /** Resolves when the socket takes more, and at once when it is closed. */
+  /** Resolves when the socket accepts more; immediately when it is closed. */
   drain(): Promise<void> {
     if (!this.#stream.writableNeedDrain) return Promise.resolve();
     return new Promise((resolve) => {
@@ -457,12 +465,12 @@ export class BrokerLink {
     });
   }
 
-  /** Sends DISCONNECT, so that no will is published unless it is to be (MQTT 5), and closes. */
+  /** Sends DISCONNECT and closes. The broker publishes the will only if `withWill` is set (MQTT 5). */
   end(withWill = false): void {
     this.#facts.ended = true;
-    // The library would wait for every answer that is still due, also from a broker that never gives it.
+    // The library would wait for every outstanding answer, even from a broker that never gives it.
     for (const id of Object.keys(this.#client.outgoing)) this.#client.removeOutgoingMessage(Number(id));
-    // The broker has read it and closes; the library would wait for a socket that it does not close itself.
+    // The broker closes after reading it; the library would wait for a socket that it does not close itself.
     this.#stream.once("end", () => this.#stream.destroy());
     this.#client.end(false, withWill ? { reasonCode: disconnectWithWill } : {});
   }
@@ -475,7 +483,7 @@ export class BrokerLink {
 
 type Facts = { -readonly [Key in keyof LinkFacts]: LinkFacts[Key] };
 
-/** Connects over `openStream`. Never rejects: a link that cannot come about is one that closed at once. */
+/** Connects over `openStream`. Never rejects: a failed attempt resolves to a link's end. */
 export async function openLink(options: LinkOptions) {
   const facts: Facts = {
     broker: brokerName(options.settings.url),
@@ -505,13 +513,13 @@ export async function openLink(options: LinkOptions) {
   }
 }
 
-/** The protocol's own refusals: CONNACK of 3.1.1 with code 1, of MQTT 5 with 0x84. */
+/** CONNACK codes for an unsupported version: 1 in MQTT 3.1.1, 0x84 in MQTT 5. */
 const unsupportedVersion = new Set([1, 0x84]);
 
 /**
- * The version of the attempt after one that ended so: 5 gives way to 4 only where the broker says that it does not speak 5, and
- * for one attempt only. A socket closed without a word says nothing of versions, and with 4 a live command with the retain flag
- * is taken for an ordinary one.
+ * The version for the next attempt. 5 gives way to 4 only if the broker says that it does not speak 5, and for one
+ * attempt only. A socket closed without a reason says nothing about versions, and with 4 a live command with the retain
+ * flag counts as ordinary.
  */
 export function versionAfter(used: ProtocolVersion, { kind, code }: LinkEnd, preferred: ProtocolVersion) {
   const isRefused = kind === "refused" && code !== null && unsupportedVersion.has(code);
@@ -520,7 +528,7 @@ export function versionAfter(used: ProtocolVersion, { kind, code }: LinkEnd, pre
 
 export const versionName = (version: ProtocolVersion): string => (version === 5 ? "MQTT 5" : "MQTT 3.1.1");
 
-/** Why a link speaks the version that it speaks. */
+/** Why a link speaks its version. */
 export const versionReason = (preferred: ProtocolVersion, used: ProtocolVersion): Text =>
   used === preferred
     ? msg`mqtt.protocol_version is ${used}`

@@ -6,23 +6,23 @@ import type { Logger } from "../../runtime/log.js";
 import type { BrokerLink } from "./link.js";
 
 const maxTopicBytes = 512;
-// Mosquitto refuses more than 200 levels, aedes more than 100; ours have 8.
+// Mosquitto refuses more than 200 levels, aedes more than 100; our topics have at most 8.
 const maxLevels = 64;
 const forbidden = /[#+\0]|\p{Cs}/u;
 
 const beginningOf = (topic: string) => JSON.stringify(topic.slice(0, 80));
 
-/** What a link can take. */
+/** What a link can carry. */
 interface WireLimits {
   readonly maxPayloadBytes: number;
-  /** Null while there is no link. */
+  /** Null without a link. */
   readonly facts: BrokerFacts | null;
 }
 
 /**
- * The last line before the wire: a message as it can be sent, or a sentence why it must not be. MQTT.js checks no topic: one `#` in
- * it makes a broker cut the link. What the broker or the protocol version does not have is left out; sending it all the same would
- * cut the link too.
+ * The last check before sending: the message as it can be sent, or the reason why not. MQTT.js checks no topic, and one
+ * `#` in it makes a broker cut the link. Options that the broker or the protocol version lacks are left out, as they
+ * would cut it too.
  */
 export function sendable(
   topic: string,
@@ -34,7 +34,7 @@ export function sendable(
   if (topic.length > maxTopicBytes / 3 && Buffer.byteLength(topic) > maxTopicBytes)
     return `the topic ${beginningOf(topic)}... is longer than ${maxTopicBytes} bytes`;
   if (forbidden.test(topic)) return `the topic ${beginningOf(topic)} holds #, +, NUL or half a character`;
-  // Most topics are too short for that many levels, and this is asked for every message.
+  // Most topics are too short for that many levels, and this runs for every message.
   if (topic.length >= maxLevels && topic.split("/", maxLevels + 1).length > maxLevels)
     return `the topic ${beginningOf(topic)} has more than ${maxLevels} levels`;
   const { qos = 1, retain = false, responseProperties } = options;
@@ -65,7 +65,7 @@ export function sendable(
  */
 export type PublishErrorKind = "invalid" | "offline" | "busy" | "unacknowledged" | "refused";
 
-/** A publish that did not happen, or that cannot be vouched for (`offline`, `unacknowledged`). */
+/** A publish that was not made, or whose arrival is uncertain (`offline`, `unacknowledged`). */
 export class PublishError extends TextError {
   override name = "PublishError" as const;
   readonly kind: PublishErrorKind;
@@ -78,48 +78,51 @@ export class PublishError extends TextError {
 
 interface Waiting {
   readonly publish: Publish;
-  /** Absent where nobody waits for it. */
+  /** Absent if nobody waits for it. */
   readonly resolve?: () => void;
   readonly reject?: (error: PublishError) => void;
-  /** Once it was sent with QoS 0: of all such publishes the how manieth it is. */
+  /** Its number among all QoS 0 publishes, once sent. */
   count?: number;
 }
 
 interface InFlight extends Waiting {
   readonly sentAt: number;
-  /** How many publishes of QoS 0 had been sent before it, which its acknowledgement proves. */
+  /** The number of QoS 0 publishes sent before it, whose arrival its acknowledgement proves. */
   readonly behind: number;
   id: number;
 }
 
-/** What the queue needs of a link. */
+/** The part of a link that the queue needs. */
 export type QueueLink = Pick<BrokerLink, "publish" | "forget">;
 
 /**
- * Publishes between the caller and the link: at most `window` unacknowledged at the broker, the others wait in order, all
- * bounded. A broker reads what a client sends in order, so what goes with QoS 0 is with it once anything sent behind is
- * acknowledged; where nothing else follows, a mark does. Nothing outlives its link: a lost one rejects everything, because
- * the next link starts from current state.
+ * Publishes between the caller and the link: at most `window` are unacknowledged at the broker, the others wait in
+ * order, all bounded. A broker reads in order, so QoS 0 messages have arrived once anything sent behind them is
+ * acknowledged; if nothing else follows, a mark does. Nothing outlives its link: a lost one rejects everything, as the
+ * next link starts from current state.
  */
 export class PublishQueue {
   readonly #limits: ConnectionLimits;
   readonly #clock: Clock;
   readonly #mark: Publish | null;
   readonly #rest: Rest;
-  // Insertion order is sending order, so a sweep stops at the first one that is young enough.
+  // Insertion order is sending order, so a sweep stops at the first publish that is young enough.
   readonly #inFlight = new Set<InFlight>();
   readonly #waiting = new Set<Waiting>();
   #waitingBytes = 0;
-  /** Counts of QoS 0: sent; sent before something that is to be acknowledged. */
+  /** Numbers of QoS 0 publishes: all sent, and those followed by something that is to be acknowledged. */
   #sent = 0;
   #followed = 0;
-  /** Sent with QoS 0, in that order, and nothing behind them was acknowledged yet: they are on their way as well. */
+  /** QoS 0 publishes in sending order whose arrival is not yet proven, so they count as on their way. */
   #unproven: Waiting[] = [];
   #link: QueueLink | null = null;
   #window = 0;
-  /** False without marks, and at a broker that acknowledges nothing at all (MQTT 5, maximum QoS 0): there, sent is all that is known. */
+  /**
+   * False without marks, and if the broker acknowledges nothing (MQTT 5, maximum QoS 0): then a sent publish counts as
+   * done.
+   */
   #acknowledges = true;
-  /** The newest mark that was sent because nothing else followed, and when it was. */
+  /** The newest mark sent because nothing else followed, and when it was sent. */
   #followUpMark: InFlight | null = null;
   #markedAt = -Infinity;
   #answeredAt = 0;
@@ -128,7 +131,7 @@ export class PublishQueue {
   /** `dropped`: never sent, or lost with the link. `publishRefused`: answered with an error code (MQTT 5). */
   readonly #tally = { published: 0, unacknowledged: 0, publishRefused: 0, dropped: 0 };
 
-  /** `markTopic`: where the marks go; null for none. */
+  /** `markTopic`: the topic of the marks; null for no marks. */
   constructor(limits: ConnectionLimits, clock: Clock, markTopic: string | null) {
     this.#limits = limits;
     this.#clock = clock;
@@ -141,7 +144,10 @@ export class PublishQueue {
     return { ...this.#tally, inFlight, waiting: this.#waiting.size };
   }
 
-  /** The broker left something unacknowledged for its whole time, and has acknowledged nothing since it was sent. */
+  /**
+   * Whether the broker left a publish unacknowledged for its whole time, and has acknowledged nothing since it was
+   * sent.
+   */
   get isMute(): boolean {
     return this.#isMute;
   }
@@ -153,7 +159,7 @@ export class PublishQueue {
     this.#isMute = false;
   }
 
-  /** Rejects all that is on its way; further publishes are refused until the next `open`. Returns how many were lost. */
+  /** Rejects everything on its way; publishes are refused until the next `open`. Returns how many were lost. */
   close(reason: string): number {
     for (const { id } of this.#inFlight) if (id > 0) this.#link?.forget(id);
     this.#link = null;
@@ -171,7 +177,7 @@ export class PublishQueue {
     return count;
   }
 
-  /** Counts and makes the rejection of a publish that is not sent at all. */
+  /** Counts a publish that is not sent at all, and makes its rejection. */
   refuse(kind: "invalid" | "offline" | "busy", message: Text): Promise<never> {
     this.#tally.dropped += 1;
     return Promise.reject(new PublishError(kind, message));
@@ -195,18 +201,18 @@ export class PublishQueue {
     });
   }
 
-  /** Resolves when the broker has taken everything sent before; rejects with a PublishError where that cannot be known. */
+  /** Resolves when the broker has read everything sent before; rejects with a PublishError if that stays unknown. */
   async prove(): Promise<void> {
     if (this.#mark === null) return;
     try {
       await this.publish(this.#mark);
     } catch (error) {
-      // An answer is an answer: what came before it has been read.
+      // A refusal is an answer too: the broker has read what came before it.
       if (!(error instanceof PublishError) || error.kind !== "refused") throw error;
     }
   }
 
-  /** Resolves when a publish would be sent at once, or when there is no link (then publishing says so). */
+  /** Resolves when a publish would be sent at once, or when there is no link (then `publish` rejects). */
   ready(): Promise<void> {
     if (this.#link === null || this.#hasRoom()) return Promise.resolve();
     return new Promise((resolve) => this.#watchers.push(resolve));
@@ -216,7 +222,7 @@ export class PublishQueue {
     return Math.max(50, this.#limits.ackTimeoutMs / 10);
   }
 
-  /** Looks again and again at what the broker has not acknowledged, while there is something to be, and tells of it. */
+  /** Checks at intervals what the broker has not acknowledged while anything is on its way, and logs it. */
   async watch(log: Logger, signal: AbortSignal): Promise<void> {
     let wasMute = false;
     for (;;) {
@@ -235,7 +241,10 @@ export class PublishQueue {
     }
   }
 
-  /** Gives up on what the broker has not acknowledged in time, and has a mark follow what nothing followed. Returns how many. */
+  /**
+   * Gives up on publishes not acknowledged in time, and sends a mark behind those that nothing followed. Returns how
+   * many expired.
+   */
   sweep(): number {
     const latest = this.#clock.monotonic() - this.#limits.ackTimeoutMs;
     let expired = 0;
@@ -245,7 +254,7 @@ export class PublishQueue {
       expired += 1;
     }
     if (expired > 0) {
-      // What it was to prove may have arrived all the same; whatever is acknowledged next was sent later and tells.
+      // What an expired publish was to prove may have arrived anyway; a later acknowledgement proves it.
       this.#followed = this.#sent - this.#unproven.length;
       for (const { behind } of this.#inFlight) this.#followed = Math.max(this.#followed, behind);
       this.#advance();
@@ -264,7 +273,10 @@ export class PublishQueue {
     one.reject?.(new PublishError("unacknowledged", message));
   }
 
-  /** Returns what the broker is to acknowledge. What goes with QoS 0 is with it once something behind it is acknowledged. */
+  /**
+   * Sends one publish. Returns it if the broker is to acknowledge it; null for QoS 0, which the next acknowledgement
+   * proves.
+   */
   #send(one: Waiting): InFlight | null {
     const link = this.#link;
     const { publish, resolve } = one;
@@ -292,12 +304,15 @@ export class PublishQueue {
     return null;
   }
 
-  /** What goes out after a pause takes its mark along: a moment later that would be a piece of its own. What comes in a row waits for the next look. */
+  /**
+   * Sends a mark along with the first publish after a pause, which saves a write; publishes in a row wait for the next
+   * check.
+   */
   #followUpAtOnce(): void {
     if (this.#clock.monotonic() - this.#markedAt >= this.#lookEveryMs) queueMicrotask(() => this.#followUp());
   }
 
-  /** One mark at a time: the next one covers all that went out meanwhile. */
+  /** Sends one mark at a time; the next covers everything sent meanwhile. */
   #followUp(): void {
     const isMarking = this.#followUpMark !== null && this.#inFlight.has(this.#followUpMark);
     if (this.#mark === null || isMarking || this.#followed === this.#sent) return;
@@ -337,7 +352,7 @@ export class PublishQueue {
     if (this.#hasRoom()) this.#wakeWatchers();
   }
 
-  /** The broker's own limit on what is unacknowledged does not count QoS 0. */
+  /** The broker's limit on unacknowledged publishes does not count QoS 0. */
   #hasRoomFor({ options }: Publish): boolean {
     return options.qos === 0
       ? this.#unproven.length < this.#limits.window

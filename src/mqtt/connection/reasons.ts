@@ -1,16 +1,16 @@
 import { msg, type Text, row } from "../../language/text.js";
 import type { LinkEnd, ProtocolVersion } from "./settings.js";
 
-/** What is known about a link when its socket closed. */
+/** The facts about a link when its socket closed. */
 export interface LinkFacts {
   /** `mqtt://host:port`, without credentials. */
   readonly broker: Text;
   readonly version: ProtocolVersion;
   readonly opened: boolean;
   readonly connected: boolean;
-  /** Ended as planned, with a DISCONNECT. */
+  /** Ended by us, with a DISCONNECT. */
   readonly ended: boolean;
-  /** We closed it ourselves for a fault; the sentence says why. */
+  /** Why we closed it because of a fault; null where we did not. */
   readonly closedBecause: string | null;
   readonly refusal: number | null;
   readonly serverDisconnect: number | null;
@@ -22,7 +22,7 @@ const notAuthorized = msg`the broker does not let us in: check mqtt.username and
 const identifier = msg`the broker refused the client id: change mqtt.client_id`;
 const unavailable = msg`the broker is starting or overloaded (server unavailable)`;
 
-/** CONNACK codes, MQTT 3.1.1 below 6 and MQTT 5 from 0x80. */
+/** CONNACK codes: MQTT 3.1.1 below 6, MQTT 5 from 0x80. */
 const refusals: ReadonlyMap<number, Text> = new Map([
   [1, msg`the broker does not speak this MQTT version: check mqtt.protocol_version`],
   [2, identifier],
@@ -108,7 +108,7 @@ const failures: ReadonlyMap<string, Text> = new Map([
   ],
 ]);
 
-/** Turns what is known about a closed link into its kind, code and a sentence that names the remedy. */
+/** Turns the facts about a closed link into its kind, code and a sentence that names the remedy. */
 export function describeEnd(facts: LinkFacts): LinkEnd {
   const { connected, broker, refusal, serverDisconnect: said, error } = facts;
   const end = (kind: LinkEnd["kind"], reason: Text, code: number | null = null): LinkEnd => ({
@@ -145,10 +145,10 @@ function neverConnected({ version, opened, error }: LinkFacts): readonly [LinkEn
 
 const closedEarly = msg`closed without an answer to our CONNECT: is this the port of an MQTT broker, without TLS where mqtt.url begins with mqtt:?`;
 
-/** The parser's own words are about bits of a packet that never was one. */
+/** Replaces the parser's message, which would speak of bits of a packet that never was one. */
 const foreign = msg`what answers there does not speak MQTT, perhaps a web server or a port for TLS; check the port in mqtt.url (usually 1883, or 8883 with mqtts:)`;
 
-/** The other side closed the socket, and said nothing why. */
+/** Whether the other side closed the socket without a reason. */
 function isClose(error: Error | null): boolean {
   const code = errorCode(error);
   return error === null || code === "ECONNRESET" || code === "EPIPE";
@@ -160,13 +160,13 @@ function lossReason(error: Error | null): Text {
   return failureReason(error);
 }
 
-/** A sentence for an error of a socket, a TLS handshake or a WebSocket upgrade. */
+/** The sentence for an error of a socket, a TLS handshake or a WebSocket upgrade. */
 function failureReason(error: Error | null): Text {
   if (error === null) return msg`the connection was closed`;
   const known = failures.get(errorCode(error) ?? "");
   if (known !== undefined) return known;
   const upgrade = /^Unexpected server response: (\d{3})$/.exec(error.message)?.[1];
-  // A certificate or key that cannot be read: the message names the key and the file.
+  // For a certificate or key that cannot be read, the message names the key and the file.
   const file = /^mqtt\.tls\.\w+(?=: )/.exec(error.message)?.[0];
   if (file !== undefined) return msg`${error.message}: check ${file}`;
   if (upgrade !== undefined)

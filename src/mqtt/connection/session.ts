@@ -17,13 +17,16 @@ import type {
 
 export type RetainedFound = (topic: string, payload: Buffer) => void;
 
-/** A broker that serves from several threads may answer a mark while retained messages are still to come; hardly two in a row. */
+/**
+ * Quiet marks needed in a row. A broker with several threads may answer one mark before all retained messages are sent,
+ * but hardly two.
+ */
 const quietMarks = 2;
 
-/** A broker that does not send us what we publish ourselves is asked in another way after this time. */
+/** If a broker does not send us our own messages, arrival is proven by marks after this time. */
 const echoWithinMs = 5_000;
 
-/** Resolves when marks are answered and nothing was counted before the answers. */
+/** Resolves when the marks are answered and nothing was counted while they were on their way. */
 export async function seenThrough(count: () => number, mark: () => Promise<unknown>): Promise<void> {
   for (let quiet = 0; quiet < quietMarks;) {
     const before = count();
@@ -32,18 +35,18 @@ export async function seenThrough(count: () => number, mark: () => Promise<unkno
   }
 }
 
-/** That nobody subscribes to, where only the answer counts. */
+/** A filter that nobody subscribes to, for when only the answer matters. */
 const noFilter = "greenhouse2mqtt/none";
 
-/** In one packet. */
+/** The most filters in one packet. */
 const mostFilters = 50;
 
 const lookMs = 5;
 const mostHeldBytes = 8 * 1024 * 1024;
 
 /**
- * What a scan has brought and nobody has looked at. A command stands in the same stream, behind all that the broker holds: so that
- * is only taken in, and looked at while nothing else is due.
+ * Messages that a scan brought and that are not processed yet. Commands come in the same stream, behind all that the
+ * broker holds. So messages are only stored on arrival, and processed when nothing else is due.
  */
 class Unlooked {
   readonly #clock: Pick<Clock, "monotonic" | "soon">;
@@ -68,7 +71,7 @@ class Unlooked {
     }
   }
 
-  /** Resolves once nothing is left. */
+  /** Resolves when none is left. */
   none(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#held.length === 0) resolve();
@@ -76,7 +79,7 @@ class Unlooked {
     });
   }
 
-  /** Looks at no more. */
+  /** Drops the rest. */
   clear(): void {
     this.#held = [];
     this.#bytes = 0;
@@ -103,30 +106,30 @@ class Unlooked {
   }
 }
 
-/** What outlives a link. */
+/** What outlives one link. */
 interface SessionParts {
   readonly queue: PublishQueue;
   readonly settings: ConnectionSettings;
   readonly limits: ConnectionLimits;
   readonly ports: ConnectionPorts;
   readonly tally: { repairs: number };
-  /** Calls a listener; resolves with whether it ended well. */
+  /** Calls a listener; resolves to whether it succeeded. */
   readonly contain: (what: string, listener: () => unknown) => Promise<boolean>;
   readonly enter: (state: ConnectionState) => void;
 }
 
-/** The life of an accepted link: subscriptions, scans, overdue acknowledgements, the own status, the orderly end. */
+/** The life of an accepted link: subscriptions, scans, overdue acknowledgements, our own status, and an orderly end. */
 export class Session {
-  /** What is being scanned: each takes the messages that came because of it. */
+  /** The running scans; each takes the messages that came because of it. */
   readonly scans = new Set<(message: IncomingMessage) => boolean>();
   readonly #link: BrokerLink;
   readonly #facts: BrokerFacts;
   readonly #parts: SessionParts;
   readonly #life = new AbortController();
   readonly #age: ArrivalAge;
-  /** What we said to hear it ourselves, and what follows from hearing it. */
+  /** Messages that we sent to hear them ourselves, with what to do when they are heard. */
   readonly #echoes = new Map<string, () => void>();
-  /** What the broker had kept has not all come yet. */
+  /** Whether messages that the broker kept are still to come. */
   #isCatchingUp: boolean;
   #received = 0;
   #online = false;
@@ -147,11 +150,11 @@ export class Session {
     );
   }
 
-  /** The message with how old it may be; null for what we said ourselves to learn that. */
+  /** The message with its greatest possible age; null for our own echo. */
   aged(message: IncomingMessage): IncomingMessage | null {
     const { settings, ports } = this.#parts;
     const isEcho = message.topic === settings.echoTopic && this.#heard(message.payload.toString());
-    // What is still there of what others said to hear it themselves says nothing.
+    // Kept echoes of other runs mean nothing.
     if (isEcho || (this.#isCatchingUp && message.topic === settings.echoTopic)) return null;
     this.#received += 1;
     const { sentSince } = message.properties;
@@ -169,8 +172,9 @@ export class Session {
   }
 
   /**
-   * What the broker had sent us before it read something that we say now has been read once we hear that: it goes the way of a command.
-   * An acknowledgement would overtake what waits for a place among the messages that we have not acknowledged.
+   * Sends a message to ourselves: when we hear it, everything that the broker sent before has been read, since it
+   * travels like a command. An acknowledgement would overtake messages that wait because we have not acknowledged
+   * earlier ones.
    */
   #proveArrival(proven: () => void): void {
     const { settings, queue } = this.#parts;
@@ -187,7 +191,7 @@ export class Session {
     void this.#proveByMarks(proven, echoWithinMs);
   }
 
-  /** Nothing came before the answer to a mark, so nothing waits any more. */
+  /** Waits until nothing arrives before the answer to a mark, so nothing waits any more. */
   async #proveByMarks(proven: () => void, afterMs = 0): Promise<void> {
     const { clock } = this.#parts.ports;
     for (let waitMs = afterMs; ; waitMs = echoWithinMs) {
@@ -205,7 +209,10 @@ export class Session {
     }
   }
 
-  /** Until the link closes; an abort ends it in order. Resolves with the link's end and the number of publishes it cut off. */
+  /**
+   * Runs until the link closes; an abort ends it in order. Resolves to the link's end and the number of publishes it
+   * cut off.
+   */
   async run(signal: AbortSignal): Promise<{ readonly end: LinkEnd; readonly lost: number }> {
     const { queue, settings, ports } = this.#parts;
     queue.open(this.#link, this.#facts);
@@ -223,14 +230,14 @@ export class Session {
     return { end, lost };
   }
 
-  /** A message on our own status topic, which says what another client wrote there. */
+  /** Handles a message on our own status topic, which shows what another client wrote there. */
   ownStatus(message: IncomingMessage, guard: NonNullable<ConnectionSettings["guard"]>): void {
     if (this.#contradicts(message, guard.expected)) void this.#repair(guard);
   }
 
   /**
-   * The broker sends what it holds behind its answer to the subscription, and answers in order: what it holds has come when marks
-   * sent after that are acknowledged and nothing came before them. Resolves with whether it was seen through.
+   * A broker sends retained messages behind its answer to the subscription, and answers in order. So all have come when
+   * later marks are acknowledged and nothing came before them. Resolves to whether the scan was complete.
    */
   async scan(filters: readonly string[], found: RetainedFound): Promise<boolean> {
     let count = 0;
@@ -239,7 +246,7 @@ export class Session {
     });
     const takes = ({ topic, payload, retain }: IncomingMessage) => {
       if (!filters.some((filter) => filterCovers(filter, topic))) return false;
-      // Live ones under its filters, our own publishes too, are not shown.
+      // Live messages under its filters, also our own, are not shown.
       if (!retain) return true;
       count += 1;
       unlooked.add(topic, payload);
@@ -258,7 +265,7 @@ export class Session {
     const closed = this.#link.closed.then(() => false);
     const isThrough = await Promise.race([whole(), closed]).catch(falseIfFailed);
     const unsubscribed = this.#link.unsubscribe(filters);
-    // A broker that did not answer so far need not answer this.
+    // A broker that has not answered so far may not answer this either.
     if (isThrough) await Promise.race([unsubscribed, closed]);
     this.scans.delete(takes);
     unlooked.clear();
@@ -266,8 +273,9 @@ export class Session {
   }
 
   /**
-   * Has messages on these topics handed on until the link ends, with what the broker holds there. All are asked for before this gives
-   * way, so that nothing is published there first. Resolves when what is held has come, as far as it is granted, or the link is gone.
+   * Subscribes to these topics, including their retained messages, until the link ends. All subscriptions are sent
+   * before this yields, so that nothing is published there first. Resolves when the retained ones have come, as far as
+   * granted, or the link is gone.
    */
   async listen(topics: readonly string[]): Promise<void> {
     const wanted = new Set(topics);
@@ -291,7 +299,7 @@ export class Session {
     this.scans.delete(counts);
   }
 
-  /** A broker that acknowledges no publish answers in order to the other all the same. */
+  /** Resolves when the broker answers in order: to a mark, or to an UNSUBSCRIBE if it acknowledges no publish. */
   #prove(): Promise<void> {
     const { queue, settings } = this.#parts;
     const { markTopic } = settings;
@@ -301,8 +309,8 @@ export class Session {
   }
 
   /**
-   * On 3.1.1 a set retain flag means an old message that came with the subscription; the birth message has overwritten it or is
-   * about to.
+   * Whether a status differs from ours. On MQTT 3.1.1 the retain flag means an old message that came with the
+   * subscription; the birth message has overwritten it or is about to.
    */
   #contradicts({ payload, retain }: IncomingMessage, expected: string): boolean {
     const { protocolVersion, maximumQos, retainAvailable } = this.#facts;
@@ -310,7 +318,7 @@ export class Session {
     return !(protocolVersion === 4 && retain) && payload.toString() !== expected;
   }
 
-  /** Another client wrote our status: says the truth again, now and then only, so that two bridges at odds make no storm. */
+  /** Publishes our status again after another client wrote it; seldom, so that two bridges at odds make no storm. */
   async #repair({ topic, expected: payload }: NonNullable<ConnectionSettings["guard"]>): Promise<void> {
     if (this.#isRepairDue) return;
     this.#isRepairDue = true;
@@ -318,7 +326,7 @@ export class Session {
     const dueInMs = this.#repairedAt + limits.repairEveryMs - ports.clock.monotonic();
     if (!(await hasResolved(ports.clock.wait(Math.max(0, dueInMs), this.#life.signal)))) return;
     this.#isRepairDue = false;
-    // Nothing may follow the last words.
+    // Nothing may follow the last messages.
     if (!this.#online) return;
     this.#repairedAt = ports.clock.monotonic();
     tally.repairs += 1;
@@ -342,7 +350,10 @@ export class Session {
     if (isGranted) this.#onGranted();
   }
 
-  /** Asks until every filter is granted, telling each time what is not; resolves with false when the link goes first. */
+  /**
+   * Subscribes until every filter is granted, and reports each time which are not. Resolves to false if the link goes
+   * first.
+   */
   async #ask(
     filters: readonly string[],
     subscribe: (filters: readonly string[]) => Promise<readonly string[]>,
@@ -359,7 +370,7 @@ export class Session {
     return true;
   }
 
-  /** A broker that does not answer in time has granted nothing. */
+  /** The filters that were not granted; all of them if the broker does not answer in time. */
   async #missing(
     filters: readonly string[],
     subscribed: Promise<readonly string[]>,
@@ -375,10 +386,10 @@ export class Session {
     enter("online");
     void contain("connected", () => settings.on?.onConnected?.(this.#facts));
     const { withRetained = [], heard = [], kept = [] } = settings;
-    // Without what the broker holds: how old that is, is not known.
+    // Without retained messages, as their age is unknown.
     void this.#ask(heard, this.#plainly, this.#unheard);
     void this.#ask(kept, (filters) => this.#link.subscribeToKept(filters), this.#unheard);
-    // It only fails when the link goes, and then the next link asks again.
+    // This only fails when the link goes, and the next link asks again.
     if (withRetained.length > 0) void this.#link.subscribeWithRetained(withRetained).catch(ignored);
   }
 
@@ -391,9 +402,9 @@ export class Session {
   };
 
   /**
-   * Last words, DISCONNECT, close; each within its time, because a dead broker must not hold up a shutdown. Without an
-   * acknowledgement of the last words the link is cut instead: after a DISCONNECT the broker would forget the will, and
-   * say for ever that we are online.
+   * Last messages, DISCONNECT, close; each has a time limit, so that a dead broker cannot hold up a shutdown. If the
+   * last messages are not acknowledged, the link is cut: after a DISCONNECT the broker would drop the will and show us
+   * as online for ever.
    */
   async #endInOrder(): Promise<void> {
     const { settings, limits, ports, contain, queue, enter } = this.#parts;

@@ -21,27 +21,30 @@ export interface TlsSettings {
 
 export interface ConnectionLimits {
   readonly keepaliveS: number;
-  /** For the connection, and then from its first byte to the CONNACK, the TLS handshake included. Looking the broker up has its own. */
+  /**
+   * Time limit for connecting, and again from the first byte to the CONNACK, with the TLS handshake. Name resolution
+   * has its own.
+   */
   readonly connectTimeoutMs: number;
   readonly ackTimeoutMs: number;
   readonly subackTimeoutMs: number;
   readonly subscribeRetryMs: number;
-  /** For `beforeEnd` and for the DISCONNECT, each. */
+  /** Time limit for `beforeEnd` and for the DISCONNECT, each. */
   readonly endTimeoutMs: number;
   readonly backoff: BackoffRange;
-  /** A link that lived this long was good: the next reconnect starts with the shortest delays again. */
+  /** A link that lived this long was good: reconnecting starts again with the shortest delays. */
   readonly settledMs: number;
   /**
-   * Publishes on their way at once, of QoS 1 and of QoS 0 each; a broker that announces less (MQTT 5 receive maximum) gets less
-   * of QoS 1.
+   * Publishes on their way at once, for QoS 1 and QoS 0 each. A broker that announces less (MQTT 5 receive maximum)
+   * gets less of QoS 1.
    */
   readonly window: number;
   readonly maxWaiting: number;
   readonly maxWaitingBytes: number;
   readonly maxPayloadBytes: number;
-  /** What an MQTT 5 broker may send at all; beyond it the broker drops the message, and does not say so. */
+  /** The largest packet an MQTT 5 broker may send us; it drops larger messages without notice. */
   readonly maxPacketBytes: number;
-  /** Least time between two repairs of the own status. */
+  /** The shortest time between two repairs of our own status. */
   readonly repairEveryMs: number;
 }
 
@@ -68,13 +71,16 @@ export interface IncomingMessage {
   readonly payload: Buffer;
   /** On MQTT 5 also true for a live message that was published with the flag (retain as published). */
   readonly retain: boolean;
-  /** At most so old, where the process stood still before it was read; absent where it was read as it came. */
+  /**
+   * The message's greatest possible age, after the process stood still before reading it; absent if it was read on
+   * arrival.
+   */
   readonly ageMs?: number;
   /** The broker kept it from before this link, and may have given it to an earlier one. */
   readonly isKept?: true;
   /**
-   * Tells the broker that it is dealt with, which until then gives it to whoever connects next with this client id; absent where it was
-   * told so already.
+   * Acknowledges it; until then the broker gives it to whichever client connects next with this client id. Absent if
+   * already acknowledged.
    */
   readonly acknowledge?: () => void;
   readonly properties: Sender & {
@@ -84,123 +90,131 @@ export interface IncomingMessage {
   };
 }
 
-/** What the broker said about itself in its CONNACK. */
+/** What the broker announced in its CONNACK. */
 export interface BrokerFacts {
   readonly protocolVersion: ProtocolVersion;
   readonly maximumPacketSize: number | null;
   readonly receiveMaximum: number | null;
   readonly maximumQos: 0 | 1 | 2;
   readonly retainAvailable: boolean;
-  /** It kept the session: what came meanwhile, and what was not acknowledged, is sent first. */
+  /** The broker kept the session: it sends first what came meanwhile and what was not acknowledged. */
   readonly isResumed?: boolean;
 }
 
-/** Why a link ended, or never came about. `reason` is a sentence with the remedy; it never holds a secret. */
+/** Why a link ended or failed. `reason` is a sentence with the remedy; it never holds a secret. */
 export interface LinkEnd {
   readonly kind: "ended" | "refused" | "unreachable" | "silent" | "closed_early" | "lost" | "taken_over";
-  /** CONNACK reason or MQTT 5 DISCONNECT reason. */
+  /** The reason code of a CONNACK or of an MQTT 5 DISCONNECT. */
   readonly code: number | null;
   readonly connected: boolean;
   readonly reason: Text;
-  /** A link that stood, which the broker closed without saying why. */
+  /** The link stood, and the broker closed it without a reason. */
   readonly wordless?: boolean;
 }
 
-/** Called by the connection. What a listener throws or rejects with is logged and counted, and harms nothing. */
+/** Callbacks of the connection. A listener's error is logged and counted, and does no harm. */
 export interface ConnectionListeners {
   message?(message: IncomingMessage): void;
-  /** Every subscription is acknowledged: publish the birth message now. Once per link. */
+  /** Every subscription is granted: publish the birth message now. Called once per link. */
   onConnected?(facts: BrokerFacts): void | Promise<void>;
-  /** A link that had its CONNACK is gone. */
+  /** A link is gone after its CONNACK. */
   onDisconnected?(end: LinkEnd): void;
-  /** Last publishes before the DISCONNECT of a wanted end, such as `offline`. */
+  /** Publishes the last messages, such as `offline`, before the DISCONNECT of a planned end. */
   beforeEnd?(): Promise<void>;
 }
 
 /** Opens the byte stream to the broker; calls `opened` once it stands (TCP, TLS or WebSocket handshake done). */
 export type OpenStream = (opened: () => void) => Duplex | Promise<Duplex>;
 
-/** What the broker is to say when the link ends without a word of ours. */
+/** The message that the broker publishes if the link ends without a DISCONNECT. */
 export interface Will {
   readonly topic: string;
   readonly payload: string | Buffer;
-  /** True where nothing is said. */
+  /** True by default. */
   readonly retain?: boolean;
 }
 
-/** What the messages of a topic count under. */
+/** How messages of a topic are limited. */
 export interface FloodAllowance {
   readonly key: string;
-  /** Whether one has to get through, however many there are; null where none has. */
+  /** Whether a message must get through, however many there are; null if none must. */
   readonly isUrgent: ((payload: Buffer) => boolean) | null;
-  /** For what an urgent one is, where a topic is for many: it takes the place of one for the same alone. */
+  /** The target of an urgent message, for a topic with many targets: it replaces only one for the same target. */
   readonly targetOf?: (payload: Buffer) => string;
-  /** The id that its sender gave one, so that it is told with what becomes of it; null for one without. */
+  /** The id that the sender gave a message, so that a refusal can name it; null for none. */
   readonly idOf?: (payload: Buffer) => string | null;
 }
 
-/** Messages of one allowance that were left out. */
+/** Messages of one allowance that were dropped. */
 export interface Surplus {
   readonly key: string;
   readonly count: number;
-  /** Because a newer one took their place. */
+  /** Dropped because newer ones replaced them. */
   readonly isUrgent: boolean;
-  /** Of the first of them that have one, a few hundred at most. */
+  /** Ids of the first of them, a few hundred at most. */
   readonly ids: readonly string[];
 }
 
-/** Gives topics their allowance, and hears of the messages beyond it. */
+/** Gives topics their allowance, and is told of the messages beyond it. */
 export interface FloodListener {
-  /** Null for what has no pace. Asked anew every few seconds. */
+  /** Null for a topic without a limit. Asked anew every few seconds. */
   readonly allowanceOf: (topic: string) => FloodAllowance | null;
   readonly onSurplus: (surplus: Surplus) => void;
 }
 
-/** What the broker keeps for whoever connects next with the client id. */
+/** The session that the broker keeps for the next link with this client id. */
 interface KeptSession {
   readonly forS: number;
-  /** Topics of which the listener acknowledges each message of QoS 1 by itself. */
+  /** Topics whose QoS 1 messages the listener acknowledges itself. */
   readonly isOwed: (topic: string) => boolean;
 }
 
 export interface ConnectionSettings {
   /** `mqtt:`, `mqtts:`, `ws:` or `wss:`. */
   readonly url: string;
-  /** What the link is for, where it is not the bridge's first: said in the log behind the broker. */
+  /** The purpose of a further link, which the log names behind the broker. */
   readonly purpose?: string;
   readonly username?: string;
   readonly password?: string;
-  /** Fixed over restarts: only then does the broker publish an old will before the new link's birth. */
+  /** Constant over restarts: only then does the broker publish an old will before the new link's birth. */
   readonly clientId: string;
   readonly protocolVersion: ProtocolVersion;
-  /** The broker writes the sender into each command; no other broker's word is taken for it. */
+  /** Whether the broker writes the sender into each command; only the embedded broker is trusted with that. */
   readonly stampsSenders?: boolean;
-  /** The broker keeps the session after a link; nothing of it where absent. */
+  /** Session that the broker keeps after a link; absent for none. */
   readonly session?: KeptSession | undefined;
   readonly tls?: TlsSettings;
-  /** Asked for at each attempt where it differs; `before` is how the attempt before ended, null at the first. */
+  /**
+   * The will, or a function that makes it for each attempt; `before` is how the attempt before ended, null at the
+   * first.
+   */
   readonly will?: Will | ((before: LinkEnd | null) => Promise<Will>);
-  /** An end in order has the broker say the will all the same (MQTT 5). */
+  /** Whether the broker also publishes the will after an orderly end (MQTT 5). */
   readonly endsWithWill?: boolean;
   /**
-   * Where the marks go that prove the arrival of what is published with QoS 0: a topic of ours without another use. Null where
-   * nothing is to be proven: there, sent is all that is known.
+   * Topic of the marks that prove the arrival of QoS 0 messages: one of our own without other use. Null for no proof; a
+   * sent message then counts as done.
    */
   readonly markTopic: string | null;
-  /** A topic among `subscriptions` where the link may say something that it is to hear itself; without one there is no such proof. */
+  /**
+   * A topic of `subscriptions` where the link may write to itself, to prove that earlier messages were read; absent for
+   * no such proof.
+   */
   readonly echoTopic?: string;
   readonly subscriptions: readonly string[];
-  /** Filters of which what the broker holds is wanted too, asked for until they are granted; nothing waits on them. */
+  /** Filters with retained messages and QoS 1, asked for until they are granted; nothing waits for them. */
   readonly kept?: readonly string[];
-  /** Filters whose retained messages are wanted at every connect as well; never commands. */
+  /** Filters whose retained messages are wanted at every connect; never for commands. */
   readonly withRetained?: readonly string[];
-  /** Filters whose live messages alone are wanted, and on which nothing waits. */
+  /** Filters for live messages only; nothing waits for them. */
   readonly heard?: readonly string[];
-  /** Topics whose messages are handed on however large they are, because their senders are owed an answer; never kept. */
+  /**
+   * Topics whose messages are handed on at any size, because their senders are owed an answer; they are never stored.
+   */
   readonly anySize?: (topic: string) => boolean;
-  /** Where others may send very much. */
+  /** Limits for topics on which others may send very many messages. */
   readonly flood?: FloodListener;
-  /** Own status topic: anything else than `expected` on it while online is overwritten. */
+  /** Our own status topic: any other text than `expected` on it is overwritten while online. */
   readonly guard?: { readonly topic: string; readonly expected: string };
   readonly limits?: Partial<ConnectionLimits>;
   readonly on?: ConnectionListeners;
@@ -208,22 +222,22 @@ export interface ConnectionSettings {
 
 export interface ConnectionPorts {
   readonly clock: Clock;
-  /** Whether the process stood still; where absent it never did. */
+  /** The times when the process stood still; absent for none. */
   readonly gaps?: Gaps;
   readonly random: Random;
   readonly log: Logger;
-  /** Places at this broker for links that take in what it holds, where many links of one process come up together. */
+  /** Places for links that read what this broker holds, where many links of one process start together. */
   readonly greetings?: Semaphore | undefined;
 }
 
 export interface PublishOptions {
   readonly retain?: boolean;
   readonly qos?: 0 | 1;
-  /** MQTT 5 only; left out on 3.1.1. */
+  /** MQTT 5 only; left out with 3.1.1. */
   readonly responseProperties?: { readonly correlationData?: Buffer };
 }
 
-/** A message to be published; `bytes` as it will stand on the wire, rounded up. */
+/** A message to publish; `bytes` is its size on the wire, rounded up. */
 export interface Publish {
   readonly topic: string;
   readonly payload: string | Buffer;
@@ -239,7 +253,7 @@ export interface Embedded {
   readonly credential: { readonly username: string; readonly password: string };
 }
 
-/** Where the configured broker is, or the embedded one, and as whom it is reached. */
+/** The address and login of the configured broker or the embedded one. */
 export function brokerAccess(mqtt: CoreConfiguration["mqtt"], embedded: Embedded | null) {
   const { ca, cert, key, reject_unauthorized: rejectUnauthorized } = mqtt.tls;
   return {
@@ -253,18 +267,18 @@ export function brokerAccess(mqtt: CoreConfiguration["mqtt"], embedded: Embedded
   };
 }
 
-/** What ends in a result. */
+/** Messages that end in a result. */
 const commandTypes: ReadonlySet<string | undefined> = new Set(["command", "group"]);
 
-/** The link the bridge makes to the configured broker, or to the embedded one. */
+/** Settings of the bridge's link to the configured or the embedded broker. */
 export function connectionSettings(
   mqtt: CoreConfiguration["mqtt"],
   topics: Topics,
   embedded: Embedded | null,
-  /** Filters of others that the bridge listens to. */
+  /** Filters of other clients' topics that the bridge listens to. */
   others: readonly string[],
   on: ConnectionListeners,
-  /** How long the broker keeps commands for the next link, of whichever machine; null for not at all. */
+  /** How long the broker keeps commands for the next link, on whichever machine; null for not at all. */
   keptForS: number | null = null,
 ): ConnectionSettings {
   const isCommand = (topic: string) => commandTypes.has(incomingOn(topics, topic)?.type);
@@ -275,15 +289,15 @@ export function connectionSettings(
     markTopic: topics.bridge.mark,
     echoTopic: topics.bridge.selfTest,
     subscriptions: [...topics.subscriptions, topics.bridge.selfTest],
-    // No command depends on these being granted. Of a birth that Home Assistant publishes with the retain flag only the copy kept by the
-    // broker carries it here, so the two can be told apart.
+    // No command depends on these. A birth that Home Assistant publishes with the retain flag shows it here only on the
+    // broker's stored copy, so that copy and live message differ.
     withRetained: others,
-    // A command is refused with its size instead of vanishing: every one has an outcome.
+    // A command of any size gets an outcome: one too large is refused with its size.
     anySize: isCommand,
     guard: { topic: topics.bridge.state, expected: "online" },
     on,
   };
 }
 
-/** For a link beside a running bridge: never its own client id, as the broker would end the bridge's link. */
+/** The client id of a link beside a running bridge; with the bridge's own the broker would end the bridge's link. */
 export const clientIdBeside = (clientId: string): string => `${clientId}-${randomBytes(4).toString("hex")}`;

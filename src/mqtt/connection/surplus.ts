@@ -4,9 +4,9 @@ import { receiving } from "../../runtime/receiving.js";
 import type { FloodAllowance, FloodListener } from "./settings.js";
 
 /*
- * A broker hands over what everybody sends in one stream, and drops what is not taken fast enough, a stop too. So of a flood most is
- * taken out of the stream before the MQTT library sees it, which needs a hundred times as long for each message. What asks for haste
- * is never lost: of many for the same the newest goes on as soon as it may.
+ * A broker sends everything in one stream, and drops what is not read fast enough, even a stop. So most of a flood is
+ * removed from the stream before the MQTT library, which needs a hundred times as long for each message. Urgent
+ * messages are never lost: of many for one target the newest goes on as soon as it may.
  */
 
 interface Pace {
@@ -35,17 +35,17 @@ class Tokens {
   }
 }
 
-/** A PUBLISH in a chunk: from where to where, its topic and payload. */
+/** A PUBLISH in a chunk, with its topic and payload; `bytes` is the whole packet. */
 interface Message {
   readonly topic: string;
   readonly allowance: FloodAllowance;
   readonly payload: Buffer;
   readonly bytes: Buffer;
-  /** Null where no acknowledgement is due. */
+  /** Packet id; null where no acknowledgement is due. */
   readonly id: number | null;
 }
 
-/** An urgent one that waits for its turn. */
+/** An urgent message that waits for its turn. */
 interface Held {
   readonly topic: string;
   readonly key: string;
@@ -53,7 +53,7 @@ interface Held {
   readonly id: string | null;
 }
 
-/** A message that is larger than any may be. */
+/** A message above the greatest allowed size. */
 export interface TooLarge {
   readonly topic: string;
   readonly bytes: number;
@@ -64,12 +64,15 @@ interface SurplusOptions {
   readonly clock: Pick<Clock, "monotonic" | "after">;
   readonly write: (bytes: Buffer) => void;
   readonly push: (bytes: Buffer) => void;
-  /** A larger packet is left out: the MQTT library would keep all of it, and a process may end for want of memory. */
+  /**
+   * The greatest size of a packet. A larger one is dropped, as the MQTT library would keep all of it and memory might
+   * run out.
+   */
   readonly mostPacketBytes: number;
   readonly onTooLarge: (message: TooLarge) => void;
 }
 
-/** What was left out of an allowance. */
+/** Messages of an allowance that were dropped. */
 interface Left {
   readonly key: string;
   count: number;
@@ -79,19 +82,22 @@ interface Left {
 
 const publish = 3;
 const longestHeader = 5;
-/** What is not whole yet is kept up to this size. A command is smaller; what is larger is passed on in pieces. */
+/** An incomplete packet up to this size is held back. A command is smaller; larger packets are passed on in pieces. */
 const mostHeldBytes = 20 * 1024;
 const mostKnownTopics = 2_000;
-/** So many urgent ones of a topic wait, each for something else. */
+/** The most urgent messages of a topic that wait, each for another target. */
 const mostHeldOfTopic = 100;
-/** Ids are looked for in so many of an allowance, and told of all together up to this size; the rest is counted. */
+/**
+ * The most messages of an allowance searched for ids, and the most bytes of ids in one report; the rest is only
+ * counted.
+ */
 const mostIds = 300;
 const mostIdBytes = 64 * 1024;
 const nothing = Buffer.alloc(0);
 const tellEveryMs = 2_000;
 const releaseEveryMs = 50;
 
-/** The end of a packet's header and of the packet; null where the header is not whole, which it is at the latest after five bytes. */
+/** Where a packet's body begins and the packet ends; null while the header of at most five bytes is incomplete. */
 function extentOf(bytes: Buffer, at: number): { readonly body: number; readonly end: number } | null {
   let length = 0;
   for (let n = 1; n < longestHeader; n += 1) {
@@ -103,13 +109,13 @@ function extentOf(bytes: Buffer, at: number): { readonly body: number; readonly 
   return { body: at + longestHeader, end: at + longestHeader };
 }
 
-/** Where the payload begins behind the properties of MQTT 5; past the end where they are none. */
+/** Where the payload begins behind the properties of MQTT 5; beyond the end if they are malformed. */
 function afterProperties(bytes: Buffer, at: number): number {
   const found = extentOf(bytes, at - 1);
   return found === null ? Infinity : found.end;
 }
 
-/** Topic and id of a PUBLISH; null where they are not all there yet. */
+/** Topic and id of a PUBLISH; null while they are incomplete. */
 function headOf(bytes: Buffer, at: number, body: number): Pick<Message, "topic" | "id"> | null {
   const first = bytes[at] ?? 0;
   if (first >> 4 !== publish) return { topic: "", id: null };
@@ -122,21 +128,24 @@ function headOf(bytes: Buffer, at: number, body: number): Pick<Message, "topic" 
   };
 }
 
-/** Takes the surplus out of what comes. Returns what follows of the bytes so far, and writes the acknowledgements that it owes. */
+/**
+ * Removes the surplus from incoming bytes: returns the bytes to pass on, and writes the acknowledgements for what it
+ * dropped.
+ */
 export class SurplusFilter {
   readonly #listener: FloodListener;
   readonly #options: SurplusOptions;
   #rest: Buffer = nothing;
-  /** Of a large packet, which is passed on as it comes. */
+  /** Bytes still to come of a large packet that is passed on in pieces. */
   #passing = 0;
-  /** Of one that is larger than any, which is left out. */
+  /** Bytes still to come of a packet that is dropped as too large. */
   #skipping = 0;
   readonly #allowances = new Map<string, FloodAllowance | null>();
   readonly #tokens = new Map<string, Tokens>();
-  /** Of each topic, and of all that it is for, the newest urgent one that had no room. */
+  /** The newest urgent message without room, by topic and target. */
   readonly #held = new Map<string, Held>();
   #surplus = new Map<string, Left>();
-  /** How much room is left for ids until the next telling. */
+  /** Bytes left for ids until the next report. */
   #idBytes = mostIdBytes;
   #toldAt = -Infinity;
   #takeBackRelease: (() => void) | null = null;
@@ -147,7 +156,7 @@ export class SurplusFilter {
     this.#options = options;
   }
 
-  /** What is left of it for the parser. */
+  /** Returns what is left of the chunk for the parser. */
   take(chunk: Buffer): Buffer {
     const skipped = Math.min(this.#skipping, chunk.length);
     this.#skipping -= skipped;
@@ -187,7 +196,9 @@ export class SurplusFilter {
     return Buffer.concat(kept);
   }
 
-  /** Of a packet that is larger than any: where it ends, as far as it is there, and what it is owed. Null for all others. */
+  /**
+   * Where a packet above the greatest size ends in these bytes, with its acknowledgement; null for any other packet.
+   */
   #leftOut(bytes: Buffer, at: number): { readonly end: number; readonly answer: Buffer } | null {
     const extent = extentOf(bytes, at);
     const { mostPacketBytes, onTooLarge } = this.#options;
@@ -198,13 +209,13 @@ export class SurplusFilter {
     this.#skipping = extent.end - end;
     const { topic, id } = head;
     const allowance = this.#allowanceOf(topic);
-    // Whoever asked for something is told that it was not taken.
+    // The sender of a command or request is told that it was not accepted.
     if (allowance !== null) this.#left(allowance.key, false, () => null);
     onTooLarge({ topic, bytes: extent.end - at });
     return { end, answer: id === null ? nothing : acknowledgement(id) };
   }
 
-  /** Where the packet ends, as far as it is there; null where it is to be whole first. */
+  /** Where the packet ends in these bytes; null if it has to be complete first. */
   #endOf(bytes: Buffer, at: number): number | null {
     const extent = extentOf(bytes, at);
     if (extent !== null && extent.end <= bytes.length) return extent.end;
@@ -219,13 +230,13 @@ export class SurplusFilter {
 
   close(): void {
     this.#takeBackRelease?.();
-    // Acknowledged already, and there is no link any more to bring it over.
+    // They are acknowledged already, and there is no link left to bring them.
     for (const { key, id } of this.#held.values()) this.#left(key, false, () => id);
     this.#held.clear();
     if (this.#surplus.size > 0) this.#tell(Infinity);
   }
 
-  /** Null for what is none that may be too many. */
+  /** Parses a PUBLISH on a limited topic; null for anything else. */
   #message(bytes: Buffer, at: number, end: number): Message | null {
     const first = bytes[at] ?? 0;
     const extent = extentOf(bytes, at);
@@ -253,7 +264,7 @@ export class SurplusFilter {
     return allowance;
   }
 
-  /** Null where it goes on as it is; what goes on before it; or that it does not go on. */
+  /** Null to pass the message on; bytes to pass on before it; "drop" to leave it out. */
   #passes(message: Message, now: number): Buffer | "drop" | null {
     const { topic, payload, allowance } = message;
     const { key, isUrgent } = allowance;
@@ -295,13 +306,13 @@ export class SurplusFilter {
     return left;
   }
 
-  /** Of a very great flood no more than the first are looked at. */
+  /** In a very large flood only the first messages are searched for ids. */
   #idIfRoom(key: string, isUrgent: boolean, idOf: () => string | null): string | null {
     const looked = this.#surplus.get(isUrgent ? `${key} ` : key)?.count ?? 0;
     return looked < mostIds && this.#idBytes > 0 ? idOf() : null;
   }
 
-  /** Urgent ones of the same topic that have waited are older than this. */
+  /** Removes and returns the urgent messages waiting on this topic, which are older than the one that passes now. */
   #released(topic: string): Buffer | null {
     if (this.#held.size === 0) return null;
     const held = this.#heldOf(topic);
@@ -313,7 +324,7 @@ export class SurplusFilter {
     return [...this.#held].filter(([, held]) => held.topic === topic);
   }
 
-  /** Between packets only: in the middle of a large one it waits. */
+  /** Runs between packets only: in the middle of a large one it waits. */
   readonly #release = (): void => {
     this.#takeBackRelease = null;
     const now = this.#options.clock.monotonic();
@@ -348,7 +359,7 @@ export class SurplusFilter {
 
 const acknowledgement = (id: number): Buffer => Buffer.from([0x40, 2, id >> 8, id & 0xff]);
 
-/** The same message as QoS 0: it was acknowledged already. */
+/** The message as QoS 0, since it is acknowledged already. */
 function withoutId(packet: Buffer): Buffer {
   const extent = extentOf(packet, 0);
   const first = packet[0] ?? 0;
@@ -365,7 +376,7 @@ function lengthOf(bytes: number): readonly number[] {
   return digits;
 }
 
-/** Has a stream bring no more of a flood than that. */
+/** Makes a stream leave out the surplus of a flood. */
 export function leaveOutSurplus(
   stream: Duplex,
   listener: FloodListener,
@@ -380,7 +391,7 @@ export function leaveOutSurplus(
   stream.push = (chunk: Buffer | null) => {
     if (chunk === null) return push(null);
     const left = filter.take(chunk);
-    // Of nothing the stream would not know that it was read.
+    // Pushing an empty chunk would hide from the stream that something was read.
     return left.length === 0 || push(left);
   };
   stream.once("close", () => filter.close());
