@@ -8,16 +8,16 @@ import { localText, type ZoneOffset, zoneOffset } from "../runtime/zone.js";
 import type { GreenhouseStore } from "../sync/store.js";
 
 /*
- * How long an actuator was on. Time counts between two good reads that both say so; what nobody saw may have been anything. Pure;
- * instants are monotonic ms, but for `since`, which is epoch ms: only the day is told by a clock that may be set.
+ * Counts how long an actuator was on: the time between two good reads that both say on. Unobserved time does not count.
+ * Pure; instants are monotonic ms, except `since` in epoch ms. Only the day depends on a clock that may be set.
  */
 
 export interface Counted {
   readonly total: { readonly onMs: number; readonly starts: number };
-  /** Of the day it was when that was looked at last, where the greenhouse is. */
+  /** Counts of the local day at the last look. */
   readonly today: { readonly day: string; readonly onMs: number; readonly starts: number };
   readonly since: number;
-  /** The newest good read; null where the one before says nothing of what comes. */
+  /** The newest good read; null where the last read says nothing about what follows. */
   readonly last: { readonly at: number; readonly isOn: boolean } | null;
 }
 
@@ -28,7 +28,10 @@ export const nothingCounted = (since: number, day: string): Counted => ({
   last: null,
 });
 
-/** Whether it is on by its newest read; null where nobody can tell. Its running statuses know better than the register. */
+/**
+ * Whether an actuator is on by its newest read; null where unknown. Its running statuses are more reliable than the
+ * register.
+ */
 export function isOn({ settings, state, quality, runs }: Actuator): boolean | null {
   if (quality !== "good" || state === null || state === "unknown") return null;
   if (runs === "on" || runs === "off") return runs === "on";
@@ -36,11 +39,11 @@ export function isOn({ settings, state, quality, runs }: Actuator): boolean | nu
   return !isEnding(settings.kind, state);
 }
 
-/** A new day begins with nothing, also of what nobody can tell; the same object where it is no new one. */
+/** Begins a new day at zero, whatever the read says; the same object on the same day. */
 const onDay = (before: Counted, day: string): Counted =>
   day === before.today.day ? before : { ...before, today: { day, onMs: 0, starts: 0 } };
 
-/** After a read that began at `at`, on that day; the same object where it says nothing new. */
+/** The counts after a read that began at `at`, on that day; the same object where nothing changed. */
 export function afterRead(counted: Counted, at: number, on: boolean | null, day: string): Counted {
   const before = onDay(counted, day);
   const { total, today, last } = before;
@@ -64,11 +67,11 @@ export const runTimeOf = ({ total, today, since }: Counted): RunTime => ({
   since: new Date(since).toISOString(),
 });
 
-/* Counted as it is read, and kept over restarts in a file of its own. */
+/* Counts each read, and keeps the counts over restarts in a file. */
 
-/** What is lost at most where the power goes. */
+/** The most time that a power cut can lose. */
 const writeEveryMs = 30_000;
-/** Reads are counted also where the disk does not answer. */
+/** Reads are counted even if the disk does not answer. */
 const longestReadMs = 5_000;
 
 const isCounting = (value: unknown): value is Counted =>
@@ -81,7 +84,7 @@ export class RunTimes {
   readonly #log: Logger;
   readonly #offset: ZoneOffset;
   readonly #counted = new Map<string, Counted>();
-  /** Actuators that were read since, by the code of their controller. */
+  /** Actuators with new reads, by the code of their controller. */
   readonly #dirty = new Map<string, Set<string>>();
   #written = "{}";
   #day: string | null = null;
@@ -100,14 +103,14 @@ export class RunTimes {
     store.onChange(this.#mark, ["actuators"]);
   }
 
-  /** What earlier runs counted, before anything is read. */
+  /** Restores the counts of earlier runs, before anything is read. */
   async restore(): Promise<void> {
     try {
       const kept: unknown = JSON.parse(
         (await within(this.#clock, longestReadMs, () => this.#memory.read())) ?? "{}",
       );
       for (const [key, one] of Object.entries({ ...Object(kept) } as object))
-        // What happened while nobody looked counts nothing.
+        // Time between runs does not count.
         if (isCounting(one)) this.#counted.set(key, { ...one, last: null });
     } catch (problem) {
       this.#log.warn(
@@ -125,7 +128,7 @@ export class RunTimes {
     await this.#write();
   }
 
-  /** A listener of the store must not dispatch. */
+  /** Only marks the change and counts later, as a listener of the store must not dispatch. */
   readonly #mark = (before: Controller | undefined, after: Controller | undefined): void => {
     if (after === undefined) return;
     const { code } = after.info;
@@ -145,7 +148,7 @@ export class RunTimes {
       }
   };
 
-  /** A day also begins of what is not read any more. */
+  /** Begins a new day for actuators that are not read any more, too. */
   #lookAtDay(): void {
     const day = this.#today();
     if (day === this.#day) return;
@@ -173,7 +176,10 @@ export class RunTimes {
       this.#store.dispatch(code, { type: "run_time", id: settings.id, runTime });
   }
 
-  /** Never rejects; what could not be written is written the next time. The newest reads are not kept: they say nothing of what follows a restart. */
+  /**
+   * Saves the counts. Never rejects; what failed is saved next time. The newest reads are left out, as they say nothing
+   * about the time after a restart.
+   */
   async #write(): Promise<void> {
     const kept = [...this.#counted].map(([key, { total, today, since }]) => [key, { total, today, since }]);
     const text = JSON.stringify(Object.fromEntries(kept));
