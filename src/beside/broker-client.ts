@@ -26,9 +26,8 @@ type ClientSettings = Pick<
 >;
 
 /**
- * The login with which a client of this computer reaches the embedded broker of a running bridge; null where it has users, and
- * their passwords are known as hashes only. A user with a plain password serves, unless `mqtt.username` does; best one that
- * may ask the bridge.
+ * The login of a client on this computer at a running bridge's embedded broker; null if its passwords are known only as
+ * hashes. It uses `mqtt.username`, else a user with a plain password, preferably one that may send requests.
  */
 function embeddedLogin(configuration: Configuration) {
   const { broker, mqtt } = configuration;
@@ -43,17 +42,17 @@ function embeddedLogin(configuration: Configuration) {
   return { username: user?.username, password: user?.password };
 }
 
-/** Whether there is a login to reach the running bridge with. */
+/** Whether there is a login for the running bridge's broker. */
 export const hasLogin = (configuration: Configuration): boolean =>
   configuration.mqtt.url !== undefined || embeddedLogin(configuration) !== null;
 
-/** Whether a password would be sent to whatever listens at the port of the embedded broker. */
+/** Whether a password would be sent to whatever listens at the embedded broker's port. */
 export const needsProof = (configuration: Configuration): boolean =>
   configuration.mqtt.url === undefined && embeddedLogin(configuration)?.password !== undefined;
 
 /**
- * For a link beside the bridge's: another client id, and no will, which would say "offline". Without an `embedded` broker at hand
- * that of the running bridge is meant where no other is configured.
+ * Settings for a link beside the bridge's: another client id, and no will, which would say "offline". Without
+ * `embedded` and `mqtt.url` it leads to the running bridge's own broker.
  */
 export function settingsBeside(
   configuration: Configuration,
@@ -70,7 +69,7 @@ export function settingsBeside(
 
 type Watcher = (message: IncomingMessage) => void;
 
-/** A link to the broker beside the bridge's own, which is not made again once it is lost. */
+/** A link to the broker beside the bridge's own; once lost, it is not made again. */
 export class BrokerClient {
   readonly facts: BrokerFacts;
   readonly closed: Promise<LinkEnd>;
@@ -86,13 +85,13 @@ export class BrokerClient {
     this.#watchers = watchers;
   }
 
-  /** Calls the watcher, which must not throw, for each message; the answer ends that. */
+  /** Calls the watcher, which must not throw, for each message. The returned function ends that. */
   watch(watcher: Watcher): () => void {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
   }
 
-  /** Resolves with the filters the broker did not grant. */
+  /** Resolves with the filters that the broker did not grant. */
   subscribe(filters: readonly string[]): Promise<readonly string[]> {
     return this.#link.subscribe(filters, undefined).catch(() => filters);
   }
@@ -101,11 +100,11 @@ export class BrokerClient {
     return this.#link.unsubscribe(filters);
   }
 
-  /** Resolves once the broker acknowledged it; rejects with what it said, or with a LinkLost. */
+  /** Resolves when the broker has acknowledged the message; rejects with its refusal, or with a LinkLost. */
   publish(topic: string, payload: string, retain = false): Promise<void> {
     const publish = { topic, payload, options: { retain } };
     return new Promise((resolve, reject) => {
-      // Such a broker acknowledges nothing.
+      // A broker without QoS 1 acknowledges nothing.
       if (this.facts.maximumQos === 0) {
         this.#link.publish(publish);
         resolve();
@@ -119,9 +118,9 @@ export class BrokerClient {
   }
 
   /**
-   * Subscribes, and resolves once everything that the broker keeps under the filters has come, with whether that was all of it.
-   * The broker sends it behind its answer to the subscription, so all has come when later questions are answered and nothing came
-   * before their answers.
+   * Subscribes, and resolves when all retained messages have come, to whether that was all of them. The broker sends
+   * them after its answer to the subscription, so all have come once later questions are answered with nothing before
+   * their answers.
    */
   async subscribeWithRetained(filters: readonly string[]): Promise<boolean> {
     let count = 0;
@@ -141,7 +140,7 @@ export class BrokerClient {
     return isWhole;
   }
 
-  /** Everything retained under the filters, by topic; `isWhole` tells whether the broker showed all of it. */
+  /** Retained messages under the filters, by topic; `isWhole` says whether the broker sent all of them. */
   async readRetained(filters: readonly string[]) {
     const found = new Map<string, string>();
     const end = this.watch(({ topic, payload, retain }) => {
@@ -153,7 +152,7 @@ export class BrokerClient {
     return { found, isWhole };
   }
 
-  /** Resolves when the socket is closed, at most after a second. */
+  /** Resolves when the socket is closed, after a second at most. */
   async close(): Promise<void> {
     this.#link.end();
     await cameWithin(this.#clock, 1_000, this.closed);
@@ -161,7 +160,7 @@ export class BrokerClient {
   }
 }
 
-/** No filter of ours, so taking it back changes nothing; the broker answers all the same. */
+/** Never subscribed, so unsubscribing changes nothing; the broker answers all the same. */
 const unused = "greenhouse2mqtt/unused";
 
 export class LinkLost extends TextError {

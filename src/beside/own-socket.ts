@@ -8,8 +8,8 @@ import { errorCode } from "../runtime/file-system.js";
 import { ownerSocket, socketPath } from "../runtime/socket-file.js";
 
 /*
- * The bridge that works in the data directory, asked at its own socket there. Nobody else can listen at it, and whoever may open it
- * needs no password: so nothing secret is sent, to anybody.
+ * Asks the bridge that works in the data directory, at its own socket there. Nobody else can listen at it, and whoever
+ * may open it needs no password, so nothing secret is sent.
  */
 
 type Document = Readonly<Record<string, unknown>>;
@@ -19,7 +19,7 @@ interface SocketAnswer {
   readonly document: Document;
 }
 
-/** One request, with the document of its answer. */
+/** Sends one request; resolves to its answer. */
 export type AskSocket = (path: string, body?: Document) => Promise<SocketAnswer>;
 
 /** Why the bridge was not asked at its socket. */
@@ -34,7 +34,7 @@ export class NotAtSocket {
   }
 }
 
-/** What was asked broke off: nobody knows what became of it. */
+/** The connection broke during a request, so its outcome is unknown. */
 export class SocketLost extends TextError {
   override name = "SocketLost" as const;
 }
@@ -49,7 +49,7 @@ const whyNot: Readonly<Record<string, Text>> = {
   EPERM: msg`its socket is another user's: run this as the user that runs the bridge, with sudo -u`,
 };
 
-/** Has `work` ask the bridge; rejects with SocketLost where it goes away meanwhile. */
+/** Lets `work` ask the bridge. Rejects with SocketLost where the bridge goes away meanwhile. */
 export async function atSocket<Answer>(
   { data_dir: dataDir }: Pick<Configuration, "data_dir">,
   work: (ask: AskSocket) => Promise<Answer>,
@@ -112,7 +112,7 @@ function exchange(
   });
 }
 
-/** Throws where an answer about what was done cannot be read; of what was not done the status says enough. */
+/** Parses an answer. Throws where one about something done cannot be read; for a refusal the status is enough. */
 function documentIn(status: number, text: string): Document {
   try {
     const parsed: unknown = JSON.parse(text);
@@ -124,8 +124,8 @@ function documentIn(status: number, text: string): Document {
 }
 
 /**
- * Whether it is the running bridge's embedded broker that listens at the configured port: the bridge says so itself, and no two programs
- * have a port. Else a password that was sent there could be anybody's.
+ * Whether the running bridge's embedded broker listens at the configured port. The bridge says so itself, since
+ * otherwise anybody could receive a password there.
  */
 export async function isOwnBroker(configuration: Configuration, stop: AbortSignal): Promise<boolean> {
   const answer = await atSocket(configuration, (ask) => ask("/api/broker"), stop).catch(nullIfFailed);
