@@ -9,21 +9,23 @@ import type { HttpSection } from "./section.js";
 
 type OfOneBridge = Exclude<HttpSection, false>;
 
-/** `accounts`: of a fleet, those that a user sees; all of them where they are not named. */
+/** `accounts`: the accounts of a fleet that a user sees; all when absent. */
 export interface Listener extends Omit<OfOneBridge, "users"> {
   readonly users: readonly (OfOneBridge["users"][number] & { readonly accounts?: Accounts })[];
-  /** Who the users are cannot be read, so that nobody is one, and nobody looks without being one. */
+  /** True if the list of users cannot be read: then nobody can log in, and nobody reads without a login. */
   readonly isClosed?: boolean;
 }
 
 type Accounts = readonly string[] | undefined;
 
-/** What a request or an upgrade shows of itself; where it comes from the socket says, never a header. */
+/**
+ * The parts of a request or upgrade that identify its sender. The address comes from the socket, never from a header.
+ */
 type Asking = Pick<IncomingMessage, "headers"> & {
   readonly socket: Pick<Socket, "remoteAddress" | "localAddress">;
 };
 
-/** Who asks. Without a role the data need a login. */
+/** The sender of a request. Without a role it must log in to read data. */
 export interface Visitor {
   readonly user: string | null;
   readonly role: Role | null;
@@ -31,34 +33,37 @@ export interface Visitor {
   /** The key of the session, else the user of ingress, else the address. */
   readonly who: string;
   readonly isIngress?: true;
-  /** The user that runs the bridge, at its own socket. */
+  /** The user who runs the bridge, connected through the socket in the data directory. */
   readonly isOwner?: true;
-  /** The accounts that he sees of a fleet; all where absent. */
+  /** The fleet accounts that the user sees; all when absent. */
   readonly accounts?: Accounts;
-  /** A token was shown and it was the wrong one. */
+  /** A token was sent, and it was wrong. */
   readonly isWrongToken?: true;
 }
 
-/** Who pays for a visitor's places: the user, however often he logged in, else the address. */
+/**
+ * The key under which a visitor's requests and views are counted: the user, however often he logged in, else the
+ * address.
+ */
 export const placeOf = ({ user, via, who }: Visitor): string => (user === null ? who : (via ?? who));
 
-/** Whether the page and its API are served: never where no visitor could be let in. */
+/** Whether the page and its API are served: as `page` says, else wherever some visitor could be let in. */
 export const servesPage = ({ page, host, users, ingress }: Listener): boolean =>
   page ?? (isLoopback(host) || users.length > 0 || ingress.enabled);
 
 /** Whether there are no users to log in as. */
 export const isOpen = ({ users, isClosed = false }: Listener): boolean => users.length === 0 && !isClosed;
 
-/** The page's name in its own network. */
+/** The page's name by multicast DNS. */
 export const mdnsName = "greenhouse2mqtt.local";
 
-/** Whether it is announced there: only what other computers reach, and not where it is turned off. */
+/** Whether the page's name is announced: only if other computers can reach the page and `mdns` is on. */
 export const isAnnounced = (listener: Listener): boolean =>
   listener.mdns && servesPage(listener) && !isLoopback(listener.host);
 
 /**
- * The page's address as other machines reach it; undefined where it is not served, for this computer alone, or at every
- * address, of which none says which is the right one.
+ * The page's URL for other machines; undefined where it is not served, is for this computer alone, or listens at every
+ * address.
  */
 export function reachableAt(http: Listener | false): string | undefined {
   if (http === false || !servesPage(http) || isLoopback(http.host) || ["0.0.0.0", "::"].includes(http.host))
@@ -66,7 +71,7 @@ export function reachableAt(http: Listener | false): string | undefined {
   return `http://${isIPv6(http.host) ? `[${http.host}]` : http.host}:${http.port}/`;
 }
 
-/** Who a request comes from, or why it is not served at all. */
+/** The visitor behind a request, or the answer that refuses it. */
 export function judge(
   { headers, socket }: Asking,
   listener: Listener,
@@ -90,7 +95,7 @@ export function judge(
       ? { ...stranger, role: "viewer", via: "token" }
       : { ...stranger, isWrongToken: true };
   const isFree = isOpen(listener) && isLoopback(listener.host);
-  // An open page alone is no use of a session: it looks, and asks again and again, without anybody before it.
+  // A page that is merely open polls by itself; that must not prolong the session.
   const isUse = upgrade === undefined && headers["x-unattended"] === undefined;
   return sessions.find(cookie, isUse) ?? (isFree ? { ...stranger, role: "viewer" } : stranger);
 }
@@ -102,7 +107,7 @@ const foreignHost = (asked: ReturnType<typeof askedHost>): Answer =>
     `This address${asked === null ? "" : ` (${asked.name})`} is not served here. Where it is this page's, name it in http.allowed_hosts.`,
   );
 
-/** A proxy that asks for us under our own name looks as a foreign page does, and says so by its Host. */
+/** A proxy that replaces the Host header makes our own page look foreign; the answer says how to configure it. */
 function foreignOrigin(origin: string, host: string): Answer {
   const page = URL.canParse(origin) ? new URL(origin).origin : "none";
   const what = `The request comes from the page of another address (Origin ${page}, Host ${host}).`;
@@ -111,7 +116,10 @@ function foreignOrigin(origin: string, host: string): Answer {
   return failure(403, "foreign_origin", `${what} ${remedy}`);
 }
 
-/** Whether a browser of this computer asks, by its address and by what it asked for, and no proxy for somebody else. */
+/**
+ * Whether a browser on this computer sent the request directly: a loopback address, a loopback `Host`, and no header of
+ * a proxy.
+ */
 export function isOfThisComputer({ headers, socket }: Asking): boolean {
   const asked = askedHost(headers.host ?? "");
   const isPassedOn = ["forwarded", "x-forwarded-for", "x-real-ip", "via"].some((name) => name in headers);
@@ -123,12 +131,12 @@ export function isOfThisComputer({ headers, socket }: Asking): boolean {
   );
 }
 
-/** Home Assistant passes the browser's `Host` and `Origin` on, so that only the socket tells that it is Home Assistant. */
+/** Home Assistant passes on the browser's `Host` and `Origin`, so only the socket's address identifies it. */
 function ingressVisitor(headers: Asking["headers"], remote: string, { ingress }: Listener): Visitor | null {
   if (!ingress.enabled || plainAddress(remote) !== plainAddress(ingress.address)) return null;
   const textIn = (header: string): string => String(headers[header] ?? "");
   if (!/^(?=.{2,200}$)(?:\/[A-Za-z0-9_-]+)+\/?$/.test(textIn("x-ingress-path"))) return null;
-  // Node reads headers as Latin-1, and names are sent as UTF-8.
+  // Node decodes headers as Latin-1, but Home Assistant sends names as UTF-8.
   const text = Buffer.from(textIn("x-remote-user-name"), "latin1").toString("utf8");
   const user = text.replace(/\p{C}/gu, "").slice(0, 100) || "home-assistant";
   return { user, role: ingress.role, via: `ingress:${user}`, who: `ingress:${user}`, isIngress: true };
@@ -137,22 +145,22 @@ function ingressVisitor(headers: Asking["headers"], remote: string, { ingress }:
 const plainAddress = (address: string) => address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, "");
 
 /**
- * A page on the internet that resolves to this address must not get answers, so only known names count, and the address
- * itself, which is no name that could resolve to something else.
+ * Accepts known names and the socket's own address alone. Otherwise a page on the internet could read answers through a
+ * name that resolves here (DNS rebinding).
  */
 function isOwnHost(asked: string, local: string, listener: Listener): boolean {
   const { host: own, allowed_hosts: allowed } = listener;
   const announced = isAnnounced(listener) ? [mdnsName] : [];
   const known = [own, plainAddress(local), "localhost", "127.0.0.1", "::1", ...announced, ...allowed];
-  // A zone is for this computer alone.
+  // IPv6 zones have a meaning on this computer only.
   const names = known.map((one) => one.replace(/%[^\]]*/, ""));
   return names.some((one) => askedHost(isIPv6(one) ? `[${one}]` : one)?.name === asked);
 }
 
 /**
- * What a `Host` header names, as URLs have it: in small letters, IPv6 in its short form, without the port. With it the origins that a
- * page there may have: a proxy may speak https to the browser and http to us, and may name the port that a browser leaves out. Null
- * for what is no host.
+ * The host of a `Host` header as URLs write it: lower case, short IPv6, no port; null if it is no host.
+ * `origins`: the origins that a page there may have. A proxy may speak https to browsers and http to us, and may name a
+ * port that browsers leave out.
  */
 function askedHost(header: string): { readonly name: string; readonly origins: readonly string[] } | null {
   const urls = ["http", "https"].map((scheme) => `${scheme}://${header}`);

@@ -4,14 +4,14 @@ import { documentText } from "../language/text.js";
 import { systemClock } from "../runtime/clock.js";
 import { repeatedKey } from "../commands/payload.js";
 
-/* What is answered to a request, and what is read of it; the one place where either meets the socket. */
+/* Answers to HTTP requests, and the reading of what requests bring. No other file writes or reads their bodies. */
 
 export interface Answer {
   readonly status: number;
-  /** All at once, or a piece at a time. */
+  /** Sent at once, or a piece at a time. */
   readonly body?: string | Buffer | AsyncIterable<string | Uint8Array>;
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  /** What the body says, for who asks in another language. */
+  /** The body as a value, to write it again in another language. */
   readonly document?: unknown;
 }
 
@@ -22,7 +22,7 @@ export const json = (value: unknown, status = 200, headers: Answer["headers"] = 
   document: value,
 });
 
-/** With its sentences in the language that was asked for; programs ask for none. */
+/** Puts the sentences of an answer into the language of `Accept-Language`; programs send none and get English. */
 export async function toldTo({ headers }: IncomingMessage, answer: Answer): Promise<Answer> {
   const [language = ""] = (headers["accept-language"] ?? "").split(/[-,;]/);
   if (answer.document === undefined || !Object.hasOwn(wordFiles, language)) return answer;
@@ -42,7 +42,7 @@ const givenTwice = (name: string) =>
 export const notFound = (what: string, id?: string) =>
   failure(404, "not_found", `There is no ${what}${id === undefined ? "" : ` "${id.slice(0, 100)}"`}.`);
 export const busy = (message: string) => failure(503, "busy", message, { "retry-after": "5" });
-/** Ends the connection too, as what follows in it would not be answered either. */
+/** Also ends the connection, since further requests on it would not be answered either. */
 export const tooManyRequests = (waitMs: number) =>
   failure(429, "too_many_requests", "Requests come too fast; wait as many seconds as Retry-After says.", {
     "retry-after": String(Math.max(1, Math.ceil(waitMs / 1_000))),
@@ -77,10 +77,12 @@ export async function send(response: ServerResponse, { status, body = "", header
   } else response.end(body);
 }
 
-/** A reader that takes nothing for so long is given up. */
+/** A reader that takes nothing for this long is disconnected. */
 const mostStallMs = 60_000;
 
-/** What was written has left, or the reader is gone: so a slow one costs no more memory than a piece. */
+/**
+ * Resolves once what was written has left or the reader is gone, so a slow reader costs one piece of memory at most.
+ */
 function untilDrained(response: ServerResponse): Promise<void> {
   if (response.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
@@ -95,10 +97,10 @@ function untilDrained(response: ServerResponse): Promise<void> {
 }
 
 const mostBodyBytes = 64 * 1024;
-/** From an admin: the text of a configuration, in which JSON may write a character as six. */
+/** For an admin's request: it may hold a whole configuration, and JSON may write one character as six. */
 export const mostBytesOfAdmin = 8 * 1024 * 1024;
 
-/** What a header says as JSON in the letters of a URL; null where it says nothing. */
+/** Reads a header that holds JSON in URL encoding; null where it holds none. */
 export function headerSaid(header: string | readonly string[] | undefined): unknown {
   try {
     return typeof header === "string" ? JSON.parse(decodeURIComponent(header)) : null;
@@ -107,7 +109,7 @@ export function headerSaid(header: string | readonly string[] | undefined): unkn
   }
 }
 
-/** The bytes that a request brings, or the refusal of more. */
+/** The bytes of a request's body, or the refusal of more than `mostBytes`. */
 export async function bodyOf(request: IncomingMessage, mostBytes: number): Promise<Buffer | Answer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -120,7 +122,7 @@ export async function bodyOf(request: IncomingMessage, mostBytes: number): Promi
   return Buffer.concat(chunks);
 }
 
-/** What a request says, in the query of a GET or the JSON object of a POST, or why that cannot be read. */
+/** The query of a GET or the JSON object of a POST, or the answer that says why it cannot be read. */
 export async function inputOf(
   request: IncomingMessage,
   mostBytes = mostBodyBytes,
@@ -138,7 +140,7 @@ export async function inputOf(
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
     const given: unknown = body.length === 0 ? {} : JSON.parse(text);
-    // What nests too deeply for that is not handed on.
+    // Throws for a value nested too deeply to be written again.
     JSON.stringify(given);
     if (typeof given !== "object" || given === null || Array.isArray(given))
       return badRequest("Send a JSON object.");

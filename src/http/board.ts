@@ -11,7 +11,7 @@ const beforePost: ReadonlySet<Phase> = new Set(["waiting", "checking", "sending"
 
 interface Told {
   command: CommandDocument;
-  /** The last one before its end. */
+  /** The last phase before the end. */
   openPhase: Phase;
   /** Null until there is one. */
   result: CommandResult | null;
@@ -19,17 +19,17 @@ interface Told {
 
 const placeOf = (controllerId: string, target: string, id: string) => `${controllerId} ${target} ${id}`;
 
-/** What was told of commands: the newest in the order of their taking, and of each target the last result. */
+/** The newest commands in the order of their arrival, and the last result of each target. */
 export class CommandBoard {
-  /** By target, id and the time of taking, as an id may be used again. */
+  /** By target, id and time of arrival, since senders may use an id again. */
   readonly #told = new Map<string, Told>();
-  /** The one that is shown for each target. */
+  /** The command that is shown for each target. */
   readonly #newest = new Map<string, Told>();
   readonly #results = new Map<string, CommandResult>();
   readonly #listeners = new Set<(refused: CommandResult) => void>();
   #changes = 0;
 
-  /** Grows with everything that is told. */
+  /** Counts all changes of the board. */
   get changes(): number {
     return this.#changes;
   }
@@ -53,9 +53,9 @@ export class CommandBoard {
 
   result(result: CommandResult, { controllerId, target, targetId }: ResultAddressee): void {
     this.#changes += 1;
-    // The sender learns its id only now, and waits from then on.
+    // The sender gets the id of its command only when `submit` returns, and waits for the refusal from then on.
     if (result.outcome === "refused") queueMicrotask(() => this.#listeners.forEach((tell) => tell(result)));
-    // The answer to a repeated message is news for its sender alone, and names are invented without end.
+    // A refused duplicate concerns its sender alone, and senders can invent unknown actuators without end.
     if (result.reason === "duplicate" || result.reason === "unknown_actuator") return;
     const place = placeOf(controllerId, target, targetId);
     const told = this.#told.get(`${place} ${result.received_at} ${result.id}`);
@@ -63,13 +63,13 @@ export class CommandBoard {
     this.#results.set(place, result);
   }
 
-  /** A result of an earlier run, the newest first. */
+  /** Takes up results of an earlier run, the newest first. */
   restore(result: CommandResult, target: string): void {
     const place = placeOf(result.controller, target, result.actuator);
     if (!this.#results.has(place)) this.#results.set(place, result);
   }
 
-  /** The refusal of what was submitted just now, once it is told: at once, or when the journal has it. */
+  /** Resolves with the refusal of a command that was just submitted: at once, or when the journal has it. */
   refusalOf(id: string): Promise<CommandResult> {
     return new Promise((resolve) => {
       const tell = (refused: CommandResult) => {
@@ -81,28 +81,28 @@ export class CommandBoard {
     });
   }
 
-  /** The newest under an id: that of this sender, else of any, as senders choose ids by themselves. */
+  /** The newest command with this id: this sender's, else anybody's, as senders choose ids themselves. */
   find(id: string, via: string | null) {
     const named = [...this.#told.values()].filter(({ command }) => command.id === id);
     const found = named.findLast(({ command }) => command.via === via) ?? named.at(-1);
     if (found === undefined) return null;
     const { command, result, openPhase } = found;
-    // Its end waits for the disk, and is no end before that.
+    // The result waits for the disk; until then the command has not ended.
     return { command, result, phase: result === null ? openPhase : command.phase };
   }
 
-  /** The newest command of a target, and the last result, which may be that of a later refusal. */
+  /** The newest command of a target, and the target's last result, which may belong to a later refused command. */
   newestOf(controllerId: string, target: string, id: string) {
     const place = placeOf(controllerId, target, id);
     return { command: this.#newest.get(place)?.command ?? null, result: this.#results.get(place) ?? null };
   }
 
-  /** Whether one is on its way to its first POST. */
+  /** Whether some command is on its way to its first POST. */
   isSending(): boolean {
     return [...this.#told.values()].some(({ command }) => beforePost.has(command.phase));
   }
 
-  /** The newest that is under way at each controller. */
+  /** The newest command under way, by controller. */
   running(): ReadonlyMap<string, CommandDocument> {
     const open = [...this.#told.values()].filter(({ command }) => command.phase !== "done");
     return new Map(open.map(({ command }) => [command.controller, command]));

@@ -19,7 +19,7 @@ export const unreadVerdict = (code: string): Verdict =>
         msg`put it back from a copy; or remove it and restart, and make the first operator anew with the code that the bridge then prints`,
       );
 
-/** Where the page is and who may command there; nothing is opened. */
+/** Reports where the page is and who may command there; opens no connection. */
 async function pageVerdict({ configuration: { http, data_dir: dataDir } }: Looked): Promise<Verdict> {
   const file = textFile(dataDir, "page-users.json");
   let code = "";

@@ -6,8 +6,8 @@ const sayEveryMs = 60_000;
 const mostReason = 500;
 
 /**
- * What fails in page, metrics or API must not fail the bridge: it is caught here. Whoever finds a defect may repeat it as often as
- * he likes, so that the log gets one line a minute, with how many there were and where the newest one arose.
+ * Catches errors of page, metrics and API, which must not fail the bridge. A client can repeat an error at will, so the
+ * log gets one line a minute: how many there were, and where the newest arose.
  */
 export class Faults {
   readonly #log: Logger;
@@ -20,7 +20,7 @@ export class Faults {
     this.#clock = clock;
   }
 
-  /** Runs what must not throw. */
+  /** Runs a function and notes what it throws. */
   attempt(run: () => void): void {
     try {
       run();
@@ -41,7 +41,7 @@ export class Faults {
   }
 }
 
-/** The error and the first places of its stack, in one line. */
+/** The error and the top of its stack, in one line. */
 function reasonOf(error: unknown): string {
   const text = stackText(error);
   const [first = "", ...frames] = text.split("\n").map((line) => line.trim());

@@ -16,25 +16,25 @@ const code = lazy(() => import("./part.js"));
 /** Health checks, metrics and the page. */
 export const http = {
   keys,
-  /** The section of the page for all accounts of a fleet. */
+  /** The section for one page of all accounts of a fleet. */
   ofFleet: fleetListener,
   /** The page's address as other machines reach it; undefined where none is known. */
   addressOf: async (section: HttpSection) =>
     section === false ? undefined : (await import("./access.js")).reachableAt(section),
   /** Where a person finds the page, and who may command there. */
   pageAddress: () => import("./page-address.js"),
-  /** What a member of a cluster answers while another one runs the account. */
+  /** The answers of a cluster member while another one runs the account. */
   standby: () => import("./standby-site.js"),
-  /** The page that asks for a first configuration. */
+  /** The page that makes the first configuration. */
   setup: () => import("./setup-site.js"),
   load: async (configuration) => {
     const { loadOwner, loadPage } = await code();
     await Promise.all([loadOwner(), configuration.http === false ? null : loadPage()]);
   },
-  /** The same where a page of several accounts shows a bridge. */
+  /** Loads the page's code for a bridge that a page of several accounts shows. */
   loadPage: async () => (await code()).loadPage(),
   checks: async () => (await import("./doctor.js")).pageChecks,
-  /** Shows what the core and all other features have; beside it the command line of the same user asks. */
+  /** Serves what the core and all other features show, to browsers and to the command line of the same user. */
   serve: async (core: Core, section: HttpSection, shown: Shown) =>
     (await code()).servePage(core, section, shown),
   errors: (root) => [...soundUsers(root, "http"), ...usablePage(root)],

@@ -10,7 +10,10 @@ import { isLoopback } from "../runtime/sockets.js";
 import { isOfThisComputer, isOpen, type Listener, servesPage } from "./access.js";
 import { type Answer, badRequest, failure } from "./answer.js";
 
-/* Who may command at a page of which the configuration names no users: made there once, by whoever has the code that `run` printed. */
+/*
+ * Users of a page for which the configuration names none. Whoever has the code that `run` printed makes the first one
+ * there.
+ */
 
 const kept = z.array(
   z.object({
@@ -20,9 +23,9 @@ const kept = z.array(
   }),
 );
 
-/** Without letters and digits that look alike. */
+/** Letters and digits that do not look alike. */
 const alphabet = "23456789ABCDEFGHJKMNPQRSTUVWXYZ";
-/** Two times four of them are 39 bits, of which ten may be tried. */
+/** Eight characters of this alphabet are 39 bits; ten guesses are allowed. */
 const mostTries = 10;
 
 /** A code that a person copies from a terminal. */
@@ -31,7 +34,7 @@ export function oneTimeCode(): string {
   return `${four()}-${four()}`;
 }
 
-/** A code that is known to whoever sees the terminal, compared in constant time, for so many tries. */
+/** A code for whoever sees the terminal, compared in constant time; wrong codes are limited to `mostTries`. */
 export class OneTimeCode {
   readonly text = oneTimeCode();
   #tries = 0;
@@ -40,7 +43,7 @@ export class OneTimeCode {
     return this.#tries >= mostTries;
   }
 
-  /** Small letters and a missing dash are no other code. */
+  /** Case and dashes do not matter. */
   fits(given: string): boolean {
     if (this.isSpent()) return false;
     const isRight = sameSecret(plain(given), plain(this.text));
@@ -59,18 +62,18 @@ const notHere = failure(
   "The first operator is made at the bridge's own computer, and only while there are no users.",
 );
 
-/** The users of the page that the configuration does not name; they count only until it names some. */
+/** Users who were made at the page; they count only while the configuration names none. */
 export class FirstOperator {
   readonly #file: TextFile;
   readonly #log: Pick<Logger, "info" | "warn" | "error">;
   readonly #isOnTrial: () => boolean;
   #users: Listener["users"] = [];
-  /** Who they are is not known. */
+  /** The file cannot be read, so its users are unknown. */
   #isUnreadable = false;
   #code: OneTimeCode | null = null;
   #isMaking = false;
 
-  /** `isOnTrial`: whether the users that the configuration names may be taken out of it again in a moment. */
+  /** `isOnTrial`: whether a configuration with users is only being tried and may be taken back in a moment. */
   constructor(
     file: TextFile,
     log: Pick<Logger, "info" | "warn" | "error">,
@@ -81,7 +84,7 @@ export class FirstOperator {
     this.#isOnTrial = isOnTrial;
   }
 
-  /** As an earlier run left them. Without any, a code is made where the page may be opened by this computer alone. */
+  /** Loads the users of an earlier run. Where there are none and only this computer reaches the page, makes a code. */
   async load(listener: Listener): Promise<void> {
     try {
       this.#users = usersIn(await this.#file.read());
@@ -93,7 +96,7 @@ export class FirstOperator {
     this.#code = isFree && isLoopback(listener.host) ? new OneTimeCode() : null;
   }
 
-  /** Users that were made at the page must not get in again years later, when the configuration names none any more. */
+  /** Removes users made at the page once the configuration names some; otherwise they could return years later. */
   #retire(): void {
     if (this.#users.length === 0 && !this.#isUnreadable && this.#code === null) return;
     const names = this.#isUnreadable ? "unknown" : this.#users.map(({ username }) => username).join(", ");
@@ -116,12 +119,12 @@ export class FirstOperator {
     );
   }
 
-  /** Those who were made at the page; none where they cannot be read. */
+  /** Users who were made at the page; none where their file cannot be read. */
   get users(): Listener["users"] {
     return this.#users;
   }
 
-  /** To be printed; null where nobody is to be made. */
+  /** The code to print; null where no operator is to be made. */
   get code(): string | null {
     return this.#code?.text ?? null;
   }
@@ -138,7 +141,7 @@ export class FirstOperator {
     return this.#code !== null && !this.#code.isSpent() && isOfThisComputer(request);
   }
 
-  /** Null once the operator is there; else why not. */
+  /** Makes the first operator; null on success, else the answer that refuses. */
   async make(
     request: IncomingMessage,
     given: { readonly code: string; readonly username: string; readonly password: string },
@@ -155,7 +158,7 @@ export class FirstOperator {
     this.#isMaking = true;
     try {
       const password = await hashPassword(given.password);
-      // The configuration may name users by now.
+      // The configuration may have named users meanwhile.
       if (this.#code !== code) return notHere;
       const users = [{ username, password, role: "admin" as const }];
       await this.#file.write(JSON.stringify(users));
@@ -169,20 +172,20 @@ export class FirstOperator {
   }
 }
 
-/** Why nobody gets in, and what to do. */
+/** Says that the file of users cannot be read, so that nobody can log in, and what to do. */
 export const unreadableUsers = msg`page-users.json in the data directory cannot be read, so nobody can log in to the page: put it back from a copy; or remove it and restart, and make the first operator anew with the code that the bridge then prints`;
 
-/** Throws where they cannot be read, which is not the same as none. */
+/** Throws for a file that cannot be understood; a missing one means no users. */
 function usersIn(text: string | null): Listener["users"] {
-  // Whoever was made here had the code, also before there was a role for the settings.
+  // Users made before there was a role for settings become admins too, since they had the code.
   return text === null ? [] : kept.parse(JSON.parse(text)).map((user) => ({ ...user, role: "admin" }));
 }
 
-/** Null: who they are is not known. */
+/** `users` null: they cannot be read. */
 const withUsers = (listener: Listener, users: Listener["users"] | null): Listener =>
   users === null ? { ...listener, users: [], isClosed: true } : { ...listener, users };
 
-/** With the users that were made at the page, where the configuration names none; `read` gives what their file holds. */
+/** Adds the users made at the page where the configuration names none. `read` returns the text of their file. */
 export async function withStoredUsers(
   listener: Listener,
   read: () => Promise<string | null>,

@@ -26,19 +26,22 @@ import { pageRoutes, servePort } from "./server.js";
 import { restoreRoute } from "./settings.js";
 import type { PageService } from "./service.js";
 
-/* One page for all accounts of a fleet: what one bridge answers below `api/`, an account answers below `api/accounts/<name>/`. */
+/*
+ * One page for all accounts of a fleet. An account answers below `api/accounts/<name>/` what one bridge answers below
+ * `api/`.
+ */
 
 export interface ShownAccount {
   readonly report: () => AccountReport;
-  /** Null while it does not run. */
+  /** Null while the account does not run. */
   readonly page: PageService | null;
 }
 
 export interface FleetSources {
   readonly version: string;
-  /** Why the files were not taken up when they were read last; null where they were. */
+  /** Why the configuration files were not applied when last read; null where they were. */
   readonly mistake: () => Text | null;
-  /** By name, in the order of the alphabet. */
+  /** By name, in alphabetical order. */
   readonly accounts: () => ReadonlyMap<string, ShownAccount>;
   readonly account: (name: string) => ShownAccount | undefined;
   /** Whether other members of the cluster run all accounts, and whether this one could. */
@@ -46,13 +49,13 @@ export interface FleetSources {
   readonly canTakeOver: () => boolean;
   /** Metrics of the cluster for an account that another member runs; null outside of a cluster. */
   readonly clusterMetrics: (account: string) => Registry | null;
-  /** Whether one of them has a link to its broker, and to its platform. */
+  /** Whether at least one running account has a link to its broker, and to its platform. */
   readonly isHealthy: () => boolean;
   readonly isReady: () => boolean;
-  /** What the process as a whole is like. */
+  /** The health of the process as a whole. */
   readonly health: () => Readonly<Record<string, unknown>>;
   readonly restore: RestoreAccount;
-  /** Has what an account does go to its account. */
+  /** Runs a function on behalf of an account, which gets the work's errors. */
   readonly within: <Result>(account: string, run: () => Result) => Result;
 }
 
@@ -69,11 +72,11 @@ class FleetSite implements Served {
   readonly #hasPage: boolean;
   readonly #startedAt: string;
   readonly #routes: ReadonlyMap<string, Route>;
-  /** Of each account, at its path without the account. */
+  /** Routes of one account, by path without the account. */
   readonly #ofAccount = new Map(Object.entries(apiRoutes));
-  /** By the accounts that are seen in them. */
+  /** By the accounts that their viewers see. */
   readonly #lives = new Map<string, LiveViews>();
-  /** A page of metrics that is being made, by the accounts in it. */
+  /** Metrics pages being made, by the accounts in them. */
   readonly #gathering = new Map<string, Promise<string>>();
 
   constructor(port: Port, sources: FleetSources, signal: AbortSignal) {
@@ -137,7 +140,7 @@ class FleetSite implements Served {
     };
   }
 
-  /** One that a visitor may not see is to him as one that is not there. */
+  /** An account that the visitor may not see is answered like one that does not exist. */
   #accountFor(name: string, visitor: Visitor): ShownAccount | Answer {
     if (visitor.role === null) return loginRequired;
     const account = sees(visitor, name) ? this.#sources.account(name) : undefined;
@@ -156,7 +159,7 @@ class FleetSite implements Served {
     return account.page?.live ?? away(name, account.report());
   }
 
-  /** Who sees the same accounts looks at the same view. */
+  /** Visitors who see the same accounts share a view. */
   #liveFor(visitor: Visitor): LiveViews {
     const key = keyOf(visitor);
     const { clock, faults } = this.#port;
@@ -187,7 +190,7 @@ class FleetSite implements Served {
       at: isoOrNull(this.#port.clock.now()) ?? "",
       version: this.#sources.version,
       started_at: this.#startedAt,
-      // It may name accounts that he does not see.
+      // The message may name accounts that this visitor does not see.
       mistake: visitor.accounts === undefined ? this.#sources.mistake() : null,
       accounts: Object.fromEntries(
         [...this.#shownTo(visitor)].map(([name, { report }]) => [name, report()] as const),
@@ -195,7 +198,7 @@ class FleetSite implements Served {
     };
   }
 
-  /** Whoever asks meanwhile gets the same page. */
+  /** Requests that come meanwhile get the same page. */
   #metrics(visitor: Visitor): Promise<string> {
     const key = keyOf(visitor);
     const gathering =
@@ -205,7 +208,7 @@ class FleetSite implements Served {
     return gathering;
   }
 
-  /** Whatever else is due comes between two accounts. */
+  /** Yields between two accounts, so that other work gets its turn. */
   async #gather(accounts: ReadonlyMap<string, ShownAccount>): Promise<string> {
     const all = new AccountMetrics();
     for (const [name, { page }] of accounts) {
@@ -227,7 +230,7 @@ class FleetSite implements Served {
 
 const states = ["starting", "running", "waiting", "stopping", "refused", "standby"] as const;
 
-/** What only the fleet knows of its accounts. */
+/** Metrics of accounts that only the fleet knows. */
 export function fleetMetrics(accounts: ReadonlyMap<string, AccountReport>): Registry {
   const stateOf = "1 for the state that `fleet status` shows of the account";
   const samples = [...accounts].flatMap(([account, report]) =>

@@ -17,7 +17,7 @@ import { isoOrNull, nameOf } from "../greenhouse/documents.js";
 
 type Store = Pick<GreenhouseStore, "get">;
 
-/** A command to several that is under way. */
+/** A command to a group or scene that is under way. */
 interface Running {
   readonly kind: GroupOrScene;
   readonly about: string;
@@ -28,7 +28,7 @@ interface Running {
   readonly ended: readonly MemberResult[];
 }
 
-/** What is commanded together, as the page asks for it. */
+/** Groups and scenes as the page reads them. */
 export interface ShownGroups {
   readonly groupsAndScenes: GroupsAndScenes;
   stateOf(group: Group): GroupState;
@@ -36,7 +36,7 @@ export interface ShownGroups {
   lastOf(kind: GroupOrScene, id: string): GroupResult | null;
 }
 
-/** The same, and how it is commanded. */
+/** Groups and scenes, and how the page commands them. */
 export interface CommandedGroups extends ShownGroups {
   submit(request: GroupRequest): { readonly id: string; readonly refused: GroupResult | null };
   find(id: string): Running | GroupResult | null;
@@ -112,7 +112,7 @@ export function groupsAndScenesView(groups: ShownGroups, store: Store): Untold<G
   };
 }
 
-/** What `api/commands/<id>` answers of a command to several. */
+/** The answer of `api/commands/<id>` for a command to a group or scene. */
 export function groupCommandView(known: Running | GroupResult) {
   const isOpen = "open" in known;
   const members: readonly MemberResult[] = isOpen ? known.ended : known.members;

@@ -13,7 +13,7 @@ import type { LiveMessage, Role } from "../page/protocol.js";
 import { may } from "./roles.js";
 
 interface Place {
-  /** A user or an address. */
+  /** The user or address under which viewers are counted. */
   readonly place: string;
   readonly role: Role | null;
 }
@@ -22,62 +22,65 @@ interface Viewer {
   readonly socket: WebSocket;
   readonly of: Place;
   readonly isWelcome: () => boolean;
-  /** The views looked at; false where a snapshot is owed. */
+  /** The views that the viewer follows; false where it is owed a snapshot. */
   readonly views: Map<string, boolean>;
-  /** The language of its sentences. */
+  /** The language of the sentences that the viewer gets. */
   language: string;
-  /** For how many ticks it has taken nothing. */
+  /** For how many ticks the viewer has been behind. */
   stalledTicks: number;
-  /** A subscription was answered at once since the last tick. */
+  /** Whether a subscription was answered at once since the last tick. */
   isAnswered: boolean;
 }
 
 const tickMs = 250;
-/** Ticks in a second: views that nobody waits for are looked at once in so many. */
+/** Views for which nobody waits are updated once in this many ticks, a second. */
 const calmTicks = 4;
 const lifeSignTicks = 16;
-/** A reader that leaves more than this unread gets nothing more, and a snapshot once it reads again. */
+/** A viewer with more unread bytes than this is sent nothing until it reads again, then a snapshot. */
 const mostBufferedBytes = 64 * 1024;
 const mostStalledTicks = 240;
 const mostViewers = 50;
-/** Viewers leave so many places to operators. */
+/** Places that viewers leave to operators. */
 const keptForOperators = 10;
-/** Of one user or address: with one more his own oldest goes. */
+/** Most viewers of one user or address; one more closes his oldest. */
 const mostOfOne = 20;
-/** The page comes back later than after a line that broke, or his pages would push each other out for ever. */
+/**
+ * Close code for which the page reconnects later than after a lost connection. Otherwise one user's pages would push
+ * each other out for ever.
+ */
 const pushedOut = 4409;
-/** Items in the snapshot of a list. */
+/** Most items in the snapshot of a list. */
 const mostItems = 100;
 
 const subscription = z.strictObject({
   subscribe: z.array(z.string()).max(20),
-  /** Of sentences; English when absent. */
+  /** The language of sentences; English when absent. */
   language: z.enum(languages).default("en"),
 });
 const wrong = { error: "bad_request", message: 'Send {"subscribe": [...]} with at most 20 views.' };
 
 /**
- * Shows views to browsers: a snapshot first, then what changed, at most four times a second. A reader that is too slow is
- * sent nothing until it has caught up, and then all of it anew.
+ * Shows views to browsers: a snapshot first, then changes, at most four times a second. A reader that is too slow gets
+ * nothing until it has caught up, then a new snapshot.
  */
 export class LiveViews {
   readonly #clock: Clock;
   readonly #view: (name: string) => object | null;
   readonly #isCalm: (name: string) => boolean;
-  /** When a view was looked at last. */
+  /** The tick in which each view was last made. */
   readonly #lookedAt = new Map<string, number>();
   readonly #faults: Faults;
-  /** Lasts while there is no viewer. */
+  /** A rest that lasts while there are no viewers. */
   readonly #someone: Rest;
   readonly #viewers = new Set<Viewer>();
-  /** What all viewers of a view that are owed nothing were told last, so that one patch fits all. */
+  /** What all viewers that are up to date have of each view, so that one patch fits all. */
   readonly #shown = new Map<string, object | null>();
   readonly #tells = new Map<string, Tell>([["en", inEnglish]]);
   #ticks = 0;
 
   /**
-   * `view` gives what a view shows: a document, or a list that only grows, newest first; null for no such view. `isCalm`:
-   * nothing in it happened now that anybody waits for.
+   * `view` returns a document, or a list that only grows, newest first; null for an unknown name. `isCalm`: whether
+   * nobody waits for changes of a view.
    */
   constructor(
     clock: Clock,
@@ -92,7 +95,7 @@ export class LiveViews {
     this.#view = view;
   }
 
-  /** Until the signal aborts. */
+  /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       if (this.#viewers.size === 0) await this.#someone.for(Infinity, signal);
@@ -102,7 +105,7 @@ export class LiveViews {
     for (const { socket } of this.#viewers) socket.close(1001);
   }
 
-  /** Whether there is neither a free place for one more nor one of his own that he could give up for it. */
+  /** Whether no place is free and this user or address has no older viewer to give up for it. */
   isFullFor(place: string, role: Role | null): boolean {
     return this.#isFull(role) && this.#ownOf(place).length === 0;
   }
@@ -118,7 +121,9 @@ export class LiveViews {
     return [...this.#viewers].filter(({ of }) => of.place === place);
   }
 
-  /** Takes a socket that was let in; `isWelcome` is asked every few seconds, and ends it where it no longer holds. */
+  /**
+   * Adds a socket that was let in. `isWelcome` is checked every few seconds; once it is false, the socket is closed.
+   */
   add(socket: WebSocket, of: Place, isWelcome: () => boolean): void {
     const own = this.#ownOf(of.place);
     const [oldest] = own.length >= mostOfOne || this.#isFull(of.role) ? own : [];
@@ -149,13 +154,13 @@ export class LiveViews {
         this.#shown.delete(name);
         this.#lookedAt.delete(name);
       }
-    // One view that cannot be made keeps nobody from the others.
+    // A view that fails must not keep viewers from the others.
     for (const name of looked) if (this.#isDue(name)) this.#faults.attempt(() => this.#tellNews(name));
     for (const viewer of this.#viewers) {
       this.#faults.attempt(() => this.#pay(viewer));
       viewer.isAnswered = false;
       viewer.stalledTicks = isBehind(viewer.socket) ? viewer.stalledTicks + 1 : 0;
-      // A viewer that never catches up is let go.
+      // A viewer that never catches up is disconnected.
       if (viewer.stalledTicks > mostStalledTicks) viewer.socket.terminate();
     }
     this.#ticks += 1;
@@ -184,12 +189,12 @@ export class LiveViews {
     for (const name of wanted.data.subscribe) views.set(name, false);
     viewer.language = wanted.data.language;
     this.#learn(viewer.language);
-    // A viewer that asks again and again is answered with the next tick, no more often than the others get news.
+    // A viewer that subscribes again within a tick is answered at the next tick, no faster than others get changes.
     if (!viewer.isAnswered) this.#pay(viewer);
     viewer.isAnswered = true;
   }
 
-  /** What is owed in a language waits until its words are there. */
+  /** Loads a language; messages in it wait until its words are there. */
   #learn(language: string): void {
     if (!this.#tells.has(language))
       tellIn(language)
@@ -204,7 +209,7 @@ export class LiveViews {
     return true;
   }
 
-  /** Tells all viewers of a view what is new in it; one that cannot take that is owed all of it. */
+  /** Sends what changed in a view to its viewers; one that cannot take it is owed a snapshot. */
   #tellNews(name: string): void {
     const before = this.#shown.get(name);
     const after = this.#view(name);
@@ -221,7 +226,7 @@ export class LiveViews {
     }
   }
 
-  /** The snapshots that are owed, as far as they are taken. */
+  /** Sends the snapshots that are owed, as far as the viewer takes them. */
   #pay({ socket, views, language }: Viewer): void {
     if (!this.#tells.has(language)) return;
     for (const [name, isPaid] of views) {
@@ -233,7 +238,7 @@ export class LiveViews {
     }
   }
 
-  /** Null while the words of the language are not there. */
+  /** Null until the words of the language are loaded. */
   #textOf(message: LiveMessage, language: string): string | null {
     const tell = this.#tells.get(language);
     if (tell === undefined) return null;
@@ -256,7 +261,7 @@ function allOf(name: string, shown: object | null): LiveMessage {
   return { view, kind: "snapshot", data: { records, next: records.at(-1)?.seq ?? null } };
 }
 
-/** Lists are added to, documents patched; null where nothing is new. */
+/** The message about a change: new items of a list, or a patch of a document; null where nothing is new. */
 function newsOf(view: string, before: object | null, after: object | null): LiveMessage | null {
   if (before === after) return null;
   if (before === null || after === null) return allOf(view, after);
@@ -266,7 +271,7 @@ function newsOf(view: string, before: object | null, after: object | null): Live
     return data.length === 0 ? null : { view, kind: "append", data };
   }
   const data = mergePatch(before, after);
-  // That time went on is no news.
+  // A new time alone is no news.
   const isNews = isObject(data) && Object.keys(data).some((key) => key !== "at");
   return isNews ? { view, kind: "patch", data } : null;
 }
@@ -277,18 +282,21 @@ const isList = (shown: object): shown is readonly { readonly at: string; readonl
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Sentence);
 
-/** What takes `before` to `after` as an RFC 7396 merge patch, in which null and absent are one; undefined for nothing. */
+/**
+ * The RFC 7396 merge patch from `before` to `after`, with null and absent treated alike; undefined where nothing
+ * differs.
+ */
 export function mergePatch(before: unknown, after: unknown): unknown {
   if (before === after) return undefined;
   if (!isObject(before) || !isObject(after)) return isDeepStrictEqual(before, after) ? undefined : after;
-  // Ids are keys here, and one may be called as what every plain object inherits.
+  // Keys are ids, and an id may be the name of an inherited property, such as `constructor`.
   const own = (of: typeof before, key: string) => (Object.hasOwn(of, key) ? (of[key] ?? null) : null);
   const changes: (readonly [key: string, change: unknown])[] = [];
   const compare = (key: string) => {
     const change = mergePatch(own(before, key), own(after, key));
     if (change !== undefined) changes.push([key, change]);
   };
-  // Hundreds of rows are compared four times a second, most of which are the same: no list is made of them.
+  // Hundreds of rows are compared four times a second, most of them equal, so no list of keys is built.
   for (const key of Object.keys(after)) if (before[key] !== after[key]) compare(key);
   for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) compare(key);
   return changes.length === 0 ? undefined : Object.fromEntries(changes);

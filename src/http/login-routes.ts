@@ -6,9 +6,9 @@ import { unreadableUsers } from "./first-operator.js";
 import { may } from "./roles.js";
 import { type Asked, fields, nothing, type Routes, routeTo, text } from "./route.js";
 
-/* Who looks at the page, and how somebody gets in and out. */
+/* Who uses the page, and how people log in and out. */
 
-/** What a browser is told of itself. */
+/** What a browser learns about its own session. */
 export function sessionOf({ visitor: { user, role, via }, port, request }: Asked): Session {
   const isOffered = user === null && port.firstOperator.isOffered(request);
   const hasSettings = may(role, "admin") && port.listener().settings;
@@ -18,7 +18,7 @@ export function sessionOf({ visitor: { user, role, via }, port, request }: Asked
 
 const newOperator = fields({ code: text, username: text, password: text });
 
-/** Logs in whom it made, and ends what visitors without a login see. */
+/** Makes the first operator, logs him in, and ends the views of visitors without a login. */
 async function makeFirstOperator(
   given: z.output<typeof newOperator>,
   { port, request, sessions, review }: Asked,
@@ -55,7 +55,7 @@ async function logIn(
     cookie: headers.cookie ?? "",
     isSecure,
   });
-  // People type passwords into the wrong field, so the name is left out.
+  // The log leaves the name out, since people type passwords into the wrong field.
   if (answer.status === 401) status.refusedLogin("password", address);
   if (answer.status === 204) {
     log.info({ user, address }, "logged in to the page");
@@ -64,7 +64,7 @@ async function logIn(
   return answer;
 }
 
-/** Where the page is for other computers, at the port that was asked. */
+/** The page's URL and QR code for other computers, at the port of the request. */
 async function pageAddressOf({ port, request }: Asked): Promise<Answer> {
   const listener = port.listener();
   const at = request.socket.localPort ?? listener.port;
@@ -81,7 +81,7 @@ export const loginRoutes: Routes = {
   "/api/login": routeTo("POST", null, fields({ username: text, password: text }), logIn),
   "/api/logout": routeTo("POST", null, nothing, (_, { sessions, visitor, review }) => {
     const answer = sessions.logout(visitor);
-    // It is over at once, whatever the disk says.
+    // Views end at once, whether or not the disk has the logout.
     review();
     return answer;
   }),

@@ -7,8 +7,8 @@ import { ownAddresses } from "./page-address.js";
 import type { MdnsRecord, Question } from "./mdns.js";
 
 /*
- * The page under a name in its own network, by multicast DNS: `greenhouse2mqtt.local`, and in lists of what is there
- * (`_http._tcp`). Without it the page works all the same at its address.
+ * Announces the page in its own network by multicast DNS: as `greenhouse2mqtt.local`, and as a service of the type
+ * `_http._tcp`. Without it the page still works at its address.
  */
 
 const service = "_http._tcp.local";
@@ -16,13 +16,13 @@ const listOfServices = "_services._dns-sd._udp.local";
 const ttl = 120;
 
 interface Announced {
-  /** Of the bridge, in lists. */
+  /** The bridge's name in lists of services. */
   readonly name: string;
   readonly port: number;
   readonly addresses: readonly string[];
 }
 
-/** Everything that is said of the page; with a `ttl` of 0 that it is gone. */
+/** All records about the page; with 0 for `lasts` they say that it is gone. */
 export function recordsOf({ name, port, addresses }: Announced, lasts = ttl): readonly MdnsRecord[] {
   const instance = `${name}.${service}`;
   const target = mdnsName;
@@ -35,7 +35,7 @@ export function recordsOf({ name, port, addresses }: Announced, lasts = ttl): re
   ];
 }
 
-/** What of it answers these questions; names have no case. */
+/** The records that answer these questions; names are compared without case. */
 export function answersTo(
   questions: readonly Question[],
   records: readonly MdnsRecord[],
@@ -47,10 +47,10 @@ export function answersTo(
   );
 }
 
-/** A dot would end a part of the name. */
+/** A dot would split the name into two labels. */
 const shownName = () => `greenhouse2mqtt on ${hostname().split(".")[0] ?? ""}`.slice(0, 63);
 
-/** Until the signal aborts; what fails is told once and ends nothing. */
+/** Announces the page until the signal aborts. The first failure is logged; none is thrown. */
 export async function announce(
   {
     listener,

@@ -5,8 +5,8 @@ import type { Clock } from "../runtime/clock.js";
 import { receiving } from "../runtime/receiving.js";
 
 /*
- * Multicast DNS (RFC 6762), as much as saying where the page is takes: questions are read, and records of four kinds written. Whoever is
- * in the network may send what he likes, so a packet costs next to nothing: of each only so much is looked at, and only so many.
+ * As much of multicast DNS (RFC 6762) as an announcement needs: reading questions, and writing four kinds of records.
+ * Anybody in the network can send packets, so their size, depth and number are limited.
  */
 
 const group = "224.0.0.251";
@@ -24,7 +24,7 @@ export interface MdnsRecord {
   readonly name: string;
   readonly type: RecordType;
   readonly ttl: number;
-  /** An address, a name, a text, or the port and the name of a host. */
+  /** By type: an address, a name, a text, or the port and the name of a host. */
   readonly data: string | { readonly target: string; readonly port: number };
 }
 
@@ -33,12 +33,12 @@ export interface Question {
   readonly type: RecordType | "ANY";
 }
 
-/** Those who ask for more ask twice. */
+/** Most questions read from one packet; a client that asks for more asks again. */
 const mostQuestions = 16;
-/** A name has at most 127 parts; pointers count as well, so that no chain of them is followed for long. */
+/** A name has at most 127 labels. Pointers count too, so that no chain of them is followed for long. */
 const mostSteps = 128;
 
-/** A name at this place, and where what follows it begins; null where it is none. */
+/** The name at a position, and where the next field begins; null where there is no valid name. */
 function nameAt(packet: Buffer, start: number): { readonly name: string; readonly end: number } | null {
   const parts: string[] = [];
   let at = start;
@@ -67,7 +67,7 @@ const typeOf = (code: number): Question["type"] | null => {
   return (known as RecordType | undefined) ?? null;
 };
 
-/** What a packet asks that could be answered here; nothing where it is no query. */
+/** The questions of a packet that could be answered here; none where it is no query. */
 function questionsIn(packet: Buffer): readonly Question[] {
   if (packet.length < headBytes || (packet.readUInt16BE(2) & isResponse) !== 0) return [];
   const found: Question[] = [];
@@ -100,7 +100,7 @@ function dataOf({ type, data }: MdnsRecord): Buffer {
   return type === "TXT" ? part(data) : nameBytes(data);
 }
 
-/** An answer that says these records. */
+/** A response with these records. */
 function answerWith(records: readonly MdnsRecord[]): Buffer {
   const each = records.map((record) => {
     const data = dataOf(record);
@@ -116,7 +116,7 @@ function answerWith(records: readonly MdnsRecord[]): Buffer {
   return Buffer.concat([numbers(0, response, 0, records.length, 0, 0), ...each]);
 }
 
-/** Counts packets: false for one that is too large, or one too many of its second, with which nothing is read for a while. */
+/** Judges packets: `drop` for one that is too large; `rest`, a pause of reading, for one too many in its second. */
 class PacketPace {
   #second = -Infinity;
   #count = 0;
@@ -137,8 +137,8 @@ const joinEveryMs = 5_000;
 const answerEveryMs = 1_000;
 
 /**
- * A socket for the group of multicast DNS alone: it hears nothing that is sent to an address of this computer. In a flood it is closed
- * for some seconds, so that the kernel throws away what comes.
+ * A socket bound to the multicast group, so it hears nothing sent to this computer's own addresses. In a flood it is
+ * closed for some seconds, and the kernel drops what comes.
  */
 export class MdnsSocket {
   readonly #clock: Clock;
@@ -151,7 +151,7 @@ export class MdnsSocket {
   #takeBack: () => void = () => undefined;
   #answeredAt = -Infinity;
 
-  /** `onFailure`: something is amiss with the network; what works goes on. */
+  /** `onFailure` gets the network's errors; whatever still works goes on. */
   constructor(
     clock: Clock,
     onQuestions: (questions: readonly Question[]) => void,
@@ -162,7 +162,7 @@ export class MdnsSocket {
     this.#onFailure = onFailure;
   }
 
-  /** Resolves once it hears; rejects where the port cannot be had. */
+  /** Resolves once the socket listens; rejects where the port cannot be had. */
   open(): Promise<void> {
     const socket = createSocket({ type: "udp4", reuseAddr: true });
     this.#socket = socket;
@@ -183,7 +183,10 @@ export class MdnsSocket {
     });
   }
 
-  /** At most once a second: everybody in the network has heard the one before. `isLast`: whatever was said. */
+  /**
+   * Sends records, at most once a second, since everybody in the network has heard the last ones. `isLast` sends in any
+   * case.
+   */
   say(records: readonly MdnsRecord[], isLast = false): void {
     const now = this.#clock.monotonic();
     if (records.length === 0 || this.#socket === null) return;
@@ -192,7 +195,7 @@ export class MdnsSocket {
     this.#socket.send(answerWith(records), port, group, () => undefined);
   }
 
-  /** What was said is on its way once it resolves. */
+  /** Closes the socket; resolves once the last records are on their way. */
   close(): Promise<void> {
     this.#isClosed = true;
     this.#takeBack();
@@ -214,7 +217,7 @@ export class MdnsSocket {
     });
   }
 
-  /** Networks come and go. */
+  /** Joins again from time to time, since networks come and go. */
   #join(socket: Socket): void {
     if (this.#socket !== socket) return;
     for (const address of this.#interfaces())
@@ -228,7 +231,7 @@ export class MdnsSocket {
     this.#takeBack = this.#clock.after(joinEveryMs, () => this.#join(socket));
   }
 
-  /** The first address of each; none where the question is forbidden, as a sandbox may do. */
+  /** The first IPv4 address of each interface; none where a sandbox forbids the question. */
   #interfaces(): readonly string[] {
     try {
       return Object.values(networkInterfaces()).flatMap(

@@ -12,29 +12,29 @@ import type { Faults } from "./faults.js";
 import type { PageService } from "./service.js";
 
 /*
- * The bridge's socket in its data directory: the API for whoever may open it, which is the user that runs the bridge. The command line
- * needs no password there, and sends none to anybody else.
+ * The bridge's socket in its data directory: the API for the user that runs the bridge, since nobody else may open it.
+ * The command line needs no password there, and sends none to anybody else.
  */
 
 interface OwnerParts {
   readonly dataDir: string;
-  /** Rejects where another folder shows in its place. */
+  /** Rejects if another folder has taken the data directory's place. */
   readonly inPlace: () => Promise<void>;
-  /** Of the embedded broker; null where there is none. */
+  /** The port of the embedded broker; null without one. */
   readonly brokerPort: number | null;
   readonly clock: Clock;
   readonly log: Logger;
   readonly faults: Faults;
-  /** Made with the first question. */
+  /** Called with the first request. */
   readonly service: () => Promise<PageService>;
 }
 
 const ownMode = 0o600;
 
-/** The pause between looks for the socket: a data directory that was away comes back without it. */
+/** Pause between checks of the socket: a data directory that was away comes back without it. */
 const lookEveryMs = 15_000;
 
-/** Until the signal aborts. Where there can be no socket the command line takes another way. */
+/** Serves until the signal aborts. Where no socket can be made, the command line uses another way. */
 export async function serveOwner(parts: OwnerParts, signal: AbortSignal): Promise<void> {
   const { clock, log } = parts;
   for (let isTold = false; !signal.aborted;) {
@@ -46,7 +46,10 @@ export async function serveOwner(parts: OwnerParts, signal: AbortSignal): Promis
   }
 }
 
-/** Until the signal aborts, or the socket cannot be found any more; at once, and why, where there can be none. */
+/**
+ * Serves until the signal aborts or the socket is gone from its place: null. Returns why, at once, where no socket can
+ * be made.
+ */
 async function serveAtPlace(parts: OwnerParts, signal: AbortSignal): Promise<string | null> {
   const place = await socketPath(parts.dataDir, ownerSocket).catch(String);
   if (typeof place === "string") return place;
@@ -63,7 +66,7 @@ async function serveAtPlace(parts: OwnerParts, signal: AbortSignal): Promise<str
   return typeof opened === "string" ? opened : null;
 }
 
-/** Aborts once another socket, or none, stands in the data directory. */
+/** Aborts once the data directory has another socket, or none. */
 function goneFrom({ dataDir, clock }: OwnerParts, signal: AbortSignal): AbortSignal {
   const gone = new AbortController();
   const path = join(dataDir, ownerSocket);
@@ -80,7 +83,7 @@ function goneFrom({ dataDir, clock }: OwnerParts, signal: AbortSignal): AbortSig
 const identityAt = (path: string): Promise<string | null> =>
   stat(path).then(({ dev, ino }) => `${dev}:${ino}`, nullIfFailed);
 
-/** What a killed run left there is nobody's: the data directory is this process's own. */
+/** Removes the socket of a killed run first: the data directory belongs to this process alone. */
 async function listenAt(path: string): Promise<OpenPort> {
   await unlink(path).catch((error: unknown) => {
     if (errorCode(error) !== "ENOENT") throw error;
@@ -95,7 +98,7 @@ async function serveOpened(parts: OwnerParts, opened: OpenPort, signal: AbortSig
   const { faults, clock, log, brokerPort, service } = parts;
   const { handle, waiting } = opened;
   handle.on("error", (error) => faults.note(error));
-  // What answers takes longer to load than most runs are asked anything.
+  // Waits for a connection, as most runs are never asked anything and loading the code takes longer.
   const isAsked = new Promise<void>((resolve) => handle.once("connection", () => resolve()));
   await Promise.race([isAsked, untilAborted(signal)]);
   if (waiting.length === 0) {
@@ -121,7 +124,7 @@ async function serveOpened(parts: OwnerParts, opened: OpenPort, signal: AbortSig
   await servePort(port, () => served, signal, Promise.resolve(opened));
 }
 
-/** Nothing of it is asked of the owner. */
+/** A listener without users: the owner needs no login. */
 const ownListener = {
   host: "127.0.0.1",
   port: 0,

@@ -5,26 +5,26 @@ import { sourceOf } from "../runtime/logins.js";
 import { placeOf, type Visitor } from "./access.js";
 import type { Answer } from "./answer.js";
 
-/* How many requests anybody gets answered: more than a page or a program ever asks, and too few to delay the bridge. */
+/* How many requests a visitor may send: more than a page or program ever does, and too few to delay the bridge. */
 
-/** How many requests at once, and how many a second from then on. */
+/** Requests allowed at once, and per second from then on. */
 interface Allowance {
   readonly atOnce: number;
   readonly perSecond: number;
 }
 
-/** An allowance that a request takes from. */
+/** A user, browser, socket or address whose allowance a request uses. */
 interface Payer extends Allowance {
   readonly key: string;
 }
 
-/** Nobody is kept for longer than until the allowance is whole again, so that the oldest can be forgotten. */
+/** Most allowances in memory. The oldest can be forgotten, as they have become whole again. */
 const maxRecords = 4_096;
 
-/** A page with its files, its first questions and its live connection are 20 requests. */
+/** Opening the page takes 20 requests: its files, first questions and live connection. */
 const ofSocket: Allowance = { atOnce: 100, perSecond: 25 };
 const ofAddress: Allowance = { atOnce: 300, perSecond: 50 };
-/** Who has logged in is known also where a proxy gives everybody one address and few sockets. */
+/** A user who has logged in is recognised even behind a proxy, where everybody shares an address and few sockets. */
 const ofUser: Allowance = { atOnce: 600, perSecond: 100 };
 
 /** Token buckets by key. */
@@ -36,7 +36,7 @@ export class Pace {
     this.#clock = clock;
   }
 
-  /** Takes one from each payer: 0, or in how many ms each will have one, and then nothing is taken. */
+  /** Takes one request from each payer and returns 0; or takes nothing and returns the ms until each has one. */
   take(payers: readonly Payer[]): number {
     const waits = payers.map((payer) => this.#waitOf(payer));
     const wait = Math.max(0, ...waits);
@@ -44,7 +44,7 @@ export class Pace {
     return wait;
   }
 
-  /** Takes one that may be there only later: in how many ms. Null, and nothing is taken, where that is too long. */
+  /** Takes one request in advance and returns in how many ms it is due; null, taking nothing, above `longestMs`. */
   book(payer: Payer, longestMs: number): number | null {
     const wait = this.#waitOf(payer);
     if (wait > longestMs) return null;
@@ -72,8 +72,8 @@ export class Pace {
 }
 
 /**
- * Who is logged in, or shows the token, pays alone, and so does a browser that has logged in before (`known`); of all others both the socket
- * and the address do.
+ * Who pays for a request: a logged-in user or holder of the token alone, so too a browser that logged in before
+ * (`known`). Otherwise both socket and address pay.
  */
 export function payersOf(
   asking: Visitor | Answer,

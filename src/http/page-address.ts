@@ -26,13 +26,13 @@ export function pageAddressFor(
   return { url: addressOf(listener.host, port, addresses), commanders: commandersOf(listener) };
 }
 
-/** Of a listener at every address, that at the first address of this computer. */
+/** The URL of a listener; if it listens at every address, with this computer's first address. */
 export function addressOf(listensAt: string, port: number, addresses = ownAddresses()): string {
   const host = everywhere.has(listensAt) ? (addresses[0] ?? "127.0.0.1") : listensAt;
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}/`;
 }
 
-/** The addresses of this computer in its networks; none where the question is forbidden, as a sandbox may do. */
+/** This computer's addresses in its networks; none where a sandbox forbids the question. */
 export function ownAddresses(interfaces = networkInterfaces): readonly string[] {
   try {
     return Object.values(interfaces()).flatMap((all = []) =>
@@ -57,7 +57,7 @@ const nobody = (isFree: boolean): Text =>
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** How a person who is logged in over SSH gets to a page that only this computer serves; null for everybody else. */
+/** How a person logged in over SSH reaches a page that only this computer serves; null for everybody else. */
 export function sshHint(listener: Pick<Listener, "host">, port: number, env: Environment): Text | null {
   const [, , address, sshPort] = (env["SSH_CONNECTION"] ?? "").split(" ");
   if (address === undefined || !isLoopback(listener.host)) return null;
@@ -67,11 +67,11 @@ export function sshHint(listener: Pick<Listener, "host">, port: number, env: Env
   return msg`on your own computer:  ssh ${at}-L ${port}:${host}:${port} ${to}  and open http://127.0.0.1:${port}/ there`;
 }
 
-/** How somebody who sees the terminal becomes the one who may command. */
+/** How whoever sees the terminal becomes the first operator. */
 export const firstOperatorLine = (listener: Listener, port: number, code: string): string =>
   `open ${addressOf(listener.host, port)} and make the first operator with the code ${code}`;
 
-/** The page's address as a picture for a phone's camera, where a phone can reach it; null for this computer alone. */
+/** The page's address as a QR code for a terminal; null where no phone can reach the page. */
 export async function qrOf(listener: Listener | false, port: number): Promise<string | null> {
   const pageAddress = pageAddressFor(listener, port);
   if (listener === false || pageAddress === null || isLoopback(listener.host)) return null;
@@ -79,7 +79,7 @@ export async function qrOf(listener: Listener | false, port: number): Promise<st
   return renderUnicodeCompact(pageAddress.url);
 }
 
-/** The same as an address of a picture, for a browser. */
+/** The same QR code as a data URL, for a browser. */
 export async function qrPictureOf(listener: Listener | false, port: number): Promise<string | null> {
   const pageAddress = pageAddressFor(listener, port);
   if (listener === false || pageAddress === null || isLoopback(listener.host)) return null;
@@ -87,7 +87,7 @@ export async function qrPictureOf(listener: Listener | false, port: number): Pro
   return `data:image/svg+xml;base64,${Buffer.from(renderSVG(pageAddress.url, { border: 2 })).toString("base64")}`;
 }
 
-/** What is said of the page once it can be opened. */
+/** Lines to print once the page can be opened. */
 export function pageAddressLines(
   listener: Listener | false,
   port: number,

@@ -6,19 +6,19 @@ import type { Port } from "./port.js";
 import type { HttpSection } from "./section.js";
 import type { PageService, PageSources } from "./service.js";
 
-/** What the page shows that is not the core's, and what it can do beyond the bridge. */
+/** What the page shows and does beyond the core. */
 export interface Shown
   extends
     Pick<PageSources, "status" | "groups" | "ask" | "logLevel" | "recentLog">,
     Partial<Pick<PageSources, "doctor" | "discover" | "demo" | "settings">> {
   readonly status: PageSources["status"] & Port["status"];
   readonly metrics: () => Promise<PageSources["metrics"]>;
-  /** The section as it is in force. */
+  /** The section in force. */
   readonly current: () => HttpSection;
   readonly onListening: Port["onListening"];
-  /** Where a page of several accounts shows this one too: the kinds of readings on its overview. */
+  /** For a page of several accounts that shows this bridge too: the kinds of readings on its overview. */
   readonly elsewhere: Pick<PageSources, "kinds"> | null;
-  /** The command line of the same user asks at a socket in the data directory; a simulated world has none. */
+  /** Whether the command line of the same user can use a socket in the data directory; not in a simulated world. */
   readonly hasOwner: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface RunningPage extends Running {
   readonly page: PageService | null;
 }
 
-/** Where the page and the command line ask. */
+/** Starts what answers the page and the command line. */
 export async function servePage(core: Core, http: HttpSection, shown: Shown): Promise<RunningPage> {
   const isShown = http !== false || shown.elsewhere !== null;
   const page = isShown ? await createPage(core, http, shown) : null;
@@ -70,7 +70,9 @@ async function createPage(core: Core, http: HttpSection, shown: Shown): Promise<
   return page;
 }
 
-/** Who changed which settings: in the journal, which the answer waits for, and as an event. */
+/**
+ * Records who changed which settings, in the journal and as an event; resolves once the journal has tried to write it.
+ */
 async function noteSaved(
   { journal, onEvent, clock }: Core,
   by: string | null,
@@ -85,7 +87,7 @@ async function noteSaved(
   await journal.append(record, { durable: true }).catch(ignored);
 }
 
-/** What the platform has kept, asked with requests that polling leaves over. */
+/** Past readings of the platform, asked for with requests that polling leaves over. */
 const pastReadings = ({ configuration, clock, platform }: Core): PageSources["pastReadings"] => ({
   ask: async (code, signal) => {
     await platform.budget.turn(clock, signal);
@@ -99,7 +101,7 @@ const pastReadings = ({ configuration, clock, platform }: Core): PageSources["pa
 
 type Serve = (signal: AbortSignal) => Promise<void>;
 
-/** Whoever looks at a greenhouse over MQTT must not lose it for the page. */
+/** Errors of the page must not end the bridge, which others watch over MQTT. */
 async function pageServer(page: PageService, core: Core, http: HttpSection, shown: Shown): Promise<Serve> {
   const port = http === false ? null : await createPort(core, http, shown);
   const { openPort } = await import("./port.js");
@@ -139,7 +141,7 @@ async function createPort(
   };
 }
 
-/** The command line of the same user asks there. */
+/** Answers the command line of the same user. */
 const ownerServer =
   (page: PageService | null, core: Core, http: HttpSection, shown: Shown): Serve =>
   async (signal) => {
@@ -153,7 +155,7 @@ const ownerServer =
     await serveOwner({ ...parts, faults, service }, signal).catch((error: unknown) => faults.note(error));
   };
 
-/** What is loaded while the bridge begins to work, else. */
+/** Loads code early that would otherwise be loaded while the bridge begins to work. */
 export const loadOwner = () =>
   Promise.all([import("./owner.js"), import("./faults.js"), import("./server.js")]);
 export const loadPage = () =>

@@ -8,15 +8,15 @@ import type { Logger } from "../runtime/log.js";
 import type { TrendKeeper } from "./trends.js";
 
 /*
- * A page that was just installed shows a day of trends where the platform has kept them. It is asked once for each controller, after
- * its first readings and with requests that polling leaves over. Only what certainly is of that controller and of that sensor is
- * taken: nothing says what this operation answers.
+ * Fills the trends of a newly installed page with a day of readings that the platform has kept. Each controller is
+ * asked once, after its first readings, with requests that polling leaves over. The operation's answers are
+ * undocumented, so only points that certainly belong to the controller and sensor are taken.
  */
 
 export interface PastSources {
-  /** What the platform has kept of a controller. */
+  /** Asks for what the platform has kept of a controller. */
   readonly ask: (code: string, signal: AbortSignal) => Promise<History>;
-  /** Ms until there are requests that polling does not need; 0 now. */
+  /** Ms until there are requests that polling does not need; 0 if there are now. */
   readonly pauseMs: () => number;
 }
 
@@ -28,24 +28,27 @@ interface PastParts extends PastSources {
 }
 
 const lookMs = 5_000;
-/** From one question to the next. */
+/** The pause between two questions. */
 const gapMs = 1_000;
-/** Parts of a day, of which a few may be unknown. */
+/** Parts of a day; up to `fewParts` of them may lack readings. */
 const parts = 96;
 const fewParts = 8;
-/** After so many empty answers in a row the account has no past readings. */
+/** After this many empty answers in a row, the account counts as one without past readings. */
 const mostInVain = 3;
 
-/** What is known so far of how the operation answers. */
+/** What has been learnt about the operation's answers. */
 interface Course {
-  /** Answers in a row that gave nothing. */
+  /** Empty answers in a row. */
   inVain: number;
-  /** An answer that does not say whose it is. A second answer that differs proves that each is about the controller asked for. */
+  /**
+   * An answer that does not name its controller. A second one that differs proves that each is about the controller
+   * asked for.
+   */
   unsure: { readonly controller: Controller; readonly points: readonly HistoryPoint[] } | null;
   isToldApart: boolean;
 }
 
-/** Until the signal aborts, or the account gives nothing. */
+/** Runs until the signal aborts or no further answers are worth asking for. */
 export async function fillTrends(given: PastParts, signal: AbortSignal): Promise<void> {
   const { clock, pauseMs } = given;
   const asked = new Set<string>();
@@ -77,7 +80,7 @@ async function hasGaps(controller: Controller, trends: PastParts["trends"]): Pro
 
 const nothing: Pick<History, "points" | "isOwn"> = { points: [], isOwn: false };
 
-/** Returns whether others are worth asking. */
+/** Returns whether other controllers are worth asking. */
 async function fillOne(
   controller: Controller,
   course: Course,
@@ -91,7 +94,7 @@ async function fillOne(
       throw error;
     }
     given.log.debug({ controller: code }, `past readings: ${error.message}`);
-    // A refused credential is not tried again and again for what is no need.
+    // Past readings are a convenience, so a refused credential is not tried again.
     if (error.facts.kind === "unauthorized") course.inVain = mostInVain;
     return nothing;
   });
@@ -136,7 +139,9 @@ function fill(controller: Controller, points: readonly HistoryPoint[], trends: P
 
 const plain = (text: string | null): string => (text ?? "").trim().toLowerCase();
 
-/** The sensor of each name: by its name or code, or where both mean one quantity and nothing else does. */
+/**
+ * The names that mean each sensor: its own name or code, else the only name of a quantity that only this sensor has.
+ */
 export function namesOf(
   sensors: readonly Sensor[],
   names: readonly string[],

@@ -4,31 +4,31 @@ import type { Clock } from "../runtime/clock.js";
 import { sourceOf } from "../runtime/logins.js";
 import { Pace } from "./pace.js";
 
-/** Browsers, proxies and Prometheus send the next request after the answer. */
+/** More than enough: browsers, proxies and Prometheus send a request only after the last answer. */
 const mostUnanswered = 8;
 const longestEndMs = 10_000;
-/** For so long after a flood what its address opens is read in turn. */
+/** For so long after a flood, new sockets of its address are read in turn. */
 const suspicionMs = 5_000;
-/** What is read at once takes Node 10 ms and more to take apart, whatever is answered. */
+/** Node takes 10 ms and more to parse one full read, whatever is answered. */
 const turns = { atOnce: 1, perSecond: 10 };
 const longestTurnMs = 2_000;
 const maxRecords = 4_096;
 
 interface Pipeline {
   unanswered: number;
-  /** Its last answer is on its way. */
+  /** The last answer is on its way. */
   isEnded: boolean;
 }
 
 /**
- * Requests that come before those before them are answered. Node takes apart all that it has read before anything else gets a
- * turn, a thousand requests of one socket, so that each one that is answered delays the bridge: a few are, and the socket ends.
+ * Limits requests sent before earlier ones are answered. Node parses all it has read of a socket, up to a thousand
+ * requests, before anything else runs. So a few are answered, and then the socket ends.
  */
 export class Pipelines {
   readonly #clock: Clock;
   readonly #pace: Pace;
   readonly #pipelines = new WeakMap<Socket, Pipeline>();
-  /** When an address flooded us last. */
+  /** When an address last flooded us, monotonic ms. */
   readonly #floodedAt = new Map<string, number>();
 
   constructor(clock: Clock) {
@@ -36,7 +36,7 @@ export class Pipelines {
     this.#pace = new Pace(clock);
   }
 
-  /** A new socket of an address that flooded us waits for its turn to be read, and where too many wait it is closed. */
+  /** Makes a new socket of an address that flooded us wait for its turn to be read; closes it if too many wait. */
   onOpen(socket: Socket): void {
     if (this.#pipelines.has(socket)) return;
     this.#pipelines.set(socket, { unanswered: 0, isEnded: false });
@@ -49,7 +49,7 @@ export class Pipelines {
       return;
     }
     if (wait === 0) return;
-    // Node begins to read once this task is over, and would take a pause back.
+    // Node begins to read after this task, and would undo a pause made now.
     process.nextTick(() => socket.pause());
     socket.once(
       "close",
@@ -58,8 +58,8 @@ export class Pipelines {
   }
 
   /**
-   * What to do with a request: serve it, refuse it as the last one that is answered, or ignore it, as an answer was the last.
-   * The place it takes is given back with `answered`.
+   * What to do with a request: serve it, refuse it as the last one answered, or ignore it after that. `onAnswer` gives
+   * its place back.
    */
   next(socket: Socket): "serve" | "refuse" | "ignore" {
     const pipeline = this.#of(socket);
@@ -82,10 +82,10 @@ export class Pipelines {
     return this.#of(socket).isEnded;
   }
 
-  /** The answer under way is the last one: nothing more is read, and who does not take it in time does without it. */
+  /** Makes the answer under way the last: nothing more is read, and a client that does not take it in time loses it. */
   end(socket: Socket): void {
     this.#of(socket).isEnded = true;
-    // Node reads on by itself after every answer.
+    // Node resumes reading after every answer.
     socket.on("resume", () => socket.pause()).pause();
     socket.once(
       "close",

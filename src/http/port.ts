@@ -7,44 +7,46 @@ import type { Listener, Visitor } from "./access.js";
 import type { Faults } from "./faults.js";
 import type { FirstOperator } from "./first-operator.js";
 
-/** Where it is listened, and who is let in, whatever is served there. */
+/** A port that is listened at, and who is let in there, whatever is served. */
 export interface Port {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Asked for every request, so that a new token or name counts at once. */
+  /** Called for every request, so that a new token or name counts at once. */
   readonly listener: () => Listener;
   readonly status: {
     loggedIn(user: string, address: string | null): void;
-    /** A wrong token or password was shown; from which address. */
+    /** A wrong token or password came from this address. */
     refusedLogin(shown: "http.token" | "password", address: string | null): void;
   };
-  /** The file of the page's logins, which only the user that runs the program reads. */
+  /** The file of the page's logins, which only the user that runs the program can read. */
   readonly sessions: ReturnType<typeof textFile>;
   /** Users of the page that the configuration does not name. */
   readonly firstOperator: Pick<FirstOperator, "load" | "code" | "isOffered" | "make">;
-  /** Those of them whom the file of the bridge is to name once it names any; not where the page is of several accounts. */
+  /** Users made at the page, for the bridge's file once it names any; absent for a page of several accounts. */
   readonly madeUsers?: () => Listener["users"];
-  /** Called once, when the page can be opened at this port; `code` makes the first operator, where there is none. */
+  /**
+   * Called once, when the page can be opened at this port. `code` makes the first operator; null where none is offered.
+   */
   readonly onListening?: ((port: number, listener: Listener, code: string | null) => void) | undefined;
   readonly faults: Faults;
-  /** Who everybody is that comes there; without one requests show who they are of. */
+  /** The visitor that every caller counts as. Without it, each request shows who sent it. */
   readonly everybody?: Visitor;
 }
 
-// A limit of Node's own would turn away newcomers instead, for as long as one client holds sockets open.
+// Our own limit: with Node's, one client that holds sockets open would turn away all newcomers.
 export const maxSockets = 50;
 
-/** A port that takes connections already; they are read once a server takes it over. */
+/** A port that accepts connections already; they are read once a server takes it over. */
 export interface OpenPort {
-  /** With its handle a server listens here in its place. */
+  /** A server takes over by listening with this handle. */
   readonly handle: Server;
-  /** Those that came meanwhile, not read yet. */
+  /** Connections that came meanwhile, not read yet. */
   readonly waiting: readonly Socket[];
 }
 
 /**
- * Listens at once, as what is to be served there takes longer to load than the bridge takes to be online. A busy port is a warning, not
- * a reason to stop: null.
+ * Listens at once, since loading what is served takes longer than the bridge takes to be online. A busy port is a
+ * warning, not a reason to stop: null.
  */
 export async function openPort({
   listener,
@@ -60,23 +62,23 @@ export async function openPort({
     log.warn({ host, port, reason: String(error) }, said);
     return null;
   }
-  // A system without file descriptors to accept with says so here.
+  // Node reports here if no file descriptor is left to accept with.
   handle.on("error", (error) => faults.note(error));
   return { handle, waiting };
 }
 
-/** Takes connections in once it listens. */
+/** A port that collects connections as soon as it listens. */
 export function notOpenYet(): OpenPort {
   const waiting: Socket[] = [];
   const handle = createServer({ pauseOnConnect: true }, (socket) => {
-    // Also while nobody owns it.
+    // Handles errors while no server owns the socket.
     socket.on("error", () => socket.destroy());
     if (waiting.push(socket) > maxSockets) waiting.shift()?.destroy();
   });
   return { handle, waiting };
 }
 
-/** Nobody will serve there. */
+/** Closes a port where nobody will serve. */
 export function closePort({ handle, waiting }: OpenPort): void {
   handle.close();
   for (const socket of waiting) socket.destroy();

@@ -4,6 +4,6 @@ import type { Role } from "../page/protocol.js";
 
 const ranks: Readonly<Record<Role, number>> = { viewer: 1, operator: 2, admin: 3 };
 
-/** Whether somebody of this role may do what takes the other; without a role nobody may do anything. */
+/** Whether a role has the rights of `needed`; null has none. */
 export const may = (role: Role | null, needed: Role): boolean =>
   role !== null && ranks[role] >= ranks[needed];

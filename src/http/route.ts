@@ -26,23 +26,23 @@ export interface Asked {
   readonly review: () => void;
 }
 
-/** Which role may ask, and how; a GET may be a HEAD too. */
+/** Which method and role a path takes, and what answers; a GET may be a HEAD too. */
 export interface Route<Given extends Asked = Asked> {
   readonly method: "GET" | "POST";
   readonly role: Role | null;
   readonly answer: (asked: Given) => Answer | Promise<Answer>;
-  /** Of a path that takes both methods, what answers the other one. */
+  /** The route for the other method, where a path takes both. */
   readonly other?: Route<Given>;
 }
 
-/** By path; one that ends with a slash takes an id behind it. */
+/** Routes by path; a path that ends with a slash takes an id behind it. */
 export type Routes<Given extends Asked = Asked> = Readonly<Record<string, Route<Given>>>;
 
 /** What is served at a port: one bridge, or the accounts of a fleet. */
 export interface Served {
-  /** What answers at a path, and the id behind it; an answer where this visitor gets none from there, null for no such path. */
+  /** The route of a path, and the id behind it; an answer where this visitor is refused; null for an unknown path. */
   route(path: string, visitor: Visitor): { readonly route: Route; readonly id: string } | Answer | null;
-  /** Whether views can be followed there, by whoever may. */
+  /** Whether views can be followed at this path. */
   isLive(path: string): boolean;
   live(path: string, visitor: Visitor): LiveViews | Answer;
   /** Closes the live views of visitors that are no longer let in. */
@@ -51,7 +51,7 @@ export interface Served {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** The query of a GET or the JSON of a POST has to fit the schema. */
+/** A route whose input, the query of a GET or the JSON of a POST, has to fit the schema. */
 export function routeTo<About extends Asked, Given>(
   method: Route["method"],
   role: Route["role"],
@@ -69,7 +69,7 @@ export function routeTo<About extends Asked, Given>(
   return { method, role, answer };
 }
 
-/** Fields of which each says in its own words what it takes, and no others. */
+/** An object schema with these fields and no others; each field has its own error text. */
 export function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   const known = Object.keys(shape).join(", ") || "nothing";
   return z.strictObject(shape, {
@@ -81,7 +81,7 @@ export function fields<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
 export const nothing = fields({});
 export const text = z.string({ error: expecting("a text") });
 
-/** Whoever watches the program asks for these, and is answered however much else is asked. */
+/** Whether this is a health probe, which is answered however much else is asked. */
 export const isProbe = (path: string): boolean => ["/livez", "/healthz", "/readyz"].includes(path);
 
 const plainText = (body: string, version = ""): Answer => ({
@@ -90,7 +90,7 @@ const plainText = (body: string, version = ""): Answer => ({
   headers: { "content-type": `text/plain; ${version}charset=utf-8` },
 });
 
-/** A page of Prometheus. A token is there for the programs that read it. */
+/** A page for Prometheus. Where `http.token` is set, visitors without a login need it. */
 export const metricsRoute = <About extends Asked>(page: (asked: About) => Promise<string>): Route<About> => ({
   method: "GET",
   role: "viewer",
@@ -100,7 +100,7 @@ export const metricsRoute = <About extends Asked>(page: (asked: About) => Promis
       : plainText((await page(asked)).trimEnd(), "version=0.0.4; "),
 });
 
-/** What whoever watches the program asks for. A problem is a sentence; null where there is none. */
+/** Health probes and metrics. A problem is a sentence; null where there is none. */
 export function watchedRoutes<About extends Asked>(watched: {
   readonly state: (asked: About) => "ok" | "standby";
   readonly healthProblem: (asked: About) => string | null;
@@ -140,7 +140,7 @@ export interface AskedOfBridge extends Asked {
   readonly service: PageService;
 }
 
-/** A route that is asked of this bridge. */
+/** Binds a route to this bridge. */
 export const aboutBridge = (
   { method, role, answer, other }: Route<AskedOfBridge>,
   service: PageService,

@@ -39,7 +39,7 @@ const bytesOf = (value: object) => new TextEncoder().encode(JSON.stringify(value
 const look = (run: Route<AskedOfBridge>["answer"]) =>
   route("GET", "viewer", nothing, (_, asked) => run(asked));
 
-/** A document that is a live view too; all but those of controllers are always there. */
+/** A GET for a document that is also a live view. Only those of controllers may be missing. */
 const shows = (view: string) =>
   look(({ id, service }) => {
     const shown = service.view(`${view}${id}`);
@@ -66,7 +66,7 @@ const filter = fields({
   since: text.refine((given) => parseSince(given, 0) !== null, since).optional(),
   until: text.refine((given) => parseSince(given, 0) !== null, untilTime).optional(),
   limit: whole(1, 1_000, limit).default(100),
-  // An empty one asks for the first page.
+  // An empty value asks for the first page.
   before: z.preprocess((given) => given || undefined, whole(0, Number.MAX_SAFE_INTEGER, before).optional()),
 });
 
@@ -96,14 +96,14 @@ async function journalPage(
   });
   const records = entries.toReversed();
   const idOf = (one: string) => service.controllerOf(one)?.info.id ?? controllerTopicId(one);
-  // As RFC 8288 says, since a table has no room for it.
+  // The link to the next page goes into a header (RFC 8288), since CSV has no room for it.
   const link = next ? { link: `<?before=${next}>; rel="next"` } : undefined;
   return prefersCsv(headers.accept ?? "")
     ? csv(timelineCsv(records.map((one) => withControllerId(one, idOf))), "journal.csv", link)
     : json({ records, next }, 200, link);
 }
 
-/** By the weights of an `Accept` header; of two that weigh the same the one that is named. */
+/** Whether the `Accept` header names CSV and weighs it at least as high as JSON. */
 function prefersCsv(accept: string): boolean {
   const weights = new Map(
     accept.split(",").map((range) => {
@@ -124,7 +124,7 @@ const span = fields({
   until: text.refine((given) => parseSince(given, 0) !== null, timeText).optional(),
 });
 
-/** Points of all sensors of a controller, few of each, or of one sensor; as CSV by `Accept`. */
+/** Points of all sensors of a controller, few of each, or of one sensor; as CSV if `Accept` says so. */
 const trends = route("GET", "viewer", span, async (given, asked) => {
   const { id, service, request } = asked;
   const { clock, demo } = service.sources;
@@ -143,7 +143,7 @@ const trends = route("GET", "viewer", span, async (given, asked) => {
   return prefersCsv(request.headers.accept ?? "") ? trendTable(shown, controllerId || id) : json(shown);
 });
 
-/** Rows of one page. */
+/** Most controllers in one request: the rows of one page. */
 const mostSparklines = 60;
 const some = {
   error: expecting(`ids of controllers, ${mostSparklines} at most, such as controllers=gh-0001,gh-0002`),
@@ -154,12 +154,12 @@ const listed = fields({
     .refine(({ length }) => length <= mostSparklines, some),
 });
 
-/** A day of the key readings of several controllers; one that is not there is left out. */
+/** A day of the key readings of several controllers; unknown ones are left out. */
 const sparklines = route("GET", "viewer", listed, async ({ controllers }, { service }) =>
   json(await service.sparklines(controllers.flatMap((id) => service.controllerOf(id) ?? []))),
 );
 
-/** A line for each time, a column for each sensor. */
+/** A CSV table with a line for each time and a column for each sensor. */
 function trendTable({ since, step_s: step, sensors }: Trends, name: string): Answer {
   const ids = Object.keys(sensors);
   const count = Math.max(0, ...Object.values(sensors).map(({ length }) => length));
@@ -194,7 +194,10 @@ const command = z
     return named.length === 1 && (controller !== undefined) === (group === undefined && scene === undefined);
   }, target);
 
-/** The way of a command over MQTT, from its payload on; what could not be read there is the caller's mistake here. */
+/**
+ * Handles a command like one over MQTT, from its payload on. A payload that cannot be read is the caller's mistake
+ * here.
+ */
 const submit = route("POST", "operator", command, async (given, asked) => {
   const { user, via, isOwner = false } = asked.visitor;
   const { service } = asked;
@@ -220,7 +223,10 @@ const submit = route("POST", "operator", command, async (given, asked) => {
   return isTaken ? json({ id }, 202) : json(await service.board.refusalOf(id), 409);
 });
 
-/** Each member has a command of its own; refused as a whole is only what none of them could be asked. */
+/**
+ * Commands a group or scene. Each member gets its own command; only what no member could be asked is refused as a
+ * whole.
+ */
 function submitToGroup(kind: GroupOrScene, name: string, payload: object, asked: AskedOfBridge): Answer {
   const { user: by, via } = asked.visitor;
   const request = { kind, id: name, payload: bytesOf(payload), by, via };
@@ -239,10 +245,10 @@ async function* lines(items: AsyncIterable<unknown>): AsyncGenerator<string> {
   for await (const item of items) yield `${JSON.stringify(item)}\n`;
 }
 
-/** The language of whoever asks. */
+/** The language of the person who asks. */
 const ofReader = fields({ language: z.enum(languages, { error: expectingOneOf(languages) }).optional() });
 
-/** Lines of JSON as they come, for as long as the client waits for them. */
+/** Sends lines of JSON as they come, for as long as the client waits for them. */
 const examine = (name: "doctor" | "discover") =>
   route("POST", "operator", ofReader, ({ language }, { gone, service }) => {
     const found = service.examine(name, gone, language ?? "en");
@@ -255,7 +261,7 @@ const examine = (name: "doctor" | "discover") =>
 
 const metrics = ({ service }: AskedOfBridge) => pageOf(service.sources.metrics.registry());
 
-/** What every bridge answers that has a port for it. */
+/** The routes of every bridge that has a port. */
 export const plainRoutes = watchedRoutes<AskedOfBridge>({
   state: () => "ok",
   healthProblem: ({ service: { sources } }) => (sources.status.isHealthy() ? null : "no link to the broker"),
@@ -264,19 +270,19 @@ export const plainRoutes = watchedRoutes<AskedOfBridge>({
   metrics,
 });
 
-/** Of all sensors enough for a line as wide as a phone, of one every point. */
+/** For all sensors, enough points for a line as wide as a phone; for one sensor, one a minute of a day. */
 const sparkPoints = 96;
 const allPoints = 1_440;
-/** Requests that carry the name of the sender. */
+/** Requests that pass on the sender's name. */
 const acts: ReadonlySet<string> = new Set(["lock", "unlock", "release", "acknowledge", "read_only"]);
 const response = z.looseObject({ status: z.string() });
 const often = { error: expecting("a number from 1 to 10000") };
 const pace = fields({ speed: z.number(often).min(1, often).max(10_000, often) });
 
-/** Of one actuator, or of several. */
+/** Records that end a command, to one actuator or to several. */
 const ended: ReadonlySet<RecordType> = new Set([...commandOutcomes, "group_ended"]);
 
-/** What the page asks, and programs as well. */
+/** The API, for the page and for programs. */
 export const apiRoutes: Routes<AskedOfBridge> = {
   "/api/overview": shows("overview"),
   "/api/controllers": look(({ service }) => json(service.controllers())),
@@ -285,14 +291,14 @@ export const apiRoutes: Routes<AskedOfBridge> = {
   "/api/trends/": trends,
   "/api/journal": journal,
   "/api/alarms": shows("alarms"),
-  // It is a credential of its own, which viewers are not shown.
+  // The URL is a credential of its own, so viewers do not get it.
   "/api/stream/": route("GET", "operator", nothing, (_, { id, service }) => {
     const stream = service.controllerOf(id)?.info.stream ?? null;
     return stream === null ? notFound("video", id) : json({ url: stream });
   }),
   "/api/addresses": look(({ service }) => json(service.seenAddresses())),
   "/api/groups": shows("groups"),
-  // A session's cookie comes to what is below `api/` alone.
+  // Browsers send a session's cookie only below `api/`.
   "/api/metrics": metricsRoute(metrics),
   "/api/health": look(({ service }) => json(service.sources.status.health())),
   "/api/commands": submit,

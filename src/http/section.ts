@@ -22,7 +22,7 @@ import { type Draft, sectionOf } from "../settings/draft.js";
 import { atValue, type Finding, when } from "../settings/problem.js";
 import { hasUsers, isOpen } from "../settings/users.js";
 
-/** Each may what those before it may. */
+/** Each role may do what those before it may. */
 const pageRoles = ["viewer", "operator", "admin"] as const;
 
 const pageUserKeys = {
@@ -98,7 +98,7 @@ const listener = section({
   overview: overviewKinds,
 });
 
-/** One page of all accounts of a fleet. */
+/** The section for one page of all accounts of a fleet. */
 export const fleetListener = section({
   ...listenerKeys,
   users: withDefault(
@@ -122,7 +122,7 @@ export const httpSection = z.union([z.literal(false), listener], {
 
 export type HttpSection = Parsed<typeof httpSection>;
 
-/** A page that was asked for and could not be used would be taken for one that works. */
+/** Refuses a page that was asked for and could not be used, since users would take it for one that works. */
 export function usablePage(root: Draft): Finding[] {
   const http = sectionOf(root, "http");
   if (http.page !== true || !isOpen(http) || hasUsers(http) || sectionOf(http, "ingress").enabled === true)
@@ -135,7 +135,7 @@ export function usablePage(root: Draft): Finding[] {
   ];
 }
 
-/** Where everybody who reaches the page reads what it shows. */
+/** Warns where everybody who reaches the page can read what it shows. */
 export const openDoubts = ({ host, token, users, ingress }: Exclude<HttpSection, false>): Finding[] =>
   when(
     token === undefined && users.length === 0 && !ingress.enabled && !isLoopback(host),

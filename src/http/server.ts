@@ -37,7 +37,7 @@ import { Sessions } from "./sessions.js";
 
 const timeouts = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 1_000 };
 
-/** Serves health and metrics of a bridge, and its page with the API. */
+/** Serves the health and metrics of a bridge, and its page with the API. */
 export const serveHttp = (
   service: PageService,
   port: Port,
@@ -46,7 +46,7 @@ export const serveHttp = (
 ): Promise<void> =>
   servePort(port, () => oneBridge(service, servesPage(port.listener()) ? "page" : "nothing"), signal, opened);
 
-/** Serves until the signal aborts, unless the port is busy; `serve` is called once the users are known. */
+/** Serves until the signal aborts; returns at once if the port is busy. `serve` is called once the users are known. */
 export async function servePort(
   at: Port,
   serve: () => Served,
@@ -57,7 +57,7 @@ export async function servePort(
   try {
     if (opened !== null) await serveOpen(at, opened, serve, signal);
   } catch (error) {
-    // Rather nobody there than somebody who never answers.
+    // A closed port is better than one that never answers.
     if (opened !== null) closePort(opened);
     throw error;
   }
@@ -73,7 +73,7 @@ async function serveOpen(
   await firstOperator.load(at.listener());
   const http = at.listener();
   const { server, sockets, reading } = pacedServer(at);
-  // Before anybody is let in: who comes first may have logged in before the restart.
+  // Logins are read before anybody is let in, as the first visitor may have logged in before the restart.
   const read = at.sessions.read();
   read.catch(ignored);
   await read.catch(ignored);
@@ -94,7 +94,7 @@ async function serveOpen(
   await Promise.all([page, named]);
 }
 
-/** A server whose sockets are read at a pace. */
+/** A server that reads its sockets at a limited pace. */
 function pacedServer({ clock, faults }: Port) {
   const sockets = new SilentSockets(maxSockets, () => undefined);
   const pipelines = new Pipelines(clock);
@@ -113,7 +113,7 @@ function pacedServer({ clock, faults }: Port) {
 function serverFor(onSocket: (socket: Socket) => void): Server {
   const server = createServer(timeouts);
   return server.on("connection", (socket) => {
-    // Also while no request owns it; one that is read again comes here again.
+    // Handles errors also while no request owns the socket. A socket that is read again comes here again.
     socket.off("error", close).on("error", close);
     onSocket(socket);
   });
@@ -124,7 +124,7 @@ async function takeOver(server: Server, { handle, waiting }: OpenPort): Promise<
     server.emit("connection", socket);
     socket.resume();
   };
-  // Of a socket with a path Node hands no handle on.
+  // Node does not pass on the handle of a socket with a path.
   if (typeof handle.address() === "string")
     handle.removeAllListeners("connection").on("connection", onSocket);
   else await once(server.listen(handle), "listening");
@@ -149,9 +149,9 @@ interface Listening {
   readonly faults: Faults;
 }
 
-/** Nothing that is thrown in a listener of a socket would be caught by anybody, so nothing is. */
+/** Listeners of a socket must not throw: nobody would catch it. */
 function listen(server: Server, site: Site, { sockets, pipelines, faults }: Listening): void {
-  // A system without file descriptors to accept with says so here.
+  // Node reports here if no file descriptor is left to accept with.
   server.on("error", (error) => faults.note(error));
   server.on("request", (request, response) => {
     const { socket } = request;
@@ -180,8 +180,8 @@ function listen(server: Server, site: Site, { sockets, pipelines, faults }: List
 }
 
 /**
- * Some clients offer HTTP/2 with an ordinary request; it is read once more, without the offer. One that would speak WebSocket
- * where nobody does has nothing to ask after the answer.
+ * Some clients offer HTTP/2 with an ordinary request; it is read again without the offer. A client that wants WebSocket
+ * where there is none is disconnected after the answer.
  */
 function readAgain(server: Server, request: IncomingMessage, head: Buffer): void {
   const { method = "", url = "", httpVersion, rawHeaders, socket } = request;
@@ -197,11 +197,11 @@ function readAgain(server: Server, request: IncomingMessage, head: Buffer): void
 
 const isWebSocket = ({ headers }: IncomingMessage) => /\bwebsocket\b/i.test(headers.upgrade ?? "");
 
-/** One user or address looks at so many things at once, over all accounts; and all together at so many. */
+/** Most live connections of one user or address over all accounts, and of all together. */
 const mostLivesOfOne = 40;
 const mostLives = 1_000;
 
-/** Until then the reason for an end has to be taken. */
+/** How long a client has to take the close frame with its reason. */
 const goodbyeMs = 2_000;
 
 const upgradeOptions = {
@@ -209,7 +209,7 @@ const upgradeOptions = {
   clientTracking: false,
   perMessageDeflate: false,
   maxPayload: 4096,
-  // A browser that sleeps never says goodbye.
+  // A browser that sleeps never sends its close frame.
   closeTimeout: goodbyeMs,
 };
 
@@ -229,7 +229,7 @@ class Site {
   readonly #readings: PacedUpgrades;
   readonly #arrivals: Arrivals;
   readonly #pace: Pace;
-  /** Whose they are. */
+  /** The user or address that each connection counts for. */
   readonly #lives = new Map<WebSocket, string>();
   readonly #upgrades = new WebSocketServer(upgradeOptions);
 
@@ -255,7 +255,7 @@ class Site {
       const answer = isRefused ? admitted : await this.#answer({ request, readAt }, admitted, gone.signal);
       await send(response, await toldTo(request, answer));
     } catch (error) {
-      // A client that hangs up in the middle of a request has not found a defect.
+      // A client that hangs up within a request is no defect.
       if (!request.destroyed || request.complete) this.#port.faults.note(error);
       if (response.headersSent) response.destroy();
       else await send(response, fault).catch(() => response.destroy());
@@ -266,7 +266,7 @@ class Site {
     return isWebSocket(request) && this.#served.isLive(pathOf(request));
   }
 
-  /** `taken` is called for a socket that is let in. */
+  /** `taken` is called once a socket is let in. */
   upgrade(request: IncomingMessage, head: Buffer, taken: () => void): void {
     const { socket } = request;
     const asking = this.#viewer(request);
@@ -288,11 +288,11 @@ class Site {
 
   #tooManyFrames(socket: WebSocket | null): void {
     socket?.close(1008, "too many messages");
-    // Nothing of it is read any more, its goodbye neither.
+    // Nothing more is read from it, not even its close frame.
     this.#port.clock.after(goodbyeMs, () => socket?.terminate());
   }
 
-  /** The live views that a viewer asks for, or why it gets none. */
+  /** The live views for a viewer, or why it gets none. */
   #liveFor(request: IncomingMessage, viewer: Visitor): LiveViews | Answer {
     const live = this.#served.live(pathOf(request), viewer);
     if ("status" in live) return live;
@@ -304,13 +304,13 @@ class Site {
       : live;
   }
 
-  /** Whether a viewer would be let in again, to the same and with the same rights. */
+  /** Whether the viewer would be let in again, to the same views with the same role. */
   #isSameFor(request: IncomingMessage, { role }: Visitor, live: LiveViews): boolean {
     const viewer = this.#viewer(request);
     return "who" in viewer && viewer.role === role && this.#served.live(pathOf(request), viewer) === live;
   }
 
-  /** The visitor that looks, or why it may not. */
+  /** The visitor who wants to look, or the answer that refuses him. */
   #viewer(request: IncomingMessage): Visitor | Answer {
     const visitor = this.#judge(request);
     return "status" in visitor ? visitor : (roleRefusal(visitor, "viewer") ?? visitor);
@@ -324,10 +324,10 @@ class Site {
     return judged;
   }
 
-  /** Why somebody who asks faster than any page is not answered now; the socket ends with that. */
+  /** Refuses a visitor who asks faster than any page, and ends the socket after that; null where he may go on. */
   #tooFast(request: IncomingMessage, asking: Visitor | Answer): Answer | null {
     const { socket } = request;
-    // Where these fail, whoever watches the bridge starts it anew.
+    // Whoever watches the bridge would restart it if these failed.
     if (isProbe(pathOf(request))) return null;
     const known = this.#sessions.knownAs(request.headers.cookie ?? "");
     const wait = this.#pace.take(payersOf(asking, socket, known));
@@ -361,7 +361,7 @@ class Site {
   }
 }
 
-/** Answers an upgrade that is not made. */
+/** Refuses an upgrade with an ordinary answer. */
 function refuse(request: IncomingMessage, answer: Answer): void {
   const { socket } = request;
   const response = new ServerResponse(request);
@@ -405,7 +405,7 @@ const types: Readonly<Record<string, string>> = {
   ".webmanifest": "application/manifest+json",
 };
 
-/** The built page, which lies beside this folder; none where it was not built. */
+/** The built page, from the folder beside this one; empty where it was not built. */
 type FileAnswer = (asked: { readonly request: IncomingMessage; readonly visitor: Visitor }) => Answer;
 
 export function pageFiles(): Readonly<Record<string, FileAnswer>> {
@@ -432,7 +432,7 @@ const shownRoutes = {
   page: () => ({ ...loginRoutes, ...apiRoutes, ...pageRoutes() }),
 };
 
-/** One bridge behind a port. */
+/** Serves one bridge behind a port. */
 export function oneBridge(
   service: PageService,
   what: keyof typeof shownRoutes,
@@ -455,11 +455,11 @@ export function oneBridge(
 
 function fileAnswer(plain: Buffer, path: string, type: string): FileAnswer {
   const gzipped = gzipSync(plain);
-  // A name there has a hash of what is in it.
+  // Names there contain a hash of the content.
   const kept = path.startsWith("/assets/") ? "public, max-age=31536000, immutable" : "no-store";
   const headers = { "content-type": type, "cache-control": kept, vary: "accept-encoding" };
   return ({ request, visitor }) => {
-    // Home Assistant's ingress has lost encoded answers, so there it goes plain.
+    // Home Assistant's ingress has lost encoded answers, so it gets the plain text.
     const isGzipped = !visitor.isIngress && /\bgzip\b/.test(String(request.headers["accept-encoding"]));
     if (!isGzipped) return { status: 200, body: plain, headers };
     return { status: 200, body: gzipped, headers: { ...headers, "content-encoding": "gzip" } };

@@ -42,13 +42,13 @@ import { fillTrends, type PastSources } from "./past-readings.js";
 import { nightsOf, type Range, TrendKeeper } from "./trends.js";
 import { alarmsOn, controllerView, noneOn, overviewRow } from "./views.js";
 
-/** What the page shows and does, each asked of the part that has it. */
+/** What the page shows and does, each from the part that owns it. */
 export interface PageSources {
   readonly clock: Clock;
   readonly log: Logger;
-  /** The level of the log that is on. */
+  /** The current level of the log. */
   readonly logLevel?: (() => string) | undefined;
-  /** Kinds of sensors whose first reading stands on the overview. */
+  /** Kinds of sensors on the overview; each shows its first reading. */
   readonly kinds: () => Listener["overview"];
   readonly metrics: { registry(): Registry; note(result: CommandResult): void };
   readonly store: Pick<GreenhouseStore, "controllers" | "get" | "byId" | "find">;
@@ -63,36 +63,36 @@ export interface PageSources {
   };
   readonly submit: (request: CommandRequest) => { readonly id: string; readonly isTaken: boolean };
   readonly groups: CommandedGroups;
-  /** Answers as `bridge/response/<name>` does; null where too many wait for an answer. */
+  /** Resolves with what `bridge/response/<name>` would say; null where too many wait for an answer. */
   readonly ask: (name: string, payload: Uint8Array, via: Via, ageMs: number) => Promise<string | null>;
-  /** When something was sent at the earliest that was read at that instant, monotonic ms; just then where absent. */
+  /** The earliest time at which a request read at `readAt` may have been sent, monotonic ms; when absent, `readAt`. */
   readonly sentSince?: (readAt: number) => number;
-  /** Addresses that were pushed and belong to nothing. */
+  /** Addresses that the platform pushed and that belong to nothing known. */
   readonly seenAddresses: () => readonly SeenAddress[];
-  /** What is wrong now. */
+  /** Present alarms. */
   readonly alarms: () => readonly Omit<Alarm, "clearedAt">[];
-  /** What the `weather` topics brought last. */
+  /** The newest values of the `weather` topics. */
   readonly weather: () => Weather;
   readonly journal: {
     onWritten(listener: (record: JournalRecord) => void): void;
     history(): Pick<Checkpoint, "lanes" | "alarms">;
   };
-  /** The newest records that match, newest last. */
+  /** The newest records that match, oldest first. */
   readonly past: (filter: RecordFilter & { readonly limit: number }) => Promise<readonly JournalRecord[]>;
-  /** The newest entries of the timeline that match, newest last, and before which number older ones are asked for. */
+  /** The newest entries of the timeline that match, oldest first. `next` asks for older ones. */
   readonly timeline: (
     filter: TimelineFilter & { readonly limit: number },
   ) => Promise<{ readonly entries: readonly TimelineEntry[]; readonly next: number | null }>;
   readonly recentLog?: Pick<RecentLog, "newest" | "written"> | undefined;
   /** Findings of `doctor` as they come. */
   readonly doctor?: Examine | undefined;
-  /** What the account holds and the configuration does not, as lines for it; before that how far the search is. */
+  /** What the account has and the configuration lacks, as lines for it; until then the progress of the search. */
   readonly discover?: Examine | undefined;
-  /** The file of the configuration; without it there is nothing to set here. */
+  /** The configuration's file; absent where settings cannot be changed. */
   readonly settings?: SettingsSource | undefined;
-  /** Keeps who saved which keys, once the disk has them. */
+  /** Records who saved which keys; resolves once the disk has it. */
   readonly settingsSaved?: (by: string | null, via: string | null, keys: readonly string[]) => Promise<void>;
-  /** The simulated greenhouse's time, where there is one: what it is, at a time of ours too, and how it is made to run faster. */
+  /** The simulated greenhouse's time: now, at one of our times, and how fast it runs. Absent outside of the demo. */
   readonly demo?:
     | {
         now(): NonNullable<BridgeFacts["demo"]>;
@@ -100,47 +100,52 @@ export interface PageSources {
         setSpeed(speed: number): void;
       }
     | undefined;
-  /** What the platform has kept; null where the trends are not to be filled from it. */
+  /** Past readings of the platform; null where trends are not filled from them. */
   readonly pastReadings?: PastSources | null;
-  /** Where the trends are kept. */
+  /** The folder below which trends are kept. */
   readonly dataDir: string;
-  /** Rejects where another folder shows in its place. */
+  /** Rejects if another folder has taken the data directory's place. */
   readonly inPlace?: () => Promise<void>;
   readonly files?: FileSystem | undefined;
 }
 
-/** What takes a while and reports as it goes, in the language of who asks. */
+/** Work that takes a while and reports as it goes, in the reader's language. */
 type Examine = (signal: AbortSignal, language: Language) => AsyncIterable<unknown>;
 type Examination = "doctor" | "discover" | "attempt";
 
-/** Twice a minute, as a pause of a whole one would leave a minute out now and then. */
+/** Twice a minute, as a pause of a whole minute would skip one now and then. */
 const sampleMs = 30_000;
 const demoSampleMs = 1_000;
 const lightKinds: ReadonlySet<string> = new Set(["illuminance", "par", "irradiance"]);
-/** What a view of one begins with. */
+/** How the name of a controller's view begins. */
 const ofController = "controller/";
-/** More of the log than this is not told at once. */
+/** More lines of the log than this are not sent at once. */
 const mostLines = 500;
-/** Half an hour each: as fine as a line below a number is seen. */
+/** Half an hour each: as fine as a small line below a number can show. */
 const overviewPoints = 48;
-/** Of the journal: more than come between two looks, and enough to know the last result of each target. */
+/**
+ * Entries of the journal view, more than come between two looks; and results read at the start, enough for the last one
+ * of each target.
+ */
 const mostRecords = 200;
 const mostRestored = 1_000;
 
-/** The documents of the API, and who is told when they change. */
+/** Makes the documents of the API, and tells browsers when they change. */
 export class PageService {
   readonly sources: PageSources;
   readonly faults: Faults;
   readonly board = new CommandBoard();
   readonly trends: TrendKeeper;
   readonly live: LiveViews;
-  /** Newest first, as the lines. */
+  /** Newest first, like the lines. */
   #records: readonly TimelineEntry[] = [];
   #lines: readonly LogLine[] = [];
   #linesRead = 0;
-  /** How much had been told of commands when the overview was made last: while that is all, nobody waits for it. */
+  /**
+   * The board's count of changes when the overview was last made. While it is the same, nobody waits for the overview.
+   */
   #overviewOf = -1;
-  /** Those that run; each ends with the client that waits for it. */
+  /** Examinations under way; each ends with the client that waits for it. */
   readonly #examinations = new Set<Examination>();
   #running: Promise<void> | null = null;
   readonly #views = new Map<string, () => object>([
@@ -183,14 +188,14 @@ export class PageService {
       files,
       inPlace,
       isSending: () => this.board.isSending(),
-      // The simulated day is not that of any clock.
+      // A simulated day follows no real clock.
       isClockRight: () => (demo === undefined ? status.isClockRight() : null),
       onProblem: (problem) =>
         log.warn({ problem }, "trends are not kept on disk; the rest of the bridge goes on without"),
     });
   }
 
-  /** A day of the key readings of some controllers. */
+  /** A day of key readings of some controllers. */
   async sparklines(controllers: readonly Controller[]): Promise<Sparklines> {
     const kinds = this.sources.kinds();
     const known = controllers.map((one) => [one.info.id, keySensors(one, kinds)] as const);
@@ -213,7 +218,7 @@ export class PageService {
     };
   }
 
-  /** What sensors of a controller showed; without a range of the last day. */
+  /** Points of sensors of a controller; without a range, of the last day. */
   async trendsOf(
     { info, sensors }: Controller,
     ids: readonly string[],
@@ -241,7 +246,7 @@ export class PageService {
     };
   }
 
-  /** Until the signal aborts; where it is served at two ports, for both. */
+  /** Runs until the signal aborts. Further calls, for a second port, return the same promise. */
   run(signal: AbortSignal): Promise<void> {
     this.#running ??= this.#run(signal);
     return this.#running;
@@ -260,7 +265,7 @@ export class PageService {
     await Promise.all(parts);
   }
 
-  /** The simulated day of a demo is none of which anybody has kept something. */
+  /** Nobody has kept readings of a demo's simulated day. */
   async #fillTrends(signal: AbortSignal): Promise<void> {
     const { clock, log, store, pastReadings = null, demo } = this.sources;
     if (pastReadings === null || demo !== undefined) return;
@@ -273,7 +278,7 @@ export class PageService {
     }
   }
 
-  /** What became of a command: told within its path, which a defect here must not end. */
+  /** Called within a command's path, which an error here must not end. */
   phase(command: Command, phase: Phase, isNewest: boolean): void {
     this.faults.attempt(() => this.board.phase(command, phase, isNewest));
   }
@@ -283,7 +288,9 @@ export class PageService {
     this.faults.attempt(() => this.board.result(result, about));
   }
 
-  /** What `doctor` or `discover` finds, as it comes; null while another one runs, undefined where there is none. */
+  /**
+   * Findings of `doctor` or `discover` as they come; null while one of that name runs, undefined where there is none.
+   */
   examine(
     name: "doctor" | "discover",
     gone: AbortSignal,
@@ -294,7 +301,7 @@ export class PageService {
     return this.once(name, run(gone, language));
   }
 
-  /** One of a name at a time; null while another one runs. */
+  /** Allows one of each name at a time; null while another one runs. */
   once(name: Examination, found: AsyncIterable<unknown>): AsyncIterable<unknown> | null {
     if (this.#examinations.has(name)) return null;
     this.#examinations.add(name);
@@ -309,7 +316,10 @@ export class PageService {
     }
   }
 
-  /** How old a request may be by now that was read at that instant, ms: of another age only where the process stood still. */
+  /**
+   * How old a request may be that was read at that instant, ms. It exceeds the time since then only where the process
+   * stood still.
+   */
   ageOf(readAt: number): number {
     const { clock, sentSince = (at: number) => at } = this.sources;
     return clock.monotonic() - sentSince(readAt);
@@ -343,7 +353,7 @@ export class PageService {
     };
   }
 
-  /** What a view shows: a document, or a list, newest first; null where there is no such view. */
+  /** What a view shows: a document, or a list, newest first; null for an unknown view. */
   view(name: string): object | null {
     const controller = name.startsWith(ofController) && this.controllerOf(name.slice(ofController.length));
     if (!controller) return this.#views.get(name)?.() ?? null;
@@ -383,7 +393,7 @@ export class PageService {
     return Object.fromEntries(named);
   }
 
-  /** Lines written since the last look come before those known already. */
+  /** Puts lines written since the last call before the known ones. */
   #log(): readonly LogLine[] {
     const { recentLog } = this.sources;
     const written = recentLog?.written ?? 0;
@@ -397,7 +407,7 @@ export class PageService {
   }
 }
 
-/** The line that stands for others. */
+/** A line in place of those that were left out. */
 const leftOut = (lines: number, at: string): LogLine => ({
   at,
   level: "warn",

@@ -13,32 +13,32 @@ interface Session {
   /** Monotonic ms. */
   readonly beganAt: number;
   usedAt: number;
-  /** What cookie and password give together, so that another password ends the session. */
+  /** A hash of cookie and password, so that a new password ends the session. */
   readonly proof: string;
 }
 
 const hourMs = 3_600_000;
 const longestUnusedMs = 12 * hourMs;
 const longestMs = 7 * 24 * hourMs;
-/** Of one user: the one that was not used for longest goes. */
+/** Most sessions of one user; one more ends the one unused for longest. */
 const mostOfOne = 20;
-/** A session that began later than this from now was written under another clock. */
+/** A session that began more than this in the future was written under another clock. */
 const mostAheadMs = 300_000;
-/** The pause between writes of the file while sessions are only used. */
+/** Least pause between writes of the file while sessions are only used. */
 const keepUseMs = 600_000;
 
-/** Wrong logins a minute from one address for one name, before further ones wait. */
+/** `loginAttempts`: wrong logins a minute from one address for one name, before further ones wait. */
 const pace = { loginAttempts: 10, loginTurnMs: 2_000, longestWaitMs: 30_000 };
-/** One who asks again and again is told so late that others come to a turn in between. */
+/** Repeated guesses are answered so late that others get their turn in between. */
 const blockedAfterMs = 2_000;
 
-/** A browser that has logged in once is known for so long. */
+/** How long a browser that has logged in once is remembered. */
 const knownForMs = 180 * 24 * hourMs;
 const mostKnownOfOne = 20;
 
 /** No answer waits longer than this for the disk. */
 const longestKeepMs = 5_000;
-/** What the disk did not take it is asked again. */
+/** Pause before a failed write is tried again. */
 const keepAgainMs = 15_000;
 
 const notKept = (cookie: Answer["headers"]): Answer =>
@@ -61,10 +61,10 @@ const refusals = {
 };
 
 const digest = (secret: string) => createHash("sha256").update(secret).digest("base64url");
-/** Nobody guesses the password by it without the cookie's 256 bits. */
+/** To guess the password from it, one needs the 256 bits of the cookie too. */
 const proofOf = (secret: string, { password }: User) => digest(`${secret} ${password}`);
 
-/** `known`: it is no session, but says that a browser has had one. */
+/** `known`: no session, but a record that a browser has had one. */
 const keptSessions = z.array(
   z.object({
     kind: z.literal("known").optional(),
@@ -78,7 +78,7 @@ const keptSessions = z.array(
 
 type User = Listener["users"][number];
 
-/** A session as others may know it. Times are epoch ms. */
+/** A session as other code may see it. Times are epoch ms. */
 interface Login {
   readonly who: string;
   readonly user: string;
@@ -86,17 +86,17 @@ interface Login {
   readonly usedAt: number;
 }
 
-/** How somebody comes who wants to log in. */
+/** Where a login comes from. */
 interface Coming {
   readonly remote: string;
   readonly cookie: string;
-  /** Over https. */
+  /** Whether it came over https. */
   readonly isSecure: boolean;
 }
 
 /**
- * Who is logged in, over a restart too. Of what a cookie holds only a digest is kept, in memory as on disk: who reads the file
- * cannot log in with it.
+ * Who is logged in, also after a restart. Memory and disk hold only digests of the cookies, so nobody can log in with
+ * what the file says.
  */
 export class Sessions {
   readonly #users: () => Listener["users"];
@@ -104,7 +104,7 @@ export class Sessions {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #logins: ThrottledLogins;
-  /** Of browsers that are known by another cookie. */
+  /** For browsers that are recognised by another cookie. */
   readonly #knownLogins: ThrottledLogins;
   readonly #sessions = new Map<string, Session>();
   readonly #known = new Map<string, Session>();
@@ -112,11 +112,11 @@ export class Sessions {
   #keptAt: number;
   #writing: Promise<void> | null = null;
   #isChanged = false;
-  /** Told whether the disk has what is known now. */
+  /** Called with whether the disk has the present state. */
   #waiting: ((isKept: boolean) => void)[] = [];
   #takeBackRetry: () => void = () => undefined;
 
-  /** `users` are those of now. `port` is the one listened at: cookies of one host do not tell ports apart. */
+  /** `users` returns the present users. `port` names the cookie, since the ports of one host share their cookies. */
   constructor(
     { users, port }: { readonly users: () => Listener["users"]; readonly port: number },
     kept: TextFile,
@@ -133,7 +133,7 @@ export class Sessions {
     this.#keptAt = clock.monotonic();
   }
 
-  /** As an earlier run left them; of users that there are no more none. */
+  /** Loads the sessions of an earlier run, but none of users who are gone. */
   async restore(): Promise<void> {
     const wall = this.#clock.now();
     const now = this.#clock.monotonic();
@@ -156,8 +156,8 @@ export class Sessions {
   }
 
   /**
-   * The answer that sets the cookie, or says why there is none. A browser that has logged in before is checked apart from all others, so that
-   * whoever guesses from the same computer does not keep its user out.
+   * Returns the answer that sets the cookie, or says why there is none. A browser that has logged in before is checked
+   * apart from all others, so that guesses from the same computer do not lock its user out.
    */
   async login(username: string, password: string, { remote, cookie, isSecure }: Coming): Promise<Answer> {
     const source = sourceOf(remote);
@@ -167,7 +167,7 @@ export class Sessions {
     const guessers = isKnown ? [own] : [own, { key: source, share: sourceShare }];
     const logins = isKnown ? this.#knownLogins : this.#logins;
     const user = this.#users().find((one) => one.username === username);
-    // A plain password is compared in no time, so the time of a hash is spent on it too.
+    // Comparing a plain password takes no time, so the time of a hash is spent too.
     const isPlain = user !== undefined && !isPasswordHash(user.password);
     const stored = user === undefined || isPlain ? unknownUserHash : user.password;
     const isRight = (checked: boolean): boolean =>
@@ -179,7 +179,7 @@ export class Sessions {
       stored,
       user === undefined || isKnown ? null : { guesser: own, isRight },
     );
-    // Whether there is such a name took its time, which nobody is to measure.
+    // Whether such a name exists changes the time taken so far, which nobody is to measure.
     if (checked === "blocked")
       await this.#clock.wait(Math.max(0, cameAt + blockedAfterMs - this.#clock.monotonic()));
     if (checked === "blocked" || checked === "busy") return refusals[checked];
@@ -193,12 +193,12 @@ export class Sessions {
       const secret = this.#begin(this.#known, user, mostKnownOfOne);
       cookies.push(this.#cookie(knownSuffix, secret, knownForMs / 1000, isSecure));
     }
-    // A login whose session does not outlive the program is one all the same.
+    // A session that the disk did not take counts until the program ends.
     await this.#keep();
     return { status: 204, headers: { "set-cookie": cookies } };
   }
 
-  /** The secret for a cookie. */
+  /** Begins a session and returns the secret for its cookie. */
   #begin(sessions: Map<string, Session>, user: User, most: number): string {
     const secret = randomBytes(32).toString("base64url");
     const now = this.#clock.monotonic();
@@ -208,7 +208,7 @@ export class Sessions {
     return secret;
   }
 
-  /** By which key a browser is known that has logged in before, as long as its user has the same password; null for any other. */
+  /** The key of a browser that has logged in before; null for others, and once its user has another password. */
   knownAs(cookie: string): string | null {
     for (const secret of secretsIn(cookie, `${this.#cookieName}${knownSuffix}`)) {
       const who = digest(secret);
@@ -220,7 +220,10 @@ export class Sessions {
     return null;
   }
 
-  /** The user of the session in a `Cookie` header, with his rights of now. */
+  /**
+   * The user of the session in a `Cookie` header, with his present role; null without one. `isUse` prolongs the
+   * session.
+   */
   find(cookie: string, isUse: boolean): Visitor | null {
     const now = this.#clock.monotonic();
     for (const secret of secretsIn(cookie, this.#cookieName)) {
@@ -248,14 +251,14 @@ export class Sessions {
       : null;
   }
 
-  /** Ends a session; the answer takes the cookie away, once the disk has it. */
+  /** Ends a session. The answer takes the cookie away, once the disk has it. */
   async logout({ who }: Visitor): Promise<Answer> {
     this.#sessions.delete(who);
     const headers = { "set-cookie": this.#cookie("", "", 0, false) };
     return (await this.#keep()) ? { status: 204, headers } : notKept(headers);
   }
 
-  /** Who is logged in now, newest use first. */
+  /** Present sessions, the most recently used first. */
   list(): readonly Login[] {
     const now = this.#clock.monotonic();
     const wall = this.#clock.now() - now;
@@ -271,13 +274,13 @@ export class Sessions {
       .toSorted((one, other) => other.usedAt - one.usedAt);
   }
 
-  /** Ends those sessions. Whether the disk has it. */
+  /** Ends these sessions; resolves with whether the disk has it. */
   end(whos: readonly string[]): Promise<boolean> {
     for (const who of whos) this.#sessions.delete(who);
     return this.#keep();
   }
 
-  /** Resolves once what is known is on disk. */
+  /** Resolves once the present state is on disk. */
   async close(): Promise<void> {
     this.#logins.close();
     this.#knownLogins.close();
@@ -286,7 +289,10 @@ export class Sessions {
     await this.#writing;
   }
 
-  /** Writes once more where something changed while it was written. Whether the disk has it; false as well where it takes too long. */
+  /**
+   * Writes the file, and once more if something changes meanwhile. Resolves with whether the disk has it; false as well
+   * after `longestKeepMs`.
+   */
   #keep(): Promise<boolean> {
     this.#isChanged = true;
     const kept = new Promise<boolean>((resolve) => {
@@ -301,7 +307,7 @@ export class Sessions {
   }
 
   async #write(): Promise<void> {
-    // What happens within one task is written once.
+    // Changes of one task are written together.
     await Promise.resolve();
     while (this.#isChanged) {
       this.#isChanged = false;
@@ -321,7 +327,7 @@ export class Sessions {
       if (!isKept) this.#takeBackRetry = this.#clock.after(keepAgainMs, () => void this.#keep());
       for (const tell of waiting) tell(isKept);
     }
-    // At once: what changes from here on is another write.
+    // At once: any change from here on starts another write.
     this.#writing = null;
   }
 
@@ -341,8 +347,8 @@ export class Sessions {
   }
 
   /**
-   * Without a path it holds for `api/` alone, below whatever path a proxy gave the page. `isSecure`: the login came over https, and
-   * so does all that follows.
+   * Without `Path` the cookie is valid for `api/` alone, below whatever path a proxy gave the page. `isSecure`: the
+   * login came over https, as all that follows will.
    */
   #cookie(suffix: string, value: string, seconds: number, isSecure: boolean): string {
     const secure = isSecure ? "; Secure" : "";
@@ -356,14 +362,14 @@ const isInTime = ({ beganAt, usedAt }: Pick<Session, "beganAt" | "usedAt">, now:
 
 const knownSuffix = "_known";
 
-/** What a `Cookie` header shows under a name. */
+/** The values under a name in a `Cookie` header. */
 const secretsIn = (cookie: string, wanted: string): readonly string[] =>
   cookie.split(";").flatMap((part) => {
     const [name, secret = ""] = part.trim().split("=");
     return name === wanted ? [secret] : [];
   });
 
-/** A user who logs in again and again ends his own sessions, and nobody else's. */
+/** A user who logs in again and again ends his own oldest sessions, and nobody else's. */
 function makeRoomFor({ username }: User, sessions: Map<string, Session>, most: number): void {
   const own = [...sessions].filter(([, session]) => session.username === username);
   const sorted = own.toSorted(([, one], [, other]) => one.usedAt - other.usedAt);

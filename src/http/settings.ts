@@ -12,7 +12,7 @@ import { type AskedOfBridge, fields, nothing, type Route, type Routes, routeTo }
 import type { WantedSettings } from "../page/protocol.js";
 import type { RestoreAccount, Saver, SettingsSource } from "../page/settings-source.js";
 
-/* Settings: the configuration as an admin sees it, checks a change of it, and saves it. */
+/* Settings: shows the configuration to an admin, checks changes of it, and saves them. */
 
 const language = z.enum(languages, { error: expectingOneOf(languages) }).default("en");
 const changes = z.record(z.string(), z.unknown(), {
@@ -41,21 +41,23 @@ const saverOf = (
   admin: visitor.via?.startsWith("page:") === true ? visitor.user : null,
 });
 
-/** Of a user in the list: his place, and what follows it; null for every other key. However it is written. */
+/**
+ * The place in `http.users` that a key is about, however it is spelled, and the rest of its path; null for other keys.
+ */
 function placeOfUser(key: string) {
   const [section, list, at, ...rest] = pathOf(key) ?? [];
   return section === "http" && list === "users" && typeof at === "number" ? { at, rest } : null;
 }
 
-// Where others reach the page, its users stand in the file.
+// A page that others can reach needs its users in the file.
 const isHost = (key: string): boolean => {
   const path = pathOf(key);
   return path !== null && keyText(path) === "http.host";
 };
 
 /**
- * Once the file names users, those who were made at the page are none any more: so they are put into it first, and whoever
- * is added comes behind them.
+ * Users made at the page stop counting once the file names any. So they are written to the file first, and users added
+ * now come behind them.
  */
 export async function withMadeUsers(
   given: WantedSettings,
@@ -90,7 +92,7 @@ type Run<Given> = (given: Given, source: SettingsSource, asked: AskedOfBridge) =
 
 const notHere = notFound("settings here");
 
-/** Where they are not taken away. */
+/** A route that answers unless settings are turned off. */
 const route = <Given>(
   method: Route["method"],
   schema: z.ZodType<Given>,
@@ -103,7 +105,7 @@ const route = <Given>(
     return isOff ? notHere : run(given, settings, asked).catch(unreadable);
   });
 
-/** The file or its folder cannot be read, which is no defect. */
+/** The answer for a file or folder that cannot be read, which is no defect; rethrows all other errors. */
 function unreadable(error: unknown): Answer {
   const isOfDisk = error instanceof Error && (error.name === "NotWritten" || errorCode(error) !== "");
   if (!isOfDisk) throw error;
@@ -112,22 +114,22 @@ function unreadable(error: unknown): Answer {
 
 const ofOtherFiles = /^(?:\w*_file|data_dir|ca|cert|key)$/;
 
-/** Whether a value under this name is a file or folder of this computer, or holds one at any depth. */
+/** Whether a value under this key is the path of a file or folder of this computer, or holds one at any depth. */
 const isOfFile = (name: string | number | undefined, value: unknown): boolean =>
   ofOtherFiles.test(String(name)) ||
   (typeof value === "object" &&
     value !== null &&
     Object.entries(value).some(([inner, below]) => isOfFile(inner, below)));
 
-/** A key may be written in several ways, so its path is judged; what is none is refused too. */
+/** Judges the key's path, since keys can be spelled in several ways; a key without a path is refused too. */
 function reachesOthers(key: string, value: unknown): boolean {
   const path = pathOf(key);
   return path === null || path[0] === "http" || isOfFile(path.at(-1), value);
 }
 
 /**
- * Accounts of a fleet share the file of their secrets and the computer. Who sees some of them alone must not have the others' shown
- * or sent anywhere, by a name for them or by the file they stand in. Nor may he open a port with users of his own.
+ * Refuses changes with which an admin of some accounts could see others' data or send it elsewhere: accounts of a fleet
+ * share the computer and the file of secrets. Nor may he open a port with users of his own.
  */
 export function foreignReach(
   given: WantedSettings,
@@ -178,7 +180,7 @@ async function* linesOf(items: AsyncIterable<unknown>): AsyncGenerator<string> {
   for await (const item of items) yield `${JSON.stringify(item)}\n`;
 }
 
-/** Whether the platform, the broker and Home Assistant are reached by settings that are not saved yet. */
+/** Tries whether platform, broker and Home Assistant can be reached with settings that are not saved yet. */
 const trySettings = route("POST", toCheck, async (given, source, asked) => {
   const refusal = foreignReach(wantedOf(given), asked);
   if (refusal !== null) return refusal;
@@ -196,10 +198,10 @@ const tooManyTries = failure(
   { "retry-after": "10" },
 );
 
-/** A login is known to others by a part of what is kept of it. */
+/** Others see only the first part of a login's key. */
 const shortOf = (who: string): string => who.slice(0, 12);
 
-/** Whoever sees some accounts of a fleet alone sees his own logins alone. */
+/** An admin of some accounts of a fleet sees his own logins alone. */
 const loginsSeen = ({ sessions, visitor }: AskedOfBridge) =>
   sessions.list().filter(({ user }) => visitor.accounts === undefined || user === visitor.user);
 
@@ -228,13 +230,13 @@ const toBackUp = fields({
   language,
 });
 
-/** All that the bridge has, as one file; of a fleet one account, or all of it for who sees all. */
+/** The whole bridge as one file; of a fleet one account, or everything for an admin of all accounts. */
 const backUp = route("POST", toBackUp, async ({ password = "", fleet, language: spoken }, source, asked) => {
   if (fleet && asked.visitor.accounts !== undefined) return failure(403, "accounts", fleetForAll);
   const wantedBackup = { password: password === "" ? null : password, fleet, language: spoken };
   const made = await source.backup(wantedBackup, asked.gone);
   if (made === null) return backupRuns;
-  // Whether it can be made is known with its first piece.
+  // The first piece shows whether the backup can be made.
   const pieces = made.bytes[Symbol.asyncIterator]();
   const first = await pieces.next().catch((error: unknown) => failure(500, "no_backup", String(error)));
   if ("status" in first) return first;
@@ -243,14 +245,14 @@ const backUp = route("POST", toBackUp, async ({ password = "", fleet, language: 
       if (first.done !== true) yield first.value;
       for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) yield next.value;
     } finally {
-      // A download that is given up makes room for the next one.
+      // A download that is given up makes room for the next.
       await pieces.return?.();
     }
   };
   const headers = {
     "content-type": "application/octet-stream",
     "content-disposition": `attachment; filename="${made.name}"`,
-    // No header takes every letter.
+    // A header takes no letters beyond Latin-1.
     ...(made.remarks.length > 0 && { "x-remarks": encodeURIComponent(made.remarks.join(" ")) }),
   };
   return { status: 200, body: body(), headers };
@@ -260,7 +262,7 @@ const fleetForAll = "The backup of the whole fleet is for an admin of all its ac
 const backupRuns = failure(429, "backup_runs", "A backup is being made already.", { "retry-after": "10" });
 
 const restart = route("POST", nothing, async (_, source, { visitor }) => {
-  // Of a fleet all accounts end with it.
+  // In a fleet a restart would end all accounts.
   const isBegun = visitor.accounts === undefined && (await source.restart());
   if (typeof isBegun === "string") return failure(502, "restart_refused", refusedRestart(isBegun));
   return isBegun ? { status: 202 } : failure(409, "not_restarted", notRestarted);
@@ -287,7 +289,7 @@ export const settingsRoutes: Routes<AskedOfBridge> = {
       await source.check(await withMadeUsers(wantedOf(given), source, asked), saverOf(given, asked)),
     );
   }),
-  // Also for the command line, which has changed the file itself.
+  // Also for the command line, after it has changed the file.
   "/api/settings/take": route("POST", nothing, async (_, source) => {
     const wrong = await source.readAgain();
     return wrong === null ? { status: 204 } : failure(422, "wrong", wrong);
@@ -295,8 +297,8 @@ export const settingsRoutes: Routes<AskedOfBridge> = {
 };
 
 /*
- * An account of a fleet comes back from a backup. A request has five seconds and its socket a pace, so the file comes in pieces, each with
- * what there is to say in a header, as JSON in the letters of a URL.
+ * Restores an account of a fleet from a backup. A request has five seconds and its socket a pace, so the file comes in
+ * pieces. A header of each holds the rest, as URL-encoded JSON.
  */
 
 const pieceSaid = z.object({

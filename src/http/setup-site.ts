@@ -22,8 +22,8 @@ import { pageFiles } from "./server.js";
 import { isLoopback } from "../runtime/sockets.js";
 
 /*
- * The page before there is a configuration: `init --web`. It listens on this computer alone unless another address is asked for, and
- * does nothing without the code.
+ * The page before there is a configuration, for `init --web`. It listens on this computer alone unless another address
+ * is given, and does nothing without the code.
  */
 
 type Step = (input: unknown) => Promise<unknown>;
@@ -31,7 +31,7 @@ type Step = (input: unknown) => Promise<unknown>;
 interface SetupSite {
   readonly host: string;
   readonly code: OneTimeCode;
-  /** By name; each is given what was answered so far. One that cannot be done rejects with a sentence for the person. */
+  /** By name. A step gets the answers so far, and rejects with a sentence for the person. */
   readonly steps: Readonly<Record<string, Step>>;
   /** Makes a bridge from the bytes of a backup; rejects with a sentence for the person. */
   readonly restore: (bytes: Uint8Array, password: string | null, language: string) => Promise<unknown>;
@@ -49,13 +49,13 @@ const elsewhere = failure(403, "not_here", "This is served to browsers of its ow
 const nobody = { find: () => null };
 const asked = z.looseObject({ code: z.string() });
 
-/** What opens the page, and what takes up its defects. */
+/** The code that opens the page, and the catcher of its errors. */
 export const setupOf = (log: Logger, clock: Clock) => ({
   code: new OneTimeCode(),
   faults: new Faults(log, clock),
 });
 
-/** Serves the steps until `signal` aborts, at the port or where that is taken at any other. */
+/** Serves the steps until `signal` aborts, at the port, or at any other if it is taken. */
 export async function serveSetup(port: number, site: SetupSite, signal: AbortSignal): Promise<void> {
   const listener: Listener = {
     host: site.host,
@@ -96,7 +96,7 @@ export async function serveSetup(port: number, site: SetupSite, signal: AbortSig
 /** The largest backup that is read. */
 const mostBackupBytes = 512 * 1024 * 1024;
 
-/** The bytes of a file as they are; what else there is to say stands in headers, each as JSON in the letters of ASCII. */
+/** Restores a backup: the body is the file, and a header holds the rest as URL-encoded JSON. */
 async function restoreBackup(
   request: IncomingMessage,
   code: OneTimeCode,

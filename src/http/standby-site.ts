@@ -8,15 +8,15 @@ import type { Port } from "./port.js";
 import { nothing, type Routes, routeAt, routeTo, watchedRoutes } from "./route.js";
 import { servePort } from "./server.js";
 
-/* What a member of a cluster answers at the port of its page while another one runs the account: that it lives and stands by. */
+/* What a cluster member answers at its page's port while another one runs the account: that it lives and stands by. */
 
 export interface StandbySources {
   readonly clock: Clock;
   readonly log: Logger;
   readonly listener: Pick<Listener, "host" | "port" | "token" | "users" | "allowed_hosts">;
-  /** Whether it could take over. */
+  /** Whether this member could take over. */
   readonly isReady: () => boolean;
-  /** For people and programs: who it is, and who was seen to run the account. */
+  /** For people and programs: who this member is, and which one last ran the account. */
   readonly facts: () => Readonly<Record<string, unknown>>;
   /** Null while it has not joined the cluster. */
   readonly metrics: () => Registry | null;
@@ -30,7 +30,7 @@ const withoutPage = {
   ingress: { enabled: false, role: "viewer", address: "" },
 } as const;
 
-/** Serves until the signal aborts. Nobody logs in here: from other computers `http.token` alone lets in. */
+/** Serves until the signal aborts. Nobody logs in here; other computers need `http.token`. */
 export async function serveStandby(sources: StandbySources, signal: AbortSignal): Promise<void> {
   const { clock, log } = sources;
   const faults = new Faults(log, clock);
@@ -61,7 +61,7 @@ const standingBy = failure(
   { "retry-after": "5" },
 );
 
-/** No user is made at a member that stands by. */
+/** No user can be made at a member that stands by. */
 const nobody: Port["firstOperator"] = {
   code: null,
   isOffered: () => false,

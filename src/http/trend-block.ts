@@ -2,29 +2,32 @@ import { promisify } from "node:util";
 import { deflateRaw, inflateRaw } from "node:zlib";
 
 /*
- * Points of a controller's sensors as bytes: the differences between neighbours in as few bytes as they need, compressed. What
- * hardly changes takes well below a byte a point.
+ * A controller's points as bytes: differences between neighbours in as few bytes as they need, compressed. Sensors that
+ * hardly change take well below a byte a point.
  */
 
-/** Null where nothing good was known. */
+/** Null where no good value was known. */
 export type Points = readonly (number | null)[];
 
-/** By sensor. */
+/** Points by sensor. */
 export type Block = ReadonlyMap<string, Points>;
 
 interface Head {
-  /** Id, digits after the point, and how many bytes its points take. */
+  /** For each sensor its id, decimals, and the bytes that its points take. */
   readonly sensors: readonly (readonly [id: string, decimals: number, bytes: number])[];
 }
 
 const mostDecimals = 4;
-/** Beyond this a number is no longer whole to the last digit. */
+/** Larger numbers would lose their last digit. */
 const mostWhole = 2 ** 50;
 
 const deflate = promisify(deflateRaw);
 const inflate = promisify(inflateRaw);
 
-/** As few as keep every point as it is; at most so many as a sensor of a greenhouse can mean. */
+/**
+ * The fewest decimals that keep every point as it is, up to `mostDecimals`, which is all that a greenhouse sensor can
+ * mean.
+ */
 function decimalsOf(known: readonly number[]): number {
   const most = Math.max(...known.map(Math.abs), 0);
   for (let decimals = 0; decimals < mostDecimals; decimals += 1) {
@@ -44,7 +47,7 @@ function pushVarint(bytes: number[], value: number): void {
   bytes.push(rest);
 }
 
-/** 0 is a gap; else how far it is from the last known point, the sign in the last bit. */
+/** Writes 0 for a gap, else 1 plus the difference from the last known point, with its sign in the lowest bit. */
 function pointBytes(points: Points, decimals: number): number[] {
   const bytes: number[] = [];
   let last = 0;
@@ -99,7 +102,7 @@ export async function pack(block: Block): Promise<Buffer> {
   return deflate(Buffer.concat([text, ...parts.map(({ bytes }) => Buffer.from(bytes))]));
 }
 
-/** Rejects where the bytes are not what `packed` made. */
+/** Rejects bytes that `pack` did not make. */
 export async function unpack(bytes: Uint8Array): Promise<Block> {
   const raw = await inflate(bytes);
   const end = raw.indexOf("\n");

@@ -4,26 +4,26 @@ import { errorCode, type FileSystem, replaceFile } from "../runtime/file-system.
 import { type Block, pack, unpack } from "./trend-block.js";
 
 /*
- * Points on disk. A file holds an hour of points a minute apart, or a day of points five minutes apart; it is written as a whole and
- * takes the place of the one before at once, so that a power cut leaves the old one or the new one. Each controller is a block of
- * its own, so that one is read without the others.
+ * Points on disk. A file holds an hour of points a minute apart, or a day of points five minutes apart. It is replaced
+ * as a whole, so that a power cut leaves the old one or the new one. Each controller is a block of its own, which can
+ * be read without the others.
  */
 
 type SpanKind = "hour" | "day";
 
-/** How many minutes a file covers, and how far its points are apart. */
+/** Minutes that a file covers, and minutes between its points. */
 export const spans = {
   hour: { minutes: 60, step: 1 },
   day: { minutes: 24 * 60, step: 5 },
 } as const;
 
-/** `start` is minutes since 1970. */
+/** `start`: minutes since 1970. */
 export interface Span {
   readonly kind: SpanKind;
   readonly start: number;
 }
 
-/** By controller. */
+/** Blocks by controller. */
 export type Blocks = ReadonlyMap<string, Block>;
 
 type Places = Readonly<Record<string, readonly [from: number, length: number]>>;
@@ -37,7 +37,7 @@ export class TrendFiles {
   readonly #files: FileSystem;
   readonly #inPlace: () => Promise<void>;
 
-  /** `inPlace` rejects where another folder shows in the place of the one above. */
+  /** `inPlace` rejects if another folder has taken the place of the one above. */
   constructor(directory: string, files: FileSystem, inPlace: () => Promise<void> = () => Promise.resolve()) {
     this.#directory = directory;
     this.#files = files;
@@ -48,7 +48,7 @@ export class TrendFiles {
     return join(this.#directory, `${kind}-${start}.trend`);
   }
 
-  /** None where the directory is not there yet. */
+  /** The files on disk; none while the directory does not exist. */
   async list(): Promise<readonly (Span & { readonly bytes: number })[]> {
     const names = await this.#files.list(this.#directory).catch((error: unknown) => {
       if (errorCode(error) === "ENOENT") return [];
@@ -82,7 +82,7 @@ export class TrendFiles {
     await replaceFile(this.#path(span), Buffer.concat([head, ...parts]), { files: this.#files });
   }
 
-  /** Of these controllers, or of all that the file knows; of none where there is no file. */
+  /** The blocks of these controllers, or of all in the file; none where there is no file. */
   async read(span: Span, controllers?: Iterable<string>): Promise<Blocks> {
     const blocks = new Map<string, Block>();
     const file = await this.#files.open(this.#path(span), "r").catch((error: unknown) => {

@@ -12,25 +12,25 @@ const hour = spans.hour.minutes;
 const day = spans.day.minutes;
 const keptDays = 30;
 const writeEveryMs = 5 * minuteMs;
-/** What could not be written yet is held no longer. */
+/** Points that cannot be written are held no longer than this. */
 const heldMinutes = 3 * hour;
-/** All files together. */
+/** The limit of all files together. */
 const mostBytes = 64 * 1024 * 1024;
-/** A disk that commands wait for is left to them, but not for ever. */
+/** How long a write gives way to commands that wait for the disk. */
 const patienceMs = minuteMs;
 
 export interface TrendParts {
   readonly clock: Clock;
-  /** Time of the greenhouse at a time of ours, epoch ms; they differ in the demo alone. */
+  /** The greenhouse's time at one of our times, both epoch ms; they differ in the demo alone. */
   readonly timeOf: (realMs: number) => number;
-  /** How often is looked, ms. */
+  /** Pause between samples, ms. */
   readonly everyMs: number;
   readonly controllers: () => Iterable<Controller>;
   readonly directory: string;
   readonly files: FileSystem;
-  /** Rejects where another folder shows in the place of the data directory. */
+  /** Rejects if another folder has taken the data directory's place. */
   readonly inPlace?: (() => Promise<void>) | undefined;
-  /** Whether a command waits for its POST: nothing is written meanwhile. */
+  /** Whether a command waits for its POST; nothing is written meanwhile. */
   readonly isSending: () => boolean;
   /** Null where nobody can tell. */
   readonly isClockRight: () => boolean | null;
@@ -44,7 +44,7 @@ export interface Range {
   readonly until: number;
 }
 
-/** By controller. */
+/** Trends of several controllers. */
 interface TrendsOfAll extends Omit<Trends, "sensors" | "nights" | "demo"> {
   readonly controllers: Readonly<Record<string, Trends["sensors"]>>;
 }
@@ -52,24 +52,24 @@ interface TrendsOfAll extends Omit<Trends, "sensors" | "nights" | "demo"> {
 const floorTo = (minute: number, step: number) => minute - (minute % step);
 
 /**
- * The last 30 days of every numeric sensor: a point a minute for a day, a point in five minutes before that, a gap where nothing
- * good was known. The hour that runs is in memory, and on disk every five minutes.
+ * Keeps the last 30 days of every numeric sensor: a point a minute for a day, one in five minutes before that, gaps
+ * where no good value was known. The current hour is in memory, and goes to disk every five minutes.
  */
 export class TrendKeeper {
   readonly #parts: TrendParts;
   readonly #files: TrendFiles;
-  /** By the minute since 1970; a later one is never shorter. */
+  /** Points by minute since 1970; a later row is never shorter. */
   readonly #rows = new Map<number, Float64Array>();
-  /** Where in a row the points of a sensor stand, by controller. */
+  /** The place of each sensor's points in a row, by controller and sensor. */
   readonly #places = new Map<string, Map<string, number>>();
   #placeCount = 0;
   #newest: { readonly minute: number; readonly mono: number } | null = null;
   #writtenAt = -Infinity;
-  /** What others know of hours that are over, by the hour; it comes to the disk with the next write. */
+  /** The platform's past readings of hours that are over, by hour; the next write puts them on disk. */
   readonly #past = new Map<number, Map<string, Map<string, (number | null)[]>>>();
   /** Hours whose rows changed since they were written. */
   readonly #unwritten = new Set<number>();
-  /** Days of which hours were written since their own file was. */
+  /** Days with hours that were written after the day's own file. */
   readonly #staleDays = new Set<number>();
   #problem = "";
   #isAtDisk = false;
@@ -79,10 +79,10 @@ export class TrendKeeper {
     this.#files = new TrendFiles(parts.directory, parts.files, parts.inPlace);
   }
 
-  /** Until the signal aborts; what was not written yet is written then. */
+  /** Runs until the signal aborts, then writes the rest. */
   async run(signal: AbortSignal, faults: Pick<Faults, "attempt">): Promise<void> {
     const { clock, everyMs } = this.#parts;
-    // A disk that hangs makes no gap: points are held in memory meanwhile, as long as those that cannot be written.
+    // A disk that hangs makes no gap: points stay in memory meanwhile, for `heldMinutes` at most.
     let disk = this.#inBackground(async () => {
       await this.#attempt(() => this.#resume());
       if (this.#isWriteDue()) await this.write(signal);
@@ -102,7 +102,7 @@ export class TrendKeeper {
     this.#isAtDisk = false;
   }
 
-  /** The hour that an earlier run began goes on. */
+  /** Takes up the current hour of an earlier run. */
   async #resume(): Promise<void> {
     const start = floorTo(this.#now(), hour);
     for (const [controller, block] of await this.#files.read({ kind: "hour", start }))
@@ -116,13 +116,13 @@ export class TrendKeeper {
     return Math.floor(timeOf(clock.now()) / minuteMs);
   }
 
-  /** One look at all sensors; minutes that passed since one shortly before have shown the same. */
+  /** Samples all sensors. Minutes skipped since a recent sample get the same values. */
   sample(): void {
     const { clock, controllers, everyMs, isClockRight } = this.#parts;
     const minute = this.#now();
     const mono = clock.monotonic();
     const last = this.#newest;
-    // A clock that is wrong, or was before, spoils nothing that is there.
+    // A clock that is or was wrong must not spoil stored points.
     if (isClockRight() === false || (last && minute < last.minute && isClockRight() !== true)) return;
     const isNext = last !== null && minute > last.minute && mono - last.mono < 2.5 * everyMs;
     const from = isNext ? Math.max(last.minute + 1, minute - heldMinutes) : minute;
@@ -138,7 +138,7 @@ export class TrendKeeper {
     for (const at of this.#rows.keys()) if (at > minute || at <= minute - heldMinutes) this.#rows.delete(at);
   }
 
-  /** A platform that invents names without end gets no memory without end. */
+  /** A platform that invents names without end must not fill the memory. */
   #forgetInvented(): void {
     let present = 0;
     for (const { sensors } of this.#parts.controllers()) present += sensors.size;
@@ -149,7 +149,7 @@ export class TrendKeeper {
     this.#placeCount = 0;
   }
 
-  /** Points of a sensor that others have kept, by their times in epoch ms. What was seen by this program goes before them. */
+  /** Adds points that the platform has kept, `at` in epoch ms. Points that this program saw take precedence. */
   add(
     controller: string,
     sensor: string,
@@ -192,7 +192,7 @@ export class TrendKeeper {
   #set(minute: number, place: number, value: number): void {
     let row = this.#rows.get(minute);
     if (row === undefined || row.length <= place) {
-      // The first row grows with each sensor: by as much as it has, or thousands of sensors would copy it thousands of times.
+      // The first row grows with each sensor. Doubling it saves thousands of copies.
       const least = Math.max(this.#placeCount, place + 1, 2 * (row?.length ?? 0));
       const longer = new Float64Array(least).fill(NaN);
       longer.set(row ?? []);
@@ -209,7 +209,7 @@ export class TrendKeeper {
     return isOver || this.#parts.clock.monotonic() - this.#writtenAt >= writeEveryMs;
   }
 
-  /** Brings the disk up to date: the hours in memory, days that are over, and what is too old. */
+  /** Brings the disk up to date: writes the hours in memory and finished days, and removes what is too old. */
   async write(signal: AbortSignal | null): Promise<void> {
     this.#writtenAt = this.#parts.clock.monotonic();
     await this.#writeHours(signal);
@@ -221,7 +221,7 @@ export class TrendKeeper {
       if (at < present && !this.#unwritten.has(floorTo(at, hour))) this.#rows.delete(at);
   }
 
-  /** Waits while a command is on its way to its POST. */
+  /** Waits while a command is on its way to its POST, for `patienceMs` at most. */
   async #untilQuiet(signal: AbortSignal | null): Promise<void> {
     const { clock, isSending } = this.#parts;
     const end = clock.monotonic() + patienceMs;
@@ -242,7 +242,7 @@ export class TrendKeeper {
     }
   }
 
-  /** Of an hour whose beginning is held no longer the disk has that, and is not robbed of it. */
+  /** Memory no longer has the beginning of an old hour, so what the disk has of it is kept. */
   async #writeHour(start: number): Promise<void> {
     const own = this.#blocksOf(start);
     if (start > this.#now() - heldMinutes) return this.#putHour(start, own);
@@ -255,11 +255,11 @@ export class TrendKeeper {
     this.#staleDays.add(floorTo(start, day));
   }
 
-  /** Into the gaps of the hours that are on the disk. An hour that cannot be read stays as it is. */
+  /** Fills the gaps of hours on disk. An hour that cannot be read stays as it is. */
   async #writePast(signal: AbortSignal | null): Promise<void> {
     for (const [start, past] of this.#past) {
       await this.#untilQuiet(signal);
-      // What comes while this is written is written next time.
+      // Points that come during this write are written next time.
       this.#past.delete(start);
       try {
         await this.#fillHour(start, past);
@@ -286,7 +286,7 @@ export class TrendKeeper {
     return blocks;
   }
 
-  /** What memory holds of an hour of a controller. */
+  /** The points that memory holds of an hour of a controller. */
   #blockInMemory(controller: string, start: number): Block {
     const block = new Map<string, Points>();
     for (const [sensor, place] of this.#places.get(controller) ?? []) {
@@ -299,7 +299,7 @@ export class TrendKeeper {
     return block;
   }
 
-  /** Makes one file of the hours of each day that is over; of hours that are gone by now the former one tells. */
+  /** Merges the hours of each finished day into one file; for hours that are gone, the day's earlier file counts. */
   async #writeDays(signal: AbortSignal | null): Promise<void> {
     const all = await this.#files.list();
     const today = floorTo(this.#now(), day);
@@ -334,7 +334,7 @@ export class TrendKeeper {
     return blocks;
   }
 
-  /** Files that are too old, of a time that has not come, or more than there is room for. */
+  /** Removes files that are too old, lie in the future, or exceed the room. */
   async #prune(): Promise<void> {
     const { isClockRight, mostBytes: most = mostBytes } = this.#parts;
     const now = this.#now();
@@ -356,7 +356,7 @@ export class TrendKeeper {
     }
   }
 
-  /** Of these sensors of a controller, of `points` at most each, the last value known in its part of the time. */
+  /** At most `points` points of each of these sensors: the last known value in each part of the time. */
   async of(
     controller: string,
     sensors: readonly string[],
@@ -367,7 +367,7 @@ export class TrendKeeper {
     return { ...found, sensors: controllers[controller] ?? {} };
   }
 
-  /** The same of some controllers, for which each file is opened once. */
+  /** The same for several controllers; each file is opened once. */
   async ofAll(
     wanted: ReadonlyMap<string, readonly string[]>,
     range: Range | null,
@@ -406,7 +406,7 @@ export class TrendKeeper {
     };
   }
 
-  /** Days first, then the hours, which know more of the same time. */
+  /** Days first, then the hours, whose finer points go over them. */
   async #spansIn(first: number, until: number): Promise<readonly Span[]> {
     const all = await this.#files.list().catch(() => []);
     const held = [...new Set([...this.#rows.keys()].map((minute) => floorTo(minute, hour)))];
@@ -416,7 +416,7 @@ export class TrendKeeper {
     return found.filter(({ kind, start }) => start <= until && start + spans[kind].minutes > first);
   }
 
-  /** What memory knows of an hour is newer than what the disk does. */
+  /** Memory is newer than the disk for hours that it holds. */
   async #blocksAt(span: Span, controllers: readonly string[]): Promise<Blocks> {
     const isHeld = span.kind === "hour" && this.#rows.has(this.#lastOf(span.start));
     const kept = isHeld ? null : await this.#files.read(span, controllers).catch(nullIfFailed);
@@ -430,7 +430,7 @@ export class TrendKeeper {
     return [...this.#rows.keys()].findLast((minute) => floorTo(minute, hour) === start) ?? -1;
   }
 
-  /** A disk that does not take it is said once; the rest of the bridge goes on. */
+  /** Reports a disk error once; the rest of the bridge goes on. */
   async #attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -443,7 +443,7 @@ export class TrendKeeper {
   }
 }
 
-/** Both, where the first knows nothing the second. */
+/** Merges both; the second counts where the first has no value. */
 function join(kept: Blocks, past: Blocks): Blocks {
   const all = new Map<string, Block>(kept);
   for (const [controller, added] of past) {
@@ -462,12 +462,12 @@ function knownValue({ definition, value, quality }: Sensor): number | null {
   return definition.numeric && isKnown && typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
-/** Below this part of the brightest it is dark. */
+/** Below this part of the brightest value it is dark. */
 const darkPart = 0.01;
-/** A cloud is no night. */
+/** A shorter darkness may be a cloud. */
 const leastNightS = 2 * 3600;
 
-/** When it was dark, by what a sensor of light shows; ISO times. */
+/** When it was dark, judged by the points of a light sensor; pairs of ISO times. */
 export function nightsOf(
   points: Points,
   since: string,

@@ -36,7 +36,7 @@ import type { CommandBoard } from "./board.js";
 
 const worst: readonly Quality[] = ["bad", "stale", "uncertain", "good"];
 
-/** A controller that changes becomes another object, so that hundreds which do not cost little. */
+/** A controller that changes becomes a new object, so rows of the others are used again. */
 const rows = new WeakMap<Controller, Untold<OverviewRow>>();
 
 export type AlarmsOn = Pick<OverviewRow, "alarms" | "worst">;
@@ -44,7 +44,7 @@ export const noneOn: AlarmsOn = { alarms: 0, worst: null };
 
 const severities = ["error", "warning", "info"] as const;
 
-/** By controller; null stands for the bridge itself. */
+/** Alarms by controller; null stands for the bridge itself. */
 export function alarmsOn(
   all: readonly Pick<Alarm, "controller" | "state" | "severity">[],
 ): ReadonlyMap<string | null, AlarmsOn> {
@@ -58,7 +58,7 @@ export function alarmsOn(
   return on;
 }
 
-/** `command` is the newest under way, `kinds` of which readings there is one each. */
+/** `command`: the newest under way. `kinds`: the row shows one reading of each. */
 export function overviewRow(
   controller: Controller,
   command: OverviewRow["command"],
@@ -113,7 +113,7 @@ const keyReading = (sensor: Sensor): KeyReading => ({
   beyond: beyond(sensor),
 });
 
-/** The limit that a good value is beyond; the alarm comes once it was so for long enough. */
+/** The limit that a good value is beyond now; an alarm comes only after a while. */
 const beyond = ({ definition: { bands }, value, quality }: Sensor): BandLimit | null =>
   bands !== undefined && quality === "good" && typeof value === "number" ? beyondOf(bands, value) : null;
 
@@ -123,7 +123,7 @@ const countOf = (words: readonly string[]): Readonly<Record<string, number>> => 
   return Object.fromEntries(counts);
 };
 
-/** What is not good may be over, and a degree that was not read may be another one. */
+/** A state that is not good may be over, and a position that was not read may have changed. */
 function stateWord(actuator: Actuator): string {
   const { state, quality } = actuator;
   if (state !== null && quality === "uncertain") return "uncertain";
@@ -145,7 +145,7 @@ function byGroup(actuators: readonly Actuator[]): ReadonlyMap<ActuatorFamily, re
 const statesByGroup = (actuators: readonly Actuator[]): OverviewRow["actuators"] =>
   Object.fromEntries([...byGroup(actuators)].map(([group, all]) => [group, countOf(all.map(stateWord))]));
 
-/** Heaters, CO2 and mist are one group, of which "2 on" says little. */
+/** Heaters, CO2 and mist form one group, of which "2 on" says little. */
 const mixed: ReadonlySet<ActuatorFamily> = new Set(["climate"]);
 
 const namedByGroup = (actuators: readonly Actuator[]): Untold<OverviewRow["named"]> =>
@@ -167,7 +167,7 @@ function namedStates(actuators: readonly Actuator[]): Readonly<Record<string, Te
   );
 }
 
-/** An outage takes away that something is known to be so, and not what was seen before it. */
+/** The states seen before an outage, which are no longer known to hold. */
 function lastByGroup(actuators: readonly Actuator[]): OverviewRow["last"] {
   const seen = actuators.filter((one) => one.state !== null && stateWord(one) === "stale");
   return Object.fromEntries(
@@ -248,7 +248,7 @@ const labelOf = (inWords: (language: Language) => string): Label => ({
   zh: inWords("zh"),
 });
 
-/** Looked up in the catalogue once for each sensor that a view shows, as that takes longer than all else about it. */
+/** Cached, as looking the name up in the catalogue takes longer than the rest of a sensor's view. */
 const labels = new WeakMap<SensorDefinition, Label>();
 
 function sensorLabel({ definition }: Sensor): Label {
@@ -257,7 +257,7 @@ function sensorLabel({ definition }: Sensor): Label {
   return label;
 }
 
-/** What may be commanded, who locked it, and what ends by itself. */
+/** An actuator with what may be commanded, who locked it, and what ends by itself. */
 function actuatorView(actuator: Actuator): Untold<Omit<ActuatorView, "command" | "result">> {
   const { settings, restrictions } = actuator;
   const { words, degrees } = vocabulary(settings);
