@@ -28,26 +28,26 @@ const mostLanes = 5_000;
 const mostAlarms = 5_000;
 const mostStarts = 20;
 const mostVersion = 60;
-/** Of commands to groups and scenes that are open, all together: a checkpoint is one line. */
+/** Bounds for all open commands to groups and scenes together, as a checkpoint is one line. */
 const mostMembers = 2_000;
 const mostGroups = 1_000;
 const mostOfMessage = 300;
 
 /**
- * What a restarted bridge must know: of each target what its newest record says that must be remembered, and which commands were taken
- * and have no result. Every record passes through it; most types say nothing that outlives them.
+ * The state that a restarted bridge needs: for each target the newest memory, and the accepted commands without a
+ * result. Every record passes through it; most types leave no trace.
  */
 export class History {
   readonly #open = new Map<string, OpenCommand>();
   readonly #lanes = new Map<string, RememberedLane>();
-  /** The limited ones of these, without a bound: what is in force must not be forgotten over a restart. */
+  /** Lanes with limits, without a bound: what is in force must survive a restart. */
   readonly #limited = new Map<string, RememberedLane>();
   readonly #alarms = new Map<string, Alarm>();
   readonly #groups = new Map<string, GroupTaken>();
   #starts: readonly RecordedStart[] = [];
-  /** Undefined where nobody ever chose anything. */
+  /** Undefined where nobody ever chose. */
   #chosen: ChosenReadOnly | null | undefined;
-  /** Epoch ms of the newest record, by the clock that wrote it. */
+  /** Wall-clock time of the newest record, epoch ms. */
   newestAt = 0;
 
   /** A copy that later records do not change. */
@@ -63,16 +63,16 @@ export class History {
   }
 
   #allLanes(): readonly RememberedLane[] {
-    // In the order in which they are taken up again.
+    // The order in which lanes are restored.
     return [...this.#lanes.values(), ...this.#limited.values()];
   }
 
-  /** Whether a command was taken and has no result. */
+  /** Whether a command was accepted and has no result. */
   isOpen(about: About, id: string): boolean {
     return this.#open.has(commandKey(about, id));
   }
 
-  /** Whether it was taken, has no result, and began to be checked in this start of the machine. */
+  /** Whether it is open and its checks began during this boot of the machine. */
   isChecked(about: About, id: string, kernel: string): boolean {
     return this.#open.get(commandKey(about, id))?.checked_under === kernel;
   }
@@ -82,7 +82,7 @@ export class History {
     this.newestAt = Math.max(this.newestAt, Date.parse(record.at) || 0);
     this.#starts = startsAfter(this.#starts, record);
     if (type === "command_taken") {
-      // It is written again inside another record, where it must not look like the start of a line.
+      // Written later inside another record, where it must not look like the start of a line.
       const { type: first, ...stamped } = withoutMemory(record);
       const taken: CommandTaken = { type: first, ...stamped };
       setBounded(this.#open, commandKey(record, record.id), { taken, sent: null }, mostOpen);
@@ -107,7 +107,7 @@ export class History {
     setBounded(this.#groups, groupKey(record.group), record.group, mostGroups);
     let members = 0;
     for (const { members: own } of this.#groups.values()) members += own.length;
-    // Without its members it still has an end at the next start.
+    // A group without its members still gets its end at the next start.
     for (const [key, group] of this.#groups) {
       if (members <= mostMembers || group === record.group) break;
       this.#groups.set(key, { ...group, members: [] });
@@ -115,7 +115,7 @@ export class History {
     }
   }
 
-  /** A refusal may be the answer to another message under the same id, whose command goes on. */
+  /** Notes the result of a member. A refusal may answer another message under the same id, so the command goes on. */
   #addMember(about: About, result: CommandResult, type: "result" | "refusal"): void {
     const key = commandKey(about, result.id);
     const isMeant = (one: GroupMemberTaken) =>
@@ -145,7 +145,7 @@ export class History {
       if (command !== undefined) this.#open.set(commandKey(about, one.id), { ...command, sent: one });
     }
     const key = aboutKey(about);
-    // What limits it is not in every record, nor what was not confirmed of late.
+    // Records may lack limits and unconfirmed commands; then the earlier ones stay.
     const limited = this.#limited.get(key);
     const before = (limited ?? this.#lanes.get(key))?.memory;
     const limits = limited?.memory.limits;
@@ -164,7 +164,7 @@ export class History {
     else if (!isNothing(lane.memory)) setBounded(this.#lanes, key, lane, mostLanes);
   }
 
-  /** A command refused because its own record could not be made durable may nevertheless have left that record behind. */
+  /** A command refused because its record could not be written may still have left that record on disk. */
   #addRefusal(record: Refusal): void {
     const key = commandKey(record, record.result.id);
     const isSent = (this.#open.get(key)?.sent?.steps.length ?? 0) > 0;
@@ -184,8 +184,9 @@ export class History {
 }
 
 /**
- * The open commands as they are known in this start of the machine (`kernel`). One that was being checked when the machine itself ended may
- * have been sent: that was written, and need not have come to the disk. Where the program alone ended, what it wrote is there.
+ * Open commands as known in this boot of the machine (`kernel`). One that was being checked when the machine itself
+ * went down may have been sent, as its record need not have reached the disk. If only the program ended, all that it
+ * wrote is there.
  */
 export const openAtStart = (open: readonly OpenCommand[], kernel: string | null): readonly OpenCommand[] =>
   open.map((one) => {
@@ -210,7 +211,7 @@ function isNothing(memory: object): boolean {
   return true;
 }
 
-/** The newest starts, and how those runs went by what this record says. */
+/** The newest starts, with the end of each run as far as this record shows it. */
 function startsAfter(starts: readonly RecordedStart[], record: JournalRecord): readonly RecordedStart[] {
   const { type, boot, at } = record;
   if (type === "start") {
@@ -220,7 +221,7 @@ function startsAfter(starts: readonly RecordedStart[], record: JournalRecord): r
   if (type !== "stop" && type !== "result" && type !== "event") return starts;
   const isError = type === "event" && record.event === runEvents.uncaughtError;
   if (type === "event" && !isError && record.event !== runEvents.ranWell) return starts;
-  // The next run tells it, before its own start.
+  // An uncaught error is noted by the next run, before its own start.
   const run = isError ? starts.at(-1)?.boot : boot;
   const how = isError ? { failed: true } : type === "stop" ? { stopped: true } : { worked: true };
   const after: RecordedStart[] = [];

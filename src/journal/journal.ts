@@ -10,7 +10,7 @@ import type { RetentionLimits } from "./retention.js";
 import { JournalUnreadable } from "./segments.js";
 import { type Draft, JournalWriter, type Written } from "./writer.js";
 
-/** What to do when the data directory cannot be written, by Node's code or our own. */
+/** Remedies for a data directory that cannot be written, by Node's error code or our own. */
 export const diskRemedies: Readonly<Record<string, Text>> = {
   ENOSPC: msg`the disk is full; free some space on it`,
   EDQUOT: msg`the disk quota is used up; free some space or raise the quota`,
@@ -32,13 +32,16 @@ export const diskRemedies: Readonly<Record<string, Text>> = {
   CLOSED: msg`the bridge is shutting down`,
 };
 
-/** Nothing was promised to be on disk. `message` is a sentence with the remedy, `code` Node's word or IN_USE, STALLED, CLOSED. */
+/**
+ * The journal cannot promise anything. `message` is a sentence with the remedy; `code` is Node's, or IN_USE, STALLED,
+ * CLOSED.
+ */
 export class JournalUnavailable extends TextError {
   override name = "JournalUnavailable" as const;
   readonly code: string;
 
   constructor(directory: string, code: string, options?: { cause?: unknown }) {
-    // What cannot even be read is told with the remedy for reading.
+    // An unreadable journal has a sentence of its own.
     const unread = options?.cause instanceof JournalUnreadable ? options.cause.text : null;
     super(
       unread ??
@@ -49,13 +52,13 @@ export class JournalUnavailable extends TextError {
   }
 }
 
-/** What the log tells beside the sentence: of a disk's known troubles no stack, which would only hide it. */
+/** Facts for the log; no stack for known disk errors, where it would only distract. */
 function factsOf({ code, cause }: JournalUnavailable) {
   const isKnown = Object.hasOwn(diskRemedies, code) || cause instanceof JournalUnreadable;
   return isKnown ? { code, reason: cause instanceof Error ? String(cause) : null } : { code, err: cause };
 }
 
-/** What any error of the file system means for the journal. */
+/** Turns an error of the file system into one of the journal. */
 function unavailable(directory: string, error: unknown): JournalUnavailable {
   if (error instanceof JournalUnavailable) return error;
   if (error instanceof DirectoryInUse) return new JournalUnavailable(directory, "IN_USE", { cause: error });
@@ -64,13 +67,13 @@ function unavailable(directory: string, error: unknown): JournalUnavailable {
 
 interface Waiting extends Draft {
   readonly durable: Durable;
-  /** 0 until it is written. */
+  /** 0 until the record is written. */
   seq: number;
   readonly resolve: (sequence: number) => void;
   readonly reject: (reason: JournalUnavailable) => void;
 }
 
-/** While records cannot be written. */
+/** A time in which records cannot be written. */
 interface Outage {
   readonly error: JournalUnavailable;
   readonly since: string;
@@ -82,13 +85,13 @@ const tryAgainMs = 1_000;
 const mostPerWrite = 1_000;
 
 interface JournalLimits extends RetentionLimits {
-  /** While the disk cannot be written, how often to try. */
+  /** How often to try again while the disk cannot be written. */
   readonly retryMs: number;
-  /** A record waiting longer than this for the disk makes the journal unavailable. */
+  /** A record that waits longer than this makes the journal unavailable. */
   readonly stallMs: number;
-  /** While one waits longer than this no command is begun. */
+  /** While a record waits longer than this, no command begins. */
   readonly lateMs: number;
-  /** Records waiting for the disk at once; more are refused. */
+  /** The most records that wait for the disk; further ones are refused. */
   readonly waiting: number;
 }
 
@@ -105,11 +108,11 @@ export const journalLimits: JournalLimits = {
   waiting: 20_000,
 };
 
-/** Append-only record of everything that concerns commands. Kept by one process at a time (see lock.ts). */
+/** Append-only record of everything about commands. One process at a time writes it (see lock.ts). */
 export class Journal {
   readonly boot: string;
   readonly directory: string;
-  /** Where it stands, for whoever reads it. */
+  /** The file system that holds it. */
   readonly files: FileSystem;
   readonly #options: JournalOptions;
   readonly #kernel: string | null;
@@ -118,17 +121,17 @@ export class Journal {
   readonly #closed = new AbortController();
   readonly #waiting = new Set<Waiting>();
   #queue: Waiting[] = [];
-  /** Records of the journal about itself, written before the next others. */
+  /** Records about the journal itself, which are written before any others. */
   #own: Draft[] = [];
   #outage: Outage | null = null;
   #lastError: JournalFacts["lastError"] = null;
   #retrying = false;
   #draining: Promise<void> | null = null;
-  /** What was to be on the disk so far is there once it resolves; it rejects where that failed. */
+  /** Resolves when everything written durably so far is on disk; rejects where that failed. */
   #synced: Promise<void> = Promise.resolve();
   #listener: ((record: JournalRecord) => void) | null = null;
   #clockSkewMs: () => number | null = () => null;
-  /** The record that has waited for too long. */
+  /** The record that has waited too long. */
   #late: Waiting | null = null;
   #endWatch: (() => void) | null = null;
   #onUnread: (() => void) | null = null;
@@ -156,8 +159,8 @@ export class Journal {
   }
 
   /**
-   * Reads and repairs `directory`, which is made when missing. Never rejects: where the directory cannot be used the
-   * journal is unavailable, says why in `state()`, and tries again by itself.
+   * Reads and repairs `directory`, and makes it where missing. Never rejects: with an unusable directory the journal is
+   * unavailable, says why in `state()`, and tries again by itself.
    */
   static async open(directory: string, options: JournalOptions): Promise<Journal> {
     const journal = new Journal(directory, options);
@@ -169,13 +172,13 @@ export class Journal {
     return journal;
   }
 
-  /** What earlier runs and this one left open; as of the last readable record. */
+  /** What earlier runs and this one have left open, up to the last readable record. */
   history(): Checkpoint {
     const { open, ...parts } = this.#writer.history.parts();
     return { ...parts, open: openAtStart(open, this.#kernel) };
   }
 
-  /** Epoch ms of the newest record, as the clock said then; 0 without one. */
+  /** Wall-clock time of the newest record, epoch ms; 0 without one. */
   get newestAt(): number {
     return this.#writer.history.newestAt;
   }
@@ -184,32 +187,37 @@ export class Journal {
     return this.#writer.history.isOpen(about, id);
   }
 
-  /** Whether it is open and the journal says that its checks began. By that record the next start tells whether the machine ended since. */
+  /**
+   * Whether a command is open and a record says that its checks began. From that record the next start knows whether
+   * the machine went down since.
+   */
   isChecked(about: About, id: string): boolean {
     return this.#kernel !== null && this.#writer.history.isChecked(about, id, this.#kernel);
   }
 
-  /** Why this run does not know all that others wrote, for as long as it runs; null when it does. */
+  /** Why this run cannot know all earlier records, until it ends; null if it does. */
   get readProblem(): Error | null {
     return this.#writer.readProblem;
   }
 
-  /** Told when this run learns later than at its start that it does not know all that others wrote. */
+  /** Calls back when this run learns, later than at its start, that it does not know all records. */
   onUnread(listener: () => void): void {
     this.#onUnread = listener;
   }
 
-  /** Told when the directory came back without what this run had written in it, which the journal has then written again. */
+  /** Calls back when the directory returned without this run's records and the journal has written them again. */
   onWrittenAgain(listener: () => void): void {
     this.#onWrittenAgain = listener;
   }
 
-  /** From now on records say whether our clock agrees with the platform's, which is `skewMs` ahead; null while that is not known. */
+  /**
+   * Makes later records say whether our clock agrees with the platform's, which is `skewMs` ahead; null while unknown.
+   */
   compareClock(skewMs: () => number | null): void {
     this.#clockSkewMs = skewMs;
   }
 
-  /** Told each record once it is written; it must not throw. There is one listener at most. */
+  /** Registers the only listener, which gets each written record and must not throw. */
   onWritten(listener: (record: JournalRecord) => void): void {
     this.#listener = listener;
   }
@@ -236,8 +244,8 @@ export class Journal {
   }
 
   /**
-   * Resolves with the sequence number once the record is where `durable` wants it. Records are kept in the order of the calls; those of one
-   * turn of the event loop share a write and an fsync. Rejects with a JournalUnavailable.
+   * Appends a record. Resolves to its sequence number once it is where `durable` demands. Records keep the order of the
+   * calls; those of one turn share a write and an fsync. Rejects with a JournalUnavailable.
    */
   append(body: RecordBody, { durable }: { readonly durable: Durable }): Promise<number> {
     const hindrance = this.#hindrance("append");
@@ -261,7 +269,7 @@ export class Journal {
     });
   }
 
-  /** Writes what was appended, fsyncs and closes. Further appends are rejected. */
+  /** Writes and fsyncs everything appended, then closes. Later appends are rejected. */
   async close(): Promise<void> {
     this.#closed.abort();
     this.#endWatch?.();
@@ -275,8 +283,8 @@ export class Journal {
   }
 
   /**
-   * A failed journal is tried again by the next append, but not by a thousand in a second. A copy is only tried in its own time: that
-   * takes the servers seconds, in which nothing waits for it.
+   * Why nothing can be appended; null where it can. A failed journal is tried again by an append, but not a thousand
+   * times a second. A copy is tried only at its own intervals, as that takes the servers seconds.
    */
   #hindrance(before?: "append"): JournalUnavailable | null {
     const { clock, isCopy = false } = this.#options;
@@ -291,7 +299,10 @@ export class Journal {
     return isTried ? null : error;
   }
 
-  /** A process that was busy or stood still itself listens once more before it says that the disk does not answer. */
+  /**
+   * Watches for a disk that does not answer. It looks one turn late, so that a process that was busy or frozen first
+   * hears the answers that came.
+   */
   #watchForStall(): void {
     const { clock } = this.#options;
     const look = () => {
@@ -317,8 +328,8 @@ export class Journal {
   }
 
   /**
-   * What a POST or a result waits for is written at once; all else lets requests go first. Tries the disk at least once, which is
-   * how a journal that failed finds out that it works again.
+   * Writes the queue. Records that a POST or result waits for are written at once; others let requests go first. It
+   * tries the disk at least once, so that a failed journal notices when it works again.
    */
   async #drain(isAwaited: boolean): Promise<void> {
     await (isAwaited ? undefined : this.#options.turn?.());
@@ -344,14 +355,14 @@ export class Journal {
     this.#draining = null;
   }
 
-  /** Of what was written: who asked for no more at once, the others once the disk has it, or what came before it. */
+  /** Resolves written records: those without durability at once, others when they, or all before them, are on disk. */
   async #answer(batch: readonly Waiting[], file: Written["file"]): Promise<void> {
     const awaited: Waiting[] = [];
     for (const entry of batch)
       if (entry.durable !== false) awaited.push(entry);
       else this.#resolve(entry);
     if (awaited.length === 0) return;
-    // Once records were lost, what came before is not known to be on the disk.
+    // After lost records it is unknown whether earlier ones are on disk.
     if (awaited.some(({ durable }) => durable === true || this.#lastError !== null))
       this.#synced = Promise.all([this.#synced, file.sync()]).then(() => undefined);
     try {
@@ -373,7 +384,7 @@ export class Journal {
   async #recover(): Promise<void> {
     const damage = await this.#writer.recover();
     if (!damage || this.#own.length > 0) return;
-    // A line torn by our own failed write was refused and is told with the outage.
+    // A line torn by our own failed write is part of the outage and is reported with it.
     if (this.#outage !== null && damage.unreadable + damage.corrupt_files.length === 0) return;
     this.#options.log.warn(damage, "the journal was damaged; what could be read is kept");
     this.#own = [{ stamp: this.#stamp(), body: damage }];
@@ -410,7 +421,7 @@ export class Journal {
         await this.#draining;
       }
     } catch {
-      // Closed while waiting; there is nothing left to try for.
+      // The journal was closed during the wait, so there is nothing left to try.
     } finally {
       this.#retrying = false;
     }
@@ -421,34 +432,37 @@ export interface JournalOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits?: Partial<JournalLimits>;
-  /** Random id of this run; made when absent. */
+  /** Random id of this run; made if absent. */
   readonly boot?: string;
-  /** The kernel's id of this start of the machine, until whose end the files keep what was written; null where they do not, or it has none. */
+  /**
+   * The kernel's id of this boot, during which the files keep what was written. Null where they do not, or there is no
+   * id.
+   */
   readonly kernel?: string | null;
   readonly files?: FileSystem;
   /**
-   * Asked before files are changed for the first time and after every failure; rejects while they may not be: with DirectoryInUse
-   * where another process changes them.
+   * Called before files are first changed and after every failure. Rejects while they must not be changed, with
+   * DirectoryInUse where another process changes them.
    */
   readonly admit?: () => Promise<void>;
-  /** The files are a copy of what is kept elsewhere, so that what they lack was never kept. */
+  /** Whether the files are a copy of an original elsewhere, so that what they lack was never promised. */
   readonly isCopy?: boolean;
-  /** Resolves when what is not durable may be written; at the end of the current task when absent. */
+  /** Resolves when records without durability may be written; by default at the end of the current task. */
   readonly turn?: () => Promise<void>;
 }
 
 interface JournalState {
   readonly available: boolean;
-  /** A sentence with the remedy, null while available. */
+  /** A sentence with the remedy; null while available. */
   readonly reason: Text | null;
 }
 
 interface JournalFacts extends JournalState {
-  /** Of the newest record. */
+  /** Number of the newest record. */
   readonly sequence: number;
   readonly bytes: number;
   /** Broken lines found when the files were last read. */
   readonly unreadable: number;
-  /** The newest failure, also after it is over. */
+  /** The newest failure, even after it is over. */
   readonly lastError: { readonly code: string; readonly message: string; readonly at: string } | null;
 }

@@ -13,19 +13,19 @@ import { DataPlace } from "./place.js";
 
 const textOrNull = z.string().nullable().catch(null);
 
-/** Tells a process from another one that was given the same number later. Texts are null where unknown. */
+/** Identifies a process, also from a later one with the same number. Texts are null where unknown. */
 const lockHolder = z.object({
   pid: z.int().positive(),
-  /** The kernel's start time of the process, in ticks since it booted. */
+  /** The kernel's start time of the process, in ticks since boot. */
   started: textOrNull,
-  /** A process number means something only within its namespace: each container has its own. */
+  /** Namespace of the process number; each container has its own. */
   namespace: textOrNull,
   /** The kernel's id of this boot of the machine. */
   kernel: textOrNull,
   host: z.string(),
   boot: z.string(),
   since: z.string(),
-  /** File name of its sign of life; it becomes part of a path. */
+  /** File name of its socket; it becomes part of a path. */
   socket: z
     .string()
     .regex(/^bridge-[0-9a-z-]+\.sock$/)
@@ -38,7 +38,7 @@ export type ProcessIdentity = Pick<LockHolder, "pid" | "started" | "namespace" |
 
 export const holderText = (holder: LockHolder): string => `${JSON.stringify(holder)}\n`;
 
-/** null when the text is not a lock, as after a power cut. */
+/** Null where the text is no lock, as after a power cut. */
 export function parseHolder(text: string): LockHolder | null {
   try {
     return lockHolder.safeParse(JSON.parse(text)).data ?? null;
@@ -59,7 +59,7 @@ export async function identityOf(pid: number): Promise<ProcessIdentity> {
   return { pid, started, namespace, kernel, host: hostname() };
 }
 
-/** Whether `other` still runs, as far as process `self` can see; `unknown` across containers and machines. */
+/** Whether `other` still runs, as far as `self` can see; `unknown` across containers and machines. */
 async function isRunning(other: ProcessIdentity, self: ProcessIdentity): Promise<"yes" | "no" | "unknown"> {
   if (other.kernel !== self.kernel) return other.host === self.host ? "no" : "unknown";
   if (other.namespace !== self.namespace) return "unknown";
@@ -67,13 +67,13 @@ async function isRunning(other: ProcessIdentity, self: ProcessIdentity): Promise
   return (await startTime(other.pid)) === other.started ? "yes" : "no";
 }
 
-/** Whether another process of this kind certainly still runs; across containers that cannot be told. */
+/** Whether another process certainly still runs; false where that is unknown, as across containers. */
 export const isOtherRunning = async (other: ProcessIdentity): Promise<boolean> =>
   other.pid !== process.pid && (await isRunning(other, await identityOf(process.pid))) === "yes";
 
 /**
- * Field 22 of /proc/<pid>/stat; the name before it may hold spaces and brackets. Null without such a process or /proc, and for
- * one that has ended and only waits for its parent to ask for that (`Z`, `X`): nothing of it works any more.
+ * Field 22 of /proc/<pid>/stat; the name before it may hold spaces and brackets. Null without such a process or /proc,
+ * and for a zombie (`Z`, `X`), which does no work any more.
  */
 async function startTime(pid: number): Promise<string | null> {
   try {
@@ -94,13 +94,13 @@ function answersSignals(pid: number): boolean {
 }
 
 /*
- * A socket file in the data directory shows across containers whether its owner lives, where process numbers say nothing:
- * the kernel refuses connections to a socket whose process is gone.
+ * A socket in the data directory shows across containers whether its owner lives: the kernel refuses connections to the
+ * socket of a dead process.
  */
 
 /**
- * Listens on a socket of this name without keeping the process alive, and gives the way to end that; null where the file system or
- * the length of the path forbids it.
+ * Listens on a socket of this name without keeping the process alive; the returned function ends that. Null where the
+ * file system or the length of the path forbids it.
  */
 export async function showLife(directory: string, name: string): Promise<(() => Promise<void>) | null> {
   const place = await socketPath(directory, name).catch(nullIfFailed);
@@ -119,14 +119,14 @@ export async function showLife(directory: string, name: string): Promise<(() => 
   return new Promise((resolve) => {
     server.once("error", () => void place.release().then(() => resolve(null)));
     server.listen(place.path, () => {
-      // A later error of a socket that is not spoken to must not end the process.
+      // A later error of this socket must not end the process.
       server.on("error", () => undefined);
       resolve(close);
     });
   });
 }
 
-/** Whether a live process listens there. */
+/** Whether a live process listens at the socket. */
 async function showsLife(directory: string, name: string): Promise<boolean> {
   const place = await socketPath(directory, name).catch(nullIfFailed);
   if (place === null) return false;
@@ -141,7 +141,7 @@ async function showsLife(directory: string, name: string): Promise<boolean> {
   });
 }
 
-/** The living bridge that a lock in `directory` with this text belongs to, as far as this process can see. */
+/** The living bridge that owns a lock with this text, as far as this process can see. */
 async function livingHolder(
   directory: string,
   text: string,
@@ -156,13 +156,13 @@ async function livingHolder(
   return shows ? holder : null;
 }
 
-/** The bridge that works in this data directory now. Only looks, so that a stale lock stays for the next start. */
+/** The bridge that works in this data directory now. It only looks, so a stale lock stays for the next start. */
 export async function holderOf(directory: string): Promise<LockHolder | null> {
   const text = await readLock(join(directory, lockName)).catch(nullIfFailed);
   return text === null ? null : livingHolder(directory, text, await identityOf(process.pid));
 }
 
-/** Another bridge that is alive works in this directory. */
+/** Another living bridge works in this directory. */
 export class DirectoryInUse extends Error {
   override name = "DirectoryInUse" as const;
   readonly pid: number;
@@ -177,22 +177,22 @@ export class DirectoryInUse extends Error {
 }
 
 interface LockOptions {
-  /** The random id of this run. */
+  /** Random id of this run. */
   readonly boot: string;
-  /** ISO time, told to the process that is refused. */
+  /** ISO time, shown to the process that is refused. */
   readonly at: string;
   readonly pid: number;
   readonly log: Logger;
-  /** Where the directory lies, for whoever else asks; its own where absent. */
+  /** The place of the directory, if others share it; by default one of its own. */
   readonly place?: DataPlace;
 }
 
 const lockName = "bridge.lock";
 const lockMode = 0o640;
-/** Each try removes one stale lock or loses a race to another start; no start loses this often. */
+/** Each try removes a stale lock or loses a race to another start; no start loses this often. */
 const mostTries = 10;
 
-/** One bridge per data directory; held until released or until the process ends, however it ends. */
+/** Ensures one bridge for each data directory, until released or until the process ends in whatever way. */
 export class DirectoryLock {
   readonly #directory: string;
   readonly #path: string;
@@ -209,9 +209,9 @@ export class DirectoryLock {
   }
 
   /**
-   * To be asked for again as often as the lock is wanted: it may have been deleted, with its directory perhaps. Rejects with
-   * DirectoryInUse while another bridge is alive; locks of dead ones are taken over. Any other rejection is the file system's
-   * error, or one of the place (see place.ts): the directory cannot be written, so the caller has no journal either.
+   * Takes the lock, or takes it again where it was deleted; to be called whenever the lock is needed. Rejects with
+   * DirectoryInUse while another bridge lives; locks of dead ones are replaced. Any other rejection means that the
+   * directory cannot be written, so the journal cannot either.
    */
   async take(): Promise<void> {
     await this.#place.claim();
@@ -226,7 +226,7 @@ export class DirectoryLock {
       for (let tries = 0; tries < mostTries; tries += 1)
         if (await this.#takeFree(self)) {
           await this.#place.settle();
-          // From now on the data are a bridge's own, and no restore's to write once more.
+          // From now on the data belong to a bridge, and no restore may overwrite them.
           await unlink(join(this.#directory, restoringName)).catch(ignored);
           return;
         }
@@ -237,7 +237,7 @@ export class DirectoryLock {
     }
   }
 
-  /** Gives the directory free; does nothing to a lock that has become another's. */
+  /** Releases the lock, unless it belongs to another process by now. */
   async release(): Promise<void> {
     if (await this.#isHeld().catch(falseIfFailed)) await unlink(this.#path).catch(ignored);
     this.#held = null;
@@ -249,7 +249,10 @@ export class DirectoryLock {
     return this.#held !== null && (await readLock(this.#path)) === holderText(this.#held);
   }
 
-  /** False when another start changed the lock meanwhile. Throws DirectoryInUse when its holder lives. */
+  /**
+   * Tries to take the lock; false where another start changed it meanwhile. Throws DirectoryInUse while its holder
+   * lives.
+   */
   async #takeFree(self: LockHolder): Promise<boolean> {
     const root = await readLock(this.#path);
     const isTaken =
@@ -261,9 +264,9 @@ export class DirectoryLock {
   }
 
   /**
-   * Any number of starts may find the same lock stale. Each lock has one successor file, named after its content, that only
-   * one start can create; a start that died in between is succeeded the same way. The successor is the holder if the lock
-   * it succeeds is still there, and then takes its place in one rename, so that the directory is never without a lock.
+   * Takes over a stale lock. Each lock has one successor file, named after its content, which only one start can
+   * create; a start that died in between is succeeded in the same way. The successor holds the lock if the old one is
+   * still there, and renames itself into its place, so the directory is never without a lock.
    */
   async #takeOver(root: string, self: LockHolder): Promise<boolean> {
     const dead: string[] = [];
@@ -285,7 +288,7 @@ export class DirectoryLock {
     return true;
   }
 
-  /** Where the successor of a dead holder is to be; throws DirectoryInUse when it lives. */
+  /** Path of the successor of a dead holder; throws DirectoryInUse where the holder lives. */
   async #successorOf(text: string, self: LockHolder): Promise<string> {
     const living = await livingHolder(this.#directory, text, self);
     if (living !== null) throw new DirectoryInUse(this.#directory, living);

@@ -10,7 +10,7 @@ import { DataPlace } from "./place.js";
 
 export interface OpenJournal {
   readonly journal: Journal;
-  /** Rejects where the data directory has gone, or another folder shows in its place: nothing is to be written there. */
+  /** Rejects where the data directory is gone or another folder is in its place, so that nothing is written there. */
   readonly inPlace: () => Promise<void>;
   close(): Promise<void>;
 }
@@ -18,14 +18,14 @@ export interface OpenJournal {
 export const journalDirectory = (dataDir: string): string => join(dataDir, "journal");
 
 /**
- * Of everything in the data directory together. Raised when a version before would misread what is written from then on,
- * and for that alone: a field more is passed over by older versions, a directory stays as it is.
+ * Format of everything in the data directory. It is raised only where an earlier version would misread later data.
+ * Additional fields do not count, as earlier versions skip them.
  */
 export const dataFormat = 3;
 
 const formatName = "format";
 
-/** A newer version wrote in this directory what this one might misread. */
+/** A newer version wrote in this directory, in a format that this one might misread. */
 class DataTooNew extends Error {
   override name = "DataTooNew" as const;
 
@@ -37,7 +37,7 @@ class DataTooNew extends Error {
   }
 }
 
-/** Written by a version before the first release: its records do not say what this version has to remember. */
+/** Written before the first release; its records lack what this version has to remember. */
 class DataTooOld extends Error {
   override name = "DataTooOld" as const;
 
@@ -49,7 +49,7 @@ class DataTooOld extends Error {
   }
 }
 
-/** The format that a directory is in: a text that is no number, such as one that a power cut tore, tells nothing. */
+/** The format of a directory; null where the text is no number, for instance after a power cut. */
 async function formatOf(directory: string): Promise<number | null> {
   try {
     const text = await readText(join(directory, formatName));
@@ -63,7 +63,7 @@ async function formatOf(directory: string): Promise<number | null> {
 export const isOfThisFormat = async (directory: string): Promise<boolean> =>
   (await formatOf(directory)) === dataFormat;
 
-/** Rejects where another format is in the directory; says in it which format it is in where nothing does. */
+/** Rejects where the directory has another format; writes this one where it has none. */
 export async function claimFormat(directory: string): Promise<void> {
   const format = await formatOf(directory);
   if (format !== null && format > dataFormat) throw new DataTooNew(directory, format);
@@ -71,11 +71,11 @@ export async function claimFormat(directory: string): Promise<void> {
   if (format !== dataFormat) await replaceFile(join(directory, formatName), `${dataFormat}\n`);
 }
 
-/** Trying again would not help. */
+/** Whether another try is useless. */
 const isFinal = (error: unknown): boolean =>
   error instanceof DataTooNew || error instanceof DataTooOld || error instanceof NotItsJournal;
 
-/** Makes the data directory this bridge's own. */
+/** Locks the data directory for this bridge and checks its format. */
 async function claim(dataDir: string, lock: DirectoryLock): Promise<void> {
   await lock.take();
   try {
@@ -87,10 +87,10 @@ async function claim(dataDir: string, lock: DirectoryLock): Promise<void> {
   }
 }
 
-/** The original of the files. Whoever has it has locked the data directory. */
+/** The original of the files. Its owner has locked the data directory. */
 interface JournalOriginal {
   readonly files: FileSystem;
-  /** As in the options of a journal. */
+  /** As in `JournalOptions`. */
   readonly admit: () => Promise<void>;
   readonly place: Pick<DataPlace, "claim" | "settle">;
 }
@@ -102,15 +102,15 @@ interface Opening {
   readonly original?: JournalOriginal;
 }
 
-/** A network is back sooner than a disk that somebody has to empty. */
+/** A network returns sooner than a disk that somebody has to clear. */
 const originalRetryMs = 1_000;
-/** A record without an acknowledgement for so long may never get one: the account may be another member's already. */
+/** A record unacknowledged for this long may never be: another member may own the account by now. */
 const originalLateMs = 2_000;
 
 /**
- * Locks the data directory and opens the journal in it. Rejects with DirectoryInUse when another bridge works there, and with
- * DataTooNew or DataTooOld when another format is in it; a directory that cannot be written gives a journal that is unavailable, so
- * that mirroring goes on; it comes back only when the directory is locked.
+ * Locks the data directory and opens its journal. Rejects with DirectoryInUse where another bridge works there, and
+ * with DataTooNew or DataTooOld for another format. A directory that cannot be written gives an unavailable journal, so
+ * that mirroring goes on; it returns only once the directory is locked.
  */
 export async function openJournal({ dataDir, clock, log, original }: Opening): Promise<OpenJournal> {
   const boot = randomBytes(8).toString("hex");
@@ -123,7 +123,7 @@ export async function openJournal({ dataDir, clock, log, original }: Opening): P
     admit: () => claim(dataDir, lock),
     kernel: (await identityOf(process.pid)).kernel,
   };
-  // The journal tries it again, and tells why it cannot be written.
+  // The journal tries it again and reports why it cannot be written.
   await own.admit().catch((error: unknown) => {
     if (isFinal(error) || error instanceof DirectoryInUse) throw error;
   });
@@ -134,7 +134,7 @@ export async function openJournal({ dataDir, clock, log, original }: Opening): P
     boot,
     ...own,
     ...(original && { limits: { retryMs: originalRetryMs, lateMs: originalLateMs }, isCopy: true }),
-    // A command's first request leaves before its record does; both are awaited before its POST.
+    // A command's first request leaves before its record is written; its POST awaits both.
     turn: nextTurn,
   });
   return {

@@ -3,8 +3,8 @@ import { errorCode, nodeFileSystem, readText, replaceFile } from "../runtime/fil
 import { listSegments } from "./segments.js";
 
 /*
- * Where a cluster keeps the journal, the files of a data directory are a copy. It is as old as the last time that this member owned the
- * account. Whoever took it for the journal itself would miss locks, leases and commands since.
+ * In a cluster the files of a data directory are a copy of the journal, as old as this member's last ownership. Read as
+ * the journal itself they would lack later locks, leases and commands.
  */
 
 const originName = "journal-is-copy-of";
@@ -13,7 +13,7 @@ export class NotItsJournal extends Error {
   override name = "NotItsJournal" as const;
 }
 
-/** What the journal in this data directory is a copy of; null where it is the journal itself. */
+/** The original of the journal in this directory; null where it is the original itself. */
 async function originOf(dataDir: string): Promise<string | null> {
   try {
     return (await readText(join(dataDir, originName))).trim();
@@ -24,8 +24,8 @@ async function originOf(dataDir: string): Promise<string | null> {
 }
 
 /**
- * Rejects with the file system's error where the origin cannot be read. Rejects with NotItsJournal where the journal in this directory
- * is a copy of something else, or where it is the original and is to become a copy of `name`.
+ * Checks that the journal here is the original (`name` null) or a copy of `name`. Rejects with NotItsJournal otherwise,
+ * and with the file system's error where the origin cannot be read.
  */
 export async function checkOrigin(dataDir: string, name: string | null): Promise<void> {
   const origin = await originOf(dataDir);

@@ -3,12 +3,15 @@ import { dirname, resolve } from "node:path";
 import { errorCode, makeDirectories } from "../runtime/file-system.js";
 
 /*
- * Where a data directory lies. Once a run has worked in it, what it holds is promised. Should it vanish, nothing is made in its place,
- * and the folder that shows where its disk is not mounted any more is not taken for it: the next start, with the disk back, would know
- * nothing of what was promised meanwhile, and whoever puts the directory back would find another one there.
+ * Guards the place of a data directory. Once a run has worked in it, its content is promised. If it vanishes, no new
+ * one is made, and the folder under an unmounted disk is not used. Otherwise the next start, with the disk back, would
+ * know nothing of promises made meanwhile.
  */
 
-/** The disks, by their device numbers, that a run has worked on, and those beneath: what shows where they are not mounted. */
+/**
+ * Device numbers of the disks that a run has worked on, and of those beneath, which appear when the former are not
+ * mounted.
+ */
 export interface Home {
   readonly disks: ReadonlySet<number>;
   readonly beneath: ReadonlySet<number>;
@@ -16,7 +19,7 @@ export interface Home {
 
 export type Standing = "there" | "gone" | "beneath";
 
-/** `disk`: on which the folder lies that is there now; null for none. */
+/** `disk`: device of the folder that is there now; null for none. */
 export function standingOf({ disks, beneath }: Home, disk: number | null): Standing {
   if (disk === null) return "gone";
   return beneath.has(disk) && !disks.has(disk) ? "beneath" : "there";
@@ -31,7 +34,7 @@ const diskOf = (path: string): Promise<number | null> =>
     },
   );
 
-/** The disk on which that of a directory is mounted; null where that is the root of all. */
+/** Device on which the directory's disk is mounted; null for the root disk. */
 async function diskBeneath(directory: string, disk: number): Promise<number | null> {
   for (let path = directory; dirname(path) !== path; path = dirname(path)) {
     const above = await diskOf(dirname(path));
@@ -54,7 +57,10 @@ export class DataPlace {
     this.#directory = resolve(directory);
   }
 
-  /** Makes it, unless this run has worked in it before. Rejects with the file system's error, ENOENT or BENEATH where it cannot be used. */
+  /**
+   * Makes the directory unless this run has worked in it before. Rejects with the file system's error, ENOENT or
+   * BENEATH where it cannot be used.
+   */
   async claim(): Promise<void> {
     if (this.#disks.size === 0) {
       await makeDirectories(this.#directory, directoryMode);
@@ -66,7 +72,7 @@ export class DataPlace {
     if (standing === "beneath") throw trouble("BENEATH", `the disk of ${this.#directory} is not mounted`);
   }
 
-  /** From now on what is there counts as promised. */
+  /** From now on the content of the directory is promised. */
   async settle(): Promise<void> {
     const disk = await diskOf(this.#directory);
     if (disk === null) return;

@@ -22,17 +22,20 @@ import {
 } from "./segments.js";
 
 /*
- * Reading needs no lock and changes nothing: it works beside the bridge, from another process, on a read-only disk.
+ * Reads the journal without a lock and without changes: beside the bridge, from another process, on a read-only disk.
  */
 
 /**
- * Every file of the journal, oldest first. None where they cannot be listed, so that a bridge without a usable directory can start;
- * `listingProblem` tells that from an empty journal.
+ * Every file of the journal, oldest first. None where they cannot be listed, so that a bridge without a usable
+ * directory can start; `listingProblem` distinguishes that from an empty journal.
  */
 const segmentsOf = (files: FileSystem, directory: string): Promise<readonly SegmentName[]> =>
   listSegments(files, directory).catch(() => []);
 
-/** From byte `from` on, or all of a file that has become shorter. One deleted meanwhile was too old to be missed. */
+/**
+ * Lines from byte `from` on, or of the whole file if it became shorter. A file deleted meanwhile was too old to be
+ * missed.
+ */
 async function* linesFrom(
   files: FileSystem,
   { path }: SegmentName,
@@ -47,7 +50,7 @@ async function* linesFrom(
   }
 }
 
-/** The records of one file. Broken lines are passed over. */
+/** The records of one file; broken lines are skipped. */
 async function* recordsOf(
   files: FileSystem,
   segment: SegmentName,
@@ -57,8 +60,8 @@ async function* recordsOf(
 }
 
 /**
- * The newest `limit` matching records, newest last. Files are read from the newest back, no further than needed; at most
- * twice `limit` records are in memory.
+ * The newest `limit` matching records, newest last. It reads files from the newest back, as far as needed, and holds at
+ * most twice `limit` records.
  */
 export async function newestRecords(
   directory: string,
@@ -72,7 +75,7 @@ export async function newestRecords(
   for (const segment of (await segmentsOf(files, directory)).toReversed()) {
     let matching: JournalRecord[] = [];
     let anyInTime = sinceMs === undefined;
-    // A file of which nothing is in time is the last that is read.
+    // A file without any record in time is the last to be read.
     const isAsked = (line: Buffer) => !anyInTime || isOfTypes(line);
     for await (const record of recordsOf(files, segment, isAsked)) {
       anyInTime ||= sinceMs !== undefined && Date.parse(record.at) >= sinceMs;
@@ -87,8 +90,8 @@ export async function newestRecords(
 }
 
 /**
- * The newest `limit` entries of the timeline that are wanted, newest last, and what else the oldest record of them says; `next` is
- * the number before which the next page begins, null where nothing older is wanted.
+ * The newest `limit` wanted entries of the timeline, newest last, and the rest of the oldest record's entries. `next`:
+ * the number before which the next page begins; null where nothing older is wanted.
  */
 export async function newestEntries(
   directory: string,
@@ -124,10 +127,10 @@ function pageOf(found: readonly TimelineEntry[], limit: number): TimelinePage {
   return { entries, next: entries.length < found.length ? oldest : null };
 }
 
-/** What is asked of the journal in `directory` again and again. */
+/** The repeated questions about the journal in `directory`. */
 export const journalReader = (directory: string) => ({
   past: (filter: Parameters<typeof newestRecords>[1]) => newestRecords(directory, filter),
-  /** Rejects with JournalUnreadable where the files cannot even be listed: that is not an empty journal. */
+  /** Rejects with JournalUnreadable where the files cannot be listed, as that is no empty journal. */
   timeline: async (filter: Parameters<typeof newestEntries>[1]) => {
     const problem = await listingProblem(directory);
     if (problem !== null) throw problem;
@@ -144,8 +147,8 @@ export async function readHistory(
 }
 
 /**
- * Commands since `sinceMs` (epoch ms), over restarts. Files last written before then are left out, except the two
- * newest: their clock may have been wrong.
+ * Commands since `sinceMs` (epoch ms), across restarts. Files last written earlier are skipped, except the two newest,
+ * whose clock may have been wrong.
  */
 export async function readRecentCommands(
   directory: string,
@@ -173,14 +176,14 @@ async function writtenBefore(files: FileSystem, { path }: SegmentName, at: numbe
 interface FollowOptions {
   readonly clock: Clock;
   readonly filter?: RecordFilter;
-  /** Only records after this sequence number: 0 for all, the last one shown to go on from there. */
+  /** Only records after this sequence number; 0 for all. */
   readonly after: number;
   readonly pollMs?: number;
   readonly files?: FileSystem;
 }
 
 /**
- * Records as another process writes them, in order, each once, over rotation and restarts; waits for a directory that
+ * Records in order, each once, as another process writes them, across rotation and restarts. Waits for a directory that
  * does not exist yet. Ends when the signal aborts.
  */
 export async function* followRecords(
@@ -188,7 +191,7 @@ export async function* followRecords(
   { clock, filter = {}, after, pollMs = 500, files = nodeFileSystem }: FollowOptions,
   signal: AbortSignal,
 ): AsyncGenerator<JournalRecord> {
-  /** Where reading goes on: in the file of this name, from this byte, behind this record. */
+  /** Where reading continues: file, byte, and last record. */
   let place = 0;
   let offset = 0;
   let sequence = after;

@@ -12,29 +12,29 @@ import {
 } from "./records.js";
 import { setBounded } from "../runtime/table.js";
 
-/* What people were told of commands: by which id a repeated one is recognised, and which results may not have arrived. */
+/* Recent commands: to recognise repeated ids, and to find results that the broker may not have received. */
 
-/** More ids than this among the recent commands means a flood; the oldest are forgotten. */
+/** More ids than this mean a flood; the oldest are forgotten. */
 const mostRecent = 50_000;
 
-/** A command id the bridge has seen. */
+/** A command id that the bridge has seen. */
 export interface RecentCommand {
   readonly id: string;
-  /** A sender may use one id for several targets, as a scene does: each is a command of its own. */
+  /** A sender may use one id for several targets, as a scene does; each is a command of its own. */
   readonly about: Required<About>;
-  /** A refusal at the door takes nothing; a command that waited and was never sent was taken. */
+  /** False for a refusal on arrival; true for an accepted command, even if it was never sent. */
   readonly isTaken: boolean;
-  /** null when it ended before anything was about to be sent. */
+  /** Null where it ended before anything was about to be sent. */
   readonly taken: CommandTaken | null;
   /** Its first outcome; null while it is open. */
   readonly result: CommandResult | null;
 }
 
-/** Commands that came at or after `sinceMs` (epoch ms), to tell duplicates. Every record passes through it. */
+/** Commands that came at or after `sinceMs` (epoch ms), to recognise duplicates. Every record passes through it. */
 export class RecentCommands {
   readonly #sinceMs: number;
   readonly #entries = new Map<string, RecentCommand & { readonly stamp: Stamp }>();
-  /** Per boot: wall clock minus monotonic clock, from its newest record with a trusted clock. */
+  /** By boot: wall clock minus monotonic clock, from the newest record with a trusted clock. */
   readonly #offsets = new Map<string, number>();
 
   constructor(sinceMs: number) {
@@ -56,7 +56,7 @@ export class RecentCommands {
     } else if (record.type === "result" || record.type === "refusal") this.#addOutcome(record);
   }
 
-  /** The first outcome counts; the answer to a duplicate repeats the id and is not one. */
+  /** The first outcome counts; the answer to a duplicate has the same id but is no outcome. */
   #addOutcome(record: Stamp & (ResultRecord | Refusal)): void {
     const { result } = record;
     const isTaken = record.type === "result";
@@ -73,8 +73,8 @@ export class RecentCommands {
   }
 
   /**
-   * Epoch ms by a trusted clock. A record made before the clock was set is placed by a later one of the same boot; where
-   * none exists it counts as new, because repeating a command is worse than refusing a repeat.
+   * Epoch ms by a trusted clock. A record from before the clock was set is placed by a later one of its boot. Without
+   * one it counts as new, as repeating a command is worse than refusing a repeat.
    */
   #timeOf(stamp: Stamp): number {
     if (stamp.clock_synced === true) return Date.parse(stamp.at);
@@ -85,14 +85,14 @@ export class RecentCommands {
 export interface JournaledResult {
   readonly seq: number;
   readonly target: TargetKind;
-  /** False for what was refused before it was taken. */
+  /** False for a refusal on arrival. */
   readonly isTaken: boolean;
   readonly result: CommandResult;
 }
 
 /**
- * Results the broker has not been known to have taken, oldest first, the newest `limit`: those after the last
- * `delivered` record. Some may have been published, so they are to be repeated as such.
+ * Results that the broker may not have received: those after the last `delivered` record, the newest `limit`, oldest
+ * first. Some may have been published, so they are marked as repeated.
  */
 export function undeliveredResults(
   records: Iterable<JournalRecord>,
@@ -111,6 +111,6 @@ export function undeliveredResults(
   return waiting.slice(-limit);
 }
 
-/** An invented name was too long to be kept whole: where its refusal belongs is not known any more. */
+/** Whether an invented name was cut, so that the topic of its refusal is unknown. */
 const isCut = ({ controller, actuator }: CommandResult): boolean =>
   controller.endsWith("…") || actuator.endsWith("…");

@@ -5,21 +5,21 @@ import type { GroupOrScene, GroupResult, MemberResult } from "../greenhouse/grou
 import type { Alarm } from "../greenhouse/limits.js";
 
 /*
- * What the lines of the journal hold. Field names are those of the published payloads; `controller` is the device code,
- * which unlike a topic id never changes. Times are ISO texts, durations ms.
+ * The records in the lines of the journal. Field names are those of the published payloads; `controller` is the device
+ * code, which unlike a topic id never changes. Times are ISO texts, durations ms.
  *
- * The table gives both the types and what a line must show before it is believed to be a record. The checksum of a line
- * already proves that the bridge wrote it; the checks guard against another version having meant something else.
+ * The table gives both the types and the checks that a line has to pass. The checksum already proves that the bridge
+ * wrote the line; the checks guard against other versions with another meaning.
  */
 
-/** A check that asks for less than what is believed of a value that passes it. */
+/** A check that demands less than the type that it claims. */
 const as = <T>(check: z.ZodType): z.ZodType<T> => check as unknown as z.ZodType<T>;
 const text = z.string();
 const textOrNull = text.nullable();
 const number = z.number();
 const flag = z.boolean();
 const list = <T>() => as<readonly T[]>(z.array(z.unknown()));
-/** Earlier versions may have left it out. */
+/** May be missing in records of earlier versions. */
 const anything = <T>() => as<T>(z.unknown().optional());
 const commandResult = as<CommandResult>(z.object({ id: text, outcome: text, finished_at: text }));
 
@@ -32,24 +32,24 @@ interface PlannedStep {
 const stamp = {
   seq: z.int().positive(),
   at: text,
-  /** Ms since an arbitrary start of this boot: puts records in order whatever the clock did. */
+  /** Ms since an arbitrary point of this boot; it orders records whatever the wall clock did. */
   mono: number,
-  /** A random id of this run of the program. */
+  /** Random id of this run of the program. */
   boot: text,
-  /** Whether the wall clock agreed with the platform's; null when nothing was there to compare it with. */
+  /** Whether the wall clock agreed with the platform's; null where unknown. */
   clock_synced: flag.nullable(),
-  /** Texts or lists in it were too long and are not whole. */
+  /** Texts or lists in it were too long and were cut. */
   cut: anything<true>().optional(),
 };
 
-/** `actuator` is the id of the actuator, parameter or address; `target` is `actuator` when absent. */
+/** `actuator`: id of the actuator, parameter or address; `target`: `actuator` when absent. */
 const about = { controller: text, actuator: text, target: anything<TargetKind>().optional() };
-/** What its lane must remember from this record on; left out where the record tells nothing new, and by earlier versions. */
+/** The memory of its lane from this record on; absent where nothing changed, and in earlier versions. */
 const ofLane = { ...about, memory: anything<LaneMemory>().optional() };
 const ofCommand = { ...ofLane, id: text };
 
 const schema = {
-  /** At its arrival; on disk before the first byte of its first POST. */
+  /** Written on arrival; on disk before the first byte of its first POST. */
   command_taken: {
     ...ofCommand,
     command: text,
@@ -59,25 +59,25 @@ const schema = {
     via: anything<Via>(),
     payload_hash: anything<string>(),
     received_at: text,
-    /** 0 for what a rule sent, which grows not old. */
+    /** 0 for a command of a rule, which never becomes too old. */
     max_age_ms: anything<number>(),
     force: anything<boolean>().optional(),
-    /** The id came from the sender, so it tells duplicates apart. */
+    /** Whether the id came from the sender, so that it identifies duplicates. */
     own_id: anything<boolean>().optional(),
-    /** It was not to be sent. */
+    /** Whether it was only to be checked, not sent. */
     dry_run: anything<boolean>().optional(),
     /** The equal command whose POST it waited for, instead of one of its own. */
     took_over: anything<string>().optional(),
   },
   /**
-   * `sending` is written before the first byte of the first POST: without it nothing was sent, but for a stop and what a rule sends. It is
-   * on disk then too, unless `checking` is, which stops, dry runs and commands of limited actuators have not: after that only the end of
-   * the machine can lose it (`openAtStart` in history.ts).
+   * `sending` is written before the first byte of the first POST: without it nothing was sent, except a stop or a
+   * rule's command. It is then on disk too, unless `checking` is, which stops, dry runs and limited actuators lack.
+   * After `checking` only the end of the machine can lose it (`openAtStart` in history.ts).
    */
   phase: {
     ...ofCommand,
     phase: as<"waiting" | "checking" | "sending" | "confirming" | "done">(text),
-    /** With `checking`: the kernel's id of this start of the machine. */
+    /** With `checking`: the kernel's id of this boot. */
     kernel: text.optional(),
   },
   /** A POST has begun; `attempt` counts from 1. */
@@ -88,7 +88,10 @@ const schema = {
     value: text,
     attempt: number,
   },
-  /** `code` is the body's, null when no answer could be read. `sent` is false only when certainly no byte reached the platform. */
+  /**
+   * `code` is the body's; null where no answer could be read. `sent` is false only if certainly no byte reached the
+   * platform.
+   */
   step_answered: {
     ...ofCommand,
     address: text,
@@ -99,17 +102,17 @@ const schema = {
     sent: flag,
   },
   /**
-   * A valid read begun after the last POST. With null it accounts for the POSTs. With an `id` it is the second look at that confirmed
-   * command, or shows the value of one that had ended badly.
+   * A valid read that began after the last POST. With `id` null it accounts for the POSTs. With an `id` it is the
+   * second look at that confirmed command, or the value of one that had ended badly.
    */
   read_back: { ...ofLane, id: textOrNull, address: text, value: text },
-  /** The one outcome of a command. */
+  /** The only outcome of a command. */
   result: { ...ofLane, result: commandResult },
-  /** What a lane must remember has changed, and no other record says so. */
+  /** The memory of a lane changed without any other record. */
   lane: ofLane,
-  /** The outcome of a command that was never taken; it closes nothing. */
+  /** The outcome of a command that was never accepted; it closes nothing. */
   refusal: { ...about, result: commandResult },
-  /** `since` is the time of the first refusal that was only counted. */
+  /** `since`: time of the first refusal that was only counted. */
   refusals_counted: {
     controller: textOrNull,
     actuator: textOrNull,
@@ -117,18 +120,18 @@ const schema = {
     reasons: z.record(text, number),
     since: anything<string>(),
   },
-  /** A command to a group or scene, before its members are asked; its members' commands have records of their own. */
+  /** A command to a group or scene, before its members' commands, which have records of their own. */
   group_taken: {
     group: as<GroupTaken>(z.object({ kind: text, name: text, id: text, members: z.array(z.unknown()) })),
   },
-  /** The one outcome of such a command. */
+  /** The only outcome of such a command. */
   group_ended: {
     group: as<GroupEnded>(
       z.object({ kind: text, name: text, told: z.object({ id: text, outcome: text, finished_at: text }) }),
     ),
   },
   confirmed_late: { ...ofCommand, value: text },
-  /** Confirmed, and showing another value when its travel time was over. */
+  /** A confirmed command that showed another value after its travel time. */
   reverted: {
     ...ofCommand,
     value: text,
@@ -136,11 +139,11 @@ const schema = {
     message: anything<string>().optional(),
   },
   changed_elsewhere: { ...about, from: textOrNull, to: textOrNull },
-  /** A command that had not been confirmed was carried out later. */
+  /** An unconfirmed command that was carried out later. */
   late_execution: { ...about, id: text, from: textOrNull, to: textOrNull },
   /** An irrigation plan that ended without a command. */
   ended_by_itself: { ...about, from: textOrNull, to: textOrNull },
-  /** `actuator` is null for every actuator of the controller. */
+  /** `actuator`: null for every actuator of the controller. */
   acknowledged: {
     controller: text,
     actuator: textOrNull,
@@ -148,7 +151,10 @@ const schema = {
     by: anything<string | null>(),
     via: anything<Via>(),
   },
-  /** Somebody unlocked or released; `actuator` is null for all of the controller. What ends by itself is not here. */
+  /**
+   * Somebody unlocked or released; `actuator` is null for the whole controller. Locks and holds that run out have no
+   * such record.
+   */
   freed: {
     controller: text,
     actuator: textOrNull,
@@ -156,13 +162,13 @@ const schema = {
     by: textOrNull,
     via: anything<Via>(),
   },
-  /** An alarm as it is now; null once it is forgotten. */
+  /** An alarm's present state; null once it is forgotten. */
   alarm_kept: { name: text, alarm: anything<Alarm | null>() },
   /** Every result up to this sequence number has reached the broker. */
   delivered: { through: number },
   start: { version: text, read_only: anything<boolean>().optional() },
   stop: { reason: text },
-  /** Positive when the wall clock went forward. */
+  /** Positive where the wall clock was set forward. */
   clock_jump: { by_ms: number },
   login_failed: {
     listener: as<"broker" | "http">(text),
@@ -170,17 +176,19 @@ const schema = {
     user: anything<string | null>(),
     address: anything<string | null>(),
   },
-  /** Somebody came in at the page. */
+  /** Somebody logged in at the page. */
   logged_in: { user: textOrNull, address: anything<string | null>() },
   other_bridge: { present: flag, client: anything<string | null>() },
-  /** `by`: who saved it on the page; absent where the file was read again, and in files of earlier versions. */
+  /** `by`: who saved it on the page; absent where the file was read again, and in earlier versions. */
   configuration_changed: {
     changes: list<string>(),
     by: anything<string | null>().optional(),
-    /** What was chosen in the place of the file's `commands.read_only`; null where the file counts again; absent where nothing was. */
+    /**
+     * Overrides `commands.read_only` of the file; null where the file counts again; absent where nothing was chosen.
+     */
     chosen: anything<ChosenReadOnly | null>().optional(),
   },
-  /** Anything else worth keeping that `bridge/event` also says. */
+  /** Any other event of `bridge/event` that is worth keeping. */
   event: {
     event: text,
     severity: as<"info" | "warning" | "error">(text),
@@ -188,17 +196,17 @@ const schema = {
     controller: anything<string>().optional(),
     actuator: anything<string>().optional(),
   },
-  /** The journal about itself: what a start found broken. */
+  /** About the journal itself: damage that a start found. */
   journal_damaged: { unreadable: number, truncated_bytes: number, corrupt_files: list<string>() },
-  /** The journal about itself: it can write again. `lost` records had been refused meanwhile. */
+  /** About the journal itself: it can write again; `lost` records were refused meanwhile. */
   journal_resumed: { reason: text, since: text, lost: number },
-  /** First line of every file: all that older files still have to say, so that they may be deleted. */
+  /** First line of every file: everything still needed from older files, so that they may be deleted. */
   carried: {
     open: list<OpenCommand>(),
     /** Newest last, at most 20. */
     starts: list<RecordedStart>(),
     lanes: list<RememberedLane>(),
-    /** Absent in files of earlier versions, as the next. */
+    /** Absent in files of earlier versions, like the next two. */
     alarms: anything<readonly Alarm[]>().optional(),
     groups: anything<readonly GroupTaken[]>().optional(),
     chosen: anything<ChosenReadOnly | null>().optional(),
@@ -220,30 +228,33 @@ export type ResultRecord = Bodies["result"];
 export type Refusal = Bodies["refusal"];
 
 /**
- * Until when a record is waited for: until it is in the file (false), on the disk (true), or in the file while all that was to be on the
- * disk before it is there.
+ * How durable a record has to be: written to the file (false), on disk (true), or written while all earlier durable
+ * records are on disk ("before").
  */
 export type Durable = boolean | "before";
 
-/* What outlives a file of the journal. Plain JSON, because it is written at the head of the next file. */
+/* State that outlives a file of the journal. Plain JSON, as it is written at the head of the next file. */
 
-/** A command that was taken and has no result. */
+/** An accepted command without a result. */
 export interface OpenCommand {
   readonly taken: CommandTaken;
   /** Null while nothing of it was sent. */
   readonly sent: SentMemory | null;
-  /** The start of the machine (the kernel's id) in which it began to be checked: once that is over it may have been sent all the same. */
+  /**
+   * The kernel's id of the boot in which its checks began; after the end of that boot it may have been sent all the
+   * same.
+   */
   readonly checked_under?: string;
 }
 
-/** A command to a group or scene that was taken and has no result. */
+/** An accepted command to a group or scene, without a result. */
 export interface GroupTaken {
   readonly kind: GroupOrScene;
-  /** By which the configuration knows it. */
+  /** Its key in the configuration. */
   readonly name: string;
   readonly id: string;
   readonly command: string | null;
-  /** By these two one that comes again is recognised. */
+  /** These two identify a repeated command. */
   readonly canonical: string;
   readonly payload_hash: string;
   readonly by: string | null;
@@ -252,7 +263,7 @@ export interface GroupTaken {
   readonly members: readonly GroupMemberTaken[];
 }
 
-/** Whether commands are refused, whatever the file says, and who wanted that. */
+/** Whether commands are refused, instead of the file's setting, and who chose that. */
 export interface ChosenReadOnly {
   readonly read_only: boolean;
   readonly by: string | null;
@@ -262,63 +273,66 @@ export interface GroupMemberTaken {
   /** The device code. */
   readonly controller: string;
   readonly actuator: string;
-  /** Of its own command. */
+  /** The id of the member's own command. */
   readonly id: string;
   readonly command: string | null;
-  /** Since it has ended. */
+  /** Set once it has ended. */
   readonly ended?: MemberResult;
-  /** The first refusal under its id: its own, unless its command was taken. */
+  /** The first refusal under its id: its own one, unless its command was accepted. */
   readonly refused?: MemberResult;
 }
 
 export interface GroupEnded extends Pick<GroupTaken, "kind" | "name" | "canonical" | "payload_hash"> {
-  /** False where it was refused and no member was asked. */
+  /** False for a refused command, whose members got none. */
   readonly is_taken: boolean;
   readonly told: GroupResult;
 }
 
-/** What a target must remember over a restart: its newest record is the restart. What is nothing is left out. */
+/** What a target has to remember over a restart, from its newest record. Empty members are left out. */
 export interface LaneMemory {
-  /** Its commands that may have been sent when the record was made. One that is missing in a later record stays as it was until its result. */
+  /**
+   * Commands that may have been sent when the record was made. One that a later record lacks stays as it was until its
+   * result.
+   */
   readonly sent?: readonly SentMemory[];
-  /** Not every POST was read back. */
+  /** True where some POST was not read back. */
   readonly unread?: true;
   readonly problem?: ProblemMemory;
-  /** Sent, not shown by its end, and may still come. */
+  /** Sent and not confirmed in time, but it may still be carried out. */
   readonly awaited?: AwaitedMemory;
   /** Confirmed, and to be read once more. */
   readonly second_look?: LookMemory;
   /**
-   * What was sent of late and not confirmed, newest first; empty for nothing any more. In records where it has changed: one without it
-   * leaves it as it was.
+   * Recently sent and unconfirmed commands, newest first; empty for none any more. Absent in records where it did not
+   * change.
    */
   readonly unconfirmed?: readonly UnconfirmedMemory[];
   /**
-   * What limits an actuator, null for nothing. Too long for every record: one without it leaves it as the newest record has it that
-   * says it.
+   * Limits of an actuator; null for none. Too long for every record: where absent, the newest record that has them
+   * counts.
    */
   readonly limits?: KeptLimits | null;
 }
 
-/** Written before the first POST: without steps it may have been sent all the same. */
+/** Written before the first POST; even without steps it may have been sent. */
 export interface SentMemory {
   readonly id: string;
-  /** In the order sent, the last one as far as it came. */
+  /** In the order sent; the last one may be incomplete. */
   readonly steps: readonly StepReport[];
-  /** The last step planned was answered as taken, which an answer without a code may say too. */
+  /** Whether the answer to the last planned step was a success, or an answer without a code. */
   readonly is_accepted: boolean;
-  /** The platform's, for the newest answer. */
+  /** The platform's id of the newest answer. */
   readonly request_id: string | null;
-  /** Of the first POST. */
+  /** Time of the first POST. */
   readonly sent_at: string | null;
 }
 
-/** Its newest sent command ended badly. */
+/** The newest sent command ended badly. */
 export interface ProblemMemory {
   readonly command: string | null;
   readonly outcome: string;
   readonly reason: string | null;
-  /** As people were told, cut to 300 characters. */
+  /** The message that people got, cut to 300 characters. */
   readonly message: string | null;
   readonly at: string;
 }
@@ -333,47 +347,50 @@ export interface UnconfirmedMemory {
 
 export interface LookMemory {
   readonly id: string;
-  /** The last one. */
+  /** The last step. */
   readonly step: PlannedStep;
   /** When its command ended. */
   readonly ended_at: string;
 }
 
 export interface AwaitedMemory extends LookMemory {
-  /** The command's word or degree. */
+  /** The word or degree of the command. */
   readonly word: string;
-  /** Whether people are told that it has come. */
+  /** Whether people are to learn that it was carried out late. */
   readonly is_told: boolean;
-  /** The platform may have taken it, so that it is ours whenever it comes; otherwise only as long as a command takes to show. */
+  /**
+   * Whether the platform may have accepted it, so that a later change is ours at any time; otherwise only within the
+   * usual time of a command.
+   */
   readonly is_taken: boolean;
 }
 
 export interface RememberedLane extends Required<About> {
   readonly memory: Omit<LaneMemory, "sent">;
-  /** Of one with a lease: epoch ms by the clock that wrote its times. Absent in files of earlier versions. */
+  /** For a lane with a lease: epoch ms of the clock that wrote its times. Absent in files of earlier versions. */
   readonly limited_at?: number;
 }
 
-/** What the limits of an actuator have to know after a restart. Instants are epoch ms; a guard that is absent begins anew. */
+/** State of an actuator's limits for a restart. Instants are epoch ms; an absent guard begins anew. */
 export interface KeptLimits {
   readonly guards: Readonly<
     Record<
       string,
       {
         readonly phase: "clear" | "unsure" | "held";
-        /** What the guard sends. */
+        /** State of the guard's own command. */
         readonly sending: "idle" | "due" | "done";
-        /** Of the command under way. */
+        /** Id of that command, while one is open. */
         readonly id: string | null;
         readonly tries: number;
-        /** The condition began on a good input, and the guard was not clear since. */
+        /** The condition began on a good input, and the guard has not been clear since. */
         readonly tripped?: true;
       }
     >
   >;
-  /** Oldest first, of the last hour, up to whole seconds: the first, then ms after the one before. */
+  /** Starts of the last hour, oldest first, rounded up to seconds: the first, then ms after the one before. */
   readonly starts: readonly number[];
-  /** When the newest movement ends, up to the whole second. */
+  /** When the newest movement ends, rounded up to the second. */
   readonly moved_until: number | null;
   readonly direction: "up" | "down" | null;
   readonly lock: {
@@ -386,8 +403,8 @@ export interface KeptLimits {
   readonly lease: KeptLease | null;
   readonly hold: KeptHold | null;
   /**
-   * Of commands on their way, by their ids, what was in force before them and is again where they fail. Absent where that is nothing,
-   * and in records of earlier versions.
+   * By id of each open command: what was in force before it, which returns if it fails. Absent for none, and in records
+   * of earlier versions.
    */
   readonly sent?: Readonly<
     Record<
@@ -403,7 +420,7 @@ export interface KeptLease {
   readonly command: string;
   readonly ends_with: string;
   readonly until: number;
-  /** That its actuator had then. Absent in records of earlier versions. */
+  /** The actuator's address then. Absent in records of earlier versions. */
   readonly address?: string;
 }
 
@@ -420,16 +437,16 @@ export interface LimitsEntry {
   readonly kept: KeptLimits;
 }
 
-/** The events that say how a run of the program went. */
+/** Events that show how a run of the program went. */
 export const runEvents = { ranWell: "ran_well", uncaughtError: "uncaught_error" } as const;
 
 /** A start of the program, and how that run went. */
 export interface RecordedStart {
   readonly boot: string;
   readonly at: string;
-  /** False when it ended without saying so, or is the one still running. */
+  /** False where it ended without a stop record, or still runs. */
   readonly stopped: boolean;
-  /** It brought a command to its end, or ran for a quarter of an hour. Absent in files of earlier versions, as the next. */
+  /** It completed a command or ran for a quarter of an hour. Absent in earlier versions, like the next two. */
   readonly worked?: boolean;
   /** An uncaught error ended it. */
   readonly failed?: boolean;
@@ -453,35 +470,35 @@ export const wholeAbout = ({ controller, actuator, target = "actuator" }: About)
   target,
 });
 
-/** For people, who are told what happened. */
+/** The record without memory, for people. */
 export function withoutMemory<T extends object>(record: T): T {
   if (!("memory" in record)) return record;
   return { ...record, memory: undefined };
 }
 
-/** One key per thing that can be commanded, the same in every part of the history. */
+/** A key for each target of commands, the same everywhere in the journal. */
 export const aboutKey = (of: Omit<About, "actuator"> & { readonly actuator: string | null }): string =>
   JSON.stringify([of.controller, of.target ?? "actuator", of.actuator]);
 
-/** A sender may use one id for several actuators, as a scene does. */
+/** A key for each command; a sender may use one id for several actuators, as a scene does. */
 export const commandKey = (of: About, id: string): string => JSON.stringify([aboutKey(of), id]);
 
-/** All that is given must hold. */
+/** A record has to match all given members. */
 export interface RecordFilter {
-  /** Device codes or topic ids; a record matches when any of its own is among them. */
+  /** Device codes or topic ids; a record matches by any of its own. */
   readonly controllers?: ReadonlySet<string>;
   readonly types?: ReadonlySet<RecordType>;
   /** Epoch ms. */
   readonly sinceMs?: number;
-  /** Only commands that ended so. */
+  /** Only commands with this outcome. */
   readonly outcome?: Outcome;
-  /** Only records older than the one with this number. */
+  /** Only records older than this number. */
   readonly before?: number;
-  /** Only of this command. */
+  /** Only records of this command. */
   readonly id?: string;
 }
 
-/** What a person means by "past commands". */
+/** The records that people mean by past commands. */
 export const commandOutcomes: ReadonlySet<RecordType> = new Set([
   "result",
   "refusal",
@@ -490,13 +507,13 @@ export const commandOutcomes: ReadonlySet<RecordType> = new Set([
   "reverted",
 ]);
 
-/** Of the command whose end a record tells. */
+/** The id of the command whose end a record states. */
 function endedId(record: JournalRecord): string | null {
   if (record.type === "group_ended") return record.group.told.id;
   return "result" in record ? record.result.id : null;
 }
 
-/** Whether a line of the journal may hold a record of these types, by its bytes: a text inside of a record has its quotes escaped. */
+/** Whether a line may hold a record of these types, by its bytes; quotes inside a record's texts are escaped. */
 export function mayHold(types: RecordFilter["types"]): (line: Buffer) => boolean {
   if (types === undefined) return () => true;
   const marks = [...types].map((type) => Buffer.from(`"type":"${type}"`));

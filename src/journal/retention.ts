@@ -14,42 +14,42 @@ import {
   setAside,
 } from "./segments.js";
 
-/** No record is shorter, so a stretch of lost bytes held at most one sequence number per this many. */
+/** The shortest possible record: a stretch of lost bytes held at most one sequence number per so many. */
 const shortestRecordBytes = 100;
 const directoryMode = 0o700;
 
 interface ScannedSegment extends SegmentName {
   readonly bytes: number;
   readonly intact: number;
-  /** A torn last line is not counted; it is cut off. */
+  /** Broken lines, without a torn last line, which is cut off. */
   readonly unreadable: number;
-  /** After the last newline, and after the last intact record. */
+  /** The end of the last newline, and of the last intact record. */
   readonly endAt: number;
   readonly goodEndAt: number;
-  /** The highest sequence number that may have been used in it. */
+  /** The highest sequence number that it may have used. */
   readonly sequence: number;
   readonly newest: Newest | null;
 }
 
 export interface Scan {
   readonly history: History;
-  /** Newest last; only those read, from the newest checkpoint on. */
+  /** Files that were read, from the newest checkpoint on; newest last. */
   readonly segments: readonly ScannedSegment[];
-  /** The newest record in them. */
+  /** The newest record in these files. */
   readonly newest: Newest | null;
 }
 
-/** Which record is the newest, and whose. */
+/** The newest record's number, and its run. */
 export type Newest = Pick<JournalRecord, "seq" | "boot">;
 
 interface Repair {
-  /** The file to go on with; null when a new one must be begun. */
+  /** The file to continue; null where a new one has to begin. */
   readonly current: SegmentName | null;
   readonly truncatedBytes: number;
   readonly corruptFiles: readonly string[];
 }
 
-/** Reads what the journal knows; changes nothing, so it also serves a read-only disk. */
+/** Reads the journal without changes, so it works on a read-only disk. */
 export async function scanJournal(files: FileSystem, directory: string): Promise<Scan> {
   const names = await listSegments(files, directory);
   const history = new History();
@@ -60,7 +60,7 @@ export async function scanJournal(files: FileSystem, directory: string): Promise
   return { history, segments, newest };
 }
 
-/** Index of the newest file that begins with what all older ones have to say. */
+/** Index of the newest file that begins with a checkpoint. */
 async function newestCheckpoint(files: FileSystem, names: readonly SegmentName[]): Promise<number> {
   for (const [index, { path }] of [...names.entries()].slice(1).toReversed())
     for await (const { records } of readLines(files, path)) {
@@ -97,9 +97,8 @@ async function scanSegment(files: FileSystem, name: SegmentName, history: Histor
 }
 
 /**
- * Makes the directory where there is none, sets wholly corrupt files aside, cuts torn last lines off the others, and
- * brings what was read to the disk: a run that was killed may have left it in the kernel's memory, and what is acted on now
- * must outlive a power cut.
+ * Makes a missing directory, sets wholly corrupt files aside and cuts torn last lines off. It also syncs the files: a
+ * killed run may have left records in the kernel's memory only, and what is acted on must survive a power cut.
  */
 export async function repairJournal(
   files: FileSystem,
@@ -124,7 +123,7 @@ export async function repairJournal(
   return { current: isDurable ? current : null, truncatedBytes, corruptFiles };
 }
 
-/** Its first `keep` bytes, which end with a whole record. False when the disk does not take it. */
+/** Syncs the first `keep` bytes, which end with a whole record; false where the disk fails. */
 async function bringToDisk(
   files: FileSystem,
   { path, bytes, endAt }: ScannedSegment,
@@ -143,7 +142,7 @@ async function bringToDisk(
   }
 }
 
-/** A first line that was torn by a power cut is short and has no newline; anything else without a record is damage. */
+/** Whether a file without any record is damaged. A first line torn by a power cut is short and has no newline. */
 const isWhollyCorrupt = ({ bytes, intact, endAt }: ScannedSegment): boolean =>
   intact === 0 && bytes > 0 && (endAt > 0 || bytes > longestLineBytes);
 
@@ -153,22 +152,24 @@ interface SegmentSize extends SegmentName {
 }
 
 export interface RetentionLimits {
-  /** A file this large is closed and a new one begun. */
+  /** A file of this size is closed and a new one begun. */
   readonly fileBytes: number;
   readonly totalBytes: number;
   readonly ageMs: number;
-  /** Files written to within this time are kept although the total is passed, up to twice the total. */
+  /** Files written within this time are kept beyond the total, up to twice the total. */
   readonly youngMs: number;
 }
 
-/** A flood fills these: what was sent before is kept as if they were always full. No start has to read the others. */
+/**
+ * The newest files, which count as full: a flood would fill them, so older commands are kept as if it had. A start
+ * reads only these.
+ */
 const newest = 2;
 const mostCorruptFiles = 5;
 
 /**
- * The files to delete, oldest first. The last of `segments` is being written and never among them. Age alone deletes
- * only while the clock is trusted: a clock ten years ahead must not empty the journal. For their size none are deleted
- * while some may still be stripped.
+ * The files to delete, oldest first, never the last, which is being written. Age counts only with a trusted clock, as
+ * one ten years ahead must not empty the journal. Size counts only when nothing more can be stripped.
  */
 export function segmentsToDelete(
   segments: readonly SegmentSize[],
@@ -195,20 +196,20 @@ const neverSent: ReadonlySet<string> = new Set(["refused", "dry_run", "supersede
 
 const neverKept: ReadonlySet<string> = new Set([
   ...["refusal", "refusals_counted", "carried"],
-  // The records of the members say it too.
+  // The records of the members say the same.
   ...["group_taken", "group_ended"],
 ]);
 
-/** The command a record is about; null where it is about none. */
+/** Key of the command that a record is about; null for none. */
 function keyOf(record: JournalRecord): string | null {
   if (record.type === "result") return commandKey(record, record.result.id);
   return "id" in record && typeof record.id === "string" ? commandKey(record, record.id) : null;
 }
 
 /**
- * Rewrites an older file without what was refused, only tried or never sent, so that no flood of that pushes commands that
- * were sent out of the journal. A checkpoint goes too: it counts only at the head of the newest file. Resolves with the new
- * length; a file of which nothing is left is removed. One with lines that cannot be read stays as it is.
+ * Rewrites an older file without refused, dry-run or unsent commands, so that a flood of these does not push sent
+ * commands out of the journal. Checkpoints go too, as they count only in the newest file. Resolves to the new length
+ * and removes an empty file. A file with unreadable lines stays as it is.
  */
 async function stripFile(files: FileSystem, path: string): Promise<number> {
   const { bytes } = await files.facts(path);
@@ -229,7 +230,7 @@ async function stripFile(files: FileSystem, path: string): Promise<number> {
   return Math.min(content.length, bytes);
 }
 
-/** Two may have found the same file too old. */
+/** Two processes may have found the same file too old. */
 const remove = (files: FileSystem, path: string): Promise<void> =>
   files.remove(path).catch((error: unknown) => {
     if (errorCode(error) !== "ENOENT") throw error;
@@ -240,7 +241,7 @@ export interface RetentionParts {
   readonly files: FileSystem;
   readonly limits: RetentionLimits;
   readonly log: Logger;
-  /** For ages of files: epoch ms, and whether to believe it. */
+  /** For ages of files: epoch ms, and whether the clock is trusted. */
   readonly clock: () => { readonly now: number; readonly trusted: boolean };
   /** The file being written. */
   readonly current: () => { readonly path: string; readonly bytes: number } | null;
@@ -249,11 +250,11 @@ export interface RetentionParts {
 /** Keeps the files of a journal within their limits. What cannot be deleted or stripped is logged and stays. */
 export class Retention {
   readonly #parts: RetentionParts;
-  /** Files that hold only what is worth keeping, as far as this run knows. */
+  /** Files already stripped by this run. */
   readonly #stripped = new Set<string>();
   #olderBytes = 0;
   #stripping: Promise<void> | null = null;
-  /** There may be more to strip than when it was looked for last. */
+  /** Whether there may be more to strip since the last look. */
   #isDue = false;
   #isClosed = false;
 
@@ -261,7 +262,7 @@ export class Retention {
     this.#parts = parts;
   }
 
-  /** Of all files. */
+  /** Size of all files. */
   get bytes(): number {
     return this.#olderBytes + (this.#parts.current()?.bytes ?? 0);
   }
@@ -272,7 +273,7 @@ export class Retention {
     if (this.bytes <= totalBytes) return;
     this.#isDue = true;
     this.#stripping ??= this.#strip();
-    // Where more is written than is stripped meanwhile, writing has to wait: the disk is not the journal's alone.
+    // If more is written than stripped, writing has to wait, as others use the disk too.
     if (this.bytes > 2 * totalBytes) await this.#stripping;
   }
 
@@ -298,7 +299,7 @@ export class Retention {
     }
   }
 
-  /** Makes room beside the writing, oldest files first, until there is enough or nothing more to strip. */
+  /** Strips the oldest files, beside the writing, until there is enough room or nothing more to strip. */
   async #strip(): Promise<void> {
     while (this.#isDue && !this.#isClosed) {
       this.#isDue = false;

@@ -5,24 +5,29 @@ import { crc32 } from "node:zlib";
 import { isRecord, type JournalRecord } from "./records.js";
 
 /*
- * A line is the record as JSON with a CRC-32 of everything before it as last field. Without it a flipped bit inside a
- * value would read as another command. The shape `{"seq":…,"crc":"xxxxxxxx"}` also lets whole records be found in a
- * line whose newline was lost; it appears nowhere inside a record, because quotes inside texts are escaped.
+ * A line is a record as JSON with a CRC-32 of everything before it as the last field; otherwise a flipped bit could
+ * turn one command into another. The form `{"seq":…,"crc":"xxxxxxxx"}` also finds whole records in a line that lost its
+ * newline. It never appears inside a record, as quotes in texts are escaped.
  */
 
 const opening = '{"seq":';
 const mark = ',"crc":"';
 const closingBytes = mark.length + 8 + 2;
 
-/** Longest line ever written or read; longer ones are damage. */
+/** The longest line written or read; longer ones are damage. */
 export const longestLineBytes = 4 * 1024 * 1024;
-/** Senders of commands fill the journal, and what is in it pushes older records out. Checkpoints hold what they must. */
+/**
+ * Senders fill the journal, and their records push older ones out, so most are bounded. Checkpoints have to hold
+ * everything.
+ */
 const longestRecordBytes = 2_048;
-/** Each member of a group has records of its own, beside which that of all may have so much for it. */
+/** Further bytes for each member in a group's record, as members' own records have that room too. */
 const memberBytes = 512;
 /** Texts are cut to so many characters, and lists to an eighth of that, until the record is short enough. */
 const textLimits = [512, 256, 128, 64, 32, 16, 8] as const;
-/** By these a later record finds the one it belongs to, or the platform the address; and starts that are not counted allow more. */
+/**
+ * Keys that are never cut: ids and addresses link records, and a shortened list of starts would allow further starts.
+ */
 const neverCut: ReadonlySet<string> = new Set([
   ...[
     "id",
@@ -38,7 +43,7 @@ const neverCut: ReadonlySet<string> = new Set([
   ],
 ]);
 
-/** Less than that is left of these alone: other texts are times, words, values, and who may unlock. */
+/** Only texts for people are cut below this; other texts are times, words, values, and who may unlock. */
 const leastOfOthers = 64;
 const told: ReadonlySet<string> = new Set([
   ...["message", "remedy", "error", "client", "user", "request_id", "rule", "input"],
@@ -46,17 +51,17 @@ const told: ReadonlySet<string> = new Set([
 
 interface DecodedLine {
   readonly records: readonly JournalRecord[];
-  /** Intact records of a type this version does not know. */
+  /** Intact records of a type that this version does not know. */
   readonly foreign: number;
-  /** Some bytes belong to no record. */
+  /** Whether some bytes belong to no record. */
   readonly unreadable: boolean;
-  /** Where the last intact record ends, its newline not counted; null without one. */
+  /** End of the last intact record, without its newline; null for none. */
   readonly goodEndAt: number | null;
 }
 
 /**
- * One line with its newline. Texts and lists of a record that would pass 2 KiB are cut, which it says; one that nobody could
- * read again is replaced by an event that says so.
+ * Encodes a record as a line with its newline. Texts and lists of a record above 2 KiB are cut, which the record
+ * states. One too long to be read again becomes an event that says so.
  */
 export function encodeLine(record: JournalRecord): Buffer {
   const most = mostBytesOf(record);
@@ -67,7 +72,7 @@ export function encodeLine(record: JournalRecord): Buffer {
   return line.length > longestLineBytes ? encode(tooLong(record)) : line;
 }
 
-/** The sentence of a result stands beside its English, so that it can be told in every language. */
+/** Keeps the translatable sentence of a result beside its English text. */
 const withSentence = (record: JournalRecord): JournalRecord =>
   "result" in record && record.result.message instanceof Sentence
     ? { ...record, ...{ said: keptOf(record.result.message) } }
@@ -97,7 +102,7 @@ function fitting(record: JournalRecord): Buffer {
   return line;
 }
 
-/** What a result says goes before what is remembered of it: most often the same sentence. */
+/** Cuts the memory's message first, as it mostly repeats that of the result. */
 function withShortMemory(record: JournalRecord): JournalRecord {
   if (!("memory" in record) || record.memory?.problem === undefined) return record;
   const { memory } = record;
@@ -123,16 +128,18 @@ const cutTo =
   (limit: number) =>
   (key: string, value: unknown): unknown => {
     if (neverCut.has(key)) return value;
-    // The first result of a duplicate has a record of its own.
+    // The original result of a duplicate has a record of its own.
     if (key === "original") return null;
     const most = told.has(key) ? limit : Math.max(leastOfOthers, limit);
     if (typeof value === "string") return value.length > most ? `${value.slice(0, most)}…` : value;
     return Array.isArray(value) ? value.slice(0, limit / 8) : value;
   };
 
-/** Bytes between two newlines, which begin at `startAt`; never throws. Every whole record in them is found. */
+/**
+ * Decodes the bytes between two newlines, which begin at `startAt`, and finds every whole record in them. Never throws.
+ */
 export function decodeLine(bytes: Buffer, startAt = 0): DecodedLine {
-  // Nearly every line is one record, which needs no search: of two without a newline between them the sum would be wrong.
+  // Nearly every line is one record and needs no search; for two records without a newline the checksum would be wrong.
   const only = decodeExactly(bytes);
   if (only !== null) {
     const isForeign = only === "foreign";
@@ -170,7 +177,7 @@ function decodeExactly(bytes: Buffer): JournalRecord | "foreign" | null {
   }
 }
 
-/** A file of the journal, named after the first sequence number it may hold. */
+/** A file of the journal, named after the first sequence number that it may hold. */
 export interface SegmentName {
   readonly path: string;
   readonly first: number;
@@ -183,11 +190,11 @@ const corruptPattern = /^journal-\d{1,16}\.jsonl\.corrupt-\d+$/;
 
 export const isSegmentName = (name: string): boolean => pattern.test(name);
 
-/** Padded so that a shell's `cat journal-*.jsonl` keeps the order. */
+/** Padded, so that a shell's `cat journal-*.jsonl` keeps the order. */
 export const segmentPath = (directory: string, first: number): string =>
   join(directory, `journal-${String(first).padStart(12, "0")}.jsonl`);
 
-/** Oldest first; none where there is no directory yet. */
+/** Files of the journal, oldest first; none where the directory does not exist yet. */
 export async function listSegments(files: FileSystem, directory: string): Promise<readonly SegmentName[]> {
   const found: SegmentName[] = [];
   for (const name of await files.list(directory).catch(noneIfAbsent)) {
@@ -202,13 +209,13 @@ function noneIfAbsent(error: unknown): readonly string[] {
   throw error;
 }
 
-/** Files set aside as wholly corrupt, oldest first. */
+/** Files that were set aside as corrupt, oldest first. */
 export async function listCorrupt(files: FileSystem, directory: string): Promise<readonly string[]> {
   const names = (await files.list(directory)).filter((name) => corruptPattern.test(name));
   return names.sort().map((name) => join(directory, name));
 }
 
-/** Moves a corrupt file out of the way as `<path>.corrupt-<n>` and resolves with the new path. */
+/** Renames a corrupt file to `<path>.corrupt-<n>` and resolves to the new path. */
 export async function setAside(files: FileSystem, path: string): Promise<string> {
   const taken = new Set(await listCorrupt(files, dirname(path)));
   let n = 1;
@@ -217,9 +224,9 @@ export async function setAside(files: FileSystem, path: string): Promise<string>
   return `${path}.corrupt-${n}`;
 }
 
-/** What one line of a file held, or the bytes behind its last newline. Offsets count from the start of the file. */
+/** The content of one line, or of the bytes after the last newline. Offsets count from the start of the file. */
 export interface Line extends DecodedLine {
-  /** False for the bytes behind the last newline. */
+  /** False for the bytes after the last newline. */
   readonly isWhole: boolean;
   readonly startAt: number;
   readonly endAt: number;
@@ -232,9 +239,9 @@ const brace = 0x7b;
 const closingBrace = 0x7d;
 
 /**
- * The lines of one file from offset `from`, with one stretch of it in memory. `isAsked` passes over those whose bytes alone show that
- * nobody asks for them: they cost next to nothing. Damage is told, never thrown. Errors of the file system are thrown as
- * JournalUnreadable, but for ENOENT: a file that has just gone is a matter of its own.
+ * The lines of a file from offset `from`, with only a part of it in memory. `isAsked` skips lines by their bytes, which
+ * costs next to nothing. Damage is returned, not thrown. Errors of the file system are thrown as JournalUnreadable,
+ * except ENOENT: the file was just deleted.
  */
 export async function* readLines(
   files: FileSystem,
@@ -245,7 +252,7 @@ export async function* readLines(
   try {
     const file = await files.open(path, "r");
     try {
-      // Each line is given as a copy, so that one piece of memory serves all of the file.
+      // Each line is a copy, so the same memory serves the whole file.
       let [piece, held, restAt, lineAt] = [Buffer.allocUnsafe(chunkBytes), 0, from, from];
       for (;;) {
         if (piece.length - held < chunkBytes / 2) piece = larger(piece, held);
@@ -253,14 +260,14 @@ export async function* readLines(
         if (read === 0) break;
         const bytes = piece.subarray(0, held + read);
         let start = 0;
-        // There is no newline in what was held.
+        // The bytes held before contain no newline.
         for (let end = bytes.indexOf(newline, held); end !== -1; end = bytes.indexOf(newline, start)) {
           const line = bytes.subarray(start, end);
           if (isAsked(line)) yield lineOf(line, restAt + start, lineAt, true);
           start = end + 1;
           lineAt = restAt + start;
         }
-        // Of a line longer than any record the beginning is dropped.
+        // The beginning of a line longer than any record is dropped.
         if (bytes.length - start > longestLineBytes) start = bytes.length;
         bytes.copyWithin(0, start);
         held = bytes.length - start;
@@ -281,7 +288,7 @@ function larger(piece: Buffer, held: number): Buffer<ArrayBuffer> {
   return next;
 }
 
-/** `bytes` begin at `at`, and the line, whose beginning may have been dropped, at `startAt`. */
+/** `bytes` begin at `at`; the line, whose beginning may have been dropped, began at `startAt`. */
 function lineOf(bytes: Buffer, at: number, startAt: number, isWhole: boolean): Line {
   const { records, foreign, unreadable, goodEndAt } = decodeLine(bytes, at);
   const endAt = at + bytes.length + Number(isWhole);
@@ -298,7 +305,7 @@ const remedies: Readonly<Record<string, Text>> = {
   ESTALE: msg`the network disk has gone; check that it is mounted`,
 };
 
-/** Records are there that cannot be read. `message` is a sentence with the remedy, `code` Node's word. */
+/** Some records cannot be read. `message` is a sentence with the remedy, `code` is Node's. */
 export class JournalUnreadable extends TextError {
   override name = "JournalUnreadable" as const;
   readonly code: string;
@@ -313,13 +320,13 @@ export class JournalUnreadable extends TextError {
   }
 }
 
-/** What an error met in one file means for the journal. */
+/** Turns an error in one file into one of the journal. */
 export const fileProblem = (path: string, error: unknown): unknown =>
   error instanceof JournalUnreadable || errorCode(error) === "ENOENT"
     ? error
     : new JournalUnreadable(dirname(path), error, basename(path));
 
-/** Why the files of the journal cannot even be listed; null where they can, also when there is no directory yet. */
+/** Why the files cannot be listed; null where they can, or the directory does not exist yet. */
 export const listingProblem = (
   directory: string,
   files: FileSystem = nodeFileSystem,

@@ -19,25 +19,27 @@ const columns = [
   { field: "reason", title: msg`REASON`, usual: 21, most: 40 },
   { field: "by", title: msg`BY`, usual: 24, most: 32 },
   { field: "duration", title: msg`DURATION`, usual: 11, most: 12 },
-  // The sentence of the result; for a refused command it quotes what was sent.
+  // The result's sentence; for a refused command it quotes the message.
   { field: "message", title: msg`MESSAGE`, usual: 7, most: longestMessage },
 ] as const;
 
-/** One line of the table of past commands. */
+/** A row in the table of past commands. */
 type Row = Readonly<Record<(typeof columns)[number]["field"], Text>>;
 
-/** Any entry as a row; what is not about a command shows its type as outcome. `timeZone` is the machine's own when absent. */
+/**
+ * An entry as a row. An entry that is about no command shows its type as outcome. `timeZone`: by default the machine's.
+ */
 function rowOf(record: Entry, timeZone: string | undefined): Row {
   const controller = "controller" in record ? (record.controller ?? "") : "";
   const actuator = "actuator" in record ? (record.actuator ?? "") : "";
   const bare = { time: localTime(record.at, timeZone), controller, actuator };
-  // A word of the journal alone: "stop" is a command in other sentences.
+  // The key differs, as "stop" is also a command in other sentences.
   const outcome = word(record.type, `journal ${record.type}`);
   const empty = { command: "", outcome, reason: "", by: "", duration: "", message: "" };
   return { ...bare, ...empty, ...telling(record, timeZone) };
 }
 
-/** What a record has to say beyond its type. */
+/** The cells of an entry beside its type. */
 function telling(record: Entry, timeZone: string | undefined): Partial<Row> {
   if ("result" in record) return resultCells(record.result, timeZone);
   if (record.type === "refusals_counted")
@@ -67,7 +69,7 @@ function happenedCells({ kind, by, what, until, alarm, facts }: Happened): Parti
   };
 }
 
-/** Its id begins with its type. What it names says more than what it is called. */
+/** The text of an alarm, preferably from its facts; its id begins with its type. */
 function alarmOf(id: string, message: string, facts: Happened["facts"]): Text {
   const type = (id.split(".", 1)[0] ?? "") as AlarmType;
   return factText({ type, message, facts }) ?? byCode(`alarm.${type}`, message);
@@ -101,14 +103,14 @@ function sender(by: string | null, via: Via): Text {
   return named === "" ? row`(${known})` : row`${named} (${known})`;
 }
 
-/** `850 ms`, `4.2 s`, `2 min 5 s`. */
+/** Such as `850 ms`, `4.2 s`, `2 min 5 s`. */
 function durationText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
   return `${Math.floor(ms / 60_000)} min ${Math.floor((ms % 60_000) / 1_000)} s`;
 }
 
-/** Past commands; of a table that grows, each column is at least as wide as its cells usually are. */
+/** The table of past commands. In a table that grows each column is at least as wide as usual. */
 export function journalTable(
   records: readonly Entry[],
   {
@@ -118,7 +120,7 @@ export function journalTable(
   }: {
     readonly timeZone?: string;
     readonly grows?: boolean;
-    /** Says heads, outcomes and sentences in another language. */
+    /** Translates heads, outcomes and sentences. */
     readonly tell?: Tell;
   } = {},
 ): Table<Entry> {
@@ -137,11 +139,11 @@ const csvColumns = [
   ...["what", "until", "by", "via", "read_back", "sent_at", "finished_at", "duration_ms", "id", "seq"],
 ];
 
-/** For a spreadsheet: a line for each entry, below the heads of the columns. */
+/** CSV for a spreadsheet, with a head line and one line for each entry. */
 export function timelineCsv(entries: readonly TimelineEntry[]): string {
   const rows = entries.map((entry) => {
     const cells: Readonly<Record<string, unknown>> = { ...entry, ...("result" in entry && entry.result) };
-    // As in the table that people read: a log-in is by its user, and tells from where.
+    // As in the table for people: a login shows its user and its address.
     const told: typeof cells = {
       ...cells,
       by: cells["by"] ?? cells["user"],

@@ -11,9 +11,9 @@ import {
 } from "./records.js";
 
 /*
- * One timeline of a house out of the journal's records. What was commanded, who logged in and what the program did stands there as
- * it is; of limits and alarms the journal keeps what is, each time that it changes, so what happened is the difference of two
- * records. Every file begins with what was in force then, so that reading can begin at any file.
+ * Makes one timeline of a house from journal records. Commands, logins and acts of the program are entries as they
+ * stand. Of limits and alarms the journal keeps each new state, so their entries are the differences of two records.
+ * Every file begins with the state then in force, so reading can begin at any file.
  */
 
 export const timelineKinds = [
@@ -31,7 +31,7 @@ export const timelineKinds = [
 
 export type TimelineKind = (typeof timelineKinds)[number];
 
-/** What happened to locks, holds, leases, guards and alarms. */
+/** Changes of locks, holds, leases, guards and alarms. */
 type HappenedType =
   | "locked"
   | "unlocked"
@@ -45,31 +45,31 @@ type HappenedType =
   | "alarm_acknowledged"
   | "alarm_cleared";
 
-/** What two records mean. */
+/** An entry derived from two records. */
 export interface Happened extends Pick<Stamp, "seq" | "at"> {
   readonly kind: TimelineKind;
   readonly type: HappenedType;
   readonly controller: string | null;
-  /** Null for what is not about one, or about all of a controller. */
+  /** Null for none, or for all of a controller. */
   readonly actuator: string | null;
-  /** Who did it, where somebody did and it is known. */
+  /** Who did it; null where nobody did, or unknown. */
   readonly by: string | null;
-  /** Of a lock why, of a lease its command, of a guard its name, of an alarm its sentence. */
+  /** The reason of a lock, the command of a lease, the name of a guard, the sentence of an alarm. */
   readonly what: string | null;
-  /** Of an alarm: what its sentence names, for who reads it in another language. */
+  /** The facts of an alarm, to say it in another language. */
   readonly facts?: Alarm["facts"];
   readonly alarm: Alarm["type"] | null;
-  /** Of an alarm its own, which names what it is about. */
+  /** The id of an alarm, which names its subject. */
   readonly id?: Alarm["id"];
   readonly severity: Alarm["severity"] | null;
   /** ISO time. */
   readonly until: string | null;
 }
 
-/** A record of the journal as it is, or what two of them mean. */
+/** A record as it stands, or an entry derived from two records. */
 export type TimelineEntry = (JournalRecord | Happened) & { readonly kind: TimelineKind };
 
-/** Commands are kept by the code of their controller, and most else by its id: people are shown the id. */
+/** The entry with the controller's topic id, which people know; commands are stored by code, most others by id. */
 export function withControllerId(entry: TimelineEntry, idOf: (idOrCode: string) => string): TimelineEntry {
   const controller = "controller" in entry ? (entry.controller ?? null) : null;
   return controller === null ? entry : ({ ...entry, controller: idOf(controller) } as TimelineEntry);
@@ -124,14 +124,14 @@ export class Timeline {
     for (const alarm of alarms) this.#alarms.set(alarm.id, alarm);
   }
 
-  /** What a record says that happened. */
+  /** The entries that a record adds. */
   entries(record: JournalRecord): readonly TimelineEntry[] {
     const own = ownKind(record);
     if (own !== null) return [{ ...withoutMemory(record), kind: own }];
     if (record.type === "freed") return this.#entryOfFreed(record);
     if (record.type === "alarm_kept") return this.#alarm(record, record.name, record.alarm ?? null);
     if (record.type === "carried") this.#begin(record);
-    // A record without them leaves them as they are.
+    // A record without limits leaves them unchanged.
     if (!("memory" in record) || record.memory?.limits === undefined) return [];
     return this.#limitsOf(record, record, record.memory.limits);
   }
@@ -144,12 +144,15 @@ export class Timeline {
     const key = keyOf(controller, actuator);
     const before = this.#limits.get(key) ?? null;
     this.#limits.set(key, kept);
-    // Of a lock of the whole controller each of its actuators tells it.
+    // A lock of the whole controller is shown by each of its actuators.
     if (actuator === wholeController) return [];
     return limitDifferences(before, kept).map((one) => entryOf(stamp, { controller, actuator, ...one }));
   }
 
-  /** Who unlocked or released; what follows in what is kept is that, and no second thing. */
+  /**
+   * The entry of an unlock or release. The state is changed as well, so that the record that follows is no second
+   * entry.
+   */
   #entryOfFreed(record: JournalRecord & { readonly type: "freed" }): readonly TimelineEntry[] {
     const { controller, actuator, what, by } = record;
     for (const [key, kept] of this.#limits) {
@@ -205,7 +208,7 @@ const kindOfType: Readonly<Record<HappenedType, TimelineKind>> = {
   alarm_cleared: "alarm",
 };
 
-/** Everything that an entry of the timeline can be. */
+/** All types of timeline entries. */
 export const entryTypes: readonly string[] = [...Object.keys(ownKinds), ...Object.keys(kindOfType)];
 
 const entryOf = ({ seq, at }: Stamp, difference: Difference): TimelineEntry => ({
@@ -222,7 +225,7 @@ const entryOf = ({ seq, at }: Stamp, difference: Difference): TimelineEntry => (
   ...difference,
 });
 
-/** What became of the limits of one actuator between two records. */
+/** The changes of one actuator's limits between two records. */
 function limitDifferences(before: KeptLimits | null, after: KeptLimits | null): readonly Difference[] {
   const found: Difference[] = [];
   const lock = after?.lock ?? null;
@@ -249,16 +252,16 @@ export interface TimelineFilter {
   /** Device codes or topic ids. */
   readonly controllers?: ReadonlySet<string>;
   readonly kinds?: ReadonlySet<TimelineKind>;
-  /** Its topic id; what was done to all of its controller is about it too. */
+  /** Topic id of an actuator; entries about the whole controller match too. */
   readonly actuator?: string;
-  /** A part of who did it, in any case. */
+  /** A part of the name of who did it, in any case. */
   readonly by?: string;
   /** Epoch ms. */
   readonly sinceMs?: number;
   readonly untilMs?: number;
-  /** Only commands that ended so. */
+  /** Only commands with this outcome. */
   readonly outcome?: string;
-  /** Only what is older than this number. */
+  /** Only entries older than this number. */
   readonly before?: number;
 }
 

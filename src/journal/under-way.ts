@@ -2,21 +2,21 @@ import { driftAllowance } from "../runtime/clock.js";
 import { type About, aboutKey, commandKey, type JournalRecord, type RecordBody } from "./records.js";
 
 /*
- * What of an owner that is gone may still be on its way to the platform, as its journal tells: its POSTs wait for a record that the stream
- * acknowledged, but for a stop and what a rule sends.
+ * Finds POSTs of a former owner that may still be under way, from its journal. Its POSTs waited for an acknowledged
+ * record, except stops and commands of rules.
  */
 
-/** A POST recorded longer than this before the newest record of its run, and of later ones, is over. */
+/** A POST is over when records of its own and later runs show that this much time has passed. */
 export const overMs = 600_000;
 
 interface Sending {
-  /** Of which run, by its place in their order, and when it was recorded, by its monotonic clock. */
+  /** The run, by its place in the order of runs, and the time of the record by that run's monotonic clock. */
   readonly run: number;
   readonly mono: number;
   readonly lane: string;
-  /** A POST has no answer that says what became of it. */
+  /** Whether its last POST has no answer that shows the outcome. */
   readonly isOut: boolean;
-  /** Another step may follow without a record that was waited for. */
+  /** Whether another step may follow without an awaited record. */
   readonly isOpen: boolean;
 }
 
@@ -27,9 +27,9 @@ interface Span {
 }
 
 /**
- * The targets, as `aboutKey` names them, to which a POST may be under way. A run begins once none before it can begin a POST: where later
- * ones have lasted together for longer than a POST may take (`controlMs`), those before are over. Clocks of the wall say nothing here, as
- * each run may have another one.
+ * The targets, by `aboutKey`, to which a POST may be under way. A run begins only when earlier ones can begin no POST,
+ * so these are over once later runs together have lasted longer than a POST may take (`controlMs`). Wall clocks do not
+ * count, as each run may have another one.
  */
 export function lanesUnderWay(records: Iterable<JournalRecord>, controlMs: number): ReadonlySet<string> {
   const sendings = new Map<string, Sending>();
@@ -63,7 +63,7 @@ function aboutOf(record: RecordBody): (About & { readonly id: string }) | null {
   return isOfPost ? record : null;
 }
 
-/** Null where nothing of the command is on its way. */
+/** The state of a command after a record; null where nothing of it is under way. */
 function afterRecord(
   before: Sending | null,
   record: RecordBody,

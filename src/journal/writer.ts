@@ -15,16 +15,16 @@ import {
 } from "./retention.js";
 
 /**
- * The file being written. After one failed write or fsync it takes nothing more: what it holds is then unknown. The same where another
- * file, or none, stands at its name: what the disk takes of a file that nobody can find again proves nothing.
+ * The file being written. After one failed write or fsync its content is unknown and it accepts nothing more. The same
+ * holds where another file, or none, is at its path, as nobody would find what is written.
  */
 class AppendFile {
   readonly name: SegmentName;
   readonly #files: FileSystem;
   readonly #file: OpenFile;
-  /** Null where the file system tells another identity of the name than of the open file. */
+  /** Null where the file system gives the path another identity than the open file. */
   readonly #identity: string | null;
-  /** As long as it is now. */
+  /** Its present length. */
   bytes: number;
   #failure: { readonly cause: Error; readonly doubtful: boolean } | null = null;
   #running: Promise<void> | null = null;
@@ -45,7 +45,10 @@ class AppendFile {
     return new AppendFile(files, name, file, named);
   }
 
-  /** An fsync failed. The kernel may then have dropped the pages and report success next time, so never ask again. */
+  /**
+   * Whether an fsync failed. The kernel may then have dropped the pages and report success next time, so fsync is never
+   * repeated.
+   */
   get doubtful(): boolean {
     return this.#failure?.doubtful ?? false;
   }
@@ -54,7 +57,7 @@ class AppendFile {
   async write(lines: Uint8Array): Promise<void> {
     this.#check();
     const isInPlace = this.#isInPlace();
-    // It is looked at below.
+    // The promise is awaited below.
     isInPlace.catch(ignored);
     try {
       await this.#file.write(lines);
@@ -67,20 +70,23 @@ class AppendFile {
     this.bytes += lines.length;
   }
 
-  /** No whole line of a refused record may stay, or the next start would end such a command once more. */
+  /**
+   * Removes what a failed write left: a whole line of a refused record would make the next start end that command once
+   * more.
+   */
   async #takeBack(written: number): Promise<void> {
     const { bytes } = this.#file.facts();
     if (bytes > this.bytes && bytes <= this.bytes + written) await this.#file.truncate(this.bytes);
   }
 
-  /** Rejects where the name of the file is not that of the file any more. */
+  /** Rejects where the path no longer leads to this file. */
   async #isInPlace(): Promise<void> {
     const { identity } = await this.#files.facts(this.name.path);
     if (this.#identity === null || this.#identity === identity) return;
     throw Object.assign(new Error("another file is in its place"), { code: "ENOENT" });
   }
 
-  /** On disk: everything written before the call. Calls made while one fsync runs share the next. */
+  /** Resolves when everything written before the call is on disk. Calls made during one fsync share the next. */
   sync(): Promise<void> {
     this.#next ??= this.#syncAfter(this.#running);
     return this.#next;
@@ -110,14 +116,14 @@ class AppendFile {
     if (this.#failure !== null) throw this.#failure.cause;
   }
 
-  /** Waits for fsyncs under way; never rejects, the file is done with either way. */
+  /** Waits for fsyncs under way. Never rejects, as the file is finished either way. */
   async close(): Promise<void> {
     await Promise.allSettled([this.#running, this.#next]);
     await this.#file.close().catch(ignored);
   }
 }
 
-/** A record before it has its number. */
+/** A record before it gets its number. */
 export interface Draft {
   readonly stamp: Omit<Stamp, "seq">;
   readonly body: RecordBody;
@@ -126,14 +132,14 @@ export interface Draft {
 export interface Written {
   /** In the order of the drafts. */
   readonly sequences: readonly number[];
-  /** Its `sync` resolves when these records are on the disk. */
+  /** Its `sync` resolves when these records are on disk. */
   readonly file: Pick<AppendFile, "sync">;
 }
 
 /**
- * What the files have of what this run (`boot`) knows, of which `known` is the newest record; null where it has looked at none yet.
- * `behind`: they lack some, as where an empty folder or an older copy has taken their place. `foreign`: another process has written
- * since, or before where there was no directory when this run began.
+ * Compares the files with what this run (`boot`) knows; `known` is its newest record, null before it has read any.
+ * `behind`: the files lack some, for instance in an empty folder or older copy. `foreign`: another process has written,
+ * since or before this run found a directory.
  */
 export function standingOfFiles(
   known: Newest | null,
@@ -146,10 +152,10 @@ export function standingOfFiles(
   return through === known.seq || found?.boot === boot ? "complete" : "foreign";
 }
 
-/** Where nothing was found. */
+/** For an empty or missing directory. */
 const nothingFound: Newest = { seq: 0, boot: "" };
 
-/** How much of its own records a run holds, to write them again where they got lost. */
+/** How many bytes of its own records a run holds, to write lost ones again. */
 const mostHeldBytes = 256 * 1024;
 
 interface WriterParts extends Omit<RetentionParts, "directory" | "current"> {
@@ -157,13 +163,13 @@ interface WriterParts extends Omit<RetentionParts, "directory" | "current"> {
   readonly boot: string;
   readonly isCopy?: boolean | undefined;
   readonly stamp: () => Omit<Stamp, "seq">;
-  /** Told once, when there is a `readProblem`. */
+  /** Called once, when there is a `readProblem`. */
   readonly onUnread: () => void;
-  /** Told when what this run knows had to be written once more. */
+  /** Called when this run's records had to be written again. */
   readonly onWrittenAgain: () => void;
 }
 
-/** Records are there that this run neither wrote nor read. */
+/** There are records that this run neither wrote nor read. */
 class WrittenByOthers extends Error {
   override name = "WrittenByOthers" as const;
 
@@ -180,22 +186,25 @@ export class JournalWriter {
   readonly #directory: string;
   readonly #parts: WriterParts;
   readonly retention: Retention;
-  /** What earlier runs and this one left open; as of the last readable record. */
+  /** What earlier runs and this one have left open, up to the last readable record. */
   history = new History();
-  /** Of the newest record. */
+  /** Number of the newest record. */
   sequence = 0;
-  /** Broken lines in the files read at the last recovery. */
+  /** Broken lines in the files at the last recovery. */
   unreadable = 0;
-  /** Why records are there that this run does not know: it could not read them at first, or another process wrote them since. */
+  /**
+   * Why there are records that this run does not know: it could not read them at first, or another process wrote them
+   * since.
+   */
   readProblem: Error | null = null;
   #current: AppendFile | null = null;
   #closing: Promise<void> = Promise.resolve();
   #hasRead = false;
-  /** An fsync of the newest file failed; nothing more goes into it. */
+  /** An fsync of the newest file failed, so nothing more goes into it. */
   #beginNew = false;
-  /** How much of the newest file says what the older ones had to say. */
+  /** Size of the checkpoint in the newest file. */
   #carriedBytes = 0;
-  /** The newest record that this run has read or written, and the newest lines that it wrote, with their numbers. */
+  /** The newest record read or written by this run, and its own newest lines with their numbers. */
   #newest: Newest | null = null;
   #held: { readonly seq: number; readonly line: Uint8Array }[] = [];
   #heldBytes = 0;
@@ -209,8 +218,8 @@ export class JournalWriter {
   }
 
   /**
-   * Reads the files, repairs them and opens the one to go on with. Reading comes first: on a read-only disk the history
-   * is known although this rejects. Resolves with what was broken, or null.
+   * Reads and repairs the files, and opens the one to continue. Reading comes first, so the history is known even where
+   * this rejects, as on a read-only disk. Resolves to the damage found; null for none.
    */
   async recover(): Promise<Extract<RecordBody, { type: "journal_damaged" }> | null> {
     const { files } = this.#parts;
@@ -241,8 +250,8 @@ export class JournalWriter {
   }
 
   /**
-   * Begins a new file with what the next start must know. The newest records that the files lack go before it, for people and for ids
-   * that come again. The new file is made first, as it is the one that counts.
+   * Begins a new file with a checkpoint, as that one counts. Then it writes the newest records that the files lack into
+   * a file before it, for people and to recognise repeated ids.
    */
   async #writeAgain(foundThrough: number): Promise<void> {
     const { files, log, onWrittenAgain } = this.#parts;
@@ -285,7 +294,10 @@ export class JournalWriter {
     if (gone > 0) this.#held = this.#held.slice(gone);
   }
 
-  /** Why no file may be changed. Asked before the files are read, so that no other process writes to them in between. */
+  /**
+   * Why no file may be changed; null where files may be. Asked before reading, so that no other process writes in
+   * between.
+   */
   async #refusal(): Promise<Error | null> {
     try {
       await this.#parts.admit?.();
@@ -303,7 +315,7 @@ export class JournalWriter {
       this.#hasRead = true;
       return scan;
     } catch (error) {
-      // Where no directory ever was there is nothing to know.
+      // Where no directory ever was, there is nothing to know.
       if (errorCode(error) === "ENOTDIR") this.#newest ??= nothingFound;
       else if (!this.#hasRead)
         this.#unread(
@@ -319,7 +331,7 @@ export class JournalWriter {
     this.#parts.onUnread();
   }
 
-  /** Appends the drafts in one write. After a rejection `recover` comes before anything else. */
+  /** Appends the drafts in one write. After a rejection `recover` has to be called first. */
   async write(drafts: readonly Draft[]): Promise<Written> {
     const current = this.#current;
     const most = Math.max(this.#parts.limits.fileBytes, 2 * this.#carriedBytes);
@@ -342,7 +354,7 @@ export class JournalWriter {
     return { sequences, file };
   }
 
-  /** A file begins with what the older ones still have to say. */
+  /** Begins a file with a checkpoint of what older ones still have to say. */
   async #beginCarrying(current: AppendFile | null): Promise<AppendFile> {
     const file = current?.bytes === 0 ? current : await this.#begin();
     const seq = ++this.sequence;
