@@ -5,21 +5,21 @@ import type { Clock } from "./clock.js";
 import { ArrivalAge, type Gaps, noGaps } from "./gaps.js";
 import type { PacedReading } from "./paced-reading.js";
 
-/** The pause between looks at a connection, until it was read empty. */
+/** The pause between checks of a connection until it was read empty. */
 const lookEveryMs = 50;
 
-/** Of less in one turn a socket's own buffer was never full, in however small pieces it came: it was read empty. */
+/** A turn that brings fewer bytes has read the socket empty: its buffer was not full, however small the pieces. */
 const littleBytes = 2_048;
 
 type Reading = Pick<PacedReading, "isEmpty" | "onBehind" | "onCame">;
 
 /**
- * Since when what a connection brings may have been on its way although it is never seen empty: after a turn that brought little there was
- * no more, so what comes next was sent later.
+ * How old the data of a connection may be that is never seen empty. After a turn with little data the socket was empty,
+ * so later data was sent afterwards.
  */
 class Drained {
   readonly #clock: Clock;
-  /** Of the newest turn that brought something; infinite before the first. */
+  /** Bytes of the newest turn that brought any; infinite before the first. */
   #bytes = Infinity;
   #cameAt = -Infinity;
   #isSameTurn = false;
@@ -30,8 +30,8 @@ class Drained {
   }
 
   /**
-   * Something came, of which all before it `isTaken` or not. Returns when the socket was read empty before; null where nothing new is known.
-   * That is the last time but one, as what comes now may end a packet that began before.
+   * Notes new bytes; `isTaken`: all earlier ones are read. Returns when the socket is known to have been empty; null if
+   * nothing new is known. It returns the time before last, as the new bytes may end a packet that began earlier.
    */
   onCame(bytes: number, isTaken: boolean): number | null {
     if (this.#isSameTurn) {
@@ -52,8 +52,8 @@ class Drained {
 }
 
 /**
- * Since when what is read of connections may have been on its way: while the process stood still it lay in its socket, and of one that
- * sends faster than it is read it lies there, too. A client of ours cannot be asked to answer, so what counts is that its connection was
+ * Since when data of each connection may have been on its way. It lies in its socket while the process stands still, or
+ * if the peer sends faster than it is read. A client cannot be asked to answer, so the proof is that its connection was
  * read empty since.
  */
 export class Arrivals {
@@ -67,7 +67,7 @@ export class Arrivals {
     this.#gaps = gaps;
   }
 
-  /** Follows a new connection with whatever reads it at a pace; what it returns is to be told of each packet as it is read. */
+  /** Follows a new connection and its paced readings. Call the returned function for each packet as it is read. */
   follow(stream: Duplex, readings: readonly Reading[]): (packet: object) => void {
     const age = new ArrivalAge(this.#clock, this.#gaps, (proven) =>
       this.#whenReadEmpty(stream, readings, proven),
@@ -80,7 +80,7 @@ export class Arrivals {
     this.#ages.set(stream, age);
     stream.once("close", () => age.close());
     const since = () => {
-      // A connection that was made while nobody looked has waited with what it brings.
+      // A connection that was made while the process stood still waited together with its data.
       const now = this.#clock.monotonic();
       return Math.min(now - age.ms(), this.#gaps.sentSince(now));
     };
@@ -91,7 +91,7 @@ export class Arrivals {
     };
   }
 
-  /** What is read of it from now on was sent after that. */
+  /** Data read from now on was sent after `to`. */
   advance(stream: Duplex, to: number): void {
     this.#ages.get(stream)?.advance(to);
   }
@@ -100,7 +100,7 @@ export class Arrivals {
     return this.#since.has(stream);
   }
 
-  /** Monotonic ms; of a packet, or of what a connection brings at this moment. Of what is neither, now. */
+  /** The earliest time, in monotonic ms, at which a packet or a connection's present data was sent; else now. */
   since(of: object): number {
     return this.#since.get(of)?.() ?? this.#clock.monotonic();
   }
@@ -120,13 +120,13 @@ export class Arrivals {
       const now = this.#clock.monotonic();
       const isRead = stream.readableLength === 0 && readings.every(({ isEmpty }) => isEmpty);
       const isEmpty = isRead && this.#gaps.sentSince(now) === now;
-      // What a full buffer kept out of it comes with the next turns.
+      // Data that a full buffer kept out of the socket arrives with the next turns, so it must be empty twice.
       if (isEmpty && wasEmpty) proven();
       else this.#whenReadEmpty(stream, readings, proven, isEmpty);
     });
   }
 }
 
-/** Whether what comes of it is what its socket held: behind encryption or in frames more of it may wait in between. */
+/** Whether the stream is the socket itself: with TLS or WebSocket frames, data may also wait in between. */
 const isReadItself = (stream: Duplex, readings: readonly Reading[]): boolean =>
   readings.length === 1 && stream instanceof Socket && !(stream instanceof TLSSocket);

@@ -3,30 +3,30 @@ import { joinSignals } from "./signals.js";
 import { msg, TextError } from "../language/text.js";
 import os from "node:os";
 
-/* Time and chance, which are handed to whatever decides by them. */
+/* Time and chance, passed to the code that decides by them. */
 
 /**
- * Time as the rest of the program sees it. `now` is the wall clock (epoch ms) and may jump; `monotonic` (ms from
- * an arbitrary start) never goes back and counts the time in which the computer is suspended, so every wait, deadline and age is
- * measured with it.
+ * Time for the rest of the program. `now` is the wall clock (epoch ms) and may jump. `monotonic` (ms from an arbitrary
+ * start) never goes back and includes the time in which the computer is suspended, so waits, deadlines and ages use it.
  */
 export interface Clock {
   now(): number;
   monotonic(): number;
-  /** Calls back after `ms`; what it returns takes that back. */
+  /** Calls `call` after `ms`; the returned function cancels that. */
   after(ms: number, call: () => void): () => void;
   /**
-   * Calls back again and again with `ms` before each time, by one timer; what it returns ends that. Made of timers where absent. A thousand
-   * accounts look at ten things each every few seconds: timers that are old before they are due were a third of the old objects collected.
+   * Calls `call` repeatedly, `ms` before each time, with one timer; the returned function ends it. If absent, single
+   * timers do the same. A thousand accounts have ten such checks each, and their single timers were a third of the
+   * garbage collector's old objects.
    */
   readonly repeat?: ((ms: number, call: () => void) => () => void) | undefined;
-  /** Calls back soon, once requests that have begun by now are written: what is shown must not hold up what is sent. */
+  /** Calls `call` soon, after requests that have begun are written, so that display work never delays them. */
   soon(call: () => void): void;
   /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** A clock's `wait`, made of its timers. */
+/** Makes a clock's `wait` from its timers. */
 export const waitingBy =
   (after: Clock["after"]): Clock["wait"] =>
   (ms, signal) =>
@@ -46,7 +46,7 @@ export const waitingBy =
       signal?.addEventListener("abort", abort, { once: true });
     });
 
-/** Calls back again and again, with a pause of `ms` before each time, by a timer for each; what it returns ends that. */
+/** Calls `call` repeatedly, `ms` before each time, with a new timer for each; the returned function ends it. */
 const repeatBy =
   (clock: Pick<Clock, "after">): Clock["after"] =>
   (ms, call) => {
@@ -62,16 +62,16 @@ const repeatBy =
     };
   };
 
-/** What a process can ask for the time; all in ms. A simulated computer gives its own. */
+/** The sources of time in a process, all in ms. A simulated computer has its own. */
 interface TimeSources {
   readonly wall: () => number;
   /** Node's own clock, which on Linux stands still while the computer is suspended. */
   readonly monotonic: () => number;
-  /** Since the computer was started, its sleep included; costs a hundred times as much to ask for. */
+  /** Time since the computer started, including its sleep; a hundred times as slow to read. */
   readonly uptime: () => number;
-  /** Node's timers, which stand still as its clock does; what it returns takes the timer back. */
+  /** Node's timers, which stand still with its clock; the returned function cancels the timer. */
   readonly timer: (ms: number, call: () => void) => () => void;
-  /** The same of one that goes on; made of timers where absent. */
+  /** A repeating timer; made of single timers if absent. */
   readonly interval?: TimeSources["timer"];
 }
 
@@ -89,17 +89,17 @@ const nodeTime: TimeSources = {
   },
 };
 
-/** A wall clock that moved by more than this against Node's clock was set, or the computer slept. */
+/** If the wall clock moves by more than this against Node's clock, it was set or the computer slept. */
 const suspiciousMs = 100;
-/** The time since the start of the computer is told in whole seconds by some systems. */
+/** Some systems give the time since their start in whole seconds. */
 const leastSleepMs = 2_000;
-/** What is due as soon is late by less than that is worth. */
+/** Shorter timers are not corrected for sleep, as their delay matters too little. */
 const shortTimerMs = 1_000;
 
 interface LongTimer {
   dueAt: number;
   readonly call: () => void;
-  /** After its first time it goes on by itself. */
+  /** Starts the repeating timer after the first, corrected call. */
   readonly goOn?: () => void;
   takeBack: () => void;
 }
@@ -117,7 +117,7 @@ class SleepAwareTime {
     this.#wallAhead = sources.wall() - sources.monotonic();
   }
 
-  /** The wall clock costs next to nothing to ask, and tells when it is worth asking more. */
+  /** Reading the wall clock costs almost nothing, and tells when the slow clock has to be read. */
   readonly monotonic = (): number => {
     const { wall, monotonic } = this.#sources;
     const now = monotonic();
@@ -141,13 +141,13 @@ class SleepAwareTime {
     };
   };
 
-  /** Calls back again and again by one timer. */
+  /** Calls `call` repeatedly with one timer. */
   readonly repeat = (ms: number, call: () => void): (() => void) => {
     const { interval } = this.#sources;
     if (interval === undefined) return repeatBy(this)(ms, call);
     if (ms <= shortTimerMs) return interval(ms, call);
     const wait = () => {
-      // As time is asked for it may turn out that the computer slept, and this one is being dealt with already.
+      // Reading the time may find that the computer slept, and this timer is being handled already.
       this.#timers.delete(one);
       one.dueAt = this.monotonic() + ms;
       this.#timers.add(one);
@@ -182,7 +182,7 @@ class SleepAwareTime {
     if (sleptMs < leastSleepMs) return;
     this.#uptimeAhead = uptimeAhead;
     this.#sleptMs += sleptMs;
-    // What was due while the computer slept is due now.
+    // Timers that became due while the computer slept are due now.
     for (const one of this.#timers) {
       one.takeBack();
       this.#start(one, Math.max(0, one.dueAt - now - this.#sleptMs));
@@ -206,21 +206,21 @@ export function clockOf(sources: TimeSources): Clock {
 
 export const systemClock: Clock = clockOf(nodeTime);
 
-/** Whether `event` came before `ms` were over; leaves no timer behind. Rejects as it does where it fails in time. */
+/** Whether `event` came within `ms`; leaves no timer behind. Rejects if `event` does so in time. */
 export const cameWithin = (clock: Clock, ms: number, event: Promise<unknown>): Promise<boolean> =>
   new Promise((resolve, reject) => {
     const takeBack = clock.after(ms, () => resolve(false));
     event.then(() => resolve(true), reject).finally(takeBack);
   });
 
-/** The time was over. */
+/** The time limit of `within` has passed. */
 export class TooLate extends Error {
   override name = "TooLate" as const;
 }
 
 /**
- * What `work` comes to within `ms`. Then, or once `stop` aborts, its signal aborts and this rejects, with TooLate or the reason: a party
- * that does not let go, when it is told to, holds up nobody. What becomes of the work afterwards is nobody's concern.
+ * The result of `work` within `ms`. Otherwise, or when `stop` aborts, its signal aborts and this rejects with TooLate
+ * or the reason, so that work which ignores its signal holds up nobody. Whatever such work does later is ignored.
  */
 export function within<T>(
   clock: Pick<Clock, "after">,
@@ -247,13 +247,15 @@ export function within<T>(
   });
 }
 
-/** Resolves on the next turn of the event loop, after what was put off to it earlier, such as a request being written. */
+/**
+ * Resolves on the next turn of the event loop, after work that was put off to it earlier, such as writing a request.
+ */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** A longer timer would fire at once, again and again; ending a sleep early does no harm. */
+/** The longest delay of a Node timer; a longer one would fire at once. Ending a pause early does no harm. */
 const longestTimerMs = 2_147_483_647;
 
-/** A pause that others may end early; a wake that comes while there is none ends the next one. */
+/** A pause that others may end early; a wake-up between pauses ends the next one. */
 export class Rest {
   readonly #clock: Clock;
   #isWoken = false;
@@ -268,7 +270,7 @@ export class Rest {
     this.#end();
   }
 
-  /** Ends after `ms`, which may be Infinity, with the next wake, or when the signal aborts. */
+  /** Ends after `ms` (Infinity allowed), at the next wake-up, or when the signal aborts. */
   async for(ms: number, signal: AbortSignal): Promise<void> {
     if (!this.#isWoken && !signal.aborted) {
       await new Promise<void>((resolve) => {
@@ -286,7 +288,9 @@ export class Rest {
   }
 }
 
-/** Does something again and again, with a pause before each time, until the signal aborts. Rejects with what the work throws. */
+/**
+ * Does `work` repeatedly, with a pause before each time, until the signal aborts. Rejects with an error of the work.
+ */
 export const every = (
   ms: number,
   clock: Pick<Clock, "after" | "repeat">,
@@ -313,7 +317,7 @@ export const every = (
     else takeBack = clock.repeat?.(ms, turn) ?? repeatBy(clock)(ms, turn);
   });
 
-/** Resolves when the signal aborts; nothing is left at a long-lived signal once `over` has aborted. */
+/** Resolves when the signal aborts; once `over` has aborted, no listener is left on a long-lived signal. */
 export const untilAborted = (signal: AbortSignal, over?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();
@@ -324,24 +328,24 @@ export function abortReason(signal: AbortSignal): Error {
   return signal.reason instanceof Error ? signal.reason : new Error("aborted");
 }
 
-/** Smaller steps are what time servers make every day. */
+/** Time servers correct smaller differences every day. */
 const noticeableMs = 2_000;
 
-/** By how much the wall clock was set, from how far it was ahead of the monotonic one; null where it only went on. Positive: forward. */
+/** How far the wall clock was set, in ms (positive: forward), from its lead over the monotonic clock; null for none. */
 export const jumpMs = (aheadBefore: number, aheadAfter: number): number | null =>
   Math.abs(aheadAfter - aheadBefore) > noticeableMs ? Math.round(aheadAfter - aheadBefore) : null;
 
-/** Our wall clock is trusted, for judging ages and for keeping journals by age, while it is this close to the platform's. */
+/** Up to this difference from the platform's clock ours is trusted, for ages and for the age limit of journals. */
 export const trustedSkewMs = 120_000;
 
-/** A wait is longer than what is waited for by more than two clocks go apart. */
+/** Factor for a wait that has to outlast another, as two clocks never run quite alike. */
 export const driftAllowance = 1.1;
 
-/** Null while nothing was there to compare it with. */
+/** Whether our clock agrees with the platform's; null while nothing was compared. */
 export const clockAgrees = (skewMs: number | null): boolean | null =>
   skewMs === null ? null : Math.abs(skewMs) <= trustedSkewMs;
 
-/** A number in [0, 1). Passed in wherever chance decides, so that a seed repeats a run. */
+/** A number in [0, 1). Chance is passed in, so that a seed repeats a run. */
 export type Random = () => number;
 
 export const systemRandom: Random = () => Math.random();
@@ -360,11 +364,11 @@ export function fullJitter(attempt: number, range: BackoffRange, chance: number)
   return Math.round(ceiling * chance);
 }
 
-/** An answer says so then; the journal itself counts as away by this time. */
+/** A longer write gets an answer that says so; the journal itself counts as away by then. */
 const longestDiskMs = 10_000;
 const diskSilent = msg`The disk has not answered for 10 s, so this is not saved yet. What forbids counts already; what lets something move again counts once the disk has it. Check the disk or SD card, then ask again.`;
 
-/** An answer promises what the disk has, and says where that takes too long. */
+/** Waits until the disk has the data; rejects with a sentence for the sender if that takes too long. */
 export async function onDisk(clock: Clock, write: () => Promise<unknown>): Promise<void> {
   await within(clock, longestDiskMs, write).catch((error: unknown) => {
     throw error instanceof TooLate ? new TextError(diskSilent) : error;

@@ -5,12 +5,12 @@ import { type Clock, systemClock } from "./clock.js";
 import { type Names, patienceMs } from "./names.js";
 
 /*
- * Opens connections to hosts: the one place that decides how long one may take and which address it goes to. Node by itself gives
- * each address but the last 250 ms and then gives it up, so that a slow network never gets a connection; here the next one is tried
+ * Opens connections to hosts; only this file decides how long that may take and which address is used. Node itself
+ * gives each address but the last 250 ms, so that a slow network never gets a connection; here the next one is tried
  * beside it (RFC 8305).
  */
 
-/** An address that has not answered within so long is followed by the next, and goes on itself. */
+/** After this time without an answer the next address is tried too, while the first goes on. */
 const nextAddressMs = 250;
 const tcpKeepAliveMs = 60_000;
 
@@ -18,12 +18,12 @@ export interface Way {
   readonly host: string;
   readonly port: number;
   readonly names: Pick<Names, "find" | "connected">;
-  /** For the connection alone, from the moment that an address is there. */
+  /** Time limit for connecting alone, from the moment that an address is known. */
   readonly connectMs: number;
   readonly signal?: AbortSignal | undefined;
   readonly readableHighWaterMark?: number;
   readonly clock?: Clock;
-  /** Begins one connection; the system's own where nothing else is given. */
+  /** Begins one connection; by default the system's own. */
   readonly dial?: (to: TcpNetConnectOpts) => Socket;
 }
 
@@ -37,7 +37,7 @@ const standardPorts: Readonly<Record<string, number>> = {
   "nats:": 4222,
 };
 
-/** Where a URL leads, and whether over TLS. */
+/** Host, port and use of TLS of a URL. */
 export function endpointOf(url: string | URL) {
   const { protocol, hostname, port } = new URL(url);
   return {
@@ -47,7 +47,7 @@ export function endpointOf(url: string | URL) {
   };
 }
 
-/** Why no connection came about in time; `code` as the operating system says it. */
+/** No connection came about in time; `code` is the operating system's. */
 class ConnectTimeout extends Error {
   override name = "ConnectTimeout" as const;
   readonly code = "ETIMEDOUT";
@@ -55,17 +55,17 @@ class ConnectTimeout extends Error {
 
 export type Connection = Socket;
 
-/** Rejects with the network's error of the first address that failed, or with a NameError. */
+/** Opens a connection. Rejects with the network error of the first address that failed, or with a NameError. */
 export const openSocket = (way: Way): Promise<Socket> => new Race(way).run();
 
-/** All tries at one host: the first connection that stands wins, and the others are closed. */
+/** All tries at one host: the first connection that stands wins, the others are closed. */
 class Race {
   readonly #way: Way;
   readonly #clock: Clock;
   readonly #waiting: string[] = [];
   readonly #tried = new Set<string>();
   readonly #open = new Set<Socket>();
-  /** A look-up goes on that may bring more. */
+  /** Whether a look-up is still running that may bring more addresses. */
   #isAsking = false;
   #isOver = false;
   #error: unknown = null;
@@ -85,7 +85,7 @@ class Race {
       this.#reject = reject;
     });
     const { signal } = this.#way;
-    // All connections of a pool end with one signal, and Node warns of a leak from the eleventh listener on.
+    // All connections of a pool share one signal, and Node warns of a leak from the eleventh listener on.
     if (signal !== undefined) setMaxListeners(0, signal);
     signal?.addEventListener("abort", this);
     if (signal?.aborted === true) this.handleEvent();
@@ -93,7 +93,7 @@ class Race {
     return won;
   }
 
-  /** The caller's signal. */
+  /** Called when the caller's signal aborts. */
   handleEvent(): void {
     this.#lose(new Error("given up"));
   }
@@ -114,7 +114,7 @@ class Race {
     );
   }
 
-  /** Each address gets all the time for a connection. */
+  /** Adds addresses; each new one gets the whole time for a connection. */
   #add(addresses: readonly string[]): void {
     const waited = this.#waiting.length;
     for (const address of addresses) {
@@ -155,7 +155,7 @@ class Race {
     if (this.#waiting.length > 0) this.#tryNextSoon();
   }
 
-  /** One way less is left: the next address, or none is there any more. */
+  /** After a failed address tries the next one, or ends if none is left. */
   #goOn(lookUpError: unknown): void {
     if (this.#waiting.length > 0) this.#tryNext();
     else if (this.#open.size > 0) return;
@@ -193,13 +193,13 @@ class Race {
   }
 }
 
-/** TLS on top of a connection to a host; it stands with the socket's `secureConnect`, and not always in time. */
+/** Starts TLS on a connection to a host. The socket is ready at `secureConnect`; there is no time limit. */
 export function startTls(socket: Socket, host: string, options: ConnectionOptions): TLSSocket {
   const servername = isIP(host) === 0 ? { servername: host } : {};
   return connectTls({ socket, ...servername, ...options });
 }
 
-/** As undici asks for a connection. */
+/** The target of a connection, in undici's form. */
 interface Target {
   readonly hostname: string;
   readonly port: string;
@@ -208,19 +208,19 @@ interface Target {
 
 export type Connected = (...outcome: [error: null, socket: Socket] | [error: Error, socket: null]) => void;
 
-/** How much undici reads at once. */
+/** The number of bytes that undici reads at once. */
 const readableHighWaterMark = 64 * 1024;
 
 interface Over {
   readonly resets?: boolean;
-  /** Called with each connection that stands, which ends with what is on top of it. */
+  /** Called with each connection that stands, which ends with whatever runs on top of it. */
   readonly onSocket?: (socket: Socket) => void;
 }
 
 /**
- * A connector for undici over our own way to a host; `secure` is its own, for TLS on top. Where it `resets`, connections are reset
- * when they are closed: of one that is merely closed the operating system goes on sending for minutes what was written and not
- * acknowledged, and a value that was given up while the network was away would arrive when it is back.
+ * A connector for undici that uses `openSocket`; `secure` is undici's own, for TLS on top. With `resets`, connections
+ * are reset when they close. For one that is only closed the operating system goes on sending unacknowledged data for
+ * minutes, so an abandoned command would still arrive when the network is back.
  */
 export const connectorOver =
   <Options extends Target>(
@@ -232,7 +232,8 @@ export const connectorOver =
     const port = target.port || (isSecure ? "443" : "80");
     const connected = (socket: Socket) => {
       onSocket?.(socket);
-      // What `resetAndDestroy` sets. That itself waits for the end of the stream first, and its owner learns of no error.
+      // The flag that `resetAndDestroy` sets. That function waits for the end of the stream first, and its owner learns
+      // of no error.
       if (resets) Object.assign(socket, { resetAndClosing: true });
       if (isSecure) secure({ ...target, port, httpSocket: socket }, done);
       else done(null, socket);

@@ -1,7 +1,7 @@
 import { Sentence } from "../language/text.js";
 import { inert } from "./plain-text.js";
 
-/** A table for a spreadsheet: UTF-8 with a mark, RFC 4180; a text that a spreadsheet would take for a formula is quoted. */
+/** A table for a spreadsheet: UTF-8 with a byte order mark, RFC 4180; texts like formulas get a quote in front. */
 export const csvText = (rows: readonly (readonly unknown[])[]): string =>
   `\uFEFF${rows.map((row) => `${row.map(cellText).join(",")}\r\n`).join("")}`;
 

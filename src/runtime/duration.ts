@@ -1,6 +1,4 @@
-/*
- * Lengths of time as people write them, in configurations, commands and on the command line: `500ms`, `1.5m`, `7d`.
- */
+/* Durations as people write them in configurations, commands and on the command line: `500ms`, `1.5m`, `7d`. */
 
 const unitMs: Readonly<Record<string, number>> = {
   ms: 1,
@@ -26,7 +24,7 @@ export function formatDuration(ms: number): string {
   return `${ms / (unitMs[unit] ?? 1)}${unit}`;
 }
 
-/** Epoch ms of an ISO time; null where there is no such time: a day too many would be read as one of the next month. */
+/** Epoch ms of an ISO time; null if there is no such time, where JavaScript would read 31 April as 1 May. */
 export function instantOf(written: string): number | null {
   const [year = 0, month = 0, day = 0] = written.slice(0, 10).split("-").map(Number);
   const at = Date.parse(written);
@@ -35,23 +33,20 @@ export function instantOf(written: string): number | null {
 
 const isoTime = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?\s?(?:Z|[+-]\d{2}:?\d{2})?)?$/i;
 
-/**
- * A duration back from `now` (epoch ms), or an ISO date or time (local time when it names no zone). Epoch ms; null when
- * it is neither.
- */
+/** Epoch ms of a duration back from `now` (epoch ms), or of an ISO date or time, local without a zone; else null. */
 export function parseSince(text: string, now: number): number | null {
   const back = parseDuration(text);
   if (back !== null) return now - back;
   const trimmed = text.trim();
   if (!isoTime.test(trimmed)) return null;
-  // A bare date means that day here, as a bare time does; the language reads it as UTC.
+  // A bare date means that day in local time, like a bare time; JavaScript reads it as UTC.
   const withTime = /^\d{4}-\d{2}-\d{2}$/.test(trimmed) ? `${trimmed}T00:00` : trimmed;
   return instantOf(withTime);
 }
 
 const isoWithZone = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/i;
 
-/** A duration from `now` (epoch ms), or an ISO time with its zone. Epoch ms; null when it is neither. */
+/** A duration from `now` (epoch ms), or an ISO time with its zone. Returns epoch ms; null for anything else. */
 export function parseUntil(text: string, now: number): number | null {
   const ahead = parseDuration(text);
   if (ahead !== null) return now + ahead;

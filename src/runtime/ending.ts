@@ -14,10 +14,10 @@ export class CommandFailure extends TextError {
   }
 }
 
-/** The user asked for something that cannot be. */
+/** The user asked for something impossible. */
 export const usageFailure = (message: Text): CommandFailure => new CommandFailure(message, exitCodes.usage);
 
-/** The part of `process` that ends it. */
+/** The members of `process` that are needed to end it. */
 interface EndingProcess {
   readonly execPath: string;
   readonly pid: number;
@@ -34,9 +34,9 @@ const stepMs = 50;
 const steps = 20;
 
 /**
- * Ends the process, whatever hangs in its thread pool. `exit` waits for the threads: for ever where one of them is in a file system
- * that is gone, and nothing can be done about it any more. So the process is replaced by one that only says the code, and where Node
- * cannot do that, it ends by a signal.
+ * Ends the process, whatever hangs in its thread pool. `exit` waits for the threads, for ever if one is in a file
+ * system that is gone. So the process is replaced by one that only returns the code; if Node cannot do that, it ends by
+ * a signal.
  */
 export async function endProcess(
   process: EndingProcess,

@@ -1,7 +1,4 @@
-/*
- * What a caller says who means to go on whatever became of a promise: `await file.close().catch(ignored)`. Each stands where a
- * failure changes nothing that anybody could do or has to know.
- */
+/* Handlers for a promise whose failure nobody could act on or has to know: `await file.close().catch(ignored)`. */
 
 export const ignored = (): undefined => undefined;
 

@@ -8,40 +8,40 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 export interface FileFacts {
   readonly bytes: number;
   readonly modifiedAt: number;
-  /** Of a file, not of its name: what stands at a path may be another one than what was opened there. */
+  /** Identifies the file, not its name: another file may stand at a path than the one opened there. */
   readonly identity: string;
 }
 
 export interface OpenFile {
-  /** Writes everything at the end. A part may be there after a rejection. */
+  /** Appends all bytes. Part of them may be written after a rejection. */
   write(bytes: Uint8Array): Promise<void>;
   /** Fills `into` from `position` on; 0 at the end of the file. */
   read(into: Uint8Array, position: number): Promise<number>;
   truncate(bytes: number): Promise<void>;
-  /** The content and its length, not the times. */
+  /** Syncs the content and its length, not the times. */
   datasync(): Promise<void>;
   sync(): Promise<void>;
   chmod(mode: number): Promise<void>;
-  /** The kernel knows them of an open file without asking the disk. */
+  /** Synchronous, as the kernel knows the facts of an open file without asking the disk. */
   facts(): FileFacts;
   close(): Promise<void>;
 }
 
-/** The few file operations the journal needs, so that a test can take away the disk at any byte. Errors are Node's. */
+/** The file operations that the journal needs, so that a test can fail the disk at any byte. Errors are Node's. */
 export interface FileSystem {
   /** `r` read, `a` create or append, `wx` create new. */
   open(path: string, flags: "r" | "a" | "wx", mode?: number): Promise<OpenFile>;
   list(directory: string): Promise<readonly string[]>;
   facts(path: string): Promise<FileFacts>;
-  /** Without its parents; resolves with whether it was new. */
+  /** Makes one directory, not its parents; resolves to whether it was new. */
   makeDirectory(path: string, mode: number): Promise<boolean>;
   rename(from: string, to: string): Promise<void>;
   remove(path: string): Promise<void>;
-  /** Makes created, renamed and removed names in it survive a power cut. */
+  /** Makes created, renamed and removed names in the directory survive a power cut. */
   syncDirectory(path: string): Promise<void>;
 }
 
-/** File systems without directory fsync (FAT, some network mounts) answer with one of these; nothing better exists there. */
+/** Errors of file systems without directory fsync (FAT, some network mounts), where nothing better exists. */
 const noDirectorySync = new Set(["EINVAL", "EISDIR", "EPERM", "ENOTSUP", "EBADF"]);
 
 export const nodeFileSystem: FileSystem = {
@@ -64,14 +64,14 @@ export const nodeFileSystem: FileSystem = {
 };
 
 const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_WRONLY } = constants;
-/** A pipe without a writer, or a line without a modem, would hold one of the four threads for files for ever. */
+/** Opening a pipe without a writer, or a line without a modem, would block one of the four file threads for ever. */
 const neverWaits = (constants as { readonly O_NONBLOCK?: number }).O_NONBLOCK ?? 0;
 const flagsOf = { r: O_RDONLY, a: O_WRONLY | O_APPEND | O_CREAT, wx: O_WRONLY | O_CREAT | O_EXCL } as const;
 
 const openNow = (path: string, flags: keyof typeof flagsOf, mode?: number): Promise<FileHandle> =>
   open(path, flagsOf[flags] | neverWaits, mode);
 
-/** Opens a file to read and nothing else: a pipe, a device or a folder is refused before anything waits for it. */
+/** Opens a file for reading; refuses a pipe, a device or a directory before anything waits for it. */
 async function openToRead(path: string): Promise<FileHandle> {
   const handle = await openNow(path, "r");
   try {
@@ -83,7 +83,7 @@ async function openToRead(path: string): Promise<FileHandle> {
   }
 }
 
-/** What stands at a path is no file. `kind` is what it is instead. */
+/** A path leads to something else than a file; `kind` says what. */
 class NotAFile extends Error {
   override name = "NotAFile" as const;
   readonly code: string;
@@ -100,13 +100,13 @@ function refuseOthers(path: string, stats: Stats): void {
   throw new NotAFile(path, stats.isFIFO() ? "pipe" : stats.isSocket() ? "socket" : "device", "ENOTFILE");
 }
 
-/** Of all that is read as a whole: the largest that the program keeps itself is far below. */
+/** The most bytes read at once; the program's own files are far smaller. */
 const mostBytes = 64 * 1024 * 1024;
 
 const tooLarge = (path: string, most: number): Error =>
   Object.assign(new Error(`${path} is larger than ${most / 1024 / 1024} MiB`), { code: "EFBIG" });
 
-/** The content of a file, with its facts. Rejects for what is no file, and for one of more than `most` bytes. */
+/** A file's content and facts. Rejects if it is no file, or has more than `most` bytes. */
 export async function readWholeFile(
   path: string,
   most = mostBytes,
@@ -115,7 +115,7 @@ export async function readWholeFile(
   try {
     const stats = await handle.stat();
     const chunks: Buffer[] = [];
-    // Files of the kernel announce no size, so what counts is what comes.
+    // Kernel files announce no size, so the bytes that come are counted.
     for (let size = 0; size <= most;) {
       const room = Math.max(4_096, Math.min(stats.size + 1 - size, 1_048_576));
       const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(Math.min(room, most + 1 - size)));
@@ -132,7 +132,7 @@ export async function readWholeFile(
 export const readText = async (path: string, most?: number): Promise<string> =>
   (await readWholeFile(path, most)).bytes.toString("utf8");
 
-/** For a process that has no other turn: at most `most` bytes of a file. */
+/** At most `most` bytes of a file, for a process that ends before anything asynchronous could finish. */
 export function readTextSync(path: string, most: number): string {
   const descriptor = openSync(path, O_RDONLY | neverWaits);
   try {
@@ -145,8 +145,8 @@ export function readTextSync(path: string, most: number): string {
 }
 
 /**
- * With the folders above it. Node's own way to make these never ends where one can neither be made nor is there (`/proc/x`, or below a
- * working directory that has been removed), and keeps a thread busy for ever; this one takes a step for each folder of the path.
+ * Makes a directory with its parents. Node's own recursive way loops for ever if one can neither be made nor exists
+ * (`/proc/x`, or below a removed working directory); this one takes one step for each directory of the path.
  */
 export async function makeDirectories(path: string, mode: number): Promise<void> {
   try {
@@ -164,7 +164,7 @@ async function makeDirectory(path: string, mode: number): Promise<boolean> {
     await mkdir(path, { mode });
     return true;
   } catch (error) {
-    // A read-only disk says so before it says that the folder is there.
+    // A read-only disk reports that before it reports that the directory exists.
     const isThere = await stat(path).then(
       (stats) => stats.isDirectory(),
       () => false,
@@ -185,7 +185,7 @@ async function openFile(path: string, flags: keyof typeof flagsOf, mode?: number
     datasync: () => handle.datasync(),
     sync: () => handle.sync(),
     chmod: (fileMode) => handle.chmod(fileMode),
-    // A thread costs more than the call.
+    // A thread would cost more than this call.
     facts: () => factsOf(fstatSync(handle.fd)),
     close: () => handle.close(),
   };
@@ -197,25 +197,25 @@ const factsOf = ({ size, mtimeMs, dev, ino }: Stats): FileFacts => ({
   identity: `${dev}:${ino}`,
 });
 
-/** Node's `code` of an error, empty when it has none. */
+/** Node's `code` of an error; empty for none. */
 export function errorCode(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** It may be well, and this user is not let there. */
+/** Whether this user lacks permission; the file itself may be fine. */
 export const isForbidden = (code: string): boolean => code === "EACCES" || code === "EPERM";
 
-/** File systems without hard links (FAT, some network mounts) answer with one of these. */
+/** Errors of file systems without hard links (FAT, some network mounts). */
 const noLinks = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EINVAL"]);
 
 const privateMode = 0o600;
 
-/** In a data directory that `restore` is not done with. A bridge that starts there takes it away: then the data are its own. */
+/** Marks a data directory in which `restore` has not finished. A bridge that starts there removes it. */
 export const restoringName = "restoring";
 
 /**
- * Replaces `path` as a whole: after a power cut at any moment it holds the old content or the new. Rejects with the file
- * system's error, the old file untouched.
+ * Replaces a file as a whole: after a power cut at any moment it holds the old content or the new. Rejects with the
+ * file system's error and leaves the old file untouched.
  */
 export async function replaceFile(
   path: string,
@@ -227,7 +227,7 @@ export async function replaceFile(
   }: {
     readonly mode?: number;
     readonly files?: FileSystem;
-    /** Whose it becomes, where this user may hand it over. */
+    /** The new owner, if this user may change it. */
     readonly owner?: { readonly uid: number; readonly gid: number };
   } = {},
 ): Promise<void> {
@@ -239,8 +239,8 @@ export async function replaceFile(
 }
 
 /**
- * Makes a file appear with all its content at once; false where something stands there already, which is never touched.
- * Rejects with the file system's error.
+ * Creates a file with all its content at once; resolves to false if the path exists, which stays untouched. Rejects
+ * with the file system's error.
  */
 export async function createFile(path: string, text: string, mode = privateMode): Promise<boolean> {
   try {
@@ -257,12 +257,12 @@ export async function createFile(path: string, text: string, mode = privateMode)
     if (errorCode(error) === "EEXIST") return false;
     throw error;
   }
-  // The file stands there whole, so it would be wrong to report that it could not be made.
+  // The file exists with its whole content, so a failed sync is no failure to create it.
   await nodeFileSystem.syncDirectory(dirname(path)).catch(ignored);
   return true;
 }
 
-/** Writes the content aside and has it put in its place; what is left of it afterwards is removed. */
+/** Writes the content to a draft, calls `place` to put it in place, and removes old drafts. */
 async function withDraft(
   files: FileSystem,
   path: string,
@@ -277,13 +277,13 @@ async function withDraft(
     await removeLeftovers(files, path, writtenAt);
   } catch (error) {
     await files.remove(draft).catch(ignored);
-    // The reader of the message knows the file and not its draft.
+    // Users know the file, not its draft.
     if (error instanceof Error) error.message = error.message.replaceAll(draft, path);
     throw error;
   }
 }
 
-/** Resolves with when the file system says that it was written. */
+/** Resolves to the time of the write by the file system's clock. */
 async function writeNew(
   files: FileSystem,
   path: string,
@@ -307,8 +307,8 @@ async function writeNew(
 const leftoverAgeMs = 60_000;
 
 /**
- * Removes the drafts of writes that a power cut ended: those a minute older than ours by the file system's own clock.
- * They are only clutter, so nothing depends on it.
+ * Removes drafts left by a power cut: those a minute older than ours by the file system's own clock. They are only
+ * clutter, so failures are ignored.
  */
 async function removeLeftovers(files: FileSystem, path: string, writtenAt: number): Promise<void> {
   const name = basename(path);
@@ -322,11 +322,11 @@ async function removeLeftovers(files: FileSystem, path: string, writtenAt: numbe
   }
 }
 
-/** The few things this folder asks of a disk. */
+/** Operations on small text files. */
 export interface Files {
-  /** The text of a file; null when there is none. */
+  /** The text of a file; null if it does not exist. */
   read(path: string): Promise<string | null>;
-  /** Changes whenever the file does; null when there is none. */
+  /** Changes whenever the file does; null if it does not exist. */
   version(path: string): Promise<string | null>;
   /** Replaces a file as a whole, readable by its owner only; durable when it resolves. */
   writePrivate(path: string, text: string): Promise<void>;
@@ -341,12 +341,12 @@ export const nodeFiles: Files = {
   },
 };
 
-/** Keeps a file as it is now, or newer. Rejects where it is not known to be kept. */
+/** Saves a copy of the file elsewhere, with its present content or newer. Rejects if that is uncertain. */
 export type KeepElsewhere = (name: string) => Promise<void>;
 
 /**
- * The files of a bridge that runs. It makes no folder: where the data directory has gone, an empty one in its place would be taken for
- * it. What was read or written in `directory` is remembered, so that it can be written once more when that is back.
+ * The files of a running bridge. It makes no directory: if the data directory has gone, an empty one would be taken for
+ * it. Texts read or written in `directory` are remembered, so that they can be written again when it is back.
  */
 export class FilesOfRun implements Files {
   readonly #files: Pick<Files, "read" | "version" | "writePrivate">;
@@ -356,8 +356,8 @@ export class FilesOfRun implements Files {
   readonly #inPlace: () => Promise<void>;
 
   /**
-   * `keep`: what was written is kept elsewhere too, before it counts as written. `inPlace` rejects where another folder shows in the place
-   * of the directory.
+   * `keep` saves a written file elsewhere too, before it counts as written. `inPlace` rejects if another directory
+   * stands in the place of ours.
    */
   constructor(
     directory: string,
@@ -386,21 +386,21 @@ export class FilesOfRun implements Files {
     if (dirname(resolve(path)) === this.#directory) await this.#keep(basename(path));
   };
 
-  /** Writes what the directory held. What cannot be written is written with its next change. */
+  /** Writes again what the directory held. A file that cannot be written now is written with its next change. */
   async writeAgain(): Promise<void> {
     await this.#inPlace();
     for (const [path, text] of this.#held) await this.#files.writePrivate(path, text).catch(ignored);
   }
 
-  /** A token that another program writes is not ours to write. */
+  /** Files outside the directory, such as a token of another program, are not ours to write. */
   #hold(path: string, text: string): void {
     if (!relative(this.#directory, path).startsWith("..")) this.#held.set(path, text);
   }
 }
 
-/** A small text that outlives a run, for the bridge's user alone. */
+/** A small text that outlives a run, readable by the bridge's user only. */
 export interface TextFile {
-  /** The text last written; null when there is none. */
+  /** The text last written; null for none. */
   read(): Promise<string | null>;
   /** Durable when it resolves. */
   write(text: string): Promise<void>;
@@ -412,14 +412,15 @@ export function textFile(dataDir: string, name: string, files: Files = nodeFiles
   return { read: () => files.read(file), write: (text: string) => files.writePrivate(file, text) };
 }
 
-/** A disk that answers at all has done so by then. */
+/** A disk that works at all has answered within this time. */
 const longestDiskMs = 3_000;
-/** After a process that stood still its timers come before answers that have been there for long. */
+/** After the process stood still, timers fire before answers that arrived long ago. */
 const onceMoreMs = 200;
 
 /**
- * A small file for whoever has to go on where the disk does not answer. A read or write rejects with TooLate then. Until the disk has
- * answered every other one does so at once, as each that hangs takes a thread from everybody. The newest text is written afterwards.
+ * A small file for callers that must go on when the disk hangs: a read or write then rejects with TooLate. Until the
+ * disk has answered, all others reject at once, as each would block a thread of everybody. The newest text is written
+ * afterwards.
  */
 export function withDeadline(file: TextFile, clock: Clock, ms = longestDiskMs): TextFile {
   let isSilent = false;
@@ -448,7 +449,7 @@ export function withDeadline(file: TextFile, clock: Clock, ms = longestDiskMs): 
   };
 }
 
-/** A file that nothing depends on: failures are told, and what cannot be read counts as none. */
+/** A file that nothing depends on: failures go to `onProblem`, and an unreadable file counts as none. */
 export const bestEffortFile = (
   file: TextFile | undefined,
   onProblem: (error: unknown) => void,

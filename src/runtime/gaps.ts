@@ -1,26 +1,26 @@
 import { type Clock, every } from "./clock.js";
 
 /*
- * Whether the process stood still: stopped, frozen, suspended with its computer, or busy with one thing for seconds. What lay in its
- * sockets meanwhile is read as if it had just come, so whoever takes something in asks here how old it may be.
+ * Finds out whether the process stood still: stopped, frozen, suspended with its computer, or busy for seconds. Data
+ * that lay in its sockets meanwhile looks new when it is read, so receivers ask here how old it may be.
  */
 
-/** A time in which nobody looked; monotonic ms. */
+/** A time in which the process stood still, in monotonic ms. */
 export interface Gap {
   readonly from: number;
   readonly until: number;
 }
 
-/** The newest gap, and what was sent before it. */
+/** The newest gap, and the age of data read after it. */
 export interface Gaps {
-  /** Of those longer than that; null before the first. It is noticed by whoever asks first, be that a timer or a message that is read. */
+  /** The newest gap longer than this; null for none. Whoever asks first finds it, a timer or a message that is read. */
   newest(longerThanMs?: number): Gap | null;
   /**
-   * When something was sent at the earliest that was read at that instant from a socket of the process: before the newest gap, where the
-   * sockets had not been read empty since. Monotonic ms.
+   * The earliest time, in monotonic ms, at which data was sent that was read from a socket at `readAt`: before the
+   * newest gap, if the sockets were not read empty since.
    */
   sentSince(readAt: number): number;
-  /** Calls back when one is noticed; what it returns ends that. */
+  /** Calls `listener` when a gap is found; the returned function ends that. */
   onGap(listener: () => void): () => void;
 }
 
@@ -32,22 +32,22 @@ export const noGaps: Gaps = {
 };
 
 const beatMs = 1_000;
-/** A loop that is late by less is ordinary work. */
+/** A smaller delay of the event loop is ordinary work. */
 const noticedMs = 2_500;
-/** In this time a loop has had several turns, in each of which every socket was read. */
+/** Within this time the event loop has had several turns, each of which read every socket. */
 const readEmptyMs = 100;
 const mostKept = 10;
 
 const lengthOf = ({ from, until }: Gap): number => until - from;
 
-/** Looks at the clock again and again, so that a time in which it could not is known. */
+/** Checks the clock at intervals, so that a time without checks is noticed. */
 export class GapWatch implements Gaps {
   readonly #clock: Clock;
   readonly #listeners = new Set<() => void>();
   #lookedAt: number;
-  /** The newest first; each is longer than those after which it stands. */
+  /** The newest first; each is longer than all newer ones. */
   #gaps: readonly Gap[] = [];
-  /** What was read in between may have lain in a socket from the beginning on. */
+  /** The gap after which sockets are not read empty yet; data read meanwhile may be as old as its beginning. */
   #unread: Gap | null = null;
 
   constructor(clock: Clock) {
@@ -97,8 +97,8 @@ export class GapWatch implements Gaps {
 }
 
 /**
- * Resolves after so long in which the process ran: while it stood still nothing could come that is waited for, so of that time no more
- * counts than of ordinary work. Rejects with the signal's reason when it aborts first.
+ * Resolves after `ms` in which the process ran. While it stood still nothing could arrive, so such a time counts only
+ * as far as a delay by ordinary work. Rejects with the signal's reason if it aborts first.
  */
 export async function waitAwake(ms: number, clock: Clock, signal?: AbortSignal): Promise<void> {
   for (let left = ms; left > 0;) {
@@ -116,7 +116,7 @@ export function watchGaps(clock: Clock, signal: AbortSignal): Gaps {
 }
 
 /**
- * How old what is read of one peer may be: after a gap up to that, until the peer has answered something that was sent after it.
+ * How old data from one peer may be: after a gap as old as that, until the peer has answered something sent after it.
  */
 export class ArrivalAge {
   readonly #clock: Pick<Clock, "monotonic">;
@@ -124,14 +124,14 @@ export class ArrivalAge {
   readonly #ask: (proven: () => void) => void;
   readonly #beganAt: number;
   readonly #leave: () => void;
-  /** Whatever was sent before this has been read. */
+  /** Everything sent before this time has been read. */
   #provenAt: number;
   #since: number | null = null;
-  /** It began without the process standing still. */
+  /** Whether `resume` began it, and no gap. */
   #isResumed = false;
 
   /**
-   * `ask` has the peer answer, and calls `proven` as the answer is read. It is called again where the process stood still meanwhile, and
+   * `ask` makes the peer answer, and calls `proven` when the answer is read. It is called again after a further gap;
    * only the newest call counts.
    */
   constructor(clock: Pick<Clock, "monotonic">, gaps: Gaps, ask: (proven: () => void) => void) {
@@ -143,13 +143,13 @@ export class ArrivalAge {
     this.#leave = gaps.onGap(() => this.#look());
   }
 
-  /** At most, ms, of what is read at this moment; 0 where it is read as it comes. */
+  /** The greatest age in ms of data read now; 0 if data is read as it comes. */
   ms(): number {
     this.#look();
     return this.#since === null ? 0 : this.#clock.monotonic() - this.#since;
   }
 
-  /** What is read from now on may have waited since then. */
+  /** Data read from now on may have waited since then. */
   resume(since: number): void {
     this.#since = since;
     this.#isResumed = true;
@@ -160,13 +160,13 @@ export class ArrivalAge {
     });
   }
 
-  /** What is read from now on was sent after that. */
+  /** Data read from now on was sent after that. */
   advance(to: number): void {
     this.#look();
     if (this.#since !== null && this.#isResumed) this.#since = Math.max(this.#since, to);
   }
 
-  /** The peer is gone. */
+  /** To be called when the peer is gone. */
   close(): void {
     this.#leave();
   }
@@ -174,7 +174,7 @@ export class ArrivalAge {
   #look(): void {
     const gap = this.#gaps.newest();
     if (gap === null || gap.until <= this.#provenAt) return;
-    // Nobody sent anything to a peer that was not there yet.
+    // Nobody sent anything to a peer before it existed.
     this.#since ??= Math.max(gap.from, this.#beganAt);
     this.#provenAt = gap.until;
     this.#isResumed = false;

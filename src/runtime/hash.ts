@@ -1,4 +1,4 @@
-/** FNV-1a, with its bits mixed once more (as murmur3 does); the same on every machine. */
+/** FNV-1a with the final bit mixing of murmur3; the same on every machine. */
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, 0x01000193);

@@ -1,6 +1,6 @@
 /**
- * Loads code as it is first asked for, and has it from then on. An `import()` of what is loaded already still leaves the thread, and
- * whoever starts a part must not wait for that, nor may simulated time pass meanwhile. What failed is tried again.
+ * Loads code on first use and keeps it. Even for loaded code an `import()` takes another turn, in which nobody should
+ * wait and simulated time must not pass. A failed load is tried again.
  */
 export function lazy<T>(load: () => Promise<T>): () => Promise<T> {
   let code: Promise<T> | null = null;

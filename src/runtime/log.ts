@@ -11,12 +11,12 @@ import { inert } from "./plain-text.js";
 import { linesWithoutSecrets } from "./redaction.js";
 import { readableStack } from "./stack-trace.js";
 
-/** What every part is handed: pino's levels, without its configuration. */
+/** The logger for every part: pino's levels, without its configuration. */
 export type Logger = Pick<PinoLogger, LogLevel>;
 
 const nothing = () => undefined;
 
-/** For parts whose own lines would only repeat what a person is told otherwise. */
+/** For parts whose log lines would only repeat what a person is told in another way. */
 export const silentLog: Logger = {
   trace: nothing,
   debug: nothing,
@@ -28,16 +28,16 @@ export const silentLog: Logger = {
 
 interface AdjustableLogs {
   readonly log: Logger;
-  /** At which level each controller and actuator that was found is named: many sites have too many for a terminal. */
+  /** The level for naming each controller and actuator found: many sites have too many for a terminal. */
   readonly foundLevel: "info" | "debug";
-  /** What became of commands: shown as configured, or as was asked for where that is more; no request hides it. */
+  /** Log of command results, at the configured level or a more detailed one on request; no request hides it. */
   readonly commandLog: Logger;
   readonly setLogLevel: (level: string) => void;
-  /** The one that is on. */
+  /** The present level. */
   readonly logLevel: () => string;
 }
 
-/** `configured` is the level of the configuration in force, `isText` whether the lines are sentences for a person. */
+/** `configured`: the level in the present configuration; `isText`: whether log lines are sentences for a person. */
 export function adjustableLogs(log: PinoLogger, configured: () => string, isText: boolean): AdjustableLogs {
   const commandLog = log.child({}, { level: configured() });
   const severity = (level: string) => log.levels.values[level] ?? 0;
@@ -48,14 +48,14 @@ export function adjustableLogs(log: PinoLogger, configured: () => string, isText
   return { log, foundLevel: isText ? "debug" : "info", commandLog, setLogLevel, logLevel: () => log.level };
 }
 
-/** By pino's numbers. */
+/** Level names by pino's numbers. */
 const names: Readonly<Record<number, string>> = Object.fromEntries(
   logLevels.map((level, at) => [(at + 1) * 10, level === "warn" ? "warning" : level]),
 );
 const colours: Readonly<Record<number, string>> = { 40: "\u001b[33m", 50: "\u001b[31m", 60: "\u001b[31m" };
 const plain = "\u001b[0m";
 
-/** A line as pino wrote it; null where it is none. */
+/** The parts of a pino line; null for any other text. */
 function partsOf(line: string) {
   let record: unknown;
   try {
@@ -73,20 +73,20 @@ function partsOf(line: string) {
   };
 }
 
-/** What a person reads in the place of a message and its facts, by that message. */
+/** Sentences that replace a message and its facts, by message. */
 export type Sentences = Readonly<Record<string, (facts: Readonly<Record<string, unknown>>) => Text>>;
 
-/** What a person reads in the place of a line, where it has a sentence. */
+/** The sentence for a line; null for none. */
 function sentenceOf(
   { message, facts }: Pick<LogLine, "message" | "facts">,
   sentences: Sentences,
 ): Text | null {
   const sentence = Object.hasOwn(sentences, message) ? sentences[message] : undefined;
-  // What a sender wrote must not begin a line of its own.
+  // A sender's text must not begin a new line.
   return sentence ? changed(sentence(facts), (said) => said.replace(/\p{Cc}/gu, "\ufffd")) : null;
 }
 
-/** One JSON log line as a person reads it: time, severity where it matters, message, then the facts, or the sentence of both. */
+/** A JSON log line for a person: time, severity if unusual, message and facts, or the sentence for both. */
 function readableLine(line: string, sentences: Sentences): string {
   const parts = partsOf(line);
   if (parts === null) return line;
@@ -115,7 +115,7 @@ function stackOf(err: unknown): string {
 interface LogSettings {
   readonly level: string;
   readonly format: "auto" | "text" | "json";
-  /** Texts that must never appear in a line, wherever they come from; asked for each line. */
+  /** Texts that must never appear in a line, whatever wrote it; read anew for each line. */
   readonly secrets: () => readonly string[];
   readonly sentences?: Sentences;
 }
@@ -125,21 +125,21 @@ interface LogTarget {
   write(text: string): unknown;
 }
 
-/** A line of the log as it was written, without secrets. */
+/** A written line of the log, without secrets. */
 export interface LogLine {
   /** ISO time. */
   readonly at: string;
-  /** `trace` to `fatal`, as `log.level` has it. */
+  /** `trace` to `fatal`, as in `log.level`. */
   readonly level: string;
   readonly message: string;
   readonly facts: Readonly<Record<string, unknown>>;
-  /** Both as a person reads them; null where there is no sentence for it. */
+  /** The sentence for message and facts; null for none. */
   readonly sentence: Text | null;
 }
 
 const mostKept = 1_000;
 
-/** The newest lines of the log, for people who cannot see the log itself. */
+/** The newest lines of the log, for people without access to the log itself. */
 export class RecentLog {
   readonly #most: number;
   readonly #sentences: Sentences;
@@ -151,16 +151,16 @@ export class RecentLog {
     this.#sentences = sentences;
   }
 
-  /** How many lines there were since the start. */
+  /** Number of lines since the start. */
   get written(): number {
     return this.#written;
   }
 
-  /** Takes a line as pino writes it, with its secrets hidden. */
+  /** Adds a line in pino's format, with its secrets hidden. */
   add(line: string): void {
     this.#written += 1;
     this.#lines.push(line);
-    // Seldom, as each time moves all that stay.
+    // Seldom, as each time copies all remaining lines.
     if (this.#lines.length >= 2 * this.#most) this.#lines = this.#lines.slice(-this.#most);
   }
 
@@ -182,7 +182,7 @@ function logLineOf(line: string, sentences: Sentences): LogLine {
   return { ...parts, level: pino.levels.labels[severity] ?? "info", sentence };
 }
 
-/** An error as pino writes it, with the places of the sources in its stack. */
+/** An error in pino's form, with source positions in its stack. */
 function errorFacts(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const facts = stdSerializers.err(error);
@@ -194,7 +194,7 @@ export const isText = ({ format }: Pick<LogSettings, "format">, target: Pick<Log
   format === "text" || (format === "auto" && target.isTTY === true);
 
 /**
- * A logger for `target`: sentences on a terminal, JSON lines elsewhere; known secrets are blotted out of every line.
+ * Makes a logger for `target`: sentences on a terminal, JSON lines elsewhere. Known secrets are hidden in every line.
  * `recent` gets each line too.
  */
 export function createLogger(settings: LogSettings, target: LogTarget, recent?: RecentLog): PinoLogger {

@@ -5,11 +5,11 @@ import type { Clock } from "./clock.js";
 import { verifyPassword } from "./passwords.js";
 import { isLoopback } from "./sockets.js";
 
-/* What the embedded broker and the page have in common where people log in: guesses are slowed down, checks are bounded. */
+/* Logins of the embedded broker and the page: guessing is slowed down, and simultaneous checks are bounded. */
 
 /**
- * Where a login comes from, as far as the client cannot change it at will: this computer has 16 million addresses of its own, and
- * a machine with IPv6 a whole network of them.
+ * The source of a login, so far as a client cannot change it at will: this computer has 16 million addresses of its
+ * own, and a machine with IPv6 a whole network of them.
  */
 export function sourceOf(address: string): string {
   if (isLoopback(address)) return "this computer";
@@ -32,32 +32,32 @@ function networkOf(address: string): string {
 }
 
 const windowMs = 60_000;
-/** No login waits longer than this for a turn; programs give up before. */
+/** The longest wait of a login for its turn; programs give up before. */
 const maxWaitMs = 10_000;
-// Bounds the memory an attacker with many addresses can claim; the oldest are forgotten first.
+// Bounds the memory that an attacker with many addresses can use; the oldest records are forgotten first.
 const maxRecords = 4_096;
 
-/** Names are as long as their senders like; no more of one is kept. */
+/** Clients choose the length of names; no more of one is stored. */
 const mostKeyLength = 300;
 
 interface LoginLimits {
-  /** Wrong logins a minute before further ones wait for their turn. */
+  /** Wrong logins within a minute before further ones wait for their turn. */
   readonly loginAttempts: number;
   readonly loginTurnMs: number;
-  /** No login waits longer than this for a turn; programs give up after 10 s. */
+  /** The longest wait of a login for its turn; programs give up after 10 s. */
   readonly longestWaitMs?: number;
 }
 
-/** A source or a name that tries to log in, with an allowance of its own. */
+/** A source or name that logs in, with an allowance of its own. */
 interface Guesser {
   readonly key: string;
-  /** How many times the allowance of one name. */
+  /** Its allowance as a multiple of that of one name. */
   readonly share: number;
 }
 
 /**
- * Counts wrong logins. A guesser that has had so many within a minute is not locked out, which would let a guesser lock out the owner
- * of the name: each further login, right or wrong, waits for its turn, and there is one turn every `loginTurnMs`.
+ * Counts wrong logins. A guesser above its allowance is not locked out, as that would lock out the name's owner too.
+ * Each further login, right or wrong, waits for its turn, one every `loginTurnMs`.
  */
 export class LoginThrottle {
   readonly #limits: LoginLimits;
@@ -73,7 +73,7 @@ export class LoginThrottle {
     return guessers.some((guesser) => this.#isOver(guesser));
   }
 
-  /** Takes the next turn: how long until then. Null, and no turn, where too many wait already. */
+  /** Takes the next turn and returns the ms until then; null, without a turn, if the wait would be too long. */
   turn(guessers: readonly Guesser[]): number | null {
     const now = this.#clock.monotonic();
     const over = guessers.filter((guesser) => this.#isOver(guesser));
@@ -84,13 +84,15 @@ export class LoginThrottle {
     return wait;
   }
 
-  /** Takes a turn of those that are over, whoever waits: what was tried beside the line counts as if it had stood in it. */
+  /**
+   * Takes a turn of those above their allowance, without waiting: an attempt outside the line counts like one in it.
+   */
   charge(guessers: readonly Guesser[]): void {
     const now = this.#clock.monotonic();
     for (const guesser of guessers) if (this.#isOver(guesser)) this.#takeTurn(guesser, now);
   }
 
-  /** Notes a wrong login. True when it was the one that used up the allowance of one name. */
+  /** Notes a wrong login. Returns whether it used up the allowance of a name. */
   onFailure(guessers: readonly Guesser[]): boolean {
     const now = this.#clock.monotonic();
     return guessers
@@ -126,8 +128,8 @@ export class LoginThrottle {
 }
 
 /**
- * Checks passwords, two at a time; the others wait in a line of bounded length. Each takes 32 MiB and a thread of Node's pool,
- * which files and DNS need too.
+ * Checks passwords, two at a time; the others wait in a line of bounded length. Each check takes 32 MiB and a thread of
+ * Node's pool, which files and DNS need too.
  */
 export class PasswordChecks {
   readonly #parallel: number;
@@ -140,7 +142,9 @@ export class PasswordChecks {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** `busy` when the line is full, `off` when `isOff` holds once it is this one's turn: then nothing was checked. */
+  /**
+   * Resolves to `busy` if the line is full, and to `off` if `isOff` holds when its turn comes; nothing is checked then.
+   */
   async verify(
     password: string | Buffer,
     stored: string,
@@ -155,7 +159,7 @@ export class PasswordChecks {
     try {
       return isOff() ? "off" : await verifyPassword(password, stored);
     } finally {
-      // The place goes straight to the next in line, so that no newcomer can slip in between.
+      // The place goes straight to the next in line, so that no newcomer can take it.
       const next = this.#waiting.shift();
       if (next) next();
       else this.#running -= 1;
@@ -163,21 +167,21 @@ export class PasswordChecks {
   }
 }
 
-/** A name that there is, in its own allowance. */
+/** An existing name, with its own allowance. */
 interface OwnName {
   readonly guesser: Guesser;
-  /** What a check says of it, or else what is compared without one. */
+  /** Decides from the result of the password check, or without it, whether the login is right. */
   readonly isRight: (checked: boolean) => boolean;
 }
 
-/** Passwords checked at the pace that wrong ones before allow. */
+/** Checks passwords at the pace that earlier wrong ones allow. */
 export class ThrottledLogins {
   readonly #checks: PasswordChecks;
   readonly #throttle: LoginThrottle;
   readonly #clock: Clock;
   readonly #life = new AbortController();
 
-  /** `checks`: how many at once, and how many wait; see PasswordChecks. */
+  /** `checks`: how many run at once and how many wait; see PasswordChecks. */
   constructor(
     limits: LoginLimits,
     clock: Clock,
@@ -186,7 +190,7 @@ export class ThrottledLogins {
     this.#throttle = new LoginThrottle(limits, clock);
     this.#clock = clock;
     this.#checks = new PasswordChecks(checks.parallel, checks.maxWaiting);
-    // As many wait for a turn as there is room for.
+    // As many listeners as logins that wait for a turn.
     setMaxListeners(0, this.#life.signal);
   }
 
@@ -195,12 +199,12 @@ export class ThrottledLogins {
     this.#life.abort();
   }
 
-  /** Notes a wrong login. True when further ones wait from now on. */
+  /** Notes a wrong login. Returns whether further ones have to wait now. */
   onFailure(guessers: readonly Guesser[]): boolean {
     return this.#throttle.onFailure(guessers);
   }
 
-  /** `blocked`: too many wait already after wrong logins; `busy`: too many at once. `own`: of a name that there is. */
+  /** Gives `blocked` if too many wait after wrong logins, `busy` if too many come at once. `own`: an existing name. */
   async check(
     guessers: readonly Guesser[],
     given: string | Buffer,
@@ -209,7 +213,7 @@ export class ThrottledLogins {
   ): Promise<boolean | "blocked" | "busy"> {
     const isSlowed = () => this.#throttle.isSlowed(guessers);
     if (!isSlowed()) {
-      // Guesses made at the same time as the one that was too many take turns as well.
+      // Guesses made at the same time as the one that was too many have to wait as well.
       const right = await this.#checks.verify(given, stored, isSlowed);
       if (right !== "off") return right;
     }
@@ -218,10 +222,10 @@ export class ThrottledLogins {
   }
 
   /**
-   * Whether it is right, asked before its turn where others' names alone have used up what its source has: who knows his password
-   * does not wait for them. A wrong one is told no sooner than any other, and costs the name and the source what it would in its turn,
-   * so that no guess comes of it that would not have been. Where the name itself is guessed nothing tells its user from who guesses, and whoever
-   * is let in at once there may guess at once: he waits as they do, unless he shows what no guesser has, a browser or program that has logged in.
+   * Checks a login before its turn if only other names have used up the source's allowance, so that somebody who knows
+   * his password need not wait. A wrong one is answered no sooner than any other and costs name and source a turn, so
+   * it allows no further guess. If the name itself is guessed, its user waits with the guessers, unless `isRight` knows
+   * a browser or program that has logged in before.
    */
   async #isRightEarly(
     { guesser, isRight }: OwnName,
@@ -256,8 +260,8 @@ export class ThrottledLogins {
   }
 }
 
-// Checked when the user does not exist, so that the time taken does not tell which users do.
+// Checked if the user does not exist, so that the time taken does not tell which users do.
 export const unknownUserHash = `scrypt:15:8:1:${"A".repeat(22)}:${"A".repeat(43)}`;
 
-// The allowance of a source for all names together, as a multiple of the one for a name.
+// A source's allowance for all names together, as a multiple of that of one name.
 export const sourceShare = 10;

@@ -1,13 +1,13 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 
-/* What is counted, as programs for monitoring read it. Everything is written by prom-client. */
+/* Metrics for monitoring programs; prom-client writes the text. */
 
 export { Counter, Histogram, Registry } from "prom-client";
 
 export const prefix = "greenhouse2mqtt_";
 
 export type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
-/** What ends with `_total` counts. Further words are labels. */
+/** A metric; a name with `_total` makes a counter. Further words are its labels. */
 export type Row = readonly [
   name: string,
   help: string,
@@ -15,7 +15,9 @@ export type Row = readonly [
   ...labels: string[],
 ];
 
-/** Makes metrics with the values of this moment. `isOfProcess`: of several accounts in a process all have the same ones. */
+/**
+ * Registers metrics with their present values. `isOfProcess`: the values are the same for all accounts of a process.
+ */
 export function register(registry: Registry, rows: readonly Row[], isOfProcess = false): void {
   for (const [name, help, value, ...labelNames] of rows) {
     const samples: readonly Sample[] = typeof value === "object" ? value : [[{}, Number(value)]];
@@ -28,18 +30,18 @@ export function register(registry: Registry, rows: readonly Row[], isOfProcess =
 
 const withNaN = (text: string): string => text.replaceAll(/ Nan$/gm, " NaN");
 
-/** The text of a page; prom-client writes `Nan`, the format says `NaN`. */
+/** The text of the metrics page; prom-client writes `Nan` where the format says `NaN`. */
 export const pageOf = async (registry: Registry): Promise<string> => withNaN(await registry.metrics());
 
-/** HELP and TYPE of a metric, and its samples as they stand on the page. */
+/** The HELP and TYPE lines of a metric, and its samples as lines. */
 interface Family {
   readonly head: string;
   readonly samples: string[];
 }
 
 /**
- * The metrics of many accounts as one page: each sample says of which account it is, and those of the process stand there once. Kept as
- * text, as the samples of a thousand accounts are a quarter of a million.
+ * The metrics of many accounts on one page: each sample has its account as a label, and those of the process stand
+ * there once. They are kept as text, as a thousand accounts have a quarter of a million samples.
  */
 export class AccountMetrics {
   readonly #families = new Map<string, Family>();
@@ -58,7 +60,7 @@ export class AccountMetrics {
     }
   }
 
-  /** `pause` comes between two metrics. */
+  /** `pause` is awaited between two metrics. */
   async page(pause: () => Promise<unknown>): Promise<string> {
     const texts: string[] = [];
     for (const { head, samples } of this.#families.values()) {

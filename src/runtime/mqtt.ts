@@ -1,19 +1,19 @@
 /*
- * The MQTT 5 user properties that mean something to the bridge. A packet may hold thousands of others, up to its full
- * size, so they are left behind at every door: at the embedded broker's, and at the bridge's own behind another broker.
+ * The MQTT 5 user properties that the bridge reads. A packet may hold thousands of others, up to its full size, so the
+ * embedded broker and the bridge both drop them.
  */
 
 type UserProperties = Readonly<Record<string, string | readonly string[]>>;
 
-/** Who asks, in the sender's own words. */
+/** The sender of a command in its own words. */
 const byProperty = "by";
-/** Who sent a command, written by the embedded broker. */
+/** The sender of a command as the embedded broker wrote it. */
 export const viaProperty = "greenhouse2mqtt-via";
 
 const longestClaim = 200;
 const longestStamp = 1_024;
 
-/** The sender's own words alone, cut; undefined without any. A property that comes twice says nothing. */
+/** The sender's own words, cut to length; undefined for none. A property that comes twice counts as absent. */
 export function claimOf(given: UserProperties | undefined): { readonly [byProperty]: string } | undefined {
   const by = given?.[byProperty];
   return typeof by === "string" ? { [byProperty]: copy(by, longestClaim) } : undefined;
@@ -25,24 +25,24 @@ export interface Sender {
   readonly by?: string;
   /** As the embedded broker wrote it. */
   readonly via?: ClientAndUser;
-  /** The embedded broker cannot have taken it in before: monotonic ms of the process, which is that of both. */
+  /** The earliest time at which the embedded broker received it, in monotonic ms of the process that both share. */
   readonly sentSince?: number;
 }
 
-/** What the bridge reads of a message. Where the broker `stamps` no sender, a stamp would be the sender's own word, and is left. */
+/** The sender of a message. A stamp is read only if the broker `stamps`; otherwise anybody could have written it. */
 export function senderIn(given: UserProperties | undefined, stamps: boolean): Sender {
   const stamped = stamps ? readStamp(given) : null;
   return { ...claimOf(given), ...stamped };
 }
 
-/** A part of a text would keep all of it in memory. */
+/** A slice would keep the whole text in memory, so it is copied. */
 const copy = (text: string, length: number) =>
   text.length <= length ? text : Buffer.from(text.slice(0, length)).toString();
 
 /*
- * Who sent a command. The broker knows the client and the user behind every message, the bridge does not; so the embedded
- * broker writes them into a user property of each command and request it lets through, in place of any property of that name
- * the sender wrote. Only the bridge gets to see it. A foreign broker does not stamp, so there the property proves nothing.
+ * The sender of a command. Only the broker knows client and user of a message. So the embedded broker writes them into
+ * a user property of each command and request, and removes any such property of the sender's. Only the bridge sees it.
+ * Other brokers do not stamp, so there the property proves nothing.
  */
 
 /** A client of the embedded broker; `user` is null for an anonymous one. */
@@ -53,12 +53,12 @@ export type ClientAndUser = {
 
 const maxClientId = 128;
 
-/** The stamp as a property. `since`: when the message was sent at the earliest, monotonic ms. */
+/** The stamp as a property. `since`: the earliest time at which the message was sent, in monotonic ms. */
 export const stamp = (via: ClientAndUser, since?: number): Record<string, string> => ({
   [viaProperty]: JSON.stringify({ client: via.client.slice(0, maxClientId), user: via.user, since }),
 });
 
-/** What the embedded broker stamped; null when there is no stamp. */
+/** The stamp of the embedded broker; null for none. */
 function readStamp(properties: UserProperties | undefined): Pick<Sender, "via" | "sentSince"> | null {
   const text = properties?.[viaProperty];
   if (typeof text !== "string" || text.length > longestStamp) return null;
@@ -75,11 +75,11 @@ function readStamp(properties: UserProperties | undefined): Pick<Sender, "via" |
 }
 
 /**
- * Whether everything that `asked` can match is matched by `filter` too (MQTT 5, section 4.7). A topic is a filter without
- * wildcards, so this decides plain topics as well.
+ * Whether `filter` matches everything that `asked` can match (MQTT 5, section 4.7). A topic is a filter without
+ * wildcards, so plain topics work too.
  */
 export function filterCovers(filter: string, asked: string): boolean {
-  // Topics of the server's own tree are never meant by a leading wildcard.
+  // A leading wildcard never matches the broker's own `$` topics.
   if (asked.startsWith("$") && !filter.startsWith("$")) return false;
   const levels = filter.split("/");
   const askedLevels = asked.split("/");
@@ -101,8 +101,8 @@ interface StateMessage {
 const publishOfQos0 = 0x30;
 
 /**
- * PUBLISH of QoS 0 without properties, as one piece. A sweep of an account is ten thousand of them, for each of which the library
- * makes a dozen objects and eight pieces.
+ * A PUBLISH of QoS 0 without properties, as one buffer. A sweep of an account makes ten thousand of them, for each of
+ * which the library makes a dozen objects and eight pieces.
  */
 export function stateMessage({ topic, payload, retain }: StateMessage, version: number): Buffer {
   const topicBytes = Buffer.byteLength(topic);
@@ -121,6 +121,6 @@ export function stateMessage({ topic, payload, retain }: StateMessage, version: 
   return packet;
 }
 
-/** How many bytes a length takes. */
+/** The number of bytes that encode a length. */
 const digitsOf = (length: number): number =>
   length < 128 ? 1 : length < 16_384 ? 2 : length < 2_097_152 ? 3 : 4;

@@ -6,53 +6,54 @@ import { isIP } from "node:net";
 import { cameWithin, type Clock, systemClock } from "./clock.js";
 
 /*
- * Looks up the addresses of hosts. Nothing here uses Node's `dns.lookup`, which waits in the thread pool. All look-ups of the process
- * share two threads there, the C library waits 5 s and more for a name server that is gone, and a process ends only when its threads
- * have ended. So the event loop asks the name servers. Names they do not know are asked of the system by a process that can be ended.
+ * Resolves the addresses of hosts without Node's `dns.lookup`, which waits in the thread pool: all look-ups of the
+ * process share two threads there, the C library waits 5 s and more for a dead name server, and a process ends only
+ * after its threads. So the event loop asks the name servers, and a process that can be ended asks the system for names
+ * that they do not know.
  */
 
-/** A whole look-up; nothing of it counts into the time for a connection. */
+/** Time limit of a whole look-up, separate from that of the connection. */
 const longestMs = 10_000;
-/** A name server that has not answered within so long is followed by the next one; each round of all of them is twice as patient. */
+/** Time for a name server to answer before the next one is asked; it doubles with each round through all of them. */
 const firstTryMs = 500;
 const rounds = 4;
-/** The system knows more sources than name servers; it is asked where those say no, and where they say nothing for so long. */
+/** The system knows more sources than name servers. It is asked if those say no, or nothing within this time. */
 const systemAfterMs = 1_500;
-/** Of a host with two families so long is waited for the other one once the first has come. */
+/** The time to wait for a host's other address family once the first has come. */
 const otherFamilyMs = 50;
-/** Addresses are used for so long without another look-up. */
+/** Addresses are used this long without another look-up. */
 const freshMs = 30_000;
-/** Addresses that neither a look-up nor a connection has shown to be right for so long are no longer used at once. */
+/** Addresses that no look-up or connection has confirmed for this long are not used at once any more. */
 const trustedMs = 600_000;
-/** Where older addresses are there, so long is waited for newer ones. */
+/** The time to wait for newer addresses while older ones exist. */
 export const patienceMs = 1_000;
 
-/** Where the addresses of a host were found. */
+/** The source of a host's addresses. */
 type Origin = "hosts" | "servers" | "system";
 
-/** A first answer, and what came later where one family of addresses was late. */
+/** A first answer; `later` is set if one address family was late. */
 export interface Answer {
   readonly addresses: readonly string[];
   readonly later?: Promise<readonly string[]>;
 }
 
-/** What knows addresses. Rejects with a NameError. */
+/** Sources of addresses. They reject with a NameError. */
 export interface NameSources {
-  /** The text of the file with names of this computer's own, empty without one. */
+  /** The text of the hosts file; empty for none. */
   hosts(): string;
   servers(name: string, signal: AbortSignal): Promise<Answer>;
   system(name: string, signal: AbortSignal): Promise<readonly string[]>;
-  /** Each name server by itself; never rejects. */
+  /** The finding of each name server; never rejects. */
   each(name: string, signal: AbortSignal): Promise<readonly ServerFinding[]>;
 }
 
-/** A name server, and how long it took to answer about a host; null where it did not. */
+/** A name server and how long it took to answer about a host; null if it did not. */
 export interface ServerFinding {
   readonly server: string;
   readonly tookMs: number | null;
 }
 
-/** `ENOTFOUND`: there is no such name; `EAI_AGAIN`: nobody who knows answered. */
+/** `ENOTFOUND`: the name does not exist; `EAI_AGAIN`: no source that could know answered. */
 export class NameError extends Error {
   override name = "NameError" as const;
   readonly code: "ENOTFOUND" | "EAI_AGAIN";
@@ -63,25 +64,27 @@ export class NameError extends Error {
   }
 }
 
-/** The addresses that are at hand, and those that are being looked up; one of the two is there. */
+/** Known addresses and a running look-up; at least one of them exists. */
 export interface Found {
   readonly kept: readonly string[];
-  /** Never unhandled; rejects with a NameError. */
+  /** May be left unhandled; rejects with a NameError. */
   readonly newer: Promise<readonly string[]> | null;
 }
 
 interface Known {
   addresses: readonly string[];
-  /** Monotonic ms; of the newest answer, and of the newest answer or connection. */
+  /** When the newest answer came, and the newest answer or connection, in monotonic ms. */
   answeredAt: number;
   provenAt: number;
-  /** The address that the newest connection was made to. */
+  /** The address of the newest connection. */
   proven: string | null;
   origin: Origin | null;
   asking: Promise<readonly string[]> | null;
 }
 
-/** The addresses of an account's or a link's hosts: one look-up at a time for each, and the last good ones kept. */
+/**
+ * The addresses of an account's or link's hosts: one look-up at a time for each, and the last good addresses are kept.
+ */
 export class Names {
   readonly #clock: Clock;
   readonly #sources: NameSources;
@@ -92,7 +95,7 @@ export class Names {
     this.#sources = sources;
   }
 
-  /** What may be connected to now. A look-up begins where what is kept is not fresh. */
+  /** Addresses to connect to now. A look-up begins if the known ones are not fresh. */
   find(host: string): Found {
     const fixed = withoutLookUp(host);
     if (fixed !== null) return { kept: fixed, newer: null };
@@ -106,13 +109,13 @@ export class Names {
     return { kept: [], newer: this.#orOlder(known, newer) };
   }
 
-  /** The addresses, for what cannot use those that come later. Rejects with a NameError. */
+  /** The addresses, for callers that cannot use later ones. Rejects with a NameError. */
   async addresses(host: string): Promise<readonly string[]> {
     const { kept, newer } = this.find(host);
     return kept.length > 0 || newer === null ? kept : newer;
   }
 
-  /** A connection to this address of the host came about. */
+  /** Notes a connection to this address of the host. */
   connected(host: string, address: string): void {
     const known = this.#known.get(host);
     if (known === undefined) return;
@@ -120,13 +123,13 @@ export class Names {
     known.provenAt = this.#clock.monotonic();
   }
 
-  /** The name servers that answer nothing about the host. */
+  /** The name servers that do not answer about the host. */
   async silentServers(host: string, signal: AbortSignal): Promise<readonly string[]> {
     const found = await this.#sources.each(host, signal);
     return found.flatMap(({ server, tookMs }) => (tookMs === null ? [server] : []));
   }
 
-  /** Where the newest answer came from; null without one. */
+  /** The source of the newest answer; null for none. */
   originOf(host: string): Origin | null {
     return this.#known.get(host)?.origin ?? null;
   }
@@ -147,7 +150,7 @@ export class Names {
   #asking(host: string, known: Known): Promise<readonly string[]> {
     if (known.asking !== null) return known.asking;
     const asking = this.#ask(host, known).finally(() => (known.asking = null));
-    // Whoever has kept addresses need not listen.
+    // Callers with known addresses may ignore this look-up.
     asking.catch(ignored);
     known.asking = asking;
     return asking;
@@ -170,7 +173,7 @@ export class Names {
     }
   }
 
-  /** This computer's own names, the name servers, the system: whoever knows first. */
+  /** Asks this computer's hosts file, the name servers and the system; the first that knows wins. */
   async #firstOf(
     host: string,
     signal: AbortSignal,
@@ -181,7 +184,7 @@ export class Names {
       const addresses = await this.#sources.system(host, signal);
       return { answer: { addresses }, origin: "system" } as const;
     };
-    // Of the network's devices among themselves; no name server is to be asked for it.
+    // A `.local` name belongs to the local network's devices, so no name server is asked.
     if (isOfLink(host)) return system();
     const servers = this.#sources.servers(host, signal);
     const answer = servers.then((found) => ({ answer: found, origin: "servers" }) as const);
@@ -191,20 +194,20 @@ export class Names {
     );
     if (!isLate) return answer;
     return Promise.any([answer, system()]).catch(async () => {
-      // What the name servers say is more exact than that the system found nothing.
+      // The name servers' answer is more exact than the system's "not found".
       await answer;
       throw new NameError("EAI_AGAIN", host);
     });
   }
 
-  /** Addresses that may have changed hands meanwhile are used only where no newer ones come soon. */
+  /** Old addresses may belong to somebody else by now, so they are used only if no newer ones come soon. */
   async #orOlder(known: Known, newer: Promise<readonly string[]>): Promise<readonly string[]> {
     const isThere = await cameWithin(this.#clock, patienceMs, newer).catch(falseIfFailed);
     return isThere ? newer : inOrder(known);
   }
 }
 
-/** The one that was connected to last comes first, then the families by turns. */
+/** The address of the last connection first, then both families in turn. */
 function inOrder({ addresses, proven }: Known): readonly string[] {
   const isFirst = (address: string) => address === proven;
   const others = addresses.filter((address) => !isFirst(address));
@@ -217,7 +220,7 @@ function inOrder({ addresses, proven }: Known): readonly string[] {
   return [...addresses.filter(isFirst), ...turns.flat().filter((address) => address !== undefined)];
 }
 
-/** An address is its own answer, and this computer knows itself. */
+/** An address needs no look-up, and neither does this computer. */
 function withoutLookUp(host: string): readonly string[] | null {
   if (isIP(host) !== 0) return [host];
   const name = host.toLowerCase().replace(/\.$/, "");
@@ -226,7 +229,7 @@ function withoutLookUp(host: string): readonly string[] | null {
 
 const isOfLink = (host: string): boolean => /\.local\.?$/i.test(host);
 
-/** What a hosts file says about a name. */
+/** The addresses of a name in a hosts file. */
 export function addressesIn(hosts: string, host: string): readonly string[] {
   const name = host.toLowerCase().replace(/\.$/, "");
   return hosts.split("\n").flatMap((line) => {
@@ -235,7 +238,7 @@ export function addressesIn(hosts: string, host: string): readonly string[] {
   });
 }
 
-/** The full names to ask name servers for, in this order, as `resolv.conf` says it. */
+/** The full names to ask name servers for, in the order that `resolv.conf` demands. */
 export function candidatesFor(host: string, resolvConf: string): readonly string[] {
   if (host.endsWith(".")) return [host];
   const words = resolvConf.split("\n").map((line) => line.trim().split(/\s+/));
@@ -249,19 +252,19 @@ export function candidatesFor(host: string, resolvConf: string): readonly string
   return host.split(".").length - 1 >= needed ? [host, ...longer] : [...longer, host];
 }
 
-/** What they say where there is no such name, or none with an address. */
+/** Whether a name server said that the name, or an address of it, does not exist. */
 const isNo = (error: NodeJS.ErrnoException): boolean =>
   error.code === "ENOTFOUND" || error.code === "ENODATA";
 
-/** Where this computer says whom to ask. */
+/** Paths of this computer's files about names. */
 interface Whereabouts {
   readonly hosts: string;
   readonly resolvConf: string;
-  /** In the place of those that `resolvConf` names. */
+  /** Used instead of the name servers in `resolvConf`. */
   readonly servers?: readonly string[];
 }
 
-/** Read each time, as a network that comes up brings its name servers. */
+/** Reads the files each time, as a network that comes up brings its name servers. */
 async function askServers(
   host: string,
   signal: AbortSignal,
@@ -274,7 +277,7 @@ async function askServers(
   try {
     let isKnownNot = true;
     for (const candidate of candidatesFor(host, textOf(resolvConf))) {
-      // A cancelled resolver would ask for the next one all the same.
+      // A cancelled resolver would still ask for the next name.
       if (signal.aborted) throw new NameError("EAI_AGAIN", host);
       const found = await bothFamilies(resolver, candidate);
       if (typeof found !== "boolean") return found;
@@ -290,7 +293,7 @@ type OneFamily = readonly string[] | NodeJS.ErrnoException;
 
 const isThere = (found: OneFamily): found is readonly string[] => Array.isArray(found);
 
-/** The addresses of both families as far as they come in time; without any, whether that is certain. */
+/** The addresses of both families that come in time. Without any: true if the name certainly has none, else false. */
 async function bothFamilies(resolver: Resolver, name: string): Promise<Answer | boolean> {
   const ask = (how: "resolve4" | "resolve6") =>
     new Promise<OneFamily>((resolve) => {
@@ -311,9 +314,9 @@ const lookUpOfNode = `require("node:dns").lookup(process.argv[1], { all: true },
   process.exitCode = error ? 2 : 0;
 })`;
 
-/** As the C library finds it; `getent` is part of that, and where there is none Node does it. */
+/** Asks the C library with `getent`; if that is missing, a Node process asks. */
 async function askSystem(host: string, signal: AbortSignal): Promise<readonly string[]> {
-  // No name begins so, and an option must not be one.
+  // No host name begins with a hyphen, and it must not become an option.
   if (host.startsWith("-")) throw new NameError("ENOTFOUND", host);
   const found =
     (await outputOf("getent", ["ahosts", host], signal)) ??
@@ -327,14 +330,14 @@ async function askSystem(host: string, signal: AbortSignal): Promise<readonly st
   return [...new Set(addresses)];
 }
 
-/** What a program wrote, however it ended; null where there is no such program. */
+/** A program's output, however it ended; null if there is no such program. */
 const outputOf = (program: string, words: readonly string[], signal: AbortSignal): Promise<string | null> =>
   new Promise((resolve) => {
     const options = { signal, killSignal: "SIGKILL", timeout: longestMs } as const;
     execFile(program, words, options, (error, out) => resolve(error?.code === "ENOENT" ? null : out));
   });
 
-/** At once: read in the thread pool it would wait for whatever hangs there. */
+/** Synchronous, as in the thread pool it would wait for whatever hangs there. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, "utf8");
@@ -352,7 +355,7 @@ export const sourcesAt = (where: Whereabouts): NameSources => ({
 
 const systemSources = sourcesAt({ hosts: "/etc/hosts", resolvConf: "/etc/resolv.conf" });
 
-/** How long one server may take in a check. */
+/** Time limit for each server in a check. */
 const serverMs = 3_000;
 const silence: ReadonlySet<string | undefined> = new Set(["ETIMEOUT", "ECONNREFUSED", "ECANCELLED"]);
 

@@ -4,28 +4,28 @@ import type { Clock } from "./clock.js";
 import type { Allowance, Amount, Receiving } from "./receiving.js";
 
 /*
- * A pace for what a socket brings, kept before the library that takes it apart sees a byte of it: a library takes apart all that came
- * at once, ten thousand units, before anything else of the process gets its turn.
+ * Limits the pace of a socket's data before its parser sees a byte: a parser handles all that came at once, perhaps ten
+ * thousand units, before anything else in the process gets a turn.
  */
 
-/** How many of these bytes hold at most `most` units, and how many they do hold; told each byte once, in order. */
+/** Counts how many of these bytes hold at most `most` units, and these units. Each byte is passed once, in order. */
 export type Framing = (bytes: Buffer, most: number) => Amount;
 
 interface Header {
-  /** Bytes of it in all, as far as what is there says. */
+  /** Bytes of the header, as far as those present tell. */
   readonly length: number;
-  /** What follows it. */
+  /** Bytes of the payload behind it. */
   readonly payload: number;
 }
 
 /**
- * What a peer is still to answer. An answer that was asked for has no pace: who listens to much would else be kept from saying anything
- * by a flood that others send.
+ * Counts the answers that a peer still owes. An answer that was asked for costs nothing: otherwise a flood sent by
+ * others would keep a subscriber with many topics from sending.
  */
 export class AnswersDue {
   #due = 0;
 
-  /** Of one who never answers no more are counted. */
+  /** Counts no more than the maximum for a peer that never answers. */
   add(count: number): void {
     this.#due = Math.min(mostAnswersDue, this.#due + count);
   }
@@ -40,7 +40,7 @@ export class AnswersDue {
 const mostAnswersDue = 10_000;
 const oneUnit = () => 1;
 
-/** `unitsOf`: what one costs, by its first byte and what follows its header. */
+/** `unitsOf`: the cost of a frame, from its first byte and its payload's length. */
 function frameBy(
   headerOf: (head: readonly number[]) => Header,
   unitsOf: (first: number, payload: number) => number = oneUnit,
@@ -72,11 +72,11 @@ function frameBy(
 
 const numberOf = (digits: readonly number[]): number => digits.reduce((sum, digit) => sum * 256 + digit, 0);
 
-/** An acknowledgement of MQTT is that long at most, and some clients send each piece of it in a frame. */
+/** An acknowledgement of MQTT has at most this length, and some clients send each piece of it in a frame. */
 const mostBytesOfAnswer = 6;
 export const framesOfAnswer = 4;
 
-/** Frames of a WebSocket, whoever sends them; one that may hold an answer that is due costs nothing. */
+/** Frames of a WebSocket, from either side; a frame that may hold an owed answer costs nothing. */
 export const webSocketFrames = (due?: AnswersDue): Framing =>
   frameBy(
     (head) => {
@@ -97,13 +97,13 @@ const answers: ReadonlySet<number> = new Set([0x4, 0x5, 0x7]);
 
 /** SUBSCRIBE and UNSUBSCRIBE. */
 const listing: ReadonlySet<number> = new Set([0x8, 0xa]);
-/** Of one: for all that is kept under a filter is handed over, and each filter costs a turn of its own. */
+/** Units of one such packet: all retained messages of a filter are sent, and each filter costs a turn of its own. */
 const unitsOfList = 4;
 const bytesOfUnit = 1_024;
-/** A header may claim any length, and its units are taken from everybody's. */
+/** A header may claim any length, and its units are taken from everybody's allowance. */
 const mostUnitsOfList = 64;
 
-/** Packets of MQTT; an answer that is due costs nothing. What is none is left to the parser. */
+/** Packets of MQTT; an owed answer costs nothing. Invalid packets are left to the parser. */
 export const mqttPackets = (due?: AnswersDue): Framing =>
   frameBy(
     (head) => {
@@ -122,7 +122,7 @@ export const mqttPackets = (due?: AnswersDue): Framing =>
 
 const lineFeed = 0x0a;
 
-/** Lines: what HTTP is made of, pieces of a body included. */
+/** Lines, as in HTTP heads and chunked bodies. */
 export const lines = (): Framing => (bytes, most) => {
   let at = 0;
   for (let units = 0; units < most; units += 1) {
@@ -138,7 +138,10 @@ interface LargestOfNats {
   readonly mostLineBytes: number;
 }
 
-/** Messages of NATS: lines, of which some say how many bytes follow. `onTooLarge` is called for what is larger than any, and nothing follows it. */
+/**
+ * Messages of NATS: lines, some of which say how many bytes follow. `onTooLarge` is called for one above its limit, and
+ * nothing is passed on after it.
+ */
 export function natsMessages(
   { mostMessageBytes, mostLineBytes }: LargestOfNats,
   onTooLarge: () => void,
@@ -173,21 +176,21 @@ export function natsMessages(
   };
 }
 
-/** With the end of line behind it. */
+/** Bytes of the payload that a line announces, with its line end. */
 function payloadOf(line: string): number {
   const size = /^H?MSG\s.*\s(\d+)\s*$/i.exec(line)?.[1];
   return size === undefined ? 0 : Number(size) + 2;
 }
 
-/** The shortest time that a pump waits for its allowance to grow again. */
+/** The shortest wait for an allowance to grow again. */
 const shortestWaitMs = 10;
 
 /** A token bucket for bytes and units. */
 class Bucket {
   readonly #allowance: Allowance;
   /**
-   * What grows in the shortest wait. Fewer bytes are not handed over, since each turn would bring some. A library takes half a minute to
-   * put a large frame together from a hundred thousand pieces.
+   * The amount that grows in the shortest wait. Fewer bytes are not passed on, else each turn would bring some: a
+   * library takes half a minute to join a large frame from a hundred thousand pieces.
    */
   readonly #least: Amount;
   #left: Amount;
@@ -221,7 +224,7 @@ class Bucket {
     this.#left = { bytes: this.#left.bytes - bytes, units: this.#left.units - units };
   }
 
-  /** Until it is not spent any more. */
+  /** Ms until it is no longer spent. */
   waitMs(): number {
     const { perSecond } = this.#allowance;
     const missing = (what: keyof Amount) =>
@@ -242,9 +245,9 @@ export class ReadingTurns {
   readonly clock: Clock;
   readonly receiving: Receiving;
   readonly #bucket: Bucket | null;
-  /** Those that hold something, the next one first. */
+  /** The readings with data, the next one first. */
   readonly #line = new Set<PacedReading>();
-  /** When the next turn is; Infinity where none is due. */
+  /** When the next turn is, in monotonic ms; Infinity for none. */
   #dueAt = Infinity;
   #takeBack: () => void = () => undefined;
 
@@ -254,7 +257,7 @@ export class ReadingTurns {
     this.#bucket = receiving.ofAll && new Bucket(receiving.ofAll, clock.monotonic());
   }
 
-  /** What may be handed over now; all of it where this one alone has something. */
+  /** The amount that may be passed on now, all of it if a single socket has data. */
   left(now: number): Amount {
     return least(this.receiving.perTurn, this.#bucket?.left(now) ?? unbounded);
   }
@@ -290,7 +293,7 @@ export class ReadingTurns {
     else this.#takeBack = this.clock.after(at - this.clock.monotonic(), turn);
   }
 
-  /** Each gets a share; who has more to say comes behind the others. */
+  /** Gives each reading a share; one with more data goes behind the others. */
   #turn(): void {
     let { bytes, units } = this.receiving.perTurn;
     let wait = Infinity;
@@ -321,7 +324,7 @@ export class ReadingTurns {
 
 const nothing: Amount = { bytes: 0, units: 0 };
 
-/** The reading side of one stream, of which nothing is heard faster than its kind allows. */
+/** The reading side of one stream, which passes data on no faster than its kind allows. */
 export class PacedReading {
   readonly #stream: Readable;
   readonly #push: (chunk: Buffer | null) => boolean;
@@ -332,15 +335,15 @@ export class PacedReading {
   #bucket: Bucket | null;
   #held: Buffer[] = [];
   #hasEnded = false;
-  /** The stream has asked for more and was given nothing yet. */
+  /** Whether the stream has asked for data and got none yet. */
   #isWanted = true;
-  /** Since when it has more to say than it may; null while it has not. */
+  /** When it began to exceed its allowance; null while it does not. */
   #overSince: number | null = null;
   #isFree = false;
   #fellBehind: () => void = () => undefined;
   #came: (bytes: number) => void = () => undefined;
 
-  /** `onFlood` is called once, for one that goes on for too long. */
+  /** `onFlood` is called once if it exceeds its allowance for too long. */
   constructor(
     stream: Readable,
     turns: ReadingTurns,
@@ -360,7 +363,7 @@ export class PacedReading {
     stream.once("close", () => this.#forget());
   }
 
-  /** What is spoken on it from now on is something else. */
+  /** From now on another protocol is spoken on it. */
   become(turns: ReadingTurns, framing: Framing, onFlood: () => void = () => undefined): void {
     this.#turns.leave(this);
     this.#turns = turns;
@@ -371,36 +374,36 @@ export class PacedReading {
     if (this.#held.length > 0) turns.enter(this);
   }
 
-  /** Calls back whenever something came that is not handed over at once. */
+  /** Calls `call` whenever data comes that is not passed on at once. */
   onBehind(call: () => void): void {
     this.#fellBehind = call;
   }
 
-  /** Calls back with the size of whatever comes, before any of it is handed over. */
+  /** Calls `call` with the size of new data, before any of it is passed on. */
   onCame(call: (bytes: number) => void): void {
     this.#came = call;
   }
 
-  /** Nothing waits here, and the stream is read on. */
+  /** Whether no data waits here and the stream goes on reading. */
   get isEmpty(): boolean {
     return this.#isEmpty() && (this.#isWanted || this.#isFree);
   }
 
-  /** Whoever speaks there is trusted. */
+  /** Lifts the limit, for a trusted peer. */
   release(): void {
     this.#isFree = true;
     this.#turns.leave(this);
     this.#flush();
   }
 
-  /** Called when its turn is: what was handed over, and in how many ms there is more; null where nothing waits, or nobody takes it. */
+  /** Called in its turn. Returns what was passed on, and the ms until there is more; null if nothing can go on. */
   handOver(most: Amount): { readonly taken: Amount; readonly more: number | null } {
     const now = this.#turns.clock.monotonic();
     const own = this.#bucket?.left(now) ?? unbounded;
     const allowed = least(own, most);
     if (!this.#isReady()) return { taken: nothing, more: this.#rest() };
     if (this.#bucket?.isSpent(now) === true) return { taken: nothing, more: this.#overPace(now) };
-    // Who takes it may make something else of the socket.
+    // The reader may change the protocol of the socket meanwhile.
     const bucket = this.#bucket;
     const turns = this.#turns;
     const taken = this.#hand(allowed);
@@ -417,7 +420,7 @@ export class PacedReading {
     return null;
   }
 
-  /** In how many ms it may go on. */
+  /** The ms until it may go on; null if it was stopped as a flood. */
   #overPace(now: number): number | null {
     const { closedAfterMs } = this.#turns.receiving;
     this.#overSince ??= now;
@@ -447,7 +450,7 @@ export class PacedReading {
     return false;
   }
 
-  /** Given back by one who has read too far. */
+  /** Takes back data from a reader that has read too far. */
   #onReturned(chunk: Buffer): void {
     if (this.#isFree) {
       this.#push(chunk);
@@ -464,7 +467,7 @@ export class PacedReading {
     else this.#turns.enter(this);
   }
 
-  /** As much of what is held as may be. */
+  /** Passes on as much of the held data as allowed. */
   #hand(most: Amount): Amount {
     let bytes = 0;
     let units = 0;
@@ -507,7 +510,7 @@ export class PacedReading {
 const bucketOf = ({ receiving: { ofOne }, clock }: ReadingTurns): Bucket | null =>
   ofOne && new Bucket(ofOne, clock.monotonic());
 
-/** The sockets of an HTTP server of which some become WebSockets. */
+/** The sockets of an HTTP server, some of which become WebSockets. */
 export class PacedUpgrades {
   readonly #requests: ReadingTurns;
   readonly #frames: ReadingTurns;
@@ -518,18 +521,18 @@ export class PacedUpgrades {
     this.#frames = new ReadingTurns(frames, clock);
   }
 
-  /** Of a new socket, or one that is known. */
+  /** The reading of a new or a known socket. */
   onOpen(socket: Socket): PacedReading {
     const known = this.#readings.get(socket);
     if (known !== undefined) return known;
     const reading = new PacedReading(socket, this.#requests, lines());
     this.#readings.set(socket, reading);
-    // Node's server reads a socket behind its back, unless somebody listens to it.
+    // Without a listener Node's HTTP server would read the socket directly and bypass this.
     socket.on("data", () => undefined);
     return reading;
   }
 
-  /** `onFlood` is called once, for one that goes on for too long. */
+  /** `onFlood` is called once if it exceeds its allowance for too long. */
   onUpgrade(
     socket: Socket,
     { onFlood, due }: { readonly onFlood?: () => void; readonly due?: AnswersDue } = {},
@@ -541,8 +544,8 @@ export class PacedUpgrades {
 }
 
 /**
- * A connection of which Node's TLS reads no byte by itself, as it would of a plain socket: what is read at a pace is so behind
- * encryption too.
+ * A connection that Node's TLS reads only through its stream interface; a plain socket's bytes it would read itself. So
+ * the pace also holds behind encryption.
  */
 export class OwnReading extends Duplex {
   readonly #below: Socket;

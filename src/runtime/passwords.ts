@@ -3,7 +3,7 @@ import { createHash, randomBytes, scrypt, type ScryptOptions, timingSafeEqual } 
 
 /*
  * Password hashes of the embedded broker: `scrypt:<log2 N>:<r>:<p>:<salt>:<key>`, salt and key in base64url. The
- * reader of a configuration and the check of a login must mean the same by one.
+ * configuration's check and the login must read them alike.
  */
 
 interface ScryptHash {
@@ -14,13 +14,13 @@ interface ScryptHash {
   readonly key: Buffer;
 }
 
-// A configured hash must not be able to eat the machine.
+// A configured hash must not be able to use up the machine's memory.
 const maxMemory = 256 * 1024 * 1024;
 
-/** Meant as a hash, not as the password itself; `$scrypt$` is how other programs begin theirs. */
+/** Whether the text is meant as a hash; `$scrypt$` is how hashes of other programs begin. */
 export const isPasswordHash = (stored: string): boolean => /^(?:scrypt:|\$scrypt\$)/.test(stored);
 
-/** Null when the text is no hash that could be checked. */
+/** Parses a hash; null if it could not be checked. */
 export function parsePasswordHash(stored: string): ScryptHash | null {
   const parts = /^scrypt:(\d{1,2}):(\d{1,2}):(\d{1,2}):([\w-]+):([\w-]+)$/.exec(stored);
   if (parts === null) return null;
@@ -36,7 +36,7 @@ export function parsePasswordHash(stored: string): ScryptHash | null {
   return fits && hash.salt.length >= 8 && hash.key.length >= 16 ? hash : null;
 }
 
-/** Bytes that a check of one takes. */
+/** Memory in bytes that a check takes. */
 function memoryOf({ logN, r }: Pick<ScryptHash, "logN" | "r">): number {
   return 128 * 2 ** logN * r;
 }
@@ -52,7 +52,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `scrypt:${made.logN}:${made.r}:${made.p}:${salt.toString("base64url")}:${key.toString("base64url")}`;
 }
 
-/** Whether `password` is the one that `stored` (a hash, or plain text) stands for; the time taken does not tell. */
+/** Whether `password` is the one in `stored` (a hash or plain text), in constant time. */
 export async function verifyPassword(password: string | Buffer, stored: string): Promise<boolean> {
   const hash = parsePasswordHash(stored);
   if (hash !== null) return timingSafeEqual(await derive(password, hash), hash.key);
@@ -80,12 +80,12 @@ function derive(password: string | Buffer, hash: ScryptHash): Promise<Buffer> {
   );
 }
 
-/* What a password must be where others can reach the broker. */
+/* Requirements for a password where others can reach the broker. */
 
 export const shortestPassword = 12;
 export const fewestCharacters = 5;
 
-/** Of the commonest thousand, those that are long enough to pass the length rule, and the likely ones of this product. */
+/** The thousand most common passwords, as far as the length rule lets them pass, and likely ones for this product. */
 const common = new Set(
   `123456789012 1234567890123 1q2w3e4r5t6y 1qaz2wsx3edc abcdefghijkl administrator adminadminadmin
    changemechangeme greenhouse123 greenhouse1234 greenhouse2mqtt homeassistant homeassistant1
@@ -94,7 +94,7 @@ const common = new Set(
    unbelievable welcome12345 zaq12wsxcde3`.split(/\s+/),
 );
 
-/** Why a password must not guard a broker that others can reach; null when nothing speaks against it. */
+/** Why a password is too weak for a broker that others can reach; null if it is not. */
 export function passwordWeakness(password: string): Text | null {
   if (password.length < shortestPassword) return msg`it is shorter than ${shortestPassword} characters`;
   if (common.has(password.toLowerCase())) return msg`it is one of the commonest passwords`;

@@ -3,9 +3,9 @@ import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { readText } from "./file-system.js";
 
-/* Who may read a file with secrets, and what lets somebody read it. */
+/* Who may read a file with secrets, and which commands allow it. */
 
-/** What is new in such a folder belongs to the folder's group: so a package hands what root writes to its service. */
+/** The setgid bit: new files belong to the folder's group, so a package's service can read what root writes there. */
 const setGroupId = 0o2000;
 
 export const forOwner = 0o600;
@@ -22,7 +22,7 @@ export interface Place {
   readonly path: string;
   readonly isFolder: boolean;
   readonly owner: number;
-  /** Of the folder that it lies in. */
+  /** Owner of the folder that contains it. */
   readonly folderOwner: number;
 }
 
@@ -35,7 +35,7 @@ export interface User {
 const plain = /^[\w@%+=:,./-]+$/;
 const quoted = (path: string): string => (plain.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
-/** The commands that let the user read a file, or enter a folder. */
+/** The commands that let the user read a file or enter a folder. */
 export function remedyFor({ path, isFolder, owner, folderOwner }: Place, user: User): string {
   const it = quoted(path);
   if (owner === user.number) return `chmod ${isFolder ? "u+rx" : "600"} ${it}`;
@@ -43,7 +43,7 @@ export function remedyFor({ path, isFolder, owner, folderOwner }: Place, user: U
   return `sudo chgrp ${user.group} ${it} && sudo chmod ${isFolder ? "g+rx" : "640"} ${it}`;
 }
 
-/** The name of a number in a list of users or groups; the number where it has none, as in a container. */
+/** The name of a number in a list of users or groups; the number itself if it has none, as in a container. */
 const nameIn = (list: string, number: number): Promise<string> =>
   readText(list).then(
     (lines) => new RegExp(`^([^:]+):[^:]*:${number}:`, "m").exec(lines)?.[1] ?? String(number),
@@ -52,7 +52,7 @@ const nameIn = (list: string, number: number): Promise<string> =>
 
 export const userName = (number: number): Promise<string> => nameIn("/etc/passwd", number);
 
-/** Who is let read a file that this user may not read, and by which commands; null where that cannot be told. */
+/** The user to be allowed to read a file, and the commands for that; null if unknown. */
 export async function readingRemedy(
   path: string,
 ): Promise<{ readonly who: string; readonly how: string } | null> {
@@ -63,7 +63,7 @@ export async function readingRemedy(
   return place === null ? null : { who: user.name, how: remedyFor(place, user) };
 }
 
-/** The file itself, or the uppermost folder on the way to it that cannot be entered. */
+/** The file itself, or the uppermost folder on its path that cannot be entered. */
 async function firstClosed(path: string): Promise<Place | null> {
   const folder = dirname(path);
   const facts = await stat(path).catch(nullIfFailed);

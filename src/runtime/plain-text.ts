@@ -1,6 +1,6 @@
 /*
- * Names, senders and answers come from outside. A terminal obeys escapes and control characters, of which those from U+0080 on are a
- * character each, and shows a line backwards behind a mark of writing direction.
+ * Names, senders and answers come from outside. A terminal obeys escapes and control characters (a single character
+ * each from U+0080 on), and shows a line backwards behind a mark of writing direction.
  */
 
 const direction = "\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069";
@@ -10,11 +10,11 @@ const obeyed = new RegExp(
 );
 
 /**
- * A text as it may be written to a terminal or into a file of lines: what would be obeyed is shown by its code, as JSON writes it, so that
- * JSON means the same as before. Line ends and tabs stay.
+ * Makes a text safe for a terminal or a file of lines: characters that would be obeyed are shown by their code, as in
+ * JSON, so JSON keeps its meaning. Line ends and tabs stay.
  */
 export const inert = (text: string): string =>
   text.replace(obeyed, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-/** Whether a text may stand in a line of a log or a table. */
+/** Whether a text may stand in a line of a log or table. */
 export const isOneLine = (text: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(text);

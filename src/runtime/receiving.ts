@@ -1,7 +1,7 @@
 /*
- * What each socket may bring, before its bytes are taken apart: the one table of it. Bytes are as the network brings them; a unit is the
- * smallest thing that costs a turn of its own behind the parser. docs/inside/details.md says it in words, and test/floods
- * floods the sockets that listen.
+ * Limits for each kind of socket, before its bytes are parsed. Bytes are those of the network; a unit is the smallest
+ * thing that costs a turn of its own behind the parser. docs/inside/details.md explains them, and test/floods floods
+ * the listening sockets.
  */
 
 export interface Amount {
@@ -10,35 +10,35 @@ export interface Amount {
 }
 
 export interface Allowance {
-  /** From a rest on. */
+  /** The amount allowed at once after a rest. */
   readonly atOnce: Amount;
   readonly perSecond: Amount;
 }
 
 export interface Receiving {
-  /** Of one socket; without one it is only read in turn. */
+  /** For one socket; null: it is only read in turn. */
   readonly ofOne: Allowance | null;
-  /** Of all sockets of the kind together. */
+  /** For all sockets of the kind together. */
   readonly ofAll: Allowance | null;
-  /** In one turn of the event loop, of all sockets of the kind. */
+  /** In one turn of the event loop, for all sockets of the kind. */
   readonly perTurn: Amount;
-  /** One that comes faster for so long is closed; null: it is only read as slowly. */
+  /** A socket above its allowance for this long is closed; null: it is only read slowly. */
   readonly closedAfterMs: number | null;
 }
 
 const kib = 1024;
 const mib = 1024 * kib;
 
-/** A line of HTTP is one of a head, or the size of a piece of a body. */
+/** Units are lines of HTTP: those of a head, or the sizes of chunks in a body. */
 const pageHttp: Receiving = {
-  // A page with its files is 20 requests of 25 lines, a proxy brings those of many people on one socket.
+  // A page with its files makes 20 requests of 25 lines; a proxy brings those of many people on one socket.
   ofOne: { atOnce: { bytes: 256 * kib, units: 3_000 }, perSecond: { bytes: 128 * kib, units: 1_000 } },
   ofAll: { atOnce: { bytes: mib, units: 6_000 }, perSecond: { bytes: 512 * kib, units: 3_000 } },
   perTurn: { bytes: 16 * kib, units: 100 },
   closedAfterMs: null,
 };
 
-/** Frames. A page sends one for each view that a person opens. */
+/** Units are frames. A page sends one for each view that a person opens. */
 const pageLive: Receiving = {
   ofOne: { atOnce: { bytes: 16 * kib, units: 40 }, perSecond: { bytes: 4 * kib, units: 10 } },
   ofAll: { atOnce: { bytes: 256 * kib, units: 400 }, perSecond: { bytes: 64 * kib, units: 200 } },
@@ -46,7 +46,7 @@ const pageLive: Receiving = {
   closedAfterMs: 3_000,
 };
 
-/** MQTT packets, and of MQTT over WebSocket also the frames. */
+/** Units are MQTT packets, and for MQTT over WebSocket also frames. */
 const broker: Receiving = {
   ofOne: { atOnce: { bytes: 2 * mib, units: 250 }, perSecond: { bytes: mib, units: 250 } },
   ofAll: { atOnce: { bytes: 8 * mib, units: 500 }, perSecond: { bytes: 4 * mib, units: 1_000 } },
@@ -55,8 +55,8 @@ const broker: Receiving = {
 };
 
 /**
- * Frames of one channel. A platform that tells much at once is waited for, never closed. A frame is taken apart in one go, a hundred ms for
- * one that holds as much as may be, so no more of them come than leave stops their turns in between.
+ * Units are frames of one channel. A platform that sends much at once is read slowly, never closed. A frame of the
+ * greatest size takes 100 ms to parse, so their number leaves a stop its turns in between.
  */
 const push: Receiving = {
   ofOne: { atOnce: { bytes: 2 * mib, units: 200 }, perSecond: { bytes: 256 * kib, units: 200 } },
@@ -65,7 +65,7 @@ const push: Receiving = {
   closedAfterMs: null,
 };
 
-/** Lines that a mail server says; once its connection is encrypted, its bytes are counted as they come, and lines by chance. */
+/** Units are lines of a mail server; once its connection is encrypted, line ends occur by chance in its bytes. */
 const mail: Receiving = {
   ofOne: { atOnce: { bytes: 64 * kib, units: 200 }, perSecond: { bytes: 16 * kib, units: 50 } },
   ofAll: null,
@@ -74,8 +74,8 @@ const mail: Receiving = {
 };
 
 /**
- * Limits for the answer of a messenger's service: its lines, heads and pieces of a body alike, and the bytes of its body. The answer of
- * a proxy before it counts too.
+ * Limits for the answer of a messenger's service: its lines, in heads and chunked bodies alike, and the bytes of its
+ * body. A proxy's answer before it counts too.
  */
 const messenger = {
   ofOne: { atOnce: { bytes: 64 * kib, units: 500 }, perSecond: { bytes: 16 * kib, units: 100 } },
@@ -86,8 +86,8 @@ const messenger = {
 } as const satisfies Receiving & { readonly mostAnswerBytes: number };
 
 /**
- * Messages of a NATS server, which hands over the whole journal at a start. One message and one line of it are bounded, since either is
- * kept until it is whole: a server that begins a larger one is left.
+ * Limits for a NATS server, which sends the whole journal at a start. One message and one line are bounded, since each
+ * is kept until it is whole: a server that begins a larger one is left.
  */
 const nats = {
   ofOne: { atOnce: { bytes: 64 * mib, units: 200_000 }, perSecond: { bytes: 16 * mib, units: 20_000 } },
@@ -98,12 +98,12 @@ const nats = {
   mostLineBytes: 64 * kib,
 } as const satisfies Receiving & { readonly mostMessageBytes: number; readonly mostLineBytes: number };
 
-/** What one answer of the platform may come in before its pieces are put together: each costs more than its bytes. */
+/** The most pieces of one answer of the platform before they are joined, as each costs more than its bytes. */
 const answers = { mostPieces: 1_024 };
 
 /**
- * Messages of another broker on one topic where commands come in, of stops there again, and of all that lead nowhere together. A command
- * above it is `overloaded` in any case: of one target no more than 60 a minute are taken.
+ * Messages of another broker: on one topic for commands, stops there in addition, and all other messages together. A
+ * command above this would be `overloaded` anyway, as a target takes at most 60 a minute.
  */
 const foreign = {
   known: { atOnce: 2_000, perSecond: 50 },

@@ -1,12 +1,14 @@
 export type Redact = (text: string) => string;
 
-/** Shorter secrets would blot out anything. */
+/** Shorter secrets would match too many ordinary texts. */
 const shortest = 4;
 
-/** Stands where a secret was. */
+/** Replaces a secret. */
 export const placeholder = "[hidden]";
 
-/** Replaces every known secret in a text that comes from outside. `secrets` is asked each time, as tokens are learned while running. */
+/**
+ * Hides every known secret in a text from outside. `secrets` is called each time, as tokens become known while running.
+ */
 export const withoutSecrets = (secrets: () => readonly string[]): Redact =>
   redactor(secrets, (all) => {
     const hidden = secretSpellings(all);
@@ -14,8 +16,8 @@ export const withoutSecrets = (secrets: () => readonly string[]): Redact =>
   });
 
 /**
- * The same for lines of our own. A secret that is an ordinary word or a short number is hidden there only where it stands as a secret:
- * a bridge with the token `wrong` may still say that something is wrong. Texts of others have lost it before they come here.
+ * The same for lines of our own. A secret that is an ordinary word or short number is hidden only where it stands as a
+ * secret: with the token `wrong` the bridge may still say that something is wrong. Texts of others have lost it before.
  */
 export const linesWithoutSecrets = (secrets: () => readonly string[]): Redact =>
   redactor(secrets, (all) => {
@@ -43,14 +45,14 @@ function redactor(secrets: () => readonly string[], make: (all: readonly string[
   };
 }
 
-/** As people write words and numbers, so that a log is full of it. */
+/** Whether a secret looks like a word or number that logs contain anyway. */
 const isOrdinary = (secret: string): boolean =>
   /^(?:\p{Lu}?\p{Ll}{1,11}|\p{Lu}{2,12}|\d{1,8})$/u.test(secret);
 
 const keys =
   "tokens?|passwords?|passwd|pass|pwd|pin|secrets?|keys?|credentials?|authorization|口令|密码|令牌";
 
-/** Behind a key that says so, in an address, or behind the name of an authorization. */
+/** Matches these words after a key that names a secret, in a URL, or after an authorization scheme. */
 function standingAsSecret(words: readonly string[]): RegExp {
   if (words.length === 0) return /(?!)/g;
   const word = `(?:${words.toSorted((one, other) => other.length - one.length).join("|")})(?![\\p{L}\\p{N}])`;
@@ -61,8 +63,8 @@ function standingAsSecret(words: readonly string[]): RegExp {
 }
 
 /**
- * Secrets as they stand and as JSON, a URL, a header or bytes would write them; longest first, so that none is hidden
- * only in part. Half a character cannot be encoded and leaves as U+FFFD.
+ * Secrets as they are, and as JSON, a URL, a header or base64 would spell them; longest first, so that none is hidden
+ * only in part. Half of a surrogate pair cannot be encoded and becomes U+FFFD.
  */
 export function secretSpellings(secrets: readonly string[]): readonly string[] {
   const found = new Set<string>();
@@ -75,7 +77,7 @@ export function secretSpellings(secrets: readonly string[]): readonly string[] {
   return [...found].sort((one, other) => other.length - one.length || (one < other ? -1 : 1));
 }
 
-/** Every text inside a value of the configuration that is sent as it stands. */
+/** Every text in a value of the configuration that is sent as it is. */
 export function textsIn(value: unknown): readonly string[] {
   if (typeof value === "string") return [value];
   if (typeof value === "number") return [String(value)];
@@ -83,11 +85,11 @@ export function textsIn(value: unknown): readonly string[] {
   return Object.values(value).flatMap(textsIn);
 }
 
-/** Shorter ones, and words without a digit, are likely to be no secret but a path's ordinary part. */
+/** Shorter parts, and words without a digit, are probably ordinary parts of a path. */
 const secretPart = /[\w.~-]{12,}/g;
 
 /**
- * A secret and the parts that may show without the rest: what stands behind `Bearer `, and in an address its path and query.
+ * A secret and its parts that may appear alone: the text after `Bearer `, and the path and query of an address.
  * Ordinary words are left out, so that a log stays readable.
  */
 export function secretParts(text: string): readonly string[] {
@@ -98,10 +100,10 @@ export function secretParts(text: string): readonly string[] {
   return [text, ...parts];
 }
 
-/** A text that says where something is, whose it is or how to get in, with the word for what it is. */
+/** A text that tells a place, an owner or an access, with a word for its kind. */
 export type PrivateText = readonly [kind: string, text: string];
 
-/** Texts of one kind, as far as they are given. */
+/** The given texts of one kind; absent and empty ones are left out. */
 export const privateAs = (
   kind: string,
   texts: readonly (string | null | undefined)[],
@@ -110,21 +112,21 @@ export const privateAs = (
     text === null || text === undefined || text === "" ? [] : [[kind, text]],
   );
 
-/** What everybody calls it who says nothing. */
+/** Default names, which reveal nothing. */
 const usualNames: ReadonlySet<string> = new Set(["greenhouse2mqtt", "greenhouse", "greenhouses"]);
 
-/** Names that the bridge goes by, where somebody chose them. */
+/** The bridge's own names, if somebody chose them. */
 export const privateOwnNames = (texts: readonly (string | undefined)[]): readonly PrivateText[] =>
   privateAs(
     "name",
     texts.filter((text) => !usualNames.has(text ?? "")),
   );
 
-/** `data` alone tells nothing, and stands in many a sentence. */
+/** A path is private only with a slash: `data` alone reveals nothing and stands in many sentences. */
 export const privatePath = (path: string | undefined): readonly PrivateText[] =>
   path?.includes("/") === true ? [["path", path]] : [];
 
-/** `https://a.example:8443` as messages may write it. */
+/** The spellings of a host such as `https://a.example:8443` in messages. */
 export function privateHost(address: string): readonly PrivateText[] {
   const { host, hostname, origin, protocol } = new URL(address);
   const all = [address, origin, `${protocol}//${host}`, host, hostname.replace(/^\[|\]$/g, "")];
@@ -135,8 +137,8 @@ export function privateHost(address: string): readonly PrivateText[] {
 }
 
 /**
- * Gives each text of a kind the same placeholder, numbered in the order of their first use. `write`: how one looks, such as
- * `<host-1>`. `replaced` is a text without every known one inside it; those of one character have to stand alone.
+ * Gives equal texts of a kind the same placeholder, numbered by first use. `write` makes one, such as `<host-1>`.
+ * `replaced` replaces every known text inside another; a text of one character has to stand alone.
  */
 export function pseudonyms(write: (kind: string, number: number) => string) {
   const known = new Map<string, string>();
@@ -160,7 +162,10 @@ export function pseudonyms(write: (kind: string, number: number) => string) {
   };
 }
 
-/** A name inside a longer word is another word; Chinese has no blanks between words, so there it counts anywhere. */
+/**
+ * Matches these texts. A name inside a longer word is another word; Chinese has no blanks between words, so there it
+ * counts anywhere.
+ */
 function anyOf(texts: readonly string[]): RegExp {
   const patterns = texts
     .toSorted((one, other) => other.length - one.length)
@@ -173,7 +178,7 @@ function anyOf(texts: readonly string[]): RegExp {
   return new RegExp(patterns.length === 0 ? "(?!)" : patterns.join("|"), "gu");
 }
 
-/** What looks like an address of a machine or a person, in any text. */
+/** Patterns for addresses of machines and persons in any text. */
 const telling: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["url", /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>,;)]+/gi],
   ["mail", /[\w.+-]+@[\w-]+\.[\w.-]+/g],
@@ -183,16 +188,16 @@ const telling: readonly (readonly [kind: string, pattern: RegExp])[] = [
 ];
 
 export interface StrangerSafe {
-  /** The placeholder of this text. */
+  /** The placeholder for this text. */
   of(kind: string, text: string): string;
   learn(texts: readonly PrivateText[]): void;
-  /** The same text without what was learnt and without what looks like an address. */
+  /** The text without known private texts and without anything that looks like an address. */
   text(written: string): string;
-  /** The same for all texts of a document, keys too. */
+  /** The same for all texts of a document, including keys. */
   document(value: unknown): unknown;
 }
 
-/** Makes texts fit for a bug report: what is private becomes placeholders that are the same throughout one report. */
+/** Makes texts fit for a bug report: private texts become placeholders, which stay the same throughout one report. */
 export function strangerSafe(
   write = (kind: string, number: number): string => `<${kind}-${number}>`,
 ): StrangerSafe {

@@ -1,12 +1,12 @@
 import { ignored } from "./failures.js";
 import { abortReason, type Clock } from "./clock.js";
 
-/* When something is due, how much of it may start in a minute, and how much may be under way at once. */
+/* When something is due, how much may start in a minute, and how much may run at once. */
 
-/** Keys by due time (monotonic ms), first come first served where that is equal; a key has one due time, the last one given. */
+/** Keys by due time (monotonic ms), first come first served if equal; each key has one due time, the last one set. */
 export class Schedule<Key> {
   readonly #due = new Map<Key, number>();
-  /** One for each key, the earliest at the end, from where it is taken. */
+  /** One entry for each key, the earliest at the end, where it is taken. */
   readonly #entries: { readonly key: Key; readonly at: number }[] = [];
 
   set(key: Key, at: number): void {
@@ -24,7 +24,7 @@ export class Schedule<Key> {
     this.#entries.splice(place, 1);
   }
 
-  /** Of the first entry that is not due later. */
+  /** The place of the first entry that is not due later. */
   #placeOf(at: number): number {
     let first = 0;
     let end = this.#entries.length;
@@ -40,12 +40,12 @@ export class Schedule<Key> {
     return this.#due.get(key);
   }
 
-  /** The key due first and when, left in place. */
+  /** The key due first and its time; it stays. */
   first(): { readonly key: Key; readonly at: number } | null {
     return this.#entries.at(-1) ?? null;
   }
 
-  /** Takes the first key out of the schedule. */
+  /** Removes and returns the key due first. */
   take(): Key | null {
     const first = this.first();
     if (first === null) return null;
@@ -55,17 +55,17 @@ export class Schedule<Key> {
   }
 }
 
-/** A millisecond more, so that a minute counted with both its ends holds no more either. */
+/** One millisecond more than a minute, so that a minute counted with both its ends holds no more either. */
 const minuteMs = 60_001;
 
 /**
- * How many requests polling may start in any 60 s; kept as the times of the last ones, so a minute never exceeds it. Half of them may
- * go at once. The rest is spread until the oldest has left the minute: spent at once it would leave a hole in which nothing is
- * asked, and the next minute would repeat it.
+ * Limits the requests that polling starts in any 60 s, by the times of the last ones. Half of them may go at once. The
+ * rest is spread until the oldest has left the minute: spent at once, it would leave a time without requests, and the
+ * next minute would repeat that.
  */
 export class RequestBudget {
   readonly #perMinute: number;
-  /** Of the last minute and, before `#oldest`, of earlier ones. */
+  /** Start times of the last minute, and before `#oldest` those of earlier ones. */
   #starts: number[] = [];
   #oldest = 0;
 
@@ -74,7 +74,7 @@ export class RequestBudget {
     this.#perMinute = perMinute;
   }
 
-  /** Ms until a request may start, behind so many that others wait for; 0 now. */
+  /** Ms until a request may start behind `ahead` others; 0 for now. */
   waitMs(monotonicMs: number, ahead = 0): number {
     if (this.#perMinute === 0) return 0;
     this.#forget(monotonicMs);
@@ -88,7 +88,7 @@ export class RequestBudget {
     return Math.max(0, last + (ahead + 1) * gapMs - monotonicMs);
   }
 
-  /** Waits for a request and spends it; rejects with the signal's reason when it aborts first. */
+  /** Waits until a request may start and counts it; rejects with the signal's reason if it aborts first. */
   async turn(clock: Clock, signal: AbortSignal): Promise<void> {
     for (let ms = this.waitMs(clock.monotonic()); ms > 0; ms = this.waitMs(clock.monotonic()))
       await clock.wait(ms, signal);
@@ -101,7 +101,7 @@ export class RequestBudget {
     this.#starts.push(monotonicMs);
   }
 
-  /** Requests that the minute still holds; null without a limit. */
+  /** Requests left in this minute; null without a limit. */
   remaining(monotonicMs: number): number | null {
     if (this.#perMinute === 0) return null;
     this.#forget(monotonicMs);
@@ -116,7 +116,7 @@ export class RequestBudget {
   }
 }
 
-/** Bounds how many calls run at once; the others wait in order and can give up. What has a place gives it back with `leave`. */
+/** Limits how many calls run at once; the others wait in order and can give up. `leave` returns a place. */
 export class Semaphore {
   #free: number;
   readonly #waiting = new Set<() => void>();
@@ -129,14 +129,14 @@ export class Semaphore {
     return this.#waiting.size;
   }
 
-  /** Takes a place; false where none is free. */
+  /** Takes a place; returns false if none is free. */
   take(): boolean {
     if (this.#free === 0) return false;
     this.#free -= 1;
     return true;
   }
 
-  /** For whom none was free: resolves with a place that another gives back, rejects with the signal's reason. */
+  /** Waits for a place after `take` found none; rejects with the signal's reason. */
   wait(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const take = () => {
@@ -181,8 +181,8 @@ export class Semaphores {
 }
 
 /**
- * Does the work once at a time. Who asks while it is being done gets one more turn, which begins when this one ends and serves all who
- * asked meanwhile: whatever they changed before they asked, it sees.
+ * Runs `work` once at a time. Calls during a run share one more run, which begins when this one ends, so it sees
+ * everything that was changed before they came.
  */
 export function oneAtATime<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let running: Promise<Result> | null = null;

@@ -1,7 +1,7 @@
 import { msg, type Text } from "../language/text.js";
 import { distance } from "fastest-levenshtein";
 
-/* What a person meant who mistyped a word. */
+/* Guesses the word that a person mistyped. */
 
 const plain = (word: string) => word.toLowerCase().replace(/[-_\s]/g, "");
 
@@ -18,7 +18,10 @@ export function nearest(word: string, candidates: readonly string[]): string | n
   return best?.candidate ?? null;
 }
 
-/** One slip of the fingers, which counts as two changes of letters. Two letters alone are too few to tell. */
+/**
+ * Whether two neighbouring letters are exchanged: one slip of the fingers, but a distance of two. Words of two letters
+ * are too short to tell.
+ */
 function hasNeighboursExchanged(word: string, other: string): boolean {
   if (word.length !== other.length || word.length < 3) return false;
   let at = 0;

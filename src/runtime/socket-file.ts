@@ -1,20 +1,20 @@
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Of the running bridge in its data directory, for the user that runs it. */
+/** The running bridge's socket in its data directory, for the user that runs it. */
 export const ownerSocket = "api.sock";
 
-/** A socket in a folder as the kernel takes it. */
+/** Path of a socket in a folder, short enough for the kernel. */
 export interface SocketPath {
   readonly path: string;
-  /** To be called once nobody listens there any more, or the connection stands. */
+  /** Call it once nobody listens there any more, or the connection stands. */
   release(): Promise<void>;
 }
 
-/** The kernel takes 107 bytes, others 103, and a longer path is cut without a word: a socket of another name. */
+/** Linux accepts 107 bytes, other systems 103. A longer path is cut silently and would name another socket. */
 const longestBytes = 103;
 
-/** Of a folder with a long name by the number of the open folder, where the system has such a way. Rejects where there is none. */
+/** A folder with a long path is reached by its file descriptor, if the system supports that. Rejects otherwise. */
 export async function socketPath(folder: string, name: string): Promise<SocketPath> {
   const path = join(folder, name);
   if (Buffer.byteLength(path) <= longestBytes) return { path, release: () => Promise.resolve() };

@@ -10,8 +10,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Sockets of a listener that say nothing. When there are too many, the one that has been silent for longest goes: a client
- * that only holds sockets open then holds none for long, while a newcomer that speaks at once always gets in.
+ * The silent sockets of a listener. If there are too many, the one silent for longest is closed: a client that only
+ * holds sockets open loses them soon, while a newcomer that speaks at once always gets in.
  */
 export class SilentSockets {
   readonly #max: number;
@@ -24,7 +24,7 @@ export class SilentSockets {
     this.#closed = closed;
   }
 
-  /** A new socket, or one that has just spoken and may be silent from now on. */
+  /** Adds a new socket, or one that has just spoken and may be silent from now on. */
   add(socket: Socket): void {
     const key = keyOf(socket);
     if (!this.#known.has(socket)) socket.once("close", () => this.#sockets.delete(key));
@@ -39,7 +39,7 @@ export class SilentSockets {
     this.#closed();
   }
 
-  /** It is no longer silent. `socket` may also be the TLS socket on top of one that was added. */
+  /** The socket is no longer silent. `socket` may also be the TLS socket on top of one that was added. */
   spoke(socket: Socket): void {
     this.#sockets.delete(keyOf(socket));
   }
@@ -50,12 +50,12 @@ function keyOf({ remoteAddress, remotePort, localPort }: Socket): string {
 }
 
 /**
- * Options of every TLS connection of ours. Where nothing is said Node lets the environment variable
- * NODE_TLS_REJECT_UNAUTHORIZED=0 switch verification off, and a token would go to any server that answers.
+ * Options of every TLS connection of ours. By default Node lets the environment variable NODE_TLS_REJECT_UNAUTHORIZED=0
+ * turn verification off, and a token would go to any server that answers.
  */
 export const verifiedTls = { rejectUnauthorized: true } as const;
 
-/** What to tell where the environment says that certificates need not be verified; null where it does not. */
+/** The warning if the environment turns verification of certificates off; null if it does not. */
 export const ignoredTlsEnvironment = (
   environment: Readonly<Record<string, string | undefined>>,
 ): string | null =>
@@ -63,12 +63,11 @@ export const ignoredTlsEnvironment = (
     ? "NODE_TLS_REJECT_UNAUTHORIZED=0 is set and changes nothing: certificates are verified all the same. For a private authority set NODE_EXTRA_CA_CERTS, for the broker mqtt.tls.ca; take the variable away"
     : null;
 
-/** All authorities that a computer trusts are a quarter of it. */
+/** All authorities that a computer trusts take a quarter of this. */
 const mostPemBytes = 1024 * 1024;
 
 /**
- * PEM text as it is, or the content of the file it names. Rejects with the file system's error, its message led by the
- * configuration key.
+ * PEM text as it is, or the content of the file that it names. Rejects with the file system's error, led by the key.
  */
 export async function pem(textOrPath: string, key: string): Promise<string> {
   if (textOrPath.includes("-----BEGIN ")) return textOrPath;

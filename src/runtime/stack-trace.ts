@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /*
- * The program is built into a few files, and beside each lies a map to its sources. Node reads such maps at every start where
- * it is told to; here one is read only where a stack is shown to a person. Not where one is looked at: Node itself looks at the
- * stack of each error that ends a socket, and many sockets end so in a minute where nothing is wrong.
+ * The program is built into a few files, each with a source map. Node's own support would read the maps at every start
+ * and for every stack; here a map is read only when a stack is shown to a person. Node itself reads the stack of each
+ * error that ends a socket, which happens often without any fault.
  */
 
 export interface SourceMap {
   readonly sources: readonly string[];
-  /** Segments, which `,` ends, in lines, which `;` ends. */
+  /** Lines end with `;`, segments in them with `,`. */
   readonly mappings: string;
 }
 
@@ -21,9 +21,9 @@ const comma = 44;
 const semicolon = 59;
 
 /**
- * The numbers of each segment of a map, one call a segment: column of the built line, source, line and column there. The map
- * has each as its distance from the one before, with five bits a digit, the lowest first, a sixth where more digits follow,
- * and the sign in the lowest bit of all. `take` gets the same list each time, and says whether to go on.
+ * Calls `take` with the numbers of each segment: column in the built line, source, line and column there. A map holds
+ * each as the difference from the one before, five bits a digit, the lowest first; a sixth bit means that more follow,
+ * and the lowest bit of all is the sign. `take` gets the same list each time, and returns whether to go on.
  */
 function eachSegment(
   mappings: string,
@@ -56,8 +56,8 @@ function eachSegment(
 }
 
 /**
- * `source:line:column` of a place in a built file, lines and columns from 1; of a package's file only its name, as the map has no
- * more; null where the map does not know it.
+ * `source:line:column` of a place in a built file, counted from 1. For a package's file only its name, as the map has
+ * no more; null if unknown.
  */
 export function sourceOf({ sources, mappings }: SourceMap, line: number, column: number): string | null {
   let found: string | null = null;
@@ -72,7 +72,7 @@ export function sourceOf({ sources, mappings }: SourceMap, line: number, column:
   return found;
 }
 
-/** A map; null where there is none, and a stack stays as it is. */
+/** Reads a map; null if there is none, and the stack stays as it is. */
 function readMap(url: string): SourceMap | null {
   try {
     return JSON.parse(readFileSync(`${fileURLToPath(url)}.map`, "utf8")) as SourceMap;
@@ -81,7 +81,7 @@ function readMap(url: string): SourceMap | null {
   }
 }
 
-/** A stack with the places of the sources in it. */
+/** The stack with source positions. */
 export function readableStack(stack: string): string {
   const maps = new Map<string, SourceMap | null>();
   return stack.replace(/(file:[^()\s]+\.js):(\d+):(\d+)/g, (place, url: string, line, column) => {
@@ -91,6 +91,6 @@ export function readableStack(stack: string): string {
   });
 }
 
-/** An error as a person is shown it: its stack, else its message. */
+/** The text of an error for a person: its stack, else its message. */
 export const stackText = (error: unknown): string =>
   error instanceof Error ? readableStack(error.stack ?? error.message) : String(error);

@@ -1,23 +1,23 @@
 import { spawn } from "node:child_process";
 
-/** What systemd is told: `READY=1`, `WATCHDOG=1`, `STATUS=…`. */
+/** Sends messages to systemd: `READY=1`, `WATCHDOG=1`, `STATUS=…`. */
 export interface ServiceManager {
-  /** How long it waits between two signs of life before it restarts us; null when it does not. */
+  /** The longest time in ms between two signs of life before it restarts us; null without a watchdog. */
   readonly watchdogMs: number | null;
-  /** Tells it without waiting; a message that cannot be delivered is reported once. */
+  /** Sends without waiting; the first message that cannot be delivered is reported. */
   tell(...assignments: readonly string[]): void;
 }
 
 interface ServiceManagerOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
-  /** Told once why messages do not arrive. */
+  /** Called once with the reason why messages do not arrive. */
   readonly onFailure: (reason: string) => void;
   readonly program?: string;
 }
 
 /**
- * The service manager that started us, or null where none did (no NOTIFY_SOCKET). Node.js cannot send to its socket, so the
+ * The service manager that started us; null for none (no NOTIFY_SOCKET). Node.js cannot send to its socket, so the
  * program `systemd-notify` does; the unit needs `NotifyAccess=all` for that.
  */
 export function serviceManager(options: ServiceManagerOptions): ServiceManager | null {
@@ -27,7 +27,7 @@ export function serviceManager(options: ServiceManagerOptions): ServiceManager |
   return new Notifier(options, socket, watchdogMs(env, pid));
 }
 
-/** One message at a time; what comes meanwhile is put together into the next. */
+/** Sends one message at a time; assignments that come meanwhile are joined into the next. */
 class Notifier implements ServiceManager {
   readonly watchdogMs: number | null;
   readonly #options: ServiceManagerOptions;
@@ -54,7 +54,7 @@ class Notifier implements ServiceManager {
       stdio: "ignore",
       env: { NOTIFY_SOCKET: this.#socket, PATH: env["PATH"] },
     });
-    // It may outlive us: the last message says that we are going.
+    // It may outlive us: the last message says that we stop.
     child.unref();
     child.once("error", (error) => this.#onEnd(error.message));
     child.once("exit", (code) =>
@@ -72,7 +72,7 @@ class Notifier implements ServiceManager {
   }
 }
 
-/** Of one name the newest counts. */
+/** Joins assignments; the newest of each name counts. */
 function merge(older: readonly string[], newer: readonly string[]): readonly string[] {
   const name = (assignment: string) => assignment.split("=")[0];
   const names = new Set(newer.map(name));

@@ -1,6 +1,6 @@
 /**
- * A map as a value: a change copies a small part and leaves the one before as it was, so that the state of ten thousand
- * targets can be data without every message copying all of it.
+ * A map as an immutable value: a change copies a small part and leaves the old value as it was. So the state of ten
+ * thousand targets can be data without copying all of it for every message.
  */
 type Parts<Value> = readonly ReadonlyMap<string, Value>[];
 
@@ -60,9 +60,9 @@ export function* entries<Value>(table: Table<Value>): Generator<readonly [string
   if (table.size > 0) for (const row of table.parts) for (const part of row) if (part.size > 0) yield* part;
 }
 
-/* Maps that others fill, of which the newest entries are kept, so that nothing grows without end. */
+/* Maps filled from outside, which keep only the newest entries, so that nothing grows without end. */
 
-/** Lets the entry go that was put first, where there are more than `most`. */
+/** Removes the oldest entry if there are more than `most`. */
 export function forgetOldest(
   kept: { readonly size: number; keys(): Iterable<string>; delete(key: string): boolean },
   most: number,
@@ -71,7 +71,7 @@ export function forgetOldest(
   if (kept.size > most && oldest !== undefined) kept.delete(oldest);
 }
 
-/** Puts an entry as the newest, and keeps the newest `most`. */
+/** Sets an entry as the newest, and keeps the newest `most`. */
 export function setBounded<T>(map: Map<string, T>, key: string, value: T, most: number): void {
   map.delete(key);
   map.set(key, value);

@@ -1,6 +1,6 @@
 /*
- * Tables for a terminal. Names and senders come from outside: a terminal must neither obey their control characters nor lose its
- * columns to characters two cells wide.
+ * Tables for a terminal. Names and senders come from outside: their control characters must not be obeyed, and
+ * characters two cells wide must not shift the columns.
  */
 
 const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
@@ -10,7 +10,7 @@ const wide =
 
 const cellsIn = (character: string): number => (combining.test(character) ? 0 : wide.test(character) ? 2 : 1);
 
-/** How many cells of a terminal a text takes. */
+/** The width of a text in terminal cells. */
 export const widthOf = (text: string): number =>
   Array.from(text).reduce((sum, character) => sum + cellsIn(character), 0);
 
@@ -33,10 +33,10 @@ function fit(text: string, most: number): { readonly text: string; readonly widt
   return { text: `${kept}…`, width: width + 1 };
 }
 
-/** The last one of a table may be longer than its column: nothing follows it. */
+/** The last column may be longer than its width, as nothing follows it. */
 export const longestMessage = 300;
 
-/** `usual` and `most`: how wide its cells are as a rule, and at most, in terminal cells. */
+/** `usual` and `most`: the typical and the greatest width of its cells, in terminal cells. */
 export interface Column<Field extends string> {
   readonly field: Field;
   readonly title: string;
@@ -45,13 +45,13 @@ export interface Column<Field extends string> {
 }
 
 export interface Table<Item> {
-  /** Header and the rows known so far. Ends without a newline. */
+  /** Header and the rows so far, without a newline at the end. */
   readonly text: string;
-  /** One more row in the same columns: a longer cell is cut to its column. */
+  /** One more row in the same columns; a longer cell is cut to its column. */
   readonly line: (item: Item) => string;
 }
 
-/** Each column is as wide as its widest cell; of a table that grows, at least as wide as its cells usually are. */
+/** Makes each column as wide as its widest cell; in a table that grows, at least as wide as its usual cells. */
 export function textTable<Field extends string, Item>(
   columns: readonly Column<Field>[],
   items: readonly Item[],
@@ -88,7 +88,7 @@ function lineOf(cells: readonly string[], widths: readonly number[]): string {
   return padded.join("  ").trimEnd();
 }
 
-/** `2026-11-20 08:00:00`; the text as it stands when it is no time. */
+/** `2026-11-20 08:00:00`; a text that is no time stays as it is. */
 export function localTime(iso: string, timeZone?: string): string {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return iso;

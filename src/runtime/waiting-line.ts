@@ -1,6 +1,6 @@
 /**
- * A set that is taken from the front. Each new iterator of a JavaScript set passes over all that was deleted before, so that one taken by
- * one in thousands of turns would cost n² of what waits; this one keeps its place.
+ * A set that is taken from the front. Each new iterator of a JavaScript set passes over all deleted items, so taking
+ * them one by one in thousands of turns would cost n²; this one keeps its iterator.
  */
 export class WaitingLine<Item> {
   readonly #items = new Set<Item>();
@@ -10,7 +10,7 @@ export class WaitingLine<Item> {
     return this.#items.size;
   }
 
-  /** What is in it already keeps its place. */
+  /** An item already in it keeps its place. */
   add(item: Item): void {
     this.#items.add(item);
   }
@@ -27,12 +27,12 @@ export class WaitingLine<Item> {
     this.#items.clear();
   }
 
-  /** Takes the first one out; undefined where nothing waits. */
+  /** Removes and returns the first item; undefined if there is none. */
   take(): Item | undefined {
     if (this.#items.size === 0) return undefined;
     let step = this.#next.next();
     if (step.done === true) {
-      // It has come to an end once, and shows nothing of what was added since.
+      // The iterator ended once, and does not show items added since.
       this.#next = this.#items.values();
       step = this.#next.next();
     }

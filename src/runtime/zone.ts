@@ -1,4 +1,4 @@
-/* What the clocks of a zone show. Intl, which takes long to load and some memory, is only asked where it has to be. */
+/* The local time of a zone. Intl takes long to load and some memory, so it is used only where needed. */
 
 const quarterMs = 15 * 60_000;
 const maxCached = 2_000;
@@ -6,12 +6,12 @@ const maxCached = 2_000;
 /** Ms that a zone's clocks are ahead of UTC at an instant. */
 export type ZoneOffset = (at: number) => number;
 
-/** All of China's clocks have stood so since its last summer time, of 1991; for these Intl, which takes long to load, is not asked. */
+/** China's clocks have not changed since the last summer time of 1991, so they need no Intl. */
 const china = { zones: ["Asia/Shanghai", "PRC"], since: Date.UTC(1991, 8, 15), offsetMs: 8 * 3_600_000 };
 
 /**
- * Offsets of an IANA zone, taken from Intl and kept by the quarter of an hour, as no zone has ever changed within one. Throws a
- * RangeError for a zone that does not exist.
+ * Offsets of an IANA zone, from Intl and cached by the quarter of an hour, as no zone has ever changed within one.
+ * Throws a RangeError for an unknown zone.
  */
 export function zoneOffset(timeZone: string): ZoneOffset {
   let format: Intl.DateTimeFormat | null = null;
@@ -38,11 +38,11 @@ function statedOffset(text: string): number {
   return sign === "-" ? -ms : ms;
 }
 
-/** An instant as the clocks of the zone show it: `2026-05-10 08:00:00`. */
+/** An instant in local time of the zone: `2026-05-10 08:00:00`. */
 export const localText = (at: number, offset: ZoneOffset): string =>
   new Date(at + offset(at)).toISOString().slice(0, 19).replace("T", " ");
 
-/** The same with its zone: `2026-05-10T08:00:00.000+08:00`. */
+/** The same with its offset: `2026-05-10T08:00:00.000+08:00`. */
 export function isoText(at: number, offset: ZoneOffset): string {
   const minutes = Math.round(offset(at) / 60_000);
   const two = (part: number): string => String(Math.floor(part)).padStart(2, "0");
