@@ -23,47 +23,50 @@ import { type LeaseChange, LeaseHolder } from "./lease-holder.js";
 import type { Ownership } from "../feature/core.js";
 import { MembershipView, memberKey, memberText, ownerKey, ownerText } from "./membership-view.js";
 
-/** How long a lease holds. Two of them, and what a POST may take, are less than the minute in which commands are taken again. */
+/**
+ * How long a lease lasts without renewal. Two leases and the longest POST fit into the minute after which commands are
+ * taken again.
+ */
 export const leaseMs = 9_000;
 
 interface ClusterParts {
-  /** Names this member among the others, the same after a restart. */
+  /** Names this member; the same after a restart. */
   readonly id: string;
   readonly bucket: Bucket;
   readonly clock: Clock;
-  /** Ms since the computer was started, its sleep included. */
+  /** Ms since the computer started, including its sleep. */
   readonly upMs: () => number;
   /** Spreads accounts over members. */
   readonly hash: (text: string) => number;
   readonly files: FileSystem;
-  /** Where the data directory of an account lies. */
+  /** The place of an account's data directory. */
   readonly placeOf: (dataDir: string) => Pick<DataPlace, "claim" | "settle">;
-  /** Whether a host can be reached from here, by its URL. */
+  /** Whether the host of a URL can be reached from here. */
   readonly reaches: (url: string) => Promise<boolean>;
-  /** For how long the link to the NATS servers does not stand, ms; 0 where it does. */
+  /** For how long there has been no link to the NATS servers, ms; 0 while there is one. */
   readonly lostMs: () => number;
-  /** The journal of an account, made where there is none; rejects with ClusterRefusal where it is none of this cluster. */
+  /** Opens the journal of an account, or makes it; rejects with ClusterRefusal if it belongs to something else. */
   readonly openStream: (account: OwnedAccount) => Promise<AccountStream>;
 }
 
-/** An account that may be run here. */
+/** An account that this member may run. */
 export interface OwnedAccount {
   readonly account: string;
   readonly dataDir: string;
-  /** The longest that a POST is under way. */
+  /** The longest time that a POST takes, ms. */
   readonly controlMs: number;
-  /** What tells the account from others: a journal of another one is not taken up. */
+  /** Tells the account from others, so that another one's journal is not taken up. */
   readonly identity: string;
-  /** URLs of what it needs beside NATS; where absent none is looked at. */
+  /** URLs of the hosts that the account needs beside NATS; when absent, none is probed. */
   readonly hosts?: Readonly<Record<Reach, readonly string[]>>;
-  /** A journal is to be imported, which may have been begun before. */
+  /** The account is owned to import a journal, which may have begun before. */
   readonly isToImport?: boolean;
   readonly log: Logger;
-  /** Called whenever this member does not run it, and would. */
+  /** Called whenever this member would run the account but does not. */
   readonly onStandby: () => void;
 }
 
-/** What the cluster has to know of an account. A configuration by itself goes by what it is called at the broker. */
+/** What the cluster has to know of an account. Outside of a fleet its name is the client id at the broker. */
 export function namedAccount(
   { platform, mqtt, data_dir: dataDir }: Pick<CoreConfiguration, "platform" | "mqtt" | "data_dir">,
   account = mqtt.client_id.replace(/[^A-Za-z0-9_-]+/g, "-"),
@@ -76,26 +79,26 @@ export function namedAccount(
   return { account, dataDir, controlMs: platform.timeouts.control, identity, hosts };
 }
 
-/** What runs an account while it is owned. */
+/** What an account's run gets while the account is owned. */
 export interface OwnedRun {
   readonly ownership: Ownership;
   readonly openJournal: typeof openJournal;
   readonly store: Pick<StreamStore, "files" | "keepNote" | "keepImport" | "imported">;
-  /** Keeps a small file for the next owner; rejects where the servers do not acknowledge it. */
+  /** Keeps a small file for the next owner; rejects if the servers do not acknowledge it. */
   readonly keepFile: KeepElsewhere;
-  /** Aborts when it is to end in order. */
+  /** Aborts when the run has to end in order. */
   readonly stop: AbortSignal;
 }
 
-/** It would go wrong with every try: the sentence says what to do. */
+/** An error that every further try would meet; its sentence says what to do. */
 export class ClusterRefusal extends TextError {
   override name = "ClusterRefusal" as const;
 }
 
 const againMs = 1_000;
-/** What a member writes it is shown within milliseconds. */
+/** A member sees its own writes within milliseconds; more unseen ones mean that the watch is dead. */
 const mostUnshown = 2;
-/** So many journals are read whole at a time, each of which is in memory meanwhile. */
+/** Most journals read whole at a time, since each is in memory meanwhile. */
 const readAtOnce = 4;
 const unfitForMs = 900_000;
 
@@ -104,26 +107,26 @@ export class Cluster {
   readonly #parts: ClusterParts;
   readonly #view: MembershipView;
   readonly #run = randomBytes(8).toString("hex");
-  /** When an account failed here last, by the monotonic clock. */
+  /** When an account last failed here, monotonic ms. */
   readonly #failedAt = new Map<string, number>();
   readonly #metricsByAccount = new Map<string, ClusterMetrics>();
   readonly #reach: Reachability;
-  /** What this member would run, or runs. */
+  /** Accounts that this member runs or would run. */
   readonly #owned = new Map<string, OwnedAccount>();
-  /** Of the accounts that are run here. */
+  /** The leases of accounts that run here. */
   readonly #held = new Map<string, LeaseHolder>();
   readonly #reading = new Semaphore(readAtOnce);
-  /** Since when the stream of an account has less than the copy here, by the monotonic clock. */
+  /** Since when an account's stream has had less than the copy here, monotonic ms. */
   readonly #lessSince = new Map<string, number>();
-  /** By the key of an account that this member would run: to look at it at once. */
+  /** By key of an account that this member would run: an abort looks at it at once. */
   readonly #claiming = new Map<string, AbortController>();
   /** Accounts whose import is waited for. */
   readonly #awaited = new Set<string>();
   #claims = 0;
   #hasSeen = false;
-  /** When the bucket took something of this member last, by the monotonic clock. */
+  /** When the bucket last took a write of this member, monotonic ms. */
   #heardAt = -Infinity;
-  /** So often in a row the bucket took something of this member, and what is watched did not show anything. */
+  /** Writes of this member in a row that the bucket took and the watch did not show. */
   #unshown = 0;
   #watching = new AbortController();
 
@@ -139,7 +142,7 @@ export class Cluster {
     return answers.length > 0 && answers.every(Boolean);
   };
 
-  /** Looks for what is not reached by others of the accounts that this member would run. */
+  /** Probes what others do not reach of the accounts that this member would run. */
   #lookAtOthers(): void {
     const now = this.#parts.clock.monotonic();
     for (const account of this.#owned.keys())
@@ -147,12 +150,12 @@ export class Cluster {
       else this.#reach.look(account, this.#view.lacked(account, now));
   }
 
-  /** Who runs an account, as far as it was seen. */
+  /** The member that was last seen to run an account; null for none. */
   holder(account: string): string | null {
     return this.#view.holding(account)?.holder ?? null;
   }
 
-  /** Whether the coordination service answers, so that this member could take over. */
+  /** Whether the NATS servers answer, so that this member could take over. */
   get isReachable(): boolean {
     return this.#hasSeen && this.#parts.clock.monotonic() - this.#heardAt < leaseMs;
   }
@@ -172,7 +175,7 @@ export class Cluster {
     return metrics;
   }
 
-  /** Shows the others that this member is there, and sees what they do, until the signal aborts. */
+  /** Announces this member and watches the others until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { bucket, clock, id } = this.#parts;
     const watching = this.#watch(signal);
@@ -197,7 +200,7 @@ export class Cluster {
     await bucket.release(memberKey(id), revision).catch(ignored);
   }
 
-  /** Begun anew where it shows nothing any more: the server that it hangs on may be gone. */
+  /** Watches the bucket, anew when a watch shows nothing any more: its server may be gone. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { bucket, clock } = this.#parts;
     const listener: Parameters<Bucket["watch"]>[0] = (key, entry) => {
@@ -212,7 +215,7 @@ export class Cluster {
         () => true,
         () => false,
       );
-      // One that is never answered is left as one that shows nothing.
+      // A watch that is never answered is given up like one that shows nothing.
       const isWatched = await Promise.race([watched, untilAborted(over).then(() => false)]);
       if (!this.#hasSeen) this.#view.begin(clock.monotonic());
       this.#hasSeen ||= isWatched;
@@ -221,7 +224,10 @@ export class Cluster {
     }
   }
 
-  /** Runs the account whenever this member owns it, until `stop` aborts. Rejects as `run` does: then others go first for a while. */
+  /**
+   * Runs the account whenever this member owns it, until `stop` aborts. Rejects as `run` does; then others go first for
+   * a while.
+   */
   async own(
     account: OwnedAccount,
     run: (owned: OwnedRun) => Promise<void>,
@@ -236,12 +242,12 @@ export class Cluster {
         if (lease !== null) await this.#hold(account, { lease, stream }, run, stop);
       }
     } finally {
-      // One of its name may have come since.
+      // Another call for this name may have come since.
       if (this.#owned.get(account.account) === account) this.#owned.delete(account.account);
     }
   }
 
-  /** Null where it is stopped before there was one. */
+  /** Null if `stop` aborts first. */
   async #stream(account: OwnedAccount, stop: AbortSignal): Promise<AccountStream | null> {
     const { clock, openStream } = this.#parts;
     let isTold = false;
@@ -261,7 +267,7 @@ export class Cluster {
     return null;
   }
 
-  /** Null where it is stopped before. Rejects with ClusterRefusal where the servers have lost what this member still has. */
+  /** Null if `stop` aborts first. Rejects with ClusterRefusal if the servers have lost what this member still has. */
   async #claim(owned: OwnedAccount, stream: AccountStream, stop: AbortSignal): Promise<Lease | null> {
     const { clock } = this.#parts;
     while (!stop.aborted) {
@@ -280,7 +286,7 @@ export class Cluster {
     return null;
   }
 
-  /** Aborts when the bucket shows something else of the account: whoever gave it up need not be waited for. */
+  /** Aborts when the bucket shows that the account was given up, so that the claim need not wait. */
   #onceHeldOtherwise(account: string): AbortSignal {
     const changed = new AbortController();
     this.#claiming.set(ownerKey(account), changed);
@@ -301,12 +307,12 @@ export class Cluster {
           this.#times(controlMs),
         );
     }
-    // The mark may have vanished as well.
+    // The mark of a release may have vanished as well.
     if (isMark) this.#view.forgetMark(account);
     return null;
   }
 
-  /** Whether what stands in the stream is a whole journal. Rejects where that is not known, or not so for good. */
+  /** Whether the stream has a whole journal. Rejects if that is unknown, or lastingly not so. */
   async #mayTakeUp(owned: OwnedAccount, stream: AccountStream): Promise<boolean> {
     const { account, dataDir, log, isToImport = false } = owned;
     if (isToImport) return true;
@@ -323,7 +329,7 @@ export class Cluster {
     return !isPart && loss === null;
   }
 
-  /** Not only for as long as a server that has just come to lead may be behind. */
+  /** Whether the stream has had less for longer than a new leader may be behind. */
   #hasBeenLess(account: string): boolean {
     const now = this.#parts.clock.monotonic();
     const since = this.#lessSince.get(account) ?? now;
@@ -372,7 +378,7 @@ export class Cluster {
     log.info("this member runs the account no more");
   }
 
-  /** Why another member is to have the account; null where none is. */
+  /** Why another member should get the account; null where none should. */
   #isToGoTo(account: string, ownedSince: number): "handing back" | "reaching less" | null {
     const now = this.#parts.clock.monotonic();
     if (this.#view.isToHandBack(account, now, ownedSince)) return "handing back";
@@ -468,7 +474,7 @@ export class Cluster {
   }
 }
 
-/** False for now where it is not known. */
+/** False for an error that may pass; a ClusterRefusal is thrown again. */
 function unlessRefused(error: unknown): false {
   if (error instanceof ClusterRefusal) throw error;
   return false;

@@ -12,13 +12,13 @@ import {
 } from "./inspect.js";
 import type { keys } from "./section.js";
 
-/* Where the bridge is a member of a cluster: what its NATS servers say of themselves, of the journal and of its owner. */
+/* Checks of a bridge in a cluster: its NATS servers, its journal and its owner. */
 
 type Looked = Scene<Configured<typeof keys>>;
 
 const inspections = new WeakMap<Looked, Promise<Inspection>>();
 
-/** All checks look at the same. */
+/** All checks share one inspection. */
 function inspection(context: Looked): Promise<Inspection> {
   const known = inspections.get(context) ?? inspect(context);
   inspections.set(context, known);
@@ -48,7 +48,7 @@ export function serversVerdict(servers: readonly ServerFacts[]): Verdict {
   return ok(msg`${servers.length} NATS servers answer; nats-server ${versions}`);
 }
 
-/** From this share of its bound on. */
+/** From this share of its limit on, a stream is nearly full. */
 const nearlyFull = 0.8;
 
 export function journalVerdict(journal: JournalFacts | null, wanted: number): Verdict {

@@ -5,10 +5,10 @@ import { every } from "../runtime/clock.js";
 import { privateHost } from "../runtime/redaction.js";
 import { clusterDoubts, clusterNeedsBroker, clusterSection, keys } from "./section.js";
 
-/** Several machines, one of which runs an account at a time. */
+/** Several machines, of which one at a time runs an account. */
 export const cluster = {
   keys,
-  /** Of a fleet it is the same one for all accounts. */
+  /** A fleet has one section for all its accounts. */
   section: clusterSection,
   errors: clusterNeedsBroker,
   doubts: clusterDoubts,
@@ -28,7 +28,7 @@ export const cluster = {
 
 const lookMs = 2_000;
 
-/** Tells the owner of the account what it has to know, and people when nobody confirms that it is the owner. */
+/** Tells the account's owner what it does not reach, and raises an alarm when nobody confirms that it is the owner. */
 function heed(ownership: Ownership, { commands, clock, connection, mirror }: Core): Running {
   const { alarms } = commands.limits;
   const look = () => {

@@ -23,33 +23,33 @@ import {
 import type { ClusterSettings } from "./section.js";
 import { ownerKey, ownerOf } from "./membership-view.js";
 
-/* What stands at the NATS servers, for whoever looks without being a member. Nothing is written there. */
+/* The state of the NATS servers, for somebody who is no member. Nothing is written there. */
 
 export interface ServerFacts {
   readonly server: string;
-  /** Null where it does not answer. */
+  /** Null if the server does not answer. */
   readonly version: string | null;
-  /** Why it cannot be used; null where it can. */
+  /** Why the server cannot be used; null if it can. */
   readonly problem: Text | null;
 }
 
-/** The journal of an account, as far as its servers tell. */
+/** The journal of an account, as its servers report it. */
 export interface JournalFacts {
   readonly stream: string;
-  /** Why it is none of this account; null where it is. */
+  /** Why it is not this account's journal; null if it is. */
   readonly problem: Text | null;
   readonly records: number;
   readonly bytes: number;
-  /** On so many servers it is to be. */
+  /** The number of servers that should have it. */
   readonly replicas: number;
-  /** So many of them have all of it. */
+  /** The number of servers that have all of it. */
   readonly current: number;
   readonly hasLeader: boolean;
-  /** It is bounded, so that the oldest is dropped. */
+  /** Whether a limit makes NATS drop the oldest entries. */
   readonly dropsOldest: boolean;
-  /** Of what it may take, or all streams together; null without a bound. */
+  /** The limit of the stream, or of all streams together; null without one. */
   readonly mostBytes: number | null;
-  /** Of what it is bounded by. */
+  /** Bytes that count towards that limit. */
   readonly takenBytes: number;
 }
 
@@ -70,7 +70,7 @@ export interface Inspection {
 
 const asker = "doctor";
 
-/** Asks each server by itself, and one of those that answer about the account. */
+/** Asks each server about itself, and one that answers about the account. */
 export async function inspectCluster(
   settings: ClusterSettings,
   owned: Pick<OwnedAccount, "account" | "identity">,
@@ -80,7 +80,7 @@ export async function inspectCluster(
   return { servers, ...(await factsFrom(usable, settings, owned)) };
 }
 
-/** Of the first that knows: one that lost its peers answers to no more than a ping. Rejects with what the last one said. */
+/** Asks servers until one knows: a server that lost its peers answers only pings. Rejects with the last one's error. */
 async function factsFrom(
   [server, ...others]: readonly string[],
   settings: ClusterSettings,
@@ -124,10 +124,13 @@ async function serverFacts(settings: ClusterSettings, server: string): Promise<S
   }
 }
 
-/** JetStream's word for a server that knows of no leader. */
+/** JetStream's code for a server that knows of no leader. */
 const withoutLeader = 10_008;
 
-/** A server that lost the others goes on greeting its clients; what the leader of all answers is not heard from it. Null where it is. */
+/**
+ * Says that a server has lost the others; null if it has not. It still greets its clients, but no answer of the leader
+ * comes through it.
+ */
 async function isolation(link: NatsConnection): Promise<Text | null> {
   try {
     await managerOf(link);
@@ -141,11 +144,11 @@ async function isolation(link: NatsConnection): Promise<Text | null> {
   }
 }
 
-/** Asks about the account first, which the leader of all answers. */
+/** First asks about the JetStream account, which only the leader of all servers answers. */
 const managerOf = (link: NatsConnection): Promise<JetStreamManager> =>
   jetstreamManager(link, { timeout: answerMs });
 
-/** Servers from 2.10 on say what time it is there. */
+/** Servers from 2.10 on add their own time. */
 type DatedInfo = StreamInfo & { readonly ts?: string };
 
 /** Null where there is no such stream. */
@@ -184,7 +187,7 @@ async function journalFacts(
   };
 }
 
-/** Without a cluster the one server has it. */
+/** Without NATS clustering, the one server has it. */
 function copiesOf({ cluster, config }: StreamInfo): Pick<JournalFacts, "current" | "hasLeader"> {
   if (config.num_replicas === 1 && cluster?.replicas === undefined) return { current: 1, hasLeader: true };
   const hasLeader = (cluster?.leader ?? "") !== "";

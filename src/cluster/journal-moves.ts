@@ -21,12 +21,12 @@ import type { Configured } from "../feature/feature.js";
 import { joinCluster, linkTo, type Membership, withDirectory } from "./member.js";
 import type { keys } from "./section.js";
 
-/* A journal moves between the files of one machine and the stream of a cluster. */
+/* Moves a journal between the files of one machine and the stream of a cluster. */
 
-/** Whose journal it is, and how the user is told. */
+/** What a move needs: whose journal it is, and how to tell the user. */
 interface Moving {
   readonly configuration: Configured<typeof keys>;
-  /** Its name in a fleet. */
+  /** The account's name in a fleet. */
   readonly account: string | undefined;
   readonly log: Logger;
   readonly stop: AbortSignal;
@@ -38,7 +38,7 @@ function clusterOf({ cluster }: Moving["configuration"]) {
   throw usageFailure(msg`the configuration has no cluster, so there is no journal to move`);
 }
 
-/** `journal export DIR`: a new data directory with the journal of the cluster in it; changes nothing there. */
+/** `journal export DIR`: writes the cluster's journal into a new data directory; changes nothing in the cluster. */
 export async function exportJournal(
   { configuration, account, log, stop, say }: Moving,
   folder: string,
@@ -53,7 +53,7 @@ export async function exportJournal(
       throw new CommandFailure(
         msg`the cluster has only a part of the journal, because a \`journal import\` has not finished; nothing was written`,
       );
-    // Where something stands already nothing is written.
+    // Fails if the folder exists, so that nothing is overwritten.
     await mkdir(folder, { mode: 0o700 });
     await claimFormat(folder);
     await mkdir(journalDirectory(folder), { mode: 0o700 });
@@ -72,7 +72,7 @@ export async function exportJournal(
 const triesToRead = 20;
 const readAgainMs = 250;
 
-/** Null where something came or went meanwhile. */
+/** Null if entries came or went meanwhile. */
 async function unchangedContent({ state, read }: Pick<AccountStream, "state" | "read">) {
   const before = await state();
   let count = 0;
@@ -87,14 +87,14 @@ async function unchangedContent({ state, read }: Pick<AccountStream, "state" | "
   return after.last === before.last && after.count === count ? content : null;
 }
 
-/** Of a stream that may be written to at the same time: read again until nothing came or went meanwhile. */
+/** The content of a stream that others may write to: read again until nothing came or went meanwhile. */
 export async function wholeContent(
   { state, read }: Pick<AccountStream, "state" | "read">,
   wait: (ms: number) => Promise<void> = (ms) => systemClock.wait(ms),
 ): Promise<Content> {
   for (let tries = 0; tries < triesToRead; tries += 1) {
     const content = await unchangedContent({ state, read }).catch((error: unknown) => {
-      // Of a server that is left for another one.
+      // A read fails when its server is left for another one.
       if (tries === triesToRead - 1) throw error;
       return null;
     });
@@ -106,7 +106,7 @@ export async function wholeContent(
   );
 }
 
-/** `journal import`: the journal in the data directory becomes that of the cluster, which must have none yet. */
+/** `journal import`: makes the journal in the data directory that of the cluster, which must have none yet. */
 export async function importJournal(moving: Moving): Promise<void> {
   const { configuration, log } = moving;
   clusterOf(configuration);
@@ -117,7 +117,7 @@ export async function importJournal(moving: Moving): Promise<void> {
     throw new CommandFailure(
       msg`there is no journal of this version in ${dataDir}; run this version there once without the key cluster, then import`,
     );
-  // A bridge that is started meanwhile would go on with a journal that has become the cluster's.
+  // A bridge started meanwhile would go on with a journal that has become the cluster's.
   await withDirectory(dataDir, log, () => importFrom(moving));
 }
 
@@ -131,7 +131,7 @@ async function importFrom({ configuration, account: name, log, stop: stopped, sa
     stop,
   );
   if (membership === null) return;
-  // What the cluster has is laid out beside, and not over what is to be moved.
+  // The cluster's content goes into a folder beside, not over the journal that is moved.
   const beside = await mkdtemp(join(tmpdir(), "greenhouse2mqtt-import-"));
   const account = namedAccount(configuration, name);
   try {
@@ -155,7 +155,7 @@ async function importFrom({ configuration, account: name, log, stop: stopped, sa
   }
 }
 
-/** Resolves with how many files of the journal it were. */
+/** Resolves with the number of journal files moved. */
 async function moveInto(
   store: Parameters<Parameters<Membership["holds"]>[2]>[0]["store"],
   dataDir: string,
@@ -168,7 +168,7 @@ async function moveInto(
   if (found.length > 0 && store.imported !== "begun")
     throw new CommandFailure(msg`the cluster has a journal of this account already; nothing was moved`);
   await store.keepImport("begun");
-  // Of an import that was broken off.
+  // Left by an import that was broken off.
   for (const name of found) await files.remove(join(journalDirectory(beside), name));
   const names = await segmentsIn(dataDir);
   for (const name of names) {

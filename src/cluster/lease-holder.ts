@@ -35,13 +35,13 @@ interface LeaseHolderPorts {
   readonly times: LeaseTimes;
   readonly instant: () => Instant;
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Puts the fencing record into the journal; rejects where it is not known to be there. */
+  /** Puts the fencing record into the journal; rejects if it may not be there. */
   readonly fence: () => Promise<void>;
-  /** For how long the link to the NATS servers does not stand, ms; 0 where it does. */
+  /** For how long there has been no link to the NATS servers, ms; 0 while there is one. */
   readonly lostMs: () => number;
-  /** A sentence where the journal is not what it was; null otherwise. */
+  /** Says that the journal has lost records; null otherwise. */
   readonly journalProblem: () => string | null;
-  /** Why another member is to have the account; null where none is. */
+  /** Why another member should get the account; null where none should. */
   readonly isToGoTo: () => "handing back" | "reaching less" | null;
   readonly onLack: (lacked: readonly Reach[]) => void;
   readonly metrics: () => Registry;
@@ -49,14 +49,14 @@ interface LeaseHolderPorts {
 }
 
 const retryMs = 500;
-/** Without an answer for so long a renewal is tried once more. */
+/** A renewal without an answer for this long is sent once more. */
 const unansweredMs = 1_000;
-/** What is taken without a link for so long would wait for its result until there is one again. */
+/** Without a link for this long no command is taken: its result would wait for the next link. */
 const lostForMs = 2_000;
-/** Before the bridge runs each look is at what is known here already. */
+/** Short, since each look before the bridge runs is at what is known here already. */
 const fenceAgainMs = 50;
 
-/** The time from the claim of an account to its end: keeps the lease, and says what may be done under it. */
+/** Keeps the lease of an account from its claim to its end, and says what may be done under it. */
 export class LeaseHolder {
   readonly #ports: LeaseHolderPorts;
   readonly #stop = new AbortController();
@@ -69,9 +69,9 @@ export class LeaseHolder {
   #isLost = false;
   readonly #renewing = new Set<Promise<boolean>>();
   #isFencing = false;
-  /** By the monotonic clock. */
+  /** Monotonic ms. */
   #fenceFailsSince: number | null = null;
-  /** Null where it is not known, so that it may be any. */
+  /** Lanes in which the last owner may have a POST under way; null, which means any, while unknown. */
   #underWay: ReadonlySet<string> | null = null;
   #wasConfirmed = true;
   readonly ownership: Ownership;
@@ -100,7 +100,7 @@ export class LeaseHolder {
         if (!isConfirmed(this.#lease, instant(), times)) this.onLost();
       },
       metrics: ports.metrics,
-      // What the journal has already goes by the lease alone.
+      // What the journal has already depends on the lease alone, not on the link.
       underLease: (platform) =>
         withLease(platform, { ...this.ownership, commandsProblem: (lane) => this.#problem(lane) }),
     };
@@ -124,12 +124,12 @@ export class LeaseHolder {
     return !this.#isLost && isConfirmed(this.#lease, this.#ports.instant(), this.#ports.times);
   }
 
-  /** Aborts when the bridge is to end. */
+  /** Aborts when the bridge has to end. */
   get stop(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** Somebody else has the account, or may have it. */
+  /** Called when another member has the account, or may have it. */
   readonly onLost = (): void => {
     if (this.#isLost) return;
     this.#isLost = true;
@@ -138,7 +138,7 @@ export class LeaseHolder {
     this.#stop.abort();
   };
 
-  /** Keeps the lease while `run` runs, which begins once nobody else can act for the account; then gives it up. */
+  /** Keeps the lease while `run` runs, then gives it up. `run` begins once nobody else can act for the account. */
   async hold(run: (stop: AbortSignal) => Promise<void>, stop: AbortSignal): Promise<void> {
     const end = () => this.#stop.abort();
     stop.addEventListener("abort", end);
@@ -158,12 +158,12 @@ export class LeaseHolder {
     }
   }
 
-  /** Waits until the fencing record may stand, and stands; false where it is over before. */
+  /** Waits until the fencing record may be written, and writes it; false if the bridge has to end before. */
   async #begin(): Promise<boolean> {
     const { wait, instant, times, onChange } = this.#ports;
     let isTold = false;
     while (!this.#stop.signal.aborted) {
-      // One that slept meanwhile must not take the link to the broker from whoever has the account by now.
+      // A member that slept meanwhile must not take the link to the broker from the new owner.
       if ((this.#lease.isFenced || (await this.#fence())) && this.isConfirmed) break;
       const failingMs = instant().mono - (this.#fenceFailsSince ?? Infinity);
       if (!isTold && failingMs >= times.leaseMs) {
@@ -182,10 +182,10 @@ export class LeaseHolder {
     this.#isFencing = true;
     try {
       await fence();
-      // Claimed anew meanwhile, there is more to be waited for.
+      // After a new claim meanwhile there is more to wait for.
       if (this.#lease.aloneFrom === aloneFrom) this.#lease = leaseAfterFence(this.#lease);
     } catch {
-      // The journal does not acknowledge it; it is tried again.
+      // The journal did not acknowledge the record; it is tried again.
       this.#fenceFailsSince ??= instant().mono;
     } finally {
       this.#isFencing = false;
@@ -207,13 +207,16 @@ export class LeaseHolder {
       waitMs = isRenewed ? renewEveryMs(times) : retryMs;
       this.#tell();
       if (!this.#isRunning || this.#stop.signal.aborted) continue;
-      // Not waited for: the lease has to be renewed meanwhile.
+      // Not awaited, as the lease has to be renewed meanwhile.
       if (!this.#lease.isFenced) void this.#fence();
       if (isRenewed && this.#mayMark() && this.#isSettled()) this.#goToOther();
     }
   }
 
-  /** Whether a renewal is answered at once. A server that is gone leaves one for long without an answer, and others are made beside it. */
+  /**
+   * Whether a renewal is answered at once. A server that is gone leaves one unanswered for long, so others are sent
+   * beside it.
+   */
   async #attempt(): Promise<boolean> {
     const answered = new AbortController();
     const renewing = this.#renew().catch(falseIfFailed);
@@ -229,7 +232,7 @@ export class LeaseHolder {
     return Promise.race([renewing, late]);
   }
 
-  /** Whoever has it next would wait anew for what the owner before may have under way. */
+  /** Until then, the next owner would have to wait again for what the last one may have under way. */
   #isSettled(): boolean {
     return this.#ports.instant().mono >= this.#lease.settledFrom;
   }
@@ -248,7 +251,7 @@ export class LeaseHolder {
     this.#wasConfirmed = now;
   }
 
-  /** Whether it is confirmed for now. */
+  /** Renews the lease; resolves with whether it is confirmed now. */
   async #renew(): Promise<boolean> {
     const { bucket, key, value, instant } = this.#ports;
     if (!this.isConfirmed && (await this.#isOthers())) return false;
@@ -257,7 +260,7 @@ export class LeaseHolder {
     if (revision !== null) {
       // A server that was behind had said that the key is gone.
       if (this.#lease.aloneFrom === Infinity) this.#ownAnew(revision, sentAt);
-      // The answer to one that was made later may have come before.
+      // A later renewal may have been answered first.
       else if (revision > this.#lease.revision)
         this.#lease = leaseAfterRenewal(this.#lease, revision, sentAt);
       return true;
@@ -270,13 +273,13 @@ export class LeaseHolder {
     // Read from a server that is behind.
     if (found.revision <= this.#lease.revision) return false;
     if (found.value !== value) this.onLost();
-    // A claim anew of which the answer was lost has been carried out, or else a renewal.
+    // A new claim or a renewal was carried out, but its answer was lost.
     else if (this.#lease.aloneFrom === Infinity) this.#ownAnew(found.revision, this.#lease.confirmedAt);
     else this.#lease = { ...this.#lease, revision: found.revision };
     return false;
   }
 
-  /** Asked once the lease has run out: where the servers have lost the key its numbers may be another member's by now. */
+  /** Asked once the lease has run out: if the servers lost the key, its revision may be another member's now. */
   async #isOthers(): Promise<boolean> {
     const { bucket, key, value } = this.#ports;
     const found = await bucket.get(key);
@@ -285,7 +288,10 @@ export class LeaseHolder {
     return true;
   }
 
-  /** It had vanished. What others could have begun meanwhile has to end first, and the journal tells whether they did. */
+  /**
+   * Claims a key that had vanished. What others may have begun meanwhile has to end first; the journal shows whether
+   * they did.
+   */
   async #claimAnew(): Promise<boolean> {
     const { bucket, key, value, instant } = this.#ports;
     const sentAt = instant();
@@ -299,7 +305,7 @@ export class LeaseHolder {
     const { instant, times } = this.#ports;
     const answeredAt = instant().mono;
     const anew = leaseOf({ revision, sentAt, answeredAt, isAlone: false }, times);
-    // While it runs, the next fence tells whether anybody else did anything meanwhile.
+    // While the bridge runs, the next fence shows whether anybody else did something meanwhile.
     const settledFrom = this.#isRunning
       ? Math.max(this.#lease.settledFrom, anew.aloneFrom)
       : anew.settledFrom;
@@ -311,7 +317,10 @@ export class LeaseHolder {
     return !this.#isLost && mayMark(this.#lease, this.#posts, instant(), times);
   }
 
-  /** Where something may still be under way there is no mark: the lease runs out, and the next owner waits as after a failure. */
+  /**
+   * Leaves no mark while something may be under way: then the lease runs out, and the next owner waits as after a
+   * failure.
+   */
   async #giveUp(): Promise<void> {
     const { bucket, key } = this.#ports;
     if (this.#mayMark()) await bucket.release(key, this.#lease.revision).catch(ignored);

@@ -3,58 +3,64 @@ import { msg } from "../language/text.js";
 import { PlatformError, type PlatformWriter } from "../greenhouse/ports.js";
 
 /*
- * Who may act for an account. A lease is a key in a bucket of the coordination service, claimed and renewed by compare-and-set.
- * Nothing here trusts the clock of that service: it may let a lease go too early, and whoever claims the next one waits until the
- * one before has run out at its holder.
+ * Who may act for an account. A lease is a key in a bucket of the coordination service, claimed and renewed by
+ * compare-and-set. The clock of that service is not trusted: it may end a lease too early, so the next owner waits
+ * until the last one's lease has run out at its holder.
  */
 
-/** One instant by every clock of this computer. Those that go on while it sleeps show that it slept. */
+/** One instant by every clock of this computer. Clocks that go on during its sleep show that it slept. */
 export interface Instant {
   /** Never jumps, but may stand still while the computer is suspended. */
   readonly mono: number;
-  /** Since the computer was started, its sleep included. */
+  /** Since the computer started, including its sleep. */
   readonly up: number;
   /** May jump. */
   readonly wall: number;
 }
 
 /**
- * How long ago something was, at least: by the clock that says most. A wall clock that was set forward ends a lease until its next
- * renewal, seconds later; one that was set back lengthens none.
+ * The time since `then`, ms, by the clock that advanced most. A wall clock set forward ends a lease until its next
+ * renewal, seconds later; one set back prolongs none.
  */
 export const ageMs = (then: Instant, now: Instant): number =>
   Math.max(now.mono - then.mono, now.up - then.up, now.wall - then.wall);
 
 export interface LeaseTimes {
-  /** How long a lease holds that is not renewed. */
+  /** How long a lease lasts without renewal. */
   readonly leaseMs: number;
-  /** The longest that a POST is under way. */
+  /** The longest time that a POST takes. */
   readonly controlMs: number;
 }
 
 export interface Lease {
-  /** Of the key, by which alone it is renewed. */
+  /** The key's revision, without which it cannot be renewed. */
   readonly revision: number;
-  /** When the request was SENT that confirmed it last: the service can only have let it begin later. */
+  /** When the request that last confirmed the lease was SENT; the service can only have counted from later on. */
   readonly confirmedAt: Instant;
-  /** By the monotonic clock: from when on nobody else holds one any more. */
+  /** From when on nobody else holds a lease, monotonic ms. */
   readonly aloneFrom: number;
-  /** From when on no POST of anybody else is under way any more; until then one may be where the journal says so. */
+  /**
+   * From when on no POST of another member is under way, monotonic ms; until then one may be, where the journal says
+   * so.
+   */
   readonly settledFrom: number;
-  /** A renewal after the claim has shown that it is this member's alone, also where a server let several claim at once. */
+  /**
+   * A renewal after the claim has shown that only this member has the lease, even if a server accepted several claims
+   * at once.
+   */
   readonly isRenewed: boolean;
-  /** The fencing record stands in the journal, behind everything that others could write. */
+  /** The fencing record is in the journal, behind everything that others could write. */
   readonly isFenced: boolean;
 }
 
 interface Claim {
   readonly revision: number;
   readonly sentAt: Instant;
-  /** By the monotonic clock. */
+  /** Monotonic ms. */
   readonly answeredAt: number;
   /**
-   * Whoever held it before holds none any more: it was given up in order, or what was claimed over is the very renewal that this member
-   * has seen for longer than a lease. Where the key had vanished another may have had it meanwhile.
+   * The holder before has no lease any more: it gave up in order, or this member has seen its last renewal for longer
+   * than a lease. If the key had vanished, another member may have had it meanwhile.
    */
   readonly isAlone: boolean;
 }
@@ -68,10 +74,10 @@ export function leaseOf(
   return { revision, confirmedAt: sentAt, aloneFrom, settledFrom, isRenewed: false, isFenced: false };
 }
 
-/** So long after a claim whatever was claimed together with it is decided, and the renewal of but one succeeds. */
+/** After this time claims made together are decided, and only one of them can be renewed. */
 export const provenMs = 500;
 
-/** The key was found to have vanished: from then until it is claimed anew others may own the account. */
+/** The lease after its key was found to be gone: until it is claimed again, others may own the account. */
 export const leaseWithoutKey = (lease: Lease): Lease => ({
   ...lease,
   aloneFrom: Infinity,
@@ -88,23 +94,25 @@ export const leaseAfterRenewal = (lease: Lease, revision: number, sentAt: Instan
 
 export const leaseAfterFence = (lease: Lease): Lease => ({ ...lease, isFenced: true });
 
-/** Younger than its time: nobody else can have ended its waiting. */
+/** Whether the lease is younger than its time, so that nobody else can have waited for its end. */
 export const isConfirmed = (lease: Lease, now: Instant, { leaseMs }: LeaseTimes): boolean =>
   ageMs(lease.confirmedAt, now) < leaseMs;
 
-/** Whether the fencing record may be written: what was begun under the lease before has ended by then. */
+/** Whether the fencing record may be written: what began under the lease before has ended. */
 export const mayFence = (lease: Lease, now: Instant, times: LeaseTimes): boolean =>
   lease.isRenewed && now.mono >= lease.aloneFrom && isConfirmed(lease, now, times);
 
-/** To be asked immediately before the first byte of a POST, with the instant of asking. */
+/** To be asked with the present instant, immediately before the first byte of a POST. */
 export const mayPost = (lease: Lease | null, now: Instant, times: LeaseTimes): boolean =>
   lease !== null && lease.isFenced && isConfirmed(lease, now, times);
 
-/** POSTs of this member that the platform may still carry out, under way or without an answer, and that the journal may lack. */
+/**
+ * POSTs of this member that the platform may still carry out, under way or unanswered, and that the journal may lack.
+ */
 export class Posts {
   readonly #begun = new Map<symbol, number>();
 
-  /** To be called as the first byte leaves; what it returns, once the platform has answered. */
+  /** To be called as the first byte leaves; the function that it returns, once the platform has answered. */
   begin(mono: number, isRecorded: boolean): () => void {
     if (isRecorded) return () => undefined;
     const post = Symbol("a POST");
@@ -112,14 +120,17 @@ export class Posts {
     return () => this.#begun.delete(post);
   }
 
-  /** From when on none of them is under way any more; drops those of which that is known. */
+  /** From when on none of them is under way, monotonic ms; drops those that are over. */
   overFrom(now: number, { controlMs }: LeaseTimes): number {
     for (const [post, mono] of this.#begun) if (now >= mono + controlMs) this.#begun.delete(post);
     return Math.max(-Infinity, ...this.#begun.values()) + controlMs;
   }
 }
 
-/** Whether the journal has every POST that the next owner has to wait for. Then the account is given up with a mark that says so. */
+/**
+ * Whether the journal has every POST that the next owner must wait for. Then the account is given up with a mark that
+ * says so.
+ */
 export const mayMark = (lease: Lease, posts: Posts, { mono }: Instant, times: LeaseTimes): boolean =>
   lease.isFenced && mono >= posts.overFrom(mono, times);
 
@@ -127,8 +138,8 @@ export const notConfirmed =
   "the NATS servers of the cluster do not confirm that this member runs the account; check them and the network.";
 
 /**
- * A sentence for people, why no commands are taken; null where they are. A stop does not ask. `isBusy`: of a target to which a POST of
- * the owner before may be under way.
+ * Why no commands are taken, as a sentence; null if they are. A stop does not ask. `isBusy`: the last owner may have a
+ * POST under way to this target.
  */
 export function commandsProblem(
   lease: Lease | null,
@@ -146,20 +157,20 @@ export function commandsProblem(
     : null;
 }
 
-/** So often a lease is renewed: two renewals in a row may fail. */
+/** The interval of renewals: two in a row may fail. */
 export const renewEveryMs = ({ leaseMs }: LeaseTimes): number => leaseMs / 3;
 
 /**
- * Of the bucket: each write lets a key live so long, and the newest value of each is kept. A time of single keys would end with their
- * first renewal. It is longer than a lease, so that one renewed just before the servers had to find another leader is renewed again
- * once they have; who takes over goes by what it has seen.
+ * Limits of the bucket: how long a key lives after each write, with only its newest value kept. A TTL of single keys
+ * would end with their first renewal. It exceeds a lease, so that a lease renewed just before the servers need a new
+ * leader can be renewed afterwards. Who takes over goes by what it has seen itself.
  */
 export const bucketLimits = (leaseMs: number) => ({ ttl: leaseMs * 1.5, history: 1 }) as const;
 
 /**
- * A platform to which nothing is sent that this member may not send: judged when its connection stands, immediately before the
- * first byte, whatever else is judged there. While the owner before may still have something under way only a stop is sent: what a
- * rule sends is kept back, and tried again.
+ * A platform that sends only what this member may send, judged when the connection stands, immediately before the first
+ * byte. While the last owner may have something under way, only a stop is sent; what a rule sends is held back and
+ * tried again.
  */
 export function withLease<Platform extends PlatformWriter>(
   platform: Platform,
@@ -171,7 +182,7 @@ export function withLease<Platform extends PlatformWriter>(
 ): Platform {
   const write: PlatformWriter["write"] = async (code, address, value, signal, manner = {}) => {
     const judged = { isOurs: true, answered: () => undefined as unknown };
-    // What a rule sends need not wait for the journal either.
+    // What a rule sends does not wait for the journal either.
     const isRecorded = manner.isStop !== true && manner.pace !== "first";
     const mayPost = () => {
       const isSettled = manner.isStop === true || ownership.commandsProblem(manner.lane) === null;

@@ -14,21 +14,21 @@ import { Cluster, namedAccount, type OwnedAccount, type OwnedRun } from "./clust
 import { joinNats, type NatsLink } from "./nats.js";
 import { knownReaches, reachesHost } from "./probe.js";
 
-/* This process as a member of a cluster. Loaded only with the key `cluster`, as NATS is. */
+/* This process as a member of a cluster. Loaded only with the key `cluster`, and NATS with it. */
 
-/** An account by its configuration, and by its name in a fleet. */
+/** An account to run: its configuration, and its name in a fleet. */
 interface Candidate {
   readonly configuration: Pick<CoreConfiguration, "platform" | "mqtt" | "data_dir">;
   readonly account: string | undefined;
   readonly log: Logger;
-  /** Called with the owner, where one is known, whenever this member does not run it and would. */
+  /** Called with the owner, if known, whenever this member would run the account but does not. */
   readonly onStandby: (owner: string | null) => void;
 }
 
 export interface Membership {
   /** Runs an account whenever this member owns it. */
   runs(candidate: Candidate, run: (owned: OwnedRun) => Promise<void>, stop: AbortSignal): Promise<void>;
-  /** Owns an account with nothing running, until `work` is done or the signal aborts. */
+  /** Owns an account without running it, until `work` is done or the signal aborts. */
   holds(
     owned: Omit<OwnedAccount, "onStandby">,
     stop: AbortSignal,
@@ -47,15 +47,15 @@ interface Joining {
   readonly log: Logger;
 }
 
-/** The name of an account that is no fleet's. */
+/** The name of an account outside of a fleet. */
 export const accountOf = (configuration: Candidate["configuration"]): string =>
   namedAccount(configuration).account;
 
-/** Null where `stop` aborts before a server answers. */
+/** Null if `stop` aborts before a server answers. */
 export const linkTo = ({ settings, dataDir, log }: Joining, stop: AbortSignal): Promise<NatsLink | null> =>
   joinNats(settings, memberOf(dataDir), log, stop);
 
-/** Null where `stop` aborts before a server answers. */
+/** Null if `stop` aborts before a server answers. */
 export async function joinCluster(joining: Joining, stop: AbortSignal): Promise<Membership | null> {
   const { settings, dataDir, log } = joining;
   const member = memberOf(dataDir);
@@ -92,7 +92,7 @@ export async function joinCluster(joining: Joining, stop: AbortSignal): Promise<
   };
 }
 
-/** The same after a restart, and of a key's letters. */
+/** The member's id: the same after a restart, in letters that keys allow. */
 export function memberOf(dataDir: string): string {
   const place = createHash("sha256").update(resolve(dataDir)).digest("hex").slice(0, 6);
   const host = hostname()
@@ -101,7 +101,7 @@ export function memberOf(dataDir: string): string {
   return `${host}-${place}`;
 }
 
-/** The data directory is this process's own while `work` runs. Rejects with DirectoryInUse where another one has it. */
+/** Locks the data directory for this process while `work` runs. Rejects with DirectoryInUse if another one has it. */
 export async function withDirectory(dataDir: string, log: Logger, work: () => Promise<void>): Promise<void> {
   const at = new Date(systemClock.now()).toISOString();
   const boot = randomBytes(8).toString("hex");

@@ -16,7 +16,7 @@ import type { BucketEntry } from "./ports.js";
 export const ownerKey = (account: string): string => `owner.${account}`;
 export const memberKey = (id: string): string => `member.${id}`;
 
-/** What stands in the key of an account. `run` tells two members of one name apart, and one before from after its restart. */
+/** The value of an account's key. `run` tells apart two members of one name, and a member's runs. */
 interface OwnerValue {
   readonly member: string;
   readonly run: string;
@@ -30,7 +30,7 @@ interface MemberValue {
 }
 
 export const ownerText = (value: OwnerValue): string => JSON.stringify(value);
-/** What there is nothing of is left out: most have nothing to say of what they reach. */
+/** Leaves out what is empty: most members have nothing to say of what they reach. */
 export const memberText = ({ unfit, lacks, reaches, moved }: MemberValue): string =>
   JSON.stringify({
     unfit,
@@ -42,17 +42,17 @@ export const memberText = ({ unfit, lacks, reaches, moved }: MemberValue): strin
 const reachRecord = (of: ReachOf) =>
   Object.fromEntries([...of].map(([account, reached]) => [account, [...reached]]));
 
-/** Null for what no member wrote. */
+/** Null for a text that no member wrote. */
 function readOwner(text: string): OwnerValue | null {
   const value = parse(text);
   const { member, run } = value as Partial<OwnerValue>;
   return typeof member === "string" && typeof run === "string" ? { member, run } : null;
 }
 
-/** The member that an account's key names; null for what no member wrote. */
+/** The member that an account's key names; null for a text that no member wrote. */
 export const ownerOf = (text: string): string | null => readOwner(text)?.member ?? null;
 
-/** What a member says of itself, of which any part may be missing or none of ours. */
+/** What a member says of itself; any part may be missing or malformed. */
 type Said = Partial<Readonly<Record<keyof MemberValue, unknown>>>;
 
 const accountsIn = (value: unknown): ReadonlySet<string> =>
@@ -70,7 +70,7 @@ function reachIn(value: unknown): ReachOf {
   );
 }
 
-/** What a member says of ten thousand accounts is less, and to take more apart costs time. */
+/** More than a member says of ten thousand accounts; parsing longer texts would cost time. */
 const mostBytes = 512 * 1024;
 
 function parse(text: string): object {
@@ -89,10 +89,10 @@ interface ViewSettings {
   readonly hash: Looking["hash"];
 }
 
-/** Whoever may write to the bucket may invent members and accounts; of more than any cluster has, no new ones are taken. */
+/** Anybody who may write to the bucket can invent members and accounts. Above these numbers no new ones are taken. */
 const most = { members: 1_000, accounts: 10_000 };
 
-/** What this member has seen of the others and of who runs what. Instants are its own, monotonic. */
+/** What this member has seen of the others and of who runs what. Times are its own monotonic ms. */
 export class MembershipView {
   readonly #settings: ViewSettings;
   readonly #members = new Map<string, Member>();
@@ -107,12 +107,12 @@ export class MembershipView {
     return [...this.#members.values()];
   }
 
-  /** Those that are there, with this one. */
+  /** The number of members present, including this one. */
   count(now: number): number {
     return countOf(this.#looking("", now));
   }
 
-  /** From now on everything that happens is seen. */
+  /** From `now` on every change is seen. */
   begin(now: number): void {
     this.#since = now;
   }
@@ -127,7 +127,7 @@ export class MembershipView {
 
   #hold(account: string, revision: number, value: string | null, now: number): void {
     const known = this.#holdings.get(account);
-    // After a reconnect the server says everything once more, which is no news.
+    // After a reconnect the server repeats everything, which is no news.
     if (known?.revision === revision) return;
     if (known === undefined && this.#holdings.size >= most.accounts) return;
     const holder = value === null ? null : (readOwner(value)?.member ?? "");
@@ -151,7 +151,7 @@ export class MembershipView {
     });
   }
 
-  /** Keys vanish without a word, and a container has another name after each start. */
+  /** Keys expire without notice, and a container has another name after each start. */
   #forgetGone(now: number): void {
     for (const [id, member] of this.#members) if (this.#isGone(member, now)) this.#members.delete(id);
   }
@@ -164,7 +164,7 @@ export class MembershipView {
     return this.#holdings.get(account) ?? null;
   }
 
-  /** The mark of who gave it up has vanished. */
+  /** The mark of a release has vanished. */
   forgetMark(account: string): void {
     if (this.#holdings.get(account)?.holder === null) this.#holdings.delete(account);
   }
@@ -181,7 +181,7 @@ export class MembershipView {
     return isToHandBack(this.#looking(account, now), ownedSince);
   }
 
-  /** What somebody says that is not reached of what the account needs. */
+  /** What the account needs and some member does not reach. */
   lacked(account: string, now: number): ReadonlySet<Reach> {
     return lackedIn(this.#looking(account, now));
   }

@@ -1,8 +1,8 @@
 import { driftAllowance } from "../runtime/clock.js";
 
 /*
- * Which member runs which account: by rendezvous rank, so that a member more or less moves only what is its own. The rank decides
- * who tries first; that only one succeeds is decided by the bucket.
+ * Which member runs which account, by rendezvous hashing: a member more or less moves only its own accounts. The rank
+ * decides who tries first; the bucket decides that only one succeeds.
  */
 
 /** What an account needs beside NATS. */
@@ -13,37 +13,37 @@ export type ReachOf = ReadonlyMap<string, ReadonlySet<Reach>>;
 /** A member of the cluster as the others see it. */
 export interface Member {
   readonly id: string;
-  /** By the monotonic clock of who looks. */
+  /** Monotonic ms of the observer. */
   readonly firstSeenAt: number;
   readonly lastSeenAt: number;
-  /** Accounts that failed there lately: others go first. */
+  /** Accounts that failed there lately; other members go first. */
   readonly unfit: ReadonlySet<string>;
-  /** Of accounts that it runs, or gave up for that: what it does not reach. */
+  /** What it does not reach, by account that it runs or gave up for that. */
   readonly lacks: ReachOf;
-  /** Of accounts of which another member lacks something: what it found that it reaches. */
+  /** What it found that it reaches, by account for which another member lacks something. */
   readonly reaches: ReachOf;
-  /** Accounts that it gave up lately for what it does not reach. */
+  /** Accounts that it gave up lately because it lacked something. */
   readonly moved: ReadonlySet<string>;
 }
 
-/** What the bucket holds about an account, as far as it was seen. */
+/** What the bucket holds about an account, as last seen. */
 export interface Holding {
   readonly revision: number;
-  /** Null where it was given up in order. */
+  /** Null if it was given up in order. */
   readonly holder: string | null;
-  /** By the monotonic clock of who looks. */
+  /** Monotonic ms of the observer. */
   readonly seenAt: number;
-  /** Who gave it up, where that was seen: others go first. */
+  /** The member that gave it up, if that was seen; others go first. */
   readonly left?: string | null;
 }
 
-/** Behind the time of a lease: until the service has noticed its end. */
+/** Time in which the service notices the end of a lease. */
 const noticeMs = 200;
-/** Each place further back in the order waits so much longer. */
+/** Each further place in the rank waits this much longer. */
 const perRankMs = 2_000;
-/** Where an account failed it is tried again only when no other member took it, of those that are there. */
+/** Where an account failed, it is tried again only if no other member present has taken it for this long. */
 const unfitMs = 30_000;
-/** A member that has just come is not given anything yet: it may go as quickly. */
+/** A new member is given nothing for this long, as it may go as quickly as it came. */
 const settledMs = 30_000;
 
 export interface Looking {
@@ -51,7 +51,7 @@ export interface Looking {
   readonly self: string;
   readonly members: readonly Member[];
   readonly now: number;
-  /** Since when it has seen what the bucket holds. */
+  /** Since when the observer has seen what the bucket holds. */
   readonly since: number;
   readonly leaseMs: number;
   readonly hash: (text: string) => number;
@@ -60,12 +60,12 @@ export interface Looking {
 const isThere = ({ lastSeenAt }: Member, { now, leaseMs }: Looking): boolean =>
   now - lastSeenAt < leaseMs + noticeMs;
 
-/** Members that are there, with the one that looks. */
+/** The number of members present, including the observer. */
 export const countOf = (looking: Looking): number =>
   1 + looking.members.filter((one) => one.id !== looking.self && isThere(one, looking)).length;
 
 /**
- * Those that could run the account, the best first; the one that looks is always among them. Who reaches what is wanted goes before all
+ * The members that could run the account, best first, always with the observer. Those that reach `wanted` go before all
  * others.
  */
 export function rank(looking: Looking, wanted: ReadonlySet<Reach> = new Set()): readonly string[] {
@@ -84,15 +84,15 @@ export function rank(looking: Looking, wanted: ReadonlySet<Reach> = new Set()): 
 const isReaching = ({ reaches }: Member, account: string, wanted: ReadonlySet<Reach>): boolean =>
   wanted.size > 0 && [...wanted].every((one) => reaches.get(account)?.has(one) === true);
 
-/** Longer than an owner that renews is silent, by whichever clock. */
+/** Longer than an owner that renews can be silent, by any clock. */
 const silentFor = (leaseMs: number): number => leaseMs * driftAllowance + noticeMs;
 
-/** In how many ms this member may try to claim the account; 0 for now. */
+/** Ms until this member may try to claim the account; 0 for now. */
 export function claimInMs(looking: Looking, holding: Holding | null, isUnfit: boolean): number {
   const { self, now, since, leaseMs } = looking;
   const isHeld = holding !== null && holding.holder !== null;
   const freeAt = isHeld ? holding.seenAt + silentFor(leaseMs) : (holding?.seenAt ?? since);
-  // Whoever had it is gone by then, or gave it up.
+  // At `freeAt` the last owner is gone, or has given the account up.
   const before = holding?.holder ?? holding?.left ?? null;
   const others = looking.members.filter(({ id }) => id !== before);
   const place = rank({ ...looking, members: others }, lackedIn(looking)).indexOf(self);
@@ -102,9 +102,9 @@ export function claimInMs(looking: Looking, holding: Holding | null, isUnfit: bo
 }
 
 /**
- * The revisions over which to claim the account, one after the other; 0 where nothing may stand there. What has not changed for longer
- * than a lease is nobody's any more, also where the clock of the servers keeps it: then it was set back. It comes first: who claims over
- * what it has seen knows that nobody had the account since.
+ * The revisions over which to claim the account, in order; 0 where no key may exist. A key unchanged for longer than a
+ * lease is nobody's, even if the servers keep it because their clock was set back. It comes first: a claim over what
+ * was seen proves that nobody had the account since.
  */
 export function claimsOver(
   { now, leaseMs }: Pick<Looking, "now" | "leaseMs">,
@@ -116,8 +116,8 @@ export function claimsOver(
 }
 
 /**
- * Whether the account is to be handed to a member that ranks before this one, and has been there for a while. Where somebody does not
- * reach what the account needs, it has to be one that does.
+ * Whether the account should go to a member that ranks before this one and has been there for a while. If somebody does
+ * not reach what the account needs, that member has to reach it.
  */
 export function isToHandBack(looking: Looking, ownedSince: number): boolean {
   const { account, self, members, now } = looking;
@@ -131,7 +131,7 @@ export function isToHandBack(looking: Looking, ownedSince: number): boolean {
   return best !== undefined && now - best.firstSeenAt >= settledMs;
 }
 
-/** What members say that they do not reach, of those that are there and run the account, or gave it up for that. */
+/** What present members that run the account, or gave it up for that, do not reach. */
 export const lackedIn = (looking: Looking): ReadonlySet<Reach> =>
   new Set(
     looking.members
@@ -140,8 +140,8 @@ export const lackedIn = (looking: Looking): ReadonlySet<Reach> =>
   );
 
 /**
- * Whether a member that could run the account reaches all that this one does not. Where the account has just come from another one for
- * that, it stays.
+ * Whether a member that could run the account reaches all that this one does not. An account that has just moved for
+ * that reason stays.
  */
 export function isReachedElsewhere(looking: Looking, lacks: ReadonlySet<Reach>): boolean {
   const { account, self, members } = looking;

@@ -1,11 +1,11 @@
 import { Counter, Histogram, prefix, register, Registry } from "../runtime/metrics.js";
 
-/* What a member counts of an account since the process began. docs/metrics.md lists it. */
+/* What a member counts about an account since the process began; docs/metrics.md lists it. */
 
-/** Upper bounds in seconds: from servers beside us to those that hardly answer. */
+/** Upper bounds in seconds: from servers nearby to those that hardly answer. */
 const buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 5];
 
-/** What is counted as it happens. */
+/** Counts events as they happen. */
 export class ClusterMetrics {
   readonly #counted = new Registry();
   readonly #takeOvers = new Counter({
@@ -52,10 +52,10 @@ export class ClusterMetrics {
   }
 }
 
-/** How it is at this moment. */
+/** The present state. */
 export interface ClusterStanding {
   readonly isOwner: boolean;
-  /** Null while it stands by. */
+  /** Null while standing by. */
   readonly leaseAgeMs: number | null;
   readonly members: number;
 }

@@ -43,11 +43,11 @@ import type { ClusterSettings } from "./section.js";
 
 export interface NatsLink {
   readonly bucket: Bucket;
-  /** For how long it does not stand, ms; 0 where it does. */
+  /** For how long there has been no link, ms; 0 while there is one. */
   readonly lostMs: () => number;
-  /** The journal of an account, made where there is none. */
+  /** Opens the journal of an account, or makes it. */
   openStream(account: NamedStream): Promise<AccountStream>;
-  /** Rejects with ClusterRefusal where there is none. */
+  /** Rejects with ClusterRefusal if there is none. */
   findStream(account: NamedStream): Promise<AccountStream>;
   close(): Promise<void>;
 }
@@ -55,24 +55,27 @@ export interface NatsLink {
 type NamedStream = Pick<OwnedAccount, "account" | "identity">;
 
 const connectAgainMs = 2_000;
-/** Of what has an answer at once, or none. */
+/** Time-out of requests that are answered at once, or never. */
 export const answerMs = 3_000;
 const appendMs = 5_000;
 const wrongSequence: ReadonlySet<number> = new Set([10_071, 10_164]);
-/** So long a server that is there takes to give a reader its place; one that is gone never answers. */
+/** A live server creates a consumer within this time; a dead one never answers. */
 const placeMs = 1_000;
 const mostPlacings = 5;
-/** JetStream's word for more replicas than there are servers in its cluster. */
+/** JetStream's code for more replicas than the cluster has servers. */
 const tooFewServers = 10_074;
 
-/** Written into what belongs to the program; a number more where an earlier version would misread it. */
+/** The format number in streams and buckets; raised where an earlier version would misread them. */
 const format = 1;
 const releasedMark = JSON.stringify({ released: true });
 const bucketMark = `greenhouse2mqtt members and owners, format ${format}`;
 const markOf = (identity: string): string =>
   `greenhouse2mqtt journal, format ${format}, of ${createHash("sha256").update(identity).digest("hex").slice(0, 16)}`;
 
-/** Connects to one of the servers, however long that takes; null where the signal aborts before. Rejects with ClusterRefusal. */
+/**
+ * Connects to one of the servers, however long that takes; null if the signal aborts first. Rejects with
+ * ClusterRefusal.
+ */
 export async function joinNats(
   settings: ClusterSettings,
   memberId: string,
@@ -101,7 +104,7 @@ export async function joinNats(
   return null;
 }
 
-/** A server is read in turn with all else, and not further where it begins what is larger than any message. */
+/** Reads a server in turn with everything else, and ends a connection that begins a message larger than any of ours. */
 class PacedTransport extends NodeTransport {
   readonly #turns: ReadingTurns;
 
@@ -124,7 +127,7 @@ class PacedTransport extends NodeTransport {
 
   #paced<Socket extends NodeTransport["socket"]>(socket: Socket): Socket {
     const tooLarge = new TextError(msg`the server began a message larger than any of the program`);
-    // The library takes its listeners off in between.
+    // The library removes its listeners at times, and an error without one would end the process.
     const end = () => socket.destroy(socket.listenerCount("error") > 0 ? tooLarge : undefined);
     new PacedReading(socket, this.#turns, natsMessages(receiving.nats, end));
     return socket;
@@ -133,22 +136,26 @@ class PacedTransport extends NodeTransport {
 
 const names = new Names();
 const turns = new ReadingTurns(receiving.nats, systemClock);
-/** The library asks for a transport and for addresses at each reconnect, of whichever link, so that all have the same. */
+/**
+ * The library asks for a transport and for addresses at each reconnect, whichever link it is, so all links share these.
+ */
 const transports: Parameters<typeof setTransportFactory>[0] = {
   factory: () => new PacedTransport(turns),
   dnsResolveFn: async (host) => [...(await names.addresses(host))],
 };
 
-/** The library's own `connect` would give all links of the process its transport, and look-ups that block threads. */
+/**
+ * The library's own `connect` would give all links of the process its transport, and DNS look-ups that block threads.
+ */
 export function connectNats(options: NodeConnectionOptions): Promise<NatsConnection> {
   setTransportFactory(transports);
   return NatsConnectionImpl.connect(options);
 }
 
-/** What the program needs of a server came with 2.9. */
+/** The server features that the program needs came with 2.9. */
 const oldest = [2, 9] as const;
 
-/** Why a server of this version is none for the program; null where it is. */
+/** Why a server of this version cannot be used; null if it can. */
 export function tooOld(version: string): Text | null {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const isOld = major < oldest[0] || (major === oldest[0] && minor < oldest[1]);
@@ -175,13 +182,13 @@ export function optionsOf(
     reconnectTimeWait: 500,
     pingInterval: 2_000,
     maxPingOut: 2,
-    // Who mends the credentials at the servers need not restart the members.
+    // After the credentials are corrected at the servers, the members need no restart.
     ignoreAuthErrorAbort: true,
     ...(credentials === undefined ? {} : { authenticator: authenticatorOf(credentials) }),
   };
 }
 
-/** The content of a credentials file, a name and a password, or a token. */
+/** `credentials`: the content of a credentials file, a name and password, or a token. */
 function authenticatorOf(credentials: string) {
   if (credentials.includes("-----BEGIN NATS USER JWT-----"))
     return credsAuthenticator(new TextEncoder().encode(credentials));
@@ -258,7 +265,7 @@ async function openBucket(client: JetStreamClient, { name, replicas }: ClusterSe
     timeout: answerMs,
     description: bucketMark,
     storage: StorageType.File,
-    // What is read must not come from a server that is behind.
+    // Direct reads could come from a server that is behind.
     allow_direct: false,
   });
   const { streamInfo } = await kv.status();
@@ -274,7 +281,7 @@ async function openBucket(client: JetStreamClient, { name, replicas }: ClusterSe
   return kv;
 }
 
-/** Null for what the server refuses because something else is there. */
+/** Null if the server refuses because something else is there. */
 async function unlessOther<T>(request: Promise<T>): Promise<T | null> {
   try {
     return await request;
@@ -284,13 +291,13 @@ async function unlessOther<T>(request: Promise<T>): Promise<T | null> {
   }
 }
 
-/** What reaches no server that leads is never answered, also where one is found a moment later. */
+/** A request that reaches no leader is never answered, even if one is found a moment later. */
 const askAgainMs = 1_000;
 const mostAsked = 3;
 
 /**
- * The first answer to what may be asked more than once; null is one only where no earlier question is open, which may have changed
- * what the later one found. Rejects when the first question has had its time.
+ * The first answer to a question that may be asked again. Null counts only while no earlier question is open, as that
+ * one may have caused it. Rejects when the first question times out.
  */
 export function firstAnswer<T>({ after }: Pick<Clock, "after">, ask: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -339,7 +346,7 @@ const bucketOver = (kv: KV): Bucket => ({
     if (signal.aborted) entries.stop();
     signal.addEventListener("abort", () => entries.stop());
     await new Promise<void>((resolve) => {
-      // Where nothing is there nothing comes.
+      // An empty bucket sends nothing.
       systemClock.after(answerMs / 3, resolve);
       void (async () => {
         for await (const entry of entries) {
@@ -351,7 +358,7 @@ const bucketOver = (kv: KV): Bucket => ({
   },
 });
 
-/** What somebody deletes by hand is no mark: its owner may still act. */
+/** A key deleted by hand is no mark of a release: its owner may still act. */
 export const entryOf = (entry: Pick<KvWatchEntry, "revision" | "operation"> & { string(): string }) => ({
   revision: entry.revision,
   value: entry.operation !== "PUT" ? "" : entry.string() === releasedMark ? null : entry.string(),
@@ -360,13 +367,13 @@ export const entryOf = (entry: Pick<KvWatchEntry, "revision" | "operation"> & { 
 interface JetStream {
   readonly client: JetStreamClient;
   readonly manager: JetStreamManager;
-  /** Gives up sooner. */
+  /** Like `manager`, with a shorter time-out. */
   readonly places: JetStreamManager;
 }
 
 export const streamOf = ({ name }: ClusterSettings, account: string): string => `${name}_${account}`;
 
-/** Why a stream with this description is not the journal of the account; null where it is. */
+/** Why a stream with this description is not the account's journal; null if it is. */
 export const notJournal = (stream: string, description: string, identity: string): Text | null =>
   description === markOf(identity) ? null : notOurs(stream, description);
 
@@ -394,7 +401,7 @@ async function openStream(
         storage: StorageType.File,
         num_replicas: replicas,
         description: markOf(identity),
-        // Where somebody bounds it, the newest is refused: the oldest has the locks.
+        // If somebody limits the stream, the newest entries are refused: the oldest have the locks.
         discard: DiscardPolicy.New,
         allow_direct: false,
       });
@@ -451,10 +458,10 @@ function streamOver(streams: JetStream, stream: string, root: string): AccountSt
   };
 }
 
-/** What is asked for at once. Entries are mostly small, and each time to ask costs the way to the servers and back. */
+/** Limits of one fetch. Entries are mostly small, and each request costs a round trip to the servers. */
 const perFetch = { bytes: 2 * 1024 * 1024, least: 8, most: 4_096 } as const;
 
-/** How many entries of a stream are asked for at once. */
+/** How many entries of a stream to fetch at once. */
 export const batchOf = ({ bytes, messages }: { readonly bytes: number; readonly messages: number }): number =>
   Math.min(
     Math.max(Math.floor((perFetch.bytes * messages) / Math.max(bytes, 1)), perFetch.least),
@@ -463,7 +470,7 @@ export const batchOf = ({ bytes, messages }: { readonly bytes: number; readonly 
 
 type Read = StreamEntry & { readonly number: number };
 
-/** Of a consumer, whose own count of what it delivered has no gaps, whatever was purged. */
+/** An entry as a consumer delivers it. The consumer's own count has no gaps, whatever was purged. */
 interface Delivery {
   readonly count: number;
   readonly entry: Read;
@@ -474,7 +481,7 @@ interface Span {
   readonly through: number;
 }
 
-/** So few are asked for one by one, which takes nothing but the server that leads the stream. */
+/** Up to this many are fetched one by one, which needs only the stream's leader. */
 const fewEntries = 32;
 
 async function* oneByOne(
@@ -485,7 +492,7 @@ async function* oneByOne(
 ): AsyncGenerator<Read> {
   let next = from;
   while (next <= through) {
-    // What was purged is passed over.
+    // Skips what was purged.
     const query = { seq: next, next_by_subj: `${root}.>` };
     const message = await streams.getMessage(stream, query);
     if (message === null || message.seq > through) return;
@@ -513,8 +520,8 @@ class NotWhole extends Error {
 }
 
 /**
- * What was on its way when a link was lost is not delivered again, and the reading goes on behind it. Then it is begun anew with
- * a new consumer, behind the last entry that came in its place.
+ * Entries on their way when a link is lost are not delivered again, and the consumer goes on behind them. Such a gap
+ * starts a new consumer behind the last entry that came in order.
  */
 export async function* withoutGaps(
   deliveries: (from: number) => AsyncIterable<Delivery>,
@@ -539,8 +546,8 @@ export async function* withoutGaps(
 }
 
 /**
- * A consumer of the stream, from that entry on. The servers give it to one of them, which may be one that is gone, of which the others
- * do not know for a while, and with 2.9 never. The next one that is asked for comes to another.
+ * Makes a consumer that begins at this entry. NATS gives it to one server, which may be dead without the others knowing
+ * it for a while, with 2.9 for ever. Another try comes to another server.
  */
 async function consumerAt({ manager, places }: JetStream, stream: string, from: number) {
   const wanted = {

@@ -4,18 +4,18 @@ import { type Connection, endpointOf, openSocket, startTls } from "../runtime/co
 import { Names } from "../runtime/names.js";
 
 /*
- * Whether a host answers from here, at no cost to anybody: it is asked by members that stand by, while another one does not reach it.
- * That it takes connections is no answer, as what stands before it may do that.
+ * Probes whether a host answers from here, without burdening it: standby members ask while another one does not reach
+ * it. An accepted connection is no answer, as a proxy may accept it for a dead host.
  */
 
 const reachMs = 3_000;
-/** Accounts of one host ask it once in so long. */
+/** How long accounts of one host share an answer. */
 const knownForMs = 5_000;
 
-/** Servers of HTTP say that it is nothing they know, and brokers close, or reset what says this before it logs in. */
+/** HTTP servers answer that they do not know this; brokers close or reset a connection that says it before a login. */
 const nonsense = Buffer.from([0xc0, 0, 13, 10, 13, 10]);
 
-/** An error by which the far side showed that it is there. */
+/** An error that shows that the other side is there. */
 const isAnswer = (error: NodeJS.ErrnoException, isBroker: boolean): boolean =>
   error.code === "EPROTO" ||
   error.code?.startsWith("ERR_SSL") === true ||
@@ -50,7 +50,7 @@ const answersAt = (
     const failed = (error: Error) => resolve(isAnswer(error, isBroker));
     socket.on("error", failed);
     if (secure) {
-      // Whether its certificate is right is for whoever tells it something.
+      // No secrets are sent, so the certificate need not be valid.
       startTls(socket, host, { rejectUnauthorized: false })
         .on("error", failed)
         .once("secureConnect", answered);
@@ -60,7 +60,7 @@ const answersAt = (
     socket.write(nonsense);
   });
 
-/** Asks a host once for all who want to know at about the same time. */
+/** Probes a host once for all who ask at about the same time. */
 export function knownReaches(
   reaches: (url: string) => Promise<boolean>,
   clock: Pick<Clock, "monotonic">,

@@ -3,29 +3,29 @@ import type { Clock } from "../runtime/clock.js";
 import type { Reach, ReachOf } from "./membership.js";
 
 /*
- * An owner that alone is cut from the broker or the platform says so in the bucket. Members that stand by look then whether they reach
- * what it does not, and say that; where one does, the owner gives the account up in order.
+ * An owner that alone is cut off from the broker or platform says so in the bucket. Members that stand by then check
+ * whether they reach it, and say so; if one does, the owner gives the account up in order.
  */
 
 /** A link that is away for less comes back by itself. */
 const lackedForMs = 20_000;
-/** So often at most an account goes to another member for this. */
+/** Least time between two moves of an account for this reason. */
 const reachEveryMs = 300_000;
-/** So often a member that stands by looks again. */
+/** Pause between checks of a member that stands by. */
 const lookEveryMs = 10_000;
 
-/** Whether one of an account's hosts can be reached from here. */
+/** Whether all hosts of this kind that an account needs can be reached from here. */
 type Reaches = (account: string, what: Reach) => Promise<boolean>;
 
-/** Of an account that does not run here. */
+/** A check for an account that does not run here. */
 interface Look {
   readonly at: number;
   isOpen: boolean;
-  /** As the look before found it until this one has ended. */
+  /** The result of the check before, until this one has ended. */
   reached: ReadonlySet<Reach>;
 }
 
-/** Of an account that another member was to have. */
+/** An account that was given up for another member. */
 interface GivenUp {
   readonly at: number;
   readonly lacked: ReadonlySet<Reach>;
@@ -33,7 +33,7 @@ interface GivenUp {
 
 const nothing: ReadonlySet<Reach> = new Set();
 
-/** What this member reaches of accounts, and lacks. */
+/** What this member reaches and lacks, by account. */
 export class Reachability {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #reaches: Reaches;
@@ -46,7 +46,7 @@ export class Reachability {
     this.#reaches = reaches;
   }
 
-  /** An account that runs here does not reach this now. */
+  /** Notes what an account that runs here does not reach now. */
   lack(account: string, now: readonly Reach[]): void {
     const since = this.#lackedSince.get(account);
     const at = this.#clock.monotonic();
@@ -59,7 +59,7 @@ export class Reachability {
     if (this.mayGiveUp(account)) this.#givenUp.delete(account);
   }
 
-  /** It runs here no more. */
+  /** The account runs here no more. */
   forget(account: string): void {
     this.#lackedSince.delete(account);
   }
@@ -70,7 +70,7 @@ export class Reachability {
     return new Set([...since].flatMap(([what, at]) => (now - at >= lackedForMs ? [what] : [])));
   }
 
-  /** Of accounts that run here, or were given up for that: what is not reached. */
+  /** What is not reached, by account that runs here or was given up for that. */
   get lacks(): ReachOf {
     const all = new Map([...this.#givenUp].map(([account, { lacked }]) => [account, lacked]));
     for (const account of this.#lackedSince.keys()) all.set(account, this.lackedBy(account));
@@ -82,7 +82,7 @@ export class Reachability {
     return new Map(all.filter(([, reached]) => reached.size > 0));
   }
 
-  /** It does not run here, and somebody lacks this. What this member gave it up for it looks for as well. */
+  /** Checks what somebody lacks for an account that does not run here, and what this member gave it up for. */
   look(account: string, lackedBySome: ReadonlySet<Reach>): void {
     const now = this.#clock.monotonic();
     const lacked = new Set([...lackedBySome, ...(this.#givenUp.get(account)?.lacked ?? [])]);
@@ -95,7 +95,7 @@ export class Reachability {
     }
   }
 
-  /** It runs here: what is reached shows there. */
+  /** The account runs here, where its own links show what is reached. */
   runs(account: string): void {
     this.#looks.delete(account);
   }
@@ -109,14 +109,16 @@ export class Reachability {
     if (this.#looks.get(account) === look) this.#mend(account, look);
   }
 
-  /** What it was given up for is reached again. */
+  /** Forgets that the account was given up once everything it lacked is reached again. */
   #mend(account: string, { reached }: Look): void {
     const given = this.#givenUp.get(account);
     if (given !== undefined && this.mayGiveUp(account) && [...given.lacked].every((one) => reached.has(one)))
       this.#givenUp.delete(account);
   }
 
-  /** Whether it may be given up for this now; not often, as what one member reaches may change as fast as what another does. */
+  /**
+   * Whether the account may be given up for this reason now: seldom, as what each member reaches may change quickly.
+   */
   mayGiveUp(account: string): boolean {
     return this.#clock.monotonic() - (this.#givenUp.get(account)?.at ?? -Infinity) >= reachEveryMs;
   }
@@ -125,17 +127,20 @@ export class Reachability {
     this.#givenUp.set(account, { at: this.#clock.monotonic(), lacked: this.lackedBy(account) });
   }
 
-  /** Others go first with what this member gave up, for a while and until it reaches what it did not. */
+  /**
+   * Whether others go first with the account: after this member gave it up, for a while and until it reaches what it
+   * lacked.
+   */
   isUnfit(account: string): boolean {
     return this.#givenUp.has(account);
   }
 
-  /** Accounts with which others go first. */
+  /** Accounts for which others go first. */
   get unfit(): readonly string[] {
     return [...this.#givenUp.keys()];
   }
 
-  /** Accounts that went to another member so short a time ago that they stay there. */
+  /** Accounts that moved to another member so recently that they stay there. */
   get moved(): readonly string[] {
     return this.unfit.filter((account) => !this.mayGiveUp(account));
   }

@@ -4,20 +4,20 @@ import type { StreamState } from "./ports.js";
 import { type Import, readWhole } from "./stream-content.js";
 
 /*
- * The files of a data directory are a copy of the stream, up to an entry that its servers had acknowledged. Servers that have lost
- * what they had acknowledged have less than that. Then the journal is to be made good from the copy, and not the other way round.
+ * The files of a data directory are a copy of the stream, up to an acknowledged entry. If the servers lose acknowledged
+ * entries, the stream has less than that. Then the journal must be restored from the copy, not the other way round.
  */
 
 export interface Copy {
-  /** Of the stream, as in its state. */
+  /** When the stream was made, as in its state. */
   readonly created: string;
-  /** The number of the newest entry that is in the copy. */
+  /** The number of the newest entry in the copy. */
   readonly last: number;
 }
 
 const copyName = "journal-copied-up-to";
 
-/** Null where it is not written down. */
+/** Null if it was not recorded. */
 export async function readCopy(files: FileSystem, dataDir: string): Promise<Copy | null> {
   const text = await readWhole(files, join(dataDir, copyName));
   const [, last, created] = /^(\d{1,15}) (\S+)\n$/.exec(text?.toString("utf8") ?? "") ?? [];
@@ -27,15 +27,15 @@ export async function readCopy(files: FileSystem, dataDir: string): Promise<Copy
 export const writeCopy = (files: FileSystem, dataDir: string, { created, last }: Copy): Promise<void> =>
   replaceFile(join(dataDir, copyName), `${last} ${created}\n`, { files });
 
-/** What of the stream is to be known before an account is taken up. */
+/** What must be known of the stream before an account is taken up. */
 export interface StreamFound extends StreamState {
   readonly imported: Import;
 }
 
-/** A sentence where the stream has less than what this copy is of; null where it has that. */
+/** Says how the stream has less than this copy; null if it has all of it. */
 export function lossOf(copy: Copy | null, { created, last, imported }: StreamFound): string | null {
   if (copy === null) return null;
-  // Whoever imported a journal into a new stream has decided which one holds.
+  // An import into a new stream has decided which journal counts.
   if (copy.created !== created)
     return imported === "whole"
       ? null
@@ -45,7 +45,7 @@ export function lossOf(copy: Copy | null, { created, last, imported }: StreamFou
     : null;
 }
 
-/** What to do then. */
+/** Says what to do after a loss. */
 export const lossRefusal = (loss: string, account: string, dataDir: string): string =>
   `The NATS servers have lost records of ${account}: ${loss}. This member does not run the account, and leaves the copy in ${dataDir} as it is. ` +
   "Go by the runbook in docs/cluster.md; or, where those records are not to come back, move that directory away.";

@@ -1,15 +1,15 @@
 import { type FileSystem, type OpenFile } from "../runtime/file-system.js";
 import { readWhole } from "./stream-content.js";
 
-/** What the files are copies of. Everything but `drop` is in the order of the calls. */
+/** The original that the files are copies of. All calls but `drop` take effect in their order. */
 interface Original {
-  /** Whether the file is kept there too. */
+  /** Whether the file is also in the original. */
   readonly isOurs: (path: string) => boolean;
-  /** Changes when the files are made anew: those opened before are nobody's copies then. */
+  /** Changes when the files are made anew; files opened before are no copies then. */
   readonly generation: () => number;
-  /** Changes a file here; rejects while the files are made anew, which waits for what is under way. */
+  /** Changes a file here. Rejects while the files are made anew, which first waits for changes under way. */
   readonly change: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Does anything to a file but append to it. Of one where that did not succeed it is not known what it is like here. */
+  /** Does anything to a file but append to it. If that fails, the state of the file here is unknown. */
   readonly rewrite: <T>(work: () => Promise<T>) => Promise<T>;
   readonly append: (path: string, bytes: Uint8Array) => Promise<unknown>;
   readonly truncate: (path: string, bytes: number) => Promise<unknown>;
@@ -18,8 +18,8 @@ interface Original {
 }
 
 /**
- * Files whose changes are also made elsewhere. What was written here is not brought to the disk: it is durable once it is
- * acknowledged there.
+ * Files whose changes also go to the original. They are not synced to this disk: they are durable once the original
+ * acknowledges them.
  */
 export function replicate(files: FileSystem, original: Original): FileSystem {
   return {
@@ -36,7 +36,7 @@ export function replicate(files: FileSystem, original: Original): FileSystem {
         if (original.isOurs(to))
           await original.replace(to, (await readWhole(files, from)) ?? Buffer.alloc(0));
         await original.change(() => files.rename(from, to));
-        // Set aside: nobody reads it again.
+        // Nobody reads a file again that was set aside.
         if (original.isOurs(from)) await original.drop(from);
       }),
     remove: (path) =>

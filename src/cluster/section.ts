@@ -15,7 +15,7 @@ import {
   writtenText,
 } from "../settings/values.js";
 
-/** Levels of subjects and names of streams are made of it. */
+/** The name becomes a part of subjects and names of streams. */
 const clusterName = () => text(msg`a name of a-z, 0-9, "_" and "-" (at most 32)`, /^[a-z0-9_-]{1,32}$/);
 
 const server = () =>
@@ -59,13 +59,16 @@ export const keys = {
 
 export type ClusterSettings = Parsed<typeof clusterSection>;
 
-/** Members that take over from each other have to be found at one broker. */
+/** Members that take over from each other need one common broker. */
 export const clusterNeedsBroker = (root: Draft): Finding[] =>
   isGiven(root, "cluster") && !isGiven(sectionOf(root, "mqtt"), "url")
     ? [atKey(["cluster"], msg`cluster needs mqtt.url: all members use one broker, which runs by itself`)]
     : [];
 
-/** With the lease and the start of the next member, a minute: then another takes commands for what one that died was sending to. */
+/**
+ * Together with a lease and the start of the next member this is a minute. With more, another member takes commands
+ * later for actuators that the dead one was sending to.
+ */
 const clusterControlMs = 39_000;
 
 export const clusterDoubts = ({

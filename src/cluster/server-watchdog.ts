@@ -3,33 +3,33 @@ import type { Clock } from "../runtime/clock.js";
 import type { AccountStream, Bucket } from "./ports.js";
 
 /*
- * A server that lost its peers answers to pings, and to nothing that only a majority can say. So what is asked for tells whether a
- * server is of use, and not that its link stands. One that led goes on telling what it had for some seconds: that it reads is no sign
- * that it writes.
+ * A server that lost its peers answers pings, but nothing that needs a majority. So answers to requests show whether a
+ * server is of use, and not its link. A former leader goes on answering reads for some seconds, so that reads do not
+ * prove that it can write.
  */
 
-/** Less than what an owner has between two renewals and the end of its lease: it is at another server by then. */
+/** Short enough for an owner to reach another server between two failed renewals and the end of its lease. */
 const muteMs = 3_000;
 
-/** What is asked for: to be kept, which takes a majority, or to be told. */
+/** What a request asks for: `kept` needs a majority, `told` only an answer. */
 type Kind = "kept" | "told";
 
-/** Of servers that have no leader now. */
+/** JetStream's code for having no leader now. */
 const unavailable = 10_008;
 
-/** Whether what was asked for came to a server that knows. */
+/** Whether an error is the answer of a server that knows. */
 const isAnswer = (error: unknown): boolean =>
   error instanceof JetStreamApiError && error.code !== unavailable;
 
-/** Notices that a server answers nothing of what is asked for. */
+/** Notices a server that answers no requests. */
 export class ServerWatchdog {
   readonly #clock: Pick<Clock, "after">;
   readonly #onMute: () => void;
-  /** Takes back what watches for an answer, where one is waited for. */
+  /** Cancels the timer of each kind of request that waits for an answer. */
   readonly #watching = new Map<Kind, () => void>();
   #isOver = false;
 
-  /** `onMute`: nothing of what was asked for was answered for so long. */
+  /** `onMute`: called when no request was answered for `muteMs`. */
   constructor(clock: Pick<Clock, "after">, onMute: () => void) {
     this.#clock = clock;
     this.#onMute = onMute;
@@ -47,7 +47,7 @@ export class ServerWatchdog {
     }
   }
 
-  /** What is asked for of the bucket is answered, or its server left. */
+  /** A bucket whose server is left if it does not answer. */
   bucket(bucket: Bucket): Bucket {
     return {
       claim: (...given) => this.of(bucket.claim(...given), "kept"),
@@ -83,7 +83,7 @@ export class ServerWatchdog {
     this.#watching.set(kind, takeBack);
   }
 
-  /** What was kept answers for all that was asked. */
+  /** A write that was kept answers for the reads too. */
   #heard(kind: Kind): void {
     for (const one of kind === "kept" ? (["kept", "told"] as const) : ([kind] as const)) {
       this.#watching.get(one)?.();

@@ -5,8 +5,8 @@ import type { FileSystem } from "../runtime/file-system.js";
 import type { StreamStore } from "./stream-store.js";
 
 /**
- * Small files of an account that its next owner has to have as well. `at_once`: a change counts as written only once the stream has it.
- * `slow`: what is read writes it again and again, so the stream has it as it was a minute ago, and at the end as it is.
+ * Small files of an account that its next owner needs too. `at_once`: a change counts as written only once the stream
+ * has it. `slow`: these change with every reading, so the stream gets them each minute, and once more at the end.
  */
 const paces: Readonly<Record<string, "at_once" | "slow">> = {
   "platform-session.json": "at_once",
@@ -37,7 +37,10 @@ interface Noting {
   readonly store: Pick<StreamStore, "keepNoteFile" | "keepCopy">;
 }
 
-/** Brings changed files into the stream, and notes how far the copy here goes. Works until the signal aborts, and then once more. */
+/**
+ * Brings changed files into the stream, and notes how far the copy here goes; until the signal aborts, and once more
+ * after that.
+ */
 export async function keepStateFiles(noting: Noting, signal: AbortSignal): Promise<void> {
   const kept = new Map<string, string>();
   await lookAt(noting, kept, stateFiles, false);
@@ -49,7 +52,7 @@ export async function keepStateFiles(noting: Noting, signal: AbortSignal): Promi
   await lookAt(noting, kept, stateFiles, true);
 }
 
-/** At first they are what the stream has. */
+/** `isKept` is false at the start, when the files are what the stream has. */
 async function lookAt(
   { files, dataDir, store }: Noting,
   kept: Map<string, string>,
@@ -66,9 +69,9 @@ async function lookAt(
       if (isKept) await store.keepNoteFile(name);
       kept.set(name, version);
     } catch {
-      // The stream does not take it now; it is looked at again.
+      // The stream does not take it now; the next look tries again.
     }
   }
-  // Without it a loss is noticed later, or not.
+  // Without this a loss is noticed later, or not at all.
   await store.keepCopy().catch(ignored);
 }

@@ -4,28 +4,28 @@ import { isSegmentName, segmentMode } from "../journal/segments.js";
 import { errorCode, type FileSystem, replaceFile } from "../runtime/file-system.js";
 import type { StreamEntry } from "./ports.js";
 
-/** What the entries of a stream come to. */
+/** The files that the entries of a stream add up to. */
 export interface Content {
-  /** The files of the journal by name. */
+  /** Files of the journal by name. */
   readonly files: ReadonlyMap<string, Buffer>;
-  /** Small files that go with it. */
+  /** Small files by name. */
   readonly notes: ReadonlyMap<string, Buffer>;
   readonly imported: Import;
 }
 
-/** How far `journal import` is, or was: before it is whole the oldest part of a journal stands there. */
+/** How far `journal import` got: before it is whole, the stream has only the oldest part of a journal. */
 export type Import = "none" | "begun" | "whole";
 
-/** What it is about where an import begins, and where it is whole. */
+/** The subject of entries that begin or end an import. */
 export const importSubject = "import";
 
 export const importOf = ({ operation }: Pick<StreamEntry, "operation"> = { operation: "none" }): Import =>
   operation === "begun" || operation === "whole" ? operation : "none";
 
-/** Larger messages are refused by a server as it comes. */
+/** Safely below the size above which a NATS server refuses messages by default. */
 export const chunkBytes = 512 * 1024;
 
-/** At least one, as an empty file is one too. */
+/** At least one chunk, as an empty file is one too. */
 export function chunksOf(bytes: Uint8Array): readonly Uint8Array[] {
   const chunks: Uint8Array[] = [];
   for (let at = 0; at === 0 || at < bytes.length; at += chunkBytes)
@@ -35,7 +35,7 @@ export function chunksOf(bytes: Uint8Array): readonly Uint8Array[] {
 
 const subjectPattern = /^(file|note)\.(.+)$/;
 
-/** The name of the file of the journal that an entry is about; null for what is about none. */
+/** The journal file that an entry is about; null for other entries. */
 export function segmentOf({ subject }: Pick<StreamEntry, "subject">): string | null {
   const [, kind, name] = subjectPattern.exec(subject) ?? [];
   return kind === "file" ? (name ?? null) : null;
@@ -44,7 +44,7 @@ export function segmentOf({ subject }: Pick<StreamEntry, "subject">): string | n
 const cutPattern = /^truncate (\d+)$/;
 const partPattern = /^part (\d+)\/(\d+)$/;
 
-/** Folds the entries in their order. A replacement of which a part is missing was never finished, so it replaces nothing. */
+/** Folds the entries in their order. A replacement that lacks a part was never finished, so it replaces nothing. */
 export async function contentOf(entries: AsyncIterable<StreamEntry>): Promise<Content> {
   const files = new Map<string, Buffer[]>();
   const notes = new Map<string, Buffer[]>();
@@ -77,7 +77,7 @@ function append(into: Map<string, Buffer[]>, name: string, data: Uint8Array): vo
 const whole = (chunks: ReadonlyMap<string, readonly Buffer[]>): ReadonlyMap<string, Buffer> =>
   new Map([...chunks].map(([name, bytes]) => [name, Buffer.concat(bytes)]));
 
-/** Makes the files of a journal what they are to be, and touches none that is that already. */
+/** Makes a journal's files match `content`, without touching those that do already. */
 export async function writeSegments(
   files: FileSystem,
   directory: string,
@@ -121,12 +121,11 @@ export async function readWhole(files: FileSystem, path: string): Promise<Buffer
   }
 }
 
-/** Bytes of each file that are known to be right here, from its beginning on. */
+/** Bytes of each file, from its beginning, that are known to be right here. */
 export type Lengths = ReadonlyMap<string, number>;
 
 /**
- * Goes on with files of which the beginnings are right: what is behind those makes place for what came to them. False where a file
- * is shorter than that.
+ * Continues files whose beginnings are right: replaces what is behind those with what came. False if a file is shorter.
  */
 export async function goOnWith(
   files: FileSystem,

@@ -21,9 +21,9 @@ import {
 } from "./stream-content.js";
 
 /*
- * The journal is written to files as ever, and what is done to a file is an entry of the stream: bytes appended, cut off, replaced.
- * What is durable is acknowledged by the stream, which takes the place of the disk. A new owner makes the files anew from the
- * stream and reads them as every start does, so that there is one set of rules.
+ * The journal is written to files as usual, and each change of a file is an entry of the stream: bytes appended, cut
+ * off, or replaced. The stream takes the place of the disk: what it acknowledges is durable. A new owner makes the
+ * files anew from the stream and reads them like every start, so one set of rules holds.
  */
 
 const troubles = {
@@ -34,7 +34,7 @@ const troubles = {
   PARTIAL: "the stream has but a part of a journal, whose import was broken off",
 } as const;
 
-/** `code`: NATS while it does not acknowledge, or has forgotten; NOT_OWNER once somebody else has written. */
+/** `code`: NATS if the stream does not acknowledge, or has lost entries; NOT_OWNER once somebody else has written. */
 export class StreamTrouble extends Error {
   override name = "StreamTrouble" as const;
   readonly code: "NATS" | "NOT_OWNER";
@@ -54,25 +54,25 @@ const fenceAgainMs = 200;
 interface StorePorts {
   readonly stream: AccountStream;
   readonly files: FileSystem;
-  /** Where the files of the journal are. */
+  /** The folder of the journal's files. */
   readonly directory: string;
-  /** Where small files are that go with it, and their names. */
+  /** The folder of the small files, and their names. */
   readonly dataDir: string;
   readonly notes: readonly string[];
-  /** Of this run of the program, and of this time of owning. */
+  /** Identifies this run of the program and this claim of the account. */
   readonly run: string;
-  /** What the fencing record says of who writes it. */
+  /** What the fencing record says about its writer. */
   readonly about: () => string;
   readonly wait: (ms: number) => Promise<void>;
-  /** Of the accounts of a process few are read whole at a time. */
+  /** Limits how many accounts of a process are read whole at a time. */
   readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
-  /** It is there to import a journal, and may find a part of one. */
+  /** The store is for an import, and may find a part of a journal. */
   readonly isToImport: boolean;
   readonly monotonic: () => number;
   readonly metrics: Pick<ClusterMetrics, "onAppend" | "onNotAppended">;
-  /** Whether the account is this member's at this moment. */
+  /** Whether this member owns the account at this moment. */
   readonly isConfirmed: () => boolean;
-  /** Called when somebody else has written, or what stands there is but a part of a journal. */
+  /** Called when somebody else has written, or the stream has only a part of a journal. */
   readonly onLost: () => void;
 }
 
@@ -82,7 +82,7 @@ interface Queued extends Pick<StreamEntry, "subject" | "operation" | "data"> {
   readonly reject: (reason: StreamTrouble) => void;
 }
 
-/** The next entry of a queue: what is appended to one file goes together, as long as it is not too much. */
+/** Takes the next entry from a queue. Bytes appended to one file go together, up to `chunkBytes`. */
 function nextOf(queue: Queued[]) {
   const [first] = queue;
   if (first === undefined) throw new Error("there is no entry to be sent");
@@ -98,34 +98,34 @@ function nextOf(queue: Queued[]) {
   return { subject, operation, data: Buffer.concat(waiting.map(({ data }) => data)), waiting };
 }
 
-/** The journal of an account as this member has it while it owns the account. */
+/** The journal of an account while this member owns it. */
 export class StreamStore {
   readonly files: FileSystem;
   readonly #ports: StorePorts;
-  /** The newest entry that is known to be ours, and everything before it known; null before the first fence. */
+  /** The newest entry known to be ours, with all entries before it; null before the first fence. */
   #known: number | null = null;
-  /** What follows is refused until a fence stands behind all that is under way. */
+  /** Changes are refused until a fence stands behind all that is under way. */
   #isBroken = true;
   #isLost = false;
-  /** The newest entry that is known is not in the stream. */
+  /** The stream lacks the newest known entry. */
   #isShorter = false;
-  /** Of the stream, as in its state. */
+  /** When the stream was made, as in its state. */
   #created = "";
   #imported: Import = "none";
-  /** Of the files, as the stream has them at what is known. */
+  /** Lengths of the files in the stream, up to the newest known entry. */
   #lengths: Map<string, number> = new Map();
-  /** What was done to a file here other than appending to it, and is not known to have been done there. */
+  /** Changes other than appends that were made here and perhaps not in the stream. */
   readonly #rewrites = new Set<symbol>();
   /** Small files as the stream has them. */
   readonly #notes = new Map<string, Buffer>();
-  /** The last that is to be done to each of them there. */
+  /** The last change of each small file that the stream is to get. */
   readonly #noting = new Map<string, Promise<void>>();
-  /** The newest entry of which it is written down that the files here have it. */
+  /** The newest entry that is recorded as copied to the files here. */
   #copiedUpTo = 0;
-  /** The files were made anew so often; those opened before are not written to any more. */
+  /** How often the files were made anew; those opened before are not written any more. */
   #generation = 0;
   #settling: Promise<void> | null = null;
-  /** Of files here, under way. */
+  /** Changes of files here that are under way. */
   readonly #changes = new Set<Promise<unknown>>();
   readonly #queue: Queued[] = [];
   #isSending = false;
@@ -144,12 +144,12 @@ export class StreamStore {
     });
   }
 
-  /** How far an import is that was found there. */
+  /** How far an import had come when it was found in the stream. */
   get imported(): Import {
     return this.#imported;
   }
 
-  /** A sentence where the servers have lost records that they had acknowledged; null otherwise. */
+  /** Says that the servers have lost acknowledged records; null otherwise. */
   get problem(): string | null {
     return this.#isShorter
       ? `${troubles.STREAM_SHORTER}. This member still has those records in its data directory and takes no commands. Go by the runbook in docs/cluster.md.`
@@ -157,8 +157,8 @@ export class StreamStore {
   }
 
   /**
-   * Makes sure that nobody else can write any more, then makes the files what the stream says. Does nothing where that holds
-   * already. Rejects with StreamTrouble.
+   * Makes sure that nobody else can write any more, then makes the files what the stream says. Does nothing if both
+   * hold already. Rejects with StreamTrouble.
    */
   admit(): Promise<void> {
     if (!this.#isBroken) return Promise.resolve();
@@ -168,18 +168,18 @@ export class StreamStore {
     return this.#settling;
   }
 
-  /** Puts a fence behind all that others may still write: after the account was claimed anew. */
+  /** Puts a fence behind all that others may still write, after the account was claimed anew. */
   async fence(): Promise<void> {
     if (this.#isBroken) await this.admit();
     else await this.#append(fenceSubject, "", Buffer.from(this.#ports.about()));
   }
 
-  /** Keeps this as a small file, or the file as gone with null; resolves once the stream has it. */
+  /** Keeps a small file in the stream, or removes it for null; resolves once the stream has it. */
   keepNote(name: string, content: Uint8Array | null): Promise<void> {
     return this.#note(name, () => this.#keep(name, content));
   }
 
-  /** Keeps a small file as it is when its turn comes: what somebody writes meanwhile is newer than what was read before. */
+  /** Keeps a small file as it is when its turn comes, since it may have changed while it waited. */
   keepNoteFile(name: string): Promise<void> {
     const { files, dataDir } = this.#ports;
     return this.#note(name, async () => {
@@ -188,7 +188,7 @@ export class StreamStore {
     });
   }
 
-  /** One after the other for each file. */
+  /** Changes of one file are made in turn. */
   #note(name: string, keep: () => Promise<void>): Promise<void> {
     const noting = (this.#noting.get(name) ?? Promise.resolve()).then(keep, keep);
     this.#noting.set(name, noting);
@@ -208,13 +208,13 @@ export class StreamStore {
     this.#notes.set(name, text);
   }
 
-  /** Says there how far an import is. */
+  /** Writes into the stream how far an import is. */
   async keepImport(how: Exclude<Import, "none">): Promise<void> {
     await this.#append(importSubject, how);
     this.#imported = how;
   }
 
-  /** Writes down up to which entry the files here are a copy. */
+  /** Records up to which entry the files here are a copy. */
   async keepCopy(): Promise<void> {
     const { files, dataDir } = this.#ports;
     const last = this.#known ?? 0;
@@ -241,10 +241,10 @@ export class StreamStore {
     const { stream, run, about, wait, isConfirmed } = this.#ports;
     for (let tries = 0; tries < mostFences; tries += 1) {
       const { last, created } = await stream.state();
-      // Whoever slept here must not get in the way of the one that has the account now.
+      // A member that slept here must not get in the way of the new owner.
       if (!isConfirmed()) break;
       await this.#checkOurs(last);
-      // The files here have what the stream does not have any more: nothing is put behind it, and nothing here is cut off.
+      // The files here have entries that the stream has lost: nothing is appended to it, and nothing here is cut off.
       this.#isShorter = this.#known !== null && (last < this.#known || created !== this.#created);
       if (this.#isShorter) throw new StreamTrouble("STREAM_SHORTER");
       const fence = await stream.append(
@@ -260,7 +260,7 @@ export class StreamStore {
     throw new StreamTrouble("NATS");
   }
 
-  /** None begins while the files are made anew. */
+  /** No change begins while the files are made anew. */
   async #change<T>(work: () => Promise<T>): Promise<T> {
     this.#check();
     const change = work();
@@ -284,7 +284,7 @@ export class StreamStore {
     if (this.#isBroken) throw new StreamTrouble(this.#isLost ? "NOT_OWNER" : "NATS");
   }
 
-  /** What came behind what is known was written by us, or the account is another's. */
+  /** We wrote the entries behind the known ones, or the account is another member's. */
   async #checkOurs(last: number): Promise<void> {
     const { stream, run, onLost } = this.#ports;
     if (this.#known !== null && !this.#isLost)
@@ -295,7 +295,7 @@ export class StreamStore {
     throw new StreamTrouble("NOT_OWNER");
   }
 
-  /** What others wrote behind what was known shows now, also where a server was behind before. */
+  /** Reads up to the fence. Entries that others wrote show now, even if a server was behind before. */
   async *#through(fence: number, from = 1): AsyncGenerator<StreamEntry> {
     const { stream, run, onLost } = this.#ports;
     let seen = 0;
@@ -312,8 +312,8 @@ export class StreamStore {
   }
 
   /**
-   * After an outage that nobody else used only what came behind what is known is read; false where that does not make the files what
-   * they are to be.
+   * After an outage that nobody else used, reads only the entries behind the known ones; false if that does not bring
+   * the files up to date.
    */
   async #goOn(fence: number): Promise<boolean> {
     const { files, directory } = this.#ports;
@@ -350,7 +350,7 @@ export class StreamStore {
     }
     await files.makeDirectory(directory, 0o700);
     await writeSegments(files, directory, content);
-    // Later the fence has shown that nobody else wrote them, and those here are as new or newer.
+    // Later the fence has shown that nobody else wrote small files, and those here are as new or newer.
     if (this.#known !== null) return;
     for (const name of names) {
       const note = notes.get(name);
@@ -360,7 +360,7 @@ export class StreamStore {
     }
   }
 
-  /** The entry's number, once it is acknowledged. */
+  /** Resolves with the entry's number once it is acknowledged. */
   #append(subject: string, operation: string, data: Uint8Array = Buffer.alloc(0)): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#check();
@@ -370,8 +370,8 @@ export class StreamStore {
   }
 
   /**
-   * One after the other, each behind the one that was acknowledged before it: of two under way the second could find its place behind
-   * an entry of somebody else that took the first one's.
+   * Sends one at a time, each behind the last acknowledged entry. With two under way, somebody else's entry could take
+   * the place of the first, and the second would fit behind that.
    */
   async #send(): Promise<void> {
     if (this.#isSending) return;
@@ -386,7 +386,7 @@ export class StreamStore {
     const from = monotonic();
     try {
       const number = await stream.append({ subject, operation, run, data }, this.#known ?? 0);
-      // Somebody else writes to it, or an entry whose answer was lost has been kept.
+      // Somebody else has written, or an entry whose answer was lost was kept.
       if (number === null || generation !== this.#generation) throw new StreamTrouble("NATS");
       this.#known = number;
       this.#onAcknowledged({ subject, operation, data });
@@ -418,7 +418,7 @@ export class StreamStore {
     return Promise.all(chunksOf(bytes).map((chunk) => this.#append(subject, "", chunk)));
   }
 
-  /** What there was of it goes once all of the new is kept. */
+  /** Removes what was there before, once all of the new is kept. */
   async #replace(subject: string, bytes: Uint8Array): Promise<void> {
     const chunks = chunksOf(bytes);
     const numbers = await Promise.all(
@@ -433,7 +433,7 @@ export class StreamStore {
     this.#check();
     const name = segmentOf({ subject });
     if (name !== null) this.#lengths.delete(name);
-    // Not what comes later under that name, where the answer to it is lost.
+    // Purges no later entries of that name, even if the answer is lost.
     await this.#ports.stream.purge(subject, (this.#known ?? 0) + 1);
   }
 }
