@@ -1,33 +1,33 @@
 import { plainDigits } from "./units.js";
 
-/** Command words and the values they stand for. */
+/** Command words with their values. */
 export type ValueTable = Readonly<Record<string, string>>;
 
-/** Where the overview of the page counts an actuator. */
+/** The family that the page's overview counts an actuator in. */
 export type ActuatorFamily = "vents" | "curtains" | "fans" | "climate" | "water" | "light" | "others";
 
-/** Everything about a kind but how Home Assistant shows it (`src/homeassistant/actuator-components.ts`). */
+/** Everything about a kind except its view in Home Assistant (`src/homeassistant/actuator-components.ts`). */
 export interface KindRow {
-  /** As the page calls it; other languages have it under `kinds` in `locales`. */
+  /** Name on the page; other languages have it under `kinds` in `locales`. */
   readonly name: string;
   readonly family: ActuatorFamily;
   /** Command word → value sent. */
   readonly values: ValueTable;
-  /** State word of a value where it is not the command word (`open` → `open`, `close` → `closed`). */
+  /** State word of a command word, where they differ (`close` → `closed`). */
   readonly states: Readonly<Record<string, string>>;
-  /** Takes a degree 0..100 after `positionMode`. */
+  /** The value that has to precede a degree of 0..100; null for kinds without degrees. */
   readonly positionMode: string | null;
-  /** Its words are the configuration's own, beside those of `values`. */
+  /** Whether the configuration defines its command words. */
   readonly configured: boolean;
-  /** What people read for its command and state words; other languages have it under `states` in `locales`. */
+  /** Labels of its command and state words; other languages have them under `states` in `locales`. */
   readonly words: Readonly<Record<string, WordRow>>;
-  /** Words that end something; the local controller ends what it does itself. */
+  /** Words that end something; what the local controller does automatically ends by itself. */
   readonly ends: readonly string[];
-  /** Words that start nothing, so that no pause delays them and no count of starts has them. */
+  /** Words that start nothing, so no pause delays them and no limit counts them. */
   readonly noStarts: readonly string[];
-  /** What a lease ends with that names no word: the first of these that there is. */
+  /** The default end of a lease: the first of these words that the actuator has. */
   readonly leaseEnds: readonly string[];
-  /** It goes from these states to those of its own accord: a plan that was watering has watered. */
+  /** Changes of state without a command: a plan that was watering has watered. */
   readonly goesItself?: { readonly from: readonly string[]; readonly to: readonly string[] };
 }
 
@@ -38,7 +38,7 @@ const onOff = { on: ["On", 1], off: ["Off", 0] } as const;
 const auto = { auto: ["Automatic", 2] } as const;
 const stop = { stop: ["Stop", 11] } as const;
 
-/** What most kinds have in common. */
+/** The defaults of most kinds. */
 const usual = {
   states: {},
   positionMode: null,
@@ -68,12 +68,13 @@ const machine = {
   words: { ...onOff, ...auto },
 } as const;
 
-/** What the words of these do, only the configuration knows. */
+/** Kinds whose words only the configuration can explain. */
 const configured = { ...usual, family: "others", configured: true, leaseEnds: [] } as const;
 
 /**
- * Every kind of actuator. Source: the interface document's tables of control values; the last two are the configuration's. Without
- * values of its own a kind is one row here, and one in Home Assistant's table, which the compiler asks for.
+ * Every kind of actuator. Source: the tables of control values in the interface document; the last two are the
+ * configuration's. A kind without values of its own is one row here, and one in Home Assistant's table, for which the
+ * compiler asks.
  */
 export const kindRows = {
   skylight: { ...positioner, name: "skylight", family: "vents" },
@@ -129,7 +130,7 @@ const rows: Readonly<Record<ActuatorKind, KindRow>> = kindRows;
 
 export const takesDegrees = (kind: ActuatorKind): boolean => rows[kind].positionMode !== null;
 
-/** What stands still at a degree, or runs only until it has arrived, has no time that anybody would count. */
+/** Whether a run time makes sense: not for what rests at a degree, or runs only until it has arrived. */
 export const hasRunTime = (kind: ActuatorKind): boolean => !takesDegrees(kind) && kind !== "motor";
 
 /** Command and state words of all kinds. */
@@ -142,7 +143,7 @@ export const isEnding = (kind: ActuatorKind, word: string): boolean => rows[kind
 
 export const isStart = (kind: ActuatorKind, word: string): boolean => !rows[kind].noStarts.includes(word);
 
-/** Kinds that take the same values as this one, or some more of them; what the configuration gives its own values is like no other. */
+/** Kinds that accept the same values as this one, or further ones. A kind with configured values is like no other. */
 export const alikeKinds = (kind: ActuatorKind): readonly ActuatorKind[] => {
   const row = rows[kind];
   return row.configured ? [kind] : actuatorKinds.filter((one) => areAlike(row, rows[one]));
@@ -156,37 +157,37 @@ function areAlike(one: KindRow, other: KindRow): boolean {
 }
 
 /*
- * What a value means, which depends on the kind alone: `11000` is automatic for a skylight and two fans for a fan and
- * wet curtain. The platform may hand a value back as a number, without its leading zeros or padded; all of these decode.
+ * The meaning of a value depends on the kind: `11000` is automatic for a skylight, and two fans for a fan and wet
+ * curtain. The platform may return a value as a number, without its leading zeros, or padded; all of these decode.
  */
 
 interface DecodedValue {
   /** `open`, `auto`, `position` …, or `unknown`. */
   readonly state: string;
-  /** Opening degree 0..100, where the value is one. */
+  /** Opening degree 0..100; null where the value is none. */
   readonly position: number | null;
-  /** The table's spelling where there is one, else the trimmed text. */
+  /** The table's spelling if it has the value, else the trimmed text. */
   readonly value: string;
 }
 
-/** What of an actuator says what its values mean. */
+/** The part of an actuator's settings that gives its values a meaning. */
 export interface KindWithValues {
   readonly kind: ActuatorKind;
-  /** Command words of the configuration, beside the kind's own. */
+  /** Command words of the configuration, in addition to the kind's own. */
   readonly values: ValueTable;
-  /** Further values that mean a word when they are read. */
+  /** Further values that mean a word in reads. */
   readonly reads?: ReadTable | undefined;
 }
 
-/** Words and the values that mean them when they are read, beside the one that is sent. */
+/** For each word, the values that mean it in reads, in addition to the one that is sent. */
 export type ReadTable = Readonly<Record<string, readonly string[]>>;
 
-/** Command word → value: the kind's own table, with the configuration's on top. */
+/** Command word → value: the kind's table, overridden by the configuration's. */
 export function valueTable({ kind, values }: Pick<KindWithValues, "kind" | "values">): ValueTable {
   return { ...kindRows[kind].values, ...values };
 }
 
-/** The state word a command word leads to (`close` → `closed`). */
+/** The state word of a command word (`close` → `closed`). */
 export function stateOfWord(kind: ActuatorKind, word: string): string {
   return rows[kind].states[word] ?? word;
 }
@@ -197,7 +198,7 @@ export function decodeValue(settings: KindWithValues, raw: string | number | boo
   const degree = row.positionMode === null ? null : degreeRead(text);
   const [word, value] =
     meaningOf(settings, text) ?? (degree === null ? null : meaningOf(settings, String(degree))) ?? [];
-  // A degree that means a word, as the configuration says, is still how far it is open.
+  // A degree that the configuration maps to a word is still an opening degree.
   if (word !== undefined && value !== undefined)
     return { state: stateOfWord(settings.kind, word), position: degree, value };
   if (row.positionMode !== null && sameValue(row.positionMode, text))
@@ -207,7 +208,7 @@ export function decodeValue(settings: KindWithValues, raw: string | number | boo
   return { state: "unknown", position: null, value: text };
 }
 
-/** The word that a value means, with the spelling of the table it stands in; null for one that stands in none. */
+/** The word that a value means, with the table's spelling; null where no table has it. */
 function meaningOf(settings: KindWithValues, text: string): readonly [word: string, value: string] | null {
   for (const [word, value] of Object.entries(valueTable(settings)))
     if (sameValue(value, text)) return [word, value];
@@ -218,17 +219,17 @@ function meaningOf(settings: KindWithValues, text: string): readonly [word: stri
   return null;
 }
 
-/** The word that `limits.ends_with` stands for where it is left out; null where it has to be named. */
+/** The default of `limits.ends_with`; null where it has to be given. */
 export const defaultEndsWith = (kind: ActuatorKind, words: readonly string[]): string | null =>
   rows[kind].leaseEnds.find((word) => words.includes(word)) ?? null;
 
-/** Whether a kind goes from this state to that one of its own accord. */
+/** Whether a kind changes from one state to the other without a command. */
 export function endsByItself(kind: ActuatorKind, from: string, to: string): boolean {
   const { goesItself } = rows[kind];
   return goesItself !== undefined && goesItself.from.includes(from) && goesItself.to.includes(to);
 }
 
-/** Whether a value that is read says what one that was sent asks for: the same value, or another one of the same word. */
+/** Whether a read value means what a sent one asks for: an equal value, or another one of the same word. */
 export function meansSame(settings: KindWithValues, sent: string, text: string): boolean {
   if (sameValue(sent, text)) return true;
   if (settings.reads === undefined) return false;
@@ -236,13 +237,13 @@ export function meansSame(settings: KindWithValues, sent: string, text: string):
   return state !== "unknown" && state !== "position" && decodeValue(settings, text).state === state;
 }
 
-/** The degree that a word leads to, where one does. */
+/** The degree of a state word, if any. */
 export const degreeOfState: Readonly<Record<string, number>> = { open: 100, closed: 0 };
 
 /**
- * Whether a value that is in no table of the kind may be how a controller shows this state. That is a control value of the same length
- * that no other kind has, the number that the bits of its own make, or of a positioner the degree at the end of its way. Any other
- * number may be that of something else, or on its way.
+ * Whether a value outside the tables may be a controller's way to show this state: a control value of the same length
+ * that no kind has, the number that its bits make, or a positioner's end degree. Any other number may mean something
+ * else, or a movement.
  */
 export function mayMean(settings: KindWithValues, state: string, text: string): boolean {
   const read = decodeValue(settings, text);
@@ -254,7 +255,7 @@ export function mayMean(settings: KindWithValues, state: string, text: string): 
   return isNumberOfBits(settings, state, text) || (isControl && kindsWith(text).length === 0);
 }
 
-/** "A bit string", says the interface: `1010` may be kept as 10. */
+/** The interface calls values bit strings, so a controller may keep `1010` as 10. */
 const isNumberOfBits = (settings: KindWithValues, state: string, text: string): boolean =>
   Object.entries(valueTable(settings)).some(
     ([word, bits]) =>
@@ -263,7 +264,7 @@ const isNumberOfBits = (settings: KindWithValues, state: string, text: string): 
       text === String(Number.parseInt(bits, 2)),
   );
 
-/** Kinds in whose table of the interface a value stands. */
+/** Kinds whose table in the interface document has a value. */
 export const kindsWith = (text: string): readonly ActuatorKind[] =>
   actuatorKinds.filter((kind) => {
     const row = rows[kind];
@@ -272,24 +273,24 @@ export const kindsWith = (text: string): readonly ActuatorKind[] =>
     );
   });
 
-/** Equal as the platform may return them: as text, or as the same number. */
+/** Whether two values are equal, as the platform may return text or a number. */
 export const sameValue = (wanted: string, text: string): boolean =>
   wanted === text || spellingOf(wanted) === spellingOf(text);
 
-/** One spelling for all that the platform may return a value as: a number, with leading zeros lost. */
+/** One spelling for every form in which the platform may return a value, such as a number without its leading zeros. */
 export function spellingOf(given: string): string {
   const value = plainDigits(given);
   if (/^\d+$/.test(value)) return value.replace(/^0+(?=\d)/, "");
   return /^[-+]?\d+(?:\.\d+)?$/.test(value) ? String(Number(value)) : value;
 }
 
-/** A register as text: trimmed, digits of full width as plain ones, and a whole number that came as `45.0` as `45`. */
+/** A register as text: trimmed, full-width digits as plain ones, and `45.0` as `45`. */
 export function textOf(raw: string | number | boolean): string {
   const text = plainDigits(String(raw).trim());
   return /^\d+\.0+$/.test(text) ? text.slice(0, text.indexOf(".")) : text;
 }
 
-/** A degree as it is sent and configured, in whole digits. */
+/** Parses a degree as sent and configured, in whole digits; null for anything else. */
 export function degreeOf(text: string): number | null {
   if (!/^\d{1,8}$/.test(text)) return null;
   const degree = Number(text);
@@ -299,15 +300,15 @@ export function degreeOf(text: string): number | null {
 const measuredDegree = /^(\d{1,8}(?:\.\d+)?)\s*[%％]?$/;
 
 /**
- * A degree as it is read. The interface has whole numbers from 0 to 100; a platform may show what was measured, with a fraction or a
- * percent sign, which is the nearest whole one. What is beyond 0 or 100 is none.
+ * Parses a degree as read; null for anything beyond 0..100. The interface has whole numbers; a platform may show a
+ * measured fraction or a percent sign, which is rounded.
  */
 export function degreeRead(text: string): number | null {
   const [, digits] = measuredDegree.exec(text) ?? [];
   return digits !== undefined && Number(digits) <= 100 ? Math.round(Number(digits)) : null;
 }
 
-/** Where an actuator is on the platform. */
+/** The addresses of an actuator on the platform. */
 export interface Placed {
   readonly kind: ActuatorKind;
   readonly address: string;
@@ -316,7 +317,7 @@ export interface Placed {
   readonly modeReads?: "value" | "never" | undefined;
 }
 
-/** The addresses that its values are sent to: that of the mode, and one of the position where it has one of its own. */
+/** The addresses to which its values are sent: that of the mode, and that of the position if it has one of its own. */
 export function sendAddresses({
   kind,
   address,
@@ -328,8 +329,8 @@ export function sendAddresses({
 }
 
 /**
- * The addresses whose values make up the actuator's state: those that it is sent to, so that a number at the mode address is no degree
- * where that has an address of its own; and that one alone where the mode's can only be written.
+ * The addresses that make up the actuator's state. With a position address of its own, a number at the mode address is
+ * no degree. A mode address that can only be written is left out.
  */
 export function stateAddresses(placed: Placed): readonly [first: string, ...position: string[]] {
   const [mode, position] = sendAddresses(placed);

@@ -12,15 +12,15 @@ import type { RawValue } from "./ports.js";
 import { byText } from "./topic-ids.js";
 
 /*
- * The interface has no table of addresses: "they can be found by observing what the platform's web client sends". What is pushed
- * while somebody moves things shows an address and the values that it takes, which say what kind of thing may be behind it.
+ * Finds addresses. The interface has no table of them: "they can be found by observing what the platform's web client
+ * sends". Values pushed while somebody moves things show an address, and hint at the kind of thing behind it.
  */
 
-/** An address that belongs to no actuator and no parameter, and what it was seen with. */
+/** An address that belongs to no actuator or parameter, with the values seen. */
 export interface SeenAddress {
   readonly code: string;
   readonly address: string;
-  /** In the order in which they came, the newest last; two that follow each other differ. Never empty. */
+  /** In the order of their arrival, the newest last; neighbours differ. Never empty. */
   readonly values: readonly string[];
   /** Epoch ms. */
   readonly firstAt: number;
@@ -30,7 +30,7 @@ export interface SeenAddress {
 const mostValues = 12;
 const longestValue = 80;
 
-/** An address after one more value of it; the same reference where the value brought no news. */
+/** An address with one more value; the same reference where the value was no news. */
 export function seeAddress(
   known: SeenAddress | undefined,
   code: string,
@@ -44,14 +44,14 @@ export function seeAddress(
   return { ...known, values: [...known.values, value].slice(-mostValues), lastAt: at };
 }
 
-/** What the values of an address look like; `kind` is null where they say too little. */
+/** What the values of an address look like; `kind` is null where they are not enough to tell. */
 export interface Likeness {
   readonly kind: ActuatorKind | null;
-  /** Behind "looks like". */
+  /** Follows "looks like" in a sentence. */
   readonly text: Text;
 }
 
-/** The first of those that look alike; `machine` stands for all that go on, off and automatic. */
+/** One kind of each group that shares its values; `machine` stands for all with on, off and automatic. */
 const candidates = [
   { kind: "positioner", text: msg`a positioner (a window or a curtain)`, digits: 5 },
   { kind: "fan_wet_curtain", text: msg`a fan and wet curtain`, digits: 5 },
@@ -62,7 +62,7 @@ const candidates = [
 const isBits = (text: string, digits: number): boolean =>
   text.length === digits && /^[01]+$/.test(text) && Number(text) !== 0;
 
-/** In doubt it looks like nothing: a wrong kind would move something. */
+/** Guesses the kind. In doubt there is none, as a wrong kind would move something. */
 export function likenessOf(values: readonly string[]): Likeness {
   const all = [...new Set(values)];
   const rotation = kindRows.irrigation.values.rotation;
@@ -73,11 +73,11 @@ export function likenessOf(values: readonly string[]): Likeness {
   const best = Math.max(0, ...scored.map(({ score }) => score));
   const winners = scored.filter(({ score }) => score === best).map(({ candidate }) => candidate);
   const [first, second] = winners;
-  // A plan is told from a machine by its rotation alone.
+  // Only its rotation distinguishes an irrigation plan from a machine.
   const isClear = second === undefined || (first?.kind === "machine" && second.kind === "irrigation");
   if (first !== undefined && isClear) return { kind: first.kind, text: first.text };
   if (first !== undefined) return { kind: null, text: eitherOf(winners.map(({ text }) => text)) };
-  // A fraction is more often something measured.
+  // A fraction is more often a measurement.
   if (all.every((text) => degreeRead(text) !== null && !text.includes(".")))
     return {
       kind: null,
@@ -88,7 +88,7 @@ export function likenessOf(values: readonly string[]): Likeness {
   return { kind: null, text: msg`nothing that is known: kind: custom with its values, perhaps` };
 }
 
-/** How many of the values are control values of the kind; none where one of them cannot be any. */
+/** How many of the values are control values of the kind; 0 where one of them cannot belong to it. */
 function scoreOf(kind: ActuatorKind, digits: number, values: readonly string[]): number {
   const row: KindRow = kindRows[kind];
   const own = new Set<string | null>([...Object.values(row.values), row.positionMode]);
@@ -97,11 +97,11 @@ function scoreOf(kind: ActuatorKind, digits: number, values: readonly string[]):
   return values.every(fits) ? values.filter((text) => own.has(text) && Number(text) !== 0).length : 0;
 }
 
-/** What can be written into a configuration for an address; null where its values say too little. */
+/** An actuator to suggest for the configuration; null where the values are not enough. */
 export interface SuggestedActuator {
   readonly id: string;
   readonly kind: ActuatorKind;
-  /** Of a motor, whose words nobody knows yet. */
+  /** Given for a motor, whose words are still unknown. */
   readonly values: Readonly<Record<string, string>> | null;
 }
 
@@ -118,11 +118,11 @@ export function suggestedActuator({
   return { id, kind, values: Object.fromEntries(others.map((value, at) => [`word_${at + 1}`, value])) };
 }
 
-/** `1001 → 1010`, the newest few. */
+/** The newest few values, such as `1001 → 1010`. */
 export const valuesText = (values: readonly string[]): string =>
   `${values.length > 4 ? "… → " : ""}${values.slice(-4).join(" → ")}`;
 
-/** Lines to be pasted into a configuration; what looks like nothing is a comment. */
+/** Lines to paste into a configuration; an address without a suggestion is a comment. */
 export function seenYaml(seen: readonly SeenAddress[]): Text {
   const codes = [...new Set(seen.map(({ code }) => code))].sort();
   if (codes.length === 0) return "";
@@ -157,14 +157,14 @@ const remark = ({ values }: SeenAddress): string => oneLine(valuesText(values));
 
 const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]+/gu, " ");
 
-/** Texts that YAML would read as something else are quoted; numbers stay as they are written. */
+/** A text as YAML, quoted where YAML would read it as something else. */
 const scalar = (text: string): string =>
   /^(?:0|[1-9]\d{0,14}|[A-Za-z][A-Za-z0-9_-]*)$/.test(text) &&
   !/^(?:true|false|null|yes|no|on|off|y|n)$/i.test(text)
     ? text
     : JSON.stringify(text);
 
-/** Numbers by size, before everything else. */
+/** Orders addresses: numbers by size, before everything else. */
 export function byAddress(one: string, other: string): number {
   const sizeOf = (address: string): number => (/^\d{1,15}$/.test(address) ? Number(address) : Infinity);
   const [first, second] = [sizeOf(one), sizeOf(other)];

@@ -1,6 +1,6 @@
 import type { AlarmType, ReadingFact } from "./limits.js";
 
-/* What alarms are called, on the page and in messages. */
+/* Titles and sentences of alarms, for the page and for messages. */
 
 export const alarmTitles: Readonly<Record<AlarmType, string>> = {
   reading_low: "Too low",
@@ -26,7 +26,7 @@ export const alarmTitles: Readonly<Record<AlarmType, string>> = {
   flood: "Very many alarms",
 };
 
-/** What stands below a reading that is not judged as usual; nothing where it is. */
+/** The sentence for a reading that cannot be judged as usual; empty otherwise. */
 export function unsureSentence({ quality, gone }: Pick<ReadingFact, "quality" | "gone">): string {
   if (gone === true)
     return " This alarm ends: the controller has answered for a day without this sensor, so it was renamed, removed or is not shown any more.";
@@ -37,19 +37,19 @@ export function unsureSentence({ quality, gone }: Pick<ReadingFact, "quality" | 
 
 type ReadingType = "reading_low" | "reading_high";
 
-/** Whether a value is beyond the limit that its alarm is about: up to its deadband one is on that is not. */
+/** Whether a value is beyond the limit of its alarm. Within the deadband an alarm stays on although it is not. */
 export const isBeyond = (
   type: ReadingType,
   { value, limit }: Pick<ReadingFact, "value" | "limit">,
 ): boolean => (type === "reading_low" ? value < limit : value > limit);
 
-/** Which words tell a reading. */
+/** The code of a reading alarm's sentence. */
 export function readingCode(type: ReadingType, fact: Pick<ReadingFact, "value" | "limit">) {
   if (!isBeyond(type, fact)) return "reading_back";
   return type === "reading_low" ? "reading_below" : "reading_above";
 }
 
-/** What is wrong with a reading, on its topic. */
+/** The sentence of a reading alarm, as on its topic. */
 export function readingSentence(
   type: ReadingType,
   { name, value, limit, unit, ...now }: ReadingFact,

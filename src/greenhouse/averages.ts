@@ -1,8 +1,8 @@
 import type { SensorItem } from "./ports.js";
 
 /*
- * An average is no reading of the quantity that it is the average of, so it has a name and a code of its own: `temperature` is
- * `temperature (avg)`, `airtemp` is `avg_airtemp`. Both words are those of the platform's operation, `weather-data/avg`.
+ * An average is no reading of its quantity, so it has a name and code of its own: `temperature` becomes `temperature
+ * (avg)`, `airtemp` becomes `avg_airtemp`. Both words come from the platform's operation `weather-data/avg`.
  */
 
 const suffix = " (avg)";
@@ -15,10 +15,10 @@ export const asAverage = (item: SensorItem): SensorItem => ({
   average: true,
 });
 
-/** Whether `from` of a configured sensor, a name or code perhaps with a channel, is that of an average. */
+/** Whether a configured sensor's `from`, a name or code with an optional channel, means an average. */
 export const isFromAverage = (from: string): boolean => from.includes(suffix) || from.startsWith(prefix);
 
-/** Name and code of the quantity that it is the average of. */
+/** Name and code of the quantity that was averaged. */
 export const ofWhat = ({ name, factor }: Pick<SensorItem, "name" | "factor">) => ({
   name: name.endsWith(suffix) ? name.slice(0, -suffix.length) : name,
   factor: factor?.startsWith(prefix) === true ? factor.slice(prefix.length) : factor,

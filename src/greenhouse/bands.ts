@@ -1,15 +1,12 @@
 import { quantities, type SensorKind } from "./sensors.js";
 
-/*
- * Between which values a reading is as it should be: as the configuration says it, by kind and nearer by sensor, key by key. What
- * becomes of it is judged in `src/limits/readings`.
- */
+/* Limits of readings from the configuration, by kind and by sensor, key by key. `src/limits/readings` judges them. */
 
 export const bandLimits = ["low_low", "low", "high", "high_high"] as const;
 
 export type BandLimit = (typeof bandLimits)[number];
 
-/** What a section says; `false` takes away what one further away says. Durations are ms. */
+/** A section of the configuration; `false` removes what an outer section sets. Durations are ms. */
 export type BandSettings =
   | false
   | (Readonly<Partial<Record<BandLimit, number | false>>> & {
@@ -19,10 +16,10 @@ export type BandSettings =
 
 export type BandsByKind = Readonly<Partial<Record<SensorKind, BandSettings>>>;
 
-/** In the reading's own unit. */
+/** In the unit of the reading. */
 export interface Bands {
   readonly limits: Readonly<Partial<Record<BandLimit, number>>>;
-  /** So far back inside of a limit a value has to be before the alarm is over. */
+  /** How far back inside a limit a value has to be before the alarm ends. */
   readonly deadband: number;
   /** How long it has to be beyond a limit, by the times of measuring. */
   readonly delayMs: number;
@@ -31,8 +28,8 @@ export interface Bands {
 const defaultDelayMs = 300_000;
 
 /**
- * What most growers want to be told of, to begin with: for `init` alone, which shows the numbers first. What depends on the crop, such
- * as EC and pH, is for the grower. In the default unit of the kind, and the delay as it is written.
+ * Suggestions that `init` offers with their numbers. Quantities that depend on the crop, such as EC and pH, are left to
+ * the grower. Limits are in the kind's default unit, the delay is as written.
  */
 export const suggestedBands = {
   temperature: { low_low: 2, low: 5, high: 35, high_high: 40, delay: "10m" },
@@ -44,7 +41,7 @@ export const suggestedBands = {
   Record<SensorKind, Readonly<Partial<Record<BandLimit, number>>> & { readonly delay: string }>
 >;
 
-/** As many units as the default one has: 0.5 °C are 0.9 °F. */
+/** The default deadband in another unit: 0.5 °C are 0.9 °F. */
 function defaultDeadband(kind: SensorKind, unit: string | null): number {
   const { limits, min, max, deadband } = quantities[kind];
   const [least, most] = limits[unit ?? ""] ?? [min, max];
@@ -52,18 +49,18 @@ function defaultDeadband(kind: SensorKind, unit: string | null): number {
   return isScaled ? Number(((deadband * (most - least)) / (max - min)).toPrecision(3)) : 0;
 }
 
-/** What is no more than noise is drawn no higher than a tenth. */
+/** The smallest span of a chart's axis, so that noise fills at most a tenth of it. */
 export const leastSpan = (kind: SensorKind, unit: string | null): number => 10 * defaultDeadband(kind, unit);
 
-/** What the crop feels: of the air outside of a greenhouse the same number means nothing. */
+/** Kinds whose limits are for the crop, so the same number outdoors means nothing. */
 const ofTheCrop: ReadonlySet<SensorKind> = new Set<SensorKind>([
   ...(["temperature", "humidity", "co2", "dew_point", "vpd"] as const),
   ...(["soil_temperature", "soil_moisture"] as const),
 ]);
 
-/** Who asks for one by name means it. */
+/** Whether limits by kind apply. Limits of a sensor by name always do. */
 const isJudgedByKind = ({ kind, average, outdoors }: JudgedSensor): boolean =>
-  // What a day was like on average is no reading of now.
+  // The average of a day is no present reading.
   average !== true && !(outdoors === true && ofTheCrop.has(kind));
 
 interface JudgedSensor {
@@ -73,7 +70,7 @@ interface JudgedSensor {
   readonly outdoors?: boolean;
 }
 
-/** What holds for a sensor: its own keys before those of its kind; null where nothing does. */
+/** The limits of a sensor: its own keys before those of its kind; null for none. */
 export function bandsOf(
   sensor: JudgedSensor,
   own: BandSettings | undefined,
@@ -93,14 +90,14 @@ export function bandsOf(
   return { limits, deadband: deadband ?? usual, delayMs: delay };
 }
 
-/** Between the lower and the upper limit that lie nearest to each other. */
+/** The distance between the innermost lower and upper limit. */
 export function roomBetween({ low_low: lowLow, low, high, high_high: highHigh }: Bands["limits"]): number {
   const lower = low ?? lowLow ?? -Infinity;
   const upper = high ?? highHigh ?? Infinity;
   return upper - lower;
 }
 
-/** The limit that a value is beyond, the outer one first; null where it is between all. */
+/** The limit that a value is beyond, the outer one first; null for none. */
 export function beyondOf({ limits }: Pick<Bands, "limits">, value: number): BandLimit | null {
   const { low_low: lowLow, low, high, high_high: highHigh } = limits;
   if (lowLow !== undefined && value < lowLow) return "low_low";

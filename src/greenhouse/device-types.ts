@@ -2,8 +2,8 @@ import { byCode, msg, row as plain, type Text } from "../language/text.js";
 import { type ActuatorKind, takesDegrees } from "./actuator-kinds.js";
 
 /*
- * The platform has three code systems. Two of them are called `deviceTypeId` although their values differ, so each is
- * a type of its own here and the compiler refuses to mix them. No derivation between them exists.
+ * The platform has three code systems. Two of them are called `deviceTypeId` although their values differ, so each is a
+ * type of its own here and the compiler refuses to mix them. None can be derived from another.
  */
 declare const system: unique symbol;
 
@@ -11,7 +11,7 @@ declare const system: unique symbol;
 export type DeviceType = string & { readonly [system]: 1 };
 /** System 2, a number: a group of control parameters, read as a batch with `GET /api/set-value/flush`. */
 export type ParameterGroup = number & { readonly [system]: 2 };
-/** System 3, a number: what a running status of `GET /api/device_status` is about. */
+/** System 3, a number: the subject of a running status in `GET /api/device_status`. */
 export type StatusNumber = number & { readonly [system]: 3 };
 
 export const deviceType = (code: string): DeviceType => code as DeviceType;
@@ -28,7 +28,7 @@ export const deviceTypes: ReadonlyMap<DeviceType, Text> = new Map([
   [deviceType("V009"), msg`cloud-linked video device`],
 ]);
 
-/** Numbers observed; others occur. */
+/** Observed numbers; others occur. */
 export const statusNumbers: ReadonlyMap<StatusNumber, string> = new Map([
   [statusNumber(16), "first-stage fan"],
   [statusNumber(17), "second-stage fan"],
@@ -38,44 +38,44 @@ export const statusNumbers: ReadonlyMap<StatusNumber, string> = new Map([
   [statusNumber(49), "irrigation-plan watering"],
 ]);
 
-/** Which of them belong to a kind of actuator, where the interface's two tables name the same thing. */
+/** The statuses of each kind, where the interface's two tables name the same thing. */
 export const statusesOfKind: ReadonlyMap<ActuatorKind, readonly StatusNumber[]> = new Map([
   ["fan_wet_curtain", [16, 17, 18, 19].map(statusNumber)],
 ]);
 
-/** What the interface says of these: cameras and the weather station have no addresses, so nothing there takes commands. */
+/** By the interface, cameras and the weather station have no addresses, so they accept no commands. */
 const passive: ReadonlySet<DeviceType> = new Set(["V003", "V008", "V009", "W001"].map(deviceType));
 
-/** Of a code that the table does not hold the letter says nothing sure: what answers decides. */
+/** Whether a device may accept commands; for an unknown code only its answers decide. */
 export const takesCommands = (type: DeviceType | null): boolean => type === null || !passive.has(type);
 
-/** Cameras and picture uploaders, as far as a code tells; one that the table does not hold may turn out to be something else. */
+/** Whether a code means a camera or picture uploader; an unknown code may turn out to be something else. */
 export const isCamera = (type: DeviceType | null): boolean => type?.startsWith("V") ?? false;
 
-/** Weather stations and cameras: a list may show them online although they have no MQTT client. */
+/** Weather stations and cameras, which a list may show online although they have no MQTT client. */
 export const isWithoutClient = (type: DeviceType | null): boolean => /^[VW]/.test(type ?? "");
 
 export const isWeatherStation = (type: DeviceType | null): boolean => type?.startsWith("W") ?? false;
 
-/** What stands outside of greenhouses, or looks: cameras, weather stations and fertilizer machines. */
+/** Cameras, weather stations and fertilizer machines, which are no greenhouses. */
 export const isDevice = (type: DeviceType | null): boolean => /^(?:[VW]|C003$)/.test(type ?? "");
 
-/** Of cameras the pest monitor, which counts what it catches, may have readings; and whatever the table does not hold. */
+/** Whether a device may have readings. Of the known cameras only the pest monitor does, which counts its catch. */
 export const mayHaveReadings = (type: DeviceType | null): boolean =>
   !isCamera(type) || type === "V003" || !isKnownType(type);
 
 const isKnownType = (type: DeviceType | null): boolean => type !== null && deviceTypes.has(type);
 
-/** After so many empty answers in a row it is asked once an hour; null for as often as any controller. */
+/** After so many empty answers in a row readings are asked for once an hour; null for never. */
 export function emptyAnswersUntilRare(type: DeviceType | null): number | null {
   if (!isCamera(type)) return null;
   return isKnownType(type) ? 3 : 1;
 }
 
 interface Words {
-  /** As the interface calls it. */
+  /** The interface's name for it. */
   readonly meaning: string;
-  /** The id made of it: `left_skylight`. */
+  /** The id made of it, such as `left_skylight`. */
   readonly word: string;
   readonly en: string;
   readonly zh: string;
@@ -84,7 +84,7 @@ interface Words {
 export interface ActuatorRow extends Words {
   readonly role: "actuator";
   readonly kind: ActuatorKind;
-  /** What the interface does not say about this type and is assumed. */
+  /** What is assumed about this type, as the interface does not say it. */
   readonly assumption?: Text;
 }
 
@@ -92,12 +92,12 @@ export interface ParameterRow extends Words {
   readonly role: "parameter";
 }
 
-/** What the addresses of a control-parameter type (system 2) are in a configuration. */
+/** What the addresses of a control-parameter type (system 2) become in a configuration. */
 export type TypeRow = ActuatorRow | ParameterRow;
 
 type Entry = readonly [ParameterGroup, TypeRow];
 
-/** The interface gives no control values for these. */
+/** Kinds for which the interface gives no control values. */
 const assumed: ReadonlySet<ActuatorKind> = new Set(["side_vent", "thermal_curtain"]);
 const assumption = msg`assumed to take the values of a positioner`;
 
@@ -120,8 +120,8 @@ const mirrored = (id: number, word: string, en: string, zh: string, meaning = en
 ];
 
 /**
- * Every type of the interface's table. The table tells what a type is called; its kind follows from the control values
- * given for such devices. Types without control values are parameters.
+ * Every type of the interface's table, which gives names only; the kind follows from the control values of such
+ * devices. Types without control values are parameters.
  */
 export const typeRows: ReadonlyMap<ParameterGroup, TypeRow> = new Map([
   moved(2, "skylight", "left_skylight", "Left skylight", "左天窗"),
@@ -162,10 +162,10 @@ export const typeRows: ReadonlyMap<ParameterGroup, TypeRow> = new Map([
   mirrored(219, "waste_liquid_recovery", "Waste-liquid recovery mode", "废液回收模式"),
 ]);
 
-/** The types a scan asks for unless told otherwise: all of the table. */
+/** The types that a scan asks for by default: the whole table. */
 export const scannedTypes: readonly ParameterGroup[] = [...typeRows.keys()];
 
-/** `type 2 (left skylight)`; the number alone where the table does not hold it. */
+/** Such as `type 2 (left skylight)`; only the number for an unknown type. */
 export function typeName(group: ParameterGroup): Text {
   const row = typeRows.get(group);
   if (row === undefined) return msg`type ${group}`;
@@ -174,8 +174,8 @@ export function typeName(group: ParameterGroup): Text {
 }
 
 /**
- * Why an actuator cannot be what the configuration says, or null. The interface's table of control-parameter types decides; the general
- * kinds contradict another family only, and what the configuration gives its own values contradicts nothing.
+ * Why an actuator cannot be of the configured kind; null where it can. The interface's table of control-parameter types
+ * decides. General kinds contradict only another family; kinds with configured values contradict nothing.
  */
 export function contradiction(
   {
@@ -205,5 +205,5 @@ export function contradiction(
 
 const isGeneral = (kind: ActuatorKind): boolean => kind === "positioner" || kind === "machine";
 
-/** What to do about it. */
+/** The remedy. */
 export const contradictionRemedy = msg`correct kind or type_id, or say accept_type: true where it is meant; until then its commands are refused`;

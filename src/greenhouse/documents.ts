@@ -13,10 +13,10 @@ import { nameById } from "./names-by-id.js";
 import { translatedSensorName } from "./sensor-names.js";
 
 /*
- * The documents of a controller and its parts, the same on every `.../json` topic and in the API. Times are ISO texts.
+ * The JSON documents of a controller and its parts, equal on the `.../json` topics and in the API. Times are ISO texts.
  */
 
-/** The items of one answer share when they were measured and received, so the last two texts are kept. */
+/** Remembers the last two texts, as all items of an answer share their times of measuring and receipt. */
 export const isoOrNull = isoRememberingTwo();
 
 function isoRememberingTwo(): (at: number | null) => string | null {
@@ -32,7 +32,7 @@ function isoRememberingTwo(): (at: number | null) => string | null {
   };
 }
 
-/** As `bridge/controllers` lists it. */
+/** An item of `bridge/controllers`. */
 export const controllerItem = ({ code, id, name, type, record }: ControllerInfo) => ({
   code,
   id,
@@ -43,7 +43,7 @@ export const controllerItem = ({ code, id, name, type, record }: ControllerInfo)
   station_id: record?.stationId ?? null,
 });
 
-/** The platform's `id` and extension `type` have names of their own here, so that no field hides another. */
+/** The platform's `id` and extension `type` get other names here, so that no field hides another. */
 export function infoDocument(info: ControllerInfo) {
   const { record, client, stream } = info;
   const { id: platformId, type: extensionType, ...extra } = record?.extra ?? {};
@@ -117,15 +117,15 @@ export const statusDocument = ({
   quality,
 });
 
-/** A sensor's own name where it was given one, else the platform's in the words of the catalogue. */
+/** A sensor's configured name; else the platform's name, translated by the catalogue. */
 export const sensorName = ({ name, platformName }: SensorDefinition, language: Language): string =>
   (name === platformName ? translatedSensorName(platformName, language) : null) ?? name;
 
-/** What people call an actuator or a parameter. */
+/** The name of an actuator or parameter. */
 export const ownNameOf = ({ id, name }: Readonly<{ id: string; name?: string | undefined }>): Text =>
   name ?? nameById(id);
 
-/** What people call a controller, what is commanded there (an address by itself), or a sensor. */
+/** The name of a controller, of its actuator or parameter (an address names itself), or of a sensor. */
 export function nameOf(
   { info, actuators, parameters, sensors }: Controller,
   commanded: string | null,

@@ -12,25 +12,28 @@ import type {
 import type { ClientStatus, DeviceRecord, RawValue, RunningStatusItem, SensorItem } from "./ports.js";
 import type { ControllerSettings } from "./settings.js";
 
-/** What can be learnt about one controller. Instants are epoch ms, but for `at` and `startedAt` (when the request began), which are monotonic. */
+/**
+ * News about one controller. Instants are epoch ms, except `at` and `startedAt` (when the request began), which are
+ * monotonic.
+ */
 export type ControllerEvent =
   /** `availability` is the list's flag. */
   | { readonly type: "listed"; readonly record: DeviceRecord; readonly availability: Availability }
   | { readonly type: "absent"; readonly forMs: number }
-  /** The address of its video stream, which its list does not give. */
+  /** The address of its video stream, which the controllers' list does not give. */
   | { readonly type: "video"; readonly hls: string }
-  /** Its own list does not hold it any more, another one does. */
+  /** The controllers' list no longer holds it, but another one does. */
   | { readonly type: "unflagged" }
   /** The single-device status was read. */
   | { readonly type: "connection"; readonly status: ClientStatus }
-  /** `answers`: as `reachable` where absent. */
+  /** `answers`: by default the same as `reachable`. */
   | { readonly type: "platform"; readonly reachable: boolean; readonly answers?: boolean }
   | {
       readonly type: "sensors_read";
       readonly items: readonly SensorItem[];
       readonly receivedAt: number;
       readonly source: Source;
-      /** Averages stand beside the readings, which they leave as they are. */
+      /** Averages leave the readings as they are. */
       readonly part?: "averages";
     }
   | {
@@ -45,46 +48,46 @@ export type ControllerEvent =
       readonly readAt: number;
       readonly fresh: boolean;
       readonly source: Source;
-      /** All that an answer about a control-parameter type listed. */
+      /** Everything that an answer about a control-parameter type listed. */
       readonly listed?: { readonly group: ParameterGroup; readonly values: ReadonlyMap<string, RawValue> };
     }
-  /** A POST of ours began or ended (`at`, monotonic ms): what was asked before it says nothing about it. */
+  /** A POST of ours began or ended (`at`, monotonic ms); earlier requests say nothing about it. */
   | {
       readonly type: "posted";
       readonly target: TargetKind;
       readonly id: string;
       readonly at: number;
-      /** Of a command of several steps: where it stands; null of one with a single step. */
+      /** For a command of several steps: its place between them; null for a single step. */
       readonly between?: BetweenSteps | null;
     }
-  /** A command of ours sends no further step; `degree` is the one that was confirmed. */
+  /** A command of ours sends no further step; `degree` is the confirmed one. */
   | {
       readonly type: "steps_ended";
       readonly target: TargetKind;
       readonly id: string;
       readonly degree?: number | null;
-      /** The state that was confirmed by a pulse. */
+      /** The state that a pulse confirmed. */
       readonly word?: string | null;
     }
-  /** A value was pushed (`at`, monotonic ms): it is not shown, and speaks against reads that say otherwise. */
+  /** A value was pushed (`at`, monotonic ms). It is not shown, but contradicts reads of another value. */
   | {
       readonly type: "register_pushed";
       readonly address: string;
       readonly raw: RawValue;
       readonly at: number;
     }
-  /** Reads of this kind may have got the answer to another question, so they are made anew. */
+  /** Reads of this kind may have received the answer to another question, so they are repeated. */
   | { readonly type: "doubted"; readonly what: "sensors" | "statuses" | "registers" }
   | { readonly type: "problem"; readonly open: readonly CommandProblem[] }
   | { readonly type: "run_time"; readonly id: string; readonly runTime: RunTime }
   | { readonly type: "readings_judged"; readonly open: readonly ReadingAlarm[] }
-  /** What limits an actuator now; null for nothing. */
+  /** An actuator's limits now in force; null for none. */
   | { readonly type: "restricted"; readonly id: string; readonly restrictions: Restrictions | null }
-  /** The configuration was read again: names, limits of readings and places may be others, and nothing else. */
+  /** The configuration was read again; only names, limits of readings and places may have changed. */
   | { readonly type: "renamed"; readonly settings: ControllerSettings | null }
   | { readonly type: "time_passed" };
 
-/** What `<base>/bridge/event` tells; each is worth a person's attention. */
+/** The event types of `<base>/bridge/event`; each deserves a person's attention. */
 export const bridgeEventTypes = [
   "command_unconfirmed",
   "command_rejected",
@@ -122,7 +125,7 @@ type BridgeEventType = (typeof bridgeEventTypes)[number];
 export interface BridgeEvent {
   readonly type: BridgeEventType;
   readonly severity: "info" | "warning" | "error";
-  /** What happened and what to do about it. */
+  /** What happened, and what to do about it. */
   readonly message: string;
   /** Epoch ms. */
   readonly at: number;

@@ -14,7 +14,7 @@ export interface ReadContext {
   readonly source: Source;
 }
 
-/** A definition from what the platform wrote and what the configuration says about it. */
+/** Defines a sensor from the platform's item and the configuration. */
 export function defineSensor(
   item: SensorItem,
   identity: { readonly key: string; readonly id: string },
@@ -58,7 +58,7 @@ const nameOf = (
   settings: SensorSettings | undefined,
 ): string => settings?.name ?? (platformName || factor || id);
 
-/** The same sensor with the name and the limits that the configuration gives it now. */
+/** The definition with its present configured name and limits. */
 export function renameSensor(
   definition: SensorDefinition,
   settings: SensorSettings | undefined,
@@ -71,10 +71,10 @@ export function renameSensor(
   return { ...rest, name, ...(bands !== null && { bands }) };
 }
 
-/** An average of a day is dated by its beginning or its end, and is the newest that there is until the next one. */
+/** An average of a day is dated by its beginning or end, and is the newest until the next one. */
 const averagesStaleMs = 25 * 3_600_000;
 
-// A direction written as a word (东北) is a text; any other quantity that shows a text is unreadable for now.
+// A direction as a word (东北) is a text; any other quantity with a text is unreadable for now.
 const kindByValue = (kind: SensorKind, value: SensorItem["value"]): SensorKind =>
   kind === "wind_direction" && typeof value === "string" ? "other" : kind;
 
@@ -93,7 +93,7 @@ function judgeValue(definition: SensorDefinition, item: SensorItem): Judged {
   return { value, fault: null };
 }
 
-/** What a number of the platform's is as a value of the sensor; null where it cannot be. */
+/** The value of a sensor for a number of the platform; null where it is implausible. */
 export function plausibleValue(definition: SensorDefinition, platformValue: number): number | null {
   const value = scale(platformValue, definition);
   return (definition.min !== null && value < definition.min) ||
@@ -108,8 +108,8 @@ function scale(value: number, { scale, offset, decimals }: SensorDefinition): nu
 }
 
 /**
- * The sensor after one more reading. An older reading than the one held is ignored, unless the one held claims the
- * future; an equal one leaves the sensor as it is, so that a value is never stamped anew.
+ * The sensor after one more reading. A reading older than the held one is ignored, unless the held one is dated in the
+ * future. An equal one changes nothing, so that no value gets a new time.
  */
 function foldReading(
   held: Sensor | undefined,
@@ -136,13 +136,13 @@ function foldReading(
   };
 }
 
-/** So many words in a row make a text of a sensor that showed numbers, unless a unit or its kind says that it is a quantity. */
+/** After so many words in a row a numeric sensor becomes a text, unless its unit or kind makes it a quantity. */
 const wordsUntilText = 3;
 
 const isMisplacedWord = (definition: SensorDefinition, { value }: SensorItem): boolean =>
   definition.numeric && typeof value === "string";
 
-/** Whether with this reading a sensor is no number any more; `made` is what it would be if it were seen for the first time. */
+/** Whether this reading turns a sensor into a text; `made` is its definition if it were new. */
 export const becomesText = (held: Sensor, made: SensorDefinition, item: SensorItem): boolean =>
   !made.numeric &&
   made.unit === null &&
@@ -150,7 +150,7 @@ export const becomesText = (held: Sensor, made: SensorDefinition, item: SensorIt
   held.measuredAt !== item.measuredAt &&
   (held.words ?? 0) + 1 >= wordsUntilText;
 
-/** The sensors after readings, each of the sensor that `definitionOf` names; the same reference when they brought no news. */
+/** The sensors after readings; `definitionOf` names the sensor of each. The same reference where nothing is new. */
 export function foldReadings(
   sensors: Controller["sensors"],
   items: readonly SensorItem[],
@@ -177,7 +177,7 @@ const isOlder = (held: Sensor, item: SensorItem, now: number) =>
   item.measuredAt < held.measuredAt &&
   held.measuredAt <= now + futureToleranceMs;
 
-// Without a usable time the arrival is all there is to judge age by, so such a reading always counts as new.
+// Without a usable time only the arrival shows its age, so such a reading always counts as new.
 const isUnchanged = (
   held: Sensor,
   definition: SensorDefinition,
@@ -192,7 +192,7 @@ const isUnchanged = (
   held.raw === item.raw &&
   held.fault === judged.fault;
 
-/** A value measured in another unit, or scaled otherwise, is no value of the sensor as it is defined now. */
+/** A value in another unit or scale is no value of the sensor as now defined. */
 function lastGood(held: Sensor | undefined, definition: SensorDefinition): Sensor["value"] {
   if (held === undefined) return null;
   const { unit, scale, offset, numeric } = held.definition;
@@ -200,12 +200,9 @@ function lastGood(held: Sensor | undefined, definition: SensorDefinition): Senso
   return same && numeric === definition.numeric ? held.value : null;
 }
 
-/*
- * What was pushed is folded into what reads have shown before: a push may bring a part only, so it never makes a new
- * sensor and never changes what an old one is.
- */
+/* Pushed values only update what reads have shown: a push may be partial, so it never makes or redefines a sensor. */
 
-/** The sensors after pushed readings; the same reference when they brought no news. */
+/** The sensors after pushed readings; the same reference where nothing is new. */
 export const foldPushedReadings = (
   { layout, sensors }: Controller,
   items: readonly SensorItem[],
@@ -218,17 +215,17 @@ export const foldPushedReadings = (
       const definition = definitionOf(layout, item);
       if (definition === null || isDated(item, context.now)) return definition;
       const held = soFar.get(definition.id);
-      // What waited to be read may be older than what was read meanwhile.
+      // A reading that waited in a queue may be older than one read meanwhile.
       return held?.measuredAt === null && held.receivedAt <= context.receivedAt ? definition : null;
     },
     context,
   );
 
-/** Whether a pushed reading says when it was measured; one without is no newer than a dated one for all we know. */
+/** Whether a pushed reading has a usable time; without one it may be older than a dated one. */
 export const isDated = ({ measuredAt }: SensorItem, now: number): boolean =>
   measuredAt !== null && measuredAt <= now + futureToleranceMs;
 
-/** The one sensor that fits everything the item says of itself. */
+/** The only sensor that fits all that the item says; null for none or several. */
 function definitionOf(layout: readonly LayoutSlot[], item: SensorItem): SensorDefinition | null {
   const fitting = layout.filter((slot) => isMeant(slot, item));
   const [slot] = fitting;

@@ -8,7 +8,7 @@ import { hash8, topicId, type Transliterate } from "./topic-ids.js";
 
 type StatusesRead = Extract<ControllerEvent, { type: "statuses_read" }>;
 
-/** Values that mean on and off wherever they are read. */
+/** Values that always mean on and off. */
 export const statusWords = {
   on: ["1", "true", "on", "开", "开启", "运行"],
   off: ["0", "false", "off", "关", "关闭", "停止"],
@@ -17,7 +17,7 @@ export const statusWords = {
 const onWords: ReadonlySet<string> = new Set(statusWords.on);
 const offWords: ReadonlySet<string> = new Set(statusWords.off);
 
-/** `on` and `off` where the value says so, or the word that `reads` gives it, else the value as text; `unknown` when there is none. */
+/** `on`, `off` or a word of `reads`, by the value; else the value as text; `unknown` for none. */
 export function statusState(value: RunningStatusItem["value"], reads: ReadTable = {}): string {
   const text = value === null ? "" : String(value).trim();
   if (text === "") return "unknown";
@@ -30,10 +30,10 @@ export function statusState(value: RunningStatusItem["value"], reads: ReadTable 
   return given?.[0] ?? text;
 }
 
-/** What has been left out of so many whole answers in a row is not the device's any more. */
+/** A status missing in so many whole answers in a row no longer belongs to the device. */
 const mostMissed = 3;
 
-/** One answer folded in. What it does not list is missing, and with the third in a row gone. */
+/** The statuses after one answer. What it does not list is missing, and gone with the third in a row. */
 export function foldStatuses(
   held: ReadonlyMap<string, RunningStatus>,
   { items, receivedAt }: StatusesRead,
@@ -86,13 +86,13 @@ function foldListed(
 /** A number may repeat within one device, so number and name identify a status together. */
 const keyOf = (item: RunningStatusItem): string => `status:${item.number ?? ""}:${item.name}`;
 
-// Ids must not depend on the order of an answer; the first of two items with one key counts.
+// Ids must not depend on the order of an answer; of two items with one key the first counts.
 const inKeyOrder = (items: readonly RunningStatusItem[]): readonly RunningStatusItem[] =>
   items.length < 2
     ? items
     : items.toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : keyOf(one) > keyOf(other) ? 1 : 0));
 
-/** Two names that clean to one id are told apart by a hash of the whole name. */
+/** The id of a new status; names with the same clean form differ by a hash of the whole name. */
 function newId(
   taken: ReadonlyMap<string, RunningStatus>,
   item: RunningStatusItem,
@@ -105,7 +105,7 @@ function newId(
   return holder === undefined || holder.key === key ? id : `${id.slice(0, 55)}_${hash8(key)}`;
 }
 
-/** Whether pushed items differ from a status that a read has shown. */
+/** Whether pushed items differ from the statuses that reads have shown. */
 export const differsFrom = (
   held: ReadonlyMap<string, RunningStatus>,
   items: readonly RunningStatusItem[],
@@ -120,14 +120,14 @@ export const differsFrom = (
     return others.length === 0 && status !== undefined && status.value !== item.value;
   });
 
-/** Those that belong to an actuator. */
+/** The statuses of an actuator. */
 export const statusesOf = (
   numbers: readonly StatusNumber[],
   statuses: Iterable<RunningStatus>,
 ): readonly RunningStatus[] =>
   [...statuses].filter(({ number }) => number !== null && numbers.includes(number));
 
-/** `on` while any of them runs. */
+/** `on` while any of the statuses is on. */
 export function runningOf(numbers: readonly StatusNumber[], statuses: Iterable<RunningStatus>): Running {
   const own = statusesOf(numbers, statuses);
   const good = own.filter(({ quality }) => quality === "good");

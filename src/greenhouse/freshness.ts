@@ -1,10 +1,13 @@
 import { stateAddresses } from "./actuator-kinds.js";
 import type { Actuator, Controller, Parameter, Quality, Register, RunningStatus, Sensor } from "./model.js";
 
-/** A platform clock may run a little ahead of ours without its readings being called wrong. */
+/** How far the platform's clock may be ahead of ours before its readings count as wrong. */
 export const futureToleranceMs = 120_000;
 
-/** How old a reading may be. The first two floors are above 0 only while the request budget stretches the polling intervals. */
+/**
+ * How old readings may be. The first two floors are above 0 only while the request budget stretches the polling
+ * intervals.
+ */
 export interface Freshness {
   readonly staleAfterMs: number;
   readonly sensorFloorMs: number;
@@ -12,36 +15,36 @@ export interface Freshness {
   readonly statusFloorMs: number;
 }
 
-/** The quality of something at this moment, and when time alone changes it next; Infinity where it does not. */
+/** A quality now, and when time alone changes it next; Infinity for never. */
 interface Judged<Of extends Quality = Quality> {
   readonly quality: Of;
   readonly until: number;
 }
 
-/** What everything of a controller is judged by. */
+/** The inputs of all judgements of a controller. */
 interface Moment {
   readonly now: number;
   readonly freshness: Freshness;
-  /** The controller or the platform cannot be reached. */
+  /** Whether the controller or the platform is out of reach. */
   readonly isGone: boolean;
 }
 
 const stale = { quality: "stale", until: Infinity } as const;
 
-/** By its age alone: `datedAt` is what that counts from, `receivedAt` when it came, null for never. */
+/** Quality by age alone. `datedAt`: where the age begins; `receivedAt`: the arrival, null for never. */
 function qualityByAge(
   receivedAt: number | null,
   datedAt: number,
   limitMs: number,
   { now, isGone }: Moment,
 ): Judged<"good" | "stale"> {
-  // Received in the future: our own clock was set back since, so its age cannot be known.
+  // Received in the future: our clock was set back since, so the age is unknown.
   const isUnknown = receivedAt === null || receivedAt > now + futureToleranceMs;
   if (isUnknown || isGone || now - datedAt > limitMs) return stale;
   return { quality: "good", until: datedAt + limitMs + 1 };
 }
 
-/** Its age counts from its own time where that is usable, else from when it came. */
+/** Quality of a sensor; its age begins at its own time if usable, else at its arrival. */
 function sensorQuality(sensor: Sensor, moment: Moment): Judged {
   const { measuredAt, receivedAt, definition, fault } = sensor;
   const { staleAfterMs, sensorFloorMs } = moment.freshness;
@@ -57,8 +60,8 @@ function sensorQuality(sensor: Sensor, moment: Moment): Judged {
 }
 
 /**
- * An actuator is as fresh as that of its addresses which was read longest ago. A degree that was confirmed and cannot be read is as
- * fresh as the mode, and less certain.
+ * Quality of an actuator: as fresh as its oldest address. A confirmed degree that cannot be read is as fresh as the
+ * mode, but uncertain.
  */
 function actuatorQuality(actuator: Actuator, moment: Moment): Judged {
   const { settings, registers, state, position, lastDegree, lastWord } = actuator;
@@ -92,7 +95,7 @@ function statusQuality(
   return qualityByAge(missed > 0 || isDoubted === true ? null : readAt, readAt, limitMs, moment);
 }
 
-/** Judges everything of a controller anew; the same reference when nothing changed. */
+/** Judges all qualities of a controller again; the same reference where nothing changed. */
 export function judge(controller: Controller, now: number, freshness: Freshness): Controller {
   const isGone = !controller.platformReachable || controller.availability === "offline";
   const moment = { now, freshness, isGone };
@@ -115,7 +118,7 @@ export function judge(controller: Controller, now: number, freshness: Freshness)
   });
 }
 
-/** A map with some values replaced by what `change` makes of them; the same reference when none was. */
+/** The map with changed values replaced; the same reference where none changed. */
 export function mapChanged<Key, Value, Given extends readonly unknown[]>(
   map: ReadonlyMap<Key, Value>,
   change: (value: Value, ...given: Given) => Value,
@@ -131,7 +134,7 @@ export function mapChanged<Key, Value, Given extends readonly unknown[]>(
   return changed ?? map;
 }
 
-/** The controller with some parts replaced; the same reference when each of them is what it was. */
+/** The controller with parts replaced; the same reference where all of them are equal. */
 export function withChange(controller: Controller, change: Partial<Controller>): Controller {
   for (const key of Object.keys(change) as (keyof Controller)[])
     if (controller[key] !== change[key]) return { ...controller, ...change };

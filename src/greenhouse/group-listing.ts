@@ -4,25 +4,26 @@ import type { RawValue } from "./ports.js";
 import type { ActuatorSettings } from "./settings.js";
 
 /*
- * The interface names "the mode address of each specified-position address": the degree of a positioner may have an address of its own.
- * The platform then accepts a degree at the address of the mode and moves nothing, which looks like a degree that is never shown. The
- * two differ in this: the type lists an address that nobody owns and that holds a number from 0 to 100.
+ * Finds position addresses. The interface names "the mode address of each specified-position address", so a
+ * positioner's degree may have an address of its own. The platform then accepts a degree at the mode address and moves
+ * nothing, like a degree that is never shown. The difference: the type lists an unowned address with a number from 0 to
+ * 100.
  */
 
-/** An address that belongs to nothing of the configuration and may be that of a degree. */
+/** An address that no configured thing owns and that may hold a degree. */
 export interface FreeAddress {
   readonly address: string;
   readonly value: string;
 }
 
-/** What the newest answer about a control-parameter type listed, as far as it says where a degree may be. */
+/** The part of the newest answer about a control-parameter type that shows where a degree may be. */
 export interface GroupListing {
-  /** Addresses that belong to something of the configuration. */
+  /** Addresses of configured things. */
   readonly owned: readonly string[];
   readonly free: readonly FreeAddress[];
 }
 
-/** Where the degree of an actuator may be beside the address that it is sent to; `unknown` while its type was not read. */
+/** Other addresses that may hold the actuator's degree; `unknown` before its type was read. */
 export type DegreePlaces = "unknown" | readonly FreeAddress[];
 
 export function listingOf(
@@ -41,7 +42,7 @@ export function listingOf(
 
 export const mayBeDegree = (text: string): boolean => degreeRead(text) !== null;
 
-/** A type that does not list the actuator's own address is not known to be its type. */
+/** Possible places of the degree. A type that does not list the actuator's own address may not be its type. */
 export function degreePlaces(
   settings: Pick<ActuatorSettings, "kind" | "address" | "modeAddress" | "positionAddress">,
   listing: GroupListing | undefined,
@@ -51,7 +52,7 @@ export function degreePlaces(
   return listing.free.length > 0 || listing.owned.includes(mode) ? listing.free : "unknown";
 }
 
-/** Groups of which it matters what else they list. */
+/** Whether a type has a positioner, so that its further addresses matter. */
 export const hasPositioner = (
   actuators: Iterable<{ readonly settings: Pick<ActuatorSettings, "kind" | "group"> }>,
   group: ParameterGroup,
@@ -68,7 +69,7 @@ export const sameListing = (one: GroupListing | undefined, other: GroupListing):
 
 const mostNamed = 6;
 
-/** `109 (0), 110 (45)`. */
+/** Such as `109 (0), 110 (45)`. */
 export function freeText(free: readonly FreeAddress[]): string {
   const named = free.slice(0, mostNamed).map(({ address, value }) => `${address} (${value})`);
   const more = free.length > mostNamed ? ["…"] : [];

@@ -4,8 +4,8 @@ import { type CommandResult, isGood, type Outcome } from "./command/outcomes.js"
 import type { Actuator, Quality } from "./model.js";
 
 /*
- * Several actuators that are commanded together: a group by one command for all, a scene by one for each. What of them stands is
- * made of what the platform shows of each member, and of nothing else.
+ * Several actuators commanded together: a group by one command for all, a scene by one for each. Their state comes only
+ * from what the platform shows of each member.
  */
 
 /** An actuator of a controller. */
@@ -15,9 +15,9 @@ export interface Member {
   readonly actuator: string;
 }
 
-/** What a group takes and is called: as an actuator that takes what all of its members take. */
+/** The common target of a group, like an actuator that accepts what all members accept. */
 export interface GroupTarget extends Taking {
-  /** As that of its members; null where they differ. */
+  /** As for its members; null where they differ. */
   readonly inverted?: boolean | null;
 }
 
@@ -43,11 +43,11 @@ export type GroupOrScene = "group" | "scene";
 
 type Taking = Pick<Target, "kind" | "values" | "stop">;
 
-/** `east/left_skylight` */
+/** Such as `east/left_skylight`. */
 export const memberName = ({ controllerId, actuator }: Pick<Member, "controllerId" | "actuator">): string =>
   `${controllerId}/${actuator}`;
 
-/** What all of them take; null where they have no word and no degree in common. */
+/** What all members accept; null where they share no word and no degree. */
 export function commonTarget(all: readonly GroupTarget[]): GroupTarget | null {
   const [first, ...others] = all;
   if (first === undefined) return null;
@@ -58,13 +58,13 @@ export function commonTarget(all: readonly GroupTarget[]): GroupTarget | null {
   if (words.length === 0 && !degrees) return null;
   const kind = others.every((one) => one.kind === first.kind) ? first.kind : kindOf(words, degrees);
   const row: KindRow = kindRows[kind];
-  // The values are each member's own, and only the words count here.
+  // Each member has its own values; only the words count here.
   const further = words.filter((word) => !Object.hasOwn(row.values, word) && word !== "stop");
   const values = Object.fromEntries(further.map((word) => [word, word]));
   return { kind, values, ...stop, ...(degrees && { inverted: commonDirection(all) }) };
 }
 
-/** Which way round Home Assistant shows all of them. */
+/** Whether Home Assistant shows all of them inverted; null where they differ. */
 function commonDirection(all: readonly GroupTarget[]): boolean | null {
   const [first = null, ...others] = new Set(all.map(({ inverted }) => inverted === true));
   return others.length > 0 ? null : first;
@@ -72,7 +72,7 @@ function commonDirection(all: readonly GroupTarget[]): boolean | null {
 
 const noAddress = { address: "", value: "" };
 
-/** As what people see a mixture: it shows no word that one of its members lacks. */
+/** The kind of a mixed group; it has no word that a member lacks. */
 function kindOf(words: readonly string[], degrees: boolean): ActuatorKind {
   const has = (...wanted: readonly string[]) => wanted.every((word) => words.includes(word));
   if (degrees && has("open", "close", "auto")) return "positioner";
@@ -80,17 +80,17 @@ function kindOf(words: readonly string[], degrees: boolean): ActuatorKind {
 }
 
 export interface GroupState {
-  /** A state word where all members show the same, else `mixed`; `unknown` where one was never read. */
+  /** The state word if all members show the same, else `mixed`; `unknown` where one was never read. */
   readonly state: string;
-  /** The degree that all of them show; null where they differ, as a mean is what none of them shows. */
+  /** The degree that all members show; null where they differ, as no member shows a mean. */
   readonly position: number | null;
-  /** The worst of the members'. */
+  /** The worst quality of the members. */
   readonly quality: Quality;
 }
 
 const worst: readonly Quality[] = ["bad", "stale", "uncertain", "good"];
 
-/** `undefined` stands for a member that is not there. */
+/** The state of a group; `undefined` stands for a missing member. */
 export function groupState(members: readonly (Actuator | undefined)[]): GroupState {
   const qualities = members.map((member) => (member?.state ? member.quality : "stale"));
   const quality = worst.find((one) => qualities.includes(one)) ?? "stale";
@@ -103,13 +103,13 @@ export function groupState(members: readonly (Actuator | undefined)[]): GroupSta
   return isSame ? { state: first, position, quality } : { state: "mixed", position: null, quality };
 }
 
-/** How it went with one member; the rest stands in the result of its own command. */
+/** The result of one member; the rest is in the result of its own command. */
 export type MemberResult = Pick<
   CommandResult,
   "controller" | "actuator" | "command" | "id" | "outcome" | "reason" | "message" | "interlock"
 >;
 
-/** The one result of a command to a group or scene; its outcome is that of the member that came off worst. */
+/** The only result of a command to a group or scene, with the outcome of the worst member. */
 export interface GroupResult extends Pick<
   CommandResult,
   | "id"
@@ -126,23 +126,23 @@ export interface GroupResult extends Pick<
   | "count"
   | "ids"
 > {
-  /** One of the two. */
+  /** Exactly one of `group` and `scene` is given. */
   readonly group: string | null;
   readonly scene: string | null;
   readonly members: readonly MemberResult[];
-  /** Members that are not, or not known to be, where they were to go. */
+  /** Members that are not, or may not be, where they had to go. */
   readonly missed: readonly string[];
-  /** Of a duplicate: what became of the first. */
+  /** In the answer to a duplicate: the result of the first. */
   readonly original?: GroupResult;
 }
 
-/** The worst first. */
+/** Outcomes, the worst first. */
 const byWorst: readonly Outcome[] = [
   ...(["unknown", "unconfirmed", "failed", "rejected", "refused", "superseded"] as const),
   ...(["dry_run", "confirmed", "already"] as const),
 ];
 
-/** What is said of a command to several, of how it went with each. */
+/** Sums up the results of the members. */
 export function summaryOf(
   members: readonly MemberResult[],
 ): Pick<GroupResult, "outcome" | "reason" | "message" | "missed"> {

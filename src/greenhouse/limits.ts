@@ -1,10 +1,10 @@
 import type { Text } from "../language/text.js";
 /*
- * What narrows the commands of an actuator: as the configuration says it, and as it is shown. The rules themselves are in
- * `src/limits`. They are not a safety layer: they need this computer, the internet and the platform.
+ * Limits of an actuator's commands, as configured and as shown; their rules are in `src/limits`. They are no safety
+ * layer, as they need this computer, the internet and the platform.
  */
 
-/** Where a guard's value comes from. `controller` is a topic id or a device code; null for the guard's own. */
+/** The source of a guard's value. `controller`: topic id or device code; null for the guard's own controller. */
 export type GuardInput =
   | { readonly type: "weather"; readonly name: string }
   | {
@@ -23,14 +23,14 @@ export interface DegreeRange {
   readonly max: number;
 }
 
-/** What stays allowed; `stop` always is. */
+/** The commands that stay allowed; `stop` always is. */
 export interface Allowance {
   /** Command words of the kind. */
   readonly words: readonly string[];
   readonly degrees: DegreeRange | null;
 }
 
-/** `blind: act`: a value that is not good also sends what the guard sends. */
+/** `blind: act`: a value that is not good also makes the guard send its command. */
 export interface Guard {
   readonly name: string;
   readonly input: GuardInput;
@@ -39,7 +39,7 @@ export interface Guard {
   readonly condition: GuardCondition;
   readonly clearAfterMs: number;
   readonly allow: Allowance;
-  /** The command that is sent when the condition begins to hold. */
+  /** The command sent when the condition becomes true. */
   readonly sends: string | null;
   readonly actsBlind: boolean;
 }
@@ -48,17 +48,17 @@ export interface Limits {
   readonly restMs: number;
   readonly reversalMs: number;
   readonly startsPerHour: number | null;
-  /** How long each command lasts that names no time of its own. */
+  /** The duration of a command that names none. */
   readonly forMs: number | null;
   readonly atMostMs: number | null;
-  /** The word that ends a lease; null for the kind's own. */
+  /** The word that ends a lease; null for the kind's default. */
   readonly endsWith: string | null;
   readonly guards: readonly Guard[];
 }
 
 type Shown = string | number | boolean;
 
-/** Which rule keeps something back, and its numbers. `until` is an ISO time. */
+/** The rule that stops something, with its numbers. `until` is an ISO time. */
 export interface Interlock {
   readonly rule: string;
   readonly input: string | null;
@@ -68,13 +68,13 @@ export interface Interlock {
   readonly until: string | null;
 }
 
-/** Rules that have no name of their own; no guard has one of these. */
+/** Built-in rules; no guard may have one of these names. */
 const ruleNames = new Set(["lock", "hold", "rest", "reversal", "starts_per_hour", "read_only"]);
 
-/** Whether what keeps something back is a guard. */
+/** Whether a rule is a guard. */
 export const isGuard = (rule: string): boolean => !ruleNames.has(rule);
 
-/** What may be commanded now, and why no more. */
+/** What may be commanded now, and why nothing else. */
 export interface Allowed {
   readonly words: readonly string[];
   readonly degrees: DegreeRange | null;
@@ -83,7 +83,7 @@ export interface Allowed {
 
 export interface LockShown {
   readonly by: string;
-  /** As a result has it. */
+  /** As in a result. */
   readonly via: string | Readonly<Record<string, string | null>> | null;
   readonly reason: string | null;
   readonly since: string;
@@ -98,14 +98,14 @@ export interface LeaseShown {
   readonly by: string | null;
 }
 
-/** What is in force for an actuator. */
+/** The limits in force for an actuator. */
 export interface Restrictions {
   readonly allowed: Allowed;
   readonly lock: LockShown | null;
   readonly lease: LeaseShown | null;
 }
 
-/** The newest value of a `weather` topic; `quality` is `stale` before there is one. */
+/** The newest value of a `weather` topic; `quality` is `stale` before the first. */
 export interface WeatherShown {
   readonly value: Shown | null;
   readonly unit: string | null;
@@ -139,39 +139,39 @@ export type AlarmType =
 export const isOfReading = (type: AlarmType): type is "reading_low" | "reading_high" =>
   type === "reading_low" || type === "reading_high";
 
-/** What a reading was beyond, and how it is read since. */
+/** The value of a reading beyond its limit, and its quality since. */
 export interface ReadingFact {
   readonly name: Readonly<Record<"en" | "zh", string>>;
   readonly value: number;
   readonly limit: number;
   readonly unit: string | null;
-  /** Of the newest reading; only of a good one is known whether it is so still. */
+  /** Quality of the newest reading; only a good one shows whether it is still so. */
   readonly quality: "good" | "uncertain" | "stale" | "bad";
-  /** Answers have not listed its sensor for a day, which ended the alarm. */
+  /** The sensor was missing in answers for a day, which ended the alarm. */
   readonly gone?: true;
 }
 
-/** What an alarm's message names, for who tells it in another language. */
+/** The facts in an alarm's message, for other languages. */
 export interface AlarmFacts {
-  /** Guards without a value, or not obeyed; `sends` is the command of one that was not. */
+  /** Guards without a value, or not obeyed; `sends` is the command of one that was not obeyed. */
   readonly guards?: readonly {
     readonly rule: string;
     readonly input: string;
     readonly quality: Interlock["quality"];
     readonly sends: string | null;
   }[];
-  /** The owner of the lock that keeps back what a guard sends. */
+  /** The owner of the lock that stops a guard's command. */
   readonly locked_by?: string;
-  /** A command that ended as it should not, or whose time is over. */
+  /** A command that ended badly, or whose time is over. */
   readonly command?: string | null;
   readonly outcome?: string;
   readonly ends_with?: string;
-  /** Reads, and topics below the controller's. */
+  /** Late reads, and late topics below the controller's. */
   readonly late?: readonly string[];
   readonly reading?: ReadingFact;
-  /** Why settings were taken back. */
+  /** Why settings were undone. */
   readonly why?: Text;
-  /** An earlier run raised it, and this one has not judged yet whether it is so still. */
+  /** Raised by an earlier run, and not judged by this one yet. */
   readonly carried?: boolean;
 }
 
@@ -179,25 +179,25 @@ export interface Alarm {
   readonly id: string;
   readonly type: AlarmType;
   readonly state: "active" | "acknowledged" | "cleared";
-  /** ISO time at which it was raised. */
+  /** When it was raised, ISO time. */
   readonly since: string;
   readonly severity: "info" | "warning" | "error";
   readonly controller: string | null;
   readonly actuator: string | null;
-  /** Of an alarm on a reading; absent in all others. */
+  /** Only for an alarm on a reading. */
   readonly sensor?: string | undefined;
   readonly message: string;
   readonly remedy: string;
   /** Who acknowledged it. */
   readonly by: string | null;
-  /** Epoch ms; null while it is on. Not shown. */
+  /** Epoch ms; null while it is on. Not published. */
   readonly clearedAt: number | null;
-  /** Shown by the page alone; absent where the message names nothing. */
+  /** Only the page shows it; absent where the message names nothing. */
   readonly facts?: AlarmFacts | undefined;
 }
 
-/** Stands for an actuator's id where a lock is one of the whole controller. */
+/** The actuator id of a lock of the whole controller. */
 export const wholeController = "";
 
-/** What an alarm is about that no controller has. */
+/** The subject of alarms about no controller. */
 export const bridgeItself = { controller: null, actuator: null } as const;

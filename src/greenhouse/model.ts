@@ -7,22 +7,22 @@ import type { SensorKind } from "./sensors.js";
 import type { ActuatorSettings, ControllerSettings, ParameterSettings } from "./settings.js";
 
 /*
- * What the platform has shown, and nothing else. All values are immutable; a part that did not change keeps its
- * reference, so `before === after` means "no news". Instants are epoch ms unless named otherwise.
+ * What the platform has shown, and nothing else. All values are immutable, and an unchanged part keeps its reference,
+ * so `before === after` means "no news". Instants are epoch ms unless named otherwise.
  */
 
 export type Quality = "good" | "uncertain" | "stale" | "bad";
-/** What a command can be addressed to, as in its topic. */
+/** The targets of commands, as in topics. */
 export const targetKinds = ["actuator", "parameter", "address"] as const;
 export type TargetKind = (typeof targetKinds)[number];
 
 export type Availability = "online" | "offline" | "unknown";
 export type Source = "poll" | "push" | "read_back";
 
-/** What a sensor is; changes only when the platform or the configuration renames or reclassifies it. */
+/** The definition of a sensor; it changes only when the platform or the configuration renames or reclassifies it. */
 export interface SensorDefinition {
   readonly id: string;
-  /** Identity on the platform, free of ids and names where it gives a code: `factor:ecfii`, `channel:3`, `name:…`. */
+  /** Identity on the platform, without ids and names where it gives a code: `factor:ecfii`, `channel:3`, `name:…`. */
   readonly key: string;
   readonly name: string;
   readonly platformName: string;
@@ -37,25 +37,25 @@ export interface SensorDefinition {
   readonly min: number | null;
   readonly max: number | null;
   readonly staleAfterMs: number | null;
-  /** An average of the platform's, which no time of now belongs to. */
+  /** An average by the platform, which has no time of measuring. */
   readonly average?: true;
-  /** Of the air outside; absent where not. */
+  /** Measures the air outside; absent where not. */
   readonly outdoors?: true;
-  /** Between which values it is as it should be; absent where nobody says so. */
+  /** Limits of its readings; absent for none. */
   readonly bands?: Bands;
 }
 
 export interface Sensor {
   readonly definition: SensorDefinition;
-  /** The last good value; while the newest reading is bad this is older than it. */
+  /** The last good value; older than a newest reading that is bad. */
   readonly value: number | string | null;
   readonly raw: string | number | boolean | null;
   readonly measuredAt: number | null;
   readonly receivedAt: number;
   readonly fault: "implausible" | "unreadable" | null;
-  /** Readings in a row that were a word where a number belongs; none where absent. */
+  /** Readings in a row with a word instead of a number; absent for none. */
   readonly words?: number;
-  /** It may be the answer to another question; absent where not. */
+  /** May be the answer to another question; absent where not. */
   readonly isDoubted?: true;
   readonly source: Source;
   readonly quality: Quality;
@@ -66,99 +66,99 @@ export interface RunningStatus extends RunningStatusItem {
   readonly key: string;
   /** `on`, `off`, or the value as text. */
   readonly state: string;
-  /** When an answer listed it last. */
+  /** When an answer last listed it. */
   readonly readAt: number;
-  /** Since when it has been seen with this value. */
+  /** Since when it has shown this value. */
   readonly changedAt: number;
   /** Whole answers in a row that did not list it. */
   readonly missed: number;
-  /** It may be the answer to another question; absent where not. */
+  /** May be the answer to another question; absent where not. */
   readonly isDoubted?: true;
   readonly quality: "good" | "stale";
 }
 
-/** What the running statuses of an actuator say, the only feedback of a motor: `off` while all that there are say so. */
+/** Summary of an actuator's running statuses, a motor's only feedback; `off` only if all of them say so. */
 export type Running = "on" | "off" | "unknown";
 
-/** One address as last read. `startedAt` (monotonic ms) orders reads: when the request began, not when it ended. */
+/** One address as last read. `startedAt` (monotonic ms), when the request began, orders reads. */
 export interface Register {
   readonly raw: RawValue;
   readonly startedAt: number;
   readonly readAt: number;
   readonly fresh: boolean;
   readonly source: Source;
-  /** What the device itself gave while this was read differs: it has to be asked again. */
+  /** The device itself gave another value during this read, so it has to be asked again. */
   readonly isDoubtful?: true;
-  /** It may be the answer to another question; absent where not. */
+  /** May be the answer to another question; absent where not. */
   readonly isDoubted?: true;
 }
 
 /**
- * Between the steps of a command the registers show its mode or lead-in, which is not what was asked for: state and position stay
- * as they were until every step was sent and the address of the last one has been read since.
+ * Between the steps of a command registers show its mode or lead-in, not the target. State and position therefore stay
+ * until every step was sent and the last step's address was read.
  */
 export interface BetweenSteps {
-  /** The address of the last step once it was sent, else null. */
+  /** Address of the last step once it was sent; null before. */
   readonly until: string | null;
 }
 
-/** How long it was on, and how often it started, as far as good reads say so; as its topic has it. */
+/** How long it was on and how often it started, by good reads; as on its topic. */
 export interface RunTime {
   readonly on_s: number;
   readonly starts: number;
   readonly today_on_s: number;
   readonly today_starts: number;
-  /** ISO time from which on it is counted. */
+  /** ISO time when counting began. */
   readonly since: string;
 }
 
 export interface Actuator {
   readonly settings: ActuatorSettings;
-  /** Why it cannot be what the configuration says, so that it takes no commands; null where nothing speaks against that. */
+  /** Why it cannot be of the configured kind and accepts no commands; null where it can. */
   readonly contradiction: string | null;
   readonly registers: Readonly<Record<string, Register>>;
-  /** Monotonic ms of our last POST; a read begun before it changes nothing. */
+  /** Monotonic ms of our last POST; a read that began earlier changes nothing. */
   readonly postedAt: number | null;
-  /** A command of ours is between its own steps; null while none is. */
+  /** A command of ours is between its steps; null for none. */
   readonly between: BetweenSteps | null;
   readonly state: string | null;
   readonly position: number | null;
-  /** Where its address never shows a degree: the one confirmed last, while it shows the mode since. */
+  /** At an address that never shows a degree: the last confirmed one, while the mode is shown. */
   readonly lastDegree?: number | null;
-  /** Where its register is a pulse: the word that was confirmed or seen last. */
+  /** For a pulse register: the word last confirmed or seen. */
   readonly lastWord?: string | null;
-  /** Values that were pushed and are not shown, by address, with when they came, monotonic ms. */
+  /** Pushed values that are not shown, by address, with their arrival in monotonic ms. */
   readonly pushed?: Readonly<Record<string, { readonly raw: RawValue; readonly at: number }>>;
-  /** The table's spelling where the kind decodes it, else the raw text. */
+  /** The table's spelling if the kind decodes it, else the raw text. */
   readonly value: string | null;
   readonly readAt: number | null;
   readonly source: Source | null;
   readonly quality: Quality;
-  /** What its running statuses say; absent where none belongs to it. */
+  /** Summary of its running statuses; absent without any. */
   readonly runs?: Running;
-  /** Absent before it was read, and of kinds that do not run. */
+  /** Absent before its first read, and for kinds that do not run. */
   readonly runTime?: RunTime;
-  /** What limits it now; absent or null where nothing does. */
+  /** Limits in force; absent or null for none. */
   readonly restrictions?: Restrictions | null;
 }
 
 export interface Parameter {
   readonly settings: ParameterSettings;
   readonly register: Register | null;
-  /** As an actuator's. */
+  /** As for an actuator. */
   readonly postedAt?: number;
   readonly value: number | string | null;
   readonly quality: Quality;
 }
 
-/** An address of no actuator and no parameter, followed since a raw command read it back. */
+/** An address of no actuator or parameter, followed since a raw command read it back. */
 export interface RawAddress {
   readonly register: Register | null;
-  /** As an actuator's. */
+  /** As for an actuator. */
   readonly postedAt: number | null;
 }
 
-/** What the single-device status tells of an online device. */
+/** Facts of the single-device status about an online device. */
 export type ClientFacts = Omit<ClientStatus, "state">;
 
 export interface ControllerInfo {
@@ -169,14 +169,14 @@ export interface ControllerInfo {
   readonly type: DeviceType | null;
   readonly record: DeviceRecord | null;
   readonly client: ClientFacts | null;
-  /** Address of a video stream, only where the configuration asks for it: it may hold a password. */
+  /** Address of a video stream, if the configuration asks for it; it may hold a password. */
   readonly stream: string | null;
 }
 
 /** Why a target's newest sent command is a problem; `at` is epoch ms. */
 export interface CommandProblem {
   readonly actuator: string;
-  /** The word or degree that was asked; null where it is not known any more. */
+  /** The word or degree of the command; null where it is forgotten. */
   readonly command: string | null;
   readonly outcome: string;
   readonly reason: string | null;
@@ -184,15 +184,15 @@ export interface CommandProblem {
   readonly at: number;
 }
 
-/** Where an item of the last sensor answer belongs; answers look alike, so the next one is matched by place. */
+/** The place of an item in the last sensor answer; answers look alike, so the next one is matched by place. */
 export interface LayoutSlot extends Pick<SensorItem, "name" | "factor" | "channel" | "unit"> {
-  /** Null where the configuration ignores the item or nothing tells it from another. */
+  /** Null where the configuration ignores the item, or it cannot be told from another. */
   readonly definition: SensorDefinition | null;
-  /** Nothing was measured yet, so number or text is still open. */
+  /** Nothing was measured yet, so it may be a number or a text. */
   readonly provisional: boolean;
 }
 
-/** A reading that is beyond a limit, as it was when that was noticed. */
+/** A reading beyond a limit, as it was when noticed. */
 export interface ReadingAlarm {
   readonly sensor: string;
   readonly limit: BandLimit;
@@ -204,29 +204,29 @@ export interface Controller {
   readonly settings: ControllerSettings | null;
   readonly availability: Availability;
   readonly availabilityBy: "list" | "status";
-  /** What the newest list says against it, while the single-device status has not settled that; else null. */
+  /** What the newest list says otherwise, until the single-device status settles it; else null. */
   readonly doubted: Availability | null;
-  /** Whether the platform can be read at all; without it nothing is `good`. */
+  /** Whether the platform counts as readable; without it nothing is `good`. */
   readonly platformReachable: boolean;
-  /** The same as it is at this moment; what is not reachable stays so for a while once it answers. */
+  /** Whether it answers at this moment; after an outage `platformReachable` follows only after a while. */
   readonly platformAnswers: boolean;
   readonly layout: readonly LayoutSlot[];
-  /** The same of the averages, where they are mirrored. */
+  /** The layout of averages, if they are mirrored. */
   readonly averages?: readonly LayoutSlot[];
   readonly sensors: ReadonlyMap<string, Sensor>;
   readonly statuses: ReadonlyMap<string, RunningStatus>;
   readonly actuators: ReadonlyMap<string, Actuator>;
   readonly parameters: ReadonlyMap<string, Parameter>;
   readonly addresses: ReadonlyMap<string, RawAddress>;
-  /** What types with a positioner listed last, beside what is shown of their addresses; absent before the first answer. */
+  /** The newest listings of types with a positioner; absent before the first answer. */
   readonly groups?: ReadonlyMap<ParameterGroup, GroupListing>;
-  /** Any actuator's newest sent command ended badly; kept by the command book. */
+  /** Whether any actuator's newest sent command ended badly; set by the command book. */
   readonly problem: boolean;
-  /** Which ones, the newest last. */
+  /** These commands, the newest last. */
   readonly problems: readonly CommandProblem[];
-  /** Readings beyond a limit, the worst first; absent before any was judged. */
+  /** Readings beyond a limit, the worst first; absent before the first judgement. */
   readonly readingAlarms?: readonly ReadingAlarm[];
-  /** When judging quality can next change something; null while nothing is good. */
+  /** When time can next change a quality; null while nothing is good. */
   readonly nextJudgementAt: number | null;
   /** Since when lists leave it out; null while listed. */
   readonly absentSince: number | null;
@@ -236,12 +236,12 @@ export const platformStates = ["online", "degraded", "unauthorized", "unreachabl
 
 export type PlatformState = (typeof platformStates)[number];
 
-/** Addresses of registers that the bridge asks for and writes to; the platform is known to use digits alone. */
+/** Register addresses that the bridge reads and writes; the platform is known to use digits only. */
 export const addressPattern = /^[A-Za-z0-9._-]{1,64}$/;
 
 /**
- * What can be a device code, as the platform writes it: up to 64 characters without controls and without blanks around them. `.` and `..`
- * between slashes are none, for there they would mean another place.
+ * Possible device codes: up to 64 characters without controls and outer blanks. `.` and `..` between slashes are
+ * excluded, as they would lead elsewhere.
  */
 export const deviceCodePattern =
   /^(?!\s)(?!.*\s$)(?!(?:.*[/\\])?\.{1,2}(?:[/\\]|$))[^\u0000-\u001f\u007f-\u009f\u2028\u2029\ud800-\udfff]{1,64}$/u;

@@ -1,8 +1,8 @@
 import { byCode, joined, type Text, word } from "../language/text.js";
 
 /*
- * What has no name of its own is called by its id. In English that stands as it is; another language says it where it has all of its
- * words.
+ * A thing without a name is called by its id. English shows the id as it is; another language translates it if it knows
+ * all of its words.
  */
 
 export const idWords = [
@@ -42,14 +42,14 @@ export const idWords = [
 
 const known: ReadonlySet<string> = new Set(idWords);
 
-/** Null for a word that no language is asked for. */
+/** The word in a sentence; null where no language has it. */
 function partOf(text: string): Text | null {
   if (/^\d+$/.test(text)) return ` ${text}`;
   const found = [text, text.replace(/s$/, "")].find((one) => known.has(one));
   return found === undefined ? null : word(found, `id.${found}`);
 }
 
-/** `left_skylight`, and the same in the words of another language. */
+/** The name for an id such as `left_skylight`, translated where possible. */
 export function nameById(id: string, english = id): Text {
   const parts = id.split("_").map(partOf);
   const name = parts.filter((part) => part !== null);

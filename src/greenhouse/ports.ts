@@ -3,22 +3,24 @@ import type { DeviceType, ParameterGroup, StatusNumber } from "./device-types.js
 
 export type PlatformHost = "business" | "realtime";
 
-/** How the link to a host is. Instants are monotonic ms, null while it did not happen. */
+/** The link to a host. Instants are monotonic ms, null for never. */
 export interface HostFacts {
-  /** When the platform last answered something usable. */
+  /** The last usable answer. */
   readonly contactAt: number | null;
-  /** When it last answered anything. */
+  /** The last answer of any kind. */
   readonly heardAt: number | null;
-  /** Consecutive attempts without connection or answer, and since when. */
+  /** Attempts in a row without connection or answer, and since when. */
   readonly failures: number;
   readonly failingSince: number | null;
-  /** The operation that alone had no answer, over connections that stood; null where the way itself or others fail, too. */
+  /**
+   * The only operation without answers over good connections; null where others, or the connection itself, fail too.
+   */
   readonly silent: string | null;
-  /** Why the newest of them brought none, with the host and the key to look at; null where it is not known. */
+  /** Why the newest attempt failed, with the host and the key to look at; null where unknown. */
   readonly trouble: string | null;
-  /** The credential is refused: never accepted since it is in use, or refused twice in a row; or signing in is refused. */
+  /** The credential is refused: never accepted so far, refused twice in a row, or signing in is refused. */
   readonly unauthorized: boolean;
-  /** Operations that cannot be used although the host is there, each with the sentence of its newest error. */
+  /** Operations that fail although the host answers, each with the sentence of its newest error. */
   readonly unusable: readonly { readonly operation: string; readonly trouble: string }[];
 }
 
@@ -56,17 +58,17 @@ export interface PlatformErrorFacts {
   readonly status?: number;
   /** The body's `code`, as text. */
   readonly code?: string;
-  /** The platform's own `message`, flattened to text. */
+  /** The platform's own `message`, as one line of text. */
   readonly platformMessage?: string;
   readonly requestId?: string;
   readonly retryAfterMs?: number;
   /** Whether any byte of the request may have reached the platform. */
   readonly sent: boolean;
-  /** Of `paused`: this operation alone brings nothing usable, for all devices or for this one. */
+  /** For `paused`: only this operation fails, for all devices or this one. */
   readonly ofOperation?: true;
 }
 
-/** Every failed call of the platform. The message says what happened and what to do next; it never holds a secret. */
+/** A failed call of the platform. The message says what happened and what to do; it never holds a secret. */
 export class PlatformError extends TextError {
   override name = "PlatformError" as const;
   readonly facts: PlatformErrorFacts;
@@ -77,7 +79,7 @@ export class PlatformError extends TextError {
   }
 }
 
-/** Whether a refusal says that the device code is what it misses. */
+/** Whether a refusal says that the device code is missing. */
 export const missesDeviceCode = (error: unknown): boolean =>
   error instanceof PlatformError && namesDevice.test(error.facts.platformMessage ?? "");
 
@@ -85,10 +87,10 @@ const namesDevice = /device[ _-]?(?:code|sn|no|id)(?![A-Za-z])|\bsn\b/i;
 
 /*
  * What the core needs from a platform, in the core's words. Every read rejects with a PlatformError. Instants are epoch
- * ms. Unreadable items are left out by the adapter, which counts them; nothing here was ever guessed.
+ * ms. The adapter leaves unreadable items out and counts them; nothing here is guessed.
  */
 
-/** A device of the account as a list shows it. `null` means the platform did not say. */
+/** A device of the account, from a list. `null` means that the platform did not say. */
 export interface DeviceRecord {
   readonly code: string;
   readonly name: string | null;
@@ -101,46 +103,46 @@ export interface DeviceRecord {
   readonly hls: string | null;
   readonly version: string | null;
   readonly online: boolean | null;
-  /** Whatever else the list says, as text: id, customerId, channel, number, tag, prefix, type, sortOrder. */
+  /** Further fields of the list, as text: id, customerId, channel, number, tag, prefix, type, sortOrder. */
   readonly extra: Readonly<Record<string, string>>;
 }
 
-/** Devices as one answer lists them. */
+/** The devices of one answer. */
 export interface DeviceList extends ReadonlyArray<DeviceRecord> {
-  /** By its own count the answer is a page of a longer list: what it leaves out may well be there. */
+  /** By its own count the answer is one page of a longer list, so devices that it lacks may exist. */
   readonly isPage?: boolean;
 }
 
-/** What the single-device status says. All but the state is given of an online device only. */
+/** The single-device status. Everything except the state is given for online devices only. */
 export interface ClientStatus {
-  /** An unknown code reads `offline` too. */
+  /** An unknown device code reads `offline` too. */
   readonly state: "online" | "offline" | "unknown";
-  /** Of the interface, not of the device's software. */
+  /** Version of the interface, not of the device's software. */
   readonly version: string | null;
   readonly description: string | null;
   readonly lastOnlineAt: number | null;
-  /** What the interface calls a type marker; absent where it gives none. */
+  /** The interface's type marker; absent where it gives none. */
   readonly marker?: string | null;
 }
 
 /**
- * How a request is paced: `polled` keeps to the polling's turn and pauses; `urgent` goes at once, but for its own controller's
- * unanswered ones; `first` waits for none.
+ * The pace of a request. `polled` waits its turn in polling; `urgent` goes at once, except behind unanswered ones of
+ * its controller; `first` waits for none.
  */
 export type Pace = "polled" | "urgent" | "first";
 
-/** One item of the real-time sensor data. */
+/** An item of the real-time sensor data. */
 export interface SensorItem {
-  /** As the platform writes it; empty when it gives none. */
+  /** The platform's spelling; empty where it gives none. */
   readonly name: string;
   readonly factor: string | null;
   readonly channel: string | null;
-  /** A number wherever the text is one (with or without a unit); text otherwise; null when there is no reading. */
+  /** A number where the text is one, with or without a unit; else the text; null for no reading. */
   readonly value: number | string | null;
   readonly raw: string | number | boolean | null;
   readonly unit: string | null;
   readonly measuredAt: number | null;
-  /** Of `weather-data/avg`; its name and factor say so too. */
+  /** From `weather-data/avg`; its name and factor say so too. */
   readonly average?: true;
 }
 
@@ -148,18 +150,18 @@ export interface SensorItem {
 export interface HistoryPoint {
   /** Epoch ms. */
   readonly at: number;
-  /** As the platform writes it. */
+  /** The platform's spelling. */
   readonly name: string;
-  /** A word where the sensor shows one, such as the direction of the wind. */
+  /** A word for a sensor that shows words, such as a wind direction. */
   readonly value: number | string;
 }
 
 export interface History {
   /** Oldest first. */
   readonly points: readonly HistoryPoint[];
-  /** The answer says of each that it is of the device that was asked for. */
+  /** Every item in the answer names the device that was asked for. */
   readonly isOwn: boolean;
-  /** There were too many. */
+  /** There were more than the bound allows. */
   readonly truncated: boolean;
 }
 
@@ -177,36 +179,39 @@ export type Query = Readonly<Record<string, string>>;
 export interface PlatformStation {
   readonly id: string;
   readonly name: string | null;
-  /** What may be the code of a device: a weather station may be listed as a station and nowhere else. */
+  /** A possible device code: a weather station may only be listed as a station. */
   readonly device: string | null;
 }
 
-/** An address as the answer about its group lists it, in the platform's own words. */
+/** An address in the answer about its group, in the platform's words. */
 export interface ListedAddress {
   readonly address: string;
   readonly value: RawValue | null;
   readonly name: string | null;
   readonly unit: string | null;
-  /** Why the value is null though something stands there: several that differ, or what is no value. */
+  /**
+   * Why the value is null although there is one: `doubtful` for several that differ, `strange` for anything that is no
+   * value.
+   */
   readonly unclear?: "doubtful" | "strange";
 }
 
-/** Told of each thing in an answer that could not be read, with the names of its fields; the adapter has left it out. */
+/** Receives each unreadable item of an answer, with the names of its fields; the adapter left it out. */
 export type OnUnread = (what: Text) => void;
 
 export interface PlatformReader {
-  /** All controllers with their online flag (`GET /api/control/mqtt`); empty when the account shows none. */
+  /** All controllers with their online flag (`GET /api/control/mqtt`); empty where the account has none. */
   controllers(signal: AbortSignal, onUnread?: OnUnread): Promise<DeviceList>;
   /** The device list (`GET /api/device`), without an online flag. */
   devices(dataType: "TEXT" | "STREAM", signal: AbortSignal, onUnread?: OnUnread): Promise<DeviceList>;
   stations(signal: AbortSignal, onUnread?: OnUnread): Promise<readonly PlatformStation[]>;
   /** Devices with the addresses of their video streams (`GET /api/video-data/list`). */
-  /** Of one device, where the platform lists them so. */
+  /** With `code`: of one device, where the platform lists videos by device. */
   videos(signal: AbortSignal, code?: string): Promise<DeviceList>;
-  /** The single-device status; urgent where no pace is given. */
+  /** The single-device status; by default urgent. */
   connection(code: string, signal: AbortSignal, pace?: Pace): Promise<ClientStatus>;
   sensors(code: string, signal: AbortSignal, onUnread?: OnUnread): Promise<readonly SensorItem[]>;
-  /** Averages of a device (`GET /api/weather-data/avg`); over which time is for the platform to say. */
+  /** Averages of a device (`GET /api/weather-data/avg`), over a time that the platform decides. */
   averages(code: string, signal: AbortSignal): Promise<readonly SensorItem[]>;
   runningStatuses(
     code: string,
@@ -216,8 +221,8 @@ export interface PlatformReader {
   /** Past readings of a device (`GET /api/weather-data/list`). */
   history(code: string, signal: AbortSignal): Promise<History>;
   /**
-   * `null` when the answer holds no value for the address. `fresh` asks the device itself (`flush=1`), and is urgent where no
-   * pace is given.
+   * `null` where the answer has no value for the address. `fresh` asks the device itself (`flush=1`), by default
+   * urgently.
    */
   value(
     code: string,
@@ -226,45 +231,45 @@ export interface PlatformReader {
     signal: AbortSignal,
     pace?: Pace,
   ): Promise<RawValue | null>;
-  /** All addresses of one parameter group; whether they are read from the device is not known. */
+  /** All values of a parameter group; it is unknown whether they come from the device. */
   values(code: string, group: ParameterGroup, signal: AbortSignal): Promise<ReadonlyMap<string, RawValue>>;
-  /** The same answer with all that it lists, without a value too. */
+  /** The same answer with all addresses, including those without a value. */
   listing(
     code: string,
     group: ParameterGroup,
     signal: AbortSignal,
     onUnread?: OnUnread,
   ): Promise<readonly ListedAddress[]>;
-  /** Any read-only operation the interface names (`weather-data/list`); the parsed answer as it came. */
+  /** Any read-only operation of the interface (`weather-data/list`), with the parsed answer as it is. */
   get(operation: string, query: Query, signal: AbortSignal): Promise<unknown>;
 }
 
-/** The platform's answer to one POST, when it could be parsed. */
+/** The platform's parsed answer to one POST. */
 export interface WriteAccepted {
   readonly requestId: string | null;
-  /** Null where the answer has none, and all that was sent is echoed in it. */
+  /** Null where the answer has no code but echoes everything that was sent. */
   readonly code: string | null;
 }
 
 interface WriteManner {
-  /** `urgent` where nothing is said. */
+  /** By default `urgent`. */
   readonly pace?: Pace;
-  /** It is sent to stop a movement, which waits for nothing that may be waited for. */
+  /** The POST stops a movement, so it waits for nothing that can be skipped. */
   readonly isStop?: boolean;
-  /** What it is for, by the key that the journal has of it (`aboutKey`). */
+  /** Its target by the journal's key (`aboutKey`). */
   readonly lane?: string;
   /**
-   * Asked once, when the connection stands and before the first byte: whether the value may still be sent. Where it may not, the
-   * POST ends `withheld`.
+   * Asked once, when the connection is ready and before the first byte: whether the value may still be sent. If not,
+   * the POST ends as `withheld`.
    */
   readonly mayPost?: () => boolean;
 }
 
 export interface PlatformWriter {
   /**
-   * One `POST /api/set-value`, never repeated by any layer. Rejects with a PlatformError whose `facts.sent` and `kind`
-   * tell whether the value may have reached the device. The signal ends only the waiting for a connection: what a POST did that
-   * was broken off would be unknown.
+   * One `POST /api/set-value`, which no layer repeats. Rejects with a PlatformError whose `facts.sent` and `kind` show
+   * whether the value may have reached the device. The signal ends only the wait for a connection, as the effect of an
+   * interrupted POST would be unknown.
    */
   write(
     code: string,
@@ -275,13 +280,13 @@ export interface PlatformWriter {
   ): Promise<WriteAccepted>;
 }
 
-/** A channel on which the platform says by itself what changed. */
+/** A channel on which the platform pushes changes. */
 export type PushChannel =
   | { readonly type: "device-status" }
   | { readonly type: "set-value" }
   | { readonly type: "weather-station"; readonly code: string };
 
-/** What one frame says about one device. Readings carry their own time. */
+/** News about one device in a frame. Readings carry their own time. */
 export type PushNews =
   | { readonly type: "registers"; readonly code: string; readonly values: ReadonlyMap<string, RawValue> }
   | { readonly type: "statuses"; readonly code: string; readonly items: readonly RunningStatusItem[] }
@@ -294,21 +299,23 @@ export type PushNews =
       readonly receivedAt: number;
     };
 
-/** Who listens on a channel. Nothing here may throw. */
+/** The listener of a channel. Nothing here may throw. */
 export interface PushListener {
-  /** Whether a device is of interest; what a frame says about others is passed over. */
+  /** Whether a device matters; news about others is skipped. */
   knows(code: string): boolean;
   onOpen(): void;
   news(news: PushNews): void;
-  /** A frame greeted, or was a sign of life, and said nothing else. */
+  /** A frame was only a greeting or a sign of life. */
   greeted?(): void;
-  /** An open channel ended; it is opened again by itself. */
+  /** An open channel ended; it reopens by itself. */
   onLost(): void;
-  /** It did not open, or did not stay open, and why; it is tried again by itself. */
+  /** It did not open, or did not stay open, and why; it tries again by itself. */
   onClosed?(why: Text): void;
 }
 
 export interface PlatformPush {
-  /** Keeps one connection of the channel open until the signal aborts; resolves when it is released. Never rejects. */
+  /**
+   * Keeps one connection of the channel open until the signal aborts; then resolves when it is closed. Never rejects.
+   */
   listen(channel: PushChannel, listener: PushListener, signal: AbortSignal): Promise<void>;
 }

@@ -14,25 +14,26 @@ import {
 import type { RawValue } from "./ports.js";
 
 /*
- * How an actuator is to be read where the words of the interface document can be meant in two ways: what each setting does. Absent is the
- * usual reading. The keys stand in settings/sections/readings.ts, the simulated platform that is so in simulator/readings.ts.
+ * Settings for reading an actuator where the interface document can be understood in two ways, with the effect of each.
+ * Absent means the usual reading. The keys are in settings/sections/readings.ts, the matching simulated platforms in
+ * simulator/readings.ts.
  */
 export interface ActuatorReadings {
-  /** Further values that mean a word when they are read; absent where nothing is configured. */
+  /** Further values that mean a word in reads; absent for none. */
   readonly reads?: ReadTable | undefined;
-  /** `mode`: its address goes on reading the mode after a degree, which is all the proof there is. */
+  /** `mode`: after a degree the address shows only the mode, so that is the confirmation. */
   readonly positionReads?: "degree" | "mode" | undefined;
-  /** `never`: the mode's own address gives no value; the degree alone is the proof. */
+  /** `never`: the mode address has no readable value, so the degree alone confirms. */
   readonly modeReads?: "value" | "never" | undefined;
-  /** `when_needed`: the mode is left out where a fresh read shows it and nothing else was sent since. */
+  /** `when_needed`: the mode is not sent if a fresh read shows it and nothing else was sent since. */
   readonly modeAgain?: "always" | "when_needed" | undefined;
-  /** Its register goes back to idle by itself, which is all the proof there is. */
+  /** The register returns to idle by itself, so acceptance and idle together confirm. */
   readonly pulse?: boolean | undefined;
-  /** A fresh read may answer the value before, and bring the new one so much later. */
+  /** A fresh read may return the old value, and the new one only after this delay. */
   readonly flushLagMs?: number | undefined;
 }
 
-/** What of an actuator the readings look at. */
+/** The part of an actuator's settings that the readings use. */
 type Settings = ActuatorReadings & Omit<KindWithValues, "reads"> & Placed & { readonly tolerance: number };
 
 interface Step {
@@ -41,21 +42,23 @@ interface Step {
   readonly value: string;
 }
 
-/* `pulse`: taken by the platform, and idle again, is all the proof there is; the last word stands for the state. */
+/*
+ * `pulse`: acceptance by the platform and the return to idle are the confirmation; the last word stands for the state.
+ */
 
 type Pulsing = Pick<Settings, "kind" | "values" | "reads" | "pulse">;
 
-/** Zeros alone that are no word of the kind, or the word stop. */
+/** Whether a register is idle: zeros that are no word of the kind, or the word stop. */
 function isIdle(settings: Pulsing, raw: RawValue): boolean {
   const { state } = decodeValue(settings, raw);
   return state === "stop" || (state === "unknown" && /^0+$/.test(textOf(raw)));
 }
 
-/** Whether the register of a pulse is idle, so that it says nothing of what was sent. */
+/** Whether a pulse register is idle and therefore says nothing about the last command. */
 export const isIdlePulse = (settings: Pulsing, raw: RawValue): boolean =>
   settings.pulse === true && isIdle(settings, raw);
 
-/** Whether a register that kept nothing of what was sent may be a pulse; `before` is null where that is not known. */
+/** Whether a register that kept nothing of a command may be a pulse; `before` is null where unknown. */
 export function maybePulse(settings: Pulsing, raw: RawValue, before: RawValue | null): boolean {
   const hasDegrees = kindRows[settings.kind].positionMode !== null;
   if (settings.pulse === true || hasDegrees) return false;
@@ -65,15 +68,15 @@ export function maybePulse(settings: Pulsing, raw: RawValue, before: RawValue | 
 export const pulseAdvice = msg`Only if you saw it do what was asked, its register is a pulse that goes back to idle by itself: set pulse: true.`;
 
 /*
- * `mode_reads`: the mode's address may only be written. The degree, which has an address of its own then, is the proof: of a degree itself,
- * and of the words that lead to an end of the way. Of automatic there is none.
+ * `mode_reads`: the mode address can only be written. The degree, at its own address, confirms degrees and words for an
+ * end of the way. Nothing confirms automatic.
  */
 
-/** The degree may match while another mode holds, which nothing would show. */
+/** Whether the mode cannot be read; then the degree may match in another mode unnoticed. */
 export const isModeUnread = (settings: Settings): boolean =>
   settings.modeReads === "never" && sendAddresses(settings).length > 1;
 
-/** Where a step is read back; null where nothing shows it, so that its acceptance has to be enough to go on. */
+/** Where a step is read back; null where nothing shows it, so that acceptance has to be enough. */
 export function proofAddress(settings: Settings, step: Step): string | null {
   if (!isModeUnread(settings)) return step.address;
   const [mode, position = mode] = sendAddresses(settings);
@@ -81,20 +84,20 @@ export function proofAddress(settings: Settings, step: Step): string | null {
   return step.purpose === "mode" ? null : position;
 }
 
-/** Where a value shows that was confirmed: where it was proven. */
+/** Where a confirmed value shows: where it was confirmed. */
 export const lookedAt = (settings: Settings, step: Step): string =>
   proofAddress(settings, step) ?? step.address;
 
 /**
- * Whether what was confirmed is read once more when its travel time is over, as something may have set it back. A stop with an address of
- * its own says nothing of the state, and an idle pulse neither that it is there nor that it was set back.
+ * Whether a confirmed command is read again after its travel time, as something may have reset it. A stop at its own
+ * address says nothing about the state, and an idle pulse nothing about a reset.
  */
 export function isLookedAtTwice(settings: Settings, step: Step): boolean {
   const travels = kindRows[settings.kind].positionMode !== null || settings.kind === "motor";
   return travels && settings.pulse !== true && stateAddresses(settings).includes(lookedAt(settings, step));
 }
 
-/** Whether the degree shows that a word sent to the mode's address was done; null where words are read there as usual. */
+/** Whether the degree confirms a word sent to the mode address; null where words are read there as usual. */
 export function showsByDegree(settings: Settings, step: Step, raw: RawValue): boolean | null {
   const [mode] = sendAddresses(settings);
   if (!isModeUnread(settings) || step.purpose !== "value" || step.address !== mode) return null;
@@ -104,14 +107,14 @@ export function showsByDegree(settings: Settings, step: Step, raw: RawValue): bo
 }
 
 /*
- * `flush_lag`: a read with `flush=1` may order the device's answer and give the one before. What a poll or push has shown of late says
- * more than it: where they contradict each other, nothing is there already.
+ * `flush_lag`: a read with `flush=1` may only trigger the device's answer and return the previous one. A recent poll or
+ * push is better evidence: if they contradict it, nothing counts as already there.
  */
 
-/** How long a polled or pushed value speaks against a fresh read. */
+/** How long a polled or pushed value can contradict a fresh read. */
 const ofLateMs = 5 * 60_000;
 
-/** What was shown of an actuator's address, and what was pushed of it. */
+/** The shown and the pushed values of an actuator's addresses. */
 interface Shown {
   readonly registers: Readonly<
     Record<
@@ -128,7 +131,7 @@ interface Shown {
   readonly postedAt: number | null;
 }
 
-/** What was shown of an address of late by anything but the reads of commands, since our last POST. */
+/** The value of an address recently shown by anything but command reads, since our last POST. */
 export function shownOfLate(
   { registers, pushed, postedAt }: Shown,
   address: string,

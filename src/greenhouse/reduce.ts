@@ -24,7 +24,7 @@ import { isIdlePulse } from "./readings.js";
 import { renameAll } from "./rename.js";
 import type { Transliterate } from "./topic-ids.js";
 
-/** What is shown of a controller's connection, who said so last, and what a list says against it. */
+/** The connection of a controller, its source, and a contradicting list. */
 export type Connection = Pick<Controller, "availability" | "availabilityBy" | "doubted">;
 
 const connectionOf = (availability: Availability, by: "list" | "status"): Connection => ({
@@ -34,15 +34,16 @@ const connectionOf = (availability: Availability, by: "list" | "status"): Connec
 });
 
 /**
- * A list's flag. It may be minutes old, so one against what is shown only raises a doubt, which the single-device status settles; where
- * that could not be read before the next list, that one decides. Only an online that contradicts no status counts at once.
+ * Folds a list's flag. It may be minutes old, so a contradicting one only raises a doubt. The single-device status
+ * settles that, or, if it cannot be read before, the next list. Only `online` that contradicts no status counts at
+ * once.
  */
 export function foldFlag(
   { availability, availabilityBy, doubted }: Connection,
   flag: Availability,
   type: DeviceType | null = null,
 ): Connection {
-  // What its status left open, a list that goes on saying online does not settle.
+  // A list that repeats online does not settle what the status left open.
   const isOpen =
     flag === "online" && availability === "unknown" && availabilityBy === "status" && isWithoutClient(type);
   const isSame = flag === availability || (flag === "unknown" && availabilityBy === "status") || isOpen;
@@ -53,8 +54,8 @@ export function foldFlag(
 }
 
 /**
- * The single-device status wins over any list. An offline answer is also what a device without an MQTT client gets, so it counts only for
- * one that a list gives a flag, or that was seen with a client.
+ * Folds the single-device status, which overrules any list. A device without an MQTT client also reads offline, so that
+ * counts only for one with a flag in a list, or that was seen with a client.
  */
 function foldStatus(
   shown: Connection & Pick<Controller, "absentSince" | "info">,
@@ -64,7 +65,7 @@ function foldStatus(
   const { record, type } = shown.info;
   const isFlagged = (record?.online ?? null) !== null;
   const isListed = record?.online === true && shown.absentSince === null;
-  // Not found is also what a station or camera without an MQTT client gets, whatever the list's flag is made of.
+  // A station or camera without an MQTT client also reads as not found, whatever its flag means.
   if (state === "offline" && isListed && isWithoutClient(type)) return connectionOf("unknown", "status");
   const isClient = isFlagged || availability !== "unknown";
   const tells = state === "online" || (state === "offline" && isClient);
@@ -72,15 +73,15 @@ function foldStatus(
   return connectionOf(state, "status");
 }
 
-/** In lists that say nothing of whether it is online. */
+/** Whether its list gives no online flag. */
 export const hasNoFlag = ({ info, absentSince }: Controller): boolean =>
   info.record?.online === null && absentSince === null;
 
-/** Whether only the single-device status tells about it, so that it has to be asked again and again. */
+/** Whether only the single-device status shows its connection, so that it has to be asked repeatedly. */
 export const hasOwnClient = (controller: Controller): boolean =>
   hasNoFlag(controller) && controller.availability !== "unknown";
 
-/** A station or camera that lists show online, and that has no MQTT client by its own status: nobody can tell. */
+/** Whether the connection is unknown: lists show a station or camera online that has no MQTT client by its status. */
 export const isDisputed = ({ info, availability, availabilityBy }: Controller): boolean =>
   isWithoutClient(info.type) &&
   info.record?.online === true &&
@@ -92,13 +93,13 @@ interface FoldContext {
   readonly freshness: Freshness;
   readonly transliterate: Transliterate;
   readonly firstLayouts?: FirstLayouts;
-  /** What values of running statuses mean by the configuration. */
+  /** Configured meanings of running status values. */
   readonly statusReads?: ReadTable;
-  /** Between which values readings are as they should be, by kind. */
+  /** Limits of readings by kind. */
   readonly bands?: BandsByKind;
 }
 
-/** States are compared, and a program reads them. */
+/** A string, as states are compared and read by programs. */
 const contradictionIn = (settings: ActuatorSettings, type: DeviceType | null): string | null =>
   contradiction(settings, type)?.toString() ?? null;
 
@@ -148,14 +149,14 @@ export function newController(
   };
 }
 
-/** One controller after one event; the same reference when the event brought no news. */
+/** The controller after an event; the same reference where nothing is new. */
 export function reduce(controller: Controller, event: ControllerEvent, context: FoldContext): Controller {
   const folded =
     event.type === "renamed"
       ? renameAll(controller, event.settings, context.bands)
       : fold(controller, event, context);
   const isJudged = event.type !== "time_passed" && folded === controller;
-  // A degree that cannot be read is less certain than what was.
+  // A degree that cannot be read makes the quality uncertain, so it is judged.
   const isAgeless =
     ageless.has(event.type) &&
     !(event.type === "steps_ended" && (event.degree ?? event.word ?? null) !== null);
@@ -163,7 +164,7 @@ export function reduce(controller: Controller, event: ControllerEvent, context: 
   return judged.statuses === controller.statuses ? judged : withRuns(judged);
 }
 
-/** What the running statuses say of the actuators that they belong to. */
+/** Sets what the running statuses say about their actuators. */
 const withRuns = (controller: Controller): Controller =>
   withChange(controller, {
     actuators: mapChanged(controller.actuators, (actuator): Actuator => {
@@ -173,7 +174,7 @@ const withRuns = (controller: Controller): Controller =>
     }),
   });
 
-/** They say nothing of how old a value is; what only time makes stale is found where time passes. */
+/** Events that change no age; only the passing of time makes values stale. */
 const ageless: ReadonlySet<ControllerEvent["type"]> = new Set([
   "posted",
   "steps_ended",
@@ -246,7 +247,7 @@ const foldProblems = (controller: Controller, open: Controller["problems"]): Con
     ? controller
     : withChange(controller, { problem: open.length > 0, problems: open });
 
-/** What polls have read stands until it was read anew. What a command read back came over a connection of its own. */
+/** Marks polled values as doubted until they are read again. Command reads used a connection of their own and stay. */
 function foldDoubt(
   controller: Controller,
   what: Extract<ControllerEvent, { type: "doubted" }>["what"],
@@ -312,14 +313,14 @@ function infoOf(
   return { code, id, name, area: settings?.area ?? null, type: record?.type ?? null, record, client, stream };
 }
 
-/** Shown only where the configuration asks for it. */
+/** Shows a video address only if the configuration asks for it. */
 function foldVideo(controller: Controller, hls: string): Controller {
   const { info, settings } = controller;
   if (settings?.stream !== true || info.stream === hls) return controller;
   return { ...controller, info: { ...info, stream: hls } };
 }
 
-/** The single-device status, and what an online device tells of itself with it. */
+/** Folds the single-device status, with its facts about an online device. */
 function foldConnection(controller: Controller, status: ClientStatus): Controller {
   const known = controller.info.client;
   const { state, version, description, lastOnlineAt, marker } = status;
@@ -345,13 +346,13 @@ function foldRecord(controller: Controller, record: DeviceRecord, flag: Availabi
       ? controller.actuators
       : mapChanged(controller.actuators, judgedByType, info.type);
   const flagged = foldFlag(controller, flag, info.type);
-  // What its sensors are is judged anew by the next answer: other limits hold outdoors.
+  // Moved indoors or outdoors, its sensors are defined again by the next answer, as other limits apply.
   const isMoved = isWeatherStation(info.type) !== isWeatherStation(controller.info.type);
   const layout = isMoved ? noLayout : controller.layout;
   return withChange(controller, { info, actuators, layout, ...flagged, absentSince: null });
 }
 
-/** What a list calls the controller may leave no room for the actuator. */
+/** Judges again whether an actuator fits the type that a list gives. */
 function judgedByType(actuator: Actuator, type: DeviceType | null): Actuator {
   const why = contradictionIn(actuator.settings, type);
   return why === actuator.contradiction ? actuator : { ...actuator, contradiction: why };
@@ -386,7 +387,7 @@ function foldRegisters(controller: Controller, event: RegistersRead): Controller
     const before = { actuators, parameters };
     actuators = mapChanged(actuators, foldRegister, address, register);
     parameters = mapChanged(parameters, foldParameter, address, register);
-    // What one of these has taken in is no raw address.
+    // An address that an actuator or parameter has used is no raw address.
     if (actuators === before.actuators && parameters === before.parameters)
       addresses = foldRawAddress(addresses, controller, address, register);
   }
@@ -394,7 +395,7 @@ function foldRegisters(controller: Controller, event: RegistersRead): Controller
   return withChange(controller, { actuators, parameters, addresses, ...(groups && { groups }) });
 }
 
-/** Undefined where no type with a positioner was listed. */
+/** The listings after a read; undefined while no type with a positioner was listed. */
 function foldListing(controller: Controller, { listed }: RegistersRead): Controller["groups"] {
   if (listed === undefined || !hasPositioner(controller.actuators.values(), listed.group))
     return controller.groups;
@@ -406,8 +407,8 @@ function foldListing(controller: Controller, { listed }: RegistersRead): Control
 }
 
 /**
- * A read from the platform's memory that agrees with what the device itself gave leaves the device's word standing: a later
- * one that differs may still be older than it and has to be asked again.
+ * A read from the platform's memory that equals the device's own answer keeps counting as the device's: a later,
+ * different one may still be older and has to be checked with the device.
  */
 const uphold = (held: Register | null | undefined, register: Register): Register =>
   held?.fresh === true && !register.fresh && sameValue(textOf(held.raw), textOf(register.raw))
@@ -415,8 +416,8 @@ const uphold = (held: Register | null | undefined, register: Register): Register
     : register;
 
 /**
- * A read that began before the one held changes nothing of what is shown. Where it is the device's word, which the platform's memory
- * may be older than, it makes the same value that is held the device's too, and another one doubtful.
+ * A read that began before the held one does not change what is shown. But if it came from the device and the held one
+ * from the platform's memory, equal values make the held one the device's, and different ones make it doubtful.
  */
 function besideEarlier(held: Register, earlier: Register): Register {
   if (held.fresh || !earlier.fresh) return held;
@@ -425,7 +426,7 @@ function besideEarlier(held: Register, earlier: Register): Register {
     : { ...held, isDoubtful: true };
 }
 
-/** Folds one read register in. One that began before a POST of ours changes nothing. */
+/** Folds one read register. A read that began before our last POST changes nothing. */
 export function foldRegister(actuator: Actuator, address: string, register: Register): Actuator {
   const { settings, postedAt } = actuator;
   if (!stateAddresses(settings).includes(address)) return actuator;
@@ -438,10 +439,10 @@ export function foldRegister(actuator: Actuator, address: string, register: Regi
   const registers = { ...actuator.registers, [address]: uphold(held, register) };
   const read = whatIsShown(actuator, registers);
   const isMode = isModeAlone(read);
-  // Where the address shows no degree, the one confirmed last stands for it.
+  // At an address without degrees the last confirmed degree stands.
   const lastDegree = isMode ? actuator.lastDegree : null;
   const now = { state: read.state, position: read.position ?? lastDegree ?? null, between: null };
-  // The last step's own address may still show the mode for a moment, which says nothing about where it goes.
+  // The last step's address may still show the mode for a moment, which says nothing about the target.
   const { lastWord } = read;
   const isBetween = actuator.between !== null && (actuator.between.until !== address || isMode);
   const { state, position, between } = isBetween ? actuator : now;
@@ -454,7 +455,7 @@ export function foldRegister(actuator: Actuator, address: string, register: Regi
   };
 }
 
-/** With a pulse the word that was seen or confirmed last is the state while the register is idle. */
+/** For an idle pulse register the word last seen or confirmed is the state. */
 function whatIsShown(
   { settings, lastWord = null }: Actuator,
   registers: Actuator["registers"],
@@ -467,7 +468,10 @@ function whatIsShown(
   return { ...read, state: lastWord ?? "unknown", lastWord };
 }
 
-/** A fresh read may still answer the value before. So a pushed value counts until a read shows the same, or comes this much later. */
+/**
+ * A fresh read may still return the previous value, so a pushed value counts until a read shows the same or comes this
+ * much later.
+ */
 const pushedCountsMs = 60_000;
 
 function withoutPushed(
@@ -481,7 +485,7 @@ function withoutPushed(
   return Object.fromEntries(Object.entries(pushed).filter(([one]) => one !== address));
 }
 
-/** A value that was pushed is kept beside what is shown, not in its place. */
+/** Keeps a pushed value beside the shown one. */
 function foldPush(
   controller: Controller,
   { address, raw, at }: Extract<ControllerEvent, { type: "register_pushed" }>,
@@ -498,7 +502,7 @@ function foldPush(
 const isModeAlone = ({ state, position }: Pick<Shown, "state" | "position">): boolean =>
   state === "position" && position === null;
 
-/** No further step comes: what the registers hold is the state again. */
+/** No further step follows, so the registers show the state again. */
 function foldStepsEnded(
   controller: Controller,
   { target, id, degree = null, word = null }: Extract<ControllerEvent, { type: "steps_ended" }>,
@@ -534,7 +538,7 @@ function whatShows(settings: ActuatorSettings, registers: Readonly<Record<string
   return position.position === null ? decoded : position;
 }
 
-/** Folds one read address in; a parameter that is a number is scaled, anything else is shown as it is. */
+/** Folds one read address into a parameter; numbers are scaled, anything else is shown as it is. */
 export function foldParameter(parameter: Parameter, address: string, register: Register): Parameter {
   const { settings, register: held } = parameter;
   if (settings.address !== address || register.startedAt < (parameter.postedAt ?? -Infinity))
@@ -557,8 +561,8 @@ function scaledParameter(number: number, scale: number, decimals: number | undef
 type Addresses = Controller["addresses"];
 
 /**
- * Folds one read address in that no actuator or parameter owns. Only what a command has read back is kept, and from
- * then on followed; all other addresses of a group are left out.
+ * Folds a read address that no actuator or parameter owns. Only addresses that a command has read back are kept and
+ * followed.
  */
 function foldRawAddress(
   addresses: Addresses,

@@ -5,8 +5,8 @@ import type { Actuator, Controller, LayoutSlot, Sensor, SensorDefinition } from 
 import type { ControllerSettings } from "./settings.js";
 
 /*
- * What the configuration may say anew while the bridge runs: names, areas, icons, places, and limits of readings. All that was read or
- * commanded stays as it is. What is the same as before stays the same object, as whoever listens compares by reference.
+ * Applies configuration changes at run time: names, areas, icons, places, and limits of readings. Everything read or
+ * commanded stays. Unchanged parts keep their reference, as listeners compare by reference.
  */
 
 export function renameAll(

@@ -7,11 +7,11 @@ import { catalogueWord } from "./sensor-names.js";
 import type { SensorSettings } from "./settings.js";
 import { assignIds, hash8, type Transliterate } from "./topic-ids.js";
 
-/* Which sensor an item of an answer is: its key, its id, and its place among those seen before. */
+/* Identifies the sensor of each item in an answer: its key, its id, and its place among known sensors. */
 
 /**
- * For each item of an answer the sensor it belongs to. Answers look alike from poll to poll, so the layout of the last
- * one is kept, by reference, while it fits.
+ * The sensor of each item. Answers look alike from poll to poll, so the last layout is kept, by reference, while it
+ * fits.
  */
 export function layoutFor(
   items: readonly SensorItem[],
@@ -31,12 +31,12 @@ export function layoutFor(
 }
 
 /**
- * Layouts of first answers, by all that decides what they are where nothing is configured: greenhouses of one account are alike, and
- * what has to be known of their sensors is made once for all of them.
+ * Layouts of first answers by everything that determines them, where nothing is configured. Greenhouses of an account
+ * are alike, so each layout is made only once.
  */
 export type FirstLayouts = Map<string, readonly LayoutSlot[]>;
 
-/** What layouts of an account are made with. */
+/** The inputs for all layouts of an account. */
 interface LayoutContext {
   readonly transliterate: Transliterate;
   readonly firstLayouts?: FirstLayouts;
@@ -59,7 +59,7 @@ const fits = (slot: LayoutSlot | undefined, item: SensorItem, sensors: Known["se
   !(slot.provisional && item.value !== null) &&
   !(typeof item.value === "string" && mayBecomeText(slot, item, sensors));
 
-/** Whether what a sensor is has to be looked at again, as it shows words. */
+/** Whether a sensor has to be defined again, as it shows words. */
 function mayBecomeText({ definition }: LayoutSlot, item: SensorItem, sensors: Known["sensors"]): boolean {
   // Every other kind is a quantity, whatever it shows.
   if (definition?.kind !== "other" && definition?.kind !== "wind_direction") return false;
@@ -114,13 +114,13 @@ const traitsOfDefinition = ({ platformName: name, factor, channel }: SensorDefin
   channel,
 });
 
-/** Every sensor seen so far, by what the platform wrote. */
+/** Every known sensor by its traits on the platform. */
 function knownSensors({ layout, sensors }: Known): ReadonlyMap<string, SensorDefinition> {
   const definitions = [
     ...layout.flatMap(({ definition }) => definition ?? []),
     ...[...(sensors?.values() ?? [])].map((one) => one.definition),
   ];
-  // Twins have the traits of another one, by which they are not known.
+  // A twin has the traits of another sensor, so they do not identify it.
   return new Map(
     definitions.flatMap((definition) =>
       definition.key.startsWith(twinKey) ? [] : [[traitsOf(traitsOfDefinition(definition)), definition]],
@@ -128,7 +128,9 @@ function knownSensors({ layout, sensors }: Known): ReadonlyMap<string, SensorDef
   );
 }
 
-/** Which known sensor an item is, by place: the same in every trait, or one with the same code that was renamed. */
+/**
+ * The known sensor of each item by place: one with the same traits, or a renamed one with the same code and channel.
+ */
 function heldBy(
   items: readonly SensorItem[],
   known: ReadonlyMap<string, SensorDefinition>,
@@ -154,7 +156,10 @@ const isCode =
   (definition: SensorDefinition) =>
     definition.factor === factor && definition.channel === channel;
 
-/** Identified together with the sensors seen before: one that is missing for once must not change another's id. */
+/**
+ * Keys and ids of the items, made together with missing known sensors: one that is missing once must not change
+ * another's id.
+ */
 function identitiesOf(
   items: readonly SensorItem[],
   held: ReadonlyMap<number, SensorDefinition>,
@@ -169,7 +174,7 @@ function identitiesOf(
 }
 
 /**
- * The configured sensor of each item. One that names an item exactly has it before one that fits several, which is given to the first
+ * The configured sensor of each item. An exact match comes first; a setting that fits several items goes to the first
  * by key, not by place.
  */
 function settingsByPlace(
@@ -196,20 +201,20 @@ function settingsByPlace(
   return byPlace;
 }
 
-/** Channels that are numbers are in the order of numbers: 2 before 10. */
+/** A sort key in which numeric channels are ordered as numbers: 2 before 10. */
 const keyOrder = (key: string): string =>
   key.replace(/(?<=^channel:|^factor:[^@]*@)\d+(?=~|$)/, (channel) => channel.padStart(64, "0"));
 
-/** Before the `from` of a sensor that its place alone tells from another. */
+/** Prefix of the key of a sensor that only its place identifies. */
 const twinKey = "place:";
 
-/** `空气温度#2` is the second one of that name or code in an answer; null for any other `from`. */
+/** `空气温度#2` is the second item with that name or code; null for any other `from`. */
 function twinOf(from: string): { readonly name: string; readonly nth: number } | null {
   const [, name, nth] = /^(.+)#([1-9]\d?)$/u.exec(from) ?? [];
   return name === undefined ? null : { name, nth: Number(nth) };
 }
 
-/** The configured sensors that are told by their place among those of their name or code. */
+/** Configured sensors that are identified by their place among equal names or codes, by place of the item. */
 function twinsIn(
   items: readonly SensorItem[],
   settings: readonly SensorSettings[],
@@ -227,7 +232,7 @@ function twinsIn(
   return found;
 }
 
-/** Items that nothing but their place tells from an earlier one, as `from` names them. */
+/** Items that only their place distinguishes from an earlier one, as `from` spells them. */
 export function unnamedTwins(items: readonly SensorTraits[]): readonly string[] {
   const counts = new Map<string, number>();
   return items.flatMap((item) => {
@@ -238,7 +243,7 @@ export function unnamedTwins(items: readonly SensorTraits[]): readonly string[] 
   });
 }
 
-/** `from` is the exact name or the factor code of a sensor, which others may have too. */
+/** `from` is the exact name or factor code, which several sensors may share. */
 const isNamedBy = (from: string, { name, factor }: SensorItem): boolean => from === name || from === factor;
 
 /** `from` is `name@channel`, or the id. */
@@ -248,7 +253,7 @@ const isExactly = (from: string, item: SensorItem, id: string): boolean =>
     (item.channel !== null &&
       [item.name, item.factor ?? ""].some((name) => from === `${name}@${item.channel}`)));
 
-// An id that was given to another sensor is never given out a second time.
+// An id of another sensor is never used a second time.
 const freeId = (
   identity: { readonly id: string; readonly key: string },
   taken: ReadonlySet<string>,
@@ -262,7 +267,10 @@ interface DefinedBy {
   readonly isOutdoors: boolean;
 }
 
-/** The old definition where nothing about it changed. A sensor that showed numbers becomes a text only by a row of words. */
+/**
+ * The definition of an item, or the old one where nothing changed. A numeric sensor becomes a text only after several
+ * words in a row.
+ */
 function define(
   item: SensorItem,
   identity: { readonly key: string; readonly id: string },
@@ -280,28 +288,28 @@ function sameDefinition(one: SensorDefinition, other: SensorDefinition): boolean
   return keys.every((key) => one[key] === other[key] || (key === "bands" && haveSameBands(one, other)));
 }
 
-/** Made anew from the same configuration. */
+/** Compared by content, as they are made anew from the configuration. */
 const haveSameBands = ({ bands: one }: SensorDefinition, { bands: other }: SensorDefinition): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
-/** What tells one sensor of an answer from another. */
+/** The traits that distinguish sensors of an answer. */
 export type SensorTraits = Pick<SensorItem, "name" | "factor" | "channel">;
 
 interface SensorIdentity {
-  /** `factor:ecfii`, `channel:3`, `name:空气温度`; where that is shared `factor:t@2` or `channel:1~空气湿度`. */
+  /** `factor:ecfii`, `channel:3`, `name:空气温度`; or, where that is shared, `factor:t@2` or `channel:1~空气湿度`. */
   readonly key: string;
   readonly id: string;
 }
 
-/** The first the platform gives of code, channel and name: what a sensor is known by while nothing shares it. */
+/** The key of a sensor that shares it with no other: its code, else its channel, else its name. */
 export function sensorKey({ name, factor, channel }: SensorTraits): string {
   if (isGiven(factor)) return `factor:${keyPart(factor.trim())}`;
   return isGiven(channel) ? `channel:${keyPart(channel.trim())}` : `name:${keyPart(name)}`;
 }
 
 /**
- * Key and id of every item of one answer, in the items' order; null for an item that nothing tells from an earlier one.
- * Items that share a code are told apart by channel, then by name, never by place: their order does not matter.
+ * Key and id of every item of an answer; null for an item that equals an earlier one. Items with a shared code differ
+ * by channel, then by name, never by place, so their order does not matter.
  */
 export function identifySensors(
   items: readonly SensorTraits[],
@@ -364,7 +372,7 @@ function wantedId(
   return parts.join("_");
 }
 
-/** A text inside a key: kept where it cannot be mistaken for something else and every outlet can carry it, else hashed. */
+/** A text inside a key: kept if unambiguous and safe for every output, else hashed. */
 function keyPart(text: string): string {
   if (/^[^\p{Cc}\p{Cs}@~%]{0,64}$/u.test(text)) return text;
   const readable = Array.from(text.slice(0, 128))

@@ -1,8 +1,6 @@
 import { acceptsUnit, type SensorKind, sensorKinds } from "./sensors.js";
 
-/*
- * One spelling for names that differ in width, script variant, case, brackets and white space only.
- */
+/* One spelling for names that differ only in width, script variant, case, brackets or white space. */
 
 // Traditional characters of the catalogue's words, each followed by the simplified one.
 const variants =
@@ -14,7 +12,7 @@ const simplified = new Map<string, string>();
 for (let place = 0; place < variants.length; place += 2)
   simplified.set(variants.charAt(place), variants.charAt(place + 1));
 
-/** Folded for reading: simplified, lower case, one kind of bracket, single spaces. Word breaks are still there. */
+/** Normalised for reading: simplified characters, lower case, one kind of bracket, single spaces. Word breaks stay. */
 export function readable(name: string): string {
   return Array.from(name.normalize("NFKC").toLowerCase(), (char) => simplified.get(char) ?? char)
     .join("")
@@ -25,7 +23,7 @@ export function readable(name: string): string {
     .trim();
 }
 
-/** Folded for looking up: word breaks and punctuation between words are gone too (`soil_temp` = `Soil Temp`). */
+/** Normalised for look-up: word breaks and punctuation between words are removed too (`soil_temp` = `Soil Temp`). */
 export const compact = (name: string): string => readable(name).replace(/[ _\-–—.·•:;,、，/'"|&]/gu, "");
 
 const numerals = "零一二三四五六七八九十";
@@ -34,13 +32,13 @@ const numerals = "零一二三四五六七八九十";
 export const digits = (text: string): string =>
   numerals.includes(text) ? String(numerals.indexOf(text)) : text;
 
-/** What a name can stand for; the first one where no unit decides, unless the name says too little without. */
+/** The kinds that a name can mean; the first one where no unit decides, unless the name needs a unit. */
 export interface Kinds {
   readonly kinds: readonly SensorKind[];
   readonly needsUnit: boolean;
 }
 
-/** Reads `rain+rain_rate` or `?battery+voltage`. */
+/** Parses `rain+rain_rate` or `?battery+voltage`. */
 export function kindsOf(text: string): Kinds {
   const needsUnit = text.startsWith("?");
   const words = (needsUnit ? text.slice(1) : text).split("+");
@@ -50,7 +48,7 @@ export function kindsOf(text: string): Kinds {
 const byPlaceIn = (words: readonly string[]) => (one: SensorKind, other: SensorKind) =>
   words.indexOf(one) - words.indexOf(other);
 
-/** The kind that goes with the unit; `other` where the unit contradicts every one of them, or is needed and missing. */
+/** The kind that fits the unit; `other` where none does, or a needed unit is missing. */
 export function kindWithUnit({ kinds, needsUnit }: Kinds, unit: string | null): SensorKind {
   if (unit === null) return needsUnit ? "other" : (kinds[0] ?? "other");
   return kinds.find((kind) => acceptsUnit(kind, unit)) ?? "other";

@@ -202,7 +202,7 @@ temperature_difference other -: 温差, 昼夜温差, 内外温差, 室内外温
 
 export interface Quantity extends Kinds {
   readonly word: string;
-  /** Its first Chinese name; null where it has none. */
+  /** The first Chinese name; null for none. */
   readonly chinese: string | null;
 }
 
@@ -215,7 +215,7 @@ export interface Place {
 }
 
 export interface Catalogue {
-  /** By class of place, `/` and name: `-/温度`, `g/温度`. */
+  /** By class of place, `/` and name, such as `-/温度`, `g/温度`. */
   readonly quantities: ReadonlyMap<string, Quantity>;
   readonly places: ReadonlyMap<string, Place>;
   readonly longestPlace: number;
@@ -223,13 +223,13 @@ export interface Catalogue {
 
 let loaded: Catalogue | null = null;
 
-/** The tables, read when the first sensor is seen. */
+/** The tables, parsed when the first sensor is seen. */
 export function catalogue(): Catalogue {
   loaded ??= { quantities: readQuantities(), ...readPlaces() };
   return loaded;
 }
 
-/** Every name that stands for a quantity by itself; the golden file lists them all. */
+/** Every name that means a quantity by itself; the golden file lists them all. */
 export const plainNames = (): readonly string[] =>
   rows(`${climateNames}${groundAndWaterNames}${airAndDeviceNames}`)
     .filter(([, , classes]) => classes.includes("-"))
@@ -317,14 +317,14 @@ function codeTable(): ReadonlyMap<string, Kinds> {
   return entries;
 }
 
-// A code on two lines can be either, and only the unit tells.
+// A code on two lines can mean either; only the unit decides.
 function merge(held: Kinds | undefined, more: Kinds): Kinds {
   if (held === undefined) return more;
   const kinds: readonly SensorKind[] = [...held.kinds, ...more.kinds];
   return { kinds, needsUnit: true };
 }
 
-/** What a short code can be; null for one that is not known. Case and a number at its end do not matter. */
+/** The kinds that a short code can mean, in any case and with a number at its end; null for an unknown code. */
 export function kindsOfCode(code: string): Kinds | null {
   table ??= codeTable();
   const plain = code.trim().toLowerCase();
@@ -376,7 +376,7 @@ const words: ReadonlyMap<string, string> = new Map(
     }),
 );
 
-/** The frozen word of a running status's name; null where the catalogue does not know all of it. */
+/** The fixed word for a running status's name; null unless the catalogue knows all of it. */
 export function statusWord(name: string): string | null {
   if (name.length > 64) return null;
   const text = compact(name).replace(/(?:运行)?(?:状态)?$/u, "");

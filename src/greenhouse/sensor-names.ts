@@ -14,8 +14,8 @@ import { knownUnit, normaliseUnit } from "./units.js";
 const maxPlaces = 3;
 
 /**
- * The quantity a compact name stands for: the name of a quantity by itself, or after (or before) names of places. Every
- * character must be accounted for, so `温度报警` is no temperature.
+ * The quantity of a compact name: by itself, or with names of places before or after it. Every character has to be
+ * understood, so `温度报警` is no temperature.
  */
 function composedQuantity(name: string): Quantity | null {
   const known = catalogue();
@@ -37,7 +37,7 @@ function placesThen(known: Catalogue, rest: string, places: readonly Place[]): Q
   return null;
 }
 
-// `temperature outside`, and 温度(室外) once its brackets are gone.
+// `temperature outside`, and 温度(室外) after its brackets are removed.
 function thenPlace(known: Catalogue, name: string): Quantity | null {
   for (let length = Math.min(known.longestPlace, name.length - 1); length > 0; length--) {
     const place = known.places.get(name.slice(-length));
@@ -62,14 +62,14 @@ function quantityAt(known: Catalogue, name: string, places: readonly Place[]): Q
   return null;
 }
 
-// The medium says what fits; the side of the glass only where no medium is named.
+// The medium decides which quantities fit; the side of the glass only without a medium.
 function classesOf(places: readonly Place[]): readonly string[] {
   const medium = places.find(({ group }) => group === "medium");
   if (medium !== undefined) return [medium.class];
   return places.some(({ group }) => group === "side") ? ["o", "a"] : ["-"];
 }
 
-/** A name with one part taken off: what that part says goes to the end of the word, or is the unit. */
+/** A name without one part. That part goes to the end of the word, or is the unit. */
 interface Shortened {
   readonly rest: string;
   readonly part: "index" | "depth" | "zone" | "unit" | "noise" | "order";
@@ -82,7 +82,7 @@ const han = "\\p{Script=Han}";
 const group = (match: RegExpExecArray, place: number): string => match[place] ?? "";
 const rule = (pattern: string, read: Rule[1]): Rule => [new RegExp(pattern, "u"), read];
 
-/** A part in the group `value`; what is left are the other two, in order. */
+/** Takes the part from group `value`; the other two groups, in order, are the rest. */
 const taking =
   (part: Shortened["part"], says: (value: string) => string, value: 1 | 2 | 3) =>
   (match: RegExpExecArray): Shortened => ({
@@ -116,7 +116,7 @@ const noise =
   "传感器|感应器|变送器|探头|检测|监测|采集|测量值|测量|实时值|当前值|反馈值|反馈|数值|读数|值|sensor|probe|value|reading|feedback|meter";
 const written = "°[cf]|%(?:rh)?|ppm|k?lux|klx|lx|hpa|kpa|mpa|mm|[a-zμ]{1,4}\\d?/[a-zμ]{1,3}[2³3]?(?:/s)?";
 
-// In the order they are tried; names are `readable`. One digit at the end goes before two, or CO21 would be CO 21.
+// Rules in the order of use; names are `readable`. One final digit is tried before two, or CO21 would be CO 21.
 const rules: readonly Rule[] = [
   rule("^(.+?) ?\\(([^()]+)\\)$", (match) => readBrackets(group(match, 2).trim(), group(match, 1))),
   rule("^\\(([^()]+)\\) ?(.+)$", (match) => readBrackets(group(match, 1).trim(), group(match, 2))),
@@ -143,7 +143,7 @@ const rules: readonly Rule[] = [
   rule(`^(${han}+?) ?(\\d{1,3}) ?[#号]?(${han}.*)$`, index(2)),
 ];
 
-/** Every way to take one part off a readable name, the likeliest first. */
+/** Every way to remove one part from a readable name, the likeliest first. */
 function* shortenings(name: string): Generator<Shortened> {
   for (const [pattern, read] of rules) {
     const match = pattern.exec(name);
@@ -152,29 +152,29 @@ function* shortenings(name: string): Generator<Shortened> {
   }
 }
 
-/** What a name says about its sensor. */
+/** The meaning of a sensor's name. */
 interface KnownName extends Kinds {
-  /** The word for the id: `soil_temperature_10cm_zone_a_2`. */
+  /** The word for the id, such as `soil_temperature_10cm_zone_a_2`. */
   readonly word: string;
-  /** In Chinese: `A区土壤温度10cm 2`; null where a part has no Chinese name. */
+  /** The Chinese name, such as `A区土壤温度10cm 2`; null where a part has none. */
   readonly chinese: string | null;
-  /** The unit when the name itself carries one, as in `空气温度(℃)`. */
+  /** The unit inside the name, as in `空气温度(℃)`. */
   readonly unit: string | null;
 }
 
-// A name with more to say than this is prose.
+// A longer name, or one with more parts, is prose.
 const longestName = 64;
 const mostParts = 5;
-/** Parts that go into the word, in this order. */
+/** Parts that become part of the word, in this order. */
 const inWord = ["depth", "zone", "index"] as const;
 
 type Parts = Readonly<Partial<Record<Shortened["part"], string>>>;
 
-/** All houses of an account have much the same names, and each name is asked for several times. */
+/** Remembers names, as the houses of an account share most of them and ask several times. */
 const readBefore = new Map<string, KnownName | null>();
 const mostReadBefore = 1_000;
 
-/** The catalogue's reading of a name; null unless every part of it is understood. */
+/** The catalogue's meaning of a name; null unless every part is understood. */
 function knownName(name: string): KnownName | null {
   if (name.length > longestName) return null;
   const before = readBefore.get(name);
@@ -212,17 +212,17 @@ function read(text: string, parts: Parts, left: number): KnownName | null {
 
 interface Recognised {
   readonly kind: SensorKind;
-  /** The catalogue's word for the name, whatever the unit: an id must not change when a unit appears. */
+  /** The catalogue's word for the name without regard to the unit, as an id must not change when a unit appears. */
   readonly word: string | null;
 }
 
-// A name that says so is about a limit, a state or a sum, so its code's quantity would be misread.
+// Names about limits, states or sums, whose code's quantity would mislead.
 const notAReading =
   /报警|告警|预警|故障|状态|开关|设定|设置|目标|上限|下限|阈|校准|校正|修正|补偿|偏差|温差|累[计积]|次数|时间|使能|alarm|fault|status|state|switch|target|limit|threshold|calib|offset|diff|total|count|time|set ?point|enable/iu;
 
 /**
- * What a sensor measures, from its name, else from its factor code. `other` where nothing is known, where the unit
- * contradicts, or where the name says too little without a unit. Right rather than clever: no part of a name is skipped.
+ * The quantity of a sensor by its name, else by its factor code. `other` where unknown, where the unit contradicts, or
+ * where a needed unit is missing. No part of a name is ignored, since a wrong kind is worse than none.
  */
 export function recogniseSensor(item: {
   readonly name: string;
@@ -240,10 +240,10 @@ export function recogniseSensor(item: {
   return { kind: factor === null ? "other" : kindWithUnit(factor, unit), word: factor?.word ?? null };
 }
 
-/** The frozen word a name stands for in ids; null for a name the catalogue does not know. */
+/** The fixed word for a name in ids; null for a name that the catalogue does not know. */
 export const catalogueWord = (name: string): string | null => knownName(name)?.word ?? null;
 
-/** Written another way than as a plain word. */
+/** Words with a special spelling. */
 const spellings: ReadonlyMap<string, string> = new Map(
   Object.entries({
     co2: "CO2",
@@ -262,7 +262,7 @@ const spellings: ReadonlyMap<string, string> = new Map(
 
 const isChinese = (name: string): boolean => /\p{Script=Han}/u.test(name);
 
-/** `soil_temperature_10cm_zone_a` → `Soil temperature 10 cm zone A`. */
+/** Such as `soil_temperature_10cm_zone_a` → `Soil temperature 10 cm zone A`. */
 export function englishName(word: string): string {
   const text = word
     .split("_")
@@ -275,7 +275,7 @@ export function englishName(word: string): string {
   return text.startsWith("pH") ? text : text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** A sensor's name in a language; null where the catalogue does not know it or it is in that language already. */
+/** A sensor's name in a language; null where it already is in that language or the catalogue does not know it. */
 export function translatedSensorName(name: string, language: Language): string | null {
   if (isChinese(name) === (language === "zh")) return null;
   const known = knownName(name);
@@ -283,7 +283,7 @@ export function translatedSensorName(name: string, language: Language): string |
   return language === "zh" ? known.chinese : englishName(known.word);
 }
 
-/** As above, of a running status. */
+/** The same for a running status. */
 export function translatedStatusName(name: string, language: Language): string | null {
   const word = language === "zh" ? null : statusWord(name);
   return word === null ? null : englishName(word);

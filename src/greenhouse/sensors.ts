@@ -4,13 +4,13 @@ export interface Range {
 }
 
 export interface Quantity extends Range {
-  /** What a value without a better word is shown in; null where the quantity has none. */
+  /** The default unit; null where the quantity has none. */
   readonly unit: string | null;
-  /** Every unit the platform may give it in, `unit` first, spelt as `normaliseUnit` does. */
+  /** Every unit that the platform may give, spelt by `normaliseUnit`; `unit` comes first. */
   readonly units: readonly string[];
-  /** Digits worth showing in the default unit. */
+  /** Decimals shown in the default unit. */
   readonly decimals: number;
-  /** In the default unit: what an alarm on its readings wants before it clears, unless the configuration says it. */
+  /** The default deadband of alarms, in the default unit. */
   readonly deadband: number;
   /** By unit. */
   readonly limits: Limits;
@@ -26,9 +26,10 @@ function quantity(decimals: number, deadband: number, limits: Limits): Quantity 
 }
 
 /**
- * What is known about each kind of sensor: decimals, deadband, and by unit what is plausible; `min` and `max` are in the default unit. Plausible
- * means "a working sensor could say so": wide enough for every site and season, narrow enough to catch the numbers a broken probe
- * gives (-99, 999, 6553.5). A barometer and a pipe share `pressure`, so the units mostly used for pipes reach down to 0.
+ * Facts about each kind of sensor: decimals, deadband and, by unit, the plausible range; `min` and `max` are in the
+ * default unit. Plausible is what a working sensor may show: wide enough for every site and season, narrow enough to
+ * exclude numbers of broken probes (-99, 999, 6553.5). Barometers and pipes share `pressure`, so units mostly used for
+ * pipes reach down to 0.
  */
 const rows = {
   temperature: quantity(1, 0.5, { "°C": [-60, 120], "°F": [-76, 248], K: [213, 394] }),
@@ -40,7 +41,7 @@ const rows = {
   soil_temperature: quantity(1, 0.5, { "°C": [-40, 80], "°F": [-40, 176], K: [233, 354] }),
   soil_moisture: quantity(1, 1, { "%": [0, 105], "m³/m³": [0, 1.05] }),
   ec: quantity(2, 0.1, { "mS/cm": [0, 50], "μS/cm": [0, 50_000], "dS/m": [0, 50], "mS/m": [0, 5000] }),
-  // Written by some platforms as if it were a unit; it is none.
+  // Some platforms write it like a unit, though it is none.
   ph: { ...quantity(2, 0.1, { pH: [0, 14] }), unit: null },
   pressure: quantity(1, 2, {
     hPa: [300, 1200],
@@ -81,12 +82,12 @@ const rows = {
 export type SensorKind = keyof typeof rows;
 export const quantities: Readonly<Record<SensorKind, Quantity>> = rows;
 
-/** Every quantity a sensor can be recognised as; `other` is mirrored without a class. */
+/** Every quantity that can be recognised; `other` is mirrored without a class. */
 export const sensorKinds = Object.keys(rows) as unknown as readonly [SensorKind, ...SensorKind[]];
 
 /**
- * What a working sensor of this kind can show in this unit. Without a unit (null) anything plausible in one of the
- * kind's units passes, since the unit is not known. Null where nothing can be said: `other`, or a foreign unit.
+ * The plausible range of this kind in this unit. Without a unit (null) any range of the kind's units counts. Null where
+ * unknown: for `other`, or a foreign unit.
  */
 export function plausibleRange(kind: SensorKind, unit: string | null): Range | null {
   const given = Object.entries(quantities[kind].limits).filter(([one]) => unit === null || one === unit);
@@ -97,6 +98,6 @@ export function plausibleRange(kind: SensorKind, unit: string | null): Range | n
   };
 }
 
-/** Whether a sensor of this kind may be given in this unit; no unit contradicts nothing. */
+/** Whether the unit fits the kind; no unit always does. */
 export const acceptsUnit = (kind: SensorKind, unit: string | null): boolean =>
   unit === null || quantities[kind].units.includes(unit);

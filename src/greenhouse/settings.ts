@@ -7,12 +7,13 @@ import type { ActuatorReadings } from "./readings.js";
 import type { SensorKind } from "./sensors.js";
 
 /*
- * What the user decided about the mirror, in the core's words. Made from the configuration by `sync/settings.ts`; durations are ms.
+ * The user's decisions about mirroring, in the core's words. `sync/settings.ts` makes them from the configuration;
+ * durations are ms.
  */
 
 export interface SensorSettings {
   readonly id: string;
-  /** Exact name or factor code of the platform, or `name@channel`. */
+  /** The platform's exact name or factor code, or `name@channel`. */
   readonly from: string;
   readonly name?: string;
   readonly kind?: SensorKind;
@@ -24,7 +25,7 @@ export interface SensorSettings {
   readonly max?: number;
   readonly staleAfterMs?: number;
   readonly ignore: boolean;
-  /** Nearer than what holds for its kind. */
+  /** Overrides the limits of its kind. */
   readonly alarm?: BandSettings;
 }
 
@@ -38,9 +39,9 @@ export interface ActuatorSettings extends ActuatorReadings {
   readonly modeAddress?: string;
   readonly positionAddress?: string;
   readonly stop?: { readonly address: string; readonly value: string };
-  /** Command word → value, beside those of the kind. */
+  /** Command word → value, in addition to those of the kind. */
   readonly values: Readonly<Record<string, string>>;
-  /** A writable parameter or a raw address: its commands are values, not words. */
+  /** For a writable parameter or raw address, whose commands are values instead of words. */
   readonly accepts?: NumberRange | RawText;
   readonly leadIn: "when_not_on" | "always" | "never";
   readonly settleMs: number;
@@ -49,20 +50,20 @@ export interface ActuatorSettings extends ActuatorReadings {
   readonly minIntervalMs: number;
   readonly tolerance: number;
   readonly group?: ParameterGroup;
-  /** Commanded although its type, or that of its device, says that it is something else. */
+  /** Accepts commands although its type, or that of its device, contradicts the kind. */
   readonly acceptType?: boolean;
-  /** Numbers of the running statuses that belong to it. */
+  /** Numbers of its running statuses. */
   readonly running?: readonly StatusNumber[];
-  /** How long it may show on while none of these runs. */
+  /** How long it may show on while no running status is on. */
   readonly notRunningAfterMs?: number;
   readonly readOnly: boolean;
-  /** What narrows its commands; absent where nothing of it is configured. */
+  /** Limits of its commands; absent for none. */
   readonly limits?: Limits;
   readonly homeAssistant: {
     readonly as?: HomeAssistantView;
     readonly icon?: string;
     readonly enabled: boolean;
-    /** Cover and position the other way round. */
+    /** Inverts cover and position. */
     readonly inverted?: boolean;
   };
 }
@@ -80,32 +81,32 @@ export interface ParameterSettings {
 
 export interface ControllerSettings {
   readonly code: string;
-  /** Among those of the file, which are shown in its order. */
+  /** Its place in the file, which gives the order of display. */
   readonly place?: number;
   readonly id?: string;
   readonly name?: string;
   readonly area?: string;
   readonly ignore: boolean;
-  /** Mirror its averages too. */
+  /** Whether to mirror its averages too. */
   readonly averages?: boolean;
-  /** Show the address of its video stream. */
+  /** Whether to show the address of its video stream. */
   readonly stream?: boolean;
   readonly sensors: readonly SensorSettings[];
   readonly actuators: readonly ActuatorSettings[];
-  /** Neither mirrored nor commanded, but nobody else's addresses either. */
+  /** Actuators that are neither mirrored nor commanded, whose addresses nothing else may use. */
   readonly ignored?: readonly ActuatorSettings[];
   readonly parameters: readonly ParameterSettings[];
 }
 
 export interface MirrorSettings {
-  /** `listed`: only the controllers named in the configuration. */
+  /** `listed`: only controllers named in the configuration. */
   readonly mirror: "all" | "listed";
   readonly controllers: ReadonlyMap<string, ControllerSettings>;
-  /** Words and the values of running statuses that mean them, beside those that mean on and off anyway. */
+  /** Words with the values of running statuses that mean them, in addition to the built-in ones. */
   readonly statusReads?: ReadTable;
-  /** Between which values readings are as they should be, by kind. */
+  /** Limits of readings by kind. */
   readonly bands?: BandsByKind;
   readonly staleAfterMs: number;
-  /** A controller absent from every list for this long is removed. */
+  /** How long a controller may be absent from every list before it is removed. */
   readonly removeAfterMs: number;
 }

@@ -1,7 +1,6 @@
 /*
- * What others read must not flicker: a state that is shown stands for a while before another takes its place, however often what it
- * tells of changes meanwhile. Nothing is ever late in the direction in which it keeps something back or warns. Pure; instants are ms
- * of one clock.
+ * Damps states so that published ones do not flicker: a shown state stands for a while before another replaces it. A
+ * change that stops something or warns is never delayed. Pure; instants are ms of one clock.
  */
 
 export interface Shown<State> {
@@ -11,36 +10,41 @@ export interface Shown<State> {
 
 interface Standing<State> {
   readonly standsMs: number;
-  /** What waits for nothing. */
+  /** Changes that take effect at once. */
   readonly isUrgent: (from: State, to: State) => boolean;
 }
 
 const standsMs = 10_000;
 
 /**
- * The one table of what stands. What is not in it needs no damping: the availability of a controller is the platform's own word, and so
- * often as it is read; a guard and a lease of a cluster are judged at the moment and shown as they are, and only the events of a guard
- * are damped; links and channels grow their pauses by themselves, and read everything again at most once a minute.
+ * The only table of damped states. The rest needs no damping: availability of controllers is the platform's own word,
+ * read at its own pace; guards and leases are judged and shown at once, only guard events are damped; links and
+ * channels lengthen their pauses themselves and read everything again at most once a minute.
  */
 export const standings = {
-  /** A refused credential is what somebody waits to see the end of; and a part that fails is often how a whole outage begins. */
+  /**
+   * Somebody waits for the end of a refused credential; and a part that fails is often the beginning of a whole outage.
+   */
   platform: {
     standsMs,
     isUrgent: (from: string, to: string) =>
       from === "unauthorized" || (from === "degraded" && to === "unreachable"),
   },
-  /** Whether readings count as those of a platform that is there: guards hold as soon as it is gone. What rules send waits for no such time. */
+  /**
+   * Whether the platform counts as reachable: guards react at once when it is gone. Commands of rules do not wait for
+   * this.
+   */
   reachable: { standsMs, isUrgent: (_: boolean, isThere: boolean) => !isThere },
   alarm: { standsMs, isUrgent: (_: boolean, isOn: boolean) => isOn },
-  /** Commands are refused as soon as it is certain. */
+  /** Commands are refused as soon as another bridge is certain. */
   otherBridge: { standsMs, isUrgent: (_: boolean, isThere: boolean) => isThere },
-  /** Messages about a controller that goes offline and comes back, again and again. */
+  /** Messages about a controller that goes offline and returns again and again. */
   offlineTold: { standsMs: 60_000, isUrgent: () => false },
-  /** Messages about a guard: that it has tripped at once, that it is clear once it has stood. */
+  /** Messages about a guard: at once when it trips, after a while when it is clear. */
   guardTold: { standsMs: 60_000, isUrgent: (_: boolean, isTripped: boolean) => isTripped },
 } as const satisfies Readonly<Record<string, Standing<never>>>;
 
-/** When it may give way to the other; an instant ahead of now is of a clock that was set back since. */
+/** When the next state may be shown. */
 export function givesWayAt<State>(
   { state, since }: Shown<State>,
   next: State,
@@ -49,7 +53,7 @@ export function givesWayAt<State>(
   return isUrgent(state, next) ? since : since + ms;
 }
 
-/** Whether the other may take its place now; nothing stands before the first. */
+/** Whether the next state may be shown now, as the first one may. A clock that was set back ends the wait. */
 export const mayFollow = <State>(
   shown: Shown<State> | null,
   next: State,

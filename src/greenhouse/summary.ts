@@ -3,22 +3,22 @@ import { isGuard } from "./limits.js";
 import type { Controller, Sensor } from "./model.js";
 import type { SensorKind } from "./sensors.js";
 
-/* How the controllers of an account are, in a few numbers. */
+/* Sums up the controllers of an account. */
 
 export interface AccountSummary {
   readonly controllers: number;
   readonly online: number;
   readonly offline: number;
-  /** Not offline, and with a reading that is not good. */
+  /** Controllers that are not offline but have a reading that is not good. */
   readonly old: number;
-  /** Controllers whose answers cannot be used. */
+  /** Controllers whose answers are unusable. */
   readonly problems: number;
-  /** Actuators at which a guard holds, and with a lock. */
+  /** Actuators with an active guard, and with a lock. */
   readonly guards: number;
   readonly locks: number;
-  /** Of the greenhouses whose first thermometer is good; null without any. */
+  /** Of greenhouses whose first thermometer is good; null for none. */
   readonly temperature: Temperatures | null;
-  /** Where they stand, as the platform calls it; the first few. */
+  /** The platform's names of their places; the first few. */
   readonly stations: readonly string[];
 }
 
@@ -28,7 +28,7 @@ interface Temperatures {
   readonly unit: string | null;
 }
 
-/** The readings that a house is known by: of each kind its first sensor. */
+/** The main readings of a house: the first sensor of each kind. */
 export const keySensors = (
   { sensors }: Pick<Controller, "sensors">,
   kinds: readonly SensorKind[],
@@ -54,7 +54,7 @@ const none: AccountSummary = {
   stations: [],
 };
 
-/** A controller that changes becomes another object, so that thousands which do not cost little. */
+/** A changed controller is a new object, so thousands of unchanged ones cost little. */
 const known = new WeakMap<Controller, AccountSummary>();
 
 export function summaryOf(controllers: Iterable<Controller>): AccountSummary {
@@ -78,7 +78,7 @@ export function summaryOf(controllers: Iterable<Controller>): AccountSummary {
   return sum;
 }
 
-/** Degrees of another unit are not compared. */
+/** Joins two ranges; degrees of different units are not compared. */
 function together(one: Temperatures | null, other: Temperatures | null): Temperatures | null {
   if (one === null || other === null) return one ?? other;
   if (one.unit !== other.unit) return one;

@@ -1,17 +1,17 @@
 /*
- * Topic ids: `[a-z0-9_-]{1,64}` whatever the platform writes, the same in every run because nothing but the text itself
- * and the set it belongs to decides. Collisions get a suffix made of the text, never a counter.
+ * Makes topic ids: `[a-z0-9_-]{1,64}` for any text of the platform, the same in every run, as only the text and its set
+ * decide. Collisions get a suffix made from the text, never a counter.
  */
 
 const idLength = 64;
 const hashLength = 8;
 const suffixedLength = idLength - hashLength - 1;
-/** Not `__proto__`: in documents ids are keys, and many programs lose that one. */
+/** Without `__proto__`: ids are keys in documents, and many programs lose that one. */
 export const topicIdPattern = /^(?!__proto__$)[a-z0-9_-]{1,64}$/;
 
 export type Transliterate = (text: string) => string;
 
-/** Eight characters `[0-9a-z]` that stand for a text of any length; well spread, not for secrets. */
+/** Eight characters `[0-9a-z]` as a hash of any text; well spread, not for secrets. */
 export function hash8(text: string): string {
   let low = 0x9e3779b1;
   let high = 0x85ebca77;
@@ -33,8 +33,8 @@ function stir(bits: number): number {
 }
 
 /**
- * A text as part of a topic, possibly empty. `exact` when nothing but letter case, outer white space and spaces (`_`)
- * differ from what was written. Names in another script stay readable where `transliterate` writes them in ASCII.
+ * A text as part of a topic, possibly empty. `exact`: only letter case, outer white space and spaces (now `_`) changed.
+ * Other scripts stay readable where `transliterate` has an ASCII form.
  */
 function slug(
   text: string,
@@ -55,25 +55,25 @@ function slug(
   return { text: cut.toLowerCase(), exact: false };
 }
 
-/** The id of one raw text: its slug where that lost nothing, else slug and hash. */
+/** The id of a text: its slug where that lost nothing, else slug and hash. */
 export function topicId(raw: string, transliterate?: Transliterate): string {
   const { text, exact } = slug(raw, transliterate);
   return exact ? text : `${text === "" ? "s" : text}_${hash8(raw)}`;
 }
 
-/** Ids that no controller has: beside the controllers' topics stand the bridge's own. */
+/** Ids that no controller may have, as the bridge's own topics have these names. */
 export const reservedControllerIds: ReadonlySet<string> = new Set([
   ...["bridge", "response", "alarm", "weather"],
   ...["group", "scene"],
 ]);
 
-/** Such an ending could be the hash of another code. */
+/** An ending that could be the hash of another code. */
 const looksHashed = /_(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z\d]{8}$/;
 
 /**
- * The topic id of a controller that was given none. It is a function of the code alone, so that no other controller of the account, and
- * no order in which they are listed, ever changes it: `GH-0001` is `gh-0001`. Only a code of capitals, digits, `_` and `-` is spelt
- * small and nothing else, because two codes could come out alike otherwise; every other one gets a hash of the code.
+ * The default topic id of a controller, a function of its code alone, so that neither other controllers nor the order
+ * of a list change it: `GH-0001` becomes `gh-0001`. Codes of capitals, digits, `_` and `-` only become lower case; all
+ * others get a hash, as two codes could otherwise become equal.
  */
 export function controllerTopicId(code: string, transliterate: Transliterate): string {
   const small = code.toLowerCase();
@@ -81,25 +81,25 @@ export function controllerTopicId(code: string, transliterate: Transliterate): s
   if (isPlain && topicIdPattern.test(small) && !reservedControllerIds.has(small)) return small;
   const { text } = slug(code, transliterate);
   let salt = code;
-  // A hash without letters or without digits could be a word or a number that ends a plain code.
+  // A hash of only digits or only letters could look like the end of a plain code.
   while (!/(?=[a-z]*\d)(?=\d*[a-z])/.test(hash8(salt))) salt += `_${code}`;
   return `${text === "" ? "s" : text.slice(0, suffixedLength)}_${hash8(salt)}`;
 }
 
-/** The id itself where it is free, else one with the hash of the key. */
+/** The id if it is free, else one with the hash of the key. */
 export const freeId = (id: string, key: string, isTaken: (id: string) => boolean): string =>
   isTaken(id) ? withHash(id, key, isTaken) : id;
 
 interface WantedId {
-  /** Identity; decides among those that want the same id. */
+  /** Identity; it decides between equal wishes. */
   readonly key: string;
-  /** Any text; the id is made of it. */
+  /** Any text, from which the id is made. */
   readonly wanted: string;
 }
 
 /**
- * One valid id for each key, no two alike and none reserved. Of those that want the same id a text that is spelt like the id has it,
- * else the first key in plain string order; the others get `_` and the hash of their key.
+ * A valid, unique and unreserved id for each key. Of equal wishes a text spelt like the id wins, else the first key in
+ * plain string order; the others get `_` and the hash of their key.
  */
 export function assignIds(
   all: readonly WantedId[],
@@ -128,7 +128,7 @@ export function assignIds(
   return ids;
 }
 
-// Not by locale: the same order on every machine.
+// Independent of the locale, so the order is the same on every machine.
 export const byText = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0);
 
 function withHash(id: string, key: string, isTaken: (id: string) => boolean): string {

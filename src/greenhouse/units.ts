@@ -1,11 +1,11 @@
 /*
- * Units are spelt in one way only, because Home Assistant refuses a class beside a unit it does not know. Numbers are
- * never converted here. `μ` is the Greek letter everywhere: it is what Home Assistant turns the micro sign into.
+ * One spelling for each unit, as Home Assistant refuses a class with an unknown unit. Numbers are never converted here.
+ * `μ` is always the Greek letter, to which Home Assistant converts the micro sign.
  */
 
 const maxLength = 32;
 
-/** One line a unit: its spelling, then the folded forms (see `folded`) that mean it besides its own. */
+/** One line a unit: its spelling, then further folded forms (see `folded`) that mean it. */
 const spellings = `
 °C = c oc degc deg.c celsius centigrade 'c 摄氏度 摄氏 度c
 °F = f degf deg.f fahrenheit 华氏度
@@ -85,10 +85,7 @@ h = hr hour hours 小时
 d = day days 天
 `;
 
-/**
- * Words that stand where there is nothing, with what they can mean nothing for: a `register` may well hold a text such as `none`,
- * and `Na` is a unit.
- */
+/** Words that mean "nothing", and for which fields: a `register` may hold a text such as `none`, and `Na` is a unit. */
 const nothings: readonly (readonly [words: string, ...of: ("reading" | "unit" | "register")[]])[] = [
   ["- -- null undefined nan", "reading", "unit", "register"],
   ["--- — —— / \\ none nil n/a 无 暂无 无数据 无单位", "reading", "unit"],
@@ -100,18 +97,18 @@ const nothingOf = (what: "reading" | "unit" | "register"): ReadonlySet<string> =
 
 const nothing = { reading: nothingOf("reading"), unit: nothingOf("unit"), register: nothingOf("register") };
 
-/** Whether a text says that there is none. */
+/** Whether a text means that there is no value. */
 export const saysNothing = (text: string, what: keyof typeof nothing): boolean =>
   !startsWithDigit.test(text) && nothing[what].has(text.trim().normalize("NFKC").toLowerCase());
 
 const wideDigit = /[０-９]/;
 const wideNumber = /^[+\-＋－]?[\d０-９]+(?:[.．][\d０-９]+)?/;
 
-/** A number that begins a text, with its digits of full width (`４５．５`) as plain ones. */
+/** A text with a leading number in full-width digits (`４５．５`) as plain digits. */
 export const plainDigits = (text: string): string =>
   wideDigit.test(text) ? text.replace(wideNumber, (number) => number.normalize("NFKC")) : text;
 
-/** As most texts do, which need no further look. */
+/** Most texts begin so and need no further look. */
 const startsWithDigit = /^\d/;
 
 let table: ReadonlyMap<string, string> | null = null;
@@ -126,7 +123,7 @@ function unitTable(): ReadonlyMap<string, string> {
   return entries;
 }
 
-/** What spellings of one unit have in common: width, case, exponents, dots, brackets and white space aside. */
+/** The common form of a unit's spellings, without width, case, exponents, dots, brackets and white space. */
 function foldCase(text: string): string {
   return text
     .replace(/[˚º]/gu, "°")
@@ -138,12 +135,12 @@ function foldCase(text: string): string {
     .replaceAll("μ", "u");
 }
 
-/** Controls and lone surrogates would not survive the way to a broker. */
+/** Control characters and lone surrogates, which would not survive on the way to a broker. */
 const unprintable = /[\p{Cc}\p{Cs}]/gu;
 
 /**
- * One spelling for every way of writing a known unit (`℃` → `°C`, `%RH` → `%`, `us/cm` → `μS/cm`). Unknown text is
- * trimmed and kept, at most 32 characters of it; null where there is none.
+ * One spelling for every form of a known unit (`℃` → `°C`, `%RH` → `%`, `us/cm` → `μS/cm`). Unknown text is trimmed and
+ * cut to 32 characters; null for none.
  */
 export function normaliseUnit(text: string | null): string | null {
   if (text === null) return null;
@@ -156,10 +153,10 @@ export function normaliseUnit(text: string | null): string | null {
   return knownUnit(written) ?? kept;
 }
 
-// `S`, `G`, `M` are siemens, gauss and mega as often as seconds, grams and metres, so they stay as written.
+// `S`, `G` and `M` may be siemens, gauss and mega, or seconds, grams and metres, so they stay as written.
 const ambiguous = /^[BDGHIJMNOPQRSTUXYZ]$/;
 
-/** The spelling of a unit this program knows, else null. */
+/** The spelling of a known unit, else null. */
 export function knownUnit(text: string): string | null {
   if (ambiguous.test(text)) return null;
   table ??= unitTable();

@@ -11,14 +11,14 @@ import {
 import { byCode, joined, msg, row, Sentence, type Text, word } from "../language/text.js";
 
 /*
- * What a running bridge, or the journal, tells in codes and in an English sentence. In English its sentence says the most; another
- * language has words for the code, the same as the page's.
+ * Texts for codes from a running bridge or the journal, which come with an English sentence. English shows that
+ * sentence; another language has its own words for the code, as on the page.
  */
 
-/** A word that people read as a label in Chinese. */
+/** A word that Chinese readers see as a label. */
 const label = (english: string): Text => word(english, `state.${english}`);
 
-/** A command: a word, or a degree. */
+/** A command: a word or a degree. */
 export const commandText = (command: string): Text =>
   /^\d+$/.test(command) ? `${command} %` : label(command);
 
@@ -33,7 +33,7 @@ const valueText = (value: unknown): Text =>
 
 const isText = (limit: Interlock["limit"]): boolean => [limit].flat().some((one) => typeof one === "string");
 
-/** Which words tell a guard: `waits` where it sees nothing any more and waits. */
+/** The code of a guard's sentence. `waits`: it has no value any more and waits. */
 function guardCode({ value, limit, quality }: Interlock, waits: boolean): string {
   if ((quality !== null && quality !== "good") || value === null) return "rule.guard_blind";
   if (limit === true) return waits ? "rule.guard_moved" : "rule.guard_moves";
@@ -41,7 +41,7 @@ function guardCode({ value, limit, quality }: Interlock, waits: boolean): string
   return isText(limit) ? "rule.guard_is" : "rule.guard";
 }
 
-/** What a guard has no value of, or what keeps a command back. */
+/** The missing value of a guard, or the reason why a command is stopped. */
 function ruleText(interlock: Interlock, english: string, timeZone?: string): Text {
   const { rule, input, value, limit, quality, until } = interlock;
   const isOfGuard = isGuard(rule);
@@ -56,7 +56,7 @@ function ruleText(interlock: Interlock, english: string, timeZone?: string): Tex
   return row`${why}${byCode("rule.until", "", { until: time })}`;
 }
 
-/** Reasons that say more than the outcome that they are of. */
+/** Reasons that explain more than their outcome. */
 const tellingReasons: ReadonlySet<string | null> = new Set([
   ...["retained", "expired", "no_age", "no_sender", "clock", "duplicate", "bad_payload", "unknown_actuator"],
   ...["unknown_command", "out_of_range", "read_only", "controller_offline", "platform_unavailable"],
@@ -68,11 +68,11 @@ const tellingReasons: ReadonlySet<string | null> = new Set([
 type Ended = Pick<CommandResult, "outcome" | "reason" | "command"> &
   Partial<Pick<CommandResult, "interlock" | "read_back" | "steps">>;
 
-/** How a command ended, for `resultSentence`; `timeZone` is the machine's own when absent. */
+/** The end of a command for `resultSentence`; `timeZone` is the machine's by default. */
 export const endedText =
   (ended: Ended, timeZone?: string) =>
   (message: Text): Text =>
-    // What is a sentence still says the most, in every language.
+    // A sentence that is still translatable says the most.
     message instanceof Sentence ? message : endText(ended, message, timeZone);
 
 function endText({ outcome, reason, command, ...more }: Ended, message: string, timeZone?: string): Text {
@@ -83,16 +83,16 @@ function endText({ outcome, reason, command, ...more }: Ended, message: string, 
   return byCode(`code.${reason !== null && tellingReasons.has(reason) ? reason : outcome}`, message, named);
 }
 
-/** What an alarm is called. */
+/** The title of an alarm. */
 export const alarmTitle = (type: AlarmType): Text => word(alarmTitles[type], `alarm.${type}`);
 
-/** A name that is there in two languages. */
+/** A name with two languages. */
 export const namedIn = ({ en, zh }: ReadingFact["name"]): Text => byCode("name", en, { en, zh });
 
-/** What a `weather` topic measures, by its name in the configuration. */
+/** The name of a `weather` value, from the configuration. */
 export const weatherName = (name: string): Text => word(name.replaceAll("_", " "), name);
 
-/** What is wrong with a reading. */
+/** The text of a reading alarm. */
 function readingText(type: "reading_low" | "reading_high", fact: ReadingFact): Text {
   const { name, value, limit, unit, quality, gone } = fact;
   const said = byCode(
@@ -117,11 +117,11 @@ const guardText = ({ sends, ...guard }: GuardFact, message: string): Text =>
 
 const unsaid = { value: null, limit: null, until: null };
 
-/** All of one text say together what is English in one sentence. */
+/** Joins texts that form one sentence in English. */
 const together = (english: string, texts: readonly Text[]): Text =>
   texts.length === 1 ? (texts[0] ?? english) : byCode("together", english, { texts: joined(texts, "") });
 
-/** What an alarm names beside its type; null where its type says all. */
+/** The facts of an alarm beside its type; null where the type says everything. */
 export function factText({ type, message, facts = {} }: Told): Text | null {
   const { guards = [], command, outcome, ends_with: end, late = [], reading, locked_by: locker, why } = facts;
   if (reading !== undefined && (type === "reading_low" || type === "reading_high"))
@@ -138,7 +138,7 @@ export function factText({ type, message, facts = {} }: Told): Text | null {
   return late.length > 0 ? byCode("code.late", message, { late: joined(late, ", ") }) : null;
 }
 
-/** What is to be done about it. */
+/** The remedy of an alarm. */
 export const remedyText = ({ type, remedy }: Pick<Alarm, "type" | "remedy">): Text =>
   byCode(`code.${type}`, remedy);
 
@@ -146,7 +146,7 @@ export const remedyText = ({ type, remedy }: Pick<Alarm, "type" | "remedy">): Te
 export const settingsText = (by: string | null, keys: string): Text =>
   msg`${by ?? msg`Somebody`} changed the settings: ${keys}`;
 
-/** Who made the bridge read-only for this run, or lets commands pass. */
+/** Who made the bridge read-only for this run, or lets commands pass again. */
 export const readOnlyText = (by: string | null, isReadOnly: boolean): Text =>
   isReadOnly
     ? msg`${by ?? msg`Somebody`} made the bridge read-only for this run: every command is refused.`

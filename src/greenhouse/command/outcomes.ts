@@ -1,12 +1,12 @@
 import { msg, type Text, row } from "../../language/text.js";
 import type { Interlock } from "../limits.js";
 
-/** How commands end that left the platform showing what they asked for. */
+/** Outcomes with the platform showing what was asked for. */
 const goodOutcomes = ["confirmed", "already"] as const;
-/** How commands end that were to be sent or were sent, and whose value is not shown. */
+/** Outcomes of commands that were sent or about to be, without the value shown. */
 const badOutcomes = ["rejected", "unconfirmed", "failed", "unknown"] as const;
 
-/** How a command can end; a closed list. */
+/** All outcomes of a command; a closed list. */
 export const outcomes = [...goodOutcomes, "dry_run", "refused", "superseded", ...badOutcomes] as const;
 export type Outcome = (typeof outcomes)[number];
 export type BadOutcome = (typeof badOutcomes)[number];
@@ -41,13 +41,13 @@ export type RefusalReason = (typeof refusalReasons)[number];
 
 export interface Refusal {
   readonly reason: RefusalReason;
-  /** A sentence: what is wrong and what to do about it. */
+  /** A sentence about what is wrong and what to do. */
   readonly message: Text;
 }
 
 export type StepPurpose = "mode" | "lead_in" | "value" | "stop";
 
-/** One value POSTed to one address, as the result tells it. */
+/** One value POSTed to one address, as in a result. */
 export interface StepReport {
   readonly purpose: StepPurpose;
   readonly address: string;
@@ -57,10 +57,10 @@ export interface StepReport {
   readonly read_back: string | null;
 }
 
-/** What the bridge itself knows about the sender: text, or named facts such as `{client, user}`. */
+/** What the bridge itself knows about the sender: a text, or named facts such as `{client, user}`. */
 export type Via = string | Readonly<Record<string, string | null>> | null;
 
-/** The published and journaled end of a command; every field is always present. */
+/** The published and journaled result of a command; every field is always present. */
 export interface CommandResult {
   readonly id: string;
   readonly controller: string;
@@ -80,27 +80,27 @@ export interface CommandResult {
   readonly finished_at: string;
   readonly duration_ms: number;
   readonly repeated: boolean;
-  /** The rule that kept it back, with its numbers; null in all others. */
+  /** The rule that stopped it, with its numbers; null in all others. */
   readonly interlock: Interlock | null;
-  /** `pulse`: its register went back to idle, as configured; absent where the register shows the value. */
+  /** `pulse`: its register returned to idle, as configured; absent where the register shows the value. */
   readonly proof?: "pulse";
-  /** Of commands of a flood that nobody looked at: how many ended with this one result. */
+  /** How many unread commands of a flood ended with this one result. */
   readonly count?: number;
-  /** The ids that their senders gave the first of them; the rest is only counted. */
+  /** The senders' ids of the first of them; the others are only counted. */
   readonly ids?: readonly string[];
-  /** The first result, when this is the answer to a duplicate; null while the first is open. */
+  /** In the answer to a duplicate: the first result, or null while it is open. */
   readonly original?: CommandResult | null;
 }
 
-/** What of a result people are told. */
+/** The part of a result that people see. */
 export type ToldResult = Pick<
   CommandResult,
   "controller" | "actuator" | "command" | "outcome" | "reason" | "message" | "read_back" | "duration_ms"
 >;
 
 /**
- * `gh-0001/roof 45 → confirmed after 0.9 s, the platform shows 45`: a result as a person reads it on a terminal. `paint` may
- * colour the outcome, `tell` says the rest in another language.
+ * A result as a line on a terminal: `gh-0001/roof 45 → confirmed after 0.9 s, the platform shows 45`. `paint` may
+ * colour the outcome; `say` translates its message.
  */
 export function resultSentence(
   result: ToldResult,
@@ -116,6 +116,6 @@ export function resultSentence(
   return row`${what} → ${paint(outcome)}${why} ${took}${shows}${more}`;
 }
 
-/** Whether people are told when the value comes after the command has ended so. */
+/** Whether people are told when the value of a command with this outcome appears later. */
 export const isToldWhenLate = ({ outcome, reason }: Pick<CommandResult, "outcome" | "reason">): boolean =>
   outcome === "unconfirmed" && reason === null;

@@ -20,14 +20,17 @@ import type { Wanted } from "./words.js";
 /** One value to be POSTed to one address. */
 export type Step = Pick<StepReport, "purpose" | "address" | "value">;
 
-/** A mode has to show within this before a degree may follow. */
+/** The time in which a mode has to be shown before its degree may follow. */
 const modeWithinMs = 30_000;
 
-/** How long the read-back of a step may take. */
+/** The longest time for the read-back of a step. */
 export const confirmWithinMs = (settings: ActuatorSettings, { purpose }: Pick<Step, "purpose">): number =>
   purpose === "mode" ? modeWithinMs : settings.confirmWithinMs;
 
-/** The steps of a command in order; the last one is what was asked for. `isRead`: everything sent so far has been read back. */
+/**
+ * The steps of a command in order; the last one is the command itself. `isRead`: everything sent so far has been read
+ * back.
+ */
 export function stepsOf(
   settings: ActuatorSettings,
   wanted: Wanted,
@@ -51,7 +54,7 @@ export function stepsOf(
 
 const leadInValue = "1010";
 
-/** Whether `on` goes first: the platform wants manual on before any other control of a light. */
+/** Whether `on` has to go first: the platform demands manual on before any other control of a light. */
 export function needsLeadIn(settings: ActuatorSettings, word: string, fresh: RawValue | null): boolean {
   if (settings.kind !== "light" || settings.leadIn === "never" || word === "on") return false;
   return settings.leadIn === "always" || fresh === null || !meansSame(settings, leadInValue, textOf(fresh));
@@ -75,15 +78,15 @@ export function shows(settings: ActuatorSettings, step: Step, raw: RawValue): bo
 }
 
 /**
- * Whether a read after the POST of a degree shows all that such an address ever shows of one: its mode. It proves the sending where
- * the platform accepted it, and nothing where it did not.
+ * Whether a read after the POST of a degree shows the mode, at an address that never shows more. It confirms the degree
+ * only if the platform accepted it.
  */
 export const showsModeOfDegree = (settings: ActuatorSettings, step: Step, raw: RawValue | null): boolean =>
   settings.positionReads === "mode" && showsModeOnly(settings, step, raw);
 
 /**
- * Whether a read after the POST of a degree shows the mode and no degree, as a controller may go on doing: then nothing tells whether it
- * goes there. `raw` is null where nothing was read.
+ * Whether a read after the POST of a degree shows the mode and no degree, so that nothing shows the movement. `raw` is
+ * null where nothing was read.
  */
 export function showsModeOnly(settings: ActuatorSettings, step: Step, raw: RawValue | null): boolean {
   if (raw === null || step.purpose !== "value" || degreeOf(step.value) === null) return false;
@@ -91,7 +94,7 @@ export function showsModeOnly(settings: ActuatorSettings, step: Step, raw: RawVa
   return state === "position" && position === null;
 }
 
-/** Where mode and position share an address a degree there shows the mode too. */
+/** Whether a read shows the position mode. At an address shared by mode and position any degree shows it too. */
 export function showsPositionMode(settings: ActuatorSettings, raw: RawValue): boolean {
   const row: KindRow = kindRows[settings.kind];
   const { state, position } = decodeValue(settings, raw);
@@ -99,7 +102,10 @@ export function showsPositionMode(settings: ActuatorSettings, raw: RawValue): bo
   return stateAddresses(settings).length === 1 && position !== null;
 }
 
-/** Before anything was sent a degree may also be how far the window is, whatever its mode, where such reads mean words. */
+/**
+ * Whether the actuator is already in position mode. Where reads map degrees to words, a degree may show the opening in
+ * any mode and is no proof.
+ */
 function isInPositionMode(settings: ActuatorSettings, raw: RawValue): boolean {
   const tellsPosition = Object.values(settings.reads ?? {}).some((values) =>
     values.some((value) => degreeRead(value) !== null),
@@ -107,13 +113,15 @@ function isInPositionMode(settings: ActuatorSettings, raw: RawValue): boolean {
   return showsPositionMode(settings, raw) && !(tellsPosition && decodeValue(settings, raw).position !== null);
 }
 
-/** When to read back, in ms after the end of the POST, none before `settle` is over: 2, 4, 8, 15 s, then every 30 s. */
+/**
+ * When to read back, in ms after the end of the POST: 2, 4, 8, 15 s, then every 30 s, but not before `settle` is over.
+ */
 export function readBackDelaysMs(place: number): number {
   const first = [2_000, 4_000, 8_000, 15_000];
   return first[place] ?? 15_000 + (place - first.length + 1) * 30_000;
 }
 
-/** Whether the step is told by a degree when it is read: it is one, or a word that a degree means by the configuration. */
+/** Whether the step ends at a degree: it is one, or a word that the configuration maps to a degree in reads. */
 function endsAtDegree(settings: ActuatorSettings, { purpose, value }: Step): boolean {
   const row: KindRow = kindRows[settings.kind];
   if (purpose !== "value" || row.positionMode === null) return false;
@@ -123,8 +131,8 @@ function endsAtDegree(settings: ActuatorSettings, { purpose, value }: Step): boo
 }
 
 /**
- * Whether a read after the POST shows a position on its way to a degree: another one than the register held before, or
- * one where it held a mode. `before` is null where nothing was known.
+ * Whether a read after the POST shows a movement to a degree: another position than before, or a position after a mode.
+ * `before` is null where unknown.
  */
 export function travels(
   settings: ActuatorSettings,
@@ -140,10 +148,10 @@ export function travels(
 export interface AgeFacts {
   /** The sender's time, epoch ms. */
   readonly at: number | null;
-  /** What is left of an MQTT 5 message expiry, ms. */
+  /** The rest of an MQTT 5 message expiry, ms. */
   readonly expiryMs: number | null;
   readonly payloadMaxAgeMs: number | null;
-  /** How old it may be already, ms; 0 where it was read as it came. */
+  /** The age at its reading, ms; 0 where it was read on arrival. */
   readonly ageMs: number;
   readonly maxAgeMs: number;
   readonly requireAge: boolean;
@@ -154,7 +162,7 @@ export interface AgeFacts {
 
 const aheadMs = 30_000;
 
-/** How long the command may still wait before its first POST, in ms from its arrival; or why it is refused. */
+/** How long the command may still wait before its first POST, in ms from its arrival; or its refusal. */
 export function ageAllowance(facts: AgeFacts): number | Refusal {
   const { at, expiryMs } = facts;
   if (facts.requireAge && at === null && expiryMs === null) {
@@ -181,7 +189,7 @@ export function ageAllowance(facts: AgeFacts): number | Refusal {
   return facts.ageMs < noticeableAgeMs ? expired() : expiredUnread(facts.ageMs);
 }
 
-/** A command that is read sooner after it was sent was read as it came. */
+/** A smaller age counts as read on arrival. */
 const noticeableAgeMs = 1_000;
 
 const expiredUnread = (ageMs: number): Refusal => ({

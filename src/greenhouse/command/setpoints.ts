@@ -1,7 +1,7 @@
 import { msg, type Text } from "../../language/text.js";
 import type { Refusal } from "./outcomes.js";
 
-/** What a writable parameter takes: numbers as people write them, sent as whole digits of `scale`. */
+/** The values of a writable parameter: numbers as people write them, sent as whole multiples of `scale`. */
 export interface NumberRange {
   readonly type: "number";
   readonly min: number;
@@ -10,7 +10,7 @@ export interface NumberRange {
   readonly scale: number;
 }
 
-/** What a raw address takes: a control value as the platform writes it. */
+/** The values of a raw address: control values as the platform writes them. */
 export interface RawText {
   readonly type: "raw";
 }
@@ -18,22 +18,22 @@ export interface RawText {
 export interface Setpoint {
   /** Canonical text of the command. */
   readonly text: string;
-  /** What is sent to the platform. */
+  /** The value for the platform. */
   readonly value: string;
 }
 
 const setpointRefusal = (reason: Refusal["reason"], message: Text): Refusal => ({ reason, message });
 
-/** As many decimals as sums of decimals have in binary: 0.1 + 0.2 is what automations send. */
+/** Allows the many decimals of binary sums: automations send 0.1 + 0.2. */
 const plainDecimal = /^-?(0|[1-9]\d*)(\.\d{1,20})?$/;
 /** Sums of decimal steps are not exact in binary. */
 const stepTolerance = 1e-6;
 
-/** The whole number a value is sent as; below 0 it cannot be sent. */
+/** The whole number that is sent for a value; below 0 nothing can be sent. */
 export const digitsSent = (value: number, scale: number): number =>
   Math.round(Number((value / scale).toPrecision(12)));
 
-/** Reads a number within the limits; the value sent is round(x / scale) in digits. */
+/** Parses a number within the limits; the value to send is round(x / scale) in digits. */
 export function readNumberSetpoint(text: string, range: NumberRange): Setpoint | Refusal {
   const { min, max, step, scale } = range;
   if (!plainDecimal.test(text)) {
@@ -66,7 +66,7 @@ export function readNumberSetpoint(text: string, range: NumberRange): Setpoint |
   return { text: String(Number(number.toPrecision(15))), value: String(sent) };
 }
 
-/** Reads a value for a raw address: what words mean there, only an actuator of the configuration says. */
+/** Parses a value for a raw address; words have a meaning only for configured actuators. */
 export function readRawSetpoint(text: string): Setpoint | Refusal {
   if (/^\d{1,64}$/.test(text)) return { text, value: text };
   if (/^[a-z_][a-z_\d]*$/i.test(text))

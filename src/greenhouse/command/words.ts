@@ -14,7 +14,7 @@ import type { ActuatorSettings, ParameterSettings } from "../settings.js";
 import type { Refusal, RefusalReason } from "./outcomes.js";
 import { readNumberSetpoint, readRawSetpoint } from "./setpoints.js";
 
-/** What a command wants of an actuator. */
+/** The wish of a command. */
 export type Wanted =
   | { readonly type: "word"; readonly word: string; readonly value: string }
   | { readonly type: "position"; readonly degree: number }
@@ -24,13 +24,13 @@ export type Target = Pick<ActuatorSettings, "kind" | "values" | "stop" | "addres
 
 const refusal = (reason: Refusal["reason"], message: Text): Refusal => ({ reason, message });
 
-/** The command's canonical text: a lower-case word, or the degree. */
+/** Canonical text of a command: a lower-case word, or the degree. */
 export function canonical(wanted: Wanted): string {
   if (wanted.type === "position") return String(wanted.degree);
   return wanted.type === "stop" ? "stop" : wanted.word;
 }
 
-/** Every word and degree that the target takes. */
+/** Every word and degree that the target accepts. */
 export function vocabulary(target: Pick<Target, "kind" | "values" | "stop">): Omit<Allowed, "because"> {
   const words = Object.keys(valueTable(target));
   if (target.stop && !words.includes("stop")) words.push("stop");
@@ -38,7 +38,7 @@ export function vocabulary(target: Pick<Target, "kind" | "values" | "stop">): Om
   return { words, degrees: row.positionMode === null ? null : { min: 0, max: 100 } };
 }
 
-/** Whether the word stop means anything to the target. */
+/** Whether the target knows the word stop. */
 export const canStop = (target: Pick<Target, "kind" | "values" | "stop">): boolean =>
   vocabulary(target).words.includes("stop");
 
@@ -54,13 +54,13 @@ export function allowedOf({ settings, restrictions }: Pick<Actuator, "settings" 
   return restrictions?.allowed ?? { ...vocabulary(settings), because: [] };
 }
 
-/** The words and degrees a person may send, for messages. */
+/** The words and degrees that may be sent, for messages. */
 function listAccepted(target: Target): string {
   const { words, degrees } = vocabulary(target);
   return [...words, ...(degrees === null ? [] : ["0..100"])].join(", ");
 }
 
-/** Reads one trimmed text as a command of the target. */
+/** Parses a trimmed text as a command of the target. */
 export function readWanted(text: string, target: Target): Wanted | Refusal {
   const { accepts } = target;
   if (accepts) {
@@ -95,7 +95,7 @@ function readNumber(text: string, target: Target): Wanted | Refusal {
 const noDegree = (reason: RefusalReason, target: Target): Refusal =>
   refusal(reason, msg`This actuator takes no degree; it accepts ${listAccepted(target)}.`);
 
-// 050, 1e1, 0x32, 45.5, +5, 1,5: a number to a person, but not one spelling everybody reads alike.
+// Numbers such as 050, 1e1, 0x32, 45.5, +5 or 1,5, which not everybody reads alike.
 const numberLike = /^[+-]?(0x[0-9a-f]+|\d[\d.,]*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?)$/i;
 
 function wordOfValue(text: string, target: Target): string | null {
@@ -129,7 +129,7 @@ function wordWanted(word: string, target: Target): Wanted {
   return word === "stop" ? { type: "stop", address: target.address, value } : { type: "word", word, value };
 }
 
-/** What a command is addressed to, as in its topic. */
+/** The addressee of a command, as in its topic. */
 export interface Addressee {
   readonly controllerId: string;
   readonly target: TargetKind;
@@ -138,14 +138,14 @@ export interface Addressee {
 
 export interface TargetRules {
   readonly raw_addresses: boolean;
-  /** Least time, in ms, between two commands to one parameter or raw address. */
+  /** Shortest time between two commands to one parameter or raw address, ms. */
   readonly min_interval: number;
 }
 
 const settleMs = 2_000;
 const confirmWithinMs = 60_000;
 
-/** How the addressee is commanded, or why it cannot be. Parameters and raw addresses take the path of a plain actuator. */
+/** The target of a command, or why there is none. Parameters and raw addresses behave like a plain actuator. */
 export function targetOf(
   controller: Controller | undefined,
   addressee: Addressee,
@@ -167,7 +167,7 @@ export function targetOf(
   };
 }
 
-/** The same of what was commanded before, which stays so whatever may be commanded by now; null where nothing knows it any more. */
+/** The target of an earlier command, whether or not it may still be commanded; null where nothing knows it any more. */
 export function targetSent(
   controller: Controller | undefined,
   addressee: Addressee,
@@ -206,7 +206,7 @@ function parameterTarget(parameter: ParameterSettings, rules: TargetRules): Actu
   return parameterPath(parameter, writable, rules);
 }
 
-/** A parameter as the plain actuator whose path its commands take. */
+/** A parameter as a plain actuator, for its commands. */
 export const parameterPath = (
   { id, address, scale }: ParameterSettings,
   range: NonNullable<ParameterSettings["writable"]>,
@@ -237,8 +237,8 @@ function rawTarget(
 }
 
 /**
- * The actuator or parameter an address belongs to; null for any other address. Whether the platform takes `0101` for `101`
- * is not known, so both are the owner's.
+ * The actuator or parameter that owns an address; null for any other address. The platform may take `0101` for `101`,
+ * so both belong to the owner.
  */
 export function ownerOf(controller: Controller, address: string): Text | null {
   const isIt = (own: string | undefined) => own !== undefined && sameValue(own, address);
@@ -268,7 +268,7 @@ function noTarget(target: TargetKind, controllerId: string, id: string): Text {
   }
 }
 
-/** Which of the two is unknown, and what there is. */
+/** The refusal that says what is unknown, and what exists. */
 function unknown(controller: Controller | undefined, { controllerId, target, targetId }: Addressee): Refusal {
   const reason = "unknown_actuator";
   if (controller === undefined)
