@@ -18,15 +18,15 @@ import {
 
 const lookMs = 5_000;
 const overdueEveryLooks = 12;
-/** At most so many alarms change in one go, also of thousands; then commands have a turn. */
+/** The most alarms changed in one go; then commands have a turn. */
 const mostATurn = 30;
-/** At most so many late reads are named for other languages. */
+/** The most late reads listed in an alarm's facts, for other languages. */
 const mostLate = 10;
 const mostInMessage = 100;
 
 /**
- * Keeps the alarms: raised by the part that finds something wrong, kept over restarts, shown on a topic each. It takes none before it has
- * those of earlier runs.
+ * Keeps the alarms: raised by the part that finds a fault, kept over restarts, shown on a topic each. It accepts none
+ * before it has those of earlier runs.
  */
 export class AlarmStore {
   readonly #ports;
@@ -36,7 +36,7 @@ export class AlarmStore {
   #hasBegun = false;
   #looks = 0;
   readonly #notRunning = new NotRunning();
-  /** Alarms that the disk did not take as they are. */
+  /** Alarms that the disk has not saved in their present form. */
   readonly #unwritten = new Set<string>();
 
   constructor(
@@ -51,7 +51,7 @@ export class AlarmStore {
       ports.store.onChange((before, after) => this.#notRunning.onChange(before, after), ["actuators"]);
     ports.store.onChange(
       (before, after) => {
-        // Just admitted: nothing of it is known yet, also not that an alarm of the run before is over.
+        // Just admitted: nothing of it is known yet, not even whether an alarm of the run before is over.
         if (before === undefined) return;
         if (before.availability !== after?.availability) this.#onAvailability(after ?? before, after);
         if (before.problems !== after?.problems) this.#onProblems(after ?? before, after);
@@ -60,12 +60,12 @@ export class AlarmStore {
     );
   }
 
-  /** Tells that some are others than they were; the listener must not throw. */
+  /** Calls `listener`, which must not throw, after alarms changed. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Those that are shown: on, or cleared within the hour. */
+  /** The alarms that are shown: on, or cleared within the hour. */
   get list(): readonly Omit<Alarm, "clearedAt">[] {
     return [...this.#state.alarms.values()].map((alarm) => ({ ...shownAlarm(alarm), facts: alarm.facts }));
   }
@@ -74,7 +74,7 @@ export class AlarmStore {
     return this.#state.alarms.has(id);
   }
 
-  /** Raises one, or with null clears it. */
+  /** Raises an alarm; clears it if `message` is null. */
   set(
     type: AlarmType,
     about: { readonly controller: string | null; readonly actuator: string | null },
@@ -84,14 +84,14 @@ export class AlarmStore {
     if (message !== null || this.#state.alarms.size > 0) this.setAll([{ type, about, message, facts }]);
   }
 
-  /** Several in one. */
+  /** Raises and clears several alarms at once. */
   setAll(changes: Iterable<AlarmChange>): void {
     if (this.#hasBegun) void this.#take(change(this.#state, changes, this.#ports.clock.now()));
   }
 
   /**
-   * Which were acknowledged, so far: the one of this id, or of `all` those that were not acknowledged yet; and when all are and the disk
-   * has it, which rejects where it does not take it.
+   * Acknowledges an alarm by its id, or with `all` those not acknowledged yet. `ids` grows as they are acknowledged;
+   * `written` resolves when all are on disk, and rejects if the disk does not take them.
    */
   acknowledge(
     id: string,
@@ -119,7 +119,7 @@ export class AlarmStore {
     return Promise.all(kept);
   }
 
-  /** Nobody has seen one that is worse since, or on anew. */
+  /** Whether the alarm is still the one that was seen, and not worse or raised anew since. */
   #isStillSo({ id, since, severity }: Alarm): boolean {
     const now = this.#state.alarms.get(id);
     return now?.since === since && now.severity === severity && now.state !== "cleared";
@@ -137,10 +137,10 @@ export class AlarmStore {
     this.set("controller_offline", { controller: id, actuator: null }, message);
   }
 
-  /** What commands sent to it newest ended badly. */
+  /** Raises and clears alarms for actuators whose newest commands ended badly. */
   #onProblems({ info: { id: controller } }: Controller, after: Controller | undefined): void {
     const open = new Set(after?.problems.map(({ actuator }) => actuator));
-    // Of thousands none is made anew for a look at them.
+    // Iterates without a copy, as there may be thousands of alarms.
     for (const { type, controller: of, actuator, state } of this.#state.alarms.values()) {
       const isTold = type === "command_problem" && of === controller && state !== "cleared";
       if (isTold && !open.has(actuator ?? "")) this.set("command_problem", { controller, actuator }, null);
@@ -152,7 +152,7 @@ export class AlarmStore {
     }
   }
 
-  /** As an earlier run left them. */
+  /** Starts with the alarms of an earlier run. */
   restore(alarms: readonly Alarm[]): void {
     this.#hasBegun = true;
     this.#state = { ...noAlarms, alarms: new Map(alarms.map((alarm) => [alarm.id, carriedOver(alarm)])) };
@@ -181,7 +181,7 @@ export class AlarmStore {
     this.#passTime();
   }
 
-  /** Of controllers that are gone, and of what is no trouble any more. */
+  /** Clears alarms of controllers that are gone, and alarms without a cause. */
   readonly #endWithTheirs = (): void => {
     const { clock } = this.#ports;
     const { isGone } = this.#watchedFacts();
@@ -205,8 +205,8 @@ export class AlarmStore {
   };
 
   /**
-   * Whether an alarm of an earlier run has lost its cause. Its problem may have moved with the controller's id. The setting that asks
-   * whether an actuator runs may be gone.
+   * Whether an alarm of an earlier run has lost its cause: its problem may have moved with the controller's id, or the
+   * setting that asks whether an actuator runs may be gone.
    */
   #isSolved(type: AlarmType, controller: string, actuator: string | null): boolean {
     const known = this.#ports.store.byId(controller);
@@ -225,7 +225,7 @@ export class AlarmStore {
     for (const { controller, what } of late) {
       const items = byController.get(controller);
       if (items === undefined) byController.set(controller, [what]);
-      // More has no room in the message.
+      // The message has no room for more.
       else if (items.length < mostInMessage) items.push(what);
     }
     const changes: AlarmChange[] = [];
@@ -245,7 +245,7 @@ export class AlarmStore {
     if (left.length > 0) this.#ports.clock.soon(() => this.#setInTurns(left));
   }
 
-  /** Nothing where it is empty. */
+  /** Publishes an alarm; an empty payload empties its topic. */
   #publish(id: string, payload: string): void {
     const { retained, topics } = this.#ports;
     retained.wanted(topics.alarm(id), payload);
@@ -259,7 +259,7 @@ export class AlarmStore {
     retained.wanted(topics.bridge.alarms, JSON.stringify({ ...counts, message, remedy, alarms: shown }));
   }
 
-  /** What it returns is never unhandled. */
+  /** Saves the alarm; the returned promise may be left unhandled. */
   #keep(name: string, durable = false): Promise<unknown> {
     this.#unwritten.delete(name);
     const alarm = this.#state.alarms.get(name) ?? null;

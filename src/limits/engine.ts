@@ -13,49 +13,55 @@ import { restrictionsOf } from "./rules/judge.js";
 import { type LimitSettings, watchersOf } from "./rules/settings.js";
 
 const numbersEveryMs = 5_000;
-/** What guards and what rules send look at of a controller, beside actuators, to whose changes is listened apart. */
+/** The parts of a controller that guards and rules look at. Actuators are listened to separately. */
 const lookedAt = ["sensors", "statuses", "availability", "platformReachable", "platformAnswers"] as const;
 
-/** Whether the words that it takes follow from what it shows itself: under a guard, those of a light do. Of a read its lane is told besides. */
+/**
+ * Whether the words that an actuator accepts depend on what it shows: under a guard those of a light do. The lane
+ * learns of reads separately.
+ */
 const looksAtItself = ({ settings }: Entry): boolean =>
   settings.kind === "light" && settings.leadIn !== "never";
 
-/** `receivedAt` is epoch ms. */
+/** A weather value; `receivedAt` is epoch ms. */
 export type ReceivedWeather = WeatherReading & { readonly receivedAt: number };
 
 /**
- * Where limits meet the world: tells the book of commands, whose lanes they are part of, what their guards look at, and shows and
- * alarms what they have become. What is shown follows soon, once for all changes of a moment (`#settle`).
+ * Connects limits with the world: tells the book of commands what guards look at, as limits are part of its lanes. It
+ * also shows limits and raises their alarms, soon after a change and once for all changes of a moment (`#settle`).
  */
 export class LimitEngine {
   readonly #ports;
   readonly #alarms: Pick<AlarmStore, "set">;
-  /** What limits every configured actuator before anything happened there. */
+  /** Limits of every configured actuator at the start. */
   readonly #atFirst = new Map<string, Entry>();
-  /** The same, only of actuators that the configuration limits. */
+  /** The same, only for actuators that the configuration limits. */
   readonly #limitedAtFirst = new Map<string, Entry>();
-  /** By `weather/<name>`, or a controller's id or code: the actuators with guards that look at something of it. */
+  /** Actuators by what their guards look at: `weather/<name>`, or a controller's id or code. */
   readonly #watchers = new Map<string, Set<string>>();
-  /** By code, the actuators that something limits. */
+  /** Limited actuators, by device code. */
   readonly #limited = new Map<string, Set<string>>();
   /** Actuators that guards look at. */
   readonly #watched = new Set<string>();
-  /** What the weather topics brought last, by name. */
+  /** The newest value of each weather topic, by name. */
   readonly weather = new Map<string, ReceivedWeather>();
-  /** What everybody was shown, and when. */
+  /** The restrictions shown last, and when. */
   readonly #shown = new Map<string, { readonly restrictions: Restrictions | null; readonly at: number }>();
-  /** Actuators of which other numbers are shown after a while, and when. */
+  /** When actuators whose numbers changed are shown again. */
   readonly #late = new Map<string, number>();
   readonly #rest: Rest;
   readonly #guardWatch = new GuardWatch();
-  /** Changed since they were settled. */
+  /** Actuators changed since they were settled. */
   readonly #dirty = new Set<string>();
   readonly settings: LimitSettings;
-  /** Whether the bridge has begun to send what rules ask for. */
+  /** Whether the bridge has begun to send for rules. */
   mayRulesSend = false;
-  /** Of locks and holds, as they are numbered. */
+  /** Number of the newest request for a lock or hold. */
   #requests = 0;
-  /** Changes of controllers are listened to once something is limited, and those of actuators where one looks at them. */
+  /**
+   * Whether it listens to changes of controllers, once something is limited, and to those of actuators, once a guard
+   * looks at one.
+   */
   #isListening = false;
   #isListeningToActuators = false;
   #readOnly: LimitContext["readOnly"] = { commands: false, rules: false };
@@ -84,7 +90,7 @@ export class LimitEngine {
     };
     for (const controller of ports.store.controllers())
       for (const entry of entriesOf(controller)) this.#add(entry);
-    // Whatever comes next shows the book that the clock was set.
+    // The next input tells the book that the clock was set.
     ports.store.onClockSet(() => ports.book().feedSoon({ type: "seen", keys: [], weather: null }));
   }
 
@@ -113,7 +119,7 @@ export class LimitEngine {
     this.#limited.set(entry.code, (this.#limited.get(entry.code) ?? new Set()).add(key));
   }
 
-  /** A live message on a weather topic. */
+  /** Takes a live message on a weather topic. */
   onWeather(topic: string, payload: Uint8Array): void {
     const { clock, configuration, book } = this.#ports;
     for (const [name, { topic: own, field, stale_after }] of Object.entries(configuration.weather)) {
@@ -132,11 +138,11 @@ export class LimitEngine {
     if (keys.size > 0) this.#ports.book().feedSoon({ type: "seen", keys: [...keys], weather: null });
   };
 
-  /** Own actuators of whose limits something follows from the change, whatever guards look at. */
+  /** Limited actuators of the controller for which the change matters, whatever guards look at. */
   *#keysConcerned(before: Controller | undefined, after: Controller): Iterable<string> {
     const { code } = after.info;
     const now = this.#ports.clock.monotonic();
-    // What was due before the platform was asked for the first time goes as soon as it answers.
+    // What was due before the first request to the platform is sent as soon as it answers.
     const answers = before?.platformAnswers !== after.platformAnswers;
     for (const key of this.#limited.get(code) ?? []) {
       const entry = this.#ports.book().limitsOf(key);
@@ -149,21 +155,21 @@ export class LimitEngine {
     }
   }
 
-  /** The lock and the hold in force, and as requests before this one have asked for them. */
+  /** The lock and hold in force, with changes that earlier requests have asked for. */
   inForce(code: string, actuator: string): LockAndHold | null {
     const entry = this.#ports.book().limitsOf(keyOf(code, actuator));
     return entry && asPlanned(entry);
   }
 
-  /** All that can be locked at a controller: also the whole of it, and what an earlier run had locked there. */
+  /** Everything that can be locked at a controller: also the whole controller, and what an earlier run had locked. */
   lockable(code: string): readonly string[] {
     const all = [...this.#atFirst.values(), ...this.#ports.book().limited];
     return [...new Set(all.flatMap((one) => (one.code === code ? [one.id] : [])))];
   }
 
   /**
-   * Locks, unlocks or releases. A lock forbids from this moment on. Resolves once it is on disk; what cannot be kept is not in force, for
-   * none of them. Rejects where the disk does not answer, whatever it still comes to.
+   * Locks, unlocks or releases. A lock forbids at once. Resolves when it is on disk; if it cannot be kept it is not in
+   * force for any of the actuators. Rejects if the disk does not answer, whatever happens later.
    */
   async change(code: string, actuators: readonly string[], change: Partial<LockAndHold>): Promise<void> {
     const keys = actuators.map((id) => keyOf(code, id)).filter((key) => this.#wouldChange(key, change));
@@ -195,7 +201,7 @@ export class LimitEngine {
     return (lock !== undefined && lock !== entry.lock) || (hold !== undefined && hold !== entry.hold);
   }
 
-  /** What an earlier run left, for the book to begin with. */
+  /** The limits of an earlier run, for the book to begin with. */
   limitsLeft(history: Checkpoint, newestAt: number, isOfCluster = false): LimitsLeft {
     const { clock, store } = this.#ports;
     const at = startAt(clock.now(), newestAt, isOfCluster);
@@ -205,14 +211,14 @@ export class LimitEngine {
     return left;
   }
 
-  /** What an earlier run left that is not in force and that nobody has ended yet. */
+  /** Locks and leases of an earlier run that are not in force although nobody ended them. */
   lost(): LimitsLeft["lost"] {
     const { clock, store, book } = this.#ports;
     const now = { at: clock.now(), mono: clock.monotonic() };
     return lostNow(book().limited, now, this.#atFirst, store);
   }
 
-  /** Wakes by itself for what is shown late; for all else the book does. */
+  /** Wakes only for restrictions that are shown late; the book wakes for everything else. */
   async run(signal: AbortSignal): Promise<void> {
     this.mayRulesSend = true;
     this.readOnlyChanged();
@@ -225,7 +231,7 @@ export class LimitEngine {
     this.mayRulesSend = false;
   }
 
-  /** Whether the bridge may command at all may have changed. */
+  /** To be called when the bridge may have become read-only, or writable again. */
   readOnlyChanged(): void {
     const before = this.#readOnly;
     this.#readOnly = this.#ports.readOnly();
@@ -234,14 +240,14 @@ export class LimitEngine {
     for (const key of this.#atFirst.keys()) this.#mark(key);
   }
 
-  /** What limits a lane has changed. */
+  /** To be called when the limits of a lane have changed. */
   onLimitsChange(key: string): void {
     const limits = this.#ports.book().limitsOf(key);
     if (limits !== null) this.#noteLimited(key, limits);
     this.#mark(key);
   }
 
-  /** Not within what told of it: a listener of the store must not dispatch. What it shows must not hold up a POST. */
+  /** Settles later, as a listener of the store must not dispatch, and display work must not delay a POST. */
   #mark(key: string): void {
     if (this.#dirty.size === 0)
       this.#ports.clock.soon(() => {
@@ -267,7 +273,7 @@ export class LimitEngine {
     for (const event of this.#guardWatch.take(this.#ports.clock.now())) this.#ports.onEvent(event);
   }
 
-  /** Shows and alarms what limits an actuator. */
+  /** Shows the limits of an actuator and raises their alarms. */
   #settle(key: string): void {
     this.#late.delete(key);
     const entry = this.#ports.book().limitsOf(key);
@@ -286,7 +292,7 @@ export class LimitEngine {
     this.#rest.wake();
   }
 
-  /** Shows everybody what is in force; where only numbers are others, now and then. */
+  /** Shows what is in force; if only numbers differ, at intervals. */
   #show(key: string, entry: Entry, { own, readOnly, now }: LimitContext): void {
     const actuator = own.actuators.get(entry.id);
     if (actuator === undefined) return;
@@ -305,7 +311,7 @@ export class LimitEngine {
   }
 }
 
-/** Whether only numbers differ, which is told now and then. */
+/** Whether only numbers differ, which are shown at intervals. */
 function differsInNumbersOnly(one: Restrictions, other: Restrictions): boolean {
   const rest = ({ allowed, lock, lease }: Restrictions) =>
     JSON.stringify([

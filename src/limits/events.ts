@@ -2,14 +2,14 @@ import type { BridgeEvent } from "../greenhouse/events.js";
 import type { KeptLimits } from "../journal/records.js";
 import type { Lease } from "./rules/entry.js";
 
-/* What everybody is told of limits that have ended by themselves. */
+/* Events about limits that ended by themselves. */
 
 interface About {
   readonly controller: string;
   readonly actuator: string;
 }
 
-/** A lease that is over at a start; `kept` is null where it is not known for how long. */
+/** A lease was over at the start; `kept` is null if its end is unknown. */
 export function overrunEvent(
   { endsWith }: Lease,
   about: About,
@@ -23,7 +23,7 @@ export function overrunEvent(
   return { type: "lease_overrun", severity: "error", message, at, facts: { ...about, minutes } };
 }
 
-/** A lock has ended by itself, at the time that was named with it; of a whole controller each actuator tells it. */
+/** A lock ended at the time named with it; for a whole controller each actuator reports it. */
 export function unlockedEvent(
   { by }: Pick<NonNullable<KeptLimits["lock"]>, "by">,
   about: About,
@@ -33,7 +33,7 @@ export function unlockedEvent(
   return { type: "unlocked", severity: "info", message, at, facts: { ...about, by, ran_out: true } };
 }
 
-/** A lease has ended unsent: somebody set another value while the bridge was down, or what it was for ended by itself. */
+/** A lease ended unsent: somebody set another value while the bridge was down, or its command ended by itself. */
 export function movedMeanwhileEvent(
   about: About,
   { from, to }: { readonly from: string; readonly to: string },

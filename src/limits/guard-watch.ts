@@ -6,8 +6,8 @@ import type { GuardNow, GuardState } from "./rules/guards.js";
 import { guardFacts, shownBy } from "./rules/judge.js";
 
 /*
- * What everybody is told of guards that trip and clear: once for all actuators that one concerns at a moment, and of one that flaps
- * no more than a pair a minute. One without a value has not tripped; its alarm says so.
+ * Events for guards that trip and clear: one for all actuators that a guard concerns at a moment, and at most a pair a
+ * minute for one that flaps. A guard without a value has not tripped; its alarm says so.
  */
 
 interface About {
@@ -15,28 +15,28 @@ interface About {
   readonly actuator: string;
 }
 
-/** A guard that has become another, and what it is one of. */
+/** A guard that has changed, with its actuators. */
 interface Change {
   readonly guard: Guard;
   readonly state: GuardState;
   readonly concerns: About[];
 }
 
-/** At most so many actuators are named. */
+/** The most actuators named in an event. */
 const mostNamed = 20;
 
 export class GuardWatch {
-  /** Whether everybody was told last that it has tripped, and since when, monotonic ms. */
+  /** The state that was last reported for each guard, and since when, in monotonic ms. */
   readonly #told = new Map<string, Shown<boolean>>();
   #changed = new Map<string, Change>();
 
-  /** What an earlier run has told is not told again. */
+  /** Takes over what an earlier run has reported, so that it is not reported again. */
   restore(key: string, guards: readonly GuardNow[]): void {
     for (const { guard, state } of guards)
       if (state.isTripped) this.#told.set(nameOf(key, guard), { state: true, since: -Infinity });
   }
 
-  /** As an actuator's guards are now; when one of them may be told of that may not be yet, monotonic ms. */
+  /** Notes the guards of an actuator. Returns when one that has to wait may be reported, in monotonic ms. */
   note(key: string, { guards }: Entry, about: About, now: number): number {
     let next = Infinity;
     for (const { guard, state } of guards) {
@@ -63,7 +63,7 @@ export class GuardWatch {
     else known.concerns.push(about);
   }
 
-  /** What was noted since the last time; `at` is epoch ms. */
+  /** Returns the events since the last call; `at` is epoch ms. */
   take(at: number): readonly BridgeEvent[] {
     if (this.#changed.size === 0) return [];
     const changed = [...this.#changed.values()];

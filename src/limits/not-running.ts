@@ -4,26 +4,26 @@ import { runningOf, statusesOf } from "../greenhouse/fold-statuses.js";
 import { formatDuration } from "../runtime/duration.js";
 
 /*
- * Commanded on, and not running: the register says on, and every running status of the actuator says off for as long as the
- * configuration allows. A start takes its time, so only what was read so long after it counts.
+ * Finds actuators that were commanded on and do not run: the register says on, and every running status says off for
+ * longer than configured. A start takes time, so only later reads count.
  */
 
-/** The state that an actuator shows, and since when. Epoch ms. */
+/** The state that an actuator shows, and since when, in epoch ms. */
 interface ShownSince {
   readonly state: string | null;
   readonly since: number;
 }
 
-/** What is remembered after one more read. */
+/** The state after one more read. */
 function shownSince(before: ShownSince | undefined, { state, readAt }: Actuator): ShownSince {
   return before !== undefined && before.state === state ? before : { state, since: readAt ?? 0 };
 }
 
-/** In automatic nobody knows whether it should run. */
+/** Whether the state means that it should run; in automatic that is unknown. */
 const saysOn = (kind: ActuatorKind, state: string | null): state is string =>
   state !== null && !isEnding(kind, state) && !["unknown", "closed", "position"].includes(state);
 
-/** What is wrong, as a sentence; null where nothing is, undefined where nobody can tell. */
+/** What is wrong, as a sentence; null if nothing is, undefined if unknown. */
 function notRunning(
   { settings, state, quality }: Actuator,
   statuses: ReadonlyMap<string, RunningStatus>,
@@ -43,7 +43,7 @@ function notRunning(
   return `${settings.name ?? settings.id} shows ${state}, and does not run: ${names} ${own.length === 1 ? "says" : "say"} off for longer than ${formatDuration(notRunningAfterMs)}.`;
 }
 
-/** Of any actuator, which are all configured before the first is read. */
+/** Whether any actuator has this check; all are configured before the first is read. */
 export const isNotRunningAsked = (controllers: Iterable<Controller>): boolean =>
   [...controllers].some(({ actuators }) =>
     [...actuators.values()].some(({ settings }) => settings.notRunningAfterMs !== undefined),
@@ -51,11 +51,11 @@ export const isNotRunningAsked = (controllers: Iterable<Controller>): boolean =>
 
 type Subject = { readonly controller: string; readonly actuator: string };
 
-/** Follows all actuators of which that is asked. */
+/** Follows all actuators that have this check. */
 export class NotRunning {
   readonly #shown = new Map<string, ShownSince>();
 
-  /** Told of each controller that became another. */
+  /** To be called for each controller that changed. */
   onChange(before: Controller | undefined, after: Controller | undefined): void {
     for (const actuator of (after ?? before)?.actuators.values() ?? []) {
       if (actuator.settings.notRunningAfterMs === undefined) continue;
@@ -65,7 +65,7 @@ export class NotRunning {
     }
   }
 
-  /** Of each such actuator what is wrong, null for nothing; those of which nobody can tell are left out. */
+  /** Each actuator with its problem, null for none; those of unknown state are left out. */
   *judgeAll(controllers: Iterable<Controller>): Generator<readonly [about: Subject, message: string | null]> {
     for (const { info, actuators, statuses } of controllers)
       for (const actuator of actuators.values()) {

@@ -10,40 +10,40 @@ import type { Entry, LimitInput } from "./rules/entry.js";
 import type { LimitContext } from "./rules/guards.js";
 import type { DueSend } from "./rules/due.js";
 
-/** What a rule has the bridge send. */
+/** A command that a rule wants sent. */
 export interface RuleCommand extends DueSend {
   readonly controllerId: string;
   readonly actuator: string;
 }
 
-/** The book of commands, whose lanes limits are part of. */
+/** The book of commands, whose lanes contain the limits. */
 interface LimitBook {
-  /** Within this task, unless it deals with something else just now. */
+  /** Feeds the input within this task, unless the book handles another one just now. */
   feedSoon(input: LimitInput): void;
-  /** What limits the actuator of a lane now; null for one that the configuration does not have, unless an earlier run left something. */
+  /** The limits of a lane's actuator; null if neither the configuration nor an earlier run has any. */
   limitsOf(key: string): Entry | null;
-  /** All that a lane must remember, as a record. */
+  /** Everything that a lane must remember, as a record. */
   laneRecord(key: string): RecordBody;
-  /** Of every lane that has something to be remembered of it. */
+  /** Every lane with something to remember. */
   readonly limited: readonly Entry[];
-  /** What limits of a controller's actuators look at now; null for one that is not there. */
+  /** What a controller's limits look at now; null if there is no such controller. */
   context(code: string): LimitContext | null;
 }
 
-/** What no part tells of by itself, looked at now and then. */
+/** Facts that no part reports itself, so they are checked at intervals. */
 export interface WatchedFacts {
   /** Why the journal cannot be written; null while it can. */
   readonly journalProblem: string | null;
-  /** Null while this run cannot know yet. */
+  /** Null while this run cannot know. */
   readonly otherBridge: boolean | null;
-  /** What is to be told of a crash loop; null for none. */
+  /** The text about a crash loop; null for none. */
   readonly crashLoop: string | null;
-  /** By controller (topic id); null for the account's own list. What is in neither list is not known yet. */
+  /** By controller (topic id); null for the account's own list. What is in neither list is unknown. */
   readonly overdue: () => {
     readonly late: readonly { readonly controller: string | null; readonly what: string }[];
     readonly upToDate: ReadonlySet<string | null>;
   };
-  /** Whether it is certain that there is no such controller (topic id) any more. */
+  /** Whether this controller (topic id) certainly exists no more. */
   readonly isGone: (controller: string) => boolean;
 }
 
@@ -54,7 +54,7 @@ export interface LimitPorts {
     readonly polling: Pick<CoreConfiguration["polling"], "stale_after">;
   };
   readonly readOnly: () => LimitContext["readOnly"];
-  /** An id of this run, with which those of what rules send begin. */
+  /** An id of this run, with which ids of rules' commands begin. */
   readonly run: string;
   readonly book: () => LimitBook;
   readonly journal: {
@@ -65,7 +65,7 @@ export interface LimitPorts {
     readonly readProblem: Error | null;
     readonly newestAt: number;
   };
-  /** The keeper of retained topics. */
+  /** Keeps retained topics. */
   readonly retained: { wanted(topic: string, payload: string): void };
   readonly onEvent: (event: BridgeEvent) => void;
   readonly topics: {
@@ -75,17 +75,17 @@ export interface LimitPorts {
   };
   /** Whether the platform has listed the controllers since the start. */
   readonly isAccountKnown: () => boolean;
-  /** Whether another bridge works for the same account; null while that cannot be known. */
+  /** Whether another bridge works for the same account; null while unknown. */
   readonly otherBridge: () => WatchedFacts["otherBridge"];
-  /** What is to be told of a crash loop; null for none. */
+  /** The text about a crash loop; null for none. */
   readonly crashLoop?: () => WatchedFacts["crashLoop"];
-  /** What is read too late. */
+  /** Reads that are late. */
   readonly overdue: WatchedFacts["overdue"];
-  /** What the next run has to know of readings beside their alarms. */
+  /** What the next run needs to know of readings beside their alarms. */
   readonly readingsKept: TextFile;
   readonly log: Logger;
-  /** When the newest answer about a controller's readings came, monotonic ms; null before the first. */
+  /** When the newest answer with a controller's readings came, in monotonic ms; null before the first. */
   readonly readingsAnsweredAt?: (code: string) => number | null;
-  /** The journal is a cluster's, so that its records may be by the clock of another computer. */
+  /** Whether the journal is a cluster's, so that its records may have another computer's times. */
   readonly isOfCluster?: boolean;
 }

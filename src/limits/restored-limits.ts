@@ -8,19 +8,19 @@ import type { GreenhouseStore } from "../sync/store.js";
 import { overrunEvent } from "./events.js";
 import { type Entry, isLeaseOver, keyOf, newEntry, restore } from "./rules/entry.js";
 
-/* What limits actuators as an earlier run left it, compared with what the configuration has by now. */
+/* Limits of an earlier run, compared with the present configuration. */
 
-/** What limits one actuator at a start. */
+/** The limits of one actuator at a start. */
 export interface RestoredLimits {
-  /** Null for nothing any more. */
+  /** Null if nothing is left. */
   readonly now: Entry | null;
-  /** The same where it is as the disk has it. */
+  /** The limits in the form that the disk has; null if the disk has none. */
   readonly onDisk: Entry | null;
 }
 
 export const noLimits: RestoredLimits = { now: null, onDisk: null };
 
-/** Settings of a locked thing that is no actuator of the configuration: nothing is ever sent there. */
+/** Settings of a locked target that the configuration does not have: nothing is ever sent there. */
 const noActuator: Omit<ActuatorSettings, "id"> = {
   kind: "custom",
   address: "",
@@ -37,38 +37,38 @@ const noActuator: Omit<ActuatorSettings, "id"> = {
 
 const entryWithoutActuator = (code: string, id: string): Entry => newEntry(code, { ...noActuator, id });
 
-/** Of each actuator, and last of the controller as a whole, which can be locked too. */
+/** An entry for each actuator, and last one for the whole controller, which can be locked too. */
 export const entriesOf = ({ info: { code }, actuators }: Controller): readonly Entry[] => [
   ...[...actuators.values()].map(({ settings }) => newEntry(code, settings)),
   entryWithoutActuator(code, wholeController),
 ];
 
-/** For so long a lease of an address that its actuator has no more is kept past its end. */
+/** How long past its end a lease is kept whose actuator has another address now. */
 const goneForMs = 86_400_000;
 
-/** What of an earlier run is not in force any more, by the alarm that says so; null for nothing. */
+/** What of an earlier run is no longer in force, by the alarm that says so; null for nothing. */
 type Lost = Readonly<Record<"lease_overrun" | "state_lost", string | null>>;
 
 export interface LimitsLeft {
-  /** By lane, where something was left, or is in force all the same. */
+  /** By lane, where something was left or is still in force. */
   readonly limits: ReadonlyMap<string, RestoredLimits>;
-  /** To be published, about what was left. */
+  /** Events to publish about leftovers. */
   readonly events: readonly BridgeEvent[];
   readonly lost: Lost;
 }
 
 interface Start {
-  /** Epoch ms and the monotonic ms of the same moment. */
+  /** The same moment as epoch ms and as monotonic ms. */
   readonly at: number;
   readonly mono: number;
-  /** Epoch ms of the newest record of earlier runs, by the clock of then. */
+  /** Time of the newest record of earlier runs, in epoch ms of their clock. */
   readonly newestAt: number;
   readonly isOfCluster?: boolean;
 }
 
 /**
- * The newest record of a cluster's journal may be by the clock of another computer. Where that is ahead by no more than two trusted
- * clocks are apart, its time is gone by, and what was to end later does not end at once.
+ * The time of the start, in epoch ms. A cluster's newest record may have another computer's time. If that is ahead by
+ * no more than trusted clocks differ, it counts, so that later ends do not come at once.
  */
 export function startAt(now: number, newestAt: number, isOfCluster: boolean): number {
   const aheadMs = newestAt - now;
@@ -76,13 +76,13 @@ export function startAt(now: number, newestAt: number, isOfCluster: boolean): nu
 }
 
 /**
- * Whether a clock wrote the times of a lease that was ahead and was set right since, perhaps another computer's: how much of them has
- * passed is not known, although newer records are by a right clock.
+ * Whether a lease's times come from a clock that was ahead and was set right since, perhaps another computer's. Then it
+ * is unknown how much of them has passed, even if newer records have right times.
  */
 const isFromAhead = (limitedAt: number, { at, isOfCluster = false }: Start): boolean =>
   limitedAt > at + (isOfCluster ? trustedSkewMs : 0);
 
-/** `present` is what limits every configured actuator before anything happened there. */
+/** `present`: the limits of every configured actuator before anything happened. */
 export function limitsLeft(
   history: Pick<Checkpoint, "open" | "lanes">,
   start: Start,
@@ -109,7 +109,7 @@ export function limitsLeft(
   return { limits, events, lost: lostNow(entries, start, present, store) };
 }
 
-/** What of earlier runs is not in force although nobody ended it: a lock until it is lifted, a lease for a day past its end. */
+/** What of earlier runs is lost although nobody ended it: a lock until it is lifted, a lease for a day past its end. */
 export function lostNow(
   entries: Iterable<Entry>,
   { at, mono }: Pick<Start, "at" | "mono">,
@@ -142,7 +142,7 @@ function takenUp(
   const own = isElsewhere ? { ...kept, lease: null, sent: {} } : kept;
   const fresh = known ?? entryWithoutActuator(controller, actuator);
   const entry = restore(fresh, own, { at, mono, isBehind, isOfCluster, isOpen });
-  // Of an address that is no actuator's of that name any more; what was locked or held there stays so.
+  // The lease of an address that this actuator no longer has; its lock and hold stay.
   const lease = isElsewhere ? kept.lease : null;
   const former = lease !== null && at < lease.until + goneForMs ? lease : null;
   const isLeft = known !== null || kept.lock !== null || kept.hold !== null || former !== null;
@@ -153,7 +153,7 @@ function takenUp(
   };
 }
 
-/** A lock of a whole controller is also one of an actuator that the configuration has since. */
+/** Extends a lock of a whole controller to actuators that the configuration has gained since. */
 function lockAsWhole(limits: Map<string, RestoredLimits>, present: ReadonlyMap<string, Entry>): void {
   for (const [key, atFirst] of present) {
     const left = limits.get(key) ?? { now: atFirst, onDisk: null };

@@ -8,7 +8,7 @@ import { ReadingAlarms } from "./readings/watch.js";
 import { every } from "../runtime/clock.js";
 import { isEmpty, keyOf } from "./rules/entry.js";
 
-/** Where the bridge listens for measured values. */
+/** The topics of measured values. */
 export const weatherTopics = (weather: CoreConfiguration["weather"]): readonly string[] => [
   ...new Set(Object.values(weather).map(({ topic }) => topic)),
 ];
@@ -21,10 +21,10 @@ interface Measured {
   readonly ageMs?: number;
 }
 
-/** A lock of what is configured no more may be lifted, or end. */
+/** How often it checks locks of targets that are not configured any more; each may be lifted or end. */
 const lostEveryMs = 60_000;
 
-/** What is read sooner after it was sent is live. */
+/** The greatest age of a live message, in ms. */
 const liveMs = 1_000;
 
 const isAlarm = ({ alarms }: LimitPorts["topics"], topic: string): boolean =>
@@ -32,7 +32,7 @@ const isAlarm = ({ alarms }: LimitPorts["topics"], topic: string): boolean =>
 
 const ofLimits: ReadonlySet<string> = new Set(["guard_blind", "guard_unmet", "lease_overrun"]);
 
-/** What limits commands, and what is wrong: one part for the bridge. They are not a safety layer. */
+/** Limits and alarms as one part of the bridge. They are not a safety layer. */
 export class LimitService {
   readonly engine: LimitEngine;
   readonly alarms: AlarmStore;
@@ -42,13 +42,13 @@ export class LimitService {
     "journal" | "store" | "topics" | "retained" | "clock" | "configuration" | "onEvent" | "isOfCluster"
   >;
   readonly #topics: ReadonlySet<string>;
-  /** Epoch ms of the newest record of earlier runs, by the clock of then. */
+  /** Time of the newest record of earlier runs, in epoch ms of their clock. */
   readonly #newestAt: number;
-  /** Topics found on the broker that show what this run does not know; null once all were looked at. */
+  /** Topics on the broker that this run does not know; null once all were seen. */
   #left: Set<string> | null = new Set();
-  /** The journal knows of no earlier start. */
+  /** Whether the journal has no earlier start. */
   #isFirst = false;
-  /** Why this run does not know all that an earlier one left; null where it does. */
+  /** Why this run does not know everything that an earlier one left; null if it does. */
   #unknown: string | null = null;
 
   constructor(ports: LimitPorts) {
@@ -68,7 +68,7 @@ export class LimitService {
     this.engine = new LimitEngine(ports, this.alarms);
   }
 
-  /** What an earlier run left, for the book of commands to begin with, before anything is commanded or published. */
+  /** The limits of an earlier run, for the book of commands to begin with before anything is commanded or published. */
   restore(): LimitsLeft["limits"] {
     const { journal, onEvent } = this.#ports;
     const history = journal.history();
@@ -92,7 +92,7 @@ export class LimitService {
     this.alarms.set("state_lost", bridgeItself, this.#unknown ?? lost.state_lost);
   }
 
-  /** The broker holds this, from before. An alarm that this run does not know is over. */
+  /** Notes a topic that the broker held before. An alarm that this run does not know is over. */
   onFound(topic: string, payload: Uint8Array): void {
     if (payload.length === 0 || !this.#isLeft(topic)) return;
     this.#left?.add(topic);
@@ -100,7 +100,7 @@ export class LimitService {
     if (isAlarm(topics, topic)) retained.wanted(topic, "");
   }
 
-  /** The broker has shown what it holds: at a first start what is left says that there was an earlier one. */
+  /** The broker has shown what it holds: leftovers at a first start mean that there was an earlier run. */
   onLooked(isWhole: boolean): void {
     const left = this.#left;
     if (isWhole) this.#left = null;
@@ -111,7 +111,7 @@ export class LimitService {
     this.alarms.set("state_lost", bridgeItself, message);
   }
 
-  /** Whether this run has nothing to show there; other topics are not looked at. */
+  /** Whether this run has nothing to show there; false for topics of other sorts. */
   #isLeft(topic: string): boolean {
     const { topics, store } = this.#ports;
     if (isAlarm(topics, topic)) return !this.alarms.has(topic.slice(topics.alarms.length - 1));
@@ -120,7 +120,7 @@ export class LimitService {
     return (leaf === "lock" || leaf === "lease") && (restrictions?.[leaf] ?? null) === null;
   }
 
-  /** No other part would clear the alarms of one that is not. */
+  /** Whether anything limits the actuator. If not, no other part would clear its alarms. */
   #isLimited(limits: LimitsLeft["limits"], controller: string, actuator: string | null): boolean {
     const { info, actuators } = this.#ports.store.byId(controller) ?? {};
     const settings = actuators?.get(actuator ?? "")?.settings;
@@ -134,14 +134,15 @@ export class LimitService {
   }
 
   /**
-   * On 3.1.1 the retain flag says that a message comes from the broker's store, and its age is not known; on 5 such a message
-   * is not asked for, and a live one may carry the flag. What lay in a socket while the process stood still is not live either.
+   * Takes a live message. On MQTT 3.1.1 the retain flag means a stored message of unknown age; on 5 stored ones are not
+   * requested, and a live one may carry the flag. A message that waited while the process stood still is not live
+   * either.
    */
   onWeather({ topic, payload, retain, ageMs = 0 }: Measured, protocolVersion: 4 | 5 | undefined): void {
     if (ageMs < liveMs && (!retain || protocolVersion === 5)) this.engine.onWeather(topic, payload);
   }
 
-  /** What the `weather` topics brought last, by name. */
+  /** The newest values of the `weather` topics, by name. */
   weather(): Readonly<Record<string, WeatherShown>> {
     const { configuration, clock } = this.#ports;
     return weatherShown(configuration.weather, this.engine.weather, clock.monotonic());
@@ -153,7 +154,7 @@ export class LimitService {
   }
 }
 
-/** What the `weather` topics brought last. */
+/** The newest values of the `weather` topics. */
 function weatherShown(
   weather: CoreConfiguration["weather"],
   received: ReadonlyMap<string, ReceivedWeather>,

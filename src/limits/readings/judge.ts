@@ -1,25 +1,25 @@
 import type { BandLimit, Bands } from "../../greenhouse/bands.js";
 
 /*
- * One side of a reading's limits over time: from when on it is beyond, and when it is back. Pure. Instants are epoch ms by the time of
- * measuring, so that how often a reading is asked for changes nothing.
+ * One side of a reading's limits over time: when it was crossed, and when the reading is back. Pure. Instants are epoch
+ * ms of the measurement, so that the polling interval changes nothing.
  */
 
 export type Side = "low" | "high";
 
-/** `near`: beyond the inner limit, a warning; `far`: beyond the outer one, an error. */
+/** `near`: beyond the inner limit, a warning; `far`: beyond the outer limit, an error. */
 export type Level = "none" | "near" | "far";
 
 export interface SideState {
   readonly level: Level;
-  /** Since when it is beyond the inner, or the outer, limit; null while it is not. */
+  /** Since when it is beyond the inner, or the outer, limit; null if it is not. */
   readonly nearSince: number | null;
   readonly farSince: number | null;
 }
 
 export const within: SideState = { level: "none", nearSince: null, farSince: null };
 
-/** The side as it is after one more good value; the same object where nothing changed. */
+/** The side after one more good value; the same object if nothing changed. */
 export function judgeSide(
   side: Side,
   { limits, deadband, delayMs }: Bands,
@@ -30,9 +30,9 @@ export function judgeSide(
   const { near, far, sign } = sides[side];
   const [nearLimit, farLimit] = [limits[near], limits[far]];
   const isBeyond = (limit: number | undefined) => limit !== undefined && sign * (value - limit) > 0;
-  // As nearly all values are of nearly all sensors.
+  // The case of nearly all values.
   if (before === within && !isBeyond(nearLimit) && !isBeyond(farLimit)) return before;
-  // Numbers of a sensor have few digits, so what a sum of two has behind the ninth is noise.
+  // Values of a sensor have few digits, so digits of a sum behind the ninth are noise.
   const isBack = (limit: number | undefined) =>
     limit === undefined || Number((sign * (value - limit) + deadband).toFixed(9)) <= 0;
   const isFar = isBeyond(farLimit);
@@ -59,7 +59,7 @@ const sides = {
   high: { near: "high", far: "high_high", sign: 1 },
 } as const;
 
-/** The side under limits that were changed. How long a value has been beyond one that is further out now, nobody knows. */
+/** The side under changed limits. If a limit moved outwards, it is unknown how long the value has been beyond it. */
 export function underOther(
   side: Side,
   before: SideState,
@@ -80,8 +80,8 @@ export function underOther(
     : { level, nearSince, farSince };
 }
 
-/** The limit that a level is about. */
+/** The limit that a level refers to. */
 export const limitOf = (side: Side, level: Exclude<Level, "none">) => sides[side][level];
 
-/** A time that comes later and is earlier is of a clock that was set back. */
+/** A later measurement with an earlier time comes from a clock that was set back. */
 const earlier = (since: number | null, at: number): number => (since === null ? at : Math.min(since, at));

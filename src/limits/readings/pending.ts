@@ -2,11 +2,11 @@ import { type BandLimit, bandLimits, type Bands } from "../../greenhouse/bands.j
 import { limitOf, type Side, type SideState, within } from "./judge.js";
 
 /*
- * The next run has to know two things beside the alarms. Since when a limit is crossed whose delay still runs, so that the delay goes
- * on; and for how long answers have not listed a sensor with an alarm. Pure. Instants are epoch ms.
+ * What the next run has to know beside the alarms: since when a limit is crossed whose delay still runs, so that the
+ * delay goes on, and for how long answers have not listed a sensor with an alarm. Pure. Instants are epoch ms.
  */
 
-/** A limit that was crossed, as it was then: one that is set to another value begins anew. */
+/** A crossed limit with its value at that time; after a change of the limit the delay begins anew. */
 export type Pending = readonly [
   controller: string,
   sensor: string,
@@ -24,10 +24,10 @@ export interface KeptReadings {
 type Sides = Readonly<Record<Side, SideState>>;
 const bothSides = ["low", "high"] as const;
 
-/** More are not kept. */
+/** The most that are kept. */
 const mostPending = 20_000;
 
-/** What of a sensor waits for the end of its delay. */
+/** The limits of a sensor that are crossed and whose delay still runs. */
 export function pendingOf(
   controller: string,
   sensor: string,
@@ -49,7 +49,7 @@ export function pendingOf(
   });
 }
 
-/** The sides of a sensor with what an earlier run had kept of it. */
+/** The sides of a sensor with what an earlier run kept. */
 export function resumeSides(sides: Sides, kept: readonly Pending[], { limits }: Bands): Sides {
   const sinceOf = (name: BandLimit): number | null =>
     kept.find(([, , limit, value]) => limit === name && value === limits[name])?.[4] ?? null;
@@ -61,7 +61,7 @@ export function resumeSides(sides: Sides, kept: readonly Pending[], { limits }: 
   return { low: sideOf("low"), high: sideOf("high") };
 }
 
-/** Rounded, as it is written anew each time that it is another. */
+/** Rounded, as the file is written again after each change. */
 const unlistedUnitMs = 300_000;
 
 export const keptText = (
@@ -85,7 +85,7 @@ const isPending = (value: unknown): value is Pending =>
 
 export const nothingKept = keptText([], new Map());
 
-/** As an earlier run wrote it. Throws for what is no JSON. */
+/** Parses the text of an earlier run. Throws if it is no JSON. */
 export function keptIn(text: string): KeptReadings {
   const { pending, unlisted } = { ...Object(JSON.parse(text)) } as Readonly<Record<string, unknown>>;
   const known = Object.entries({ ...Object(unlisted) } as object).filter(

@@ -13,8 +13,9 @@ import { judgeSide, type Level, limitOf, type Side, type SideState, underOther, 
 import { keptIn, keptText, nothingKept, type Pending, pendingOf, resumeSides } from "./pending.js";
 
 /*
- * Alarms on readings: which readings are judged, when, and what people hear of them. They are kept with all other alarms, so a restart
- * finds there which limits were crossed. A crossed limit whose delay still runs has no alarm yet, and is kept in a file of its own.
+ * Alarms for readings: which readings are judged, when, and what is reported. They are kept with all other alarms, so a
+ * restart knows which limits were crossed. A crossed limit whose delay still runs has no alarm yet, and is kept in its
+ * own file.
  */
 
 const sides = ["low", "high"] as const;
@@ -23,7 +24,7 @@ const typeOf = (side: Side): ReadingType => `reading_${side}`;
 
 type ShownAlarm = Omit<Alarm, "clearedAt">;
 
-/** A limit that a reading is beyond, as it was when that was noticed. */
+/** A crossed limit, as it was when noticed. */
 interface Crossing {
   readonly level: Exclude<Level, "none">;
   readonly fact: ReadingFact;
@@ -33,7 +34,7 @@ interface Crossing {
 interface SensorState {
   readonly sides: Readonly<Record<Side, SideState>>;
   readonly crossings: Readonly<Partial<Record<Side, Crossing>>>;
-  /** The sensor that was judged last. The other fields hold as long as nothing about it changed. */
+  /** The sensor that was judged last. The other fields hold while nothing about it changes. */
   judged: Sensor;
 }
 
@@ -41,17 +42,17 @@ interface House {
   /** The id of its controller. */
   readonly id: string;
   readonly sensors: Map<string, SensorState>;
-  /** Alarms of an earlier run that were not judged yet, by the sensor's id. */
+  /** Alarms of an earlier run that are not judged yet, by the sensor's id. */
   readonly carried: Map<string, readonly ShownAlarm[]>;
 }
 
-/** At most so many controllers are judged in one go; then commands have a turn. */
+/** The most controllers judged in one go; then commands have a turn. */
 const housesATurn = 2;
 const lookMs = 60_000;
 const longestDiskMs = 5_000;
-/** What nobody has shown for so long is of a sensor that is gone. */
+/** A reading not shown for this long belongs to a sensor that is gone. */
 const keptForMs = 30 * 86_400_000;
-/** At most so many alarms end in one go; then commands have a turn. */
+/** The most alarms that end in one go; then commands have a turn. */
 const mostATurn = 30;
 
 export class ReadingAlarms {
@@ -60,15 +61,15 @@ export class ReadingAlarms {
   readonly #houses = new Map<string, House>();
   /** Alarms of an earlier run, by the controller's id. */
   readonly #carried = new Map<string, ShownAlarm[]>();
-  /** Device codes of controllers with readings that were not judged yet. */
+  /** Device codes of controllers with readings that are not judged yet. */
   readonly #dirty = new Set<string>();
-  /** Of sensors with an alarm that answers do not list, by the alarm's id. */
+  /** Sensors with an alarm that answers do not list, by the alarm's id. */
   #unlisted = new Map<string, Unlisted>();
-  /** What an earlier run left of readings that were not judged yet, by the ids of controller and sensor. */
+  /** Crossed limits of an earlier run for readings not judged yet, by the ids of controller and sensor. */
   readonly #pending = new Map<string, Map<string, readonly Pending[]>>();
   #written = nothingKept;
   #writing: Promise<void> | null = null;
-  /** Nothing is judged before. */
+  /** Whether the file of an earlier run was read; nothing is judged before. */
   #hasRead = false;
   #isComing = false;
 
@@ -81,7 +82,7 @@ export class ReadingAlarms {
     ports.store.onChange((before, after) => this.#onChange(before, after), ["sensors"]);
   }
 
-  /** What an earlier run left, once the alarms are known. */
+  /** Takes the alarms of an earlier run, once they are known. */
   restore(): void {
     for (const alarm of this.#alarms.list) {
       if (alarm.sensor === undefined || alarm.controller === null || alarm.state === "cleared") continue;
@@ -127,7 +128,7 @@ export class ReadingAlarms {
     }
   }
 
-  /** One write at a time. Never rejects. */
+  /** Writes the file, one write at a time. Never rejects. */
   #keep(): Promise<void> {
     this.#writing ??= this.#write().finally(() => (this.#writing = null));
     return this.#writing;
@@ -179,7 +180,7 @@ export class ReadingAlarms {
     if (changes.length >= mostATurn) this.#ports.clock.soon(this.#endUnlisted);
   };
 
-  /** One that comes back is judged as a new one. */
+  /** Forgets a sensor, which is judged as new if it comes back. */
   #forget({ info }: Controller, alarm: ShownAlarm, sensor: string): AlarmChange {
     const house = this.#houses.get(info.code);
     house?.sensors.delete(sensor);
@@ -204,7 +205,10 @@ export class ReadingAlarms {
     this.#ports.clock.soon(this.#judgeSome);
   }
 
-  /** A listener of the store must not dispatch, and thousands of readings that cross at once must delay no stop. */
+  /**
+   * Runs later and in parts: a listener of the store must not dispatch, and thousands of crossings at once must not
+   * delay a stop.
+   */
   readonly #judgeSome = (): void => {
     const changes: AlarmChange[] = [];
     let left = housesATurn;
@@ -250,7 +254,9 @@ function bySensor(alarms: readonly ShownAlarm[]): House["carried"] {
   return found;
 }
 
-/** What the configuration has no limit for any more, or leaves out, is over; what was not read yet may still be so. */
+/**
+ * Clears alarms of sensors that the configuration ignores now. One that was not read yet may still be beyond its limit.
+ */
 function withoutLimits(house: House, { info, settings }: Controller): readonly AlarmChange[] {
   const ignored = new Set(settings?.sensors.flatMap(({ id, ignore }) => (ignore ? [id] : [])));
   const gone = [...house.carried].filter(([sensor]) => ignored.has(sensor));
@@ -266,7 +272,7 @@ const clearingChange = (type: Alarm["type"], controller: string, sensor: string)
   message: null,
 });
 
-/** What an alarm says from its end on whose sensor is gone. */
+/** What an alarm says after it ended because its sensor is gone. */
 function lastOf(type: ReadingType, { message, facts }: ShownAlarm): AlarmChange["last"] {
   if (facts?.reading === undefined)
     return { message: `${message}${unsureSentence({ quality: "good", gone: true })}`, facts: {} };
@@ -307,7 +313,7 @@ function judgeSensor(
     house.carried.delete(id);
     return sides.map((side) => clearingChange(typeOf(side), controller, id));
   }
-  // As nearly all readings are: nothing is made of it.
+  // The case of nearly all readings: nothing changes.
   if (held !== undefined && carried === undefined && isCalm(held) && isWithin(sensor, bands)) {
     held.judged = sensor;
     return noChanges;
@@ -319,7 +325,7 @@ function judgeSensor(
   if (before.crossings === after.crossings && carried === undefined) return [];
   const isGood = sensor.quality === "good";
   if (isGood) house.carried.delete(id);
-  // What an earlier run raised says so itself until a good value was read.
+  // The carried alarm stands until a good value is read.
   else if (carried !== undefined) return [];
   return sides.flatMap((side) => {
     const [was, is] = [before.crossings[side], after.crossings[side]];
@@ -344,7 +350,7 @@ const raisingChange = (
   severity: level === "far" ? "error" : "warning",
 });
 
-/** As an earlier run had told it; what it was beyond is not judged anew before a good value. */
+/** The state in the alarms of an earlier run; it is not judged anew before a good value. */
 function asLeft(alarms: readonly ShownAlarm[], sensor: Sensor): SensorState {
   let state = unjudged(sensor);
   for (const { type, severity, facts } of alarms) {
@@ -361,7 +367,7 @@ function asLeft(alarms: readonly ShownAlarm[], sensor: Sensor): SensorState {
   return state;
 }
 
-/** Where this run begins with it. */
+/** The state with which this run begins. */
 function begun(
   sensor: Sensor,
   bands: Bands,
@@ -372,7 +378,7 @@ function begun(
   return pending === undefined ? left : { ...left, sides: resumeSides(left.sides, pending, bands) };
 }
 
-/** As it goes on by limits that may have been changed since it was judged. */
+/** The state under limits that may have changed since it was judged. */
 function underBands(state: SensorState, bands: Bands): SensorState {
   const was = state.judged.definition.bands ?? bands;
   if (was === bands) return state;
@@ -380,7 +386,7 @@ function underBands(state: SensorState, bands: Bands): SensorState {
   return { ...state, sides: { low: sideOf("low"), high: sideOf("high") } };
 }
 
-/** Good values alone raise and clear; of any other only that it is so is told. */
+/** Only good values raise and clear alarms; for others the alarm only says that the value is not good. */
 function stateAfter(held: SensorState, sensor: Sensor, bands: Bands): SensorState {
   const { value, quality, measuredAt, definition } = sensor;
   const before = underBands(held, bands);
@@ -390,7 +396,7 @@ function stateAfter(held: SensorState, sensor: Sensor, bands: Bands): SensorStat
     low: judgeSide("low", bands, before.sides.low, value, measuredAt),
     high: judgeSide("high", bands, before.sides.high, value, measuredAt),
   };
-  // As nearly all readings are.
+  // The case of nearly all readings.
   if (after.low.level === "none" && after.high.level === "none" && before.crossings === nothingCrossed)
     return { sides: after, crossings: nothingCrossed, judged: sensor };
   const crossings = Object.fromEntries(
@@ -399,7 +405,7 @@ function stateAfter(held: SensorState, sensor: Sensor, bands: Bands): SensorStat
       if (level === "none") return [];
       const was = before.crossings[side];
       const limit = bands.limits[limitOf(side, level)] ?? value;
-      // By another limit than before, what was noticed then may not be beyond it; and what was back may be beyond it again.
+      // Under a changed limit an old crossing may be over, and a value that was back may cross again.
       const isSame = was?.level === level && was.fact.limit === limit && !isAnew(side, was.fact, value);
       if (isSame && before.judged.definition === definition)
         return [[side, withQuality(side, was, "good")] as const];
@@ -431,7 +437,7 @@ const withQuality = (side: Side, crossing: Crossing, quality: ReadingFact["quali
     ? crossing
     : crossingOf(side, crossing.level, { ...crossing.fact, quality });
 
-/** Without a good value what was crossed stays so, unless its limit was taken away. */
+/** Without a good value a crossing stays, unless its limit was removed. */
 function unsure(
   before: SensorState["crossings"],
   { limits }: Bands,
@@ -446,7 +452,7 @@ function unsure(
   return found.length === 0 ? nothingCrossed : Object.fromEntries(found);
 }
 
-/** The worst first. */
+/** The open alarms of a house, the worst first. */
 function openIn({ sensors, carried }: House): readonly ReadingAlarm[] {
   const open = [...sensors].flatMap(([sensor, { crossings }]) =>
     sides.flatMap((side) => {
@@ -467,8 +473,8 @@ function openIn({ sensors, carried }: House): readonly ReadingAlarm[] {
 }
 
 /*
- * A sensor that was renamed or removed is never judged again, so its alarm would stand for ever. It counts as gone once the answers of
- * its controller have not listed it for a day; an outage is no answer. Instants are monotonic ms.
+ * A renamed or removed sensor is never judged again, so its alarm would stay for ever. It counts as gone once the
+ * answers of its controller have not listed it for a day; an outage is no answer. Instants are monotonic ms.
  */
 
 /** How long answers have come without a sensor. */
@@ -479,19 +485,22 @@ interface Unlisted {
 }
 
 const unlistedForMs = 86_400_000;
-/** Of a longer pause between two answers only so much counts: nobody was told anything meanwhile. */
+/** The most that a pause between two answers counts, as nothing was heard meanwhile. */
 const longestPauseMs = 900_000;
 
 const isGone = ({ ms }: Unlisted): boolean => ms >= unlistedForMs;
 
-/** After a look at the newest answer, which does not list it. */
+/** The count after a further answer that does not list the sensor. */
 function unlistedAfter(before: Unlisted | undefined, answeredAt: number): Unlisted {
   if (before === undefined || before.answeredAt === null) return { ms: before?.ms ?? 0, answeredAt };
   const ms = before.ms + Math.min(answeredAt - before.answeredAt, longestPauseMs);
   return answeredAt === before.answeredAt ? before : { ms, answeredAt };
 }
 
-/** Whether only averages could list it, which an account may have no right to. Of an earlier run only the configuration tells. */
+/**
+ * Whether only averages could list it, to which an account may have no right. For a sensor of an earlier run the
+ * configuration decides.
+ */
 function isAverage({ sensors, settings }: Controller, sensor: string): boolean {
   if (settings?.averages !== true) return false;
   const definition = sensors.get(sensor)?.definition;
@@ -499,7 +508,7 @@ function isAverage({ sensors, settings }: Controller, sensor: string): boolean {
   return settings.sensors.some(({ id, from }) => id === sensor && isFromAverage(from));
 }
 
-/** Whether the newest answers of a controller list a sensor; null where they say nothing about it. */
+/** Whether the newest answers of a controller list a sensor; null if they say nothing about it. */
 function listsSensor(controller: Controller, sensor: string): boolean | null {
   const { layout, averages = [], availability } = controller;
   if (availability === "offline" || layout.length === 0) return null;

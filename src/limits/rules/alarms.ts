@@ -3,28 +3,28 @@ import type { Alarm, AlarmFacts, AlarmType } from "../../greenhouse/limits.js";
 import { mayFollow, standings } from "../../greenhouse/steady.js";
 
 /*
- * What is wrong now and a person should know: raised once, cleared once, acknowledged by a person. Pure; instants are epoch
- * ms. An alarm is shown for an hour after it cleared.
+ * Present faults that a person should know: each is raised once, cleared once, and acknowledged by a person. Pure;
+ * instants are epoch ms. An alarm is shown for an hour after it cleared.
  */
 
-/** What an alarm is about; both null for the bridge itself. Topic ids. */
+/** The subject of an alarm as topic ids; both null for the bridge itself. */
 export interface Subject {
   readonly controller: string | null;
   readonly actuator: string | null;
-  /** Of an alarm on a reading. */
+  /** Set for an alarm on a reading. */
   readonly sensor?: string;
 }
 
-/** An alarm as it should be from now on. */
+/** The wanted state of an alarm. */
 export interface AlarmChange {
   readonly type: AlarmType;
   readonly about: Subject;
   /** Null clears it. */
   readonly message: string | null;
   readonly facts?: AlarmFacts | undefined;
-  /** Of one that is cleared, what it says from then on; absent where that is what it said before. */
+  /** What a cleared alarm says from then on; absent for no change. */
   readonly last?: Pick<Alarm, "message" | "facts"> | undefined;
-  /** Absent where the type says it. */
+  /** Absent for the usual severity of the type. */
   readonly severity?: Alarm["severity"] | undefined;
 }
 
@@ -95,13 +95,13 @@ export interface AlarmState {
   readonly alarms: ReadonlyMap<string, Alarm>;
   /** When alarms were raised, or became worse, in the last ten minutes. */
   readonly raised: readonly number[];
-  /** Alarms whose cause has gone. They stay on for a while. */
+  /** Alarms whose cause is gone; they stay on for a while. */
   readonly over: ReadonlySet<string>;
 }
 
 export const noAlarms: AlarmState = { alarms: new Map(), raised: [], over: new Set() };
 
-/** The state as it is now, the alarms that changed (null: its topic is emptied), and the events. */
+/** The new state, the alarms that changed (null: its topic is emptied), and the events. */
 export interface AlarmNews {
   readonly state: AlarmState;
   readonly changed: ReadonlyMap<string, Alarm | null>;
@@ -115,15 +115,15 @@ const alarmId = (type: AlarmType, { controller, actuator, sensor }: Subject): st
 
 const floodWindowMs = 600_000;
 const mostRaised = 10;
-/** More than make a flood, and fewer than are worth counting. */
+/** More than a flood needs, and enough to count. */
 const mostCounted = 100;
 const ranks: Readonly<Record<Alarm["severity"], number>> = { error: 2, warning: 1, info: 0 };
 const shownAfterMs = 3_600_000;
 
-/** What an alarm of these says stays true over a restart: it tells of something that has happened. */
+/** Alarms about something that has happened, which stay true over a restart. */
 const ofThePast: ReadonlySet<AlarmType> = new Set(["command_problem", "state_lost", "flood"]);
 
-/** As an earlier run left it: of a condition it is not known yet whether it is so still. */
+/** An alarm of an earlier run; for a condition it is unknown whether it still holds. */
 export function carriedOver(alarm: Alarm): Alarm {
   if (!isOn(alarm) || ofThePast.has(alarm.type)) return alarm;
   return { ...alarm, facts: { ...alarm.facts, carried: true } };
@@ -133,10 +133,10 @@ const isCarried = (alarm: Alarm): boolean => isOn(alarm) && alarm.facts?.carried
 
 const isOn = (alarm: Alarm | undefined): boolean => alarm !== undefined && alarm.state !== "cleared";
 
-/** A time ahead of now is of a clock that was set back since. */
+/** A time in the future comes from a clock that was set back since. */
 const isRecent = (now: number) => (at: number) => at <= now && now - at < floodWindowMs;
 
-/** Alarms that change together, one after the other: thousands of readings can cross their limits at once. */
+/** Changes alarms together, in order, as thousands of readings can cross their limits at once. */
 export function change(state: AlarmState, changes: Iterable<AlarmChange>, now: number): AlarmNews {
   const draft = draftOf(state, now);
   for (const one of changes)
@@ -163,7 +163,7 @@ function newsOf(state: AlarmState, draft: Draft): AlarmNews {
   return { state: isSame ? state : { alarms, raised, over }, changed, events };
 }
 
-/** Raises an alarm, or changes what it says. */
+/** Raises an alarm or changes its text. */
 export const raise = (
   state: AlarmState,
   type: AlarmType,
@@ -172,7 +172,7 @@ export const raise = (
   now: number,
 ): AlarmNews => change(state, [{ type, about, message }], now);
 
-/** What changes of a state; the alarms, and those that are over, are copied with the first. */
+/** The changes to a state; its alarms and its `over` set are copied with the first change. */
 interface Draft {
   alarms: Map<string, Alarm> | null;
   raised: readonly number[];
@@ -200,7 +200,7 @@ function raiseIn(
   const { now } = draft;
   const before = heldIn(state, draft, alarmId(type, about));
   if (before !== undefined && isOn(before)) {
-    // Somebody saw the one before, and this one nobody.
+    // The alarm before was acknowledged and its cause had gone; this one is new.
     const isUnseen = before.state === "acknowledged" && (draft.over ?? draft.overBefore).has(before.id);
     markOver(draft, before.id, false);
     if (before.message === message && !isCarried(before) && !isUnseen) return;
@@ -215,7 +215,7 @@ function raiseIn(
   announceIn(state, draft, alarm);
 }
 
-/** It came, or became worse: told by itself, or as one of many. */
+/** Reports an alarm that came or became worse: by itself, or in a flood as one of many. */
 function announceIn(state: AlarmState, draft: Draft, alarm: Alarm): void {
   const { now } = draft;
   draft.raised = [...draft.raised.filter(isRecent(now)), now].slice(-mostCounted);
@@ -228,7 +228,7 @@ function announceIn(state: AlarmState, draft: Draft, alarm: Alarm): void {
   draft.events.push(alarmEvent("flood", flood, now));
 }
 
-/** What became worse was seen by nobody yet. */
+/** An alarm that became worse is not acknowledged any more. */
 function changedInPlace(
   before: Alarm,
   message: string,
@@ -265,11 +265,11 @@ function markOver(draft: Draft, id: string, isOver: boolean): void {
   else draft.over.delete(id);
 }
 
-/** Takes it back, once it has stood for a while: one that comes and goes is on. */
+/** Clears an alarm once it has stood for a while; one that comes and goes stays on. */
 function endIn(state: AlarmState, draft: Draft, id: string, last?: AlarmChange["last"]): void {
   const before = heldIn(state, draft, id);
   if (before === undefined || !isOn(before)) return;
-  // Of what an earlier run left the first look decides.
+  // For an alarm of an earlier run the first check decides.
   const shown = isCarried(before) ? null : { state: true, since: Date.parse(before.since) };
   if (mayFollow(shown, false, draft.now, standings.alarm)) takeBack(state, draft, id, last);
   else markOver(draft, id, true);
@@ -285,14 +285,14 @@ function takeBack(state: AlarmState, draft: Draft, id: string, last?: AlarmChang
   if (!isFlood) draft.events.push(alarmEvent("alarm_cleared", alarm, draft.now));
 }
 
-/** It is over. */
+/** Clears an alarm at once. */
 export function clear(state: AlarmState, id: string, now: number): AlarmNews {
   const draft = draftOf(state, now);
   takeBack(state, draft, id);
   return newsOf(state, draft);
 }
 
-/** A person has seen these, which clears nothing; null where none of them is on. */
+/** Acknowledges alarms, which clears none; null if none of them is on. */
 export function acknowledge(state: AlarmState, ids: readonly string[], by: string | null): AlarmNews | null {
   const draft = draftOf(state, 0);
   for (const id of ids) {
@@ -303,8 +303,8 @@ export function acknowledge(state: AlarmState, ids: readonly string[], by: strin
 }
 
 /**
- * Lets time pass: what is over has stood long enough, the flood ends, and what cleared an hour ago is forgotten. Of thousands so many
- * at once; `isMore` tells that others are left.
+ * Lets time pass: alarms whose cause is gone are cleared once they have stood long enough, the flood ends, and alarms
+ * that cleared an hour ago are forgotten. At most `most` change at once; `isMore` says that others are left.
  */
 export function passTime(
   before: AlarmState,
@@ -345,7 +345,7 @@ function alarmEvent(type: "alarm" | "alarm_cleared" | "flood", alarm: Alarm, at:
 
 const carriedRemedy = "Look again in a few minutes: the bridge was started and has not judged it anew yet.";
 
-/** What everybody is shown of it. */
+/** The alarm as it is shown. */
 export function shownAlarm(alarm: Alarm): Omit<Alarm, "clearedAt" | "facts"> {
   const { id, type, state, since, severity, controller, actuator, sensor, by } = alarm;
   const isOfBefore = isCarried(alarm);
@@ -357,18 +357,18 @@ export function shownAlarm(alarm: Alarm): Omit<Alarm, "clearedAt" | "facts"> {
 
 const mostListed = 10;
 
-/** ISO times; of thousands, a comparison by the rules of a language takes long. */
+/** ISO times, compared as text: a comparison by the rules of a language takes long for thousands. */
 const newerFirst = (one: string, other: string): number => (one > other ? -1 : one < other ? 1 : 0);
 
 type Ranked = Pick<Alarm, "state" | "severity" | "since" | "message" | "remedy">;
 
-/** Unseen ones first, then the worst, then the newest. */
+/** Unacknowledged ones first, then the worst, then the newest. */
 const byWeight = (one: Ranked, other: Ranked): number =>
   Number(other.state === "active") - Number(one.state === "active") ||
   ranks[other.severity] - ranks[one.severity] ||
   newerFirst(one.since, other.since);
 
-/** All that are on in one: how many, and the ten that matter most. One pass, as thousands can change one after the other. */
+/** All alarms that are on: their number, and the ten most important. One pass, as thousands may change in a row. */
 export function alarmSummary<One extends Ranked>(alarms: Iterable<One>) {
   const first: One[] = [];
   let count = 0;

@@ -1,17 +1,17 @@
 import { type CommandResult, isGood } from "../../greenhouse/command/outcomes.js";
 
-/* What a rule sends is sent again at growing distances until it is done. Only what sent something counts as a try. */
+/* Repeats what a rule sends, at growing intervals, until it succeeds. Only a command that was sent counts as a try. */
 
 export interface Attempts {
-  /** Of the command under way; null while none is. */
+  /** Id of the command under way; null for none. */
   readonly id: string | null;
   readonly tries: number;
-  /** How many commands in a row have ended with nothing sent. */
+  /** The number of commands in a row that ended with nothing sent. */
   readonly unsent: number;
   readonly nextAt: number;
-  /** Why it is late, once that was said. */
+  /** The reason of the delay, once it was reported. */
   readonly problem: string | null;
-  /** Something keeps it back; otherwise it was sent and not confirmed. */
+  /** Whether something prevents sending; otherwise it was sent and not confirmed. */
   readonly isKeptBack: boolean;
 }
 
@@ -28,28 +28,28 @@ const pauses: Readonly<Record<"lease" | "guard", readonly number[]>> = {
   lease: [30_000, 120_000, 600_000],
   guard: [30_000, 120_000],
 };
-/** Between the tries after those. */
+/** The pause between all later tries. */
 export const laterTriesMs = 600_000;
 
-/** A guard tries so often within minutes; when all were in vain there is an alarm. */
+/** Whether a guard has used up its quick tries, after which there is an alarm. */
 export const isOverdue = (tries: number): boolean => tries > pauses.guard.length;
 
-/** What sent nothing goes again after this: the first time, the next times, and where it is refused again and again. */
+/** The pauses after nothing was sent: the first time, the next times, and after many refusals in a row. */
 const unsentMs = 2_000;
 const unsentAgainMs = 5_000;
 const refusedForLongMs = 30_000;
 const mostQuickRefusals = 6;
 
-/** How a command ended, as far as the limits ask. */
+/** The result of a command, so far as limits need it. */
 export type Ended = Pick<CommandResult, "id" | "outcome" | "reason" | "message">;
 
-/** Whether nothing of it was sent, which is no try: a stop, a rule, the platform or the controller kept it back. */
+/** Whether nothing was sent, which is no try: a stop, a rule, the platform or the controller prevented it. */
 const sentNothing = ({ outcome, reason }: Ended): boolean =>
   outcome === "refused" ||
   (outcome === "superseded" && reason === "before_sending") ||
   (outcome === "failed" && reason === "not_sent");
 
-/** After the end of one; null when it is done with. What was tried in vain is never given up, and only sent more seldom. */
+/** The attempts after a command ended; null if it succeeded. Tries are never given up, only made less often. */
 export function attemptAfter(
   before: Attempts,
   kind: "lease" | "guard",
@@ -67,7 +67,9 @@ export function attemptAfter(
   return { id: null, tries, unsent: 0, nextAt: now + pause, problem, isKeptBack: false };
 }
 
-/** The first time it is only sent again, as a stop or a newer command passes; from the second on it is told. */
+/**
+ * The first time it is only repeated, as a stop or a newer command soon passes; from the second time on it is reported.
+ */
 function keptBackAfter(before: Attempts, { outcome }: Ended, problem: string, now: number): Attempts {
   const unsent = before.unsent + 1;
   const isLong = outcome === "refused" && unsent > mostQuickRefusals;

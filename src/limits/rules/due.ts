@@ -16,19 +16,19 @@ import { guardSentence, isThere, judge, pauseTimes } from "./judge.js";
 
 /* What time and inputs do to an actuator's limits, and what its rules send. Instants are monotonic ms. */
 
-/** For so long after a start an input that was not read yet is no trouble. */
+/** The end of the time after a start in which an unread input is no fault. */
 function graceEnds({ input }: Guard, { weatherStaleAfterMs, startedAt, staleAfterMs }: LimitContext): number {
   const weather = input.type === "weather" ? weatherStaleAfterMs.get(input.name) : undefined;
   return startedAt + (weather ?? staleAfterMs);
 }
 
-/** Whether this run can tell what the guard's input shows, or that it is lost. */
+/** Whether this run knows what the guard's input shows, or that it is lost. */
 const isKnown = ({ guard, state }: GuardNow, context: LimitContext): boolean =>
   state.isSeen || context.now.mono >= graceEnds(guard, context);
 
 /**
- * What limits the actuator as its inputs show it at this moment; the same entry when nothing changed. Locks and holds end by
- * themselves; those of an earlier run only once the clock is known to be right.
+ * The limits with their inputs at this moment; the same entry if nothing changed. Locks and holds end by themselves,
+ * those of an earlier run only once the clock is known to be right.
  */
 export function inForceNow(before: Entry, context: LimitContext): Entry {
   const { now, startedAt } = context;
@@ -54,7 +54,10 @@ export function inForceNow(before: Entry, context: LimitContext): Entry {
   return isSame ? entry : { ...entry, guards, lock, hold };
 }
 
-/** One of another computer's run waits for the platform's time; where the platform answers and tells none, for no longer than it may take to answer. */
+/**
+ * Judges a lease from another computer, which waits for the platform's time. If the platform answers without a time, it
+ * waits no longer than the first answer may take.
+ */
 function withLeaseJudged(entry: Entry, context: LimitContext): Entry {
   const { lease } = entry;
   if (lease?.isUnjudged !== true) return entry;
@@ -64,7 +67,7 @@ function withLeaseJudged(entry: Entry, context: LimitContext): Entry {
   return aheadMs === null ? entry : { ...entry, lease: leaseJudged(lease, aheadMs) };
 }
 
-/** Whether a guard that has tripped, or a lease that is over, calls for something to be sent. */
+/** Whether a tripped guard or an ended lease calls for a command. */
 export function isRuleDue({ guards, lease }: Entry, now: number): boolean {
   for (const { state } of guards) if (state.sending === "due") return true;
   return lease !== null && isLeaseOver(lease, now);
@@ -78,27 +81,27 @@ export interface DueSend {
   readonly by: string;
 }
 
-/** What is to be sent now, and what the lease was found ended by: somebody who moved it while the bridge was down. */
+/** The commands to send now. `moved`: somebody changed the value while the bridge was down, which ended the lease. */
 export interface Due {
   readonly entry: Entry;
   readonly sends: readonly DueSend[];
   readonly moved: { readonly from: string; readonly to: string } | null;
 }
 
-/** What is to be sent now for guards that have tripped (`fold` says when) and leases that are over; what is kept back says why. */
+/** The commands to send now for tripped guards (`fold` says when) and ended leases; those that wait have a reason. */
 export function dueSends(entry: Entry, context: LimitContext, newId: () => string): Due {
   const sends: DueSend[] = [];
   const now = context.now.mono;
   const next: Next = (before, mayGo, send, found = "own") => {
     if (before.id !== null) return before;
     if (before.tries > 0 && shows(entry, send.command, context)) return null;
-    // Where nothing was tried yet only a first reading was waited for, and it is there.
+    // If nothing was tried yet, it only waited for a first reading, which is here.
     const isRead = found === "own" && before.tries + before.unsent === 0;
     if (!mayGo || (now < before.nextAt && !isRead) || isUnasked(context)) return before;
     const problem = hindrance(entry, send, context);
     if (problem !== null) return { ...before, problem, isKeptBack: true };
     if (found === "busy") return before;
-    // What kept it back kept its reading back as well; one that was sent has read for itself.
+    // A hindrance also prevented the first reading; a command that was sent has read the value itself.
     const isNew = before.isKeptBack || (found === "unread" && before.nextAt === firstAttempt.nextAt);
     if (found !== "own" && isNew && before.unsent === 0)
       return { ...before, isKeptBack: false, nextAt: now + firstReadMs };
@@ -126,12 +129,15 @@ export function dueSends(entry: Entry, context: LimitContext, newId: () => strin
   return { entry: isSame ? entry : { ...entry, guards, lease }, sends, moved };
 }
 
-/** The attempts after a look; null where it shows by now what was sent. `found`: what an actuator shows that ran out while the bridge was down. */
+/**
+ * Returns the attempts; null once the actuator shows what was sent. `found`: its state after a lease that ended while
+ * the bridge was down.
+ */
 type Next = (before: Attempts, mayGo: boolean, send: Omit<DueSend, "id">, found?: Found) => Attempts | null;
 
 type Found = "own" | "unread" | "busy" | "unknown";
 
-/** A lease that is over, once its end was sent; null where somebody moved it while the bridge was down. */
+/** A lease that is over, after sending its end; null if somebody changed the value while the bridge was down. */
 function leaseOver(
   entry: Entry,
   lease: Lease,
@@ -146,9 +152,9 @@ function leaseOver(
 }
 
 /**
- * What the actuator shows of a lease that ran out while the bridge was down: its own value, or another one (`to`), which somebody has
- * set meanwhile; `unread` until this run has read it, `unknown` where it had the time to and nothing is known, and `busy` while a command
- * of the earlier run is read back.
+ * What the actuator shows after a lease that ended while the bridge was down: its own value, or another (`to`), set by
+ * somebody meanwhile. `unread`: this run has not read it yet; `unknown`: it had time to, without success; `busy`: an
+ * earlier run's command is being read back.
  */
 function foundAtStart(
   { settings, code, id, sent, pending }: Entry,
@@ -156,19 +162,19 @@ function foundAtStart(
   context: LimitContext,
 ): Found | { readonly to: string } {
   const { own, now, startedAt, staleAfterMs } = context;
-  // The read before its first end may be the first one too.
+  // The read before its first end may also be the first read at all.
   const isAsked = end.id !== null && !sent.has(end.id) && pending?.command.id !== end.id;
   const tries = isAsked ? end.tries - 1 : end.tries;
   if (isKept !== true || until > startedAt || tries > 0 || (end.id !== null && !isAsked)) return "own";
   const actuator = own.actuators.get(id);
   const { state = null, position = null, quality = "stale", between = null } = actuator ?? {};
   if (state === null || between !== null) return now.mono < startedAt + staleAfterMs ? "unread" : "unknown";
-  // What was read too long ago says nothing.
+  // An old reading proves nothing.
   if (quality !== "good") return "unknown";
   const wanted = readWanted(command, settings);
   const isOwn = "reason" in wanted || actuator === undefined || isThere(actuator, wanted);
   if (isOwn || state === "unknown") return "own";
-  // What is being read back of the earlier run may be the lease's own command.
+  // The earlier run's command that is being read back may be the lease's own.
   return context.activity(code, id).unfinished.length > Number(isAsked)
     ? "busy"
     : { to: position === null ? state : String(position) };
@@ -180,16 +186,16 @@ function shows({ settings, id }: Entry, command: string, { own }: LimitContext):
   return !("reason" in wanted) && actuator !== undefined && isThere(actuator, wanted);
 }
 
-/** How long a platform that answers again has for the first reading of what is to be ended. */
+/** The time for a first reading after the platform answers again, before something is ended. */
 const firstReadMs = 30_000;
 
-/** How long after a start a platform may be silent; then it counts as unreachable. */
+/** How long after a start a platform may be silent before it counts as unreachable. */
 const firstAnswerMs = 30_000;
 
 const isUnasked = ({ own, now, startedAt }: LimitContext): boolean =>
   !own.platformAnswers && now.mono < startedAt + firstAnswerMs;
 
-/** Why a rule's command cannot be sent now; null when it can. */
+/** Why a rule's command cannot be sent now; null if it can. */
 function hindrance(
   entry: Entry,
   { rule: source, command }: Omit<DueSend, "id">,
@@ -209,7 +215,7 @@ function hindrance(
 const lookAgainMs = 30_000;
 const lookAtClockMs = 1_000;
 
-/** When time alone changes something next; Infinity while nothing does. */
+/** When time alone changes something next; Infinity for never. */
 export function dueAt(entry: Entry, context: LimitContext): number {
   const { lock, hold, lease, moves } = entry;
   const now = context.now.mono;
@@ -229,7 +235,7 @@ export function dueAt(entry: Entry, context: LimitContext): number {
   const aheadMs = awaitsClock(entry) ? context.aheadMs : 0;
   if (aheadMs === null) times.push(now + lookAtClockMs, context.startedAt + context.staleAfterMs);
   else if (aheadMs !== 0) times.push(now + lookAgainMs);
-  // What keeps back something that is due, or its sending, may end without a word to us.
+  // A hindrance for something that is due may end without notice.
   if (isRuleDue(entry, now)) times.push(now + lookAgainMs);
   let next = Infinity;
   for (const at of times) if (at > now && at < next) next = at;
@@ -239,7 +245,7 @@ export function dueAt(entry: Entry, context: LimitContext): number {
 type EntryAlarm = Extract<AlarmType, "guard_blind" | "guard_unmet" | "lease_overrun">;
 type EntryProblem = Readonly<{ message: string; facts: AlarmFacts }>;
 
-/** What of it a person should know: null for what is well, nothing where this run cannot tell yet. */
+/** The problems to report: null for none; types that this run cannot judge yet are absent. */
 export function problemsOf(
   entry: Entry,
   context: LimitContext,

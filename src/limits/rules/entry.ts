@@ -6,20 +6,20 @@ import type { KeptHold, KeptLease, KeptLimits } from "../../journal/records.js";
 import { type Attempts, firstAttempt, isOverdue, laterTriesMs } from "./attempts.js";
 import { type GuardNow, type GuardState, unjudged, type WeatherReading } from "./guards.js";
 
-/* What the limits know of one actuator, and how it is kept on disk. */
+/* The limits of one actuator, and their form on disk. */
 
 export interface Lock {
   readonly by: string;
   readonly via: Via;
   readonly reason: string | null;
-  /** Epoch ms, as the end that was named. */
+  /** Epoch ms, like `until`, the end that was named. */
   readonly since: number;
   readonly until: number | null;
   /** Monotonic ms of its end; Infinity for none. */
   readonly endsAt: number;
-  /** Named as a time to last, which it keeps where the clock is set; else as a time of day. */
+  /** Whether the end was named as a duration, which stays the same if the clock is set; otherwise as a time of day. */
   readonly isSpan: boolean;
-  /** Of an earlier run. */
+  /** From an earlier run. */
   readonly isKept?: true;
 }
 
@@ -30,11 +30,11 @@ export interface Lease {
   readonly command: string;
   readonly endsWith: string;
   readonly until: number;
-  /** What is sent once it is over. */
+  /** Attempts to send `endsWith` once it is over. */
   readonly end: Attempts;
-  /** Begun by an earlier run: how long ago, the clock may not have known at the start. */
+  /** Begun by an earlier run; at the start the clock may not have known how long ago. */
   readonly isKept?: true;
-  /** By the clock of another computer, so that it ends only once ours is known to be right. */
+  /** Its times come from another computer's clock, so it ends only once ours is known to be right. */
   readonly isUnjudged?: true;
 }
 
@@ -43,32 +43,32 @@ export const isLeaseOver = (lease: Pick<Lease, "until" | "isUnjudged">, now: num
 
 export type Hold = Pick<Lease, "id" | "by" | "until" | "isKept">;
 
-/** The times of a command, in ms from its arrival. */
+/** The durations of a command, in ms from its arrival. */
 export interface Term {
   readonly lease: {
     readonly ms: number;
     readonly endsWith: string;
-    /** The command named it; one of the configuration does not renew a lease that is running. */
+    /** Whether the command named it; one from the configuration does not renew a running lease. */
     readonly isGiven: boolean;
   } | null;
   readonly holdMs: number | null;
 }
 
-/* A movement lasts from a first POST until the travel time after the last one, of kinds without one until the command's result. */
+/* A movement lasts from the first POST until the travel time after the last, without travel time until the result. */
 
 export type Direction = "up" | "down";
 
 export interface Moves {
   /**
-   * Oldest first, as many as count; those of an earlier run also by the clock, where they may be yet to come. `at` is Infinity
+   * Oldest first, as many as count. For an earlier run also by its clock, which may be ahead; `at` is then Infinity
    * until the clock is known to be right.
    */
   readonly starts: readonly { readonly at: number; readonly byClock?: number }[];
   /** When the newest movement ends; Infinity while only its result can tell. */
   readonly endsAt: number | null;
-  /** The same of one of an earlier run by a clock that is not known to be right yet. */
+  /** The end of an earlier run's movement, by a clock that is not known to be right yet. */
   readonly endsByClock?: number;
-  /** Null where it is not known. */
+  /** Null if unknown. */
   readonly direction: Direction | null;
 }
 
@@ -85,7 +85,7 @@ export interface Standing {
   readonly settings: ActuatorSettings;
   readonly guards: readonly GuardNow[];
   readonly moves: Moves;
-  /** Both as long as they are in force. */
+  /** Both null unless in force. */
   readonly lock: Lock | null;
   readonly hold: Hold | null;
 }
@@ -94,16 +94,16 @@ export interface Entry extends Standing {
   readonly code: string;
   readonly id: string;
   readonly lease: Lease | null;
-  /** Commands not ended whose first POST is out, by their ids. */
+  /** Commands without a result whose first POST was sent, by id. */
   readonly sent: ReadonlyMap<string, SentBefore>;
-  /** A command that the disk knows as sent, with what it does to the entry, and whose first POST is not out. */
+  /** A command that is saved as sent, with its effect on the entry, and whose first POST is not sent yet. */
   readonly pending: Pending | null;
   /**
-   * On their way to the disk; what is written meanwhile has them already. A lock forbids from here on, everything else is in force once
-   * the disk has it.
+   * Changes on their way to the disk; records written meanwhile include them. A lock forbids from now on, everything
+   * else is in force once it is on disk.
    */
   readonly planned: readonly Planned[];
-  /** Of an address that the actuator has no more, in epoch ms: a later start that has it again ends it. */
+  /** Lease of an address that the actuator no longer has, in epoch ms; a later start that has the address ends it. */
   readonly formerLease: KeptLimits["lease"];
 }
 
@@ -111,11 +111,11 @@ export const keyOf = (code: string, actuator: string): string => `${code} actuat
 
 export type LockAndHold = Pick<Entry, "lock" | "hold">;
 
-/** With what is on its way to the disk. */
+/** The entry with the changes that are on their way to the disk. */
 export const asPlanned = (entry: Entry): Entry =>
   entry.planned.reduce<Entry>((before, { change }) => ({ ...before, ...change }), entry);
 
-/** What a request changes once the disk has it. */
+/** A change by a request, in force once it is on disk. */
 interface Planned {
   readonly request: number;
   readonly change: Partial<LockAndHold>;
@@ -127,7 +127,7 @@ export function asForbidden(entry: Entry): Entry {
   return lock ? { ...entry, lock } : entry;
 }
 
-/** A command as the limits see it. */
+/** A command, so far as limits need it. */
 export interface LimitedCommand {
   readonly id: string;
   readonly code: string;
@@ -141,23 +141,23 @@ export interface LimitedCommand {
   readonly dryRun: boolean;
   readonly receivedMono: number;
   readonly deadlineMono: number;
-  /** How long it counts; null where it has no time. */
+  /** How long it counts; null for no time. */
   readonly term: Term | null;
-  /** Sent by a rule and not by a sender. */
+  /** The rule that sent it; null for a sender. */
   readonly rule: "guard" | "lease" | null;
 }
 
-/** A command whose first POST is out. */
+/** A command whose first POST was sent. */
 interface SentBefore {
   readonly word: string;
-  /** What was in force before. */
+  /** What was in force before it. */
   readonly lease: Lease | null;
   readonly hold: Hold | null;
-  /** Of an earlier run, and not followed yet by this one. */
+  /** From an earlier run, and not taken over by this one yet. */
   readonly isKept?: true;
 }
 
-/** When something happened to a command, and what its actuator showed then. */
+/** A moment in a command's life, with what its actuator showed. */
 export interface Moment {
   readonly shown: Pick<Actuator, "state" | "position"> | undefined;
   readonly mono: number;
@@ -184,14 +184,14 @@ export const newEntry = (code: string, settings: ActuatorSettings): Entry => ({
   formerLease: null,
 });
 
-/** Nothing is in force and nothing has to be remembered. */
+/** Whether nothing is in force and nothing has to be remembered. */
 export const isEmpty = ({ settings, lock, hold, lease, moves }: Entry): boolean =>
   settings.limits === undefined && lock === null && hold === null && lease === null && !hasMoved(moves);
 
 /**
- * For the disk: `aheadMs` is by how much epoch ms are ahead of the instants of this run. Null where there is nothing to keep. When
- * something moved goes up to the whole second: a POST goes out a moment later than was planned, which is no change then, and no pause is
- * shorter over a restart.
+ * The entry for the disk; null if there is nothing to keep. `aheadMs`: epoch ms minus monotonic ms. Times of movements
+ * are rounded up to the second: a POST goes out a moment later than planned, which then is no change, and no pause gets
+ * shorter by a restart.
  */
 export function keptOf(entry: Entry, aheadMs: number): KeptLimits | null {
   const epoch = (mono: number, unitMs = 1) => Math.ceil(Math.round(mono + aheadMs) / unitMs) * unitMs;
@@ -202,14 +202,14 @@ export function keptOf(entry: Entry, aheadMs: number): KeptLimits | null {
   for (const { guard, state } of guards) {
     const { phase, sending, attempts, isTripped } = state;
     const tripped = isTripped ? ({ tripped: true } as const) : {};
-    // Nothing of one that is as it begins without a kept state.
+    // A guard in its initial state needs no record.
     if (phase !== unjudged.phase || sending !== unjudged.sending || isTripped)
       keptGuards.set(guard.name, { phase, sending, id: attempts.id, tries: attempts.tries, ...tripped });
   }
   const sent = keptSent(entry, epoch);
   const isBound = lock !== null || hold !== null || lease !== null || formerLease !== null || sent !== null;
   if (!isBound && keptGuards.size === 0 && !hasMoved(moves)) return null;
-  // Each but the first since the one before: sixty instants have to fit into a record of the journal.
+  // Each but the first as a difference, since sixty instants have to fit into a journal record.
   const starts: number[] = [];
   let before = 0;
   for (const { at, byClock = at } of startsPerHour === null ? [] : moves.starts.slice(-startsPerHour)) {
@@ -220,7 +220,7 @@ export function keptOf(entry: Entry, aheadMs: number): KeptLimits | null {
   return {
     guards: Object.fromEntries(keptGuards),
     starts,
-    // One that only its result can end is read back by the next start.
+    // A movement that only its result can end is read back by the next start.
     moved_until: endsAt !== null && Number.isFinite(endsAt) ? epoch(endsAt, 1_000) : null,
     direction: moves.direction,
     lock: lock && { by: lock.by, via: lock.via, reason: lock.reason, since: lock.since, until: lock.until },
@@ -242,7 +242,7 @@ const keptHold = ({ id, by, until }: Hold, epoch: (mono: number) => number): Kep
   until: epoch(until),
 });
 
-/** Null where nothing was in force before. */
+/** What was in force before sent commands; null for nothing. */
 function keptSent({ sent, settings }: Entry, epoch: (mono: number) => number) {
   const kept = new Map<string, NonNullable<KeptLimits["sent"]>[string]>();
   for (const [id, { word, lease, hold }] of sent)
@@ -256,10 +256,10 @@ function keptSent({ sent, settings }: Entry, epoch: (mono: number) => number) {
 }
 
 interface Restart {
-  /** Epoch ms and the monotonic ms of the same moment. */
+  /** The same moment as epoch ms and as monotonic ms. */
   readonly at: number;
   readonly mono: number;
-  /** The clock is behind the journal's newest record: how much time has passed is not known. */
+  /** The clock is behind the journal's newest record, so it is unknown how much time has passed. */
   readonly isBehind: boolean;
   /** The earlier run may have been on another computer. */
   readonly isOfCluster?: boolean;
@@ -277,8 +277,9 @@ const keptGuardNow = (
 ): GuardNow => ({ guard, state: keptGuard(guards[guard.name], isOpen, mono) });
 
 /**
- * As an earlier run left it. A lease is over where it is not known how much time has passed. Whether a lock or a hold is over (`expire`), and
- * how long ago it moved (`judgedByClock`), is judged once the clock is known to be right: until then it may have moved just now.
+ * The entry as an earlier run left it. A lease is over if it is unknown how much time has passed. Locks and holds
+ * (`expire`) and movements (`judgedByClock`) are judged once the clock is known to be right; until then a movement
+ * counts as recent.
  */
 export function restore(
   entry: Entry,
@@ -340,11 +341,11 @@ function restoreMoves(
   };
 }
 
-/** Whether something of it waits for a clock that is known to be right. */
+/** Whether a part of it waits until the clock is known to be right. */
 export const awaitsClock = ({ moves, lock, hold, lease }: Entry): boolean =>
   lock?.isKept === true || hold?.isKept === true || lease?.isUnjudged === true || isUnjudged(moves);
 
-/** A lease of another computer's run, by how much our clock is ahead. */
+/** Corrects a lease of another computer's run by the lead of our clock. */
 export function leaseJudged(
   { id, by, command, endsWith, until, end, isKept }: Lease,
   aheadMs: number,
@@ -355,7 +356,7 @@ export function leaseJudged(
 const isUnjudged = ({ starts, endsByClock }: Moves): boolean =>
   endsByClock !== undefined || starts[0]?.at === Infinity;
 
-/** Movements of an earlier run are as long ago as a clock says that is known to be right; of one that is ahead, as the platform's says. */
+/** Dates movements of an earlier run once the clock is known to be right; a clock ahead is corrected first. */
 export function judgedByClock(entry: Entry, startedAt: number, aheadMs: number): Entry {
   const { moves, settings } = entry;
   if (!isUnjudged(moves)) return entry;
@@ -378,7 +379,7 @@ function keptGuard(
   const phase = kept.phase === "clear" ? ("unsure" as const) : kept.phase;
   const state = { ...unjudged, phase, sending, isTripped };
   if (sending !== "due") return state;
-  // One that was about to be sent and of which the platform has nothing was no attempt.
+  // A command that was about to be sent, and that the platform does not have, was no attempt.
   if (id !== null) {
     const again = isOpen(id) ? { id, tries } : { tries: Math.max(0, tries - 1) };
     return { ...state, attempts: { ...firstAttempt, ...again } };
@@ -389,14 +390,14 @@ function keptGuard(
 }
 
 /**
- * Times of this run go on as they were where the clock was set. A lock until a time of day ends by the new one, a lease of
- * an earlier run sooner where the start did not know how long ago that was, and what moved before `startedAt`, monotonic ms
- * of this run, did so as long ago as the new clock says.
+ * The entry after the clock was set. Durations of this run stay. A lock until a time of day ends by the new clock. A
+ * lease of an earlier run may end sooner, as its age was unknown at the start. Movements before `startedAt` (monotonic
+ * ms) get their age by the new clock.
  */
 export function afterClockSet(entry: Entry, byMs: number, startedAt: number): Entry {
   const { lock, lease, hold, moves, sent } = entry;
   const until = lock?.isSpan === true && lock.until !== null ? lock.until + byMs : (lock?.until ?? null);
-  // What is yet to come by a clock that was set back counts as of the start.
+  // A time that a clock set back puts into the future counts as that of the start.
   const earlier = (mono: number) => Math.min(mono - byMs, startedAt);
   const starts = moves.starts.map(({ at, byClock }) =>
     byClock === undefined ? { at } : { at: at === Infinity ? at : earlier(byClock), byClock: byClock - byMs },
@@ -417,7 +418,7 @@ export function afterClockSet(entry: Entry, byMs: number, startedAt: number): En
 const holdAfterClockSet = (hold: Hold, byMs: number): Hold =>
   hold.isKept === true ? { ...hold, until: hold.until - byMs } : hold;
 
-/** Of another computer's run that is not judged yet only the new clock tells when it ends, later too. */
+/** For an unjudged lease of another computer only the new clock decides when it ends, even if later. */
 const leaseAfterClockSet = (lease: Lease, byMs: number): Lease =>
   lease.isKept === true
     ? { ...lease, until: lease.until - (lease.isUnjudged === true ? byMs : Math.max(0, byMs)) }
@@ -434,9 +435,9 @@ function sentAfterClockSet(sent: Entry["sent"], byMs: number): Entry["sent"] {
   return after;
 }
 
-/** What the book of commands is told of limits. */
+/** Inputs of the book of commands about limits. */
 export type LimitInput = Readonly<
-  /** A lock or a hold begins or ends by a request: once the disk has that, unless it cannot take it. */
+  /** A lock or hold begins or ends by a request, once it is on disk; `given_up` if the disk cannot take it. */
   | {
       type: "lock_or_hold";
       key: string;
@@ -445,7 +446,7 @@ export type LimitInput = Readonly<
       change: Partial<LockAndHold>;
       is: "planned" | "on_disk" | "given_up";
     }
-  /** Something that guards of these lanes look at may show something else, or what else their rules depend on. */
+  /** Something may have changed that guards of these lanes look at, or that their rules depend on. */
   | {
       type: "seen";
       keys: readonly string[];

@@ -5,21 +5,20 @@ import type { Actuator, Controller, Quality } from "../../greenhouse/model.js";
 import { type Attempts, firstAttempt } from "./attempts.js";
 
 /*
- * One guard over time, then what it looks at. It holds while its condition is true or its input is not good. Instants are
- * monotonic ms.
+ * One guard over time, and its input. It holds while its condition is true or its input not good. Times: monotonic ms.
  */
 
 export interface Instant {
   readonly mono: number;
-  /** Since when somebody has looked without a break; always where absent. */
+  /** Since when the process has run without a break; absent for always. */
   readonly watchedSince?: number;
   /** ISO time of a monotonic instant. */
   readonly iso: (mono: number) => string;
 }
 
-/** What an input shows. */
+/** The values of an input. */
 export interface Reading {
-  /** All that counts, what is shown first: of an actuator with an unfinished command also where it goes. */
+  /** All values that count, the shown one first; for an actuator with an unfinished command also its goal. */
   readonly values: readonly Value[];
   readonly quality: Quality;
 }
@@ -29,12 +28,12 @@ type Value = string | number | boolean | null;
 const nothingRead: Reading = { values: [], quality: "stale" };
 
 /**
- * `held`: the condition began, and `clear_after` has not passed since it ended. `unsure`: it was clear when its input was
- * lost; the first good value that is not between the two thresholds decides.
+ * `held`: the condition began, and `clear_after` has not passed since it ended. `unsure`: the guard was clear when its
+ * input was lost; the first good value outside the two thresholds decides.
  */
 type GuardPhase = "clear" | "unsure" | "held";
 
-/** What the guard sends: not called for, called for by the condition that holds, or done with for this time. */
+/** The guard's command: not called for, called for by the condition, or done for this time. */
 type SendState = "idle" | "due" | "done";
 
 export interface GuardState {
@@ -50,13 +49,13 @@ export interface GuardState {
   readonly attempts: Attempts;
 }
 
-/** A guard of an actuator, and what it has come to. */
+/** A guard of an actuator, with its state. */
 export interface GuardNow {
   readonly guard: Guard;
   readonly state: GuardState;
 }
 
-/** Without a kept state it begins as holding. */
+/** The initial state without a kept one: it holds. */
 export const unjudged: GuardState = {
   phase: "held",
   clearSince: null,
@@ -67,7 +66,7 @@ export const unjudged: GuardState = {
   attempts: firstAttempt,
 };
 
-/** What it sends is done with for this time. */
+/** The state after its command was sent for this time. */
 export const sendDone = (state: GuardState): GuardState => ({
   ...state,
   sending: "done",
@@ -78,10 +77,10 @@ export const holds = ({ phase }: GuardState): boolean => phase !== "clear";
 
 export const isBlind = ({ reading }: GuardState): boolean => reading.quality !== "good";
 
-/** As people and stations write numbers; `Number` also takes no text at all and other bases. */
+/** Numbers as people and stations write them; `Number` would also accept an empty text and other bases. */
 const decimal = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,2})?\s*$/i;
 
-/** As the condition can judge it; a value that it cannot judge is as bad as none. */
+/** The reading in a form that the condition can judge; a value it cannot judge counts as bad. */
 function judgeable(condition: GuardCondition, { values, quality }: Reading): Reading {
   const wantsNumber = takesNumber(condition);
   const read: Value[] = [];
@@ -100,7 +99,7 @@ const takesNumber = ({ type }: GuardCondition): boolean => type === "above" || t
 const sameWord = (word: string, value: Value) =>
   value !== null && String(value).trim().toLowerCase() === word.trim().toLowerCase();
 
-/** Whether the condition begins with this value: for thresholds beyond the limit. */
+/** Whether the condition begins with this value; for thresholds beyond the limit. */
 function begins(condition: GuardCondition, value: Value): boolean {
   switch (condition.type) {
     case "above":
@@ -116,7 +115,7 @@ function begins(condition: GuardCondition, value: Value): boolean {
   }
 }
 
-/** Whether it goes on with this value once it has begun: for thresholds until the value is back beyond `clear_at`. */
+/** Whether it goes on with this value once begun; for thresholds until the value is back beyond `clear_at`. */
 function goesOn(condition: GuardCondition, value: Value): boolean {
   if (condition.type === "above") return Number(value) > condition.clearAt;
   if (condition.type === "below") return Number(value) < condition.clearAt;
@@ -126,8 +125,8 @@ function goesOn(condition: GuardCondition, value: Value): boolean {
 type Folded = Pick<Guard, "condition" | "clearAfterMs" | "sends">;
 
 /**
- * The guard after its input was read, or after time has passed; the same object where nothing changed. `mayActBlind`: a lost
- * input calls for what it sends.
+ * The guard after its input was read, or time has passed; the same object if nothing changed. `mayActBlind`: a lost
+ * input also calls for its command.
  */
 export function foldReading(
   guard: Folded,
@@ -138,7 +137,7 @@ export function foldReading(
 ): GuardState {
   const reading = judgeable(guard.condition, given);
   const isSame = sameReading(reading, before.reading);
-  // Time changes nothing but a guard that waits to be clear, and one whose lost input is to count.
+  // Time matters only for a guard that waits to be clear, and for one whose lost input may count.
   if (isSame && before.clearSince === null && !mayActBlind) return before;
   const after = fold(guard, before, reading, now, mayActBlind);
   const isAsBefore =
@@ -158,7 +157,7 @@ function fold(
   mayActBlind: boolean,
 ): GuardState {
   const { condition } = guard;
-  // A guard that trips calls for what it sends, and not again before it was clear.
+  // A guard that trips calls for its command, and not again before it was clear.
   const tripped = guard.sends !== null && before.sending === "idle" ? "due" : before.sending;
   if (reading.quality !== "good") {
     const phase = before.phase === "clear" ? "unsure" : before.phase;
@@ -170,17 +169,17 @@ function fold(
     return { ...state, phase: "held", clearSince: null, isTripped: true, sending: tripped };
   if (before.phase === "clear") return { ...state, clearSince: null };
   if (reading.values.some((value) => goesOn(condition, value))) return { ...state, clearSince: null };
-  // What nobody saw in between may have been anything.
+  // Nothing is known about values during a break.
   const clearSince = Math.max(before.clearSince ?? now, watchedSince);
   if (before.phase !== "unsure" && now < clearSince + guard.clearAfterMs) return { ...state, clearSince };
   return { ...unjudged, reading, isSeen: true, phase: "clear" };
 }
 
-/** When time alone clears it; null where it does not. */
+/** When time alone clears it; null if it does not. */
 export const clearsAt = ({ clearAfterMs }: Pick<Guard, "clearAfterMs">, state: GuardState): number | null =>
   state.phase === "held" && state.clearSince !== null ? state.clearSince + clearAfterMs : null;
 
-/** The limit as it was configured. */
+/** The limit in its configured form. */
 export function limitOf(condition: GuardCondition): number | string | readonly string[] | true {
   switch (condition.type) {
     case "above":
@@ -205,39 +204,39 @@ function sameReading(one: Reading, other: Reading): boolean {
 /** The newest live message of a `weather` topic. */
 export interface WeatherReading {
   readonly value: Value;
-  /** Monotonic ms from which on it is too old. */
+  /** When it is too old, in monotonic ms. */
   readonly staleAt: number;
 }
 
-/** What the bridge itself has under way at an actuator. */
+/** The bridge's own commands and movement at an actuator. */
 interface Activity {
-  /** Of commands taken and not ended that will send something. */
+  /** Accepted commands without a result that will send something. */
   readonly unfinished: readonly Wanted[];
   readonly isMoving: boolean;
 }
 
-/** All that an actuator's limits look at outside of it, at one moment. */
+/** Everything outside of an actuator that its limits look at, at one moment. */
 export interface LimitContext {
-  /** How old a value of the platform may be, ms; or of the configured `weather`, by its names. */
+  /** The greatest age of a platform's value, in ms, and of each configured `weather` by name. */
   readonly staleAfterMs: number;
   readonly weatherStaleAfterMs: ReadonlyMap<string, number>;
   /** When this run began. */
   readonly startedAt: number;
   readonly controller: (idOrCode: string) => Controller | undefined;
-  /** `rules`: by the user's own setting, which keeps back also what a rule sends. */
+  /** `rules`: read-only by the user's own setting, which also stops rules from sending. */
   readonly readOnly: { readonly commands: boolean; readonly rules: boolean };
   /** The controller of the actuator. */
   readonly own: Controller;
   readonly weather: (name: string) => WeatherReading | null;
   readonly activity: (code: string, actuator: string) => Activity;
   readonly now: Instant;
-  /** How far the clock is ahead of the platform's, 0 where the two agree; null where it is not known whether it is right. */
+  /** The lead of our clock over the platform's in ms, 0 if they agree; null if it is unknown whether ours is right. */
   readonly aheadMs: number | null;
 }
 
 const absentTexts = new Set(["", "null", "unknown", "unavailable"]);
 
-/** The value in a payload: of JSON the field, else the text itself; null where there is none. */
+/** The value in a payload: the field of a JSON object, else the text itself; null for none. */
 export function weatherValue(payload: string, field: string | undefined): Value {
   const text = payload.trim();
   const said = parse(text);
@@ -265,7 +264,7 @@ function plain(value: unknown, text: string): Value {
   return absentTexts.has(word.toLowerCase()) ? null : word.slice(0, 200);
 }
 
-/** What a guard's input shows now; not good where it is not to be found. `id` is the actuator of the guard. */
+/** The present reading of a guard's input; not good if it does not exist. `id` is the guard's actuator. */
 export function readInput({ input, condition }: Guard, id: string, context: LimitContext): Reading {
   if (input.type === "weather") return readWeather(input.name, context);
   const controller = input.controller === null ? context.own : context.controller(input.controller);
@@ -281,7 +280,7 @@ export function readInput({ input, condition }: Guard, id: string, context: Limi
     case "actuator": {
       const actuator = controller?.actuators.get(input.id);
       if (controller === undefined || actuator === undefined) return nothingRead;
-      // A guard on the actuator itself looks at its movement, and not at the command that is judged.
+      // A guard on the actuator itself looks at its movement, not at the command being judged.
       const activity = context.activity(controller.info.code, input.id);
       const isOwn = controller === context.own && input.id === id;
       return readActuator(actuator, condition, isOwn ? { ...activity, unfinished: [] } : activity);
@@ -302,7 +301,7 @@ function readActuator(
 ): Reading {
   if (state === null) return nothingRead;
   const wantsNumber = takesNumber(condition);
-  // What is uncertain of an actuator is how far it is open; its word was read.
+  // Uncertainty of an actuator concerns its position; its word was read.
   const certainty = quality === "uncertain" && !wantsNumber ? "good" : quality;
   if (condition.type === "moving") return { values: [isMoving || unfinished.length > 0], quality: certainty };
   const value = wantsNumber ? degreeOf(state, position) : state;
@@ -314,7 +313,7 @@ function readActuator(
   return { values: [value, ...goals], quality: certainty };
 }
 
-/** `open` and `closed` are the ends of the way. */
+/** The position in %; `open` and `closed` are its ends. */
 export function degreeOf(state: string, position: number | null): number | null {
   if (position !== null) return position;
   return state === "open" ? 100 : state === "closed" ? 0 : null;

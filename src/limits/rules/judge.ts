@@ -32,15 +32,13 @@ import {
 } from "./entry.js";
 import { clearsAt, degreeOf, type GuardState, holds, type Instant, isBlind, limitOf } from "./guards.js";
 
-/*
- * Whether a command may go now. Everything here narrows: no rule makes another allow more. Order: lock, guards, hold, pauses.
- */
+/* Decides whether a command may go now. No rule allows what another forbids. Order: lock, guards, hold, pauses. */
 
 export interface Judged {
   readonly wanted: Wanted;
-  /** Its lead-in goes now, which is judged by the word that it sends. */
+  /** Whether its lead-in is sent now, which is judged by its own word. */
   readonly isLeadIn: boolean;
-  /** Who sends it: a person or program, a guard, or a lease that ends. */
+  /** Its sender: a person or program, a guard, or a lease that ends. */
   readonly source: "sender" | "guard" | "lease";
   readonly hasHold: boolean;
   /** What the actuator shows. */
@@ -49,7 +47,7 @@ export interface Judged {
 
 interface KeptBack {
   readonly type: "wait" | "refuse";
-  /** Monotonic ms; Infinity where only an end can tell. */
+  /** Monotonic ms; Infinity if only the end of something can tell. */
   readonly until: number;
   readonly interlock: Interlock;
   readonly message: Text;
@@ -59,19 +57,19 @@ export type Verdict = { readonly type: "go" } | KeptBack;
 
 export const go: Verdict = { type: "go" };
 
-/** What keeps commands back now, whatever they wait for. */
+/** A reason that forbids commands now. */
 interface Reason {
   readonly interlock: Interlock;
   readonly message: () => Text;
-  /** What passes all the same. */
+  /** What it still allows. */
   readonly allow: Allowance;
-  /** Only commands that a sender asked for, and of these none that holds the actuator itself. */
+  /** It concerns only commands of senders, except one that holds the actuator itself. */
   readonly isHold?: boolean;
 }
 
 const nothing: Allowance = { words: [], degrees: null };
 
-/** In the order in which they are told: the lock, the guards that hold, the hold. */
+/** The reasons in the order in which they are named: the lock, guards that hold, the hold. */
 function reasonsNow(standing: Standing, now: Instant): readonly Reason[] {
   const { settings, lock, hold } = standing;
   const reasons: Reason[] = [];
@@ -97,12 +95,12 @@ export function judge(standing: Standing, judged: Judged, now: Instant): Verdict
   const { settings, moves } = standing;
   const reason = reasonsNow(standing, now).find((one) => !passes(one, judged));
   if (reason !== undefined) {
-    // The word itself may be one of those that the sentence calls allowed.
+    // The sentence may call this word itself allowed, so the lead-in has to be named.
     const isOfLeadIn = judged.isLeadIn && passes(reason, { ...judged, isLeadIn: false });
     const message = isOfLeadIn ? msg`${reason.message()} ${leadInSentence}` : reason.message();
     return { type: "refuse", until: Infinity, interlock: reason.interlock, message };
   }
-  // Pauses never delay what ends something or what a rule sends.
+  // Pauses never delay a command that ends something or comes from a rule.
   const word = canonical(judged.wanted);
   if (!hasMoved(moves) || judged.source !== "sender" || !isStart(settings.kind, word)) return go;
   const [longest] = pausesFor(standing, directionOf(settings.kind, word, judged.shown));
@@ -114,8 +112,9 @@ export function judge(standing: Standing, judged: Judged, now: Instant): Verdict
 type Shown = Actuator | undefined;
 
 /**
- * Whether a command may go on. At taking and at each time that its turn may have come, what would wait longer than the command may is
- * refused. Immediately before a POST, or that of its lead-in, it cannot wait any more, and only a first one has to.
+ * Decides whether a command may go on. On acceptance and at each possible turn, one that would have to wait past its
+ * deadline is refused. Immediately before a POST, or that of its lead-in, it can wait no more, and only a first POST
+ * has to.
  */
 export function mayGo(
   entry: Entry,
@@ -142,7 +141,7 @@ export function mayGo(
   return isTooLong ? { ...verdict, type: "refuse" } : verdict;
 }
 
-/** It shows what the command wants, or another one that was sent will bring it there. */
+/** Whether it shows what the command wants, or another sent command will bring it there. */
 function isThereFor({ sent }: Entry, { id, wanted, force }: LimitedCommand, shown: Shown): boolean {
   if (force || !shown) return false;
   const word = canonical(wanted);
@@ -150,11 +149,11 @@ function isThereFor({ sent }: Entry, { id, wanted, force }: LimitedCommand, show
   return isOnItsWay || isThere(shown, wanted);
 }
 
-/** Whether it shows what is wanted, by a read that can be trusted. */
+/** Whether a reliable read shows what is wanted. */
 export function isThere(actuator: Actuator, wanted: Wanted): boolean {
   const { settings, state, position, quality, between, value } = actuator;
   if (quality !== "good" || between !== null || wanted.type === "stop") return false;
-  // A command that was cut off between its steps leaves the state as it was before; the value is what was read last.
+  // A command cut off between its steps leaves the old state; the value is what was read last.
   if (value === null || decodeValue(settings, value).state !== state) return false;
   if (wanted.type === "position")
     return position !== null && Math.abs(position - wanted.degree) <= settings.tolerance;
@@ -175,8 +174,8 @@ function passes({ allow, isHold = false }: Reason, { wanted, isLeadIn, source, h
 const hourMs = 3_600_000;
 
 /**
- * The way it goes with a canonical word or a state: `open` or a greater degree is up. What the words of a motor do is the
- * configuration's own affair, whatever they are called.
+ * The direction of a canonical word or a state: `open` or a greater degree is up. The words of a motor are configured,
+ * so their direction is unknown.
  */
 export function directionOf(
   kind: ActuatorKind,
@@ -195,13 +194,13 @@ export function directionOf(
 
 interface Pause {
   readonly rule: "rest" | "reversal" | "starts_per_hour";
-  /** As configured: seconds, or starts. */
+  /** As configured: seconds or starts. */
   readonly limit: number;
-  /** Monotonic ms; Infinity where only an end can tell. */
+  /** Monotonic ms; Infinity if only the end of a movement can tell. */
   readonly until: number;
 }
 
-/** What a movement in this direction has to wait for, or had to, the longest first. */
+/** The pauses for a movement in this direction, also past ones, the longest first. */
 export function pausesFor(
   { settings: { limits }, moves: { endsAt, direction: before, starts } }: Standing,
   direction: Direction | null,
@@ -219,7 +218,7 @@ export function pausesFor(
   return pauses.sort((one, other) => other.until - one.until);
 }
 
-/** When what is shown of its pauses becomes another: one ends, or a start is longer ago than an hour. */
+/** When the shown pauses change: one ends, or a start is longer ago than an hour. */
 export const pauseTimes = (standing: Standing): readonly number[] =>
   pausesFor(standing, null).flatMap(({ rule, until }) =>
     rule === "starts_per_hour" ? standing.moves.starts.map(({ at }) => at + hourMs) : [until],
@@ -251,7 +250,7 @@ function pauseInterlock({ rule, limit, until }: Pause, moves: Moves, { mono, iso
 
 const valueOf = ({ reading }: GuardState) => reading.values[0] ?? null;
 
-/** What a guard shows, and what it is judged by, as plain values. */
+/** A guard's value and limit as plain values. */
 export function guardFacts(guard: Guard, state: GuardState) {
   const limit = limitOf(guard.condition);
   return { value: valueOf(state), limit: typeof limit === "object" ? limit.join(", ") : limit };
@@ -294,7 +293,10 @@ function pauseSentence({ rule, limit, until }: Interlock): string {
   return until === null ? why : `${why} It may go at ${until}.`;
 }
 
-/** `hasStop`: the actuator takes the word, which always passes; without it the word would lead a person astray in a storm. */
+/**
+ * `hasStop`: whether the actuator has the word `stop`, which is always allowed. Naming it otherwise would mislead a
+ * person in a storm.
+ */
 export function guardSentence(guard: Guard, state: GuardState, hasStop: boolean): Text {
   const { name, from } = guard;
   const allowed = allowanceText(guard.allow, hasStop);
@@ -307,7 +309,7 @@ export function guardSentence(guard: Guard, state: GuardState, hasStop: boolean)
     : msg`The guard "${name}" holds: ${shown} again, not yet for long enough. Allowed: ${allowed}.`;
 }
 
-/** A word that people have a name for stays English for programs. */
+/** A word with a name for people; programs get the English one. */
 const shownWord = (value: unknown): Text =>
   typeof value === "string" ? word(value, `state.${value}`) : String(value);
 
@@ -336,7 +338,7 @@ function allowanceText({ words, degrees }: Allowance, hasStop: boolean): Text {
   return all.length === 0 ? msg`nothing` : joined(all, ", ");
 }
 
-/** What may be commanded now. Pauses stand among the reasons and narrow nothing. */
+/** The commands allowed now. Pauses are among the reasons and forbid no word. */
 export function allowedNow(standing: Standing, isReadOnly: boolean, shown: Shown, now: Instant): Allowed {
   const { settings, moves } = standing;
   const reasons = reasonsNow(standing, now);
@@ -366,7 +368,7 @@ function overlap(one: DegreeRange | null, other: DegreeRange | null): DegreeRang
   return min > max ? null : { min, max };
 }
 
-/** What everybody is shown of what is in force. */
+/** The restrictions as they are shown. */
 export const restrictionsOf = (
   entry: Entry,
   isReadOnly: boolean,

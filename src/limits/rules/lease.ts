@@ -21,17 +21,20 @@ import { sendDone } from "./guards.js";
 import { directionOf } from "./judge.js";
 
 /*
- * For how long a command counts: a lease ends by itself, a hold keeps others off. Then what sending and ending a command does to the
- * lease, the hold and the movements of its actuator. Instants are monotonic ms.
+ * How long a command counts: a lease ends by itself, a hold keeps others off. Also what sending and ending a command
+ * does to the lease, hold and movements of its actuator. Instants are monotonic ms.
  */
 
-/** Until when a command with this term may be sent, monotonic ms: a lease counts from the arrival, so none begins after its end. */
+/**
+ * The deadline for sending a command with this term, in monotonic ms. A lease counts from the arrival, so none begins
+ * after its end.
+ */
 export const deadlineWith = (
   term: Term | null,
   { receivedMono, deadlineMono }: { readonly receivedMono: number; readonly deadlineMono: number },
 ): number => Math.min(deadlineMono, receivedMono + (term?.lease?.ms ?? Infinity));
 
-/** What a payload says of them. */
+/** The durations named in a payload. */
 export interface GivenTerm {
   readonly forMs: number | null;
   readonly holdMs: number | null;
@@ -39,7 +42,7 @@ export interface GivenTerm {
 
 const bad = (message: string): Refusal => ({ reason: "bad_payload", message });
 
-/** The term of a command that names one, or to whose actuator the configuration gives one; null for none. */
+/** The term that a command names or the configuration gives its actuator; null for none. */
 export function termOf(
   wanted: Wanted,
   target: TargetKind,
@@ -69,10 +72,10 @@ export function termOf(
   return { lease: { ms: leaseMs, endsWith, isGiven: forMs !== null }, holdMs };
 }
 
-/** As many starts are remembered as any limit counts. */
+/** The most starts that any limit counts. */
 const mostStarts = 60;
 
-/** A movement begins with this word or to this state, from what was shown. */
+/** The movements after one begins with this word or to this state. */
 function startMovement(
   { settings, moves: { starts } }: Entry,
   word: string,
@@ -92,17 +95,19 @@ const endMovement = ({ starts, direction }: Moves, at: number): Moves => ({
   endsAt: at,
 });
 
-/** The disk is about to know the command as sent, and with it what that does. */
+/** The command is about to be saved as sent, together with its effect. */
 export const beforePost = (entry: Entry, command: LimitedCommand, moment: Moment): Entry => ({
   ...entry,
   pending: { command, ...moment },
 });
 
-/** Its POST is out, or will never be. */
+/** Its POST was sent, or never will be. */
 const notPending = (entry: Entry, { id }: LimitedCommand): Entry =>
   entry.pending?.command.id === id ? { ...entry, pending: null } : entry;
 
-/** Its first POST goes out: the movement begins, its lease and its hold are in force, and what was before is remembered. */
+/**
+ * Its first POST is sent: the movement begins, its lease and hold are in force, and the earlier ones are remembered.
+ */
 function afterFirstPost(entry: Entry, command: LimitedCommand, moment: Moment): Entry {
   const { lease, hold } = entry;
   const word = canonical(command.wanted);
@@ -113,13 +118,13 @@ function afterFirstPost(entry: Entry, command: LimitedCommand, moment: Moment): 
   return { ...given, sent, moves, ...termOfCommand(entry, command) };
 }
 
-/** What an earlier run kept of the command itself is not what was in force before it. */
+/** What was in force before; an earlier run may have kept the command's own lease or hold. */
 const beforeOwn = ({ lease, hold }: Entry, { id }: LimitedCommand) => ({
   lease: lease?.id === id ? null : lease,
   hold: hold?.id === id ? null : hold,
 });
 
-/** What was sent for another counts for it: for an equal one whose read-backs it takes over, or in an earlier run. */
+/** Counts another command's POST for this one: an equal one whose read-backs it shares, or one of an earlier run. */
 export function afterOthersPost(entry: Entry, command: LimitedCommand): Entry {
   const known = entry.sent.get(command.id);
   if (known !== undefined && known.isKept !== true) return entry;
@@ -128,7 +133,7 @@ export function afterOthersPost(entry: Entry, command: LimitedCommand): Entry {
   const { lease, hold } = known ?? beforeOwn(entry, command);
   const sent = new Map(entry.sent).set(command.id, { word, lease, hold });
   if (word === "stop") return { ...entry, sent };
-  // What the travel time does not end, its result will.
+  // A movement without a travel time ends with its result.
   const isTimed = command.settings.travelMs > 0;
   return {
     ...entry,
@@ -139,8 +144,8 @@ export function afterOthersPost(entry: Entry, command: LimitedCommand): Entry {
 }
 
 /**
- * What the disk is to hold now, with times of the clock: also what a command does that it knows as sent, and a lock or hold that is on its
- * way there.
+ * What the disk is to hold now, in epoch ms. It includes the effect of a command saved as sent, and a lock or hold on
+ * its way there.
  */
 export function keptNow(
   entry: Entry | null | undefined,
@@ -164,7 +169,7 @@ export function afterPost(before: Entry, command: LimitedCommand, moment: Moment
   return { ...entry, moves: endMovement(entry.moves, endOfMove(command, moment.mono)) };
 }
 
-/** The lease and the hold with it; a time of the configuration leaves the deadline of the same command as it is. */
+/** The lease and hold with it. A configured time does not renew a running lease of the same command. */
 function termOfCommand(entry: Entry, command: LimitedCommand): Pick<Entry, "lease" | "hold"> {
   const { id, by, receivedMono, term } = command;
   const word = canonical(command.wanted);
@@ -176,7 +181,7 @@ function termOfCommand(entry: Entry, command: LimitedCommand): Pick<Entry, "leas
   return { lease: { id, by, command: word, endsWith: given.endsWith, until, end: firstAttempt }, hold };
 }
 
-/** The command has ended: where a rule had sent it, it is done with or sent again. */
+/** A command has ended; if a rule sent it, it is done or will be sent again. */
 export function afterEnd(entry: Entry, command: LimitedCommand, { mono }: Moment, result: Ended): Entry {
   const known = notPending(entry, command);
   const { sent, moves, lease, hold } = known;
@@ -186,7 +191,7 @@ export function afterEnd(entry: Entry, command: LimitedCommand, { mono }: Moment
   if (before !== undefined) {
     const others = new Map(sent);
     others.delete(command.id);
-    // A stop that shows ends a movement, and its result one that no travel time ends.
+    // A confirmed stop ends a movement; a result ends one without a travel time.
     const isStopped = command.wanted.type === "stop" && outcome === "confirmed";
     const isOver = isMoving(moves, mono) && (isStopped || moves.endsAt === Infinity);
     ended = { ...known, sent: others, moves: isOver ? endMovement(moves, mono) : moves };
@@ -201,7 +206,7 @@ export function afterEnd(entry: Entry, command: LimitedCommand, { mono }: Moment
   return afterRuleSend(ended, result, mono);
 }
 
-/** Another command that shows ends the lease, the same one renews it where it names a time. */
+/** Another confirmed command ends the lease; the same one renews it if it names a time. */
 function afterConfirmed(entry: Entry, command: LimitedCommand): Entry {
   const { lease, hold } = termOfCommand(entry, command);
   if (entry.lease?.id === command.id) return { ...entry, hold };
@@ -212,7 +217,7 @@ function afterConfirmed(entry: Entry, command: LimitedCommand): Entry {
 const earlierOf = (one: Lease | null, other: Lease | null): Lease | null =>
   one === null || (other !== null && other.until < one.until) ? other : one;
 
-/** A command has ended: where a rule had sent it, it is done with or sent again. */
+/** A command has ended; if a rule sent it, it is done or will be sent again. */
 export function afterRuleSend(entry: Entry, result: Ended, now: number): Entry {
   const { lease, guards } = entry;
   if (lease?.end.id === result.id) {
@@ -228,12 +233,12 @@ export function afterRuleSend(entry: Entry, result: Ended, now: number): Entry {
   return entry;
 }
 
-/** What guards had sent once is not sent again against a change made elsewhere; `word` is what was commanded there, if that is known. */
+/** A guard's command is not repeated against a change made elsewhere. `word`: what was commanded there, if known. */
 function withoutSends(entry: Entry, word: string | null): Entry {
   let { guards } = entry;
   for (const [place, { guard, state }] of entry.guards.entries()) {
     const { id, tries } = state.attempts;
-    // One that waits or is being checked has sent nothing yet, and is no try.
+    // A command that waits or is being checked has sent nothing, and is no try.
     const tried = id !== null && !entry.sent.has(id) ? tries - 1 : tries;
     if (state.sending === "due" && tried > 0 && (word === null || guard.sends !== word))
       guards = guards.with(place, { guard, state: sendDone(state) });
@@ -241,15 +246,15 @@ function withoutSends(entry: Entry, word: string | null): Entry {
   return { ...entry, guards };
 }
 
-/** What an earlier command of ours leads to, carried out late. */
+/** A value that our own earlier command sets late. */
 interface OwnLate {
   readonly id: string;
   readonly to: string;
 }
 
 /**
- * It was moved elsewhere: a start that counts, and the end of a lease. What is our own and was carried out late has to end as it was
- * to, and guards go on against it.
+ * The actuator was moved elsewhere, which counts as a start and ends a lease. If our own command took effect late, its
+ * lease still ends as planned, and guards go on against it.
  */
 export function afterForeignMove(
   entry: Entry,

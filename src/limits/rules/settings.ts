@@ -1,22 +1,22 @@
 import type { Entry } from "./entry.js";
 
-/** How limits are configured, for as long as the program runs. */
+/** The configuration of limits, fixed for the whole run. */
 export interface LimitSettings {
-  /** What the configuration limits actuators by, before anything happened there; by lane, of those that it limits. */
+  /** Limits by lane, at the start, of actuators that the configuration limits. */
   readonly limitsAtFirst: ReadonlyMap<string, Entry>;
-  /** The same of every actuator, for one that something limits from now on. */
+  /** The same for every actuator, for when something limits it. */
   readonly unlimited: ReadonlyMap<string, Entry>;
   /** Lanes whose commands and movements guards look at. */
   readonly watched: ReadonlySet<string>;
-  /** By `weather/<name>`, or a controller's id or code: the lanes with guards that look at something of it. */
+  /** Lanes by what their guards look at: `weather/<name>`, or a controller's id or code. */
   readonly watchers: ReadonlyMap<string, ReadonlySet<string>>;
-  /** How old a value of the platform may be, ms. */
+  /** The greatest age of a platform's value, in ms. */
   readonly staleAfterMs: number;
-  /** The same of the configured `weather`, by its names. */
+  /** The same for each configured `weather`, by name. */
   readonly weatherStaleAfterMs: ReadonlyMap<string, number>;
   /** When this run began. */
   readonly startedAt: number;
-  /** An id of this run, with which those of what rules send begin. */
+  /** An id of this run, with which ids of rules' commands begin. */
   readonly run: string;
 }
 
@@ -31,7 +31,7 @@ export const nothingLimited: LimitSettings = {
   run: "",
 };
 
-/** Lanes with guards that look at something of the controller, whether they name it by its id or by its code. */
+/** Lanes with guards that look at the controller, by its id or its code. */
 export function watchersOf(
   { watchers }: Pick<LimitSettings, "watchers">,
   { id, code }: { readonly id: string; readonly code: string },
