@@ -13,16 +13,16 @@ import type { Restarting } from "./restarting.js";
 import { type Backups, settingsOn } from "./settings-source.js";
 import { type SettingsTrial, type RunState, notYetRun } from "./trial.js";
 
-/** How a run of an account is. */
+/** The state of an account's run. */
 interface AccountState {
   readonly phase: string;
   readonly restarts: number;
-  /** When it begins; null once it has. */
+  /** When the next run begins; null once it has begun. */
   readonly again: number | null;
-  /** By the monotonic clock. */
+  /** Monotonic ms. */
   readonly enteredAt: number;
   readonly error: Text | null;
-  /** Null while it does not run. */
+  /** Null while the account does not run. */
   readonly bridge: BridgeView | null;
 }
 
@@ -39,11 +39,11 @@ interface Parts {
     settle(account: string): void;
   };
   readonly clock: Clock;
-  /** That names the account in each line. */
+  /** A log that names the account in each line. */
   readonly logOf: (account: string) => Logger;
 }
 
-/** So long an account waits for what is kept of its settings. */
+/** How long an account waits for the disk to read what is kept of its settings. */
 const longestDiskMs = 5_000;
 
 interface Settings {
@@ -51,19 +51,22 @@ interface Settings {
   readonly trial: SettingsTrial;
 }
 
-/** The files of a fleet's accounts, each changed and taken up as a reload of the fleet does; what does not come up goes back. */
+/**
+ * The files of a fleet's accounts. A change is taken up as by a reload of the fleet, and taken back if the account does
+ * not come up.
+ */
 export class AccountSettings {
   readonly #parts: Parts;
   readonly #accounts = new Map<string, Settings>();
   readonly #backups: Backups = { isMaking: false };
-  /** All have their secrets in one file. */
+  /** All accounts have their secrets in one file. */
   #secrets = "";
 
   constructor(parts: Parts) {
     this.#parts = parts;
   }
 
-  /** Goes on with what an earlier process has left on trial. Whether any file is another one now. */
+  /** Goes on with trials that an earlier process left; resolves with whether any file has changed by that. */
   async resume(): Promise<boolean> {
     const files = await filesOnTrial(this.#parts.settings.accounts);
     const accounts = new Set(files.map((file) => basename(file, extname(file))));
@@ -71,7 +74,7 @@ export class AccountSettings {
     return isOther.includes(true);
   }
 
-  /** Where that comes too late, the account has begun by its file as it was. */
+  /** If the disk is too slow, the account begins with its file as it is, and reloads once that has changed. */
   async #resume(account: string): Promise<boolean> {
     const resuming = this.#of(account).trial.resume();
     if ((await this.#inTime(account, resuming)) !== null) return resuming;
@@ -79,7 +82,7 @@ export class AccountSettings {
     return false;
   }
 
-  /** What is kept of one account, of which the disk may not answer, keeps back no other one. Null where that comes too late. */
+  /** A disk that does not answer for one account must hold up no other. Null if the value comes too late. */
   async #inTime<Value>(account: string, told: Promise<Value>): Promise<Value | null> {
     const { clock, logOf } = this.#parts;
     if (await cameWithin(clock, longestDiskMs, told)) return told;
@@ -89,7 +92,7 @@ export class AccountSettings {
     return null;
   }
 
-  /** By account, what an earlier process ran by before its file was edited by hand, as far as that is still tried. */
+  /** By account, what an earlier process ran before its file was edited by hand, while that edit is on trial. */
   async formers(): Promise<ReadonlyMap<string, FormerRun>> {
     const formers = [...this.#accounts].map(
       async ([account, { trial }]) => [account, await this.#inTime(account, trial.former())] as const,
@@ -106,7 +109,7 @@ export class AccountSettings {
     await this.#of(account).trial.edited(judged);
   }
 
-  /** It was. */
+  /** The file of an account was taken up. */
   async tookUp(account: string): Promise<void> {
     await this.#of(account).trial.tookUp();
   }
@@ -116,13 +119,13 @@ export class AccountSettings {
     this.#of(account).trial.mistaken(mistakes);
   }
 
-  /** Its file is gone: what was tried of it says nothing of one that may come in its place. */
+  /** The account's file is gone; what was tried of it says nothing of a file that may take its place. */
   forget(account: string): void {
     this.#accounts.get(account)?.trial.end();
     this.#accounts.delete(account);
   }
 
-  /** Reads what an earlier process has left of settings that were taken back. */
+  /** Reads what an earlier process recorded about settings that were taken back. */
   async recall(account: string): Promise<void> {
     await this.#inTime(account, this.#of(account).trial.recall());
   }
@@ -136,7 +139,7 @@ export class AccountSettings {
     return this.#of(account).source;
   }
 
-  /** One for all runs of an account, so that whoever saves waits for those before. */
+  /** One for all runs of an account, so that saves wait for each other. */
   #of(account: string): Settings {
     const known = this.#accounts.get(account) ?? this.#make(account);
     this.#accounts.set(account, known);
@@ -174,8 +177,8 @@ export class AccountSettings {
 }
 
 /**
- * An account that another member of the cluster runs is none of this one's trouble, as is one that was removed; nor is one that a member
- * cannot start because the servers of its cluster do not answer.
+ * Of no concern here: an account that another member runs, one that was removed, and one that a member cannot start
+ * because the cluster's servers do not answer.
  */
 export function runStateOf(state: AccountState | undefined, isMember: boolean, now: number): RunState {
   if (state === undefined) return { ...notYetRun, mayStandBy: true };

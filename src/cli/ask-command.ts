@@ -14,7 +14,7 @@ import {
   NotAsked,
 } from "../terminal/running-bridge.js";
 
-/* A command that a running bridge is asked for, of one actuator, a group or a scene: at its socket, and where it has none over the broker. */
+/* Asks a running bridge for a command to an actuator, a group or a scene: at its socket, else over the broker. */
 
 /** Longer than any command may take: its age, its steps and its read-backs. */
 const longestMs = 15 * 60_000;
@@ -22,17 +22,17 @@ const lookEveryMs = 100;
 
 export interface AskedCommand {
   readonly id: string;
-  /** As a JSON object, with the id. */
+  /** A JSON object that contains the id. */
   readonly payload: string;
-  /** What the page's API wants beside the payload's fields. */
+  /** What the page's API needs beside the payload's fields. */
   readonly target: Document;
   readonly topics: { readonly set: string; readonly result: string; readonly command?: string };
-  /** Where a person finds afterwards what became of it. */
+  /** Where a person can look up what became of it. */
   readonly hint: Text;
   readonly onPhase: (phase: string) => void;
 }
 
-/** Nobody was asked, so nothing was sent. */
+/** No bridge was asked, so nothing was sent. */
 export class NotReached {
   readonly atSocket: NotAtSocket;
   readonly overBroker: NotAsked;
@@ -52,14 +52,14 @@ interface Told {
   readonly members?: readonly Told[];
 }
 
-/** What the bridge has told in the language of the person is a sentence as it stands. */
+/** Sentences that the bridge gave in the person's language are shown as they are. */
 const asTold = <Result extends Told>(result: Result): Result => ({
   ...result,
   ...(typeof result.message === "string" && { message: row`${result.message}` }),
   ...(result.members !== undefined && { members: result.members.map(asTold) }),
 });
 
-/** The result as the bridge tells it. Rejects with a CommandFailure where it was asked and its answer did not come. */
+/** The result from the bridge. Rejects with a CommandFailure if the bridge was asked and its answer did not come. */
 export async function askForCommand<Result extends Told>(
   configuration: Configuration,
   command: AskedCommand,

@@ -8,7 +8,7 @@ import type { ProcessContext } from "../terminal/context.js";
 import { askAtSocket, type Document, NotAsked, requestOf } from "../terminal/running-bridge.js";
 import { refusalText } from "./wording.js";
 
-/* A request to the running bridge: at its own socket, and where it has none over the broker. */
+/* Sends a request to the running bridge: at its socket, else over the broker. */
 
 /** As long as the disk may take on a busy small computer. */
 const longestMs = 30_000;
@@ -20,7 +20,7 @@ const endings = (name: string) => ({
   late: msg`the bridge did not answer "${name}"; ask again`,
 });
 
-/** Somebody who is about to climb must not be told to start a second bridge beside the one that runs. */
+/** A person about to climb must not be told to start a second bridge beside the one that runs. */
 function notReached(asked: NotAsked, { holder, reason }: NotAtSocket): CommandFailure {
   if (holder !== null)
     return new CommandFailure(
@@ -46,7 +46,7 @@ function notReached(asked: NotAsked, { holder, reason }: NotAtSocket): CommandFa
 
 type Fields = Readonly<Record<string, string | boolean | undefined>>;
 
-/** The data of the bridge's answer; a refusal ends the command with the bridge's sentence, in the language of whoever asks. */
+/** The data of the bridge's answer; a refusal ends the command with the bridge's sentence in the user's language. */
 export async function request(
   { speech: { language }, stop }: ProcessContext,
   configuration: Configuration,
@@ -66,11 +66,11 @@ export async function request(
   return data;
 }
 
-/** In English the bridge speaks of fields of JSON. */
+/** The bridge's English refusals name JSON fields, where the user typed options. */
 const refusalOf = (name: string, { error, message = error }: Document): Text =>
   typeof message === "string" ? refusalText({ error, message: inOptions(message) }) : endings(name).late;
 
-/** At the bridge's own socket, and where it has none over the broker. With fields it is a request, without them only looked at. */
+/** Asks at the bridge's socket, else over the broker. With fields it is a request, without them only a look. */
 export async function askBridge<Answer>(
   configuration: Configuration,
   [path, fields]: readonly [path: string, fields?: Fields],

@@ -10,8 +10,8 @@ import type { CommonOptions, ProcessContext } from "../terminal/context.js";
 
 /**
  * `greenhouse2mqtt cleanup`: lists and clears what the bridge keeps on the broker for its controllers and in Home
- * Assistant; with `--all` also its own `bridge/…` topics. A running bridge would publish it all again, so it must be
- * stopped first.
+ * Assistant; with `--all` also its own `bridge/…` topics. The bridge must be stopped first, as it would publish
+ * everything again.
  */
 export async function cleanup(
   context: ProcessContext,
@@ -37,7 +37,7 @@ export async function cleanup(
   });
 }
 
-/** By itself, so that nothing it could be lost among comes with it. */
+/** Read by itself, so that it cannot be lost among other topics. */
 async function refuseWhileRunning(client: BrokerClient, { bridge }: Topics): Promise<void> {
   const { found, isWhole } = await client.readRetained([bridge.state]);
   if (!isWhole)
@@ -79,10 +79,10 @@ async function ownTopics(
   return own.sort();
 }
 
-/** A broker may take only so many at once. */
+/** Most messages in flight; a broker may allow fewer. */
 const mostAtOnce = 500;
 
-/** Resolves with why the first of those that could not be cleared was not; null when all were. */
+/** Resolves with the reason of the first failure; null if all were cleared. */
 async function clear(client: BrokerClient, topics: readonly string[]): Promise<Text | null> {
   const failures: Text[] = [];
   const atOnce = Math.min(mostAtOnce, client.facts.receiveMaximum ?? mostAtOnce);

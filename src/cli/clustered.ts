@@ -12,17 +12,17 @@ export type Membership = NonNullable<Awaited<ReturnType<Code["joinCluster"]>>>;
 
 interface Owning {
   readonly membership: Membership;
-  /** Its name in a fleet. */
+  /** The account's name in a fleet. */
   readonly account?: string;
   readonly onStandby: (owner: string | null) => void;
   readonly run?: typeof runBridge;
 }
 
-/** Runs bridges of an account as `runBridge` does one: whenever this member owns it. */
+/** Like `runBridge`, but runs whenever this member owns the account. */
 export const ownBridge =
   ({ membership, account, onStandby, run = runBridge }: Owning): typeof runBridge =>
   (bridge, stop) => {
-    // What cannot be loaded is told by the run that needs it.
+    // The run that needs the code reports if it cannot be loaded.
     void loadAhead(bridge).catch(ignored);
     const { configuration, log } = bridge;
     return membership.runs(
@@ -33,7 +33,7 @@ export const ownBridge =
     );
   };
 
-/** A bridge by itself, whenever this process owns its account; it stands by meanwhile. `named`: the account of a fleet. */
+/** Runs one bridge whenever this process owns its account, and stands by meanwhile. `named`: the account of a fleet. */
 export async function runByItself(
   settings: NonNullable<Configuration["cluster"]>,
   bridge: BridgeOptions,
@@ -79,7 +79,7 @@ type ServeStandby = Awaited<ReturnType<typeof features.http.standby>>["serveStan
 type StandbySources = Parameters<ServeStandby>[0];
 type Http = StandbySources["listener"];
 
-/** Answers whoever watches this process while no bridge of it does, at the same port. */
+/** Answers health probes at the bridge's port while no bridge of this process does. */
 export class StandbyProbes {
   readonly #http: Http | false;
   readonly #sources: Omit<StandbySources, "listener">;
@@ -100,7 +100,7 @@ export class StandbyProbes {
       .then(({ serveStandby }) => serveStandby({ ...this.#sources, listener }, signal));
   }
 
-  /** The port is free afterwards. */
+  /** Resolves once the port is free. */
   async close(): Promise<void> {
     this.#end?.abort();
     this.#end = null;
@@ -108,7 +108,7 @@ export class StandbyProbes {
   }
 }
 
-/** A service manager learns that it stands by, and that it lives. */
+/** Tells a service manager that the process stands by, and that it lives. */
 async function standBy(manager: ServiceManager | null, signal: AbortSignal): Promise<void> {
   manager?.tell("READY=1");
   const watchdogMs = manager?.watchdogMs ?? null;

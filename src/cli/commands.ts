@@ -14,7 +14,7 @@ import type { SimulateOptions } from "./demo.js";
 
 /* What `--help` says beyond the options: groups, examples, exit codes. */
 
-/** The options that every command takes, before or behind its name. */
+/** Options of every command, before or behind its name. */
 export const commonOptions = (): readonly Option[] => [
   new Option("-c, --config <file>", "configuration file").default("config.yaml"),
   new Option(
@@ -27,7 +27,7 @@ export const commonOptions = (): readonly Option[] => [
 
 const runLazily = lazily(async () => (await import("./run.js")).run);
 
-/** A SIGHUP while a service is still loading would end it; its listener is told of it as soon as there is one. */
+/** A SIGHUP while a service is still loading would end it, so it is kept for the listener that comes later. */
 function remembering(context: ProcessContext): ProcessContext {
   let isAsked = false;
   context.onReload?.(() => {
@@ -42,7 +42,7 @@ function remembering(context: ProcessContext): ProcessContext {
 
 type Action = Parameters<Command["action"]>[0];
 
-/** Those with a word of what they are for stand in columns. */
+/** Examples with a word of explanation stand in columns. */
 function exampleLines(examples: readonly Example[]): readonly Text[] {
   const width = Math.max(...examples.map((one) => (typeof one === "string" ? 0 : one[0].length)));
   return examples.map((one) =>
@@ -80,7 +80,7 @@ function addRow(add: Add, row: CommandRow<(context: ProcessContext) => Action>):
   }
 }
 
-/** The commands of features, which stand behind those of the core. */
+/** Adds the commands of features, behind those of the core. */
 export function addCommandsOf(
   features: readonly Pick<Faces<Configuration>, "commands">[],
   root: Command,
@@ -135,7 +135,7 @@ const getHelp = joined(
   "\n",
 );
 
-/** By name only: the simulated platform is loaded by the commands that use it. */
+/** Names only: the simulated platform is loaded by the commands that use it. */
 const profileNames: readonly NonNullable<SimulateOptions["profile"]>[] = [
   ...(["default", "list", "records", "rows", "keyed"] as const),
   ...(["channels", "text", "entries", "mode_stays", "odd"] as const),
@@ -154,7 +154,7 @@ const readingWords: Readonly<Record<ReadingName, true>> = {
 };
 const readingNames = Object.keys(readingWords);
 
-/** All commands, in the order and the groups of `--help`. */
+/** Adds all commands, in the order and the groups of `--help`. */
 export function addCommands(root: Command, context: ProcessContext): void {
   const add = adder(root, context);
   root.commandsGroup("Run it:");
@@ -317,7 +317,7 @@ function addBackups(add: Add): void {
   )
     .argument("[file]", "file that is not there yet; - for stdout")
     .option("--password", "read a password from a pipe; the file is then encrypted, as age does it")
-    // By the page of a fleet, for one of its accounts; also of restore.
+    // Used by a fleet's page for one of its accounts; also with `restore`.
     .addOption(new Option("--fleet-data-dir <folder>").hideHelp());
   add(
     "restore",
@@ -467,7 +467,7 @@ function addLimits(add: Add): void {
     .option("--by <name>", "who acknowledges; default: your user name");
 }
 
-/** For whoever connects other programs. */
+/** For people who connect other programs. */
 function addIntegration(add: Add): void {
   add(
     "tags",

@@ -14,7 +14,7 @@ import { languageOf, readConfiguration, sayProblems } from "../terminal/common.j
 import { type CommandFailure, usageFailure } from "../runtime/ending.js";
 import { type CommonOptions, type ProcessContext, unlessStopped } from "../terminal/context.js";
 
-/** `greenhouse2mqtt check`: every problem of every file on stdout, one a line, and clashes between several files. */
+/** `greenhouse2mqtt check`: prints every problem of every file, one a line, and clashes between several files. */
 export async function check(
   context: ProcessContext,
   files: readonly string[],
@@ -64,7 +64,7 @@ async function checkFiles(
   }
 }
 
-/** By each that names it. */
+/** Explains a target by each configuration that names it. */
 async function explainTarget(
   { out, speech }: ProcessContext,
   all: readonly { readonly name: string; readonly configuration: Configuration }[],
@@ -78,7 +78,7 @@ async function explainTarget(
   }
 }
 
-/** The file of a fleet, those of all its accounts, and clashes between them. */
+/** Checks a fleet's file, those of all its accounts, and clashes between them. */
 async function checkFleet(context: ProcessContext, file: string, explain: string | undefined): Promise<void> {
   const { env, out, speech } = context;
   const say = (text: Text) => out(`${speech.tell(text)}\n`);
@@ -100,7 +100,7 @@ async function checkFleet(context: ProcessContext, file: string, explain: string
 const problemsFound = (count: number): CommandFailure =>
   usageFailure(msg`${counted(count, "problem", "problems")} found`);
 
-/** `greenhouse2mqtt schema`; the example lies beside `package.json`. */
+/** `greenhouse2mqtt schema`; the example is beside `package.json`. */
 export async function schema(
   { out }: ProcessContext,
   { example = false }: { readonly example?: boolean },

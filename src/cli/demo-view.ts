@@ -7,7 +7,7 @@ import type { ProcessContext } from "../terminal/context.js";
 import { alarmText, remedyText } from "./wording.js";
 import { endedText } from "../greenhouse/wording.js";
 
-/* What the demo shows on the terminal: a line for whatever its broker hands out. */
+/* What the demo shows on the terminal: a line for each message of its broker. */
 
 export interface DemoView {
   readonly out: (text: string) => void;
@@ -15,7 +15,7 @@ export interface DemoView {
   readonly tell: Tell;
 }
 
-/** Colours are for people who look at a terminal and did not turn them off. */
+/** Colours only on a terminal, unless NO_COLOR turns them off. */
 export const demoView = ({ out, draw = out, isTerminal, env, speech }: ProcessContext): DemoView => ({
   out: draw,
   tell: speech.tell,
@@ -47,7 +47,7 @@ export function readingsTable(readings: ReadonlyMap<string, Fields>, view: DemoV
   return `${head}\n${lines.join("\n")}\n\n`;
 }
 
-/** One line for a result. */
+/** The line for a result. */
 export function resultLine(
   result: ToldResult & { readonly finished_at: string },
   { tell, ...view }: DemoView,
@@ -62,14 +62,14 @@ export function resultLine(
 
 const time = (at: number | string) => new Date(at).toLocaleTimeString("sv-SE");
 
-/** What a story tells: it looks other than what the bridge says, which begins with a time, also without colours. */
+/** A line of a story. Even without colours it differs from the bridge's lines, which begin with a time. */
 export const toldLine = (text: string, view: DemoView): string =>
   `\n${colourText(`» ${text}`, "cyan", view)}\n`;
 
 const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null;
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** What stands on the topics beside results, in words. */
+/** Sentences for documents other than results, by topic. */
 const says: Readonly<Record<string, (document: Fields | null) => Text>> = {
   alarm: (document) => {
     const { state, by } = document ?? {};
@@ -101,7 +101,7 @@ const says: Readonly<Record<string, (document: Fields | null) => Text>> = {
   },
 };
 
-/** What each of them is called. */
+/** The names of these documents. */
 const kinds: Readonly<Record<string, Text>> = {
   alarm: msg`alarm`,
   lock: msg`lock`,
@@ -109,7 +109,7 @@ const kinds: Readonly<Record<string, Text>> = {
   allowed: msg`allowed`,
 };
 
-/** One line for an alarm, or for the lock, lease or limits of an actuator; null where they say what they said before. */
+/** The line for an alarm, or for an actuator's lock, lease or limits; null if it says what it said before. */
 export function noteLine(
   topic: string,
   document: Fields | null,

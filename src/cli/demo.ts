@@ -49,15 +49,15 @@ import type { Tell } from "../language/words.js";
 import { frostBegins, frostSpeed, tellFrost, withFrost } from "./frost.js";
 import { Seen, type Stage, stormBegins, stormSpeed, tellStorm, withLimits } from "./storm.js";
 
-/** Who may command in the demo. */
+/** The user who may command in the demo. */
 const demoUser = "demo";
 
-/** A short one where only this computer reaches the page; else one that nobody guesses. */
+/** A simple password if only this computer reaches the page; else one that nobody guesses. */
 const demoPassword = (host: string): string => (isLoopback(host) ? "demo" : randomBytes(8).toString("hex"));
 
-/** The demo's page, and who looks for it. */
+/** What the greeting says of the demo's page. */
 interface DemoPage {
-  /** How the addresses of the page are said. */
+  /** Words for the page's address. */
   readonly pageAddress: Pick<Awaited<ReturnType<typeof features.http.pageAddress>>, "addressOf" | "sshHint">;
   readonly host: string;
   readonly password: string;
@@ -93,7 +93,7 @@ export function greeting(
 
 const clientOptions = (port: number): string => `-h 127.0.0.1 -p ${port}`;
 
-/** How to send a command: not before the bridge is there, as the broker keeps none for it. */
+/** How to send a command; shown once the bridge is there, as the broker keeps no commands for it. */
 export function firstCommands({ broker: { port }, mqtt: { base_topic: base } }: Around, tell: Tell): string {
   const publish = `  mosquitto_pub ${clientOptions(port)} -q 1 -t ${base}/${shownController}/actuator`;
   const lines = [
@@ -111,13 +111,13 @@ interface Around {
   readonly mqtt: Pick<Configuration["mqtt"], "base_topic">;
 }
 
-/** What is drawn in colours is not made harmless where it is written. */
+/** Makes texts harmless before they are drawn: coloured output is not filtered when it is written. */
 const inertFields = (fields: Fields | null): Fields | null =>
   JSON.parse(JSON.stringify(fields), (_, value: unknown) =>
     typeof value === "string" ? inert(value) : value,
   ) as Fields | null;
 
-/** Shows the readings of one greenhouse once they are there, then whatever happens; with a story, tells that too. */
+/** Shows the readings of one greenhouse once they are there, then whatever happens; with a story, tells it too. */
 async function watchDemo(
   configuration: Configuration,
   simulator: Simulator,
@@ -128,7 +128,7 @@ async function watchDemo(
   const base = configuration.mqtt.base_topic;
   const readings = new Map<string, Fields>();
   const seen = new Seen(base);
-  // What stands there already would be told before the first word of a story.
+  // Otherwise documents that exist already would be shown before the first word of a story.
   const shown = { isBegun: story === null };
   await withBroker(configuration, async (client) => {
     client.watch(({ topic, payload }) => {
@@ -171,7 +171,7 @@ function showWhatCame(topic: string, fields: Fields | null, { seen, view, shown 
   }
 }
 
-/** Carries the words of the simulated weather station to the broker. */
+/** Publishes the values of the simulated weather station. */
 async function speakForStation(
   { control, state }: Simulator,
   publish: (topic: string, payload: string) => Promise<unknown>,
@@ -187,7 +187,7 @@ async function speakForStation(
 const settleMs = 1_000;
 const mostSettles = 15;
 
-/** Until no further reading comes for a while. */
+/** Resolves when no further reading has come for a while. */
 async function settle(readings: ReadonlyMap<string, Fields>, end: AbortSignal): Promise<void> {
   let seen = -1;
   for (let times = 0; times < mostSettles && (seen !== readings.size || seen === 0); times += 1) {
@@ -197,15 +197,15 @@ async function settle(readings: ReadonlyMap<string, Fields>, end: AbortSignal): 
 }
 
 type DemoOptions = Pick<SimulateOptions, "controllers" | "seed" | "language"> & {
-  /** Absent: 1, and in a storm as fast as one can watch it. */
+  /** Absent: 1, and in a story as fast as one can watch it. */
   readonly speed?: number;
-  /** Where the page listens; the broker, which has no login, stays on this computer. */
+  /** The address at which the page listens; the broker, which has no login, stays on this computer. */
   readonly host: string;
-  /** Lets a storm day happen. */
+  /** Plays a storm day. */
   readonly storm?: boolean;
-  /** Lets a frost night happen. */
+  /** Plays a frost night. */
   readonly frost?: boolean;
-  /** Where alarms are sent, `https://ntfy.sh/my-topic`. */
+  /** The topic that alarms are sent to, such as `https://ntfy.sh/my-topic`. */
   readonly ntfy?: string;
 };
 
@@ -220,7 +220,7 @@ interface Story {
 const stormDay: Story = { begins: stormBegins, speed: stormSpeed, configured: withLimits, tell: tellStorm };
 const frostNight: Story = { begins: frostBegins, speed: frostSpeed, configured: withFrost, tell: tellFrost };
 
-/** `greenhouse2mqtt demo`: simulated platform, embedded broker and bridge in one process, until a signal. */
+/** `greenhouse2mqtt demo`: runs simulated platform, embedded broker and bridge in one process, until a signal. */
 export async function demo(context: ProcessContext, options: CommonOptions & DemoOptions): Promise<void> {
   const { controllers, seed, language, host, storm, frost, ntfy } = options;
   const story = storm ? stormDay : frost ? frostNight : null;
@@ -241,7 +241,7 @@ export async function demo(context: ProcessContext, options: CommonOptions & Dem
     });
     const configuration = overridden(
       await demoConfiguration(story?.configured(written, speed) ?? withGuardAndAlarm(written)),
-      // On a terminal what happens is shown as such, and only what goes wrong as a line of the log.
+      // A terminal shows events as such, and only what goes wrong as a line of the log.
       { ...options, dataDir, logLevel: options.logLevel ?? (context.isTerminal ? "warn" : undefined) },
     );
     await runShown(configuration, simulator, story, context);
@@ -281,7 +281,7 @@ async function runShown(
   const end = anyOf(endOfUse(context), over.signal);
   let watching = Promise.resolve();
   const pageAddress = await features.http.pageAddress();
-  // Not before: a reader who copies the address must find the broker there.
+  // Not earlier: a reader who copies the address must find the broker there.
   const onListening = () => {
     const { broker, http, mqtt } = configuration;
     const ports = { broker: broker.port, page: http === false ? 0 : http.port };
@@ -308,7 +308,7 @@ async function runShown(
   }
 }
 
-/** Where a phone can reach the page, its address for the phone's camera; on a terminal alone. */
+/** Shows the page's address as a QR code, if a phone can reach it and this is a terminal. */
 async function drawQr({ http }: Configuration, { out, isTerminal }: ProcessContext): Promise<void> {
   if (!isTerminal || http === false) return;
   const { qrOf } = await features.http.pageAddress();
@@ -322,7 +322,7 @@ interface DemoPlace extends Pick<DemoOptions, "host" | "language" | "ntfy"> {
   readonly tell: Tell;
 }
 
-/** The simulator's own lines, polled fast enough for a person to watch values move. */
+/** The simulator's own lines, with polling fast enough to watch values move. */
 function demoText(lines: string, ports: DemoPlace): string {
   return [
     lines.replace("platform:\n", "platform:\n  requests_per_minute: 0\n"),
@@ -341,14 +341,14 @@ function demoText(lines: string, ports: DemoPlace): string {
   ].join("\n");
 }
 
-/** Messages go to a phone that has subscribed to this topic. */
+/** Sends messages to a phone that has subscribed to this topic. */
 function phoneLine(address: string, language: DemoOptions["language"]): string {
   const end = address.lastIndexOf("/");
   const [url, topic] = [address.slice(0, end), address.slice(end + 1)];
   return `notify: ${JSON.stringify({ language, ways: { phone: { ntfy: { url, topic } } } })}`;
 }
 
-/** What is moved together in the first greenhouse. */
+/** A group and a scene in the first greenhouse. */
 function togetherLines(tell: Tell): readonly string[] {
   const [skylights, night] = [tell(msg`All skylights`), tell(msg`Night`)];
   return [
@@ -375,7 +375,7 @@ async function demoConfiguration(text: string): Promise<Configuration> {
   return result.configuration;
 }
 
-/** The wanted port, or any other where that is taken. */
+/** The wanted port, or any other if it is taken. */
 function freePort(wanted: number, host = "127.0.0.1"): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
@@ -399,7 +399,7 @@ export interface SimulateOptions extends Pick<SimulatorOptions, "profile" | "spe
   readonly faults?: string;
 }
 
-/** `greenhouse2mqtt simulate`: the platform alone, until a signal; prints the configuration lines to paste. */
+/** `greenhouse2mqtt simulate`: runs the platform alone until a signal; prints the configuration lines to paste. */
 export async function simulate(
   context: ProcessContext,
   options: CommonOptions & SimulateOptions,

@@ -13,8 +13,8 @@ type Core = Parameters<NonNullable<BridgeOptions["only"]>>[0];
 type DirectRequest = Pick<CommandRequest, "controllerId" | "target" | "targetId" | "payload" | "by" | "via">;
 
 /**
- * One command without a running bridge: the same core and the same journal, whose directory must be free. Rejects with
- * DirectoryInUse when a bridge works there.
+ * Runs one command without a running bridge, with the same core and journal. Rejects with DirectoryInUse if a bridge
+ * works in the data directory.
  */
 export async function commandDirectly(
   context: BridgeOptions,
@@ -23,7 +23,7 @@ export async function commandDirectly(
 ): Promise<CommandResult> {
   const { runBridge } = await import("../bridge.js");
   const over = new AbortController();
-  // Each timer listens to it.
+  // Each timer adds a listener.
   setMaxListeners(0, over.signal);
   const clock = endingWith(over.signal, context.clock);
   const ended: { result?: CommandResult } = {};
@@ -36,20 +36,20 @@ export async function commandDirectly(
   return result;
 }
 
-/** The result of the command that is asked for, once what is owed to the disk is written. */
+/** The command's result, once what is owed to the disk is written. */
 function resultOf(
   core: Core,
   request: DirectRequest,
   onPhase: (phase: Phase) => void,
 ): Promise<CommandResult> {
   const { commands, mirror } = core;
-  // Nobody asks the platform whether it is there but the command itself.
+  // Only the command itself finds out whether the platform is there.
   mirror.store.setReachable(true);
   return new Promise((resolve, reject) => {
     let asked: string | null = null;
     let isTold = false;
     commands.listen({
-      // A command of an earlier run that is read back beside it is not what was asked for.
+      // A command of an earlier run may be read back meanwhile; it is not what was asked for.
       phase: (command, phase) => {
         if (!command.isRecovered) onPhase(phase);
       },
@@ -66,8 +66,8 @@ function resultOf(
 }
 
 /**
- * What an earlier run left goes on: a lock and a hold count here too. Commands that it left open are read back for this target alone;
- * those that have no end when this one has are left to the next start.
+ * Takes up what an earlier run left, since locks and holds count here too. Open commands are read back for this target
+ * alone; those still open at the end are left to the next start.
  */
 function takeUpLanes({ commands, mirror: { store }, journal, clock }: Core, request: DirectRequest): void {
   const code = store.byId(request.controllerId)?.info.code ?? request.controllerId;
@@ -81,10 +81,13 @@ function takeUpLanes({ commands, mirror: { store }, journal, clock }: Core, requ
   }
 }
 
-/** A bridge would look again later, such as at a window at the end of its way. That is left to the next start of one. */
+/**
+ * A clock that ends with the command. A bridge would look again later, such as at a window at the end of its way; that
+ * is left to the next start.
+ */
 const endingWith = (end: AbortSignal, clock: Clock): Clock => ({
   ...clock,
-  // Made of these timers.
+  // Undefined, so that repetition uses the timers below.
   repeat: undefined,
   after: (ms, call) => {
     const over = () => end.removeEventListener("abort", takeBack);
@@ -103,7 +106,7 @@ const endingWith = (end: AbortSignal, clock: Clock): Clock => ({
 
 const toldWithinMs = 5_000;
 
-/** Rejects where the outcome is held back because the journal cannot take it; a next start would find out another one. */
+/** Rejects if the outcome is held back because the journal cannot take it; the next start would find another one. */
 async function untilTold({ commands: { commander }, journal, clock }: Core, isTold: () => boolean) {
   for (let heldSince = Infinity; clock.monotonic() < heldSince + toldWithinMs;) {
     await clock.wait(200);

@@ -12,8 +12,8 @@ import { type CommandFailure, usageFailure } from "../runtime/ending.js";
 import { codeOf } from "../terminal/common.js";
 
 /*
- * What is asked, sent and read for each word of an actuator, in the order of calls, as the configuration says it: what an owner lays beside
- * the vendor's papers. Touches no network.
+ * Explains what is asked, sent and read for each word of an actuator, in the order of calls, by the configuration
+ * alone. An owner compares it with the vendor's papers. Touches no network.
  */
 
 function meantBy(configuration: Configuration, target: string) {
@@ -25,7 +25,7 @@ function meantBy(configuration: Configuration, target: string) {
   return { code, id, actuators, meant: actuators.filter((one) => id === null || one.id === id) };
 }
 
-/** A parameter that takes no commands is read all the same. */
+/** A parameter that takes no commands is still read. */
 const onPath = (parameter: ParameterSettings, rules: Configuration["commands"]): ActuatorSettings => {
   const { writable, group } = parameter;
   const path = parameterPath(parameter, writable ?? { min: 0, max: 0, step: 1 }, rules);
@@ -92,7 +92,7 @@ function aboutActuator(
   ];
 }
 
-/** One degree, and one number, stand for all of them. */
+/** One degree, and one number, stand for all others. */
 function samplesOf(settings: ActuatorSettings): readonly string[] {
   const { accepts } = settings;
   if (accepts?.type === "number") return [String(accepts.min)];
@@ -124,7 +124,7 @@ function headOf(word: string, { type }: Wanted, { accepts }: ActuatorSettings): 
   return row`  ${msg`${word} (any number from ${accepts.min} to ${accepts.max}):`}`;
 }
 
-/** A stop is sent at once. */
+/** The reads before a command; a stop is sent at once. */
 function before(wanted: Wanted, settings: ActuatorSettings, asks: Asking): readonly Text[] {
   if (wanted.type === "stop") return [row`    ${msg`sent at once, without a question before it`}`];
   const addresses = stateAddresses(settings);
@@ -170,7 +170,7 @@ function whenLeftOut({ purpose }: Step, { modeAgain, leadIn }: ActuatorSettings)
     : "";
 }
 
-/** What a read-back has to show; null where nothing can. */
+/** What a read-back must show; null where nothing can. */
 function proofText(step: Step, wanted: Wanted, settings: ActuatorSettings): Text | null {
   const { value, purpose } = step;
   const { kind, reads = {}, positionReads, tolerance, pulse } = settings;

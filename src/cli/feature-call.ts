@@ -8,7 +8,7 @@ import { NotAsked, retainedTexts } from "../terminal/running-bridge.js";
 import { request } from "./bridge-request.js";
 import { msg } from "../language/text.js";
 
-/** What a feature's command is called with. */
+/** What a feature's command gets. */
 export function callOf(context: ProcessContext, options: CommonOptions): CommandCall<Configuration> {
   let reading: Promise<Configuration> | undefined;
   const read = () => (reading ??= readConfiguration(options, context));

@@ -40,7 +40,9 @@ export interface FleetOptions extends CommonOptions {
   readonly json?: boolean;
 }
 
-/** `greenhouse2mqtt fleet`: many accounts until a signal; `fleet status`: how those of a running one are. */
+/**
+ * `greenhouse2mqtt fleet`: runs many accounts until a signal; `fleet status`: the state of those in a running fleet.
+ */
 export async function fleet(
   context: ProcessContext,
   what: string | undefined,
@@ -57,7 +59,7 @@ export async function fleet(
   await runFleet(files, settings, () => read(settings), context);
 }
 
-/** What is wrong is told at once; the accounts without mistakes are run all the same. */
+/** Says at once what is wrong; the accounts without mistakes run all the same. */
 async function readFiles(
   file: string,
   { dataDir, logLevel, inForce }: FleetOptions & { readonly inForce?: FleetSettings | undefined },
@@ -70,7 +72,7 @@ async function readFiles(
   return { ...files, ...withLevel(level, files.fleet, files.accounts) };
 }
 
-/** The level of the command line holds over those of all files. */
+/** The level of the command line overrides those of all files. */
 const withLevel = (
   level: FleetSettings["log"]["level"],
   fleet: FleetSettings,
@@ -101,7 +103,7 @@ async function tellStatus(
     return;
   }
   const names = Object.keys(report.accounts);
-  // The report is for programs, in English.
+  // The report is for programs and in English, so mistakes come from the files.
   const mistakes = refusedAccounts(files);
   const width = Math.max(...names.map((name) => name.length));
   for (const [name, account] of Object.entries(report.accounts))
@@ -174,14 +176,14 @@ const settingsOf = (
 const unreadTo = (log: Logger) => (error: unknown) =>
   log.error({ err: error }, "the files of the fleet could not be read");
 
-/** What all accounts have in common. */
+/** What all accounts share. */
 const sharedOf = async (settings: FleetSettings, context: ProcessContext, log: Logger) => ({
   loopDelay: sharedLoopDelay(),
   sharedHosts: new SharedHosts(settings.platform.requests_per_minute, systemClock),
   membership: await membershipOf(settings, context, log),
 });
 
-/** Null outside of a cluster; there too where the fleet is stopped before a server answers. */
+/** Null outside of a cluster, or if the fleet is stopped before a server answers. */
 async function membershipOf(
   { cluster, http, data_dir: dataDir }: FleetSettings,
   { stop }: ProcessContext,
@@ -205,7 +207,7 @@ async function membershipOf(
   }
 }
 
-/** What the file of the fleet says of the page, as far as it can change while it is served. */
+/** The fleet's settings of the page, as far as they can change while it is served. */
 class PageSettings {
   readonly #log: Logger;
   http: FleetSettings["http"];
@@ -221,7 +223,7 @@ class PageSettings {
     return http === false ? null : { kinds: () => (this.http || http).overview };
   }
 
-  /** Who may log in, and what he sees, counts from now on; the logins of all others stay. */
+  /** Who may log in and what he sees counts from now on; the logins of all others stay. */
   take(files: FleetFiles): FleetFiles {
     const next = files.fleet?.http;
     if (next === undefined || (this.http === false && next === false)) return files;
@@ -246,7 +248,7 @@ interface Served {
   readonly loopDelay: LoopDelay;
 }
 
-/** The page of all accounts, whose code is loaded only where there is one. */
+/** Serves the page of all accounts; its code is loaded only if there is one. */
 async function servePage(
   { page, running, settings, version, loopDelay, membership }: Served,
   context: ProcessContext,
@@ -278,7 +280,7 @@ async function servePage(
   await runFleetPage(parts, context.stop);
 }
 
-/** What tells others of the fleet. */
+/** Tells others of the fleet: a status file and the service manager. */
 async function besideFleet(
   { data_dir: dataDir }: FleetSettings,
   report: () => FleetReport,
@@ -299,7 +301,7 @@ const reportOf = (running: Fleet, version: string): FleetReport => ({
 });
 
 const fleetLog = (settings: FleetSettings, context: ProcessContext) => {
-  // What is secret in the files of the accounts is kept out of their lines by logs of their own.
+  // Secrets in the accounts' files are kept out of the log by the accounts' own loggers.
   const log = createLogger(
     { ...settings.log, secrets: () => settings.secrets, sentences: commandSentences },
     screenOf(context),
@@ -319,7 +321,10 @@ const noteError = ({ configuration }: LoadedAccount, error: unknown): void =>
     error,
   );
 
-/** An error that nobody caught ends its account alone; one that is nobody's ends the process, as no part can be trusted then. */
+/**
+ * An uncaught error of an account ends that account alone; one of no account ends the process, as no part can be
+ * trusted then.
+ */
 const guardFleet = (running: Fleet, settings: FleetSettings, log: Logger): (() => void) =>
   guardProcess({
     process,
@@ -330,7 +335,7 @@ const guardFleet = (running: Fleet, settings: FleetSettings, log: Logger): (() =
     fatal: (facts, message) => log.fatal(facts, message),
   });
 
-/** One measurement for all accounts. What they reset is reset every minute for all. */
+/** One measurement for all accounts, which also share its resets, one a minute. */
 function sharedLoopDelay(): LoopDelay {
   const delay = measuredLoopDelay();
   delay.enable();
@@ -346,7 +351,7 @@ function tellFleetManager(context: ProcessContext, report: () => FleetReport, lo
   const manager = managerFor(context, log);
   if (manager === null) return Promise.resolve();
   const startedAt = systemClock.monotonic();
-  // A part of one account that makes no progress is that account's trouble; the event loop is everybody's.
+  // A part without progress concerns only its account; a blocked event loop concerns all.
   const look = () => {
     const now = systemClock.monotonic();
     const states = Object.values(report().accounts).map(({ state }) => state);
@@ -357,7 +362,7 @@ function tellFleetManager(context: ProcessContext, report: () => FleetReport, lo
   return tellManager(manager, look, { clock: systemClock, log }, context.stop);
 }
 
-/** Enough for a person who looks at one of many accounts. */
+/** Log lines kept for each account; enough for a person who looks at one of many. */
 const linesOfAccount = 200;
 
 interface Starting {
@@ -412,7 +417,7 @@ async function startAccount(
   own.info("the account has stopped");
 }
 
-/** In a cluster it runs whenever this member owns the account. */
+/** In a cluster the account runs whenever this member owns it. */
 async function runsOf(
   membership: Membership | null,
   account: string,

@@ -2,7 +2,7 @@ import { msg } from "../language/text.js";
 import { shownController } from "./demo-view.js";
 import { command, durationOf, result, shows, type Stage, type Step, tellStory } from "./storm.js";
 
-/* A frost night for the demo: windows stand open, the stoves fail, the crop gets cold, and whoever has a phone is told. */
+/* A frost night for the demo: windows stand open, the stoves fail, the crop gets cold, and phones are notified. */
 
 /** 17:00 of a clear January evening in Shandong. */
 export const frostBegins = Date.UTC(2027, 0, 18, 9, 0);
@@ -22,7 +22,7 @@ export function withFrost(text: string, speed: number): string {
   return `${text}alarms: { temperature: { low_low: 5, low: 6, deadband: 1, delay: ${delay} } }\n`;
 }
 
-/** The alarm of the first greenhouse's air is so, and as severe as this. */
+/** Whether the air alarm of the first greenhouse has this state and severity. */
 const coldAlarm = (state: string, severity?: string) =>
   shows(
     `alarm/reading_low.${shownController}.airtemp`,

@@ -22,7 +22,10 @@ interface HistoryOptions extends CommonOptions {
 
 const operation = "weather-data/list";
 
-/** `greenhouse2mqtt history CONTROLLER`: past readings, where the platform gives them; a table on a terminal, an object a line in a pipe, or CSV. */
+/**
+ * `greenhouse2mqtt history CONTROLLER`: past readings, if the platform has them; a table on a terminal, JSON lines in a
+ * pipe, or CSV.
+ */
 export async function history(
   context: ProcessContext,
   controller: string,
@@ -62,7 +65,7 @@ export async function history(
       context.out(`${JSON.stringify(Object.fromEntries(header.map((name, at) => [name, row[at]])))}\n`);
 }
 
-/** Its parameters are not in the interface: those of the user are passed on. */
+/** The interface does not describe the parameters, so the user's are passed on. */
 async function ask(
   platform: PlatformClient,
   code: string,
@@ -81,7 +84,7 @@ async function ask(
   }
 }
 
-/** A row for each time, a column for each name; of several values of one time the last. */
+/** A row for each time, a column for each name; of several values at one time, the last. */
 export function tableOf(points: readonly HistoryPoint[]) {
   const names = [...new Set(points.map(({ name }) => name))];
   const byTime = new Map<number, Map<string, number | string>>();
@@ -96,7 +99,7 @@ export function tableOf(points: readonly HistoryPoint[]) {
 
 const isoTime = (at: number): string => new Date(at).toISOString();
 
-/** Columns as wide as what stands in them. */
+/** A table with columns as wide as their content. */
 function plainTable(rows: readonly (readonly (string | number | null)[])[]): string {
   const texts = rows.map((row) => row.map((cell) => commentText(String(cell ?? ""), 24)));
   const widths = (texts[0] ?? []).map((_, at) => Math.max(...texts.map((row) => widthOf(row[at] ?? ""))));

@@ -26,7 +26,7 @@ interface JournalOptions extends CommonOptions {
   readonly controller?: string;
   readonly since?: string;
   readonly limit?: number;
-  /** One, or several with commas between them. */
+  /** One, or several separated by commas. */
   readonly kind?: string;
   readonly json?: boolean;
   readonly csv?: boolean;
@@ -37,7 +37,7 @@ const defaultLimit = 100;
 
 const jsonLine = (entry: TimelineEntry): string => JSON.stringify(entry);
 
-/** Commands where none is named: that is what a journal was asked for so far. */
+/** Commands, and those that rules sent, if no kind is named. */
 function kindsOf(given = "command,rule"): ReadonlySet<TimelineKind> {
   if (given === "all") return new Set(timelineKinds);
   const kinds = given.split(",").map((word) => timelineKinds.find((kind) => kind === word.trim()));
@@ -53,7 +53,7 @@ function nothingIn(directory: string, kind: string | undefined, isFiltered: bool
   return isFiltered ? msg`nothing that matches in ${directory}` : msg`nothing yet in ${directory}`;
 }
 
-/** Between files and the stream of a cluster. */
+/** Moves the journal between files and the stream of a cluster. */
 async function move(
   context: ProcessContext,
   what: string,
@@ -74,7 +74,10 @@ async function move(
   await (folder === undefined ? importJournal(moving) : exportJournal(moving, folder));
 }
 
-/** `greenhouse2mqtt journal`: past commands, and with `--kind` what else happened, as a table or as JSON lines; `--follow` goes on with new ones. */
+/**
+ * `greenhouse2mqtt journal`: past commands, and with `--kind` other events, as a table or as JSON lines; `--follow`
+ * goes on with new ones.
+ */
 export async function journal(
   context: ProcessContext,
   what: string | undefined,
@@ -84,7 +87,7 @@ export async function journal(
   await (what === undefined ? show(context, options) : move(context, what, folder, options));
 }
 
-/** With the controller by what it is called on topics; one that is not configured by its code. */
+/** Names the controller as topics do. */
 const withId =
   ({ controllers }: Configuration) =>
   (entry: TimelineEntry): TimelineEntry =>
@@ -105,7 +108,7 @@ async function show(context: ProcessContext, options: JournalOptions): Promise<v
   const controllers =
     controller === undefined ? undefined : new Set([controller, codeOf(configuration, controller)]);
   const filter = { kinds: kindsOf(options.kind), controllers, sinceMs };
-  // Who names a time means all since then.
+  // With a time, everything since then is shown.
   const limit = options.limit ?? (sinceMs === undefined ? defaultLimit : Infinity);
   const problem = await listingProblem(directory);
   if (problem !== null) throw problem;

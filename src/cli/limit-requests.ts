@@ -10,7 +10,9 @@ import type { Tell } from "../language/words.js";
 import type { Speech } from "../terminal/speech.js";
 import type { CommonOptions, ProcessContext } from "../terminal/context.js";
 
-/* `lock`, `unlock`, `release` and `alarms`: requests to the running bridge, which alone keeps what they are about. */
+/*
+ * `lock`, `unlock`, `release` and `alarms`: requests to the running bridge, which alone keeps locks, holds and alarms.
+ */
 
 interface LimitOptions extends CommonOptions {
   readonly by?: string;
@@ -19,14 +21,14 @@ interface LimitOptions extends CommonOptions {
   readonly force?: boolean;
 }
 
-/** What was done, of whose actuators, and for whom. */
+/** Sentences that say what was done, to whose actuators, and for whom. */
 const dones = {
   lock: (whose: Text, which: string, by: string) => msg`${whose}: locked ${which} (${by})`,
   unlock: (whose: Text, which: string, by: string) => msg`${whose}: unlocked ${which} (${by})`,
   release: (whose: Text, which: string, by: string) => msg`${whose}: released ${which} (${by})`,
 } as const;
 
-/** `greenhouse2mqtt lock`, `unlock` and `release`: an actuator, or without one all of the controller. */
+/** `greenhouse2mqtt lock`, `unlock` and `release`: of one actuator, or of the whole controller. */
 export const limit =
   (name: keyof typeof dones) =>
   async (
@@ -92,7 +94,7 @@ function rowOf(alarm: Document, tell: Tell): Row {
   };
 }
 
-/** `greenhouse2mqtt alarms`: those that are on and those that cleared within the hour, the newest last. */
+/** `greenhouse2mqtt alarms`: present alarms and those cleared within the last hour, the newest last. */
 export async function alarms(context: ProcessContext, options: AlarmsOptions): Promise<void> {
   const configuration = await readConfiguration(options, context);
   const { acknowledge: alarm, by = userName() } = options;

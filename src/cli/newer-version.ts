@@ -15,7 +15,7 @@ type Fetch = (
   init: { readonly signal: AbortSignal; readonly redirect: "error" },
 ) => Promise<Response>;
 
-/** Asks once a day, and only when somebody looks. Whoever looks gets the last answer at once. */
+/** Asks once a day, and only when somebody looks; he gets the last answer at once. */
 export class NewerVersion {
   readonly #clock: Clock;
   readonly #fetch: Fetch;
@@ -33,7 +33,7 @@ export class NewerVersion {
     this.#isWanted = isWanted;
   }
 
-  /** Null where there is none, or nobody wants to know. */
+  /** Null if there is none, or the configuration does not want to know. */
   get found(): string | null {
     if (!this.#isWanted()) return null;
     void this.look();
@@ -55,7 +55,7 @@ export class NewerVersion {
   }
 }
 
-/** Null for an error and for an answer that is too long; what is not read of either is not waited for. */
+/** Null for an error and for an answer that is too long; the rest of either is not read. */
 async function documentIn({ ok, body }: Response): Promise<unknown> {
   if (body === null) return null;
   if (!ok) {
@@ -72,7 +72,7 @@ async function documentIn({ ok, body }: Response): Promise<unknown> {
   return JSON.parse(Buffer.concat(pieces).toString("utf8"));
 }
 
-/** A version that is tried out is newer than none. */
+/** Whether `one` is newer; never if either is a prerelease. */
 export function isNewer(one: string, other: string): boolean {
   const [numbers, others] = [numbersOf(one), numbersOf(other)];
   if (numbers === null || others === null) return false;

@@ -11,9 +11,12 @@ import type { ProcessContext } from "../terminal/context.js";
 
 export { pageFindings } from "../setup/doctor/command.js";
 
-/* What of the set-up the page does: `doctor`, `discover`, and settings that are tried. Loaded only when the page asks. */
+/*
+ * The parts of the set-up that the page offers: `doctor`, `discover`, and trying settings. Loaded only when the page
+ * asks.
+ */
 
-/** What `discover --merge` finds. */
+/** What `discover --merge` finds, for the page. */
 export async function* discoverForPage(
   configuration: Configuration,
   file: string,
@@ -34,7 +37,7 @@ const partOfKey: Readonly<Record<string, TriedPart>> = {
   homeassistant: "homeassistant",
 };
 
-/** What was changed is tried; all of it where nothing was. */
+/** Tries the connections that were changed; all of them if none was. */
 export async function* attemptAt(
   settings: SettingsFile,
   wanted: WantedSettings,

@@ -42,13 +42,16 @@ export async function runProgram(argv: readonly string[], process: ProgramProces
   }
 }
 
-/** What configurations are read by is loaded only where a command of a feature, or all that there are, may be meant. */
+/**
+ * Loads the features, and with them the configuration's schema; only if one of their commands, or the list of all, may
+ * be meant.
+ */
 async function addFeatures(root: Command, context: ProcessContext): Promise<void> {
   const { allFeatures } = await import("../config/schema.js");
   addCommandsOf(allFeatures, root, context);
 }
 
-/** `run` is what happens without a command, so a misspelt one would be taken for its argument. */
+/** `run` is the default command, so a misspelt one would be taken for its argument. */
 async function refuseUnknown(word: string | undefined, commands: readonly Command[]): Promise<void> {
   const names = [...commands.map((command) => command.name()), "help"];
   if (word === undefined || names.includes(word)) return;
@@ -57,7 +60,10 @@ async function refuseUnknown(word: string | undefined, commands: readonly Comman
   throw usageFailure(msg`there is no command "${word.slice(0, 40)}"; ${hint}`);
 }
 
-/** Errors whose message is already the sentence a person needs; by name, as what throws them is loaded only when it is called. */
+/**
+ * Exit codes of errors whose message is already the sentence for a person; by name, as the code that throws them is
+ * loaded when needed.
+ */
 const endings: Readonly<Record<string, number>> = {
   DirectoryInUse: 1,
   DataTooNew: 1,
@@ -74,7 +80,7 @@ const endings: Readonly<Record<string, number>> = {
   UnknownController: 2,
 };
 
-/** What the program ends with; null for an error that was not foreseen. */
+/** The exit code for an error; null if it was not foreseen. */
 function codeOf(error: unknown): number | null {
   if (error instanceof CommandFailure) return error.exitCode;
   return error instanceof Error ? (endings[error.name] ?? null) : null;
@@ -115,7 +121,10 @@ export function program(context: ProcessContext): Command {
   return root;
 }
 
-/** Every path that does not begin at the root begins there. From here on Node remembers it, should it vanish under the program. */
+/**
+ * Relative paths begin at the working directory. After this call Node remembers it, even if it vanishes under the
+ * program.
+ */
 function requireWorkingDirectory(): void {
   try {
     cwd();
@@ -126,7 +135,7 @@ function requireWorkingDirectory(): void {
   }
 }
 
-/** The part of `process` that errors which nobody caught come through. */
+/** The part of `process` through which uncaught errors come. */
 interface EndingProcess {
   on(event: "uncaughtException", listener: (error: unknown) => void): unknown;
   listenerCount(event: "uncaughtException"): number;
@@ -134,8 +143,8 @@ interface EndingProcess {
 }
 
 /**
- * Ends the process at an error that nobody caught, with its stack. Node by itself shows the line that it came from, which in the built
- * program is most of a file. A command that guards itself, as `run` does, has its own words for it.
+ * Ends the process at an uncaught error, with its stack. Node itself would show the source line, which in the built
+ * program is most of a file. A command that guards itself, as `run` does, has its own words.
  */
 export function endUncaught(process: EndingProcess, err: ProcessContext["err"]): void {
   process.on("uncaughtException", (error) => {
@@ -153,13 +162,15 @@ interface StandardStream {
 }
 
 /**
- * Output and log as a command may use them: nothing that is written obeys what stands in it, and what is drawn does. An `error` event without a listener would end the process, so here both
- * have a listener: the log's trouble is nobody's fault, and a closed pipe (`| head`) ends the output, not the world.
+ * Output and log for commands. What is written is made harmless to a terminal; what is drawn is not. An `error` event
+ * without a listener would end the process, so both have one: trouble of the log is ignored, and a closed pipe (`|
+ * head`) ends the output alone.
  */
 export function guardStreams(stdout: StandardStream, stderr: StandardStream) {
   const ended = new AbortController();
   let isLost = false;
-  // There is nowhere to say it. Each later line is tried anew: a full disk is emptied, a pipe gets another reader.
+  // There is nowhere to report it. Later lines are tried again: a full disk may be emptied, a pipe may get another
+  // reader.
   stderr.on("error", () => undefined);
   const err = {
     get isTTY() {
@@ -185,7 +196,7 @@ export function guardStreams(stdout: StandardStream, stderr: StandardStream) {
     err,
     /** Aborts when the output goes nowhere any more. */
     outputEnded: ended.signal,
-    /** What the process ends with, given what the command ended with. */
+    /** The exit code of the process, given the command's own. */
     exitCode: (own: number) => (isLost && own === exitCodes.done ? exitCodes.failed : own),
   };
 }

@@ -10,7 +10,7 @@ import { codeOf, readConfiguration, shortList, withPlatform } from "../terminal/
 import { CommandFailure, usageFailure } from "../runtime/ending.js";
 import type { CommonOptions, ProcessContext } from "../terminal/context.js";
 
-/** `greenhouse2mqtt read CONTROLLER ADDRESS`: the value the device itself gives now. */
+/** `greenhouse2mqtt read CONTROLLER ADDRESS`: the present value from the device itself. */
 export async function read(
   context: ProcessContext,
   controller: string,
@@ -38,7 +38,7 @@ export async function read(
   );
 }
 
-/** A name that is the topic id of a listed controller stands for its code; without the list it is taken as it is. */
+/** The code of the listed controller with this code or topic id; without the list, the name as it is. */
 export async function listedCode(
   platform: PlatformClient,
   name: string,
@@ -55,7 +55,7 @@ const noValue = (code: string, address: string): CommandFailure =>
     msg`the platform shows no value for address ${address} of ${code}; check the address, and whether the controller is online`,
   );
 
-/** The codes of all that the account lists; empty where a list cannot be read. */
+/** The codes of everything that the account lists; empty if a list cannot be read. */
 async function codesOf(platform: PlatformClient, signal: AbortSignal): Promise<readonly string[]> {
   try {
     const lists = [await platform.controllers(signal), await platform.devices("TEXT", signal)];
@@ -83,7 +83,7 @@ function unknownController(
   );
 }
 
-/** `greenhouse2mqtt get OPERATION key=value…`: the platform's answer as it came, as JSON. */
+/** `greenhouse2mqtt get OPERATION key=value…`: the platform's unchanged answer, as JSON. */
 export async function get(
   context: ProcessContext,
   operation: string,

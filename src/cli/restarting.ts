@@ -5,18 +5,21 @@ import { readText } from "../runtime/file-system.js";
 import type { Logger } from "../runtime/log.js";
 import type { ProcessContext } from "../terminal/context.js";
 
-/* Whether something starts the program again, and how: systemd does when it ends, Home Assistant's Supervisor when it is asked. */
+/*
+ * Whether and how something starts the program again: systemd when it ends, Home Assistant's Supervisor when it is
+ * asked.
+ */
 
 export interface Restarting {
-  /** False where nobody knows that anything would. */
+  /** False if nothing is known to restart it. */
   canRestart(): Promise<boolean>;
-  /** Why it is refused; null where it is not, or where this program ends before the answer comes. */
+  /** Why a restart is refused; null if it is not, or if this program ends before the answer comes. */
   restart(): Promise<string | null>;
-  /** Whoever asked is to have his answer before. */
+  /** The program ends at once, so whoever asked must get his answer before. */
   readonly endsAtOnce: boolean;
 }
 
-/** What a unit says of these two; null where it cannot be asked. */
+/** `MainPID` and `Restart` of a unit; null if systemd cannot be asked. */
 type AskUnit = (unit: Unit) => Promise<string | null>;
 
 interface Unit {
@@ -52,8 +55,9 @@ export function restartingOf(
 }
 
 /**
- * What a shell of a service has started has the service's variables too, but is not the process that systemd watches. Below version 248
- * no variable tells the two apart, and none tells anywhere whether a unit starts again what has ended: so systemd is asked.
+ * Whether this is the main process of a unit that restarts. A shell of a service has the service's variables too;
+ * before version 248 none of them tells it from the main process, and none ever says whether a unit restarts. So
+ * systemd is asked.
  */
 async function isOfUnit(
   env: ProcessContext["env"],
@@ -69,7 +73,7 @@ async function isOfUnit(
   return said === null ? env["SYSTEMD_EXEC_PID"] === String(pid) : startsAgain(said, pid);
 }
 
-/** After the exit code of a restart, which is that of a failure. */
+/** Whether the unit starts again after the exit code of a restart, which is that of a failure. */
 function startsAgain(said: string, pid: number): boolean {
   const facts = new Map(said.split("\n").map((line) => line.split("=", 2) as [string, string]));
   return (
@@ -77,7 +81,7 @@ function startsAgain(said: string, pid: number): boolean {
   );
 }
 
-/** From the groups of a process, of which the innermost is the unit. */
+/** The unit of a process: the innermost service among its cgroups. */
 export function unitIn(cgroups: string): Unit | null {
   const path = /^0::(.*)$/m.exec(cgroups)?.[1] ?? "";
   const name = path.split("/").findLast((part) => part.endsWith(".service")) ?? "";
@@ -114,7 +118,7 @@ const refusalOf = (
 const endOf = (stop: AbortSignal | undefined): Promise<null> =>
   new Promise((done) => stop?.addEventListener("abort", () => done(null), { once: true }));
 
-/** It ends the program, and starts it again. */
+/** Asks the Supervisor to end the program and start it again. */
 async function askSupervisor({
   url,
   token,

@@ -8,11 +8,14 @@ import { ignored } from "../runtime/failures.js";
 import { type Clock, TooLate, within } from "../runtime/clock.js";
 import type { FleetSettings } from "../config/fleet.js";
 
-/* A backup that comes to a running fleet in pieces, and becomes one of its accounts. */
+/* Takes a backup that comes to a running fleet in pieces, and makes it one of its accounts. */
 
-/** Whoever sends nothing for so long has given up. */
+/** A sender that is silent for this long has given up. */
 const idleMs = 60_000;
-/** So long the disk has for a piece, and a process for the whole: one that hangs keeps back nobody else's backup. */
+/**
+ * Time for the disk to take a piece, and for the process that restores. One that hangs must hold up nobody else's
+ * backup.
+ */
 const longestDiskMs = 15_000;
 const longestRestoreMs = 900_000;
 
@@ -26,14 +29,14 @@ interface Coming {
 
 type Answer = Awaited<ReturnType<RestoreAccount>>;
 
-/** One at a time. */
+/** Takes one backup at a time. */
 export class Restoring {
   readonly #fleet: Pick<FleetSettings, "file" | "data_dir">;
   readonly #reload: () => Promise<unknown>;
   readonly #clock: Pick<Clock, "monotonic" | "after">;
   #coming: Coming | null = null;
 
-  /** `reload` has the fleet take up its files. */
+  /** `reload` makes the fleet take up its files. */
   constructor(
     fleet: Pick<FleetSettings, "file" | "data_dir">,
     reload: () => Promise<unknown>,
@@ -71,7 +74,10 @@ export class Restoring {
     return within(this.#clock, longestDiskMs, () => remove(file)).catch(ignored);
   }
 
-  /** Removes what a process left that ended while one came; the fleet's page waits for it, though not for a disk that hangs. Never rejects. */
+  /**
+   * Removes the files of uploads that ended with an earlier process. The fleet's page waits for it, but not for a disk
+   * that hangs. Never rejects.
+   */
   async clear(): Promise<void> {
     await within(this.#clock, longestDiskMs, () => this.#clear()).catch(ignored);
   }
@@ -83,7 +89,7 @@ export class Restoring {
       if (file !== this.#coming?.file) await remove(file);
   }
 
-  /** The one that comes already, or a new one; null where a piece is of none. */
+  /** The upload under way, or a new one; null for a piece that belongs to neither. */
   #comingOf(id: string, at: number): Coming | "busy" | null {
     const coming = this.#coming;
     const now = this.#clock.monotonic();
@@ -120,7 +126,7 @@ async function append(file: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** By a process of its own, as it takes as much memory as the whole backup, and a second for its password. */
+/** Restores in a process of its own: that takes as much memory as the whole backup, and a second for its password. */
 async function restoredBy(
   file: string,
   { password, account, language }: BackupEnd,

@@ -40,7 +40,7 @@ import {
   unlessStopped,
 } from "../terminal/context.js";
 
-/** `greenhouse2mqtt run`: until a signal. */
+/** `greenhouse2mqtt run`: runs the bridge until a signal. */
 export async function run(context: ProcessContext, options: CommonOptions): Promise<void> {
   keepHeapSmall();
   const early = createLogger({ level: "info", format: "auto", secrets: () => [] }, screenOf(context));
@@ -55,7 +55,7 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
   const recentLog = new RecentLog(undefined, commandSentences);
   const log = loggerFor(configuration, context, secrets, recentLog, () => runs.configuration.log.format);
   now.log = log;
-  // Two at once could leave the older file in force.
+  // Two reloads at once could leave the older file in force.
   const reloadOnce = oneAtATime(() => reload(options, context, { runs, trial, log }));
   const unguard = guardProcess({
     process,
@@ -82,7 +82,7 @@ export async function run(context: ProcessContext, options: CommonOptions): Prom
 
 type OnListening = NonNullable<BridgeOptions["page"]>["onListening"];
 
-/** Tokens that the run under way has learned. */
+/** Tokens that the present run has learned. */
 interface Learned {
   secrets: () => readonly string[];
 }
@@ -99,13 +99,13 @@ interface Running {
   readonly trial: SettingsTrial;
 }
 
-/** What there is of it so far. */
+/** The runs and the log, as far as they exist yet. */
 interface Now {
   runs: Runs | null;
   log: Logger;
 }
 
-/** Of a file that was edited by hand with what ran before it. */
+/** The runs by the file; if it was edited by hand, with the former configuration to fall back to. */
 async function startingRuns(
   options: CommonOptions,
   context: ProcessContext,
@@ -120,7 +120,9 @@ async function startingRuns(
   return runs;
 }
 
-/** By the file as it is, or as it was before settings of an earlier process by which nothing can be started. */
+/**
+ * The file's configuration; if it is unusable because of settings that an earlier process saved, the one before them.
+ */
 async function startingConfiguration(
   options: CommonOptions,
   context: ProcessContext,
@@ -133,7 +135,7 @@ async function startingConfiguration(
   });
 }
 
-/** One run of the bridge, by the configuration that it is given. */
+/** One run of the bridge with the given configuration. */
 function oneRun(running: Running): (given: Run) => Promise<void> {
   const { named, context, runs, learned, log, recentLog, recording, settings, trial } = running;
   const manager = managerFor(context, log);
@@ -160,7 +162,7 @@ function oneRun(running: Running): (given: Run) => Promise<void> {
   };
 }
 
-/** A run that makes room for the next one is no end of the service. */
+/** A run that makes room for the next one must not look like the end of the service. */
 const unlessRenewed = (manager: ServiceManager, isRenewed: () => boolean): ServiceManager => ({
   watchdogMs: manager.watchdogMs,
   tell: (...assignments) => {
@@ -169,7 +171,7 @@ const unlessRenewed = (manager: ServiceManager, isRenewed: () => boolean): Servi
   },
 });
 
-/** Of an account of a fleet its own file. */
+/** The configuration file; of an account of a fleet, its own one. */
 const fileOf = async (options: CommonOptions, context: ProcessContext): Promise<string> =>
   options.account === undefined
     ? options.config
@@ -205,7 +207,7 @@ const settingsOf = (
 const newerFor = (isWanted: () => boolean) =>
   new NewerVersion(systemClock, fetch, programVersion(), isWanted);
 
-/** Of a member of a cluster: while it owns the account. */
+/** Runs the bridge; as a member of a cluster, while it owns the account. */
 async function runHere(bridge: BridgeOptions, stop: AbortSignal, account: string | undefined): Promise<void> {
   if (bridge.configuration.cluster === undefined) return runBridge(bridge, stop);
   const { runByItself } = await import("./clustered.js");
@@ -214,19 +216,19 @@ async function runHere(bridge: BridgeOptions, stop: AbortSignal, account: string
 
 const pageSetup = lazy(() => import("./page-setup.js"));
 
-/** What `doctor` finds, for the page, by the configuration as it counts then. */
+/** The findings of `doctor` for the page, by the configuration in force at that time. */
 export const doctorFor = (now: () => Configuration, account?: string) =>
   async function* (...of: [AbortSignal, Language]): AsyncGenerator {
     yield* (await pageSetup()).pageFindings(now(), account, ...of);
   };
 
-/** Which configuration is run: its file, and of a fleet whose it is. */
+/** The configuration that runs: its file, and its account in a fleet. */
 interface Named {
   readonly file: string;
   readonly account: string | undefined;
 }
 
-/** What the page of a bridge does beyond it. */
+/** What the page offers beyond its bridge. */
 export const pageOf = (
   now: () => Configuration,
   { file, account }: Named,
@@ -241,8 +243,8 @@ export const pageOf = (
 });
 
 /**
- * Says in the log where the page is and who may command there, once it can be opened. The page shows `log` to everybody on this
- * computer; the code that makes the first operator is for who sees the terminal or the service's log.
+ * Logs where the page is and who may command there, once it can be opened. The page shows `log` to everybody on this
+ * computer, so the code for the first operator goes to the terminal or the service's log alone.
  */
 export const whereaboutsOf =
   (context: ProcessContext, log: Logger, unseenLog: () => Logger): OnListening =>
@@ -256,22 +258,22 @@ export const whereaboutsOf =
   };
 
 /**
- * Has garbage among old objects collected when the heap has grown by four tenths of what was alive. By itself V8 waits until it
- * has grown to several times that where collecting is cheap: every poll replaces old readings, so that a bridge of 2,000
- * controllers that needs 60 MiB took 300 MiB, of a computer that may have 1 GiB in all.
+ * Makes V8 collect old objects when the heap has grown by four tenths of what was alive. By itself V8 waits for several
+ * times that where collecting is cheap. Every poll replaces readings, so a bridge of 2,000 controllers that needs 60
+ * MiB took 300 MiB, on a computer that may have 1 GiB.
  *
- * The place for new objects grows no more either: loading the program has made it twice 4 MiB, and twice 16 MiB, as far as it would
- * go, are no faster. Where little goes on V8 makes it smaller, and then it stays so, which a burst pays with a third more of processor
- * time. What may be set once V8 has begun is only by how much it grows at a time.
+ * The space for new objects does not grow either: loading has made it twice 4 MiB, and the most, twice 16 MiB, is no
+ * faster. When little happens V8 makes it smaller and it stays so, which costs a burst a third more processor time.
+ * Once V8 runs, only its growth can be set.
  *
- * `growingPercent`: of many accounts each collection holds up commands for tenths of a second, so that there are to be some fewer.
+ * `growingPercent`: with many accounts each collection delays commands by tenths of a second, so there should be fewer.
  */
 export function keepHeapSmall(growingPercent = 40): void {
   setFlagsFromString(`--heap-growing-percent=${growingPercent}`);
   setFlagsFromString("--semi-space-growth-factor=1");
 }
 
-/** For a maintainer: every step of the book of commands goes to a new file, which `npm run replay` plays once more. */
+/** For maintainers: writes every step of the book of commands to a new file, which `npm run replay` plays again. */
 async function recordingTo({ env }: ProcessContext, log: Logger): Promise<StepRecording | undefined> {
   const file = env["GREENHOUSE2MQTT_RECORD"];
   if (file === undefined || file === "") return undefined;
@@ -288,7 +290,9 @@ async function recordingTo({ env }: ProcessContext, log: Logger): Promise<StepRe
 
 const longestEndMs = 9_000;
 
-/** A service manager is promised an end within ten seconds, whatever still holds it up: by then outcomes are on disk. */
+/**
+ * Cuts a slow end short: a service manager is promised an end within ten seconds, and outcomes are on disk before that.
+ */
 export async function endInTime(ended: AbortSignal, log: Logger, stop: AbortSignal): Promise<void> {
   const isOver = await systemClock.wait(longestEndMs, ended).then(
     () => false,
@@ -299,12 +303,12 @@ export async function endInTime(ended: AbortSignal, log: Logger, stop: AbortSign
   await endProcess(process, exitCodeAfter(stop));
 }
 
-/** Mistakes that an alarm names. */
+/** Most mistakes that an alarm names. */
 const mostTold = 3;
 
 /**
- * SIGHUP, and settings that were saved: what can change while running is taken over, the rest takes a new run; a file with mistakes
- * changes nothing, and what is wrong with it is answered.
+ * For SIGHUP and saved settings: applies what can change while running; the rest takes a new run. A file with mistakes
+ * changes nothing; resolves with what is wrong with it.
  */
 async function reload(
   options: CommonOptions,

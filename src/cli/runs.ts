@@ -8,13 +8,13 @@ import type { Clock } from "../runtime/clock.js";
 import type { Logger } from "../runtime/log.js";
 import type { RunState, SettingsTrial } from "./trial.js";
 
-/* The runs of one bridge, one behind the other. */
+/* The runs of one bridge, one after the other. */
 
-/** What one run of the bridge gets. */
+/** What a run of the bridge gets. */
 export interface Run {
   readonly configuration: Configuration;
   readonly live: LiveSettings;
-  /** Aborts when it is to end in order. */
+  /** Aborts when the run has to end in order. */
   readonly stop: AbortSignal;
   /** Whether another run follows at once. */
   readonly isRenewed: () => boolean;
@@ -28,10 +28,10 @@ interface Work {
   readonly log: Logger;
 }
 
-/** Between two tries of what does not start. */
+/** Pause between tries when a run does not start. */
 const againMs = 2_000;
 
-/** The runs of one bridge in this process: each by the configuration of its time. */
+/** The runs of one bridge in this process, each by the configuration of its time. */
 export class Runs {
   readonly #clock: Clock;
   #configuration: Configuration;
@@ -44,7 +44,10 @@ export class Runs {
   #error: string | null = null;
   readonly #fallback: Fallback;
 
-  /** `former`: what an earlier process ran by, where nobody knows yet whether the bridge comes up by this one. */
+  /**
+   * `former`: what an earlier process ran, while nobody knows yet whether the bridge comes up with the new
+   * configuration.
+   */
   constructor(configuration: Configuration, clock: Clock, former: Configuration | null = null) {
     this.#clock = clock;
     this.#fallback = new Fallback(former);
@@ -60,7 +63,7 @@ export class Runs {
     return this.#configuration;
   }
 
-  /** How it is now. */
+  /** The state of the run under way. */
   runState(): RunState {
     return {
       runsForMs: this.#madeAt === null ? null : this.#clock.monotonic() - this.#madeAt,
@@ -74,7 +77,7 @@ export class Runs {
     };
   }
 
-  /** Until `stop` aborts, or a run ends by an error of which no new settings may be the reason. */
+  /** Runs until `stop` aborts, or a run ends by an error that new settings cannot have caused. */
   async run(work: Work, stop: AbortSignal): Promise<void> {
     const { log, start, trial } = work;
     const clock = this.#clock;
@@ -116,14 +119,14 @@ export class Runs {
     return true;
   }
 
-  /** Ends the run for one by the former configuration; whether there is one. */
+  /** Ends the run for one by the former configuration; returns whether there is one. */
   goBack(): boolean {
     const isBack = this.#isBackToFormer();
     if (isBack) this.#renew.abort();
     return isBack;
   }
 
-  /** The bridge has come up, or nothing can be taken back any more. */
+  /** Forgets the former configuration: the bridge has come up, or nothing can be taken back any more. */
   settle(): void {
     this.#fallback.settle();
   }
@@ -148,7 +151,7 @@ export class Runs {
     };
   }
 
-  /** Takes over what can change, and begins a new run for the rest. */
+  /** Applies what can change while running, and begins a new run for the rest. */
   take(read: Configuration): ReturnType<LiveSettings["reload"]> {
     const next = this.#fallback.taken(this.#configuration, read);
     const reloaded = this.#live.reload(next);

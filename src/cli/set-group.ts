@@ -11,7 +11,10 @@ import { endedText } from "../greenhouse/wording.js";
 import { CommandFailure, usageFailure } from "../runtime/ending.js";
 import type { ProcessContext } from "../terminal/context.js";
 
-/* `greenhouse2mqtt set group GROUP COMMAND` and `set scene SCENE activate`: through the running bridge, which knows how it went with each. */
+/*
+ * `greenhouse2mqtt set group GROUP COMMAND` and `set scene SCENE activate`: through the running bridge, which has the
+ * result of each member.
+ */
 
 interface GroupRequestBody {
   readonly kind: GroupOrScene;
@@ -22,7 +25,7 @@ interface GroupRequestBody {
 
 export const isGroupOrScene = (word: string): word is GroupOrScene => word === "group" || word === "scene";
 
-/** Sends it and says how it went with each. */
+/** Sends the command and prints the result of each member. */
 export async function setGroupOrScene(
   context: ProcessContext,
   configuration: Configuration,
@@ -71,7 +74,7 @@ async function ask(
   );
 }
 
-/** A line of the whole, and one of each member. */
+/** A line for the whole, and one for each member. */
 function report(whole: GroupResult, tell: Tell): string {
   const { group, scene, command, outcome, duration_ms: ms, members, message } = whole;
   const name = group === null ? msg`scene ${scene ?? ""}` : msg`group ${group}`;

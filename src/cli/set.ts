@@ -36,7 +36,7 @@ interface SetRequest {
   readonly payload: string;
 }
 
-/** `greenhouse2mqtt set`: one command, through the running bridge where there is one, else by itself. */
+/** `greenhouse2mqtt set`: sends one command, through the running bridge or, without one, directly. */
 export async function set(
   context: ProcessContext,
   controller: string,
@@ -55,7 +55,7 @@ export async function set(
     throw new CommandFailure("", exitCodes.notConfirmed);
   }
   const code = codeOf(configuration, controller);
-  // A name the configuration does not know is an id where it can be one.
+  // A name that the configuration does not know counts as a topic id if it can be one.
   const isId = !Object.hasOwn(configuration.controllers, code) && topicIdPattern.test(code);
   const controllerId = isId ? code : (configuration.controllers[code]?.id ?? controllerTopicId(code));
   const request: SetRequest = { controllerId, ...targetNamed(configuration, code, actuator), id, payload };
@@ -67,7 +67,7 @@ export async function set(
     configuration,
     asCommand(configuration, request, progress),
     context.stop,
-    // Programs read English.
+    // Programs get English.
     context.isTerminal ? context.speech.language : "en",
   );
   const result =
@@ -82,7 +82,7 @@ export async function set(
 const isDone = ({ outcome }: Pick<CommandResult, "outcome">, isDryRun: boolean): boolean =>
   isGood(outcome) || (outcome === "dry_run" && isDryRun);
 
-/** Says how it ended; what could not be understood has no word of its own in the result. */
+/** Prints the result. That of a misunderstood command does not contain the command, so the typed one is shown. */
 function report(
   context: ProcessContext,
   result: CommandResult,
@@ -106,8 +106,8 @@ const addressRule = {
 };
 
 /**
- * An actuator's or parameter's id; `parameter/ID` and `address/ADDRESS` say which is meant. A name that could exist and
- * does not is left to the command to refuse.
+ * The target by an actuator's or parameter's id; `parameter/ID` and `address/ADDRESS` choose the kind. The command
+ * itself refuses a valid id that does not exist.
  */
 function targetNamed(
   { controllers }: Configuration,
@@ -144,7 +144,7 @@ function asCommand(
   };
 }
 
-/** Where no running bridge was reached: by itself, where that is none. */
+/** Without a bridge that can be asked, sends the command directly; refuses that while one runs. */
 async function withoutBridge(
   { atSocket, reasons }: NotReached,
   request: SetRequest & { readonly by: string; readonly lasts: string | undefined },
@@ -179,7 +179,7 @@ function directly(
   return unlessStopped(done, stop);
 }
 
-/** Gives the command up like a crash would: its journal tells the next start of the bridge how far it came. */
+/** Gives the command up as a crash would: its journal tells the next start how far it came. */
 const unlessStopped = <Answer>(work: Promise<Answer>, stop: AbortSignal): Promise<Answer> =>
   Promise.race([
     work,
@@ -200,7 +200,7 @@ const meantBy =
   ({ reason }: CommandResult): Text =>
     reason === "unknown_actuator" ? findTarget(...about) : "";
 
-/** What a person probably meant by a name that nothing has; empty where nothing is near. */
+/** Suggests what was probably meant by an unknown name; empty if nothing is similar. */
 function findTarget(
   { controllers }: Configuration,
   typed: string,

@@ -16,16 +16,16 @@ import type { Restarting } from "./restarting.js";
 import { tellIn } from "../language/languages.js";
 import { SettingsTrial, type TrialParts } from "./trial.js";
 
-/* The settings of the page: the file of the configuration, and what becomes of the run by it. */
+/* The settings for the page: the configuration's file, and the trial of what is saved. */
 
 export interface SettingsSourceParts extends Omit<TrialParts, "file"> {
   readonly file: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly load: (reads?: ReadFile, isAlone?: boolean) => Promise<ConfigurationResult>;
-  /** The words with which `backup` names this bridge; of an account also its whole fleet. */
+  /** Arguments that name this bridge to `backup`, and those for the whole fleet of an account. */
   readonly backupOf?: (file: string) => readonly string[];
   readonly backupOfFleet?: readonly string[];
-  /** Of all sources of this process: each backup may take 64 MiB. */
+  /** Shared by all sources of this process, as each backup may take 64 MiB. */
   readonly backups?: Backups;
   readonly shared?: (text: string) => string;
   /** Ends the program, so that it is started again. */
@@ -33,7 +33,7 @@ export interface SettingsSourceParts extends Omit<TrialParts, "file"> {
   readonly newer?: { readonly found: string | null };
 }
 
-/** Whoever refuses does so at once; where it is done the answer may take a minute, or never come. */
+/** A refusal comes at once; otherwise the answer may take a minute, or never come. */
 const refusalMs = 4_000;
 
 /** One is made at a time. */
@@ -41,7 +41,7 @@ export interface Backups {
   isMaking: boolean;
 }
 
-/** The answer leaves before the run that gives it ends. */
+/** Time for the answer to leave before the run that gives it ends. */
 const answerMs = 250;
 
 /** The settings of one file, with the trial of what is saved there. */
@@ -134,7 +134,7 @@ function backupsOf(
   };
 }
 
-/** What is wrong with a configuration the backup says itself. */
+/** Remarks on the backup. For a configuration with mistakes, the backup itself says what is wrong. */
 async function remarksTo(
   language: Saver["language"],
   load: SettingsSourceParts["load"],
@@ -146,12 +146,12 @@ async function remarksTo(
   return remarksOn(loaded.configuration, isThere(loaded.configuration.data_dir)).map(await tellIn(language));
 }
 
-/** Of a process that makes a backup. */
+/** The longest pause of a process that makes a backup. */
 const longestPauseMs = 120_000;
 
 const ofFile = (file: string): readonly string[] => ["--config", file];
 
-/** By a process of its own: a password takes a second and 64 MiB, which no command waits for. */
+/** Makes a backup in a process of its own: a password takes a second and 64 MiB, which must not delay commands. */
 async function* backupBy(
   words: readonly string[],
   password: string | null,
@@ -171,7 +171,7 @@ async function* backupBy(
     yield* piecesOf(child.stdout, clock, signal);
     isWhole = true;
   } finally {
-    // One that a disk holds back does not end by itself, and the next backup waits for this one.
+    // A process that a disk holds up does not end by itself, and the next backup waits for it.
     if (!isWhole) {
       child.kill("SIGKILL");
       child.stdout.destroy();
@@ -181,7 +181,7 @@ async function* backupBy(
   if (code !== 0) throw new Error(said.trim() || `the backup ended with ${String(code)}`);
 }
 
-/** One that pauses for too long is given up. */
+/** The pieces of a stream, which is given up if it pauses for too long. */
 async function* piecesOf(stream: Readable, clock: Clock, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const pieces = stream.iterator() as AsyncIterator<Uint8Array, undefined>;
   for (;;) {

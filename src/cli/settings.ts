@@ -17,13 +17,13 @@ import { refusalText } from "./wording.js";
 import { CommandFailure, usageFailure } from "../runtime/ending.js";
 import type { CommonOptions, ProcessContext } from "../terminal/context.js";
 
-/* `config`: one key of the configuration, by the same path as the settings of the page. */
+/* `config`: reads or changes one key of the configuration, with the code of the page's settings. */
 
 interface ConfigOptions extends CommonOptions {
   readonly diff?: boolean;
 }
 
-/** Of a file with mistakes it is where they are by default. */
+/** The data directory; of a file with mistakes, its default place. */
 const dataDirOf = (result: ConfigurationResult, options: CommonOptions): string =>
   result.ok
     ? overridden(result.configuration, options).data_dir
@@ -39,7 +39,7 @@ export async function config(
   const path = pathOf(key);
   if (path === null) throw usageFailure(noKey(key));
   const loaded = await loadedFile(options, context.env);
-  // The keys of a fleet's own file are other ones.
+  // A fleet's own file has other keys.
   if (!loaded.ok && options.account !== undefined && loaded.dataDir === undefined)
     throw usageFailure(joined(loaded.problems.map(problemText), "\n"));
   const settings = new SettingsFile({
@@ -151,7 +151,9 @@ type ToldProposal = Pick<
   "errors" | "difference" | "keys" | "secrets" | "warnings" | "sentences"
 >;
 
-/** By the bridge that runs with this file, which takes it back should it not come up by it; null where none could. */
+/**
+ * Lets the bridge that runs with this file save, as it takes the change back if it does not come up; null if none can.
+ */
 async function savedByBridge(
   { speech, stop }: ProcessContext,
   settings: SettingsFile,
@@ -191,7 +193,7 @@ function sayWhatElse(
   for (const sentence of sentences) say(sentence);
 }
 
-/** A bridge that runs is told at its own socket. */
+/** Tells a running bridge at its socket to take up the file. */
 async function takenUp(context: ProcessContext, place: { readonly data_dir: string }): Promise<Text> {
   const answer = await askAtSocket(place, (ask) => ask("/api/settings/take", {}), context.stop).catch(
     nullIfFailed,

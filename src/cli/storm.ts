@@ -6,12 +6,12 @@ import type { Simulator } from "../simulator/simulator.js";
 import { type DemoView, type Fields, shownController, toldLine } from "./demo-view.js";
 
 /*
- * A storm day for the demo: people and the weather do one thing after the other, and each next thing waits until the last was
- * seen at the broker. Times are those of the simulated greenhouse, in seconds, so that a faster day is a shorter story.
+ * A storm day for the demo. Each step of the people and the weather waits until the last one was seen at the broker.
+ * Times are seconds of the simulated greenhouse, so a faster day is a shorter story.
  */
 
 const stormCode = "GH-0001";
-/** 09:40 of a mild morning in Shandong, on which nothing but the story makes wind or rain. */
+/** 09:40 on a mild morning in Shandong, when only the story makes wind or rain. */
 export const stormBegins = Date.UTC(2026, 4, 10, 1, 40);
 export const stormSpeed = 20;
 
@@ -42,7 +42,9 @@ export interface Stage {
   readonly view: DemoView;
 }
 
-/** What was seen at the broker: what stands on each topic, and the results since the step of the story began. */
+/**
+ * What was seen at the broker: the newest document of each topic, and the results since this step of the story began.
+ */
 export class Seen {
   readonly #base: string;
   readonly #standing = new Map<string, Fields | null>();
@@ -53,12 +55,12 @@ export class Seen {
     this.#base = base;
   }
 
-  /** What stands on a topic below the base. */
+  /** The newest document of a topic below the base. */
   at(topic: string): Fields | null {
     return this.#standing.get(`${this.#base}/${topic}`) ?? null;
   }
 
-  /** Returns what stood there until now. */
+  /** Notes a document; returns the one before. */
   stands(topic: string, fields: Fields | null): Fields | null {
     const before = this.#standing.get(topic) ?? null;
     this.#standing.set(topic, fields);
@@ -83,7 +85,7 @@ export class Seen {
   }
 }
 
-/** What a person or the weather does. */
+/** Something that a person or the weather does. */
 type Action = (stage: Stage) => unknown;
 type Condition = (seen: Seen) => boolean;
 
@@ -211,7 +213,7 @@ const story: readonly Step[] = [
 export const tellStorm = (stage: Stage, end: AbortSignal): Promise<void> =>
   tellStory(story, stage, end, msg`The storm day is over. The greenhouse lives on; Ctrl-C ends it.`);
 
-/** Tells a story; what is not seen in time is said, and the story goes on. */
+/** Tells a story. What is not seen in time is reported, and the story goes on. */
 export async function tellStory(
   steps: readonly Step[],
   stage: Stage,

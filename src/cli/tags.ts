@@ -10,7 +10,7 @@ import { callOf } from "./feature-call.js";
 import { CommandFailure } from "../runtime/ending.js";
 import type { CommonOptions, ProcessContext } from "../terminal/context.js";
 
-/* `tags`: what the running bridge has on `<c>/tags` of each controller, with its own topics before it. */
+/* `tags`: prints what the running bridge has on `<c>/tags` of each controller, after its own topics. */
 
 interface TagsOptions extends CommonOptions {
   readonly controller?: string;
@@ -21,7 +21,7 @@ interface TagsOptions extends CommonOptions {
 const columns = ["topic", "name", "kind", "unit", "type", "words", "min", "max", "writable"] as const;
 type Row = Readonly<Record<(typeof columns)[number], string | number | boolean | undefined>>;
 
-/** Those of the bridge itself, without which no value is known to be valid. */
+/** Topics of the bridge itself, without which no value is known to be valid. */
 function ownTags({ mqtt }: Configuration): readonly Tag[] {
   const { bridge } = topicsUnder(mqtt.base_topic);
   const words = (...all: string[]) => Object.fromEntries(all.map((word, at) => [word, at]));
@@ -62,7 +62,7 @@ const shown = [
   { field: "words", title: msg`WORDS`, usual: 10, most: 120 },
 ] as const;
 
-/** What is there is what the bridge wrote; anything else is passed over. */
+/** The tags that the bridge wrote; none for anything else. */
 function tagsIn(payload: string): readonly Tag[] {
   try {
     const read: unknown = JSON.parse(payload);
@@ -72,7 +72,7 @@ function tagsIn(payload: string): readonly Tag[] {
   }
 }
 
-/** The topic id of one controller, or all of them. */
+/** The topic filter for one controller, or for all. */
 function filterOf(configuration: Configuration, controller: string | undefined): string {
   const { base_topic: base } = configuration.mqtt;
   if (controller === undefined) return `${base}/+/tags`;

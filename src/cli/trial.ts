@@ -30,36 +30,37 @@ import {
 } from "../saving/trial-record.js";
 
 /*
- * Whether a bridge comes up by settings that were saved, or by a file that was edited by hand: of one bridge, and of each account of a fleet.
+ * Tries settings that were saved, and files that were edited by hand: whether a bridge, or an account of a fleet, comes
+ * up with them.
  *
- * What was saved goes back in the file. A file that a person edited is his: it stays as he left it, and the bridge goes on by what it
- * ran by before, which an alarm says with the difference. It is tried again once a setting in it is another one, and at each start,
- * as people start a program again once they have put right what stood against it elsewhere. That costs a minute at most, and what has
- * ended the program within it twice is tried no more until it is another one.
+ * Saved settings that fail are taken back in the file. A file that a person edited stays as it is: the bridge goes on
+ * with what it ran before, and an alarm says so with the difference. It is tried again when a setting in it changes,
+ * and at each start, as people restart a program after they have removed a cause elsewhere. That costs a minute at
+ * most. A file with which the program ended twice within it is not tried again until it changes.
  */
 
-/** How long a trial may take. */
+/** How long a trial takes. */
 const trialMs = 60_000;
-/** What failed has to run so long afterwards. */
+/** How long a run must last after a failure. */
 const calmMs = 20_000;
-/** A program that does not live for a minute with them may be started so often. */
+/** How often the program may be started with settings with which it does not live for a minute. */
 const mostStarts = 3;
 
-/** A file that somebody edited, until it is known what becomes of it. */
+/** A file that somebody edited, while its outcome is unknown. */
 interface Edit {
   readonly takesRun: boolean;
   isLate: boolean;
 }
 
-/** How a run is doing. */
+/** The state of a run. */
 export interface RunState {
-  /** How long the run under way has been complete, ms; null where it is not. */
+  /** Ms since the run under way was complete; null if it is not. */
   readonly runsForMs: number | null;
-  /** Its first run waits for the turn of this account. */
+  /** The first run waits for the turn of this account. */
   readonly isYetToStart: boolean;
   /** Another member of a cluster may run the account meanwhile. */
   readonly mayStandBy: boolean;
-  /** How many runs ended by an error, and that of the newest of them. */
+  /** How many runs ended by an error, and the error of the newest of them. */
   readonly failures: number;
   readonly error: string | null;
   readonly http: Configuration["http"];
@@ -67,7 +68,7 @@ export interface RunState {
   readonly bridge: BridgeView | null;
 }
 
-/** Before the first run. */
+/** The state before the first run. */
 export const notYetRun: RunState = {
   runsForMs: null,
   isYetToStart: false,
@@ -81,7 +82,7 @@ export const notYetRun: RunState = {
 
 /** How the run is doing at the end of a trial, and how it did before. */
 interface TrialEnd extends Pick<RunState, "runsForMs" | "mayStandBy" | "http" | "isPageOpen"> {
-  /** The error of the newest run since the settings were saved; null where none ended by one. */
+  /** The newest run's error since the settings were saved; null if none failed. */
   readonly error: string | null;
   readonly wasPageOpen: boolean;
   readonly platform: PlatformState | null;
@@ -93,8 +94,8 @@ interface TrialEnd extends Pick<RunState, "runsForMs" | "mayStandBy" | "http" | 
 const reached: ReadonlySet<string | null> = new Set<PlatformState | null>(["online", "degraded"]);
 
 /**
- * Why the settings are taken back; null where the bridge has come up. A broker that is away is no reason, as brokers come back;
- * a platform is one only where its settings were changed and it was reached before.
+ * Why the settings are taken back; null if the bridge has come up. A broker that is away is no reason, as brokers come
+ * back. A platform is one only if its settings were changed and it was reached before.
  */
 export function notComeUp(seen: TrialEnd): Text | null {
   if (seen.mayStandBy && seen.runsForMs === null && seen.error === null) return null;
@@ -112,22 +113,22 @@ export function notComeUp(seen: TrialEnd): Text | null {
   return null;
 }
 
-/** For so long a person has to have seen that settings were taken back, and to have left it at that. */
+/** How long the alarm about settings taken back must have been acknowledged to end. */
 const seenForMs = 3_600_000;
 
-/** The bridge runs on after settings were taken back. Monotonic ms. */
+/** The bridge after settings were taken back. Monotonic ms. */
 interface AfterReturn {
   readonly now: number;
-  /** Of the file that was put back, and of the one in force, and since when that is. */
+  /** Etags of the file that was put back and of the one in force, and since when the latter is. */
   readonly putBack: string | undefined;
   readonly inForce: string | null;
   readonly inForceSince: number;
   readonly runsForMs: number | null;
-  /** Since when the alarm is acknowledged; null where it is not. */
+  /** Since when the alarm has been acknowledged; null if it is not. */
   readonly seenSince: number | null;
 }
 
-/** Whether nobody has to see to it any more: the bridge runs by another file, or somebody keeps the former one. */
+/** Whether nobody has to act any more: the bridge runs by another file, or somebody keeps the former one. */
 function isSettled({ now, putBack, inForce, inForceSince, runsForMs, seenSince }: AfterReturn): boolean {
   if (runsForMs === null || Math.min(runsForMs, now - inForceSince) < trialMs) return false;
   const isOther = putBack !== undefined && inForce !== null && inForce !== putBack;
@@ -138,21 +139,21 @@ export interface TrialParts {
   readonly file: SettingsFile;
   readonly clock: Clock;
   readonly log: () => Logger;
-  /** Of the configuration in force. */
+  /** The data directory of the configuration in force. */
   readonly dataDir: () => string;
   readonly seen: () => RunState;
-  /** Reads the file and takes it up; what was wrong with it, or null. */
+  /** Reads the file and takes it up; resolves with what was wrong with it, or null. */
   readonly readAgain: () => Promise<string | null>;
-  /** Has the bridge run by the former configuration; whether there is one. */
+  /** Makes the bridge run by the former configuration; returns whether there is one. */
   readonly goBack: () => boolean;
-  /** There is nothing to go back to any more. */
+  /** Forgets the former configuration. */
   readonly settle: () => void;
   readonly files?: FileSystem | undefined;
 }
 
 /**
- * Settings of one file on trial: saved ones until the bridge has come up by them, and ones edited by hand by which it did not. They are
- * kept beside the file, so that the next process goes on with them.
+ * The trial of one file's settings: saved ones until the bridge has come up with them, and hand-edited ones with which
+ * it did not. It is recorded beside the file, so that the next process goes on with it.
  */
 export class SettingsTrial {
   readonly #parts: TrialParts;
@@ -160,30 +161,30 @@ export class SettingsTrial {
   #watching = new AbortController();
   #failuresBefore = 0;
   #returned: KeptReturned | null = null;
-  /** Of a file that cannot be read as it is now. */
+  /** A file that cannot be read at present. */
   #mistaken: ReturnedSettings | null = null;
-  /** The files in force, and since when they are, monotonic ms. */
+  /** The files in force, and since when, monotonic ms. */
   #inForce: Texts | null = null;
   #inForceSince = 0;
   #isAwaitingEnd = false;
-  /** A file that was edited and is looked at; it counts nothing any more once it was taken up without. */
+  /** An edited file that is being read; ignored once the file was taken up without that. */
   #edit: Edit | null = null;
 
   constructor(parts: TrialParts) {
     this.#parts = parts;
   }
 
-  /** Whether what stands in the file may not last: users that it names may be gone again in a moment. */
+  /** Whether the file's content may not last: users that it names may be gone again in a moment. */
   get isUnderWay(): boolean {
     return this.#record !== null;
   }
 
-  /** Whether settings that were saved are tried, which are in force again and again until their minute is over. */
+  /** Whether saved settings are on trial; runs are started with them again and again until their minute is over. */
   get isOfSaved(): boolean {
     return this.#record !== null && this.#record.by_hand !== true;
   }
 
-  /** The settings that are not in force: those of a file with mistakes, else those that were taken back last. */
+  /** Settings that are not in force: those of a file with mistakes, else those taken back last. */
   get returned(): ReturnedSettings | null {
     if (this.#mistaken !== null) return this.#mistaken;
     if (this.#returned === null) return null;
@@ -197,25 +198,25 @@ export class SettingsTrial {
     return [file, secrets].filter((one) => one !== null);
   }
 
-  /** Reads what an earlier process has left of settings that were taken back. */
+  /** Reads what an earlier process recorded about settings that were taken back. */
   async recall(): Promise<void> {
     this.#returned ??= await readReturned(this.#parts.dataDir());
-    // Of a disk that took its time, the bridge may run already.
+    // The bridge may run already, if the disk was slow.
     if (this.#returned !== null) this.#showAlarm();
     if (this.#inForce === null) await this.tookUp();
     else void this.#awaitEnd();
   }
 
-  /** The file was read again, and has mistakes: what ran before goes on. */
+  /** The file was read again and has mistakes; the former configuration stays. */
   mistaken(mistakes: Text): void {
     const at = new Date(this.#parts.clock.now()).toISOString();
     const reason = msg`it has mistakes (${mistakes})`;
-    // Of what cannot be read nobody knows what in it is secret.
+    // Nobody knows which parts of an unreadable file are secret.
     this.#mistaken = { at, reason, difference: "", by_hand: true };
     this.#showAlarm();
   }
 
-  /** The file as it is now is in force, unless that is still to be seen. */
+  /** The present file is in force, unless it is on trial. */
   async tookUp(): Promise<void> {
     const { file, clock, settle } = this.#parts;
     if (this.#mistaken !== null) {
@@ -232,8 +233,8 @@ export class SettingsTrial {
   }
 
   /**
-   * A file was taken up before the disk has said what is in it. Nothing is tried of it then, and what was tried before says nothing of
-   * the run that begins.
+   * The file was taken up before the disk said what is in it. Then nothing of it is tried, and an earlier trial says
+   * nothing of the run that begins.
    */
   #passBy(): void {
     const edit = this.#edit;
@@ -245,7 +246,9 @@ export class SettingsTrial {
     this.#record = null;
   }
 
-  /** The file was read again, and is about to be taken up; one that nobody saved here was edited by hand, and is tried. */
+  /**
+   * The file was read again and is about to be taken up. Unless it was saved here, it was edited by hand and is tried.
+   */
   async edited(judged: Judged): Promise<void> {
     const edit: Edit = { takesRun: !judged.isRefused && judged.keys.length > 0, isLate: false };
     this.#edit = edit;
@@ -277,7 +280,7 @@ export class SettingsTrial {
     const { file, dataDir, seen, log } = this.#parts;
     const former = this.#inForce;
     const { bridge, isPageOpen, failures } = seen();
-    // A second edit may be the first one of the secrets.
+    // A second edit may be the first of the secrets.
     const kept = former === null ? none : await this.#keepFormer(former, now);
     const by = await identityOf(process.pid);
     if (edit.isLate) return;
@@ -304,7 +307,7 @@ export class SettingsTrial {
     this.start();
   }
 
-  /** A disk that takes nothing keeps nobody from trying, only the next process from going back. */
+  /** A disk that takes nothing does not prevent the trial; only the next process cannot go back. */
   async #keepFormer(former: Texts, now: Texts): Promise<Kept> {
     const { file, log } = this.#parts;
     return file.keep(former, now).catch((error: unknown) => {
@@ -316,7 +319,7 @@ export class SettingsTrial {
     });
   }
 
-  /** The bridge runs by the former configuration again, and the file that was edited stays. Never rejects. */
+  /** The bridge runs by the former configuration again, and the edited file stays. Never rejects. */
   async #leaveEdited(record: TrialRecord, why: Text): Promise<void> {
     const { clock, log } = this.#parts;
     this.#watching.abort();
@@ -333,19 +336,19 @@ export class SettingsTrial {
     await this.#keepReturned(dataDir, this.#returned);
   }
 
-  /** The bridge did not start by a file that was edited, and runs by the former configuration again. Never rejects. */
+  /** The bridge did not start by an edited file and runs by the former configuration again. Never rejects. */
   async fellBack(error: string): Promise<void> {
     const why = msg`the bridge did not start with them (${error})`;
     if (this.#record !== null) await this.#leaveEdited(this.#record, why);
   }
 
-  /** As an earlier process has left it; null where there is only the file. */
+  /** The former configuration that an earlier process left; null if there is only the file. */
   async former(): Promise<FormerRun | null> {
     const { file, log } = this.#parts;
     const record = this.#record;
     if (record?.by_hand !== true) return null;
     const kept = await file.former(record.kept).catch(nullIfFailed);
-    // Of a disk that took its time, the file itself is in force already.
+    // If the disk was slow, the file itself is in force already.
     this.#inForce ??= kept;
     const loaded = kept && (await file.configurationOf(kept));
     if (loaded?.ok === true)
@@ -363,7 +366,7 @@ export class SettingsTrial {
     await removeTrial(this.#parts.file.file, this.#parts.files);
   }
 
-  /** It counts at once; for the next process where the disk takes it. */
+  /** Sets the record: here at once, and for the next process if the disk takes it. */
   async #hold(record: TrialRecord): Promise<void> {
     this.#record = record;
     // Members of a cluster may share the folder, and each tries by itself.
@@ -371,7 +374,7 @@ export class SettingsTrial {
     if (!isOwn) await this.#keep(record);
   }
 
-  /** Ends the alarm about settings that were taken back, once nobody has to see to it any more. */
+  /** Ends the alarm about settings that were taken back, once nobody has to act any more. */
   async #awaitEnd(): Promise<void> {
     if (this.#isAwaitingEnd) return;
     this.#isAwaitingEnd = true;
@@ -382,7 +385,7 @@ export class SettingsTrial {
       const { runsForMs, bridge } = seen();
       const now = clock.monotonic();
       const alarm = bridge?.commands.limits.alarms.list.find(({ type }) => type === "settings_returned");
-      // The next start runs by a file that stayed, whoever has seen it.
+      // The next start runs by an edited file even if somebody has acknowledged the alarm.
       const isSeen = alarm?.state === "acknowledged" && returned.by_hand !== true;
       seenSince = isSeen ? (seenSince ?? now) : null;
       const { etag: putBack } = returned;
@@ -408,8 +411,8 @@ export class SettingsTrial {
   }
 
   /**
-   * Settings are about to be written; gives what takes that back. What takes no new run needs no trial. Those of a trial under way go
-   * back as one.
+   * Settings are about to be written; resolves with a function that undoes this. Changes that take no new run need no
+   * trial. Settings saved during a trial go back together with its others.
    */
   async prepare(change: SavedChange): Promise<() => Promise<void>> {
     const { dataDir, seen } = this.#parts;
@@ -423,7 +426,7 @@ export class SettingsTrial {
       keys: [...(before?.keys ?? []), ...change.keys],
       difference: [before?.difference ?? "", change.difference].filter((one) => one !== "").join("\n"),
       starts: 0,
-      // What counts at once makes no other file of one by which the bridge did not come up.
+      // A change that counts at once does not make a file that failed worth another try.
       reason: takesNoRun ? (before?.reason ?? null) : null,
     };
     const now = {
@@ -446,14 +449,14 @@ export class SettingsTrial {
     this.#record = record;
   }
 
-  /** What was written is about to be taken up. */
+  /** The written settings are about to be taken up. */
   start(): void {
     this.#watching.abort();
     this.#watching = new AbortController();
     if (this.#record !== null && this.#record.reason === null) void this.#watch(this.#watching.signal);
   }
 
-  /** Nothing is tried of the file any more, and nothing told of it. */
+  /** Ends the trial and forgets settings that were taken back. */
   end(): void {
     this.#watching.abort();
     this.#record = null;
@@ -461,12 +464,12 @@ export class SettingsTrial {
     this.#mistaken = null;
   }
 
-  /** Goes on with what an earlier process has left. Whether the file is another one now; never rejects. */
+  /** Goes on with what an earlier process left; resolves with whether the file has changed by that. Never rejects. */
   resume(): Promise<boolean> {
     return this.#orAsItIs(() => this.#resume());
   }
 
-  /** Neither a full disk nor a missing former file keeps the bridge from starting by the file as it is. */
+  /** Neither a full disk nor a missing former file may keep the bridge from starting by the file as it is. */
   async #orAsItIs(work: () => Promise<boolean>): Promise<boolean> {
     try {
       return await work();
@@ -480,7 +483,7 @@ export class SettingsTrial {
     }
   }
 
-  /** Nothing can ever be put back of what is not there. */
+  /** A former file that is missing can never be put back. */
   async #dropWithoutKept(error: unknown): Promise<void> {
     const { file, files } = this.#parts;
     if (errorCode(error) !== "ENOENT") return;
@@ -540,11 +543,11 @@ export class SettingsTrial {
         record,
         msg`the program ended ${mostStarts - 1} times within a minute with them`,
       );
-    // With its starts alone, so that what ends the program is tried no more until it is another one.
+    // Kept without a reason: the count of starts alone prevents another try until the file changes.
     await this.#keep(record);
   }
 
-  /** For the next start, where the disk takes it. */
+  /** For the next start, if the disk takes it. */
   async #keep(record: TrialRecord): Promise<void> {
     const { file, log, files } = this.#parts;
     await writeTrial(file.file, record, files).catch((error: unknown) =>
@@ -552,13 +555,15 @@ export class SettingsTrial {
     );
   }
 
-  /** Before a run, where the file cannot be used. Whether the former one is there again; never rejects. */
+  /**
+   * Called before a run if the file cannot be used; resolves with whether the former one was put back. Never rejects.
+   */
   async refuse(why: Text): Promise<boolean> {
     const reason = msg`the configuration could not be read (${why})`;
     return this.isOfSaved && this.#orAsItIs(() => this.#goBack(reason));
   }
 
-  /** Of many accounts some start when it is over for others. Rejects where the signal aborts. */
+  /** Waits for the minute of a trial, which for some of many accounts begins late. Rejects if the signal aborts. */
   async #minuteOf(over: AbortSignal): Promise<void> {
     const { clock, seen } = this.#parts;
     do await waitAwake(trialMs, clock, over);
@@ -613,7 +618,10 @@ export class SettingsTrial {
     await this.#drop();
   }
 
-  /** The reason stands on the disk first, so that a start after a cut goes on with it. Whether the former file is there again. */
+  /**
+   * Takes settings back. The reason is written first, so that a start after a power cut goes on with it. Resolves with
+   * whether the former file was put back.
+   */
   async #goBack(reason: Text): Promise<boolean> {
     const { file, clock } = this.#parts;
     const log = this.#parts.log();
@@ -648,7 +656,7 @@ export class SettingsTrial {
         return false;
       }
     }
-    // One that was saved meanwhile has a trial of its own.
+    // Settings that were saved meanwhile have a trial of their own.
     if (this.#record !== record) return isBack;
     this.#record = null;
     await removeTrial(file.file, this.#parts.files);
@@ -663,7 +671,7 @@ export class SettingsTrial {
     );
   }
 
-  /** What an alarm says of settings that were taken back; what differed, the admin's page alone shows. */
+  /** The alarm about settings that were taken back; only an admin's page shows the difference. */
   returnedAlarm(): { readonly message: string; readonly why: Text } | null {
     if (this.returned === null) return null;
     const { at, reason: why, by_hand: isByHand } = this.returned;
@@ -678,7 +686,7 @@ export class SettingsTrial {
 
 const none: Kept = { file: null, secrets: null };
 
-/** What was there before the first of two changes. */
+/** What there was before the first of two changes. */
 const firstOf = (before: Kept, after: Kept): Kept => ({
   file: before.file ?? after.file,
   secrets: before.secrets ?? after.secrets,
