@@ -22,8 +22,8 @@ export interface GoodAnswer {
 }
 
 /**
- * An answer's body, or the error where it is no success. The body's `code` decides when the body parses and has one, the HTTP status
- * when not; a refusal of the credential counts wherever it is said. `blank` is asked before anything is read from the body.
+ * The body of an answer, or the error of a failed one. The body's `code` decides where there is one, otherwise the HTTP
+ * status; a refusal of the credential counts in either place. `blank` removes our tokens before the body is parsed.
  */
 export function judgeAnswer(
   answer: HttpAnswer,
@@ -45,7 +45,7 @@ export function judgeAnswer(
   const envelope = envelopeOf(read.body);
   const isSuccess = envelope.code === "200" || (envelope.code === null && status < 300);
   if (isSuccess && !envelope.isRefusal) {
-    // What answers a sign-in or a command may be words alone, which they are read for.
+    // A sign-in or command may be answered in words, which others read.
     const isWords = envelope.code === null && context.operation.method === "GET" && isComplaint(read.body);
     if (!isWords) return { body: read.body, envelope };
     const said = oneLine(context.redact(messageOf(read.body) ?? ""), 300);
@@ -103,13 +103,13 @@ class UndecodableBody extends TextError {
 }
 
 /**
- * The body without its content encoding, which is gzip as every request asks for it. Throws UndecodableBody for another
- * encoding, for broken data and for more than `maxMiB`. Synchronous, which is harmless as the output is bounded.
+ * Removes the content encoding, which is gzip as every request asks for it. Throws UndecodableBody for another
+ * encoding, broken data or more than `maxMiB`. Being synchronous does no harm, as the output is bounded.
  */
 function inflate(body: Buffer, encoding: string, maxMiB: number): Buffer {
   const name = encoding.trim().toLowerCase();
   if (name === "" || name === "identity" || body.length === 0) return body;
-  // A proxy may have unpacked it and left the header as it was.
+  // A proxy may have unpacked the body and left the header.
   if (name.endsWith("gzip") && /^\s*[[{]/.test(body.toString("latin1", 0, 8))) return body;
   if (name !== "gzip" && name !== "x-gzip")
     throw new UndecodableBody(msg`content encoding ${JSON.stringify(name.slice(0, 40))} is not supported`);
@@ -123,13 +123,13 @@ function inflate(body: Buffer, encoding: string, maxMiB: number): Buffer {
   }
 }
 
-/** One line that fits into a log: at most `max` characters, control characters become blanks. */
+/** A text as one line for a log: at most `max` characters, with control characters replaced by blanks. */
 export function oneLine(text: string, max: number): string {
   const line = text.slice(0, max).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
   return text.length > max ? `${line}…` : line;
 }
 
-/** What an error has to know about where it happened. */
+/** What an error needs to know about its request. */
 export interface RequestContext {
   readonly operation: Operation;
   readonly url: URL;
@@ -137,16 +137,16 @@ export interface RequestContext {
   readonly credentialKey: string;
   /** Body codes, besides 401 and 403, that mean a refused token. */
   readonly refusedCodes: ReadonlySet<string>;
-  /** For what the platform says. */
+  /** Hides secrets in the platform's words. */
   readonly redact: Redact;
-  /** For sentences of our own about it. */
+  /** Hides secrets in our own sentences. */
   readonly redactLine: Redact;
 }
 
 const urlKey = (operation: Operation): string =>
   operation.host === "business" ? "platform.business_url" : "platform.realtime_url";
 
-/** The error of a request to which no whole answer came. */
+/** The error of a request without a whole answer. */
 export function transportError(
   failure: TransportFailure,
   context: RequestContext,
@@ -185,7 +185,10 @@ export function transportError(
   }
 }
 
-/** The error of an answer that is no success; `text` where the platform itself said nothing, and `body` where it could be read. */
+/**
+ * The error of a failed answer. `text` is used where the platform gave no message; `body` is given where it could be
+ * parsed.
+ */
 function failure(
   { status, headers }: HttpAnswer,
   plainKind: PlatformErrorFacts["kind"],
@@ -241,7 +244,7 @@ export function errorAt(
   );
 }
 
-/** Name, code and message only: the original may hold headers, sockets and pieces of the answer. */
+/** Keeps only name, code and message: the original may hold headers, sockets and parts of the answer. */
 function plainCause(cause: unknown, redact: Redact): Error | undefined {
   if (!(cause instanceof Error)) return undefined;
   const code = troubleCode(cause);
@@ -258,7 +261,7 @@ function statusRemedy(facts: Facts, key: string): Text {
   return quoteFacts(facts);
 }
 
-/** "code 500, "device busy", request 8f…", as far as the platform said so. */
+/** The platform's facts in words: "code 500, "device busy", request 8f…". */
 function quoteFacts(facts: Facts): string {
   const parts = [
     facts.status === undefined || (facts.status === 200 && facts.code !== undefined)
@@ -283,7 +286,7 @@ function patience(facts: Facts): Text {
   return msg`the platform says there are too many requests; lower platform.requests_per_minute or lengthen the polling intervals.${wait}`;
 }
 
-/** Shows scheme and host a redirect points to; never its path or query, which may carry a secret. */
+/** The scheme and host of a redirect; never its path or query, which may hold a secret. */
 function redirectReason(location: string | undefined, { operation, url }: RequestContext): Text {
   const key = urlKey(operation);
   if (location === undefined || !URL.canParse(location, url.href))
@@ -295,7 +298,7 @@ function redirectReason(location: string | undefined, { operation, url }: Reques
     : msg`a redirect to ${origin}: if that is the platform, set ${key} to it`;
 }
 
-/** What went wrong below HTTP, in words, and what to do about it. */
+/** A network problem in words, with its remedy. */
 export interface Trouble {
   readonly what: Text;
   readonly remedy: (key: Text) => Text;
@@ -312,7 +315,7 @@ const cut = [
   () => msg`nothing to do unless it happens often: then check the network on the way`,
 ] as const;
 
-/** What went wrong, and what to do about it. */
+/** Network problems by code, each with its remedy. */
 const troubles: Readonly<Record<string, readonly [what: Text, remedy: (key: Text) => Text]>> = {
   ENOTFOUND: [msg`the host name does not exist`, (key) => msg`check ${key} and this machine's DNS`],
   EAI_AGAIN: [
@@ -349,7 +352,7 @@ const troubles: Readonly<Record<string, readonly [what: Text, remedy: (key: Text
   ],
 };
 
-/** The code of a network error; Node wraps several attempts at one host into an error without a code of its own. */
+/** The code of a network error, also inside the error with which Node wraps several attempts. */
 export function troubleCode(cause: unknown): string {
   if (!isFields(cause)) return "";
   const code = own(cause, "code");
@@ -359,10 +362,10 @@ export function troubleCode(cause: unknown): string {
   return Array.isArray(errors) ? troubleCode(errors[0]) : "";
 }
 
-/** `HPE_…` is the HTTP parser's: whatever answers there is no web server. */
+/** `HPE_…` comes from the HTTP parser: what answers there is no web server. */
 const isNotHttp = (code: string): boolean => code.startsWith("HPE_") || code === "UND_ERR_HEADERS_OVERFLOW";
 
-/** The remedy names the setting of the host's address. */
+/** The problem of a code. The remedy names the setting of the host's address. */
 export function troubleOf(code: string, sent: boolean): Trouble {
   if (code.startsWith("HPE_")) return { what: msg`the answer is not HTTP`, remedy: schemeAndPort };
   const known = Object.hasOwn(troubles, code) ? troubles[code] : undefined;
@@ -375,8 +378,8 @@ export function troubleOf(code: string, sent: boolean): Trouble {
 const longestRetryAfterMs = 24 * 3_600_000;
 
 /**
- * How long a `Retry-After` header asks to wait, in ms and at most a day; null without a readable one. A date is
- * counted from the answer's own `Date` where it has one, so that a wrong clock here does no harm.
+ * The wait of a `Retry-After` header in ms, at most a day; null without a readable one. A date counts from the answer's
+ * own `Date` where there is one, so our clock may be wrong.
  */
 export function retryAfterMs(
   header: string | undefined,

@@ -50,18 +50,18 @@ const valueName = msg`value`;
 type Question<T> = (query: Query, signal: AbortSignal, manner?: Manner) => Promise<T>;
 
 interface Manner {
-  /** `polled` where nothing is said. */
+  /** By default `polled`. */
   readonly pace?: Pace;
   readonly onUnread?: OnUnread | undefined;
 }
 
-/** The last 24 hours, where a platform wants to be asked for a window. */
+/** The last 24 hours, for platforms that want a time range. */
 const lastDayBy = (clock: Clock, offset: ZoneOffset) => () => {
   const now = clock.now();
   return { since: now - askedMs, until: now, offset };
 };
 
-/** Who asked is told of it as well. */
+/** Reports unreadable items to the caller too. */
 const toBoth =
   (report: ReportShape, onUnread: OnUnread | undefined): ReportShape =>
   (problem, sample) => {
@@ -69,7 +69,7 @@ const toBoth =
     onUnread?.(row`${problem}${fieldsOf(sample)}`);
   };
 
-/** Asks and decodes. An answer that is none of the operation's is an error which names the setting that helps. */
+/** Asks and decodes. An answer of another shape is an error that names the setting to change. */
 function question<T>(
   operation: Operation,
   decode: Decode<T>,
@@ -114,7 +114,7 @@ const isUselessAnswer = (error: unknown): error is PlatformError =>
   error.facts.sent &&
   (error.facts.kind === "server" || error.facts.kind === "protocol");
 
-/** What an error says behind the operation and its host, and before the remedy. */
+/** The middle of an error's message, between operation with host and remedy. */
 const whatCame = ({ message, facts }: PlatformError): string =>
   message.slice(message.indexOf("): ") + 3).split("; ")[0] ?? `HTTP ${facts.status ?? 0}`;
 
@@ -123,7 +123,7 @@ const ofGroup = (code: string, group: ParameterGroup): Query => ({
   deviceCode: code,
 });
 
-/** The reads of the platform: which request, and which decoder for its answer. */
+/** The reads of the platform: the request of each, and the decoder of its answer. */
 export function platformReader(shapes: ShapeSettings, asking: Asking): PlatformReader {
   const reading = <T>(operation: Operation, reader: (shape: OperationShape) => Decode<T>): Question<T> => {
     const shape = shapes[operation.name];
@@ -175,7 +175,7 @@ function knownOperation(name: string): Operation {
   );
 }
 
-/** The only operation that moves something. Whatever happens, one call is one POST at most. */
+/** The only operation that moves something: one call is one POST at most, whatever happens. */
 export function platformWriter({ requests, reports }: Pick<Asking, "requests" | "reports">): PlatformWriter {
   const operation = operations.setValue;
   const report = reports.of(operation.name);

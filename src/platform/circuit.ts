@@ -1,24 +1,24 @@
 import type { PlatformHost } from "../greenhouse/ports.js";
 
 /*
- * Decides which requests may go out while a host does not answer or refuses us. All is pure; instants are monotonic ms. While
- * something is open, one probe per 30 s is let through for both hosts together, so that an hour without platform costs few requests.
- * What is wrong with the answers of one operation is no matter of its host: see `operation-circuit.ts`.
+ * Decides which requests may go out while a host does not answer or refuses us. Pure; instants are monotonic ms. While
+ * a circuit is open, one probe per 30 s passes for both hosts together, so that an hour of outage costs few requests.
+ * Trouble of a single operation is handled in `operation-circuit.ts`.
  */
 
 interface HostCircuit {
-  /** Consecutive attempts without connection or answer; since when. */
+  /** Attempts in a row without connection or answer, and since when. */
   readonly failures: number;
   readonly failingSince: number | null;
-  /** The operation that alone had no answer, over connections that stood: the host may be well for all others. */
+  /** The only operation without answers over good connections, so the host may be well for all others; else null. */
   readonly silent: string | null;
-  /** Consecutive answers 401 or 403, with no other answer between them. */
+  /** Answers 401 or 403 in a row. */
   readonly refusals: number;
   readonly open: boolean;
   readonly probingSince: number | null;
-  /** A call was held back since the last probe: its caller will come for the next one. */
+  /** Whether a call was held back since the last probe; its caller will come for the next one. */
   readonly wanted: boolean;
-  /** Until when the host asked to be left alone, and when it did. */
+  /** Until when the host asked for a pause, and when it did. */
   readonly heldUntil: number;
   readonly heldAt: number;
 }
@@ -31,10 +31,10 @@ export interface Circuit {
 }
 
 /**
- * `answered`: the platform said something usable, also a refusal of the request; `signedIn` where it let a credential in. `heard`:
- * the host is there, but what it answered, in part perhaps, is of no use. `challenged`: 401 or 403, while a new credential may still
- * help, or this operation alone is to wait; `refused`: no credential will help. `abandoned`: the caller gave up. `failed`: no connection or no answer; it has the operation where the
- * connection stood.
+ * How a request ended. `answered`: usable, even a refusal of the request; `signedIn`: a credential was accepted.
+ * `heard`: the host is there, but its answer is useless or incomplete. `challenged`: 401 or 403 that a new credential
+ * may solve, or a pause of this operation. `refused`: no credential helps. `abandoned`: the caller gave up. `failed`:
+ * no connection or answer; `operation` is set where there was a connection.
  */
 export type RequestEnd =
   | { readonly type: "answered"; readonly signedIn?: boolean }
@@ -55,7 +55,7 @@ export type Admission =
 
 export const openAfter = 5;
 export const probeEveryMs = 30_000;
-/** How much longer a host may wait for the other's turn before it takes it. */
+/** How much longer the other host's turn is awaited. */
 const turnGraceMs = 15_000;
 const probeLostMs = 90_000;
 
@@ -83,7 +83,7 @@ export const withHost = (circuit: Circuit, host: PlatformHost, change: Partial<H
   [host]: { ...circuit[host], ...change },
 });
 
-/** Whether a request may go out now. An urgent one always may; where it finds the circuit open it counts as the probe. */
+/** Whether a request may go out now. An urgent one always may; with an open circuit it counts as the probe. */
 export function admit(
   circuit: Circuit,
   host: PlatformHost,
@@ -99,7 +99,7 @@ export function admit(
   return { circuit: noted, admission: { go: false, because, retryInMs } };
 }
 
-/** Ms until this host's next probe may go out; 0 now. */
+/** Ms until this host's next probe; 0 for now. */
 function probeDueInMs(circuit: Circuit, host: PlatformHost, now: number): number {
   const state = circuit[host];
   if (now < state.heldUntil) return state.heldUntil - now;
@@ -118,7 +118,7 @@ const probing = (circuit: Circuit, host: PlatformHost, now: number): Circuit => 
   probedHost: host,
 });
 
-/** The circuit after a request that was let through has ended. Unchanged circuits keep their reference. */
+/** The circuit after an admitted request ended. Unchanged circuits keep their reference. */
 export function settle(circuit: Circuit, host: PlatformHost, outcome: RequestEnd, now: number): Circuit {
   switch (outcome.type) {
     case "answered":
@@ -144,7 +144,7 @@ function onAnswered(circuit: Circuit, host: PlatformHost): Circuit {
   return state.open ? { ...next, probedAt: null } : next;
 }
 
-/** Where nothing but one operation stays without an answer the host may still be there. */
+/** Counts a failure. As long as only one operation gets no answer, the host counts as present. */
 function onFailed(
   circuit: Circuit,
   host: PlatformHost,
@@ -180,7 +180,7 @@ function onOpened(circuit: Circuit, host: PlatformHost, isOver: boolean, now: nu
   return { ...withHost(circuit, host, { open: true }), probedAt: circuit.probedAt ?? now };
 }
 
-/** A new credential: refusals of the old one no longer count. */
+/** The circuit with a new credential: refusals of the old one no longer count. */
 export function renew(circuit: Circuit): Circuit {
   const { business, realtime } = circuit;
   if (business.refusals === 0 && realtime.refusals === 0) return circuit;

@@ -37,7 +37,7 @@ import type { PlatformSettings, ShapeSettings } from "./settings.js";
 import { ClockSkew, type ReadTime, timeReader } from "./time.js";
 import { zoneOffset } from "../runtime/zone.js";
 
-/** What leads out of the process, or to another thread; the real ones where absent. */
+/** Replaces connections and key derivation; by default the real ones. */
 export interface PlatformOutside {
   readonly way?: (url: string, settings: PlatformSettings, clock: Clock, places?: Semaphore) => HostWay;
   readonly deriveKey?: typeof deriveKey;
@@ -47,47 +47,53 @@ export interface PlatformPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Where the signed-in token is kept; used with `sign_in` only. */
+  /** Where the signed-in token is kept; only used with `sign_in`. */
   readonly dataDir: string;
-  /** Told when a host's link changes; plain success of a healthy link is no change. */
+  /** Called when a host's link changes; a further success of a healthy link is no change. */
   readonly onLink?: OnLink;
-  /** Told when there is another credential than before. */
+  /** Called when there is a new credential. */
   readonly onCredential?: () => void;
-  /** Told of reads that may have got the answer to another one. */
+  /** Called with reads that may have received another one's answer. */
   readonly onMixedUp?: OnMixedUp;
   readonly files?: Files | undefined;
   readonly outside?: PlatformOutside | undefined;
-  /** What other accounts of the process share of the same hosts. */
+  /** What the accounts of this process share for each host. */
   readonly shared?: SharedHosts | undefined;
-  /** Looks hosts up; one of its own where absent. */
+  /** Resolves host names; by default an instance of its own. */
   readonly names?: Names | undefined;
 }
 
-/** The platform as the rest of the program uses it. Nothing is opened or read before the first call. */
+/** The platform for the rest of the program. Nothing is opened or read before the first call. */
 export interface PlatformClient extends PlatformReader, PlatformWriter, PlatformPush {
-  /** After a write was refused (401, 403, or no credential at hand): whether another credential is ready. Never rejects. */
+  /**
+   * After a refused write (401, 403, or no credential at hand): resolves to whether another credential is ready. Never
+   * rejects.
+   */
   renewCredential(signal: AbortSignal): Promise<boolean>;
-  /** Of polling, which asks it before each request; a read that is repeated takes another of it, one of a command none. */
+  /**
+   * The budget of polling, which asks it before each request. A repeated poll takes from it again, a command's read
+   * never.
+   */
   readonly budget: RequestBudget;
   link(host: PlatformHost): HostLink;
-  /** Ms the platform's clock is ahead of ours, exact to a few seconds; null while no answer told. */
+  /** How far the platform's clock is ahead, in ms, exact to a few seconds; null before the first answer with a date. */
   readonly clockSkewMs: () => number | null;
   counters(): PlatformCounters;
   pushCounters(): PushCounters;
   shapeReports(): readonly ShapeReport[];
-  /** Everything that must never be shown, as far as it is known by now. */
+  /** All known secrets, which must never be shown. */
   secrets(): readonly string[];
-  /** Ends open requests and leaves no timer. */
+  /** Ends open requests and timers. */
   close(): Promise<void>;
 }
 
-/** A disk that does not answer holds up no end. */
+/** A disk that does not answer must not delay the end. */
 const longestCloseMs = 3_000;
 
 const closeAll = (clock: Clock, all: readonly Promise<void>[]) =>
   cameWithin(clock, longestCloseMs, Promise.all(all));
 
-/** Builds the client; throws only for URLs that are none. */
+/** Makes the client; throws only for invalid URLs. */
 export function createPlatform(settings: PlatformSettings, ports: PlatformPorts): PlatformClient {
   const { clock, random, log, files = nodeFiles, onLink = () => undefined, onMixedUp } = ports;
   const tally = newTally();
@@ -148,7 +154,7 @@ function tokenIn(
 
 const mostStreams = 2_000;
 
-/** Addresses of video streams that lists have shown: each is a credential of its own. */
+/** Addresses of video streams from lists; each is a credential of its own. */
 class StreamAddresses {
   readonly #known = new Set<string>();
   readonly #source: Pick<CredentialSource, "secrets">;
@@ -157,7 +163,7 @@ class StreamAddresses {
     this.#source = source;
   }
 
-  /** With those of the credential. */
+  /** These addresses and the secrets of the credential. */
   readonly secrets = (): readonly string[] => [...this.#source.secrets(), ...this.#known];
 
   add(records: DeviceList): DeviceList {
@@ -180,7 +186,7 @@ interface Sharing {
   readonly links: HostLinks;
 }
 
-/** Lists of an account that several of the process are: what one has read, the others need not. */
+/** Shares lists between accounts of the process: what one has read, others need not read again. */
 function sharing(
   reader: PlatformReader,
   settings: PlatformSettings,
@@ -192,7 +198,7 @@ function sharing(
     if (token === "") return ask();
     const url = host === "business" ? settings.business_url : settings.realtime_url;
     const key = JSON.stringify([url, name, what, token, settings.time_zone, settings.shapes]);
-    // The host has just answered this very question.
+    // Another account has just received this very answer, so the link counts as working.
     return lists.read(key, ask, () => links.settle(host, { type: "answered", signedIn: true }));
   };
   return {
@@ -203,7 +209,7 @@ function sharing(
   };
 }
 
-/** The code of the push channels is loaded when it is first used, which is while the first polls are on their way. */
+/** The code of the push channels, loaded at its first use, while the first polls run. */
 export const pushCode = lazy(() => import("./push/platform-push.js"));
 
 function lazyPush(settings: PlatformSettings, inside: PlatformInside): PlatformPush {
@@ -214,11 +220,11 @@ function lazyPush(settings: PlatformSettings, inside: PlatformInside): PlatformP
 interface Ways {
   readonly hosts: Readonly<Record<PlatformHost, HostWay>>;
   readonly budget: RequestBudget;
-  /** Takes part in nothing any more. */
+  /** Removes the account from everything shared. */
   readonly leave: () => void;
 }
 
-/** The ways to both hosts, and how much polling may go them. */
+/** The connections to both hosts, and the budget of polling. */
 function waysTo(
   settings: PlatformSettings,
   ports: PlatformPorts & { readonly names: Names },
@@ -243,7 +249,7 @@ function waysTo(
     return { common, hold, connections, leave: common.join(hold) };
   };
   const joined = { business: join("business"), realtime: join("realtime") };
-  // Where the host refuses most accounts, all wait.
+  // If a host refuses most accounts, all of them wait.
   links.onReadAnswered((host, waitMs) => joined[host].common.onAnswer(joined[host].hold, waitMs));
   return {
     hosts: { business: joined.business.connections, realtime: joined.realtime.connections },
@@ -261,7 +267,7 @@ type PostSignIn = (
   signal: AbortSignal,
 ) => Promise<SignInAnswer | null>;
 
-/** The configured source of the token: exactly one of three is there. */
+/** The configured source of the token: exactly one of three. */
 function credentialSource(
   { token, token_file: path, sign_in: signingIn, business_url: businessUrl, ...given }: PlatformSettings,
   { files, dataDir, clock, log, outside }: PlatformPorts & Pick<PlatformInside, "files">,

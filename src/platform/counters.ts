@@ -6,9 +6,9 @@ import { oneLine } from "./answer.js";
 import { isContainer, type ReportShape } from "./decode/decoding.js";
 import { lookOf, masked, placeIn } from "./decode/place.js";
 
-/** What the client has done since it was made. Names are single words, as they are published. */
+/** Counts of the client's work since it was made. Names are single words, as they are published. */
 export const newTally = () => ({
-  /** HTTP requests that went out, sign-ins and control values among them. */
+  /** All HTTP requests, including sign-ins and control values. */
   requests: 0,
   writes: 0,
   signins: 0,
@@ -17,54 +17,57 @@ export const newTally = () => ({
   retries: 0,
   /** Requests without a usable answer. */
   failures: 0,
-  /** Calls held back without a request. */
+  /** Calls that were held back without a request. */
   paused: 0,
 });
 
 export type Tally = ReturnType<typeof newTally>;
 export type PlatformCounters = Readonly<Tally>;
 
-/** What the push channels have done since the start. */
+/** Counts of the push channels since the start. */
 export const newPushTally = () => ({
-  /** Channels that stand now. */
+  /** Channels that are open now. */
   open: 0,
   connects: 0,
   /** Open channels that ended. */
   lost: 0,
-  /** Tries that did not open one. */
+  /** Attempts that opened no channel. */
   failures: 0,
   frames: 0,
-  /** Frames nothing could be made of. */
+  /** Frames without usable content. */
   unreadable: 0,
 });
 
 export type PushTally = ReturnType<typeof newPushTally>;
 export type PushCounters = Readonly<PushTally>;
 
-/** Something in answers or frames that could not be read, with the names it had and never its values. */
+/** Something unreadable in answers or frames, with its field names but never its values. */
 export interface ShapeReport {
-  /** As the configuration names it: `sensor-data`, `ws/set-value`. */
+  /** The name in the configuration: `sensor-data`, `ws/set-value`. */
   readonly operation: string;
   readonly problem: Text;
-  /** Names of the first such item's fields, its type where it has none, or the look of a text that is no JSON. */
+  /** Field names of the first such item; its type where it has none, or the pattern of a text that is no JSON. */
   readonly sample: readonly string[];
-  /** Where in the answer the first of them stood; null where that is not known. */
+  /** The place of the first one in the answer; null where unknown. */
   readonly place: string | null;
-  /** What stood there, without values. */
+  /** What was there, without values. */
   readonly found: string;
-  /** The answer is no use as a whole, which no shape of items can be set right by. */
+  /** The whole answer is unusable, so no shape of items would help. */
   readonly whole?: true;
-  /** No setting makes it readable: it was left out as it came. */
+  /** No setting would make it readable, so it was left out. */
   readonly isLeftOut?: true;
   readonly count: number;
   readonly firstAt: number;
   readonly lastAt: number;
 }
 
-/** Each costs more than to read what is well: of an answer or frame that is all wrong the rest says nothing new. */
+/**
+ * The most reports from one answer or frame. Each costs more than reading a good item, and further ones say nothing
+ * new.
+ */
 const mostOfOne = 100;
 
-/** Tells of the first ones of one answer or frame. */
+/** Passes on only the first reports of one answer or frame. */
 export function firstOnes(report: ReportShape): ReportShape {
   let left = mostOfOne;
   return (...told) => {
@@ -83,7 +86,7 @@ const frameTold = ({ operation, isLeftOut }: ShapeReport): string =>
 const mostKept = { answer: 200, frame: 60 } as const;
 const maxNames = 20;
 
-/** Counts unreadable shapes and logs each kind of them once. */
+/** Counts unreadable shapes and logs each kind once. */
 export class ShapeReports {
   readonly #of: keyof typeof mostKept;
   readonly #log: Logger;
@@ -103,12 +106,12 @@ export class ShapeReports {
     return (problem, sample, answer) => this.#add({ operation, problem }, sample, answer);
   }
 
-  /** Of what no setting makes readable. */
+  /** Reports what no setting would make readable. */
   ofLeftOut(operation: string): ReportShape {
     return (problem, sample) => this.#add({ operation, problem, isLeftOut: true }, sample, undefined);
   }
 
-  /** Answers that are no use as a whole; who asked for them says so in the log. */
+  /** Counts answers that are unusable as a whole; the caller logs them. */
   useless(operation: string, what: string): void {
     const key = JSON.stringify([operation, what]);
     const { firstAt, count } = this.#reports.get(key) ?? { firstAt: this.#clock.now(), count: 0 };
@@ -139,7 +142,7 @@ export class ShapeReports {
   ): void {
     const { operation, problem } = about;
     const sample = this.#sampleOf(found);
-    // Objects that differ in their names are shapes of their own; texts are not.
+    // Objects with other field names are shapes of their own; texts are not.
     const key = JSON.stringify([operation, problem, isContainer(found) ? sample : typeof found]);
     const now = this.#clock.now();
     const known = this.#reports.get(key);

@@ -1,19 +1,19 @@
 /*
- * A host that refuses for asking too much may mean the whole process, so that all its accounts leave it alone, or only accounts whose
- * own quota is used up. This decides which. Pure but for the value, which is changed in place; instants are monotonic ms.
+ * Decides whether a host's "too many requests" concerns all accounts of the process, or only accounts with an exhausted
+ * quota. Pure, except that the value is changed in place; instants are monotonic ms.
  */
 
-/** What an account heard of the host: it is to wait, or an answer. */
+/** What an account got from the host: a request to wait, or an answer. */
 export type HostWord = "refused" | "answered";
 
 export interface HostPauses<Account> {
-  /** When each was refused last that was not answered since; the oldest first. */
+  /** When each account was last refused without an answer since; the oldest first. */
   readonly refused: Map<Account, number>;
-  /** All were left alone until then. */
+  /** The end of the last pause of all accounts. */
   pausedUntil: number;
-  /** Accounts that were refused themselves during the pause. The first answer to any other account decides; null once it did. */
+  /** Accounts refused before or during the pause. The next response to any other account decides; null once it has. */
   refusedItself: Set<Account> | null;
-  /** Until then only a refusal of all accounts counts: one account was answered behind the last pause. */
+  /** Until then only a refusal of all accounts counts, as one account was answered after the last pause. */
   doubtedUntil: number;
 }
 
@@ -24,13 +24,13 @@ export const noPauses = <Account>(): HostPauses<Account> => ({
   doubtedUntil: -Infinity,
 });
 
-/** A refusal counts for so long. */
+/** How long a refusal counts. */
 const countedMs = 60_000;
-/** Of the accounts at a host; and two at least, for one is always its own matter. */
+/** The share of refused accounts that means the whole host; always two at least, as one is its own matter. */
 const share = 0.75;
 const doubtedMs = 600_000;
 
-/** Takes what an account heard; returns whether all `accounts` of the host are to leave it alone now. */
+/** Notes a response; returns whether all `accounts` of the host have to pause now. */
 export function isHostRefusing<Account>(
   kept: HostPauses<Account>,
   account: Account,
@@ -39,7 +39,7 @@ export function isHostRefusing<Account>(
 ): boolean {
   kept.refused.delete(account);
   if (now < kept.pausedUntil) {
-    // What was under way when the pause began.
+    // The request was under way when the pause began.
     if (word === "refused") kept.refusedItself?.add(account);
     return false;
   }
@@ -58,7 +58,7 @@ export function isHostRefusing<Account>(
   return decides || kept.refused.size >= Math.max(2, needed);
 }
 
-/** All leave it alone until then. */
+/** Notes a pause of all accounts. */
 export function pauseHost<Account>(kept: HostPauses<Account>, until: number): void {
   kept.pausedUntil = until;
   kept.refusedItself = new Set(kept.refused.keys());

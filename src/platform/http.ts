@@ -1,4 +1,5 @@
-// The package's front door also has fetch, caches, cookies and WebSockets, which take longer than the whole platform client.
+// The package's main entry also loads fetch, caches, cookies and WebSockets, which takes longer than the whole platform
+// client.
 import buildConnector from "undici/lib/core/connect.js";
 import Client from "undici/lib/dispatcher/client.js";
 import Pool from "undici/lib/dispatcher/pool.js";
@@ -14,56 +15,56 @@ import { verifiedTls } from "../runtime/sockets.js";
 import type { Operation } from "./operations.js";
 import type { PlatformSettings } from "./settings.js";
 
-/** One request to the platform, without its credential. */
+/** A request to the platform, without its credential. */
 export interface Call {
   readonly operation: Operation;
   readonly path: string;
   readonly body?: string;
   /**
-   * What a command waits for has connections of its own, the longer deadline, and goes out even while the circuit is open. Of a stop, and
-   * of what a rule sends, no other request to the controller holds it up.
+   * `polled`, or for commands: with connections of their own, the longer deadline, and a passage through open circuits.
+   * A stop or a rule's command never waits for other requests to the controller.
    */
   readonly pace: Pace;
-  /** The controller that it is about. */
+  /** The controller that it concerns. */
   readonly device?: string | undefined;
-  /** Whether it may leave, asked as its first byte is about to. */
+  /** Asked just before the first byte: whether it may still be sent. */
   readonly mayBegin?: () => boolean;
   readonly signal: AbortSignal;
 }
 
 /**
- * How long a connection is kept that nothing uses, ms. A warm one is only worth something within one command; an old one may be
- * dead and make a POST ambiguous. An account of a few controllers is polled every ten seconds or so.
+ * How long an unused connection is kept, ms. For commands an older one may be dead, which makes a POST ambiguous. A
+ * small account is polled about every ten seconds.
  */
 const keptFor = { polling: 30_000, reads: 4_000, posts: 4_000 } as const;
 
-/** Connections that are still open after this are left behind. */
+/** After this, connections that are still open are abandoned. */
 const longestCloseMs = 1_000;
 
 type Purpose = keyof typeof keptFor;
 
 interface HeldPool {
   readonly pool: Pool;
-  /** What is under way in it. */
+  /** Exchanges under way. */
   readonly open: Set<Exchange>;
-  /** When the last of them ended, monotonic ms. */
+  /** When the last exchange ended, monotonic ms. */
   idleSince: number;
 }
 
 const always = () => true;
 
-/** For so long after a host answered what nobody had asked for each request has a connection of its own. */
+/** How long each request has a connection of its own, after a host sent an unrequested answer. */
 const aloneForMs = 3_600_000;
 
 /**
- * What was asked over one connection. Where a server answers twice, the answer that nobody asked for is taken for the one to the next
- * request, and so on until the connection is idle and one is left over. So only the first answer over a connection is sure to be
- * its request's; the others are as long as nothing was left over.
+ * The requests over one connection. If a server answers twice, each surplus answer is taken for that to the next
+ * request, until the connection is idle and one is left over. So only the first answer is certain; later ones are, as
+ * long as none was left over.
  */
 export class Line {
-  /** Requests so far. */
+  /** Number of requests so far. */
   asked = 0;
-  /** Requests without an answer. */
+  /** Number of requests without an answer. */
   open = 0;
   readonly #doubters = new Map<string, () => void>();
   readonly #onLeftOver: () => void;
@@ -72,12 +73,12 @@ export class Line {
     this.#onLeftOver = onLeftOver;
   }
 
-  /** Calls back, once for all reads of this name, when an answer was left over. */
+  /** Calls back, once for each name of a read, when an answer was left over. */
   onLeftOver(name: string, doubt: () => void): void {
     this.#doubters.set(name, doubt);
   }
 
-  /** The connection has ended for this reason. */
+  /** Notes the end of the connection. */
   ended(error: { readonly code?: unknown; readonly message: string; readonly name: string }): void {
     const wasUnasked = error.message === "bad response" || error.name === "HTTPParserError";
     if (wasUnasked && this.open === 0) {
@@ -88,18 +89,18 @@ export class Line {
   }
 }
 
-/** A client has one connection at a time, and this is what was asked over it. */
+/** The one connection that a client has at a time. */
 interface ClientWay {
   line: Line;
 }
 
-/** The way to one host as requests go it. */
+/** The interface of a host's connections. */
 export type HostWay = Pick<HostConnections, keyof HostConnections>;
 
 /**
- * Everything that leads to one host. Polls, the reads of commands and their POSTs have connections of their own. Of the latter two
- * none waits for another: where no connection is free a new one is opened. Follows no redirect and repeats nothing by itself. Of
- * the URL a path prefix is kept; user name, password, query and fragment are not used.
+ * All connections to one host. Polls, reads of commands and POSTs have connections of their own; a command never waits
+ * for a free one, as further ones are opened. No redirects, no repetition. Of the URL only origin and path prefix are
+ * used, not user name, password, query and fragment.
  */
 export class HostConnections {
   readonly url: URL;
@@ -108,10 +109,10 @@ export class HostConnections {
   readonly #concurrency: number;
   readonly #prefix: string;
   readonly #clock: Clock;
-  /** By what undici is given for each, as it knows them by a handler of its own. */
+  /** By the options passed to undici, which has its own handler for each exchange. */
   readonly #exchanges = new WeakMap<object, Exchange>();
   #aloneUntil = -Infinity;
-  /** Those that take new requests, and those that only end what is under way in them. */
+  /** Pools for new requests, and all pools including those that only finish their exchanges. */
   readonly #pools = new Map<Purpose, HeldPool>();
   readonly #held = new Set<HeldPool>();
   readonly #names: Names;
@@ -132,7 +133,7 @@ export class HostConnections {
     this.#names = names;
   }
 
-  /** Rejects with a TransportFailure. */
+  /** Sends a call. Rejects with a TransportFailure. */
   async exchange(call: Call, headers: string[]): Promise<HttpAnswer> {
     const { operation, body, pace, signal, mayBegin = always } = call;
     const { method } = operation;
@@ -150,7 +151,7 @@ export class HostConnections {
     held.open.add(exchange);
     try {
       const path = this.#prefix + call.path;
-      // What a command is judged by may be nobody else's answer.
+      // The answer that decides about a command must not be another request's.
       const reset = purpose === "reads" || this.#clock.monotonic() < this.#aloneUntil;
       const asked = {
         ...{ method, path, headers },
@@ -171,7 +172,7 @@ export class HostConnections {
     }
   }
 
-  /** The longer of the two total deadlines is for control values, the sign-in and what a command reads. */
+  /** The total deadline: the longer one for control values, the sign-in and reads of commands. */
   deadlineMs({ pace, operation }: Call): number {
     return pace !== "polled" || operation.method === "POST" ? this.#timeouts.control : this.#timeouts.read;
   }
@@ -185,8 +186,8 @@ export class HostConnections {
   }
 
   /**
-   * Where one connection stays silent the others beside it may be as dead, those too that undici opened in its place: each
-   * would cost another deadline once the host is back.
+   * Abandons a pool after an expired request: other connections, even those that undici reopened, may be as dead, and
+   * each would cost another deadline.
    */
   #leave(purpose: Purpose, held: HeldPool): void {
     if (this.#pools.get(purpose) === held) this.#pools.delete(purpose);
@@ -195,7 +196,7 @@ export class HostConnections {
     held.pool.destroy().then(forget, forget);
   }
 
-  /** A client has one connection at a time; what is asked over it is told which. */
+  /** A client that gives each exchange the connection it uses. */
   #clientOf(origin: URL, options: object): Client {
     const client = new Client(origin, options);
     const dispatch = client.dispatch.bind(client);
@@ -217,7 +218,7 @@ export class HostConnections {
 
   #pool(purpose: Purpose): HeldPool {
     const current = this.#pools.get(purpose);
-    // Undici's own timer comes late where the process was busy or stood still.
+    // Undici's own timer is late when the process was busy or frozen.
     const idleMs = current === undefined ? 0 : this.#clock.monotonic() - current.idleSince;
     if (current !== undefined && (current.open.size > 0 || idleMs < keptFor[purpose])) return current;
     if (current !== undefined) this.#leave(purpose, current);
@@ -236,7 +237,7 @@ export class HostConnections {
       headersTimeout: 0,
       bodyTimeout: 0,
       keepAliveTimeout: keptFor[purpose],
-      // What a server offers makes it shorter, and never longer.
+      // The server can shorten this, never lengthen it.
       keepAliveMaxTimeout: keptFor[purpose],
       maxHeaderSize: 32 * 1024,
       factory: (origin, options) => this.#clientOf(origin, options),
@@ -249,8 +250,8 @@ export class HostConnections {
 }
 
 /**
- * Why no whole answer came. `sent`: the connection stood and the request was being written, so the platform may
- * have seen it. `status` is 0 when no answer had begun.
+ * Why there is no whole answer. `sent`: the connection was up and the request was being written, so the platform may
+ * have seen it. `status` is 0 where no answer had begun.
  */
 export class TransportFailure extends Error {
   override name = "TransportFailure" as const;
@@ -270,43 +271,43 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Over which it came, where another answer came before it; absent for the first. */
+  /** The connection of an answer that was not its first; absent for the first. */
   readonly line?: Pick<Line, "onLeftOver"> | undefined;
 }
 
-/** What bounds an exchange. */
+/** Bounds of an exchange. */
 interface ExchangeLimits {
   readonly clock: Clock;
-  /** From the first byte of the request to the last one of the answer. */
+  /** From the first byte of the request to the last of the answer. */
   readonly deadlineMs: number;
-  /** Of the answer, on the wire. */
+  /** Size of the answer on the wire. */
   readonly maxBytes: number;
-  /** Of a POST it ends only the waiting for a connection. */
+  /** For a POST it ends only the wait for a connection. */
   readonly signal: AbortSignal;
   /** Asked before the first byte. */
   readonly mayBegin: () => boolean;
-  /** Then undici may begin it again on another connection. */
+  /** Undici may repeat a read on another connection. */
   readonly isRead: boolean;
 }
 
 type Controller = Dispatcher.DispatchController;
 
-/** As undici calls it. */
+/** As undici reports it. */
 const noConnection = () => Object.assign(new Error("no connection"), { code: "UND_ERR_CONNECT_TIMEOUT" });
 
 /**
- * One request and its answer, below undici's `request` because only a dispatch handler learns the moment the request
- * goes onto the wire, and because its promise must not wait for a connection that stalls.
+ * One request with its answer. It is a dispatch handler, as only that learns when the request is written, and as
+ * undici's `request` would wait for a stalled connection.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   /** Rejects with a TransportFailure. */
   readonly answer: Promise<HttpAnswer>;
-  /** Its deadline has passed. */
+  /** Whether its deadline has passed. */
   hasExpired = false;
-  /** The client that it goes by, whose connection it has once it is about to be written. */
+  /** The client that carries it; its connection is known once writing begins. */
   way: ClientWay | null = null;
   readonly #limits: ExchangeLimits;
-  /** Of the time for a connection, then of the deadline. */
+  /** Cancels the timer, first for the connection, then for the deadline. */
   #takeBackTimer: () => void;
   #resolve: (answer: HttpAnswer) => void = () => undefined;
   #reject: (failure: TransportFailure) => void = () => undefined;
@@ -319,7 +320,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #status = 0;
   #headers: IncomingHttpHeaders = {};
   #chunks: Buffer[] = [];
-  /** The newest, which are not put together yet. */
+  /** The newest pieces, not joined yet. */
   #pieces: Buffer[] = [];
   #size = 0;
 
@@ -329,25 +330,25 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // A try to connect has a time-out of its own, and is followed by another where an idle connection had died.
+    // A connection attempt has its own time-out, and is followed by another one where an idle connection was dead.
     this.#takeBackTimer = limits.clock.after(limits.deadlineMs, () =>
       this.#fail("connection", noConnection()),
     );
     limits.signal.addEventListener("abort", this);
   }
 
-  /** The caller's signal. */
+  /** The caller's signal aborted. */
   handleEvent(): void {
     const { isRead, signal } = this.#limits;
     if (isRead || !this.#started) this.#fail("aborted", abortReason(signal));
   }
 
-  /** The program ends. */
+  /** Called when the program ends. */
   giveUp(): void {
     this.#fail("aborted");
   }
 
-  /** The connection stands. Undici writes the head of the request behind this call; where it is aborted here it writes nothing. */
+  /** The connection is up, and undici writes the request after this call; after an abort here it writes nothing. */
   onRequestStart(controller: Controller): void {
     const { clock, deadlineMs, mayBegin, isRead } = this.#limits;
     if (!this.#isOver && !this.#started && !mayBegin()) this.#fail("withheld");
@@ -356,7 +357,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     this.#controller = controller;
-    // A read may be begun again on another connection.
+    // Undici may begin a read again on another connection.
     this.#leaveLine();
     this.#line = this.way?.line ?? null;
     if (this.#line !== null) {
@@ -392,7 +393,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const line = this.#nth > 0 ? (this.#line ?? undefined) : undefined;
     this.#leaveLine();
     const { clock, deadlineMs, isRead } = this.#limits;
-    // Where the process stood still its answers are read before its timers: what they say was so when nobody looked.
+    // After a freeze, answers are read before timers run, so a late one counts as old.
     if (isRead && clock.monotonic() - this.#startedAt > deadlineMs) this.#fail("late");
     if (!this.#end()) return;
     this.#join();
@@ -401,7 +402,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#resolve({ status: this.#status, headers: this.#headers, body, line });
   }
 
-  /** A body in pieces of one byte would take a hundred times its size. */
+  /** Joins pieces: a body in pieces of one byte would take a hundred times its size. */
   #join(): void {
     const [first] = this.#pieces;
     if (first !== undefined)
@@ -409,7 +410,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#pieces = [];
   }
 
-  /** Also told when undici refuses to take the request at all, with no controller. */
+  /** Also called without a controller, where undici refuses the request. */
   onResponseError(_controller: Controller | null, error: unknown): void {
     this.#leaveLine();
     this.#fail("connection", error);

@@ -12,10 +12,10 @@ import type { HostLinks } from "./links.js";
 import type { Blank, CredentialSource } from "./session/credential.js";
 import type { ClockSkew, ReadTime } from "./time.js";
 
-/** What this request was answered, about this device, may be the answer to another one. */
+/** Called with a request and device whose answer may belong to another request. */
 export type OnMixedUp = (request: string, device: string | undefined) => void;
 
-/** What the parts of one client share; each names what it needs of it. */
+/** What the parts of a client share; each part names what it uses. */
 export interface PlatformInside {
   readonly clock: Clock;
   readonly random: Random;
@@ -31,9 +31,9 @@ export interface PlatformInside {
   readonly skew: ClockSkew;
   readonly readTime: ReadTime;
   readonly offset: ZoneOffset;
-  /** For what others say. */
+  /** Hides secrets in other people's words. */
   readonly redact: Redact;
-  /** For sentences of our own. */
+  /** Hides secrets in our own sentences. */
   readonly redactLine: Redact;
   readonly blank: Blank;
   readonly tally: Tally;

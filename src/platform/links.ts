@@ -20,7 +20,7 @@ interface Contact {
   contactAt: number | null;
   heardAt: number | null;
   trouble: string | null;
-  /** The credential in use has been accepted here. */
+  /** Whether the present credential has been accepted here. */
   accepted: boolean;
   told: HostLink | null;
 }
@@ -35,7 +35,10 @@ const noContact = (): Contact => ({
 
 const hosts = ["business", "realtime"] as const;
 
-/** Keeps the circuits of hosts and operations and tells the listener whenever a host's link changes; plain success tells nothing new. */
+/**
+ * Keeps the circuits of hosts and operations, and calls the listener when a host's link changes; a further success is
+ * no change.
+ */
 export class HostLinks {
   readonly #clock: Clock;
   readonly #onLink: OnLink;
@@ -54,35 +57,35 @@ export class HostLinks {
     this.#onLink = onLink;
   }
 
-  /** Calls back when a host answered a read: for how long it asks to be left alone, null where it does not. */
+  /** Calls back when a host answered a read, with the pause that it asks for; null for none. */
   onReadAnswered(listener: (host: PlatformHost, waitMs: number | null) => void): void {
     this.#answerListeners.push(listener);
   }
 
-  /** Calls back when there is another credential than before. */
+  /** Calls back when there is a new credential. */
   onRenewed(listener: () => void): void {
     this.#renewalListeners.push(listener);
   }
 
-  /** A request was answered; `signedIn`: with a credential. */
+  /** Notes an answer; `signedIn`: with a credential. */
   onAnswered(operation: Operation, signedIn: boolean): void {
     this.settle(operation.host, { type: "answered", signedIn });
     this.#tellAnswer(operation, null);
   }
 
-  /** Commands are sent in a pause too, and may have a quota of their own. */
+  /** Only reads count: commands are sent during pauses too, and may have their own quota. */
   #tellAnswer({ method, host }: Operation, waitMs: number | null): void {
     if (method === "GET") for (const listener of this.#answerListeners) listener(host, waitMs);
   }
 
-  /** Leaves a host alone that asked others for it; for longer than it is left alone anyway. */
+  /** Pauses a host that asked other accounts to wait, unless it pauses longer already. */
   hold(host: PlatformHost, ms: number): void {
     const now = this.#clock.monotonic();
     if (now + ms > this.#circuit[host].heldUntil)
       this.#circuit = withHost(this.#circuit, host, { heldUntil: now + ms, heldAt: now });
   }
 
-  /** Failures of its operation keep no urgent request back. */
+  /** Whether a request may go out. Failures of its operation do not stop an urgent one. */
   admit(asked: Asked, urgent: boolean): Admission {
     const now = this.#clock.monotonic();
     const { circuit, admission } = admit(this.#circuit, asked.operation.host, now, urgent);
@@ -90,30 +93,33 @@ export class HostLinks {
     return urgent || !admission.go || admission.probe ? admission : this.#operations.admit(asked, now);
   }
 
-  /** Whether the credential in use has been accepted here. */
+  /** Whether the host has accepted the present credential. */
   hasAccepted(host: PlatformHost): boolean {
     return this.#contacts[host].accepted;
   }
 
-  /** Whether the host answered anything since then, monotonic ms. */
+  /** Whether the host has answered anything since a monotonic instant. */
   hasAnsweredSince(host: PlatformHost, since: number): boolean {
     const { heardAt } = this.#contacts[host];
     return heardAt !== null && heardAt > since;
   }
 
-  /** Whether trying once more at once is of no use. Failures of the operation do not count where somebody waits for the answer. */
+  /**
+   * Whether an immediate repetition is useless. Failures of the operation do not count where somebody waits for the
+   * answer.
+   */
   isPaused(asked: Asked, urgent: boolean): boolean {
     const isOpen = this.#circuit[asked.operation.host].open;
     return isOpen || (!urgent && this.#operations.isFailing(asked));
   }
 
-  /** For how long this has been left alone as the platform asked, ms. */
+  /** How long this has paused at the platform's request, ms. */
   heldForMs(operation: Operation): number {
     const { heldAt } = this.#circuit[operation.host];
     return this.#clock.monotonic() - Math.max(heldAt, this.#operations.heldAt(operation));
   }
 
-  /** Notes how an admitted request ended; `trouble` is the sentence of its error. */
+  /** Notes the end of an admitted request; `trouble` is the sentence of its error. */
   settle(host: PlatformHost, outcome: RequestEnd, trouble: string | null = null): void {
     const now = this.#clock.monotonic();
     const contact = this.#contacts[host];
@@ -126,13 +132,15 @@ export class HostLinks {
     if (type === "answered" || type === "challenged" || type === "held") contact.contactAt = now;
     if (type === "answered") contact.accepted = true;
     contact.trouble = type === "heard" ? null : trouble;
-    // A read the business host answers ends a refusal of signing in, also when it was the old credential that helped.
+    // An answered read on the business host ends a refusal of sign-in, even with the old credential.
     const isBack = this.#isMissing && host === "business" && type === "answered" && outcome.signedIn === true;
     if (isBack) this.#isMissing = false;
     for (const one of isBack ? hosts : [host]) this.#tell(one);
   }
 
-  /** The platform asked to wait: with this operation, and with all of the host where it says so of another one as well. */
+  /**
+   * Notes the platform's request to wait: for this operation, and for the whole host if another operation waits too.
+   */
   onAskedToWait(asked: Asked, ms: number, trouble: string): void {
     const { host } = asked.operation;
     const isOfHost = this.#operations.onHeld(asked, ms, this.#clock.monotonic());
@@ -140,24 +148,24 @@ export class HostLinks {
     this.settle(host, isOfHost ? { type: "held", ms } : { type: "challenged" }, trouble);
   }
 
-  /** An answer was read. */
+  /** Notes a usable answer. */
   onUsable(asked: Asked, generation: number): void {
     this.#operations.onUsable(asked, generation, this.#clock.monotonic());
     this.#tell(asked.operation.host);
   }
 
-  /** An attempt brought nothing usable, though a connection stood. */
+  /** Notes an attempt without a usable answer, although there was a connection. */
   onUseless(asked: Asked): void {
     this.#operations.onUseless(asked, this.#clock.monotonic());
   }
 
-  /** A call has ended without anything usable. */
+  /** Notes a call that ended without a usable answer. */
   onGivenUp(asked: Asked, trouble: string): void {
     this.#operations.onGivenUp(asked, trouble);
     this.#tell(asked.operation.host);
   }
 
-  /** It was refused with a code that is not known to be about the credential. Returns whether that may be meant. */
+  /** Notes a refusal with an unknown code; returns whether it may be about the credential. */
   onRefused(asked: Asked, code: string, trouble: string): boolean {
     const isDoubtful = this.#operations.onRefused(asked, code, trouble, this.#clock.monotonic());
     this.#tell(asked.operation.host);
@@ -172,12 +180,12 @@ export class HostLinks {
     return this.#operations.wasLetIn(asked, generation, this.#clock.monotonic());
   }
 
-  /** This host is known to check credentials. */
+  /** Notes that this host checks credentials. */
   onChecked(host: PlatformHost): void {
     this.#operations.onChecked(host);
   }
 
-  /** Whether nothing was let in for minutes, as far as that concerns this host. */
+  /** Whether nothing was accepted for minutes, as far as this host is concerned. */
   letsNothingIn(host: PlatformHost): boolean {
     return this.#operations.letsNothingIn(host, this.#clock.monotonic());
   }
@@ -193,7 +201,7 @@ export class HostLinks {
     for (const listener of this.#renewalListeners) listener();
   }
 
-  /** There is none to send: the sign-in is refused, the token file is empty. */
+  /** Notes that there is no credential: the sign-in is refused, or the token file is empty. */
   credentialMissing(): void {
     this.#isMissing = true;
     for (const host of hosts) this.#tell(host);

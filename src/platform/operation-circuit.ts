@@ -3,31 +3,33 @@ import { type Admission, openAfter, probeEveryMs } from "./circuit.js";
 import { type Operation, operations } from "./operations.js";
 
 /*
- * Counts by operation and device what brings nothing usable although the host is there, and refusals whose code nobody knows. One
- * operation that is broken takes no other one with it, and one device no other one; each is tried again at a pace of its own.
+ * Counts, by operation and device, what is unusable although the host is there, and refusals with unknown codes. A
+ * broken operation or device does not affect others; each is tried again at its own pace.
  */
 
-/** An operation that brings nothing usable is tried this often, however many others take the shared probes. */
+/** How often an unusable operation is tried, however many others use the shared probes. */
 const ownProbeEveryMs = 300_000;
-/** So many attempts in a row without anything usable, and it cannot be used. */
+/** Attempts in a row without a usable answer that make an operation unusable. */
 const badAfter = 2;
-/** What was not asked for so long says nothing any more. */
+/** Older counts no longer matter. */
 const forgottenAfterMs = 3 * 3_600_000;
-/** Polls come each minute or so: a credential that is let in for nothing for so long may have ended before anything showed it. */
+/**
+ * Polls come about every minute, so a credential that was accepted nowhere for this long may have expired unnoticed.
+ */
 const nothingLetInMs = 600_000;
-/** Codes may be asked for that no device has. */
+/** A bound, as codes may be requested that no device has. */
 const mostDevices = 20_000;
 
 interface DeviceState {
-  /** Attempts in a row that brought nothing usable, and when the newest of them ended. */
+  /** Attempts in a row without a usable answer, and the end of the newest. */
   failures: number;
   failedAt: number;
-  /** Whole calls in a row. */
+  /** Calls in a row without a usable answer. */
   failedCalls: number;
-  /** Refusals in a row, with a code that is not known to be about the credential; since when. */
+  /** Refusals in a row with an unknown code, and since when. */
   refusals: number;
   refusedSince: number;
-  /** Generation of the credential that was let in last. */
+  /** Generation of the credential last accepted. */
   letIn: number;
 }
 
@@ -39,12 +41,12 @@ interface Refusal {
 interface OperationState {
   readonly operation: Operation;
   readonly devices: Map<string, DeviceState>;
-  /** Devices for which it did not work last, the one that failed last at the end. */
+  /** Devices whose last call failed; the newest failure is at the end. */
   readonly bad: Set<string>;
-  /** Attempts in a row that brought nothing usable for any device. */
+  /** Attempts in a row without a usable answer for any device. */
   failures: number;
   probedAt: number;
-  /** When it was usable again. */
+  /** When it became usable again. */
   backAt: number;
   heldUntil: number;
   heldAt: number;
@@ -53,13 +55,13 @@ interface OperationState {
   trouble: string | null;
 }
 
-/** An operation that cannot be used at present, as messages write it, and why. */
+/** An operation that is unusable now, as messages write it, with the reason. */
 export interface UnusableOperation {
   readonly operation: string;
   readonly trouble: string;
 }
 
-/** One request, as far as the circuits care. */
+/** A request, as the circuits see it. */
 export interface Asked {
   readonly operation: Operation;
   readonly device?: string | undefined;
@@ -67,16 +69,16 @@ export interface Asked {
 
 const pass: Admission = { go: true, probe: false };
 
-/** Instants are monotonic ms. */
+/** Circuits by operation. Instants are monotonic ms. */
 export class OperationCircuits {
   readonly #states = new Map<Operation, OperationState>();
   readonly #acceptedAt: Record<PlatformHost, number> = { business: -Infinity, realtime: -Infinity };
-  /** The interface document says that the business host checks credentials, and that the realtime host does not yet. */
+  /** By the interface document the business host checks credentials, and the realtime host does not yet. */
   readonly #checks: Record<PlatformHost, boolean> = { business: true, realtime: false };
   readonly #refusal: Record<PlatformHost, Refusal | null> = { business: null, realtime: null };
-  /** What was answered without a code, since anything was let in. */
+  /** Operations answered without a code since anything was last accepted. */
   readonly #codeless: Record<PlatformHost, Set<Operation>> = { business: new Set(), realtime: new Set() };
-  /** Of all operations of both hosts. */
+  /** The newest probe of any operation on either host. */
   #probedAt = -Infinity;
 
   /** Whether a poll may go out now. */
@@ -98,19 +100,19 @@ export class OperationCircuits {
     return retryInMs > 0 ? { go: false, because: "useless", retryInMs } : { go: true, probe: true };
   }
 
-  /** Whether the last call brought nothing usable, or none of the operation does, so that there is no use in trying twice. */
+  /** Whether a repetition is useless, as the device's last call or the whole operation failed. */
   isFailing({ operation, device = "" }: Asked): boolean {
     const state = this.#states.get(operation);
     if (state === undefined) return false;
     return state.failures >= openAfter || (state.devices.get(device)?.failedCalls ?? 0) > 0;
   }
 
-  /** An answer was read; `generation` is of the credential that it was asked with. */
+  /** Notes a usable answer; `generation`: of the credential used. */
   onUsable({ operation, device = "" }: Asked, generation: number, now: number): void {
     const state = this.#stateOf(operation);
     if (state.failures >= openAfter) {
       state.backAt = now;
-      // What was in its way may be over for the others as well.
+      // Other operations may have recovered too.
       this.#probedAt = -Infinity;
     }
     state.failures = 0;
@@ -126,7 +128,7 @@ export class OperationCircuits {
     this.#codeless[operation.host].clear();
   }
 
-  /** An attempt brought nothing usable. */
+  /** Notes an attempt without a usable answer. */
   onUseless({ operation, device = "" }: Asked, now: number): void {
     const state = this.#stateOf(operation);
     const one = deviceIn(state, device);
@@ -138,7 +140,7 @@ export class OperationCircuits {
     if (now - this.#probedAt > probeEveryMs) this.#probedAt = now;
   }
 
-  /** A call has ended, and none of its attempts brought anything usable. */
+  /** Notes a call in which no attempt was usable. */
   onGivenUp({ operation, device = "" }: Asked, trouble: string): void {
     const state = this.#stateOf(operation);
     const one = deviceIn(state, device);
@@ -147,7 +149,7 @@ export class OperationCircuits {
     noteBad(state, device);
   }
 
-  /** The platform asked to wait. Returns whether it does so for another operation of the host, too. */
+  /** Notes the platform's request to wait; returns whether another operation of the host waits too. */
   onHeld({ operation }: Asked, ms: number, now: number): boolean {
     const state = this.#stateOf(operation);
     state.heldUntil = now + ms;
@@ -161,7 +163,7 @@ export class OperationCircuits {
     return this.#holding(operation)?.heldAt ?? -Infinity;
   }
 
-  /** What was asked to wait longest of what keeps this operation back: itself, and a sign-in by anything of its host. */
+  /** The longest pause that affects this operation: its own; for a sign-in that of any operation on its host. */
   #holding(operation: Operation): OperationState | undefined {
     if (operation !== operations.signIn) return this.#states.get(operation);
     let longest: OperationState | undefined;
@@ -171,20 +173,23 @@ export class OperationCircuits {
     return longest;
   }
 
-  /** Whether this read was once answered with this credential. An earlier credential counts where the host answers nothing with this one. */
+  /**
+   * Whether this read was ever answered with this credential; where the host answers nothing now, an earlier credential
+   * counts too.
+   */
   wasLetIn({ operation, device = "" }: Asked, generation: number, now: number): boolean {
     const letIn = this.#states.get(operation)?.devices.get(device)?.letIn ?? 0;
     return letIn === generation || (letIn > 0 && this.letsNothingIn(operation.host, now));
   }
 
-  /** It refused a credential, or let another one in to what it had refused before. */
+  /** The host refused a credential, or accepted a second one after a refusal. */
   onChecked(host: PlatformHost): void {
     this.#checks[host] = true;
   }
 
   /**
-   * Whether nothing was let in for minutes, as far as that concerns a host: one that checks credentials speaks for itself; of one that
-   * may not check any the other host tells more.
+   * Whether nothing was accepted for minutes. Only for a host that checks credentials its own acceptances count;
+   * otherwise those of both.
    */
   letsNothingIn(host: PlatformHost, now: number): boolean {
     const { business, realtime } = this.#acceptedAt;
@@ -193,8 +198,8 @@ export class OperationCircuits {
   }
 
   /**
-   * Refused with a code that is not known. Returns whether the credential is in doubt: the second time in a row of this operation, or
-   * of whatever was asked of the host, and nothing was let in between.
+   * Notes a refusal with an unknown code. Returns whether the credential is in doubt: for the second time in a row for
+   * this operation, or for the host, without an acceptance in between.
    */
   onRefused(asked: Asked, code: string, trouble: string, now: number): boolean {
     const { operation, device = "" } = asked;
@@ -214,9 +219,9 @@ export class OperationCircuits {
   }
 
   /**
-   * In the place of an answer came what holds no code, such as the way to a login page. Returns whether the credential is in doubt: another
-   * operation of the host met the same, and nothing was let in between. Where it may be an ordinary outage, the other host has to have met
-   * it too, or to be one that may let anything in.
+   * Notes an answer without a code, such as a redirect to a login page. Returns whether the credential is in doubt:
+   * another operation of the host got the same, without an acceptance in between. Where it may be an ordinary outage,
+   * the other host has to have got it too, or to accept anything anyway.
    */
   onCodeless({ operation }: Asked, mayBeOutage: boolean, now: number): boolean {
     const { business, realtime } = this.#codeless;
@@ -225,7 +230,7 @@ export class OperationCircuits {
     return met === business && !this.#checks.realtime && met.size > 1 && this.letsNothingIn("business", now);
   }
 
-  /** A host that answered nothing at all is there again: what was asked of it meanwhile says nothing of an operation. */
+  /** A host that did not answer at all is back, so failures meanwhile say nothing about its operations. */
   onHostBack(host: PlatformHost): void {
     for (const { operation, devices } of this.#states.values()) {
       if (operation.host !== host) continue;
@@ -234,7 +239,7 @@ export class OperationCircuits {
     }
   }
 
-  /** A new credential: what the old one was refused is no trouble of this one. */
+  /** Refusals of the old credential do not concern the new one. */
   onRenewed(): void {
     for (const host of ["business", "realtime"] as const) {
       this.#refusal[host] = null;
@@ -243,12 +248,12 @@ export class OperationCircuits {
     for (const state of this.#states.values()) state.refusal = null;
   }
 
-  /** Operations of a host that cannot be used for more than half of what they are asked about. */
+  /** Operations of a host that fail for more than half of their devices. */
   unusable(host: PlatformHost, now: number): readonly UnusableOperation[] {
     const found: UnusableOperation[] = [];
     for (const state of this.#states.values()) {
       const { operation, trouble, bad, devices } = state;
-      // What an account may have no right to makes no greenhouse.
+      // Extra operations do not matter, as an account may have no right to them.
       if (operation.host !== host || operation.isExtra || bad.size === 0) continue;
       const isBad = this.#badIn(state, now) * 2 > devices.size;
       if (isBad) found.push({ operation: operation.label, trouble: trouble ?? "" });
@@ -257,7 +262,7 @@ export class OperationCircuits {
   }
 
   #badIn({ operation, bad, devices, failures }: OperationState, now: number): number {
-    // Where nothing usable came for any device, those that are tried rarely now need not fail twice.
+    // Where the operation failed for every device, one failure each is enough, as they are rarely tried now.
     const enough = failures >= openAfter ? 1 : badAfter;
     const acceptedAt = this.#acceptedAt[operation.host];
     let count = 0;
@@ -269,7 +274,7 @@ export class OperationCircuits {
         devices.delete(device);
         continue;
       }
-      // What a device refuses is its own matter, as long as the host lets anything in.
+      // A refusal concerns only its device, as long as the host accepts anything.
       const isRefused = one.refusals >= badAfter && (device === "" || one.refusedSince > acceptedAt);
       if (one.failures >= enough || isRefused) count += 1;
     }

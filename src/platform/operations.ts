@@ -8,17 +8,17 @@ export interface Operation {
   readonly host: PlatformHost;
   readonly method: "GET" | "POST";
   readonly path: string;
-  /** As configuration and command line write it. */
+  /** The name in configuration and on the command line. */
   readonly name: string;
-  /** As messages write it. */
+  /** The name in messages. */
   readonly label: string;
-  /** Longer answers are refused; the same bound holds after inflation. */
+  /** Larger answers are refused, before and after inflation. */
   readonly maxAnswerMiB: number;
-  /** An account may have no right to it, which says nothing of its credential. */
+  /** Whether an account may lack the right to it, which says nothing about its credential. */
   readonly isExtra: boolean;
 }
 
-/** Beside what makes a greenhouse. */
+/** Operations that a greenhouse can do without. */
 const extras: ReadonlySet<string> = new Set(["weather-data/avg", "weather-data/list", "video-data/list"]);
 
 const operation =
@@ -31,10 +31,10 @@ const operation =
 const business = operation("business", "GET");
 const realtime = operation("realtime", "GET");
 
-/** The lists of a whole account: 10,000 devices take 3 to 5 MiB. */
+/** Lists of a whole account: 10,000 devices take 3 to 5 MiB. */
 const listMiB = 16;
 
-/** Every HTTP operation of the interface document. `GET /api/set-value` is left out on purpose: it is never called. */
+/** Every HTTP operation of the interface document, except `GET /api/set-value`, which is never called. */
 export const operations = {
   signIn: operation("business", "POST")("account/sign-in"),
   stations: business("station"),
@@ -56,7 +56,9 @@ export const readOnlyOperations: readonly Operation[] = Object.values(operations
   ({ method }) => method === "GET",
 );
 
-/** The read-only operation of this name (`weather-data/list`, `api/weather-data/list`, `/api/device`), or null. */
+/**
+ * The read-only operation of this name (`weather-data/list`, `api/weather-data/list`, `/api/device`); null for none.
+ */
 export function readOnlyOperation(name: string): Operation | null {
   const short = name.replace(/^\/?(?:api\/)?/, "");
   return readOnlyOperations.find((one) => one.name === short) ?? null;
@@ -66,8 +68,8 @@ const maxParameters = 32;
 const maxTextLength = 1_000;
 
 /**
- * A device code that may also be a part of a path: some servers decode that before they look where it leads, so only what leads nowhere
- * is: letters and digits of any script, marks within a word, and blanks between.
+ * A device code that may be part of a path. Some servers decode the path before they resolve it, so only harmless
+ * characters are allowed: letters and digits of any script, marks inside a word, blanks between.
  */
 const plainCodePattern = /^(?!\.{1,2}$)(?! )[\p{L}\p{N}._ -]{1,64}(?<! )$/u;
 
@@ -85,7 +87,7 @@ const checker =
     throw invalidRequest(operation, msg`${name} ${quote(text)} cannot be ${where}: ${what}`);
   };
 
-/** The code itself; throws `invalid_request` for one that could change what is asked. */
+/** Returns the code; throws `invalid_request` for one that could change the request. */
 export const deviceCode = checker(
   deviceCodePattern,
   msg`used in a request`,
@@ -99,17 +101,17 @@ export const pathCode = checker(
   msg`use at most 64 letters, digits, blanks, ".", "_" and "-"`,
 );
 
-/** An address or a value, whose name is given: short visible text, sent as it is. */
+/** An address or a value, named in the error: short visible text, sent unchanged. */
 export const plainText = checker(/^[\x21-\x7e]{1,64}$/, msg`sent`, msg`1 to 64 visible ASCII characters are`);
 
-/** From when to when a read of past values asks, epoch ms. */
+/** The time range of a read of past values, epoch ms. */
 export interface AskedWindow {
   readonly since: number;
   readonly until: number;
   readonly offset: ZoneOffset;
 }
 
-/** How an instant is written where a platform wants it otherwise than it writes times itself. */
+/** Formats of an instant, for platforms that expect another one than they write. */
 const timeForms: Readonly<Record<string, (at: number, offset: ZoneOffset) => string>> = {
   date: (at, offset) => localText(at, offset).slice(0, 10),
   iso: isoText,
@@ -117,7 +119,7 @@ const timeForms: Readonly<Record<string, (at: number, offset: ZoneOffset) => str
   s: (at) => String(Math.floor(at / 1000)),
 };
 
-/** A parameter of `platform.shapes` with what it stands for; one that is about a device is left out where none is asked about. */
+/** Fills in a parameter of `platform.shapes`; one about a device stays empty where no device is asked about. */
 export const fillIn = (text: string, device: string, window: AskedWindow | null): string =>
   text.replace(
     /\{(?:deviceCode|(since|until)(?::(date|iso|ms|s))?)\}/g,
@@ -130,8 +132,8 @@ export const fillIn = (text: string, device: string, window: AskedWindow | null)
   );
 
 /**
- * Path and query of a request; every name and value is encoded, parameters are renamed and added as `platform.shapes` says.
- * Throws `invalid_request` for what cannot be encoded, and for a device code that is none.
+ * Path and query of a request. Every name and value is encoded; parameters are renamed and added as in
+ * `platform.shapes`. Throws `invalid_request` for what cannot be encoded, and for an invalid device code.
  */
 export function requestPath(
   operation: Operation,
@@ -147,7 +149,7 @@ export function requestPath(
     pairs.push([renamed ?? name, name === "deviceCode" ? deviceCode(value, operation) : value]);
   }
   const asked = new Map(pairs);
-  // What is asked for itself is not overruled.
+  // Explicit parameters win over configured ones.
   for (const [name, given] of Object.entries(params)) {
     const value = fillIn(given, query["deviceCode"] ?? "", windowNow());
     if (!asked.has(name) && value !== "") pairs.push([name, value]);

@@ -13,7 +13,7 @@ import { type Operation, operations } from "./operations.js";
 import { codeless, type Credential, isCodeless, plainHeaders } from "./session/credential.js";
 import { longestAskedMs } from "./session/sign-in-pace.js";
 
-/** How often a read may be repeated within one call, and how fast. */
+/** How often and how fast a read may be repeated within one call. */
 interface RetryPolicy {
   readonly retries: number;
   readonly range: BackoffRange;
@@ -26,7 +26,7 @@ export const pollingRetries: RetryPolicy = {
   range: { firstMs: 1_000, maxMs: 60_000 },
   maxRetryAfterMs: 30_000,
 };
-/** Someone waits for the answer: once more, soon. */
+/** Somebody waits for the answer, so one quick repetition. */
 export const commandRetries: RetryPolicy = {
   retries: 1,
   range: { firstMs: 1_000, maxMs: 1_000 },
@@ -34,8 +34,8 @@ export const commandRetries: RetryPolicy = {
 };
 
 /**
- * How long to wait before a failed read is tried again; null when it is not. A time-out is not repeated: the time was
- * the try. Neither is what we held back ourselves. `attempt` counts from 0, `chance` is in [0, 1).
+ * The pause before a failed read is repeated; null for no repetition. A time-out is not repeated, as its time is used
+ * up, nor is a request held back by us. `attempt` counts from 0, `chance` is in [0, 1).
  */
 export function retryDelayMs(
   policy: RetryPolicy,
@@ -52,15 +52,14 @@ export function retryDelayMs(
 }
 
 /**
- * So many requests of commands are under way at once for one controller: few enough that one that does not answer takes little,
- * and enough for all its actuators to be commanded at a time where each answer takes a second or two. One that does not answer fills its
- * own places alone, and holds up nobody else.
+ * Concurrent requests of commands for one controller: few, so that an unresponsive one takes little; enough to command
+ * all its actuators with answers of a second or two. An unresponsive controller fills only its own places.
  */
 const placesOfOne = 4;
 
 const secondLookMs = 1_000;
 
-/** What an answer that is no success says about the way to the host: whoever answers is there. */
+/** What a failed answer says about the host: whatever answers is there. */
 function requestEnd({ kind }: PlatformErrorFacts): RequestEnd {
   if (kind === "rejected" || kind === "throttled") return { type: "answered" };
   return { type: kind === "unauthorized" ? "challenged" : "heard" };
@@ -70,7 +69,7 @@ const uselessKinds: ReadonlySet<PlatformErrorKind> = new Set([
   ...(["server", "protocol", "timeout", "interrupted", "throttled"] as const),
 ]);
 
-/** Whether an operation brought nothing usable although a connection stood. Who is asked to wait waits, and counts nothing. */
+/** Whether an operation brought nothing usable over a good connection. A request to wait does not count. */
 const isUseless = ({ kind, sent, retryAfterMs }: PlatformErrorFacts): boolean =>
   sent && uselessKinds.has(kind) && retryAfterMs === undefined;
 
@@ -83,10 +82,10 @@ const heldBackWords = {
 
 type HeldBack = Extract<Admission, { go: false }>;
 
-/** An answer, and the generation of the credential that it was asked with. */
+/** An answer with the generation of the credential used. */
 type ReadAnswer = LinedAnswer & Pick<Credential, "generation">;
 
-/** With its headers, and the connection over which it came, where another answer came before it. */
+/** An answer with its headers and, where another answer came before it, its connection. */
 type LinedAnswer = GoodAnswer & Pick<HttpAnswer, "line" | "headers">;
 
 type Inside = Omit<
@@ -95,8 +94,8 @@ type Inside = Omit<
 >;
 
 /**
- * Sends requests as circuit and connections allow, and turns every bad end into a PlatformError. Puts the credential on them and
- * answers refusals: one renewal for all who wait, one replay for each read.
+ * Sends requests as circuits and connections allow, and turns every failure into a PlatformError. It adds the
+ * credential and handles refusals: one renewal for all that wait, one repetition for each read.
  */
 export class Requests {
   readonly #parts: Inside;
@@ -105,7 +104,7 @@ export class Requests {
   readonly #posts = new Semaphores(placesOfOne);
   #refusedWrite: Credential | null = null;
   #renewedForWrite = 0;
-  /** When a new token was tried for what holds no code. */
+  /** When a new token was last tried after answers without a code. */
   #codelessAt = -Infinity;
 
   constructor(parts: Inside) {
@@ -113,7 +112,7 @@ export class Requests {
   }
 
   async read(call: Call): Promise<ReadAnswer> {
-    // Callers pass one signal to any number of calls, where Node warns of a leak from the eleventh listener on.
+    // Callers share one signal between any number of calls; Node would warn of a leak from the eleventh listener on.
     setMaxListeners(0, call.signal);
     const credential = this.#parts.source.current() ?? (await this.#obtain(call));
     let doubt: string | null = null;
@@ -133,7 +132,7 @@ export class Requests {
     return this.#replay(call, doubt);
   }
 
-  /** Once more with the credential that was renewed, for a `doubt` about the old one where that is how it came. */
+  /** Repeats a read with the renewed credential; `doubt` is the unknown code that led to it, if any. */
   async #replay(call: Call, doubt: string | null): Promise<ReadAnswer> {
     const { source } = this.#parts;
     const renewed = source.current() ?? (await this.#obtain(call));
@@ -145,7 +144,7 @@ export class Requests {
       this.#parts.links.onChecked(call.operation.host);
       return answer;
     } catch (error) {
-      // It is refused as before, so the code meant something else.
+      // The new credential got the same code, so it means something else.
       if (doubt !== null && doubtfulCode(error) === doubt) source.doubtedInVain?.(doubt, call.operation.host);
       if (!wasRefused(error)) throw error;
       source.refusedAgain?.(renewed, call.operation.host, call.operation.label);
@@ -153,7 +152,7 @@ export class Requests {
     }
   }
 
-  /** An answer was read: the operation can be used, and the credential was let in. */
+  /** Notes a usable answer: the operation works, and the credential was accepted. */
   onUsable(call: Call, { generation, line }: Pick<ReadAnswer, "generation" | "line">): void {
     const { operation, device } = call;
     this.#parts.links.onUsable(call, generation);
@@ -162,15 +161,15 @@ export class Requests {
     );
   }
 
-  /** An answer that came well, but is none of the operation's. */
+  /** Notes an answer of another shape. */
   onUnreadable(call: Call, { message }: PlatformError): void {
     this.#parts.links.onUseless(call);
     this.#parts.links.onGivenUp(call, message);
   }
 
   /**
-   * The code of a refusal that nobody knows, where it may say that the credential is refused: it was let in for this read before, and
-   * refused twice in a row since. Null where it says something else.
+   * The unknown code of a refusal that may mean the credential: it was accepted for this read before, and refused twice
+   * in a row since. Otherwise null.
    */
   #doubt(call: Call, credential: Credential, error: unknown): string | null {
     const { links, clock } = this.#parts;
@@ -183,14 +182,20 @@ export class Requests {
     return wasLetIn && isDoubtful && !this.#isVain(call, code) ? code : null;
   }
 
-  /** A web page in the place of every answer may be one of maintenance. Then signing in fails too, and the page stays what is reported. */
+  /**
+   * Renews the credential in doubt. A web page instead of every answer may mean maintenance; then the sign-in fails
+   * too, and the page stays the reported error.
+   */
   async #renewInDoubt(call: Call, credential: Credential, doubt: string): Promise<boolean> {
     if (!isCodeless(doubt)) return this.#renew(call, credential, doubt);
     this.#codelessAt = this.#parts.clock.monotonic();
     return this.#renew(call, credential, doubt).catch(falseIfFailed);
   }
 
-  /** A list is asked for every few minutes: whether an unknown code is said of the credential shows at once. */
+  /**
+   * The pause before a list with an unknown code is read again; null for none. Lists come only every few minutes, and
+   * this shows at once whether the code means the credential.
+   */
   #secondLookMs(call: Call, credential: Credential, error: PlatformError, attempt: number): number | null {
     const { links } = this.#parts;
     const code = doubtfulCode(error);
@@ -212,7 +217,9 @@ export class Requests {
     return source.hasWorked?.(credential) === true || links.wasLetIn(call, credential.generation);
   }
 
-  /** One POST. Without a credential at hand nothing is sent, as signing in could take longer than the command may. */
+  /**
+   * Sends one POST. Without a credential at hand nothing is sent, as a sign-in could take longer than the command may.
+   */
   async write(call: Call): Promise<ReadAnswer> {
     setMaxListeners(0, call.signal);
     const { host, label } = call.operation;
@@ -235,12 +242,12 @@ export class Requests {
       this.#parts.source.refusedAgain?.(credential, host, label);
       throw this.#final(call, error);
     } finally {
-      // One POST tries a renewed credential; a refusal after that is its end, which the next renewal is for.
+      // The renewed credential is tried by one POST; a later refusal needs a new renewal.
       if (wasJustRenewed && credential.generation === this.#renewedForWrite) this.#renewedForWrite = 0;
     }
   }
 
-  /** After a refused write: whether another credential is ready now. Never rejects but for the signal. */
+  /** After a refused write: resolves to whether another credential is ready. Never rejects, except by the signal. */
   async renewForWrite(signal: AbortSignal): Promise<boolean> {
     const { host, label } = operations.setValue;
     const refused = this.#refusedWrite;
@@ -257,7 +264,7 @@ export class Requests {
     }
   }
 
-  /** The one call without a credential. */
+  /** The only call without a credential. */
   async signIn(body: unknown, signal: AbortSignal): Promise<LinedAnswer> {
     const operation = operations.signIn;
     const call = {
@@ -276,14 +283,14 @@ export class Requests {
     }
   }
 
-  /** What an error about an operation has to know. */
+  /** What an error about an operation needs to know. */
   context(operation: Operation): RequestContext {
     const { url } = this.#parts.hosts[operation.host];
     const { source, refusedCodes, redact, redactLine } = this.#parts;
     return { operation, url, credentialKey: source.key, refusedCodes, redact, redactLine };
   }
 
-  /** Ends every open request and every pause between retries. */
+  /** Ends every open request and every pause. */
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.all(Object.values(this.#parts.hosts).map((host) => host.close()));
@@ -306,13 +313,13 @@ export class Requests {
     }
   }
 
-  /** No new credential helps this host's refusal. */
+  /** Notes that no new credential helps against this host's refusal. */
   #final({ operation }: Call, error: unknown): unknown {
     this.#parts.links.settle(operation.host, { type: "refused" });
     return error;
   }
 
-  /** A read, tried again as the retry policy says. */
+  /** Sends a read, and repeats it by the retry policy. */
   async #repeat(call: Call, credential: Credential): Promise<ReadAnswer> {
     const { source, links } = this.#parts;
     const policy = call.pace === "polled" ? pollingRetries : commandRetries;
@@ -338,14 +345,14 @@ export class Requests {
     }
   }
 
-  /** A call has ended with this error. */
+  /** Notes the end of a call with this error. */
   #ended(call: Call, error: PlatformError): PlatformError {
     const isGivenUp = call.signal.aborted || this.#closing.signal.aborted;
     if (!isGivenUp && isUseless(error.facts)) this.#parts.links.onGivenUp(call, error.message);
     return error;
   }
 
-  /** Before a read is sent once more: a poll needs another request of the budget for it. */
+  /** Waits before a repetition; a poll needs another request of the budget. */
   async #turn({ pace, signal }: Call, delayMs = 0): Promise<void> {
     const { clock, budget } = this.#parts;
     const ended = joinSignals(signal, this.#closing.signal);
@@ -357,7 +364,7 @@ export class Requests {
     }
   }
 
-  /** One request at most, as soon as there is a place for it. */
+  /** Sends at most one request, as soon as there is a place. */
   async #once(call: Call, headers: string[]): Promise<LinedAnswer> {
     const places = this.#placesFor(call);
     if (places !== null && !places.take()) await this.#place(call, places);
@@ -368,14 +375,17 @@ export class Requests {
     }
   }
 
-  /** The places that a request needs: one of the host for polling, one of its controller for a command; a stop needs none. */
+  /** The places for a request: the host's for polling, the controller's for a command; none for a stop. */
   #placesFor({ pace, device, operation }: Call): Semaphore | null {
     if (pace === "polled") return this.#parts.hosts[operation.host].semaphore;
     if (pace === "first" || device === undefined) return null;
     return (operation.method === "GET" ? this.#reads : this.#posts).of(device);
   }
 
-  /** Of a command a read waits no longer than an answer may take; a POST as long as its command is young enough. */
+  /**
+   * Waits for a place: a command's read only as long as an answer may take, a POST as long as its command is young
+   * enough.
+   */
   async #place(call: Call, places: Semaphore): Promise<void> {
     const { operation, signal } = call;
     if (call.pace === "polled") {
@@ -423,9 +433,9 @@ export class Requests {
     } catch (error) {
       throw this.#onLost(call, error, begunAt);
     }
-    // The date of an answer that lay in its socket would make this clock look wrong.
+    // The date of an answer that waited in its socket would make our clock look wrong.
     if (clock.monotonic() - begunAt <= hosts[host].deadlineMs(call)) skew.note(answer.headers.date);
-    // A new sign-in may well bring the token we have; there it is what was asked for.
+    // A sign-in may return the token that we have, which is then the result.
     const hidden = operation === operations.signIn ? undefined : blank;
     const judged = judgeAnswer(answer, this.context(operation), clock.now(), hidden);
     if (!(judged instanceof PlatformError)) {
@@ -461,7 +471,10 @@ export class Requests {
     return told;
   }
 
-  /** What no whole answer says about the host: where one had begun it is there, as it is where it answered others meanwhile. */
+  /**
+   * What an incomplete answer says about the host: it is there if an answer had begun, or if it answered others
+   * meanwhile.
+   */
   #lost({ operation }: Call, { reason, sent, status }: TransportFailure, begunAt: number): RequestEnd {
     if (status !== 0) return { type: "heard" };
     const hasAnsweredOthers =
@@ -471,7 +484,7 @@ export class Requests {
       : { type: "failed", operation: sent ? operation.label : null };
   }
 
-  /** Signing in keeps to pauses of its own, and is what ends the refusals of a credential. */
+  /** Whether a held-back sign-in may go out: it has its own pauses, and ends refusals of a credential. */
   #isRemedy(operation: Operation, { because }: HeldBack): boolean {
     if (operation !== operations.signIn) return false;
     const hasWaited = because === "held" && this.#parts.links.heldForMs(operation) >= longestAskedMs;
@@ -492,9 +505,8 @@ export class Requests {
 const jsonBody = ["content-type", "application/json"] as const;
 
 /**
- * What a refusal says with a code that the interface does not explain: the body's, or an HTTP status of the client's kind without
- * one; and what some platforms answer in the place of any refusal. Null for everything else, and for what is known to be about the
- * request itself.
+ * The unexplained code of a refusal: the body's, else a client-error HTTP status, or what some platforms answer instead
+ * of any refusal. Null for anything else, and for codes about the request itself.
  */
 function doubtfulCode(error: unknown): string | null {
   if (!(error instanceof PlatformError) || !error.facts.sent) return null;
@@ -505,10 +517,10 @@ function doubtfulCode(error: unknown): string | null {
   return isInItsPlace && status !== 0 ? `${codeless}${status}` : null;
 }
 
-/** What a broken server answers as well, whatever the token. */
+/** A broken server answers so too, whatever the token. */
 const outageLike = `${codeless}500`;
 
-/** A sign-in for it is tried no more often. */
+/** The shortest time between sign-ins because of it. */
 const codelessEveryMs = 600_000;
 
 const ofTheRequest: ReadonlySet<number> = new Set([404, 405, 408, 411, 413, 414, 415, 431]);
@@ -516,7 +528,7 @@ const ofTheRequest: ReadonlySet<number> = new Set([404, 405, 408, 411, 413, 414,
 const wasRefused = (error: unknown): error is PlatformError =>
   error instanceof PlatformError && error.facts.kind === "unauthorized" && error.facts.sent;
 
-/** The credential is accepted for everything else. */
+/** The error of a missing right, as the credential is accepted for everything else. */
 const withoutRight = ({ text, facts, cause }: PlatformError): PlatformError =>
   new PlatformError(
     msg`${text} (other requests are accepted, so the account may have no right to this one)`,
@@ -524,7 +536,7 @@ const withoutRight = ({ text, facts, cause }: PlatformError): PlatformError =>
     { cause },
   );
 
-/** Waiting for a credential ended otherwise than with one; this call itself was not sent. */
+/** The error of a call that was not sent, as waiting for a credential failed. */
 function asPlatformError(call: Call, error: unknown): PlatformError {
   if (error instanceof PlatformError)
     return new PlatformError(error.text, { ...error.facts, sent: false }, { cause: error.cause });

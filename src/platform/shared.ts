@@ -5,27 +5,27 @@ import { RequestBudget, Semaphore, Semaphores } from "../runtime/schedule.js";
 import { isHostRefusing, noPauses, pauseHost } from "./host-pauses.js";
 
 /**
- * Polls of all accounts under way at one host at once. Each account waits with no more than its own concurrency in one line, so
- * that none gets more than its share of the places however much it asks.
+ * Concurrent polls of all accounts at one host. Each account waits in the common line with at most its own concurrency,
+ * so that none gets more than its share.
  */
 const placesOfHost = 128;
-/** What one account was told to wait may be its own matter, a day long: the others come back sooner and see for themselves. */
+/** A long pause of one account may be its own matter, up to a day; the others return sooner to see for themselves. */
 const longestForOthersMs = 60_000;
-/** One account tries so long before all others. */
+/** How long one account tries before all others. */
 const triesAheadMs = 2_000;
 
-/** Leaves a host alone for so long. */
+/** Makes an account pause for this host. */
 type Hold = (ms: number) => void;
 
-/** An account that did not come for so long after its turn wants nothing any more. */
+/** An account that does not come for this long after its turn has left the line. */
 const goneMs = 5_000;
 
-/** A budget of many accounts. Each that waits has a turn of its own: at the same instant all would wake for the request of one. */
+/** A budget for many accounts. Each waiting account has its own turn, else all would wake for one request. */
 export class HostBudget extends RequestBudget {
-  /** When each that waits asks again, monotonic ms. */
+  /** When each waiting account asks again, monotonic ms. */
   readonly #line = new Map<object, number>();
 
-  /** Ms until an account may start a request; 0 now. */
+  /** Ms until an account may send a request; 0 for now. */
   turnOf(account: object, now: number): number {
     let ahead = 0;
     for (const [other, againAt] of this.#line) {
@@ -44,7 +44,7 @@ export class HostBudget extends RequestBudget {
   }
 }
 
-/** What the accounts of one process share of a platform host. */
+/** What the accounts of one process share for a platform host. */
 export class SharedHost {
   readonly budget: HostBudget;
   readonly places = new Semaphore(placesOfHost);
@@ -57,7 +57,7 @@ export class SharedHost {
     this.#clock = clock;
   }
 
-  /** What is called takes the account away again. */
+  /** Adds an account; the returned function removes it. */
   join(hold: Hold): () => void {
     this.#accounts.add(hold);
     return () => {
@@ -66,7 +66,7 @@ export class SharedHost {
     };
   }
 
-  /** The host answered a poll of an account, or asked it to wait so long. */
+  /** Notes the host's answer to an account's poll, or its request to wait. */
   onAnswer(who: Hold, waitMs: number | null): void {
     if (!this.#accounts.has(who)) return;
     const now = this.#clock.monotonic();
@@ -82,12 +82,12 @@ export class SharedHost {
 
 const linksAtOnce = 8;
 
-/** So old an answer may be that stands for one of one's own. */
+/** The greatest age of a shared answer. */
 const listsStandMs = 5_000;
 
 /**
- * Lists that an account has just read, for those that ask the same with the same credential: of one login for all, each would read and
- * keep a list of the controllers of all. Nobody waits for another's request, and nothing is shared but what was answered well.
+ * Shares recently read lists between accounts with the same credential, which would otherwise each read and keep the
+ * whole list. Nobody waits for another's request, and only good answers are shared.
  */
 export class SharedLists {
   readonly #clock: Pick<Clock, "monotonic" | "after">;
@@ -97,7 +97,7 @@ export class SharedLists {
     this.#clock = clock;
   }
 
-  /** `onTaken` is called where another one's answer is taken. */
+  /** `onTaken` is called where another account's answer is used. */
   async read(key: string, ask: () => Promise<DeviceList>, onTaken: () => void): Promise<DeviceList> {
     const askedAt = this.#clock.monotonic();
     const known = this.#lists.get(key);
@@ -115,17 +115,17 @@ export class SharedLists {
   }
 }
 
-/** The hosts of all accounts of one process, by origin. */
+/** The hosts of all accounts of a process, by origin. */
 export class SharedHosts {
   readonly lists: SharedLists;
-  /** Links to each broker that come up at once, by its address. */
+  /** By broker address: bounds the links that connect at once. */
   readonly greetings = new Semaphores(linksAtOnce);
   readonly names = new Names();
   readonly #perMinute: number;
   readonly #clock: Pick<Clock, "monotonic" | "after">;
   readonly #hosts = new Map<string, SharedHost>();
 
-  /** `perMinute`: polls of all accounts at one host together; 0 means no limit. */
+  /** `perMinute`: polls of all accounts at one host; 0 for no limit. */
   constructor(perMinute: number, clock: Pick<Clock, "monotonic" | "after">) {
     this.#perMinute = perMinute;
     this.#clock = clock;
@@ -140,7 +140,7 @@ export class SharedHosts {
   }
 }
 
-/** An account's own budget beside the one that it shares: what is smaller at the moment counts. */
+/** An account's own budget together with the shared one; the smaller one counts. */
 export class JointBudget extends RequestBudget {
   readonly #shared: HostBudget;
 
@@ -166,7 +166,7 @@ export class JointBudget extends RequestBudget {
   }
 }
 
-/** An account's own places, and one of the host's for each. */
+/** An account's own places, each with one of the host's. */
 export class JointPlaces extends Semaphore {
   readonly #shared: Semaphore;
 

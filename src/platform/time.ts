@@ -2,8 +2,8 @@ import type { Clock } from "../runtime/clock.js";
 import type { ZoneOffset } from "../runtime/zone.js";
 
 /**
- * The instant at which a zone's clocks show a wall time (given as if it were UTC). An hour that exists twice means the
- * instant closer to `nearAt`; one that is skipped means the same distance after the change.
+ * The instant of a zone's wall time (given as if it were UTC). Of an hour that exists twice it is the instant closer to
+ * `nearAt`; a skipped hour counts from the change on.
  */
 function instantOf(wallAt: number, offset: ZoneOffset, nearAt: number): number {
   const early = wallAt - offset(wallAt - 86_400_000);
@@ -14,13 +14,14 @@ function instantOf(wallAt: number, offset: ZoneOffset, nearAt: number): number {
   return Math.abs(second - nearAt) < Math.abs(first - nearAt) ? second : first;
 }
 
-/** Reads an instant as the platform writes it: epoch ms, or null when it is none. `nearAt` is when it was received. */
+/** Parses an instant of the platform: epoch ms, or null for none. `nearAt` is the time of receipt. */
 export type ReadTime = (value: unknown, nearAt: number) => number | null;
 
 /**
- * `YYYY-MM-DD HH:mm[:ss[.fraction]]` with `-`, `/`, `.` or 年月日, a blank or `T`, and perhaps a zone or half of the day;
- * `YYYYMMDDHHmmss`; `Mar 1, 2026, 4:00:00 PM`; `Sun, 01 Mar 2026 08:00:00 GMT`; `/Date(1772352000000)/`; epoch seconds to nanoseconds as
- * number or digits. A date without a time of day is no instant, and days and months in digits alone are in no order that is known.
+ * `YYYY-MM-DD HH:mm[:ss[.fraction]]` with `-`, `/`, `.` or 年月日, a blank or `T`, and an optional zone or half of the
+ * day; `YYYYMMDDHHmmss`; `Mar 1, 2026, 4:00:00 PM`; `Sun, 01 Mar 2026 08:00:00 GMT`; `/Date(1772352000000)/`; epoch
+ * seconds to nanoseconds as number or digits. A date without time is no instant, nor are days and months only in
+ * digits, whose order is unknown.
  */
 export function timeReader(offset: ZoneOffset): ReadTime {
   return (value, nearAt) => {
@@ -29,7 +30,7 @@ export function timeReader(offset: ZoneOffset): ReadTime {
   };
 }
 
-/** Between 2001 and 2286; anything else is not an instant we know the unit of. */
+/** An instant between 2001 and 2286; other numbers have an unknown unit. */
 function epoch(value: number): number | null {
   const ms = [1000, 1, 1e-3, 1e-6].map((unit) => value * unit).find((one) => one >= 1e12 && one < 1e13);
   return ms === undefined ? null : Math.round(ms);
@@ -47,7 +48,7 @@ const month = String.raw`(${monthNames.join("|")})[a-z]{0,6}\.?`;
 const weekday = String.raw`^(?:[a-z]{3,9},? )?`;
 const monthFirst = new RegExp(String.raw`${weekday}${month} (\d{1,2}),? (\d{4}),? ${clock}${zoneAt}$`, "i");
 const dayFirst = new RegExp(String.raw`${weekday}(\d{1,2})[ -]${month}[ -](\d{4}),? ${clock}${zoneAt}$`, "i");
-/** A zone may be named once more behind its offset. */
+/** A zone's name may follow its offset. */
 const nameOfZone = /(?<=Z|[+-]\d{2}:?\d{2})(?:\[[\w+/-]{1,32}\]| [A-Z]{3,4}| \([^)]{1,40}\))$/;
 const epochText = /^(?:\/Date\((\d{13})\)\/|(\d{10}(?:\.\d+)?|\d{13}|\d{16}|\d{19}))$/;
 const longest = 80;
@@ -63,7 +64,7 @@ function readText(text: string, offset: ZoneOffset, nearAt: number): number | nu
   return digits === undefined ? readOther(text, offset, nearAt) : epoch(Number(digits));
 }
 
-/** What programs write that leave the form to their language. */
+/** Forms that depend on the program's language. */
 function readOther(given: string, offset: ZoneOffset, nearAt: number): number | null {
   const text = given.replace(nameOfZone, "");
   if (text !== given) return readText(text, offset, nearAt);
@@ -75,7 +76,7 @@ function readOther(given: string, offset: ZoneOffset, nearAt: number): number | 
   return instantIn(second, [Number(second[3]), monthOf(second[2]), Number(second[1])], offset, nearAt);
 }
 
-/** Behind the three parts of the date stand those of the time, in every form. */
+/** The instant of a match; in every form the parts of the time follow the three of the date. */
 function instantIn(
   [, , , , hour, minute, second = "0", fraction = "0", half, zone]: Match,
   date: readonly number[],
@@ -90,14 +91,14 @@ function instantIn(
 
 const monthOf = (name = ""): number => monthNames.indexOf(name.slice(0, 3).toLowerCase()) + 1;
 
-/** 24 for what no half of a day has. */
+/** The hour of the full day; 24 for one that no half of a day has. */
 function inFullDay(hour: number, halfOfDay: string | undefined): number {
   if (halfOfDay === undefined) return hour;
   if (hour < 1 || hour > 12) return 24;
   return (hour % 12) + (halfOfDay.toUpperCase() === "PM" ? 12 : 0);
 }
 
-/** As if it were UTC; null when the calendar or the clock has no such time. */
+/** The wall time as if it were UTC; null where calendar or clock have no such time. */
 function wall([year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0]: readonly number[]):
   number | null {
   if (year < 1970 || month < 1 || hour > 23 || minute > 59 || second > 60) return null;
@@ -116,8 +117,8 @@ function zoneMs(zone: string): number {
 const everyMs = 5_000;
 
 /**
- * How far the platform's clock is ahead of ours, from the `Date` header of its answers. The date is carried forward on the
- * monotonic clock, so that a jump of the wall clock shows at once and not with the next answer.
+ * How far the platform's clock is ahead, by the `Date` header of its answers. The date continues on the monotonic
+ * clock, so that a jump of our wall clock shows at once.
  */
 export class ClockSkew {
   readonly #clock: Clock;
@@ -137,7 +138,7 @@ export class ClockSkew {
     this.#notedAt = now;
   }
 
-  /** Ms the platform is ahead, exact to a few seconds; null while it gave no date. */
+  /** Ms that the platform is ahead, exact to a few seconds; null before the first date. */
   readonly skewMs = (): number | null => {
     if (this.#notedAt === null) return null;
     return this.#dateAt + (this.#clock.monotonic() - this.#notedAt) - this.#clock.now();

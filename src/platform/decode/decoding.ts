@@ -1,7 +1,7 @@
 import { msg, type Text, TextError } from "../../language/text.js";
 import type { ReadTime } from "../time.js";
 
-/** A JSON object of the platform. Only ever looked up by name, never copied whole. */
+/** A JSON object of the platform. It is only looked up by name, never copied whole. */
 export type Fields = Readonly<Record<string, unknown>>;
 export type Scalar = string | number | boolean;
 
@@ -10,14 +10,14 @@ export const isFields = (value: unknown): value is Fields =>
 
 export const isContainer = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** A property of its own; names such as `constructor` find nothing by accident. */
+/** An own property, so that names such as `constructor` find nothing. */
 export const own = (fields: Fields, name: string): unknown =>
   Object.hasOwn(fields, name) ? fields[name] : undefined;
 
-/** The names of a list, one blank between them. */
+/** The names of a list separated by blanks. */
 export const words = (text: string): readonly string[] => text.split(" ");
 
-/** Trimmed text of a string or a finite number; null for everything else and for nothing but blanks. */
+/** Trimmed text of a string or a finite number; null for anything else and for blanks. */
 export function textOf(value: unknown): string | null {
   if (typeof value === "number") return Number.isFinite(value) ? String(value) : null;
   if (typeof value !== "string") return null;
@@ -25,13 +25,13 @@ export function textOf(value: unknown): string | null {
   return text === "" ? null : text;
 }
 
-/** A string, a finite number or a boolean as it came; null for everything else. */
+/** A string, a finite number or a boolean, unchanged; null for anything else. */
 export function scalarOf(value: unknown): Scalar | null {
   if (typeof value === "number") return Number.isFinite(value) ? value : null;
   return typeof value === "string" || typeof value === "boolean" ? value : null;
 }
 
-/** The value at a dotted path (`data.list`, `data.0.name`); undefined when a step is missing. */
+/** The value at a dotted path (`data.list`, `data.0.name`); undefined where a step is missing. */
 export function at(value: unknown, path: string): unknown {
   let here: unknown = value;
   for (const step of path.split(".")) {
@@ -41,12 +41,12 @@ export function at(value: unknown, path: string): unknown {
   return here;
 }
 
-/** Takes what decoders of one operation could not read; `answer` is where the sample stands in. */
+/** Receives what decoders of an operation could not read; `answer` contains the sample. */
 export type ReportShape = (problem: Text, sample: unknown, answer?: unknown) => void;
 
-/** What every decoder is given beside the answer. */
+/** The inputs of every decoder beside the answer. */
 export interface Decoding {
-  /** The device and the address that were asked for; empty where none was. */
+  /** Requested device and address; empty for none. */
   readonly code: string;
   readonly address: string;
   readonly report: ReportShape;
@@ -55,21 +55,21 @@ export interface Decoding {
   readonly receivedAt: number;
 }
 
-/** Made once for the shape of an operation. Throws UnreadableShape for an answer that is not the operation's at all. */
+/** Made once for the shape of an operation. Throws UnreadableShape for an answer of another kind. */
 export type Decode<T> = (answer: unknown, decoding: Decoding) => T;
 
-/** An answer as a whole is not what the operation returns. */
+/** The whole answer is not what the operation returns. */
 export class UnreadableShape extends TextError {
   override name = "UnreadableShape" as const;
 }
 
-/** Whether a device that an answer names is the one that was asked about; leading zeros may have been lost. */
+/** Whether an answer's device is the requested one, whose code may have lost leading zeros. */
 export function isDevice(named: string, code: string): boolean {
   const digits = /^\d+$/;
   return named === code || (digits.test(named) && digits.test(code) && Number(named) === Number(code));
 }
 
-/** Throws UnreadableShape where an answer says of itself that it is about another device than the one that was asked about. */
+/** Throws UnreadableShape where an answer names another device than the requested one. */
 export function checkDevice(answer: unknown, code: string): void {
   const data = isFields(answer) ? own(answer, "data") : undefined;
   for (const fields of [answer, data])
@@ -80,12 +80,12 @@ export function checkDevice(answer: unknown, code: string): void {
     }
 }
 
-/** What every answer of the platform may carry around its data. */
+/** What any answer may carry around its data. */
 export interface Envelope {
-  /** The body's `code` as text; null when it has none. */
+  /** The body's `code` as text; null for none. */
   readonly code: string | null;
   readonly requestId: string | null;
-  /** It says `success: false` and has no data: a failure whatever its code. */
+  /** It says `success: false` without data, which is a failure whatever its code. */
   readonly isRefusal: boolean;
 }
 
@@ -102,7 +102,7 @@ export function envelopeOf(body: unknown): Envelope {
 export const holdsData = (data: unknown): boolean =>
   isContainer(data) ? Object.keys(data).length > 0 : data !== undefined && data !== null && data !== "";
 
-/** What a body says of its failure, flattened: a String, or an Object `{code, message}`; the 403 body adds `error`. */
+/** A body's message about its failure as text: a String, or an Object `{code, message}`; the 403 body adds `error`. */
 export function messageOf(body: unknown): string | null {
   if (!isFields(body)) return null;
   const message = own(body, "message") ?? own(body, "msg");
@@ -117,12 +117,12 @@ const besideComplaints = new Set(
 );
 const agreement = /^(?:ok|success(?:ful)?|succeeded|(?:操作|查询|请求)?成功)[.!。！]?$/i;
 
-/** Words in the place of an answer, as of an error: neither code nor data, and nothing beside them but what goes with an error. */
+/** Whether an answer consists of words, like an error: no code and no data, and only fields that belong to an error. */
 export function isComplaint(body: unknown): boolean {
   if (!isFields(body) || Object.hasOwn(body, "data")) return false;
   const names = Object.keys(body).filter((name) => holdsData(body[name]));
   const { status, success } = body;
-  // The status of a device may stand there alone, and its unknown code may be all that there is.
+  // A device's status may stand alone, and its unknown code may be the whole answer.
   const isAnswer = readFlag(status) !== null || textOf(status) === "200" || readFlag(success) === true;
   if (isAnswer || at(body, "message.code") === notFound) return false;
   const isGood = (name: string) => agreement.test(textOf(body[name]) ?? "");
@@ -132,17 +132,17 @@ export function isComplaint(body: unknown): boolean {
   return said.length > 0 && said.every((name) => isSaid(body[name]));
 }
 
-/** Words, or `{code, message}`: any other list or object may be what was asked for. */
+/** Words, or `{code, message}`: any other list or object may be the data. */
 const isSaid = (value: unknown): boolean =>
   !isContainer(value) ||
   (isFields(value) && Object.keys(value).every((name) => name === "code" || name === "message"));
 
-/** What the status of a single device says of one that is offline or unknown. */
+/** The single-device status's code for an offline or unknown device. */
 export const notFound = "CLIENTID_NOT_FOUND";
 
 const hostile = ["__proto__", "constructor", "prototype"] as const;
 
-/** The same parsed answer without names that could change a prototype where it is copied. */
+/** The answer without names that could change a prototype when copied. */
 export function withoutHostileNames(answer: unknown): unknown {
   const open: unknown[] = [answer];
   while (open.length > 0) {
@@ -154,7 +154,7 @@ export function withoutHostileNames(answer: unknown): unknown {
   return answer;
 }
 
-/** Last words of names whose scalars describe a record or a page rather than being a reading or a register. */
+/** Last words of names that describe a record or a page, so that their scalars are no readings or registers. */
 const metadataWords = new Set(
   (
     "id code type status state flag version index order sort page pages size total count counts num number no " +
@@ -174,12 +174,12 @@ export class UnreadableJson extends TextError {
 
 const maxDepth = 500;
 
-/** Whether a text within a text may be taken apart; of one that may not it stays a text. */
+/** Whether a text inside a text may be parsed; otherwise it stays a text. */
 type MayParse = (text: Buffer) => boolean;
 
 /**
- * JSON text (a byte order mark is allowed) as a value. Integers beyond 2^53 come as text, without loss. Throws UnreadableJson
- * for broken text and for more than 500 levels: deeper ones would overflow a function that walks them.
+ * Parses JSON text, with or without a byte order mark. Integers beyond 2^53 become texts without loss. Throws
+ * UnreadableJson for broken text and for more than 500 levels, which could overflow recursive functions.
  */
 export function parseJson(body: Buffer, mayParse: MayParse = () => true): unknown {
   const decoded = body.toString("utf8");
@@ -194,7 +194,7 @@ export function parseJson(body: Buffer, mayParse: MayParse = () => true): unknow
   }
 }
 
-/** Some programs write a value that is no number as `NaN`, which is no JSON: it costs itself, and not the answer. */
+/** Some programs write `NaN`, which is no JSON; only that value is lost, not the answer. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -207,10 +207,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Where an answer or a frame keeps what it is about. */
+/** Fields in which an answer or frame keeps its content. */
 const contents = ["data", "payload", "body", "content", "result"] as const;
 
-/** It may be JSON once more, as a text. */
+/** Parses the content where it is JSON inside a text. */
 function withContentParsed(body: unknown, mayParse: MayParse): unknown {
   if (!isFields(body)) return body;
   let whole = body;
@@ -222,7 +222,7 @@ function withContentParsed(body: unknown, mayParse: MayParse): unknown {
     try {
       whole = { ...whole, [name]: parseJson(inner, mayParse) };
     } catch {
-      // It is words.
+      // It is plain words.
     }
   }
   return whole;
@@ -243,7 +243,7 @@ function isTooDeep(text: string): boolean {
 
 const quote = 0x22;
 
-/** The text with its long integers in quotation marks; itself where there are none. Strings are jumped over. */
+/** The text with its long integers in quotes; the same text where there are none. Strings are skipped. */
 function withLongsQuoted(text: string): string {
   const tokens = /["[\]{}]|[-\d][\d.eE+-]*/g;
   let quoted = "";
@@ -264,7 +264,7 @@ function withLongsQuoted(text: string): string {
   return copied === 0 ? text : quoted + text.slice(copied);
 }
 
-/** Index of the quote that closes the string opened at `start`; the text's end when none does. */
+/** Index of the quote that closes the string at `start`; the end of the text without one. */
 function stringEnd(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let slashes = 0;
@@ -281,13 +281,13 @@ const flags = new Map([
   ...["0", "false", "offline", "离线"].map((word) => [word, false] as const),
 ]);
 
-/** Boolean or Int, as one or as text; null for anything else. */
+/** A Boolean or Int, also as text; null for anything else. */
 export const readFlag = (value: unknown): boolean | null =>
   isContainer(value) ? null : (flags.get(String(value).trim().toLowerCase()) ?? null);
 
 /**
- * An instant in parts (`[2026, 3, 1, 16, 0, 0]`, as some Java programs write it), as text; whatever else it is, as it came. What is behind
- * the seconds is left out.
+ * An instant in parts (`[2026, 3, 1, 16, 0, 0]`, as some Java programs write it) as text; anything else unchanged.
+ * Parts after the seconds are dropped.
  */
 function datedText(value: unknown): unknown {
   if (!isDate(value)) return value;
@@ -301,7 +301,7 @@ const isDate = (value: unknown): value is readonly number[] =>
   value.length <= 7 &&
   value.every((part: unknown, at) => Number.isInteger(part) && isWithin(Number(part), partsOfDate[at]));
 
-/** Year, month, day, hour, minute, second; what is behind them is not looked at. */
+/** Ranges of year, month, day, hour, minute and second; further parts are ignored. */
 const partsOfDate = [
   [1970, 2969],
   [1, 12],
@@ -314,11 +314,11 @@ const partsOfDate = [
 const isWithin = (part: number, [least, most]: readonly [number, number] = [0, Infinity]): boolean =>
   part >= least && part <= most;
 
-/** A list or an object that may hold something: neither an instant in parts, nor one without anything in it. */
+/** Whether a list or object may hold something: neither an instant in parts nor empty. */
 export const mayHold = (value: unknown): value is object =>
   isContainer(value) && !isDate(value) && Object.keys(value).length > 0;
 
-/** For each role of an item, the names platforms give it; earlier ones win. `device` names the device an item is about. */
+/** The names that platforms give each role of an item, in order of preference. `device` names the item's device. */
 type RoleTable<R extends string> = Readonly<Record<R, readonly string[]>>;
 export type Roles<R extends string> = Readonly<Partial<Record<R, unknown>>>;
 export type ReadRoles<R extends string> = (fields: Fields) => Roles<R>;
@@ -331,8 +331,8 @@ interface RolePlace<R> {
 const nullRank = 1_000;
 
 /**
- * Finds an item's roles in one pass over its fields. Lists and objects are no candidates; `null` is one only where nothing
- * better is there. A configured path replaces the table's names for its role. Spelling variants (`dateTime`, `datetime`,
+ * Finds an item's roles in one pass over its fields. Lists and objects are no candidates, `null` only where nothing
+ * better exists. A configured path replaces the table's names for its role. Spelling variants (`dateTime`, `datetime`,
  * `date_time`, `DateTime`) need not be listed.
  */
 export function roleReader<R extends string>(
@@ -368,7 +368,7 @@ export function roleReader<R extends string>(
   };
 }
 
-/** By table, where no path is configured: each account of a fleet reads by the same ones. */
+/** By table, without configured paths; all accounts of a fleet share these. */
 const usual = new WeakMap<object, ReadonlyMap<string, RolePlace<string>>>();
 
 function placesOf<R extends string>(

@@ -5,39 +5,40 @@ import type { ReadTime } from "../time.js";
 import { type Decode, type Fields, isContainer, isFields, isMetadata, own, textOf } from "./decoding.js";
 
 /*
- * Past readings, in whatever shape they come: nothing says what weather-data/list answers. Anything that has a time is taken as one
- * moment; its other numbers are quantities, or one of them is the value of what it names. So are the words of what is known to be a sensor.
+ * Reads past readings of any shape, as weather-data/list is not specified. Anything with a time is one moment; its
+ * other numbers are quantities, or one of them is the value of a named quantity. Words count for what is known to be a
+ * sensor.
  */
 
 const timeKeys =
   /^(?:date_?time|time|date|data_?time|create_?time|collect_?time|collection_?time|record_?time|update_?time|gmt_?create|created_?at|measured_?at|timestamp|ts)$/i;
 const nameKeys = /^(?:name|sensor_?name|factor_?name|factor|factor_?code|item|label|quantity|param)$/i;
 const valueKeys = /^(?:value|val|sensor_?value|data|avg|average|reading)$/i;
-/** What tells things apart and measures nothing. */
+/** Names of fields that identify something and measure nothing. */
 const notMeasured =
   /(?:^|_)(?:id|sn|code|number|no|channel|version|type|sort_?order|status|customer_?id|station_?id|device_?id|latitude|longitude)$|(?:Id|Code|No|Order|Type)$/;
 
 const mostPoints = 500_000;
 const mostLooked = 1_000_000;
 
-/** A part of an answer that is still to be looked at. */
+/** A part of an answer that is still to be read. */
 interface Part {
   readonly node: unknown;
-  /** The time that it stands under. */
+  /** The time around it. */
   readonly under: number | null;
-  /** What it stands under, such as the quantity of a list of its own. */
+  /** The name around it, such as the quantity of a list. */
   readonly named: string | null;
-  /** It stands under the device that was asked for. */
+  /** Whether the requested device is around it. */
   readonly isOwn: boolean;
 }
 
-/** Past readings of a device from the answer to a question about it. */
+/** Past readings of the requested device. */
 export const historyReader =
   (): Decode<History> =>
   (answer, { code, readTime, receivedAt }) =>
     historyIn(answer, readTime, receivedAt, code);
 
-/** Every point of an answer, oldest first. What names another device than `device` is left out. */
+/** Every point of an answer, oldest first, without those of other devices than `device`. */
 export function historyIn(body: unknown, readTime: ReadTime, now: number, device: string): History {
   const points: HistoryPoint[] = [];
   const open: Part[] = [{ node: body, under: null, named: null, isOwn: false }];
@@ -62,10 +63,10 @@ export function historyIn(body: unknown, readTime: ReadTime, now: number, device
   return { points: order(points), isOwn: isOwn && points.length > 0, truncated: false };
 }
 
-/** A name is rather an id of so many digits than a time in microseconds. */
+/** A name of so many digits is an id rather than a time in microseconds. */
 const longNumber = /^\d{16,}$/;
 
-/** What is inside, which may be keyed by times, by devices, or by the names of quantities. */
+/** The parts inside, which may be keyed by times, devices or quantities. */
 function partsIn(
   node: object,
   { under, named, isOwn }: Part,
@@ -85,7 +86,7 @@ function partsIn(
 
 const deviceKeys = /^(?:device_?(?:code|sn)|sn)$/i;
 
-/** The device that an object says it is about; null where it names none. */
+/** The device that an object names; null for none. */
 function deviceIn(fields: Fields): string | null {
   for (const [key, value] of Object.entries(fields)) {
     const text = deviceKeys.test(key) ? textOf(value) : null;
@@ -108,7 +109,7 @@ function timeIn(fields: Fields, readTime: ReadTime, now: number): number | null 
 
 const wrapper = /^(?:data|list|records|rows|items|result|page)$/i;
 
-/** The answer's own outermost object: its time is when it was answered. */
+/** Whether an object is the answer's outermost one, whose time is that of the answer. */
 function isFrame(fields: Fields): boolean {
   const entries = Object.entries(fields);
   const isAnswer = entries.some(
@@ -122,7 +123,7 @@ function isFrame(fields: Fields): boolean {
 
 interface Moment {
   readonly at: number;
-  /** What the object stands under, such as the quantity of a list of its own. */
+  /** The name around the object, such as the quantity of a list. */
   readonly named: string | null;
   /** Whether a text is no time. */
   readonly isWord: (text: string) => boolean;
@@ -146,7 +147,10 @@ function pointsOf(fields: Fields, { at, named, isWord }: Moment): readonly Histo
   });
 }
 
-/** What describes a page is known by its name, beside the list of that page alone: elsewhere a count may be what was measured. */
+/**
+ * Recognises fields that describe a page, by name and only beside that page's list; elsewhere a count may be a
+ * measurement.
+ */
 function pageCounts(
   entries: readonly (readonly [key: string, value: unknown])[],
   named: string | null,
@@ -157,7 +161,7 @@ function pageCounts(
 
 const longestWord = 40;
 
-/** What a sensor may show in the place of a number, such as the direction of the wind. */
+/** A word that a sensor may show instead of a number, such as a wind direction. */
 function wordOf(value: unknown, isWord: (text: string) => boolean): string | null {
   if (typeof value !== "string") return null;
   const text = value.trim();
@@ -165,7 +169,7 @@ function wordOf(value: unknown, isWord: (text: string) => boolean): string | nul
   return isShort && !saysNothing(text, "reading") && isWord(text) ? text : null;
 }
 
-/** A number, or a text that is one, with a unit behind it perhaps. */
+/** A number, or a text with a number and an optional unit. */
 function numberOf(value: unknown): number | null {
   if (typeof value === "number") return Number.isFinite(value) ? value : null;
   if (typeof value !== "string" || value.length > 40) return null;

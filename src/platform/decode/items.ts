@@ -16,7 +16,7 @@ import {
   textOf,
 } from "./decoding.js";
 
-/** An object of an answer, with what it says and where it stood. */
+/** An object of an answer, with its roles and its place. */
 export interface Item<R extends string> {
   readonly fields: Fields;
   readonly found: Roles<R>;
@@ -24,30 +24,30 @@ export interface Item<R extends string> {
   readonly key: string | null;
   /** The object or keyed list around it. */
   readonly group: Item<R> | null;
-  /** The answer's frame (`data`, `data.page`): what it says is about the whole answer. */
+  /** Whether it is the answer's frame (`data`, `data.page`), whose fields are about the whole answer. */
   readonly isFrame: boolean;
-  /** A frame that stands under the code of the device that was asked about, or in one that does: what it says is about that one. */
+  /** Whether it is a frame under the requested device's code, so that its fields are about that device. */
   readonly isOwn: boolean;
 }
 
-/** What one decoder makes of what the walk finds. */
+/** What a decoder does with the objects found. */
 interface ItemVisitor<R extends string> {
   readonly roles: ReadRoles<R>;
-  /** Takes an object as an item; false when it is none, so that what is inside is looked at. */
+  /** Takes an object as an item; false where it is none, so that its content is visited. */
   readonly item: (item: Item<R>) => boolean;
-  /** Takes an object whose own scalars are items by their keys; false when they are not. */
+  /** Takes an object whose own scalars are items by key; false where they are not. */
   readonly row?: (item: Item<R>) => boolean;
-  /** Takes what stands under a name beside such scalars, and holds nothing that can be read: it may only describe them. */
+  /** Takes a named object beside such scalars without anything readable, which may only describe them. */
   readonly beside?: (name: string, node: object) => void;
   readonly unreadable: (problem: Text, sample: unknown) => void;
   /**
-   * Some platforms answer for several devices whatever was asked: items that name another one are passed over, and where the
-   * devices are keys, only what stands under this one is looked at.
+   * Some platforms answer for several devices. Items of another device are skipped; where devices are keys, only this
+   * one's part is visited.
    */
   readonly device?: string;
 }
 
-/** Names that say nothing about what stands below them. */
+/** Names that say nothing about their content. */
 const structure = new Set(
   (
     "data list records rows items content result results value values val datas dataList sensors sensorList " +
@@ -56,14 +56,14 @@ const structure = new Set(
 );
 export const isStructure = (name: string): boolean => structure.has(name);
 
-/** Where an answer keeps what was asked for, in this order. */
+/** Fields that may contain the data, in this order. */
 const doors = "data rows list records items result results content payload body".split(" ");
 const maxDepth = 6;
 
 /**
- * Walks an answer to its items: a list or a keyed object, under `data`, `data.list`, `rows`, …, perhaps grouped. A configured
- * path is followed instead where given. Returns false when there is nothing that could hold items, which an absent, null or
- * empty `data` is not: that is no items. Something else in the place of both `code` and `data` is no answer.
+ * Visits the items of an answer: a list or a keyed object under `data`, `data.list`, `rows`, …, perhaps grouped; or at
+ * the configured path. Returns false where nothing could hold items. An absent, null or empty `data` means no items;
+ * other fields without `code` and `data` are no answer.
  */
 export function visitItems<R extends string>(
   answer: unknown,
@@ -79,7 +79,7 @@ export function visitItems<R extends string>(
   return true;
 }
 
-/** A visitor that tells how much it has taken so far. */
+/** A visitor that counts what it has taken. */
 interface CountingVisitor<R extends string> extends ItemVisitor<R> {
   readonly taken: () => number;
 }
@@ -98,14 +98,14 @@ function counting<R extends string>({ item, row, ...visitor }: ItemVisitor<R>): 
   };
 }
 
-/** The fields that have no place for data: neither an envelope nor a mere description of the answer. */
+/** Whether an answer has neither an envelope nor data nor a mere description. */
 const isForeign = (answer: unknown): boolean =>
   isFields(answer) &&
   envelopeOf(answer).code === null &&
   readFlag(own(answer, "success")) !== true &&
   Object.keys(answer).some((name) => !isMetadata(name) && holdsData(answer[name]));
 
-/** Undefined where no door is there, null where behind every door is nothing, else what is behind the first. */
+/** The content of the first field that has any; null where all of them are empty, undefined where there is none. */
 function behindDoor(answer: unknown): unknown {
   if (!isFields(answer)) return answer;
   let found: unknown = undefined;
@@ -119,7 +119,7 @@ function behindDoor(answer: unknown): unknown {
 
 type Place<R extends string> = Pick<Item<R>, "key" | "group" | "isFrame" | "isOwn">;
 
-/** False when nothing in it could be made sense of and that was not told yet. */
+/** Visits a node; false where nothing in it was understood and nothing was reported. */
 function walk<R extends string>(
   node: object,
   place: Place<R>,
@@ -165,7 +165,7 @@ function walkFields<R extends string>(
   const inside = names.filter((name) => doors.includes(name) || mayHold(fields[name]));
   const before = visitor.taken();
   const odd = walkInside(item, inside, visitor, depth);
-  // What stands beside numbers under their names may only describe them.
+  // Objects beside numbers by name may only describe them.
   const isRow = doors.length === 0 && visitor.taken() === before;
   if (isRow && visitor.row?.(item) === true) {
     for (const [name, child] of odd) visitor.beside?.(name, child);
@@ -182,7 +182,10 @@ function isAnothers({ device: named }: Readonly<{ device?: unknown }>, device: s
   return device !== undefined && text !== null && !isDevice(text, device);
 }
 
-/** What in it nothing could be made of. Beside a list of items other objects only describe it; without one, each should have been an item. */
+/**
+ * Reports what was not understood inside. Beside a list of items other objects only describe it; without one each
+ * should have been an item.
+ */
 function walkInside<R extends string>(
   group: Item<R>,
   names: readonly string[],
@@ -203,7 +206,7 @@ function walkInside<R extends string>(
   return hasList ? [] : odd;
 }
 
-/** The nearest group for which `find` gives something. */
+/** The result of `find` for the nearest group that has one. */
 export function inGroups<R extends string, T>(item: Item<R>, find: (group: Item<R>) => T | null): T | null {
   for (let group = item.group; group !== null; group = group.group) {
     const found = find(group);

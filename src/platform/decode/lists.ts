@@ -34,13 +34,13 @@ const deviceRoles = {
 const extraNames = ["id", "customerId", "channel", "number", "sortOrder", "tag", "prefix", "type"] as const;
 
 /**
- * Devices of `GET /api/control/mqtt` and `GET /api/device`. No data at all is an empty account; items of which none can be
- * read are an unknown shape (throws UnreadableShape), so that a changed answer never looks like an empty account.
+ * Devices of `GET /api/control/mqtt` and `GET /api/device`. No data is an empty account. Items of which none is
+ * readable are an unknown shape (throws UnreadableShape), so that a changed answer never looks like an empty account.
  */
 export const deviceReader = (shape: OperationShape): Decode<DeviceList> =>
   readerOf(shape, { code: shape.code, name: shape.name });
 
-/** The same of `GET /api/video-data/list`, of whose devices only the address of the stream is wanted. */
+/** Devices of `GET /api/video-data/list`, of which only the stream's address is needed. */
 export const videoReader = (shape: OperationShape): Decode<DeviceList> =>
   readerOf(shape, { code: shape.code, name: shape.name, hls: shape.value });
 
@@ -52,7 +52,7 @@ function readerOf(
   return (answer, { report }) => {
     const byCode = new Map<string, DeviceRecord>();
     let unreadable = 0;
-    /** Further rows of devices that are listed. */
+    /** Further rows of listed devices. */
     let channels = 0;
     const skip = (problem: Text, sample: unknown) => {
       unreadable += 1;
@@ -80,11 +80,11 @@ function readerOf(
   };
 }
 
-/** The interface gives an item a channel number: a device of several channels may be listed with each of them. */
+/** Whether two rows are channels of one device, which may be listed once for each. */
 const isOtherChannel = (one: DeviceRecord, other: DeviceRecord): boolean =>
   one.type === other.type && one.extra["channel"] !== other.extra["channel"];
 
-/** Neither an envelope nor data: not what an account without devices would answer. */
+/** Neither an envelope nor data, so it is not the answer of an account without devices. */
 const isForeign = (answer: unknown): boolean =>
   isFields(answer) &&
   envelopeOf(answer).code === null &&
@@ -119,7 +119,7 @@ function extraOf(fields: Fields): Readonly<Record<string, string>> {
   return extra;
 }
 
-/** With the remedy, which is none of the shapes of items. */
+/** With its remedy, as no shape of items would help. */
 export const pageProblem = msg`only a page of a longer list, so what it leaves out is not taken for gone; params (such as { pageSize: 500 }) can ask for all of it`;
 
 const totalNames = ["total", "totalCount", "totalElements", "totalSize", "totalNum", "totalRows", "count"];
@@ -128,8 +128,8 @@ const nextNames = ["hasNext", "hasNextPage", "hasMore"];
 const frames = ["", ..."data page pagination pageInfo data.page data.pagination data.pageInfo".split(" ")];
 
 /**
- * Some platforms answer a page at a time without being asked to; the answer's own count tells. Where values stand under names of their
- * own, one may be called as a count is: there a `list` has to stand beside it.
+ * Whether an answer is one page of a longer list, by its own count: some platforms send pages unasked. Where values
+ * have names of their own, one may be called like a count, so a `list` has to stand beside it.
  */
 export function isPageOf(answer: unknown, seen: number, beside?: "list"): boolean {
   return frames.some((path) => {
@@ -157,7 +157,7 @@ const stationDevice = roleReader(
   {},
 );
 
-/** Stations of `GET /api/station`. Throws UnreadableShape when none of the items has an id. */
+/** Stations of `GET /api/station`. Throws UnreadableShape where no item has an id. */
 export function stationReader(shape: OperationShape): Decode<readonly PlatformStation[]> {
   const roles = roleReader(stationRoles, { id: shape.code, name: shape.name });
   return (answer, { report }) => {

@@ -1,12 +1,15 @@
 import { msg, type Text } from "../../language/text.js";
 import { type Fields, isContainer } from "./decoding.js";
 
-/* Where in an answer something stands that cannot be read, looked for only once it is reported. */
+/* Finds the place of something unreadable in an answer, only once it is reported. */
 
 const mostLooked = 20_000;
 const mostText = 80;
 
-/** The way from the root of an answer to a part of it (`data.list[3]`); null where it is not found. Of equal scalars the first in a list. */
+/**
+ * The path from the root of an answer to a part of it (`data.list[3]`); null where not found. Of equal scalars the
+ * first in a list.
+ */
 export function placeIn(answer: unknown, part: unknown): string | null {
   if (answer === part) return "the whole answer";
   const open: (readonly [node: object, way: string])[] = isContainer(answer) ? [[answer, ""]] : [];
@@ -26,7 +29,7 @@ export function placeIn(answer: unknown, part: unknown): string | null {
 
 const shortened = (text: string): string => (text.length > mostText ? `${text.slice(0, mostText)}…` : text);
 
-/** What stood there, without its values: every letter of a text is an `x`, every digit a `0`. */
+/** The look of a part without its values: each letter becomes `x`, each digit `0`. */
 export function lookOf(part: unknown): Text {
   if (part === null) return "null";
   if (Array.isArray(part)) return msg`a list of ${part.length}`;
@@ -38,7 +41,7 @@ export function lookOf(part: unknown): Text {
   return part.trim() === "" ? msg`a text of blanks` : msg`a text like "${masked(part)}"`;
 }
 
-/** ` (fields: a, b)`: names only, never values. */
+/** ` (fields: a, b)`: only names, never values. */
 export function fieldsOf(part: unknown): Text {
   if (!isContainer(part)) return "";
   const first: unknown = Array.isArray(part) ? part[0] : part;

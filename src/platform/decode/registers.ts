@@ -23,7 +23,7 @@ import {
 import { visitItems } from "./items.js";
 import { isPageOf, pageProblem } from "./lists.js";
 
-/** What the fields of a register are called. */
+/** Names of a register's fields. */
 const registerNames = {
   address: ["address", "addr", "registerAddress", "addressCode", "paramAddress"],
   value: ["value", "val", "currentValue", "paramValue", "v", "data"],
@@ -33,7 +33,10 @@ const registerNames = {
 
 type RegisterRole = Exclude<keyof typeof registerNames, "set">;
 
-/** What was set is the value where the platform has no field for another one; an empty one says that there is none. */
+/**
+ * A reader for registers. `setValue` counts as the value where there is no field for another one; an empty one means no
+ * value.
+ */
 export function registerReader({ code, value }: OperationShape): ReadRoles<RegisterRole> {
   const read = roleReader(registerNames, { address: code, value });
   const mayStandIn = value === undefined;
@@ -46,7 +49,7 @@ export function registerReader({ code, value }: OperationShape): ReadRoles<Regis
 
 const plainRegister = registerReader({});
 
-/** A register's value, plain or as `{value}`; null where there is none. Blanks around a text are no part of it. */
+/** A register's value, plain or as `{value}`, without outer blanks; null for none. */
 function registerValue(given: unknown, roles = plainRegister): RawValue | null {
   const scalar = scalarOf(isFields(given) ? roles(given).value : given);
   if (typeof scalar !== "string") return scalar;
@@ -56,13 +59,13 @@ function registerValue(given: unknown, roles = plainRegister): RawValue | null {
 
 const strangeValue = msg`a value of an address that is no text and no number`;
 
-/** Where it gave no value: whether it holds something that could not be read. */
+/** Whether something without a value holds anything unreadable. */
 const isStrange = (given: unknown, roles = plainRegister): boolean =>
   isContainer(given) &&
   Object.keys(given).length > 0 &&
   (!isFields(given) || (!("value" in roles(given)) && Object.values(given).some((one) => one !== null)));
 
-/** The object that an item keeps its value in; one that is called so holds it, others only where they have one. */
+/** The object inside an item that holds its value: one called `value`, or another one that has a value. */
 function innerIn(fields: Fields): object | undefined {
   const inner = registerNames.value.map((name) => own(fields, name)).filter(isFields);
   return (
@@ -70,7 +73,7 @@ function innerIn(fields: Fields): object | undefined {
   );
 }
 
-/** What a list may say of an address beside its value. */
+/** Further facts that a list may give about an address. */
 const readNotes = roleReader(
   {
     name: words("name addressName paramName title label showName displayName cnName"),
@@ -80,9 +83,9 @@ const readNotes = roleReader(
 );
 
 /**
- * All addresses of the answer of `GET /api/set-value/flush`: an object keyed by address (plain values or `{value}`), or a list of items
- * `{address, value}`, the value plain or again as `{value}`. The value is null where there is none, and where an address stands there
- * twice with different ones. Throws UnreadableShape where nothing could hold them.
+ * All addresses of `GET /api/set-value/flush`: an object keyed by address (plain values or `{value}`), or a list of
+ * `{address, value}`, whose value may again be `{value}`. The value is null for none, and for an address with several
+ * different ones. Throws UnreadableShape where nothing could hold addresses.
  */
 export function listingReader(shape: OperationShape): Decode<readonly ListedAddress[]> {
   const roles = registerReader(shape);
@@ -111,7 +114,7 @@ export function listingReader(shape: OperationShape): Decode<readonly ListedAddr
   };
 }
 
-/** What one answer lists, each address once. */
+/** The addresses of one answer, each once. */
 class Listing {
   readonly #report: ReportShape;
   readonly #listed = new Map<string, ListedAddress>();
@@ -135,7 +138,7 @@ class Listing {
       });
   }
 
-  /** One that stands there twice with different values has none, which is reported. */
+  /** An address with several different values has none, and is reported. */
   all(): readonly ListedAddress[] {
     for (const address of this.#doubtful) this.#report(twice, { address });
     return [...this.#listed.values()].map((one) =>
@@ -153,17 +156,17 @@ export function manyValuesReader(shape: OperationShape): Decode<ReadonlyMap<stri
     );
 }
 
-/** Digits, or a short word with a digit in it (`D101`, `M0.1`) that does not describe something else. */
+/** Digits, or a short word with a digit (`D101`, `M0.1`) that has no other meaning. */
 const isAddress = (key: string): boolean =>
   /^\d{1,16}$/.test(key) || (/^[A-Za-z]{0,8}\d[A-Za-z0-9._-]{0,40}$/.test(key) && !isMetadata(key));
 
-/** Addresses of an object that keeps plain values under them. */
+/** Addresses of an object with plain values by address. */
 const plainAddresses = (fields: Fields): readonly string[] =>
   Object.keys(fields).filter(
     (key) => isAddress(key) && (fields[key] === null || scalarOf(fields[key]) !== null),
   );
 
-/** Found, or found to be empty, or nowhere. */
+/** A value, no value (`value: null`), or nothing found (null). */
 type Found = { readonly value: RawValue | null } | null;
 
 const envelopeNames = new Set(["code", "message", "msg", "data", "requestId", "timestamp", "success"]);
@@ -171,12 +174,12 @@ const doors = ["data", "list", "records", "rows", "items", "values", "result", "
 const maxDepth = 4;
 
 /**
- * The value of one address in the answer of `GET /api/get-value`: under the address itself, plain or as `{value}`, or in an item
- * `{address, value}`. Null when the answer holds none. Another address's value is never taken for it.
+ * The value of one address in `GET /api/get-value`: under the address itself, plain or as `{value}`, or in an item
+ * `{address, value}`. Null for none. Another address's value is never taken.
  */
 export function oneValueReader(shape: OperationShape): Decode<RawValue | null> {
   const roles = registerReader(shape);
-  // `value: data.{address}.current`: the whole way from the answer to the value.
+  // A configured path from the answer to the value: `value: data.{address}.current`.
   const way = shape.items === undefined && shape.code === undefined ? shape.value : undefined;
   return (answer, { code, address, report }) => {
     if (way !== undefined) {
@@ -227,7 +230,7 @@ function find(node: unknown, search: Search, depth: number, isEnvelope: boolean)
   return null;
 }
 
-/** An address that stands there twice with different values has none. */
+/** An address with several different values has none. */
 function findInList(list: readonly unknown[], search: Search, depth: number): Found {
   let first: Found = null;
   for (const one of list) {
@@ -244,7 +247,7 @@ function findInList(list: readonly unknown[], search: Search, depth: number): Fo
 
 const twice = msg`an address that stands there twice with different values`;
 
-/** `data` itself is the value: only digits can be, and neither 0 nor 1 as a number, which may be a flag. */
+/** The value where `data` itself is one: only digits, but not the numbers 0 and 1, which may be flags. */
 function bareValue(answer: unknown): Found {
   const data = at(answer, "data");
   const isValue =
@@ -252,7 +255,7 @@ function bareValue(answer: unknown): Found {
   return isValue ? { value: registerValue(data) } : null;
 }
 
-/** An empty or absent `data` says plainly that there is no value; anything else was not understood. */
+/** Whether `data` holds something that was not understood; an empty or absent one clearly means no value. */
 function holdsSomething(answer: unknown): boolean {
   const data = at(answer, "data");
   if (data === undefined || data === null || data === "") return false;
@@ -262,9 +265,9 @@ function holdsSomething(answer: unknown): boolean {
 const echoedNames = ["deviceCode", "address", "value"] as const;
 
 /**
- * The answer to an accepted `POST /api/set-value`; the three echoed fields stand under `data` or beside the code. Without a code only
- * an echo of all three says that the value was accepted; null where neither does. Beside a code an echo that differs is only
- * reported: the read-back decides.
+ * The answer to an accepted `POST /api/set-value`; its three echoed fields stand under `data` or beside the code.
+ * Without a code only an echo of all three means acceptance; null where there is neither. A different echo beside a
+ * code is only reported, as the read-back decides.
  */
 export function readWriteAnswer(
   answer: unknown,
@@ -282,7 +285,7 @@ export function readWriteAnswer(
     isWhole &&= isSame;
     if (echoed !== null && !isSame) others.push(name);
   }
-  // The answer to a POST to another device says nothing of this one.
+  // The answer to a POST for another device says nothing about this one.
   const device = textOf(own(echo, "deviceCode"));
   if (device !== null && !isDevice(device, sent.deviceCode)) {
     report(msg`a set-value answer about another device`, echo);

@@ -38,8 +38,7 @@ const sensorRoles = {
 type SensorRole = keyof typeof sensorRoles;
 
 /**
- * What a frame says of the time of its items, unless it is the device's own. When the answer was made, as `timestamp` may say, is
- * nothing of theirs.
+ * Time fields of a frame, unless it is the device's own. `timestamp` is left out, as it may be the time of the answer.
  */
 const frameRoles = {
   time: sensorRoles.time.filter((name) => name !== "timestamp" && name !== "ts"),
@@ -48,8 +47,8 @@ const frameRoles = {
 type SensorObject = Item<SensorRole>;
 
 /**
- * Items of `GET /api/sensor-data` for one device: list, keyed object, grouped by channel or sensor, or one object whose numbers
- * stand under their names. Throws UnreadableShape where nothing could hold items.
+ * Readings of `GET /api/sensor-data` for one device: a list, a keyed object, groups by channel or sensor, or one object
+ * with numbers by name. Throws UnreadableShape where nothing could hold readings.
  */
 export function sensorReader(shape: OperationShape): Decode<readonly SensorItem[]> {
   const { name, value, unit, time, channel, code: factor } = shape;
@@ -58,7 +57,7 @@ export function sensorReader(shape: OperationShape): Decode<readonly SensorItem[
   const frameTime = roleReader(frameRoles, { time });
   const timeIn = ({ fields, found, isFrame, isOwn }: SensorObject) =>
     (isFrame && !isOwn && textOf(found.device) === null ? frameTime(fields) : found).time;
-  // Who names fields names all that count.
+  // Configured field names are the only ones that count.
   const isGiven = Object.values(paths).some((path) => path !== undefined);
   return (answer, given) => {
     const decoding = { ...given, timeIn };
@@ -82,11 +81,11 @@ export function sensorReader(shape: OperationShape): Decode<readonly SensorItem[
 }
 
 interface SensorDecoding extends Decoding {
-  /** What the time is of all that stands in an object. */
+  /** The time of everything inside an object. */
   readonly timeIn: (group: SensorObject) => unknown;
 }
 
-/** `given` says what an object is taken for. */
+/** Reads the items of an answer; `given` changes an object before it is read. */
 function readItems(
   answer: unknown,
   shape: OperationShape,
@@ -124,7 +123,7 @@ function readItems(
   return itemsOf(found, unknownFields(soles), decoding);
 }
 
-/** Keeps the order of the answer, by which readings of one name are told apart. */
+/** Keeps the order of the answer, which distinguishes readings of one name. */
 function itemsOf(
   found: readonly Found[],
   unknown: ReadonlySet<Found>,
@@ -149,7 +148,7 @@ function itemsOf(
 
 const nameless = msg`a reading without name, factor or channel`;
 
-/** A number that stands under its name in a row. */
+/** A number by name in a row. */
 interface RowReading {
   readonly row: SensorObject;
   readonly key: string;
@@ -159,8 +158,8 @@ interface RowReading {
 type Found = RowReading | { readonly item: SensorItem; readonly sample: unknown };
 
 /**
- * Of items whose fields have names that nobody knows (`{tagDesc: "空气温度", tagValue: 23.5}`) their value is left, as if they were rows of
- * one reading: the fields that are no quantity while a name beside them is one, or tells all of them apart.
+ * Finds numbers that look like readings by name, but are values of items with unknown field names (`{tagDesc: "空气温度",
+ * tagValue: 23.5}`): their key is no quantity, while names beside them are, or differ for each.
  */
 function unknownFields(soles: readonly RowReading[]): ReadonlySet<RowReading> {
   const byKey = new Map<string, RowReading[]>();
@@ -179,7 +178,7 @@ const isQuantity = (name: string): boolean =>
   recogniseSensor({ name, factor: name, unit: null }).kind !== "other";
 
 const mayName = /(?:name|desc|description|title|label)$/i;
-/** Names of where something is, which say nothing of what it measures. */
+/** Names of places, which say nothing about what is measured. */
 const namesPlace = /^(?:device|controller|green_?house|house|station|node|gateway|area|zone|site|farm|room)/i;
 
 const namesBeside = ({ fields }: SensorObject): readonly string[] =>
@@ -188,10 +187,7 @@ const namesBeside = ({ fields }: SensorObject): readonly string[] =>
     return mayName.test(key) && !namesPlace.test(key) && typeof text === "string" ? [text] : [];
   });
 
-/**
- * Averages in any shape of readings. Where there are several of a quantity the newest counts; which that is only their times can tell,
- * so without them none is taken.
- */
+/** Averages, in any shape of readings. Of several for one quantity the newest counts; without times none is taken. */
 export function averageReader(shape: OperationShape): Decode<readonly SensorItem[]> {
   const read = sensorReader(shape);
   return (answer, decoding) => {
@@ -212,12 +208,12 @@ export function averageReader(shape: OperationShape): Decode<readonly SensorItem
   };
 }
 
-/** The report of twins, which the configuration can tell apart. */
+/** The report of equal readings, which the configuration can distinguish. */
 export const alike = msg`readings that nothing tells apart: name, factor and channel are the same, so only the first is shown`;
 
 const traits = ({ name, factor, channel }: SensorItem): string => JSON.stringify([name, factor, channel]);
 
-/** One item of the platform as ours; null when nothing says what it measures. */
+/** The platform's item as one of ours; null where nothing says what it measures. */
 function sensorItem(given: SensorObject, decoding: SensorDecoding): SensorItem | null {
   const { name, factor, channel } = naming(given);
   if (name === null && factor === null && channel === null) return null;
@@ -227,7 +223,10 @@ function sensorItem(given: SensorObject, decoding: SensorDecoding): SensorItem |
 
 type Naming = Readonly<Record<"name" | "factor" | "channel", string | null>>;
 
-/** What a key in an object of items means depends on how it looks: digits are a channel, ASCII a factor, the rest a name. */
+/**
+ * The names of an item. A key in an object of items is a channel where it is digits, a factor where it is ASCII,
+ * otherwise a name.
+ */
 function naming(item: SensorObject): Naming {
   const outer = item.key === null || holdsValue(item.key) ? nestedIn(item) : null;
   if (outer !== null) return naming({ ...outer, found: { ...outer.found, ...item.found } });
@@ -254,7 +253,7 @@ function namedByKey(key: string | null): Naming {
 
 const holdsValue = (key: string): boolean => sensorRoles.value.includes(key);
 
-/** `{name, value: {value, unit}}`: the inner object is the reading, the outer one says of what. */
+/** In `{name, value: {value, unit}}` the inner object is the reading, the outer one names it. */
 function nestedIn({ group }: SensorObject): SensorObject | null {
   const isOuter =
     group !== null &&
@@ -263,7 +262,9 @@ function nestedIn({ group }: SensorObject): SensorObject | null {
   return isOuter && !("value" in group.found) ? group : null;
 }
 
-/** Channel of the group an item stands in, or what tells the group from its neighbours; not the key already used as its name. */
+/**
+ * The channel of an item's group, or what distinguishes the group from others; not the key already used as its name.
+ */
 function groupChannel(item: SensorObject, used: string | null): string | null {
   return inGroups(item, ({ isFrame, found, key }) => {
     if (isFrame) return null;
@@ -273,8 +274,8 @@ function groupChannel(item: SensorObject, used: string | null): string | null {
 }
 
 /**
- * The name that values have in an answer of items whose value has a name of its own (`{factorName, factorCode, data}`); null where
- * it is not that, as one value under a usual name shows: then an item without it has none, and what it says besides is no reading.
+ * The unknown name of the value field in a list of items (`{factorName, factorCode, data}`); null where there is none.
+ * A single value under a usual name means null too: then other items simply have no value.
  */
 function loneValueIn(seen: readonly SensorObject[], roles: ReadRoles<SensorRole>): string | null {
   if (seen.some(({ found }) => "value" in found)) return null;
@@ -283,7 +284,7 @@ function loneValueIn(seen: readonly SensorObject[], roles: ReadRoles<SensorRole>
   let isLeftOut = false;
   for (const item of seen) {
     const left = fieldsLeft(item, roles);
-    // What an item holds only describes it.
+    // Content of an item only describes it.
     if (left === null || inGroups(item, (group) => items.has(group) || null) !== null) continue;
     const [key, ...more] = left;
     if (key === undefined) isLeftOut = true;
@@ -295,7 +296,8 @@ function loneValueIn(seen: readonly SensorObject[], roles: ReadRoles<SensorRole>
   }
   const [lone = null, ...others] = names;
   if (lone === null || others.length > 0) return null;
-  // Of a name that nobody knows it takes several items that agree, and a number: where values are missing, what is left says something else.
+  // An unknown name needs several items that agree, and a number: where values are missing, the rest means something
+  // else.
   const isNumber = ({ fields }: SensorObject) => /^\s*[-+]?\d/.test(textOf(own(fields, lone)) ?? "");
   const isTrusted = !isLeftOut && items.size > 1 && [...items].some(isNumber);
   return isStructure(lone) || isTrusted ? lone : null;
@@ -308,11 +310,11 @@ function withLoneValue(item: SensorObject, lone: string, roles: ReadRoles<Sensor
     : item;
 }
 
-/** Of fields that say how a reading was come by, or that something is wrong with it. */
+/** Names of fields about the origin or a fault of a reading. */
 const describing =
   /(?:alarms?|warn(?:ing)?|fault|err(?:or)?|abnormal|quality|valid|level|battery|signal|rssi|sn|max|min)$/i;
 
-/** The scalars of a named item that are nothing else; null for what is no item, such as a group of them. */
+/** The remaining scalars of a named item; null for anything else, such as a group of items. */
 function fieldsLeft(
   { fields, found, isFrame }: SensorObject,
   roles: ReadRoles<SensorRole>,
@@ -339,8 +341,8 @@ function mayBeValue(key: string, { found }: SensorObject): boolean {
 }
 
 /**
- * The readings of an object that keeps them under their names (`{temperature: 23.5, humidity: 60, dateTime}`); null when it is not
- * one. A text that is no number, under a key that is none itself, shows that its keys are not quantities, so then nothing is taken.
+ * The readings of an object that has them by name (`{temperature: 23.5, humidity: 60, dateTime}`); null for another
+ * object. A text that is no number, under a key that is none, shows that keys are no quantities; then nothing is taken.
  */
 function readWideRow(
   { fields }: SensorObject,
@@ -360,7 +362,7 @@ function readWideRow(
   return hasValue ? readings : null;
 }
 
-/** A number that stands under its name. */
+/** A reading from a number by name. */
 function rowItem(key: string, raw: unknown, row: SensorObject, decoding: SensorDecoding): SensorItem {
   const { found } = row;
   const isFactor = isAscii(key);
@@ -373,15 +375,15 @@ function rowItem(key: string, raw: unknown, row: SensorObject, decoding: SensorD
   };
 }
 
-/** Units that may stand behind a number besides those with a spelling of ours: `3号风机` is a name, not three of anything. */
+/** Further units that may follow a number, beside those with a spelling of ours: `3号风机` is a name, not a quantity. */
 const otherUnits = new Set("‰ g/kg kWh/m2 umol S/m mS uS μS 级 km kV 分 时 次".split(" "));
 
 const numeric = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?)\s*(.*)$/su;
 const longest = 64;
 
 /**
- * What the text of a value says: a number where it is one, with its unit if it carries one. `unit` is the unit said elsewhere, which
- * may be repeated behind the number.
+ * Parses the text of a value: a number with an optional unit, else the text. `unit` is the unit from elsewhere, which
+ * may be repeated after the number.
  */
 export function measurement(
   text: string,
@@ -398,13 +400,13 @@ export function measurement(
   return { value: text.trim(), unit: null };
 }
 
-/** Before a fraction commas can only stand between thousands. */
+/** Commas before a fraction can only separate thousands. */
 const withoutThousands = (text: string): string =>
   text.includes(",")
     ? text.replace(/^[+-]?\d{1,3}(?:,\d{3})+(?=\.\d)/, (whole) => whole.replaceAll(",", ""))
     : text;
 
-/** The nearest place for a time decides: an empty one says that nothing was measured, whatever stands around it. */
+/** The time around a reading. The nearest time decides: an empty one means that nothing was measured. */
 function timeAround({ group }: SensorObject, timeIn: SensorDecoding["timeIn"]): unknown {
   for (let around = group; around !== null; around = around.group) {
     const time = timeIn(around);

@@ -3,7 +3,7 @@ import { at, type Fields, isFields, own, textOf, words } from "./decoding.js";
 
 export interface SignInAnswer {
   readonly token: string;
-  /** How long it is good, from now, in ms; null when the answer does not say or says nonsense. */
+  /** Ms from now for which it is valid; null where the answer gives nothing sensible. */
   readonly lifetimeMs: number | null;
 }
 
@@ -14,13 +14,13 @@ const folders = words("data result payload body token tokenInfo auth user");
 const lifetimeNames = words("expiresIn expires_in expireIn expire_in tokenTimeout ttl");
 const endNames = words("expireTime expiresAt expires_at expireAt expiration expires exp");
 
-/** Some programs issue it beside the body. */
+/** Headers in which some programs send it. */
 const headerNames = words("authorization x-auth-token x-access-token access-token token");
 
 /**
- * The token of a sign-in answer: at the configured path, else in the usual places of its body, else in its headers. Null when there is
- * none: a text that merely stands where a token could be (`"data": "ok"`) is not one. `readTime` reads an instant of the platform, epoch
- * ms.
+ * The token of a sign-in answer: at the configured path, else in the usual places of its body, else in its headers.
+ * Null for none: a text that merely stands where a token could be (`"data": "ok"`) is not one. `readTime` parses an
+ * instant of the platform, epoch ms.
  */
 export function readSignIn(
   { body, headers }: { readonly body: unknown; readonly headers: Readonly<Record<string, unknown>> },
@@ -79,14 +79,14 @@ function firstOf<T>(names: readonly string[], find: (name: string) => T | null):
   return null;
 }
 
-/** Seconds, or ms from 10 million up: no token is good for 115 days, and signing in early does no harm. */
+/** Seconds, or ms from 10 million up: no token is valid for 115 days, and an early sign-in does no harm. */
 function durationMs(value: unknown): number | null {
   const amount = Number(textOf(value) ?? Number.NaN);
   if (!Number.isFinite(amount) || amount <= 0 || amount > 1e12) return null;
   return amount >= 1e7 ? amount : amount * 1000;
 }
 
-/** `exp` of a JSON Web Token; counted from its own `iat` where it has one, so that a wrong clock here does no harm. */
+/** Lifetime from `exp` of a JSON Web Token, counted from its own `iat` if given, so that our clock may be wrong. */
 function jwtLifetime(token: string, nowAt: number): number | null {
   const claims = claimsOf(token);
   const exp = claims === null ? undefined : own(claims, "exp");

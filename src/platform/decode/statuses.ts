@@ -32,8 +32,8 @@ const statusRoles = {
 type StatusRole = keyof typeof statusRoles;
 
 /**
- * Items of `GET /api/device_status`: name, type number (code system 3) and status. An item needs a name or a number, and a status.
- * Throws UnreadableShape where nothing could hold items.
+ * Items of `GET /api/device_status`: name, type number (code system 3) and status. An item needs a name or a number,
+ * and a status. Throws UnreadableShape where nothing could hold items.
  */
 export function runningStatusReader(shape: OperationShape): Decode<readonly RunningStatusItem[]> {
   const roles = roleReader(statusRoles, { name: shape.name, number: shape.code, status: shape.value });
@@ -87,7 +87,7 @@ function statusItem(key: string | null, found: Roles<StatusRole>): RunningStatus
   return { name, number, value: scalarOf(found.status) };
 }
 
-/** `{"16": 1, "湿帘": 0}`: scalars that are plainly on or off under the name or number of what they tell about. */
+/** Scalars that are clearly on or off, by the name or number of their subject: `{"16": 1, "湿帘": 0}`. */
 function switchesIn(fields: Fields): readonly (readonly [string, Scalar])[] {
   return Object.keys(fields).flatMap((key) => {
     const value = scalarOf(fields[key]);
@@ -104,7 +104,7 @@ const factRoles = {
 
 /**
  * The single-device status: `data.status` 1 or 0, as number, text or Boolean. `message` is an Object with the code
- * CLIENTID_NOT_FOUND for a device that is offline or does not exist. What cannot be read, or contradicts itself, is unknown.
+ * CLIENTID_NOT_FOUND for an offline or unknown device. Anything unreadable or contradictory is unknown.
  */
 export const connectionReader = (shape: OperationShape): Decode<ClientStatus> => {
   const roles = roleReader(factRoles, {});

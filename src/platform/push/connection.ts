@@ -13,16 +13,16 @@ import type { Credential } from "../session/credential.js";
 import type { PlatformSettings } from "../settings.js";
 
 /*
- * Whether an open channel still stands. A network that vanished does not tell, so the other side is asked; every sound of
- * it counts as an answer. Pure; instants are monotonic ms.
+ * Whether an open channel is still alive. A lost network is silent, so the bridge pings; any sign of the other side
+ * counts as an answer. Pure; instants are monotonic ms.
  */
 
 const pingEveryMs = 20_000;
-/** Two pings go unanswered within it, and a connection found dead is gone within 45 s. */
+/** Long enough for two unanswered pings; a dead connection ends within 45 s. */
 const deadAfterMs = 44_000;
 
 interface Heard {
-  /** Any frame, ping or pong. */
+  /** The last frame, ping or pong. */
   readonly heardAt: number;
   readonly pingedAt: number | null;
 }
@@ -30,7 +30,7 @@ interface Heard {
 type Liveness =
   | { readonly type: "dead" }
   | { readonly type: "ping" }
-  /** Look again after so long. */
+  /** Look again after `ms`. */
   | { readonly type: "wait"; readonly ms: number };
 
 function liveness({ heardAt, pingedAt }: Heard, now: number): Liveness {
@@ -41,28 +41,29 @@ function liveness({ heardAt, pingedAt }: Heard, now: number): Liveness {
   return { type: "wait", ms: Math.min(pingAt, deadAt) - now };
 }
 
-/*
- * How long to stay away after a channel ended. Pure; `chance` is in [0, 1).
- */
+/* The pause after a channel ended. Pure; `chance` is in [0, 1). */
 
-/** How one try at a channel ended. */
+/** How one attempt at a channel ended. */
 export type End =
-  /** It was open, and stood for so long. */
+  /** It was open for `livedMs`. */
   | { readonly type: "lost"; readonly livedMs: number; readonly why: Text }
   | { readonly type: "failed"; readonly why: Text }
-  /** Answered with an HTTP status instead of the upgrade. */
+  /** The HTTP status that came instead of the upgrade. */
   | { readonly type: "refused"; readonly status: number };
 
 const range = { firstMs: 1_000, maxMs: 120_000 };
-/** A channel that stood for less is not taken for a good one. */
+/** A channel open for less than this does not count as good. */
 export const goodLifeMs = 60_000;
 const refusedMs = 300_000;
 
-/** The number of tries since the last good life, after one more of them. */
+/** The number of attempts since the last good channel, including this one. */
 export const triesAfter = (tries: number, end: End): number =>
   end.type === "lost" && end.livedMs >= goodLifeMs ? 1 : tries + 1;
 
-/** A channel that the platform does not have, or not for us, is asked for every five to ten minutes only. */
+/**
+ * The pause before the next attempt. A channel that the platform lacks, or denies, is tried only every five to ten
+ * minutes.
+ */
 export function pauseMs(end: End, tries: number, chance: number): number {
   if (end.type === "refused" && isFinal(end.status)) return Math.round(refusedMs * (1 + chance));
   return fullJitter(Math.max(0, tries - 1), range, chance);
@@ -70,7 +71,7 @@ export function pauseMs(end: End, tries: number, chance: number): number {
 
 export const isUnauthorized = (status: number): boolean => status === 401 || status === 403;
 
-/** Trying soon again would not help. */
+/** Whether a quick repetition is useless. */
 const isFinal = (status: number): boolean =>
   status < 500 && status !== 408 && status !== 425 && status !== 429;
 
@@ -80,7 +81,7 @@ const brokenFrames: ReadonlyMap<string, Text> = new Map([
   ["WS_ERR_TOO_MANY_BUFFERED_PARTS", msg`a frame in too many pieces`],
 ]);
 
-/** What was wrong with a frame that ended the connection; null when it was something else. */
+/** The fault of a frame that ended the connection; null for another reason. */
 function brokenFrame(error: Error): Text | null {
   const code = troubleCode(error);
   const known = brokenFrames.get(code);
@@ -95,7 +96,7 @@ export function whyFailed(error: unknown): Text {
   return row`${what}; ${remedy("platform.realtime_url")}`;
 }
 
-/** Why a channel is not open, and what to do about it. Holds no part of the answer. */
+/** Why a channel is not open, with a remedy. It contains no part of the answer. */
 export function whyNotOpen(end: End, credentialKey: string): Text {
   if (end.type !== "refused") return end.why;
   const { status } = end;
@@ -110,33 +111,36 @@ export function whyNotOpen(end: End, credentialKey: string): Text {
 
 export interface ConnectionEvents {
   readonly onOpen: () => void;
-  /** `waitedMs`: how long it may have waited until it was read, at most. */
+  /** `waitedMs`: the longest time that it may have waited to be read. */
   readonly frame: (data: Buffer, waitedMs: number) => void;
-  /** A frame that was not even handed over: binary without text, larger than 1 MiB, not UTF-8, too old. The connection may end with it. */
+  /**
+   * Called for a frame that is not passed on: binary without text, above 1 MiB, not UTF-8, or too old. The connection
+   * may end with it.
+   */
   readonly unusable: (problem: Text) => void;
 }
 
-/** What the interface says of frames leaves open how their text is sent. */
+/** Whether a binary frame is JSON text; the interface leaves open how frames send their text. */
 const isJsonText = (frame: Buffer): boolean =>
   /^\uFEFF?\s*[[{]/.test(frame.toString("utf8", 0, 64)) && isUtf8(frame);
 
 const maxFrameBytes = 1024 * 1024;
-/** What waited longer, as more is pushed than is read, is no news: polls bring what it is about. */
+/** Frames that waited longer, as more is pushed than read, are dropped: polls bring the same. */
 const longestWaitMs = 30_000;
-/** The pause between pings of a channel that pushes more than is read: its answer comes behind what it has sent. */
+/** The pause between pings on such a channel; the answers come after everything sent before. */
 const markEveryMs = 1_000;
 const handshakeMs = 10_000;
 
-/** Of every socket to the platform. */
+/** Options of every socket to the platform. */
 const socketOptions = {
   perMessageDeflate: false,
   followRedirects: false,
   maxPayload: maxFrameBytes,
-  // A side that says goodbye and then does not go would keep the socket.
+  // A side that says goodbye but stays would keep the socket.
   closeTimeout: 2_000,
 };
 
-/** One connection of a channel, from the handshake to its release. */
+/** One connection of a channel, from the handshake to its end. */
 export class PushConnection {
   readonly #clock: Clock;
   readonly #events: ConnectionEvents;
@@ -144,7 +148,7 @@ export class PushConnection {
   readonly #socket: WebSocket;
   readonly #arrivedAt: () => number;
   readonly #advance: (to: number) => void;
-  /** What the channel wants to be told before it says anything. */
+  /** The message that the channel expects before it sends anything. */
   readonly #first: string | null;
   #openedAt: number | null = null;
   #heardAt = 0;
@@ -153,7 +157,7 @@ export class PushConnection {
   #why: Text | null = null;
   #status: number | null = null;
 
-  /** Begins the handshake over a connection to the host. Throws only for a URL that is none. */
+  /** Begins the handshake over a connection to the host. Throws only for an invalid URL. */
   constructor(
     connection: Socket,
     { url, headers }: Handshake,
@@ -169,7 +173,7 @@ export class PushConnection {
     this.#events = events;
     const { host, secure } = endpointOf(url);
     const stream = secure ? startTls(connection, host, verifiedTls) : connection;
-    // A flood waits on the sender's side while everything else of the bridge gets its turn.
+    // During a flood data waits at the sender, so that the rest of the bridge gets its turn.
     const reading = new PacedReading(stream, turns, lines());
     const arrivals = new Arrivals(clock);
     arrivals.follow(stream, [reading]);
@@ -179,7 +183,7 @@ export class PushConnection {
     this.#socket.once("upgrade", () => reading.become(turns, webSocketFrames()));
   }
 
-  /** Resolves once socket and timers are released, which an abort of the signal brings about at once. */
+  /** Resolves once socket and timers are released, at once after an abort. */
   run(signal: AbortSignal): Promise<End> {
     const socket = this.#socket;
     const stop = () => socket.terminate();
@@ -225,7 +229,7 @@ export class PushConnection {
   }
 
   #onMessage(data: RawData, isBinary: boolean): void {
-    // What was still on its way when the connection was given up is no news any more.
+    // Frames that arrive after the end are ignored.
     if (this.#socket.readyState !== WebSocket.OPEN) return;
     const now = this.#clock.monotonic();
     const waitedMs = now - this.#arrivedAt();
@@ -239,7 +243,7 @@ export class PushConnection {
     else this.#events.frame(frame, waitedMs);
   }
 
-  /** What comes behind the answer was sent after this. */
+  /** Sends a ping as a mark: what comes after its answer was sent after it. */
   #mark(now: number): void {
     if (now - this.#markedAt < markEveryMs) return;
     this.#markedAt = now;
@@ -294,14 +298,14 @@ export class PushConnection {
 }
 
 interface Handshake {
-  /** May hold the token: never to be logged. */
+  /** May hold the token; never log it. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
- * Where and how to open a channel: the real-time host's own origin and path prefix with scheme ws or wss. User name,
- * password, query and fragment of the configured address are not used.
+ * URL and headers of a channel: the origin and path prefix of the real-time host with ws or wss. User name, password,
+ * query and fragment of the configured address are not used.
  */
 export function handshakeOf(
   realtimeUrl: string,

@@ -23,18 +23,18 @@ import { sensorReader } from "../decode/sensors.js";
 import { runningStatusReader } from "../decode/statuses.js";
 import type { OperationShape, ShapeSettings } from "../settings.js";
 
-/** What a frame's decoder is given beside the frame. */
+/** The inputs of a frame's decoder beside the frame. */
 interface FrameDecoding extends Pick<Decoding, "report" | "readTime" | "receivedAt"> {
   readonly knows: (code: string) => boolean;
-  /** The frame greets, or is a sign of life, and says nothing else. */
+  /** Called for a frame that is only a greeting or a sign of life. */
   readonly greeted?: () => void;
-  /** Of what no setting makes readable. */
+  /** Reports what no setting would make readable. */
   readonly leaveOut: ReportShape;
 }
 
 /**
- * The decoder of a channel's frames, as tolerant as those of the answers. It never throws; what cannot be read is
- * reported and left out.
+ * A decoder for a channel's frames, as tolerant as those for answers. It never throws; unreadable parts are reported
+ * and left out.
  */
 export function frameDecoder(
   channel: PushChannel,
@@ -71,7 +71,7 @@ export function frameDecoder(
   };
 }
 
-/** To take a frame apart costs what it holds rather than its bytes, and nothing else has a turn meanwhile. */
+/** Parsing cost depends on the number of values, and nothing else runs meanwhile. */
 const mostSeparators = 20_000;
 const comma = 0x2c;
 
@@ -84,13 +84,15 @@ function hasMoreThan(most: number, data: Buffer): boolean {
 const greeting =
   /^(?:heart[-_ ]?beat|(?:keep[-_ ]?)?alive|ping|pong|hello|hi|welcome|ready|ok|success|ack|(?:dis)?connect(?:ed|ion)?|open(?:ed)?|subscribed?|subscription|connection[-_ ]?(?:established|success(?:ful)?)|连接成功|已连接|心跳|欢迎)[.!。！]?$/i;
 
-/** A word with which a channel greets or shows that it lives. */
+/** Whether a text is a greeting or a sign of life. */
 const greets = (text: string): boolean => text.trim() === "" || greeting.test(text.trim());
 
-/** At most so many fields has what only greets. */
+/** The most fields of a greeting. */
 const mostGreeting = 8;
 
-/** A greeting word; or fields of which one is such a word or names the kind of frame, and the others hold nothing. */
+/**
+ * Whether a frame is a greeting: such a word, or fields with such a word or a frame type and nothing else of substance.
+ */
 function isGreeting(frame: unknown): boolean {
   if (typeof frame === "string") return greets(frame);
   if (!isFields(frame)) return false;
@@ -107,7 +109,7 @@ function isGreeting(frame: unknown): boolean {
   return isPlain && !namesThing && (greetsInOne || isKindAlone(values)) && values.length <= mostGreeting;
 }
 
-/** What kind of frame it is and when it was sent: nothing there is of a device. */
+/** Whether fields give only type and time of a frame, and nothing about a device. */
 const isKindAlone = (values: readonly (readonly [key: string, value: unknown])[]): boolean =>
   values.some(([key, value]) => kindNames.test(key) && typeof value === "string") &&
   values.some(([key]) => besideKind.test(key)) &&
@@ -117,7 +119,7 @@ const kindNames = /^(?:type|msg_?type|kind|event|cmd|action|op)$/i;
 const besideKind = /^(?:ts|time|timestamp|date_?time|seq)$/i;
 
 type DecodeFrame = (frame: object, decoding: FrameDecoding) => readonly PushNews[];
-/** What one scope of a frame says. */
+/** Decodes one scope of a frame. */
 type DecodeScope = (scope: Scope, decoding: Decoding) => readonly PushNews[];
 
 function decoderOf(channel: PushChannel, shapes: ShapeSettings): DecodeFrame {
@@ -134,7 +136,7 @@ const shapeOf = (channel: "set-value" | "device-status", shapes: ShapeSettings):
   (channel === "set-value" ? shapes["ws/set-value"] : (shapes["ws/device-status"] ?? shapes.device_status)) ??
   {};
 
-/** Splits a frame by device; with `items` configured only what stands there is looked at. */
+/** Splits a frame by device; with `items` configured only that part is read. */
 function byScope({ items: path }: OperationShape, decode: DecodeScope): DecodeFrame {
   return (frame, decoding) => {
     const part = path === undefined ? frame : at(frame, path);
@@ -155,8 +157,8 @@ function reportScopes(
 }
 
 /**
- * What one scope of a frame says of a controller. The interface only says that both channels push control parameters, so each is read
- * from either: first what the channel is called after, unless an address is named.
+ * Decodes a scope about a controller. The interface says only that both channels push control parameters, so both kinds
+ * are tried on either: first the one that the channel is named after, unless an address is given.
  */
 function controllerFrame(channel: "set-value" | "device-status", shapes: ShapeSettings): DecodeScope {
   const registers = registersFrame({ ...shapeOf("set-value", shapes), items: undefined });
@@ -177,7 +179,10 @@ function withConnection(news: readonly PushNews[], scope: Scope): readonly PushN
   return [{ type: "connection", code: scope.code, online }, ...news];
 }
 
-/** What the first finds and, unless that is registers or statuses, the second too. Of a riddle to both the first tells. */
+/**
+ * The result of the first decoder and, unless it found registers or statuses, of the second. If neither understands the
+ * part, only the first reports it.
+ */
 function eitherOf(
   first: DecodeScope,
   second: DecodeScope,
@@ -201,7 +206,10 @@ const namesStatus = (fields: Fields): boolean => {
   return name !== undefined || online !== undefined;
 };
 
-/** Values under numbers, of which one is neither on nor off and has no name: not all of them are running statuses. */
+/**
+ * Whether values by number are addresses: one of them is neither on nor off and has no name, so they are not all
+ * running statuses.
+ */
 const isKeyedByAddress = (fields: Fields): boolean =>
   Object.entries(fields).some(([key, given]) => {
     if (!/^\d{1,16}$/.test(key)) return false;
@@ -214,7 +222,10 @@ const hasAny = (node: object, isIt: (fields: Fields) => boolean): boolean => {
   return false;
 };
 
-/** What an operation's own decoder finds in a part of a frame, null where nothing could hold it, and whether it reported something. */
+/**
+ * What an operation's decoder finds in a part of a frame (null where nothing could hold it), and whether it reported
+ * something.
+ */
 function readPart<T>(read: Decode<T>, part: unknown, decoding: Decoding) {
   let isReported = false;
   const report = (problem: Text, found: unknown) => {
@@ -230,7 +241,7 @@ function readPart<T>(read: Decode<T>, part: unknown, decoding: Decoding) {
   }
 }
 
-/** Values of addresses: `{address, value}`, a list of these, or an object keyed by address, as the batch read answers. */
+/** Values of addresses: `{address, value}`, a list of these, or an object keyed by address, as in a batch read. */
 function registersFrame(shape: OperationShape): DecodeScope {
   const read = manyValuesReader(shape);
   return (scope, decoding) => {
@@ -242,7 +253,7 @@ function registersFrame(shape: OperationShape): DecodeScope {
   };
 }
 
-/** Readings of the station the channel is about, in any shape of the real-time sensor data, or as one object. */
+/** Readings of the channel's station, in any shape of the real-time data, or as one object. */
 function readingsFrame(code: string, shape: OperationShape): DecodeFrame {
   const read = sensorReader(shape);
   return (frame, around) => {
@@ -262,13 +273,13 @@ function readingsFrame(code: string, shape: OperationShape): DecodeFrame {
   };
 }
 
-/** Running statuses as `device_status` answers them, and whether the device is connected: `online`, or a bare `status`. */
+/** Running statuses as in `device_status`, and whether the device is online: `online`, or a bare `status`. */
 function statusFrame(shape: OperationShape): DecodeScope {
   const read = runningStatusReader(shape);
   return (scope, decoding) => {
     const { code, node } = scope;
     const online = connectionIn(scope);
-    // What says that a device came or went holds no running status, and is no riddle either.
+    // A part that says that a device came or went has no running status, and need not be reported.
     const part = online === null ? decoding : { ...decoding, report: () => undefined };
     const { found: items, isReported } = readPart(read, { data: node }, part);
     const news: PushNews[] = online === null ? [] : [{ type: "connection", code, online }];
@@ -281,7 +292,7 @@ function statusFrame(shape: OperationShape): DecodeScope {
 
 const mostLooked = 2_000;
 
-/** The objects of a part of a frame. What is in those that `isOut` is passed over. */
+/** The objects of a part of a frame, without the content of those that are `isOut`. */
 function* objectsIn(node: object, isOut: (fields: Fields) => boolean = () => false): Generator<Fields> {
   const open: object[] = [node];
   for (let looked = 0; looked < mostLooked; looked += 1) {
@@ -305,7 +316,7 @@ const connectionRoles = roleReader(
   {},
 );
 
-/** The connection a scope tells of; null when it does not, or contradicts itself. */
+/** Whether a scope says that its device is online; null where it says nothing or contradicts itself. */
 function connectionIn({ code, node }: Scope): boolean | null {
   const isAnothers = (fields: Fields) => {
     const { device } = connectionRoles(fields);
@@ -320,14 +331,16 @@ function connectionIn({ code, node }: Scope): boolean | null {
   return flags.size === 1 && only !== undefined ? only : null;
 }
 
-/** A `status` beside a name or a number is a running status; alone it is the device's own, as its single status is. */
+/**
+ * The online flag of an object. A `status` beside a name or number is a running status; alone it is the device's own.
+ */
 function flagOf(fields: Fields): boolean | null {
   const found = connectionRoles(fields);
   if ("online" in found) return readFlag(found.online);
   return "name" in found || !("status" in found) ? null : readFlag(found.status);
 }
 
-/** The part of a frame that is about one device. */
+/** The part of a frame about one device. */
 interface Scope {
   readonly code: string;
   readonly node: object;
@@ -335,11 +348,11 @@ interface Scope {
 
 interface Scopes {
   readonly list: readonly Scope[];
-  /** A device is named that is not followed. */
+  /** Whether a device is named that is not followed. */
   readonly foreign: boolean;
-  /** More devices than one frame may bring. */
+  /** Whether there are more devices than a frame may have. */
   readonly cut: boolean;
-  /** A device stands inside another one, which is left out. */
+  /** Whether a device stands inside another one; it is left out. */
   readonly mixed: boolean;
 }
 
@@ -355,11 +368,11 @@ const maxDepth = 8;
 
 type Knows = (code: string) => boolean;
 
-/** One walk over a frame. */
+/** One search through a frame. */
 class ScopeSearch {
   readonly #knows: Knows;
   readonly #found: Scope[] = [];
-  /** What stands under another device's code in them would be taken for theirs. */
+  /** Scopes with another device inside, whose content would be taken for theirs. */
   readonly #mixed = new Set<Scope>();
   #foreign = false;
   #cut = false;
@@ -379,7 +392,7 @@ class ScopeSearch {
     else if (isFields(node)) this.#visitFields(node, around, depth);
   }
 
-  /** Looks at a part of the frame; what stands around it may name its device. */
+  /** Visits a part of the frame; the fields around it may name its device. */
   visitPart(part: object, fields: Fields): void {
     const named = this.#deviceIn(scopeRoles(fields));
     const scope = named === null ? null : this.#take(named, part);
@@ -414,7 +427,10 @@ class ScopeSearch {
     return scope;
   }
 
-  /** `code` may just as well be an envelope's 200, and a topic has other parts, so there only a device that is known counts. */
+  /**
+   * The device that an object names. `code` may be an envelope's 200, and a topic has other parts, so there only a
+   * known device counts.
+   */
   #deviceIn(found: Roles<Role>): string | null {
     const device = textOf(found.device);
     if (device !== null) return device;
@@ -425,8 +441,8 @@ class ScopeSearch {
 }
 
 /**
- * Finds the devices a frame is about: objects that name one (`{deviceCode, …}`) or stand under its code, anywhere in the
- * frame, or only in `part` of it. Only devices that `knows` are taken, so that nothing else is mistaken for a device code.
+ * Finds the devices of a frame: objects that name one (`{deviceCode, …}`) or stand under its code, anywhere or only in
+ * `part`. Only known devices count, so that nothing else is mistaken for a code.
  */
 function scopesIn(frame: object, part: unknown, knows: Knows): Scopes {
   const search = new ScopeSearch(knows);

@@ -18,7 +18,7 @@ import { PushCredential, PushLink } from "./push-link.js";
 
 /**
  * The channel as an operation of the real-time host, for paths and messages. Throws `invalid_request` for a device code
- * that could lead the path elsewhere.
+ * that could change the path.
  */
 export function channelOperation(channel: PushChannel): Operation {
   if (channel.type !== "weather-station") return operation(`/ws/${channel.type}`, `ws/${channel.type}`);
@@ -51,7 +51,7 @@ type Inside = Omit<
   | "reports"
 >;
 
-/** The push channels of the platform. Nothing is opened before the first `listen`. */
+/** The platform's push channels. Nothing is opened before the first `listen`. */
 export function createPush(settings: PlatformSettings, inside: Inside): PlatformPush {
   const { clock, log, pushTally: tally, frameReports: reports } = inside;
   const credential = new PushCredential(inside.source, clock);
@@ -76,7 +76,7 @@ export function createPush(settings: PlatformSettings, inside: Inside): Platform
   return { listen };
 }
 
-/** What is done with each frame; an exception must not make the channel deaf. */
+/** Handles each frame; an exception must not stop the channel. */
 function frameTaker(
   decode: ReturnType<typeof frameDecoder>,
   listener: PushListener,

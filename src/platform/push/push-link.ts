@@ -21,7 +21,7 @@ import {
   whyNotOpen,
 } from "./connection.js";
 
-/** What all channels have in common. */
+/** What all channels share. */
 interface Channels extends Pick<
   PlatformInside,
   "names" | "pushTally" | "clock" | "random" | "log" | "redactLine"
@@ -33,7 +33,7 @@ interface Channels extends Pick<
 
 type LinkEvents = ConnectionEvents & { onLost(): void; onClosed(why: Text): void };
 
-/** Keeps one connection of one channel open: tries, waits with full jitter, and tries again. */
+/** Keeps one connection of a channel open: tries, pauses with full jitter, and tries again. */
 export class PushLink {
   readonly #operation: Operation;
   readonly #parts: Channels;
@@ -62,7 +62,7 @@ export class PushLink {
     }
   }
 
-  /** Another credential than the refused one may be let in at once. */
+  /** Pauses; after a refusal a new credential ends the pause. */
   async #pause(end: End, ms: number, signal: AbortSignal): Promise<void> {
     const { clock, credential, settings } = this.#parts;
     const rest = new Rest(clock);
@@ -72,7 +72,7 @@ export class PushLink {
     stop();
   }
 
-  /** One try; a refused credential is replaced once. */
+  /** One attempt; a refused credential is replaced once. */
   async #try(signal: AbortSignal): Promise<End> {
     const { credential, settings } = this.#parts;
     const kind = this.#operation.name;
@@ -132,7 +132,7 @@ export class PushLink {
     this.#announced = true;
   }
 
-  /** A lasting trouble is told once; a channel that comes and goes must not fill the log. */
+  /** Logs a lasting problem once, as a channel that comes and goes must not fill the log. */
   #tell(end: End, pause: number): void {
     const { log, credential, redactLine } = this.#parts;
     const channel = this.#operation.label;
@@ -152,7 +152,7 @@ export class PushLink {
   }
 }
 
-/** A first message by the channel's path, in which `{deviceCode}` stands for the last part of it. */
+/** The first message by the channel's path, in which `{deviceCode}` matches its last part. */
 function firstMessage(subscribe: PlatformSettings["push"]["subscribe"], path: string): string | null {
   const own = subscribe[path];
   if (own !== undefined) return own;
@@ -160,28 +160,28 @@ function firstMessage(subscribe: PlatformSettings["push"]["subscribe"], path: st
   return subscribe[`${plain}{deviceCode}`]?.replaceAll("{deviceCode}", decodeURIComponent(code)) ?? null;
 }
 
-/** What stands for the token in a first message. */
+/** The placeholder of the token in a first message. */
 const tokenMark = "{token}";
 
-/** Whether the token goes with the handshake, or in the first message. */
+/** Whether the token is sent with the handshake or the first message. */
 const wantsToken = ({ credential, subscribe }: PlatformSettings["push"], path: string): boolean =>
   credential !== "none" || firstMessage(subscribe, path)?.includes(tokenMark) === true;
 
 const isRefusal = (end: End): boolean => end.type === "refused" && isUnauthorized(end.status);
 
-/** A channel that refuses a renewed credential too asks for no other one for this long. */
+/** How long a channel that refuses a renewed credential too asks for no other one. */
 const barredMs = 600_000;
 
 const none = { renewedTo: -1, barredUntil: -Infinity };
 
 /**
- * The credential of the handshakes. A refused one leads to one renewal, as with a read; but the refusal of a channel says
- * less about the token than that of a read, so a renewal that did not help bars the next one for this kind of channel.
+ * The credential of handshakes. A refused one is renewed once, as for a read. But a channel's refusal says less about
+ * the token, so a useless renewal blocks the next one for this kind of channel.
  */
 export class PushCredential {
   readonly #source: CredentialSource;
   readonly #clock: Clock;
-  /** By the kind of channel: the generation that took the place of a refused one, and until when no other is asked for. */
+  /** By kind of channel: the generation that replaced a refused one, and until when no other is asked for. */
   readonly #refusals = new Map<string, typeof none>();
   readonly #listeners = new Set<() => void>();
 
@@ -190,22 +190,22 @@ export class PushCredential {
     this.#clock = clock;
   }
 
-  /** The configuration key to look at when it is refused. */
+  /** The configuration key to look at after a refusal. */
   get key(): string {
     return this.#source.key;
   }
 
-  /** Rejects with a PlatformError when there is none now. */
+  /** Rejects with a PlatformError where there is none now. */
   async obtain(signal: AbortSignal): Promise<Credential> {
     return this.#source.current() ?? (await this.#source.obtain(signal));
   }
 
-  /** There is another credential than before. */
+  /** Tells the listeners about a new credential. */
   renewed(): void {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Calls back when there is another one; returns what ends that. */
+  /** Calls back when there is a new credential; the returned function ends that. */
   onRenewed(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -215,7 +215,7 @@ export class PushCredential {
     this.#refusals.delete(kind);
   }
 
-  /** After 401 or 403: whether there is another credential to try at once. Never rejects. */
+  /** After 401 or 403: resolves to whether another credential can be tried at once. Never rejects. */
   async renew(refused: Credential, kind: string, signal: AbortSignal): Promise<boolean> {
     const now = this.#clock.monotonic();
     const { renewedTo, barredUntil } = this.#refusals.get(kind) ?? none;

@@ -5,27 +5,27 @@ import { placeholder } from "../../runtime/redaction.js";
 export interface Credential {
   readonly token: string;
   readonly generation: number;
-  /** Names and values in turn, ready to be sent; the same array for as long as the token is. */
+  /** Names and values alternating, ready to send; the same array for the life of the token. */
   readonly headers: string[];
 }
 
-/** A redirect, a page, some words, or nothing, where another answer was expected: the HTTP status behind this stands for the code. */
+/** Marks a redirect, page, text or empty answer without a code; the HTTP status follows it. */
 export const codeless = "HTTP ";
 export const isCodeless = (doubt: string): boolean => doubt.startsWith(codeless);
 
-/** Where the token comes from and what happens when it is refused. */
+/** The source of the token, and what happens when it is refused. */
 export interface CredentialSource {
-  /** The configuration key to look at when the credential is refused. */
+  /** The configuration key to look at after a refusal. */
   readonly key: "platform.token" | "platform.token_file" | "platform.sign_in";
-  /** The token at hand, without any work; null when there is none or it has to be looked after first. */
+  /** The token at hand, without any work; null for none, or where it has to be loaded first. */
   current(): Credential | null;
-  /** A usable token that can be had without asking the platform; null when there is none. */
+  /** A usable token without asking the platform; null for none. */
   atHand(): Promise<Credential | null>;
-  /** A usable token, signing in where needed. Rejects with a PlatformError when there is none now. */
+  /** A usable token, signing in if needed. Rejects with a PlatformError where there is none now. */
   obtain(signal: AbortSignal): Promise<Credential>;
   /**
-   * After 401 or 403: whether there is another credential to try once. One sign-in serves any number of waiting calls. `doubt` is the
-   * unknown code of a refusal that may mean the same.
+   * After 401 or 403: resolves to whether there is another credential to try once. One sign-in serves any number of
+   * waiting calls. `doubt`: the unknown code of a refusal that may mean the same.
    */
   renew(
     refused: Credential,
@@ -34,30 +34,30 @@ export interface CredentialSource {
     signal: AbortSignal,
     doubt?: string,
   ): Promise<boolean>;
-  /** Whether it comes from an earlier run, where it was let in. */
+  /** Whether it comes from an earlier run in which it was accepted. */
   hasWorked?(credential: Credential): boolean;
-  /** Whether another credential did not help lately against a refusal with this code; `isAlone`: the host lets nothing in any more. */
+  /** Whether another credential recently did not help against this code; `isAlone`: the host accepts nothing now. */
   isVain?(code: string, host: PlatformHost, isAlone: boolean): boolean;
-  /** It did not help: the code means something else. */
+  /** Notes that another credential did not help, so the code means something else. */
   doubtedInVain?(code: string, host: PlatformHost): void;
-  /** A call with this credential was let in; only signing in learns from it. */
+  /** Notes that a credential was accepted; only a sign-in uses this. */
   onAccepted?(credential: Credential, host: PlatformHost): void;
-  /** A call was refused again with a credential that had just been renewed for it; as above. */
+  /** Notes that a call was refused again with a credential just renewed for it; only a sign-in uses this. */
   refusedAgain?(credential: Credential, host: PlatformHost, operation: string): void;
-  /** Everything that must never be shown. */
+  /** All secrets, which must never be shown. */
   secrets(): readonly string[];
-  /** Those of them that requests carry or carried. */
+  /** The secrets that requests carry or carried. */
   tokens(): readonly string[];
   close(): Promise<void>;
 }
 
-/** Bytes of an answer or frame without our own tokens, which a platform may repeat anywhere, even as a device's name. */
+/** Removes our tokens from an answer or frame, as a platform may repeat them anywhere, even as a device's name. */
 export type Blank = (bytes: Buffer) => Buffer;
 
-/** Shorter tokens could be a value, an address or a code by chance. */
+/** Shorter tokens could equal a value, an address or a code by chance. */
 const shortestBlanked = 16;
 
-/** The same buffer when no token is in it. `source` is asked each time, as they change. */
+/** Returns the same buffer where no token is in it. `source` is asked each time, as tokens change. */
 export function blanker(source: Pick<CredentialSource, "tokens">): Blank {
   return (bytes) => {
     const found: string[] = [];
@@ -70,7 +70,7 @@ export function blanker(source: Pick<CredentialSource, "tokens">): Blank {
   };
 }
 
-/** Headers every request carries; asking for gzip only keeps the memory that unpacking takes small. */
+/** Headers of every request; only gzip is accepted, which bounds the memory for unpacking. */
 export const plainHeaders: readonly string[] = [
   ...["accept", "application/json"],
   ...["accept-encoding", "gzip"],
@@ -81,5 +81,5 @@ export function credential(token: string, generation: number): Credential {
   return { token, generation, headers: ["authorization", `Bearer ${token}`, ...plainHeaders] };
 }
 
-/** Whether a text can be a bearer token in a header: visible ASCII of a sane length. */
+/** Whether a text can be a bearer token: visible ASCII of a sane length. */
 export const isToken = (text: string): boolean => /^[\x21-\x7e]{1,8192}$/.test(text);

@@ -9,14 +9,14 @@ import { noHistory, type SignInHistory } from "./sign-in-pace.js";
 
 export interface SavedToken {
   readonly token: string;
-  /** Epoch ms; null when the platform did not say. */
+  /** Epoch ms; null where the platform does not say. */
   readonly expiresAt: number | null;
 }
 
 export interface SavedSession {
   readonly token: SavedToken | null;
   readonly history: SignInHistory;
-  /** Codes of refusals against which another token did not help, with when that was, epoch ms. */
+  /** Codes of refusals against which another token did not help, with the time, epoch ms. */
   readonly vain?: VainCodes;
 }
 
@@ -31,12 +31,12 @@ const sessionName = "platform-session.json";
 export const deriveKey = promisify<string, Buffer, number, Buffer>(scrypt);
 
 /**
- * The token and the sign-in history in `data_dir`, mode 600. What another account or host left there is not used; the account is
- * recognised by a salted hash, so that nothing of it can be read from the file.
+ * The token and the sign-in history in `data_dir`, mode 600. Those of another account or host are not used. A salted
+ * hash identifies the account, so the file reveals nothing about it.
  */
 export class SessionStore {
   readonly #path: string;
-  /** A sign-in, and a stop that waits for it, wait for no disk that does not answer. */
+  /** A sign-in, or a stop waiting for it, must not wait for a disk that does not answer. */
   readonly #file: TextFile;
   readonly #account: string;
   readonly #derive: typeof deriveKey;
@@ -44,7 +44,7 @@ export class SessionStore {
   #salt: Buffer | null = null;
   #mark: Buffer = Buffer.alloc(0);
 
-  /** `account` is any text that changes with host, account or password. */
+  /** `account`: any text that changes with host, account or password. */
   constructor(
     dataDir: string,
     account: string,
@@ -68,7 +68,7 @@ export class SessionStore {
     return nothing;
   }
 
-  /** A disk that is full or read-only costs the memory over restarts, not the session. */
+  /** A full or read-only disk costs the memory over restarts, not the session. */
   async save(session: SavedSession): Promise<void> {
     try {
       const salt = await this.#ownSalt();
@@ -108,7 +108,7 @@ export class SessionStore {
     return this.#firstSalt(salt, mark);
   }
 
-  /** Of two that begin at once one makes it: a mark belongs to its salt. */
+  /** Of two concurrent calls the first one sets the salt, as a mark belongs to its salt. */
   #firstSalt(salt: Buffer, mark: Buffer): Buffer {
     if (this.#salt) return this.#salt;
     this.#mark = mark;

@@ -2,16 +2,16 @@ import type { PlatformHost } from "../../greenhouse/ports.js";
 import type { Clock } from "../../runtime/clock.js";
 
 /*
- * When a sign-in may be tried. Vendors lock accounts that sign in again and again, so the pauses grow and are kept
- * over restarts.
+ * Decides when a sign-in may be tried. Vendors lock accounts that sign in too often, so the pauses grow and survive
+ * restarts.
  */
 
 export interface SignInHistory {
-  /** Attempts in a row that did not help. */
+  /** Attempts in a row without success. */
   readonly refusals: number;
   /** Epoch ms of the newest attempt; null before the first. */
   readonly attemptedAt: number | null;
-  /** The host that refused a fresh token; null when the sign-in itself was refused. */
+  /** The host that refused a fresh token; null where the sign-in itself was refused. */
   readonly refusedBy: PlatformHost | null;
 }
 
@@ -19,12 +19,12 @@ export const noHistory: SignInHistory = { refusals: 0, attemptedAt: null, refuse
 
 const pausesMs = [0, 10_000, 30_000, 60_000, 120_000, 600_000] as const;
 
-/** Ms between an attempt and the next, after so many refusals in a row. */
+/** Ms between two attempts, after so many refusals in a row. */
 const pauseAfter = (refusals: number): number => pausesMs[Math.min(refusals, 5)] ?? 600_000;
 
 /**
- * Ms still to wait at start, from what an earlier run left behind. A clock that was set back meanwhile costs the
- * whole pause, never more.
+ * Ms left to wait at the start, from an earlier run's history. A clock that was set back costs the whole pause, never
+ * more.
  */
 function remainingMs(history: SignInHistory, nowAt: number): number {
   const pauseMs = pauseAfter(history.refusals);
@@ -33,15 +33,15 @@ function remainingMs(history: SignInHistory, nowAt: number): number {
   return Math.max(0, pauseMs - passedMs);
 }
 
-/** Tokens that end sooner make the next sign-in wait: two programs may be throwing each other out. */
+/** A token with a shorter life delays the next sign-in, as two programs may be ending each other's sessions. */
 const shortLifeMs = 60_000;
-/** The same where only an unknown code says that it has ended, which may be about something else. */
+/** The same where only an unknown code ends it, which may mean something else. */
 const doubtfulLifeMs = 600_000;
 
-/** Polling leaves a host alone for a day where it asks for that. Commands need a token, so no answer keeps a sign-in away for longer than this. */
+/** Polling pauses for up to a day if the host asks. Commands need a token, so a sign-in waits no longer than this. */
 export const longestAskedMs = 15 * 60_000;
 
-/** Keeps count of attempts that did not help, and says when the next one may be made. */
+/** Counts failed attempts, and says when the next one is allowed. */
 export class SignInPace {
   readonly #clock: Clock;
   #history: SignInHistory = noHistory;
@@ -66,18 +66,21 @@ export class SignInPace {
     this.#notBefore = this.#clock.monotonic() + remainingMs(history, this.#clock.now());
   }
 
-  /** The history to keep on disk while an attempt is under way: should we die in the middle, it was a refusal. */
+  /** The history to save during an attempt: if the process dies, it counts as refused. */
   attempt(): SignInHistory {
     return { ...this.#history, refusals: this.#history.refusals + 1, attemptedAt: this.#clock.now() };
   }
 
-  /** A token was got. It forgives what the sign-in itself refused; a host that refused a fresh token has to accept one first. */
+  /**
+   * Notes a new token. It clears refusals of the sign-in itself; a host that refused a fresh token has to accept one
+   * first.
+   */
   onSuccess({ attemptedAt }: SignInHistory): void {
     this.#history = this.#history.refusedBy === null ? noHistory : { ...this.#history, attemptedAt };
     this.#pause(0);
   }
 
-  /** Returns the pause in ms. */
+  /** Notes a refusal; returns the pause in ms. */
   refused(attempt: SignInHistory, retryAfterMs: number): number {
     this.#history = { ...attempt, refusedBy: null };
     return this.#pause(Math.min(retryAfterMs, longestAskedMs));
@@ -93,7 +96,7 @@ export class SignInPace {
     this.#pause(0);
   }
 
-  /** Returns whether that changed anything. */
+  /** Notes an acceptance; returns whether it changed anything. */
   acceptedBy(host: PlatformHost): boolean {
     if (this.#history.refusals === 0 || this.#history.refusedBy !== host) return false;
     this.#history = noHistory;
@@ -101,8 +104,8 @@ export class SignInPace {
   }
 
   /**
-   * A token that worked is refused: the first time a new one is got at once, then after growing pauses. It ends once, however
-   * many calls meet its end before there is another. Returns whether tokens end soon again and again.
+   * Notes that a working token is refused: the first time a new one is fetched at once, later after growing pauses. A
+   * token ends once, however many calls notice. Returns whether tokens repeatedly end soon.
    */
   onEnd(token: number, since: number, isDoubtful = false): boolean {
     if (token === this.#endedToken) return false;

@@ -11,17 +11,17 @@ import { credential, type Credential, type CredentialSource, isCodeless } from "
 import { noCodes, type SavedToken, type SessionStore, type VainCodes } from "./session-store.js";
 import { type SignInHistory, SignInPace } from "./sign-in-pace.js";
 
-/** Whether a failed sign-in was a "no" of the platform, as opposed to a line that did not hold. */
+/** Whether the platform refused a sign-in, as opposed to a failed connection. */
 function isRefusal(error: unknown): error is PlatformError {
   if (!(error instanceof PlatformError)) return false;
   const { kind, status = 0, sent } = error.facts;
   if (kind === "server") return status < 500;
-  // Held back because the host had asked to be left alone, it was not tried at all.
+  // A sign-in held back because of the host's pause was not tried at all.
   if (kind === "throttled") return sent;
   return kind === "unauthorized" || kind === "rejected";
 }
 
-/** What calls get that wait for a sign-in which did not help; they themselves were not sent. */
+/** The error of calls that waited for a failed sign-in; they were not sent. */
 const unauthorized = (message: Text, facts: Partial<PlatformErrorFacts> = {}): PlatformError =>
   new PlatformError(message, {
     ...facts,
@@ -44,7 +44,7 @@ const doubted = (code: string): Text =>
 const doubtedWithoutCode = (answer: string): Text =>
   msg`the platform answers ${answer} with no data to what it let in before; perhaps it says so that the token has ended, so a new one is tried`;
 
-/** What calls get while the next sign-in has to wait. */
+/** The error of calls while the next sign-in has to wait. */
 function heldBack(refusals: number, waitMs: number): PlatformError {
   const times = refusals === 1 ? msg`once` : msg`${refusals} times`;
   return unauthorized(
@@ -53,29 +53,31 @@ function heldBack(refusals: number, waitMs: number): PlatformError {
   );
 }
 
-/** Sends the one POST; rejects with a PlatformError. Null: answered with code 200, but no token was found. */
+/** Sends the one POST; rejects with a PlatformError. Null: the answer had code 200 but no token. */
 type Post = (signal: AbortSignal) => Promise<SignInAnswer | null>;
 
 type Inside = Pick<PlatformInside, "clock" | "log" | "links" | "tally">;
 
 interface Token {
   readonly credential: Credential;
-  /** Monotonic, as the others; null when it is not known to end. */
+  /** Monotonic ms, as below; null where its end is unknown. */
   readonly since: number;
   readonly renewFrom: number | null;
   readonly endsAt: number | null;
 }
 
-/** An operation that a good token may not use is not asked again with a new one for this long. */
+/** How long an operation that a good token may not use asks for no new one. */
 const barredMs = 600_000;
 const saveAgainMs = 600_000;
-/** A code against which a new token did not help asks for none for this long. */
+/** How long a code against which a new token did not help asks for none. */
 const vainForMs = 3_600_000;
-/** Where nothing is let in meanwhile it may mean the token after all: so long at first, then twice as long each time. */
+/**
+ * If nothing is accepted meanwhile, it may mean the token after all: this long at first, then twice as long each time.
+ */
 const vainAloneForMs = 600_000;
 const mostVain = 20;
 
-/** A token got with an account: one sign-in at a time, as seldom as can be, remembered over restarts. */
+/** A token from an account: one sign-in at a time, as rarely as possible, remembered over restarts. */
 export class SignIn implements CredentialSource {
   readonly key = "platform.sign_in";
   readonly #post: Post;
@@ -92,14 +94,14 @@ export class SignIn implements CredentialSource {
   #oldToken: string | null = null;
   #generation = 0;
   #acceptedBy = new Set<PlatformHost>();
-  /** The newest sign-in was refused, and nothing has shown since that the token at hand is good all the same. */
+  /** Whether the newest sign-in was refused, and nothing has shown since that the present token works. */
   #isRefused = false;
   #isWaiting = false;
   #countedGeneration = 0;
-  /** Of a token that an earlier run was let in with. */
+  /** Generation of a token that worked in an earlier run. */
   #savedGeneration = 0;
   #vain: VainCodes = noCodes;
-  /** How often in a row another token did not help against a code, since the host let anything in. */
+  /** How often in a row another token did not help against a code, since the host last accepted anything. */
   readonly #vainTimes: Readonly<Record<PlatformHost, Map<string, number>>> = {
     business: new Map(),
     realtime: new Map(),
@@ -246,7 +248,7 @@ export class SignIn implements CredentialSource {
     void this.#tryLater();
   }
 
-  /** The next attempt has a time, whether or not a call asks for the token by then. */
+  /** Makes the next attempt when its time has come, whether or not a call asks for the token. */
   async #tryLater(): Promise<void> {
     const { clock } = this.#parts;
     const { signal } = this.#closing;
@@ -259,16 +261,16 @@ export class SignIn implements CredentialSource {
       this.#isWaiting = false;
       if (this.#isRefused) await this.#renew(signal);
     } catch {
-      // It is closed, or the attempt has said itself why it did not help.
+      // It was closed, or the attempt has reported its failure itself.
     }
   }
 
-  /** Waits for the one sign-in under way, starting it where none is; the caller may stop waiting, the sign-in goes on. */
+  /** Waits for the sign-in under way, or starts one. If the caller stops waiting, the sign-in goes on. */
   #renew(signal: AbortSignal, isGuess = false): Promise<void> {
     const renewing = (this.#renewing ??= this.#signIn(isGuess).finally(() => {
       this.#renewing = null;
     }));
-    // Any number of calls may wait with one signal, where Node warns of a leak from the eleventh listener on.
+    // Any number of calls may wait with one signal; Node would warn of a leak from the eleventh listener on.
     setMaxListeners(0, signal);
     return new Promise((resolve, reject) => {
       const giveUp = () => reject(abortReason(signal));
@@ -278,7 +280,7 @@ export class SignIn implements CredentialSource {
     });
   }
 
-  /** `isGuess`: nobody has refused the token at hand, so it stays as good as it is where the sign-in is refused. */
+  /** Signs in. `isGuess`: nobody refused the present token, so it stays usable if the sign-in is refused. */
   async #signIn(isGuess: boolean): Promise<void> {
     await this.#whenLoaded();
     if (await this.#adoptSaved()) return;
@@ -309,7 +311,7 @@ export class SignIn implements CredentialSource {
     return notHelped(error);
   }
 
-  /** The token at hand stays in use, and its next sign-in waits for nothing. */
+  /** Reports a failed guess; the present token stays, and the next sign-in has no pause. */
   #inVain(error: PlatformError): PlatformError {
     this.#parts.log.warn(error.message);
     // On disk the attempt counts as refused.
@@ -317,7 +319,7 @@ export class SignIn implements CredentialSource {
     return notHelped(error);
   }
 
-  /** A token that another program of this account has got meanwhile. */
+  /** Adopts a token that another program of this account has fetched meanwhile. */
   async #adoptSaved(): Promise<boolean> {
     if (this.#generation === 0) return false;
     const { token } = await this.#store.load();
@@ -348,7 +350,7 @@ export class SignIn implements CredentialSource {
     this.#parts.links.credentialRenewed();
   }
 
-  /** Before the POST, so that a crash in the middle counts too; a platform that is away for days costs few writes. */
+  /** Saves the attempt before the POST, so that a crash counts too; an outage of days costs few writes. */
   async #saveAttempt(attempt: SignInHistory): Promise<void> {
     const { refusals: saved, at = -Infinity } = this.#savedAttempt ?? {};
     if (saved === attempt.refusals && this.#now() - at < saveAgainMs) return;

@@ -4,7 +4,7 @@ import { cameWithin } from "../../runtime/clock.js";
 import type { PlatformInside } from "../inside.js";
 import { type Credential, credential, type CredentialSource, isToken } from "./credential.js";
 
-/** A token of the configuration: there is never another one. */
+/** A token from the configuration, which never changes. */
 export function staticToken(token: string): CredentialSource {
   const only: Credential | null = isToken(token) ? credential(token, 1) : null;
   return {
@@ -30,12 +30,12 @@ const notSent = (why: Text): PlatformError =>
   });
 
 const lookEveryMs = 5_000;
-/** A file on a network disk that has gone need never be read; the last token stays in use then. */
+/** A file on a lost network disk may never be readable; the last token then stays in use. */
 const longestLookMs = 2_000;
 
 type Inside = Pick<PlatformInside, "files" | "clock" | "log" | "links">;
 
-/** A token that something else writes into a file; looked at every few seconds and after each refusal. */
+/** A token that another program writes into a file; read every few seconds and after each refusal. */
 export class TokenFile implements CredentialSource {
   readonly key = "platform.token_file";
   readonly #path: string;
@@ -45,7 +45,7 @@ export class TokenFile implements CredentialSource {
   #version: string | null = null;
   #lookedAt: number | null = null;
   #looking: Promise<void> | null = null;
-  /** The look that was not waited for to its end: nobody waits for it again. */
+  /** A read that took too long; nobody waits for it again. */
   #late: Promise<void> | null = null;
 
   constructor(path: string, inside: Inside) {
@@ -118,7 +118,7 @@ export class TokenFile implements CredentialSource {
   async #take(version: string | null): Promise<void> {
     const token = (await this.#parts.files.read(this.#path))?.trim() ?? "";
     this.#version = version;
-    // An empty file is a writer at work: the old token is worth keeping until there is another.
+    // An empty file means that it is being written: the old token stays until there is another.
     if (!isToken(token) || token === this.#credential?.token) return;
     this.#previous = this.#credential?.token ?? null;
     this.#credential = credential(token, (this.#credential?.generation ?? 0) + 1);
