@@ -38,11 +38,11 @@ import { type Ending, spell } from "./endings.js";
 import { limitsAfterForeignMove } from "./lane-limits.js";
 
 /*
- * What follows from the end of a command: an event with what to check, the problem of its target, and what later reads show: somebody
- * else moved it, our own value comes late, or what was confirmed is set back.
+ * What follows the end of a command: an event with what to check, its target's problem, and the meaning of later reads.
+ * These may show a move from elsewhere, our own value coming late, or a confirmed value set back.
  */
 
-/** The event that tells people of a bad end. */
+/** The event for each bad end. */
 const events: Readonly<Record<BadOutcome, BridgeEvent["type"]>> = {
   rejected: "command_rejected",
   unconfirmed: "command_unconfirmed",
@@ -50,7 +50,7 @@ const events: Readonly<Record<BadOutcome, BridgeEvent["type"]>> = {
   unknown: "command_unconfirmed",
 };
 
-/** What a person should be told of a command's end, with what to check; null when it went as it should. */
+/** The event for a command's end, with what to check; null if it went as it should. */
 export function alertFor(result: CommandResult, at: number): BridgeEvent | null {
   if (!isBad(result.outcome)) return null;
   const type = events[result.outcome];
@@ -65,11 +65,11 @@ export function alertFor(result: CommandResult, at: number): BridgeEvent | null 
   };
 }
 
-/* Which targets' newest sent command ended badly; a controller's flag is on while any of its targets is among them. */
+/* Targets whose newest sent command ended badly; a controller's flag is on while it has any. */
 
 export function problemEnded(turn: Turn, about: Target, result: CommandResult): void {
   const { outcome, steps } = result;
-  // The problem is that of the newest command sent; of one that failed before that nothing was.
+  // The problem is that of the newest command sent; one that failed before sending does not count.
   if (outcome === "failed" && steps.length === 0) return;
   if (isBad(outcome)) raiseProblem(turn, about, { ...reasonOf(result), at: turn.now.at });
   else if (isGood(outcome)) clearProblem(turn, about);
@@ -98,7 +98,7 @@ function clearProblem(turn: Turn, about: Target): void {
   );
 }
 
-/** A person has seen it: one target's problem, or all of the controller's. */
+/** A person has acknowledged one target's problem, or all of the controller's. */
 export function acknowledge(turn: Turn, code: string, targetId: string | null): void {
   const seen = targetId === null ? null : targetKinds.map((target) => laneKey({ code, target, targetId }));
   const open = at(turn.book.problems, code) ?? [];
@@ -111,29 +111,29 @@ function replaceProblems(turn: Turn, code: string, open: readonly LaneProblem[])
   showProblem(turn, code);
 }
 
-/** Brings the controller's flag up to date, also when it was only just admitted. */
+/** Updates the controller's flag, also when it was only just admitted. */
 export function showProblem(turn: Turn, code: string): void {
   const open = (at(turn.book.problems, code) ?? []).map(({ problem }) => problem);
   turn.effects.push({ type: "problem", code, open });
 }
 
-/* What reads show of a target once its commands have ended. */
+/* What reads show of a target after its commands have ended. */
 
 /** What a read shows. */
 export interface Observation extends Pick<Actuator, "state" | "position"> {
-  /** A readable value that is in no table of the kind. */
+  /** A readable value that no table of the kind has. */
   readonly foreign?: string | null;
 }
 
 export interface Observed {
   readonly resting: Resting | null;
-  /** Set when it was moved elsewhere. */
+  /** Set if it was moved from elsewhere. */
   readonly moved: { readonly from: string; readonly to: string } | null;
 }
 
 /**
- * Kinds whose tables the configuration makes list only what is to be sent, so that another value may be anything; and
- * what is no digits is no control value but something unreadable.
+ * A read in the form that is judged. Only a number outside the kind's table is foreign. Configured tables list only
+ * values to send, so other values there may be anything.
  */
 export function observationOf({ settings, state, position, value }: Actuator): Observation {
   const isForeign =
@@ -142,7 +142,7 @@ export function observationOf({ settings, state, position, value }: Actuator): O
     !kindRows[settings.kind].configured &&
     value !== null &&
     /^\d+$/.test(value);
-  // How far it is open says nothing more where a word is told, as the configuration may have it of a degree.
+  // The position counts only without a word; the configuration may give a degree a word.
   return { state, position: state === "position" ? position : null, foreign: isForeign ? value : null };
 }
 
@@ -150,16 +150,16 @@ const nameOf = ({ state, position }: Pick<Resting, "state" | "position">) =>
   position === null ? state : String(position);
 
 /**
- * Judges one more read of an actuator. `ours` means a command of ours is open or its travel time is not over: then
- * whatever is read is taken for its doing. A degree or a foreign value counts only when two reads in a row show it,
- * because a window on its way shows degrees it does not stop at.
+ * Judges one more read of an actuator. `ours`: a command of ours is open or its travel time is not over, so the read
+ * counts as its effect. A degree or foreign value counts only when two reads in a row show it, because a moving window
+ * shows degrees at which it does not stop.
  */
 export function judgeObservation(resting: Resting | null, sight: Observation, ours: boolean): Observed {
   const { state, position, foreign = null } = sight;
   if (state === null || (state === "unknown" && foreign === null)) return { resting, moved: null };
   const now: Resting = { state, position, passing: null };
   const isSame = resting?.state === state && resting.position === position;
-  // Most reads show what the one before has shown, and change nothing at all.
+  // Most reads repeat the one before and change nothing.
   if (isSame) return { resting: resting.passing === null ? resting : now, moved: null };
   if (ours || resting === null) return { resting: now, moved: null };
   const maybePassing = foreign ?? position;
@@ -175,12 +175,12 @@ const isModeOnly = (resting: Resting, state: string) =>
   resting.state === "position" && resting.position === null && state === "position";
 
 /**
- * What to look for after this end; the newest command sent counts. What the platform did not take, as it said or as a read showed,
- * may come all the same for a while, and whatever comes of it was not done elsewhere.
+ * The value to watch for after this end; the newest command sent counts. A value that the platform refused, by its
+ * answer or by a read, may still come for a while, and then it was not set elsewhere.
  */
 export function awaitedAfter(lane: Lane, command: Command, result: CommandResult, now: Now): Awaited | null {
   const { outcome, sent_at: sentAt, steps } = result;
-  // Of one of an earlier run the record of a first POST may be lost.
+  // A command of an earlier run may have lost the record of its first POST.
   const isUnrecorded = command.isRecovered === true && isBad(outcome) && steps.length === 0;
   if (sentAt === null && !isUnrecorded) return lane.awaited;
   if (!isBad(outcome)) return null;
@@ -203,7 +203,9 @@ export function awaitedAfter(lane: Lane, command: Command, result: CommandResult
 const lateMs = 3_600_000;
 const mostLate = 8;
 
-/** What was sent and not confirmed, of the last hour: a platform may keep what it refused, and carry it out later. */
+/**
+ * Values of the last hour that were sent and not confirmed: a platform may keep a refused one and carry it out later.
+ */
 export function unconfirmedAfter(
   { unconfirmed }: Lane,
   { id, wanted, settings, target }: Command,
@@ -218,11 +220,11 @@ export function unconfirmedAfter(
   return [...ofLate, { id, to, outcome, endedAt: mono }].slice(-mostLate);
 }
 
-/** When nothing of it is of late any more by this run's own time: until then a clock may be set that was wrong at the start. */
+/** When they all are too old by this run's own time; until then the clock may be corrected. */
 export const lateUntil = (unconfirmed: Lane["unconfirmed"]): number =>
   Math.max(...unconfirmed.map(({ endedAt, keptSince = endedAt }) => keptSince + lateMs));
 
-/** What is older is not carried out any more, or not known to be. */
+/** Drops values that are too old to be carried out. */
 export function dropTooLate({ lane, now }: Turn): void {
   const ofLate = lane.unconfirmed.filter((one) => lateUntil([one]) >= now.mono);
   if (ofLate.length < lane.unconfirmed.length) lane.unconfirmed = ofLate;
@@ -231,7 +233,7 @@ export function dropTooLate({ lane, now }: Turn): void {
 const agoMs = ({ endedAt, keptSince = Infinity }: Unconfirmed, mono: number): number =>
   mono - Math.min(endedAt, keptSince);
 
-/** The clock was set by so much, positive is forward: when those of an earlier run ended is known by the clock alone. */
+/** Their times after the clock was set by `byMs` (positive: forward); the clock alone dates those of an earlier run. */
 export const unconfirmedAfterClockSet = (
   unconfirmed: Lane["unconfirmed"],
   byMs: number,
@@ -246,7 +248,7 @@ function oursUntil(outcome: Outcome, { settings }: SentCommand, endedAt: number)
   return isTaken ? Infinity : endedAt + settings.confirmWithinMs;
 }
 
-/** A read has shown the target. A parameter or raw address has no state of rest: only our own value matters. */
+/** Handles a read of a target. A parameter or raw address has no resting state: only our own value matters. */
 export function onRead(turn: Turn, about: Addressed, target: Actuator | Register): void {
   const { lane, now } = turn;
   const awaited = lane.awaited !== null && now.mono <= lane.awaited.until ? lane.awaited : null;
@@ -262,7 +264,7 @@ export function onRead(turn: Turn, about: Addressed, target: Actuator | Register
     cameLate(turn, awaited);
     if (before !== null) showsAllTheSame(turn, about, target, nameOf(before), nameOf(lane.resting), awaited);
   }
-  // Whether one of ours may be moving the actuator. What waits or is being checked has done nothing yet.
+  // Whether a command of ours may be moving the actuator; one that waits or is being checked does nothing yet.
   const { running, confirming, secondLook, posts } = lane;
   const isOurs =
     confirming !== null ||
@@ -274,7 +276,9 @@ export function onRead(turn: Turn, about: Addressed, target: Actuator | Register
   if (moved) movedElsewhere(turn, about, target, moved);
 }
 
-/** What a command of ours leaves behind may be shown without another read: a mode without its degree, or the word of a pulse. */
+/**
+ * Notes the state after our command when no further read shows it: a mode without its degree, or the word of a pulse.
+ */
 export function restAfterCommand({ lane }: Turn, actuator: Actuator): void {
   lane.resting = judgeObservation(lane.resting, observationOf(actuator), true).resting;
 }
@@ -282,7 +286,7 @@ export function restAfterCommand({ lane }: Turn, actuator: Actuator): void {
 function cameLate(turn: Turn, { command, word, step, isTold }: Awaited): void {
   turn.lane.awaited = null;
   const { id, controllerId, targetId } = command;
-  // A restart does not look for either again.
+  // Recorded so that a restart does not look for it again.
   const seen = { ...recordOf(command), address: step.address, value: step.value };
   note(turn, { type: isTold ? "confirmed_late" : "read_back", ...seen }, { quiet: true });
   if (!isTold) return;
@@ -295,7 +299,9 @@ function cameLate(turn: Turn, { command, word, step, isTold }: Awaited): void {
   });
 }
 
-/** What was said to have failed is there: whoever was told so has to hear of it. Its movement counted with its POST. */
+/**
+ * The value of a failed command has come after all, which has to be reported. Its movement was counted with its POST.
+ */
 function showsAllTheSame(
   turn: Turn,
   { code, controllerId }: Addressed,
@@ -350,7 +356,7 @@ interface Moved {
   readonly to: string;
 }
 
-/** The value is one of ours that was not confirmed: the platform kept it, and has carried it out now. */
+/** The value is one of ours that was not confirmed: the platform kept it and has carried it out now. */
 function executedLate(
   turn: Turn,
   { code, controllerId, actuator, from, to }: Moved,
@@ -369,34 +375,34 @@ function executedLate(
 }
 
 /*
- * `confirmed` says that the register showed the value. What travels is read once more when its time is over: something else,
- * a protection of the controller or a person, may have set it back meanwhile.
+ * `confirmed` means that the register showed the value. What travels is read again after its travel time: the
+ * controller's protection or a person may have set it back meanwhile.
  */
 
 const againMs = 30_000;
-/** So long a platform that cannot be read is asked again. */
+/** How long an unreadable platform is asked again. */
 const giveUpMs = 600_000;
 
 type Look = Pick<SecondLook, "command" | "step" | "endedAt">;
 
-/** A command has ended: where the read that confirmed it began before its travel time was over, it is read once more then. */
+/** Plans one more read after the travel time, if the confirming read began before that was over. */
 export function planSecondLook(turn: Turn, run: Run, { outcome }: Ending): void {
   const { posts } = turn.lane;
   const step = run.steps.at(-1);
   const { command } = run;
   if (outcome !== "confirmed" || turn.book.closed || step === undefined || posts.endedAt === null) return;
   const at = posts.endedAt + command.settings.travelMs;
-  // When that read began, or earlier where it is not known: its answer may have come much later.
+  // When that read began, or earlier if unknown: its answer may have come much later.
   let readAt = turn.now.mono;
   if (run.at === "confirming") readAt = run.readBack.readAt;
   else if (run.at === "before_second") readAt = run.first.endedAt;
   if (readAt < at) lookAgainAt(turn, { command, step, endedAt: turn.now.at }, at);
 }
 
-/** Confirmed by an earlier run, which may have ended before it looked again. */
+/** Plans the read for a command that an earlier run confirmed; that run may have ended before it. */
 export function takeUpSecondLook(turn: Turn, look: Look): void {
   lookAgainAt(turn, look, turn.now.mono);
-  // How long ago the last run sent it, no clock tells: until its travel time is over nothing is there already.
+  // No clock tells how long ago the last run sent it, so until the travel time is over nothing counts as reached.
   turn.lane.posts = { ...turn.lane.posts, endedAt: turn.now.mono };
 }
 
@@ -405,7 +411,7 @@ function lookAgainAt(turn: Turn, { command, step, endedAt }: Look, at: number): 
   turn.lane.secondLook = { command, step, endedAt, at, until: at + giveUpMs, token: null };
 }
 
-/** No read of it is awaited any more: it is left to the next start. */
+/** Awaits no read any more and leaves it to the next start. */
 export function leaveSecondLook(turn: Turn): void {
   const { secondLook } = turn.lane;
   if (secondLook === null) return;
@@ -413,7 +419,7 @@ export function leaveSecondLook(turn: Turn): void {
   turn.lane.secondLook = { ...secondLook, at: Infinity, token: null };
 }
 
-/** Begins the read, when the travel time is over. */
+/** Begins the read after the travel time. */
 export function beginSecondLook(turn: Turn): void {
   const { secondLook } = turn.lane;
   if (secondLook === null || secondLook.token !== null || turn.now.mono < secondLook.at) return;
@@ -422,7 +428,7 @@ export function beginSecondLook(turn: Turn): void {
   turn.lane.secondLook = { ...secondLook, token };
 }
 
-/** `read` is null where a defect of the bridge ended it. */
+/** Handles the read; null if a defect of the bridge ended it. */
 export function onSecondLookRead(turn: Turn, secondLook: SecondLook, read: Read | null): void {
   const { command, step, until } = secondLook;
   if (read?.type !== "value") {
@@ -434,14 +440,14 @@ export function onSecondLookRead(turn: Turn, secondLook: SecondLook, read: Read 
   const { raw } = read;
   const isThere = shows(command.settings, step, raw) || showsModeOfDegree(command.settings, step, raw);
   if (!isThere) onReverted(turn, command, step, raw);
-  // So that a restart does not look again.
+  // Recorded so that a restart does not look again.
   else {
     const address = lookedAt(command.settings, step);
     note(turn, { type: "read_back", ...recordOf(command), address, value: String(raw) });
   }
 }
 
-/** Confirmed, and set back before its travel time was over. */
+/** A confirmed value was set back before its travel time was over. */
 function onReverted(turn: Turn, command: SentCommand, step: Step, raw: RawValue): void {
   const { id, controllerId, targetId, settings } = command;
   const value = spell(settings, raw);

@@ -26,49 +26,51 @@ import { emptyTable, type Table } from "../runtime/table.js";
 import type { LimitSettings } from "../limits/rules/settings.js";
 
 /*
- * The state of all commands, as data. `step` in step.ts folds one input into it and says what is to be done; the commander
- * does it and feeds the answers back. All instants are monotonic ms, unless said.
+ * The state of all commands, as data. `step` in step.ts folds one input into it and says what to do; the commander does
+ * it and feeds the answers back. All instants are monotonic ms unless stated.
  */
 
 export interface Book {
-  /** Of targets that there is something to remember of. */
+  /** Only targets with something to remember. */
   readonly lanes: Table<Lane>;
-  /** Lanes with a command on its way or a time to wait for: when to be woken, Infinity where only an answer moves it. */
+  /**
+   * Lanes with an open command or a time to wait for, and when to wake them; Infinity if only an answer changes them.
+   */
   readonly busy: Table<number>;
   readonly ids: Ids;
   readonly allowances: Allowances;
   readonly refusals: Refusals;
-  /** Outcomes on their way to the journal and to the sender, by the number of the question to the journal. */
+  /** Results on their way to the journal and the sender, by the number of the question to the journal. */
   readonly outcomes: Table<PendingResult>;
-  /** Lanes whose newest sent command ended badly, of each controller code, and why. */
+  /** Lanes whose newest sent command ended badly, with the reason, by device code. */
   readonly problems: Table<readonly LaneProblem[]>;
-  /** Numbers the questions asked, so that an answer that is not awaited any more is known. */
+  /** The number of the newest question, by which late answers are recognised. */
   readonly asked: number;
-  /** Numbers what rules have sent. */
+  /** The number of commands that rules have sent. */
   readonly sends: number;
-  /** Newest live values of weather topics, by their names. */
+  /** The newest live values of weather topics, by name. */
   readonly weather: Table<WeatherReading>;
-  /** By how much the wall clock was ahead of the monotonic one at the newest input, ms; null before the first. */
+  /** Wall clock minus monotonic clock at the newest input, in ms; null before the first. */
   readonly aheadMs: number | null;
   readonly closed: boolean;
 }
 
-/** A command that was taken, by which a repeated one is recognised. */
+/** An accepted command, by which a repeated one is recognised. */
 export interface TakenOnce<Result> {
   readonly id: string;
   readonly canonical: string;
   readonly payloadKey: string;
-  /** Once it was told; null while it is open. */
+  /** Null until it is published. */
   readonly result: Result | null;
   readonly endedMono: number | null;
 }
 
 export interface Taken extends TakenOnce<CommandResult> {
-  /** The pause that a newer command keeps from it. */
+  /** Its `min_interval`, for which a newer command waits after it. */
   readonly quietMs: number;
 }
 
-/** By lane and the sender's id. What was taken of late is young; when that is much, the old ones are forgotten. */
+/** By lane and the sender's id. New ids are `young`; when there are many, the `old` ones are forgotten. */
 export interface Ids<One = Taken> {
   readonly young: Table<One>;
   readonly old: Table<One>;
@@ -77,20 +79,20 @@ export interface Ids<One = Taken> {
 
 export const noIds: Ids<never> = { young: emptyTable, old: emptyTable, since: 0 };
 
-/** When the newest commands of each target were taken, oldest first. Stops have an allowance of their own. */
+/** When the newest commands of each target were accepted, oldest first. Stops have an allowance of their own. */
 export interface Allowances {
   readonly configured: Table<readonly number[]>;
   readonly addresses: Table<readonly number[]>;
   readonly stops: Table<readonly number[]>;
 }
 
-/** Refusals of one minute, of each target. */
+/** Refusals of one minute, by target. */
 export interface Refusals {
   readonly minute: number;
   readonly targets: Table<{ readonly journaled: number; readonly counted: Counted | null }>;
 }
 
-/** Those that are not journaled each. */
+/** Refusals that are counted and not journaled each. */
 export interface Counted {
   readonly controller: string;
   readonly actuator: string;
@@ -100,7 +102,7 @@ export interface Counted {
   readonly count: number;
 }
 
-/** Why a lane is a problem, as people are told. */
+/** Why a lane is a problem, as it is reported. */
 export type ProblemReason = Omit<CommandProblem, "actuator">;
 
 export interface LaneProblem {
@@ -108,33 +110,33 @@ export interface LaneProblem {
   readonly problem: CommandProblem;
 }
 
-/** The commands of one target (an actuator over all its addresses, a parameter, a raw address). */
+/** The commands of one target (an actuator with all its addresses, a parameter, a raw address). */
 export interface Lane {
-  /** Being checked or sent; one at a time. */
+  /** The command being checked or sent; one at a time. */
   readonly running: Run | null;
-  /** Everything was sent; read back until it shows, or a newer one is about to POST. */
+  /** A command that is sent completely; it is read back until it shows or a newer one is about to POST. */
   readonly confirming: Run | null;
-  /** Cut off behind a POST by the end of the program: the next start reads them back. */
+  /** Commands that the end of the program cut off after a POST; the next start reads them back. */
   readonly left: readonly Run[];
-  /** Oldest first; the newest goes next, but while it rests what a rule sends. */
+  /** Oldest first. The newest goes next; while the limits delay it, a rule's command does. */
   readonly waiting: readonly Command[];
   readonly stop: Command | null;
-  /** Until when the limits let the newest rest; Infinity where only an end can tell. */
+  /** Until when the limits delay the newest; Infinity if only an end can tell. */
   readonly pausedUntil: number | null;
   readonly posts: Posts;
-  /** Confirmed and still travelling. */
+  /** A confirmed command that is still travelling. */
   readonly secondLook: SecondLook | null;
-  /** The newest command taken. */
+  /** The newest command accepted. */
   readonly newest: Taken | null;
-  /** Sent, not shown by its end, and may still come. */
+  /** A sent value that did not show by its command's end and may still come. */
   readonly awaited: Awaited | null;
-  /** What the actuator was last known to rest at. */
+  /** The actuator's last known resting state. */
   readonly resting: Resting | null;
-  /** What was sent of late and not confirmed: the platform may carry it out later. */
+  /** Values sent lately and not confirmed, which the platform may carry out later. */
   readonly unconfirmed: readonly Unconfirmed[];
-  /** What limits its actuator; null where nothing does that would have to be remembered. */
+  /** The limits of its actuator; null if there is nothing to remember. */
   readonly limits: Entry | null;
-  /** When time alone changes something of that, or it is to be looked at again; null where neither is so. */
+  /** When time alone changes something of the limits, or they are to be checked again; null for never. */
   readonly limitsDueAt: number | null;
 }
 
@@ -146,7 +148,7 @@ export interface Awaited {
   /** The command's word or degree. */
   readonly word: string;
   readonly step: Step;
-  /** Whether people are told that it has come: of one that ended unconfirmed. */
+  /** Whether its coming is reported, as after an end `unconfirmed`. */
   readonly isTold: boolean;
   /** Until when it counts as ours. */
   readonly until: number;
@@ -160,24 +162,24 @@ export interface Unconfirmed {
   /** The state or degree that it leads to. */
   readonly to: string;
   readonly outcome: string;
-  /** Monotonic ms; of one of an earlier run as the clock has it now. */
+  /** Monotonic ms; for an earlier run by the present clock. */
   readonly endedAt: number;
-  /** Of one of an earlier run: when this one began with it. By a clock that was set back it may seem to end later. */
+  /** When this run took it over from an earlier one. After a clock set back it may seem to end later than that. */
   readonly keptSince?: number;
 }
 
-/** A result, from its command's end until everybody was told and the journal has it. */
+/** A result, from its command's end until everybody has it and the journal too. */
 export interface PendingResult {
   readonly about: ResultAddressee;
-  /** That ends with it; null where none was taken, or by an earlier run. */
+  /** The command that ends with it; null for a request not accepted and for an earlier run's command. */
   readonly command: Command | null;
   readonly result: CommandResult;
-  /** The one of a refused request is told whatever the journal does, and not written again. */
+  /** A refusal's result is published whatever the journal does, and not written again. */
   readonly isRefusal: boolean;
-  /** A stop is told also where the journal refuses it. */
+  /** A stop's result is published even if the journal refuses it. */
   readonly isUrgent: boolean;
   readonly isTold: boolean;
-  /** The journal has been asked to take it and has not answered. */
+  /** Whether the journal was asked to write it and has not answered. */
   readonly isWriting: boolean;
 }
 
@@ -185,111 +187,111 @@ export interface PendingResult {
 export interface Restored extends Pick<Lane, "awaited"> {
   readonly unconfirmed?: Lane["unconfirmed"];
   readonly about: Target;
-  /** Not every POST was read back. */
+  /** Whether a POST was not read back. */
   readonly unread: boolean;
   readonly problem: ProblemReason | null;
-  /** Confirmed, and not looked at again. */
+  /** A confirmed command that was not read again. */
   readonly secondLook: Pick<SecondLook, "command" | "step" | "endedAt"> | null;
-  /** What may have been sent and has no result, oldest first. */
+  /** Commands that may have been sent and have no result, oldest first. */
   readonly interrupted: readonly Interrupted[];
   readonly limits: RestoredLimits;
 }
 
-/** A confirmed command whose address is read once more when its travel time is over. */
+/** A confirmed command whose address is read again after its travel time. */
 export interface SecondLook {
   readonly command: SentCommand;
   readonly step: Step;
-  /** When its command ended, epoch ms. */
+  /** When its command ended, in epoch ms. */
   readonly endedAt: number;
   readonly at: number;
-  /** Until when an answer is waited for. */
+  /** Until when an answer is awaited. */
   readonly until: number;
-  /** The read under way. */
+  /** The number of the read under way. */
   readonly token: number | null;
 }
 
-/** What is known about our POSTs to the actuator. */
+/** The facts about our POSTs to the actuator. */
 export interface Posts {
-  /** Of the newest command sent. */
+  /** First POST of the newest command sent. */
   readonly firstAt: number | null;
-  /** Of the newest stop. */
+  /** POST of the newest stop. */
   readonly stopAt: number | null;
   readonly endedAt: number | null;
-  /** Not every POST has been read back yet. */
+  /** Whether a POST is not read back yet. */
   readonly unread: boolean;
 }
 
-/** How far a command on its way has come. */
+/** How far an open command has come. */
 export interface Progress {
   readonly command: Command;
-  /** As they were when it began; not read back counts also what was confirming then. */
+  /** The POSTs when it began; `unread` also covers the command that was confirming then. */
   readonly posts: Posts;
-  /** Those that had waited longer when its turn came: they go only where it ends without being sent. */
+  /** Commands that had waited longer. They go only if this one ends without being sent. */
   readonly passedOver: readonly Command[];
   readonly steps: readonly Step[];
   readonly place: number;
   readonly reports: readonly StepReport[];
   /** Epoch ms of the first POST. */
   readonly sentAt: number | null;
-  /** What was polled or pushed of late, by address, which the checks must not contradict. */
+  /** Values polled or pushed lately, by address, which must not contradict the checks. */
   readonly ofLate?: Readonly<Record<string, readonly RawValue[]>>;
-  /** Given up for a newer command, a stop or the end of the program; a POST in flight is let end first. */
+  /** Whether it was abandoned for a newer command, a stop or the end of the program; a POST in flight may end first. */
   readonly cut: boolean;
 }
 
-/** What moves a command on: the answer to a question, by its number, a time, or whichever comes first. */
+/** What moves a command on: an answer (by its question's number) or a time, whichever comes first. */
 export interface Waits {
   readonly token: number | null;
   readonly wakeAt: number | null;
 }
 
-/** Where a command can be, and what is known there. */
+/** The stages of a command, with what is known there. */
 export type Stage = Readonly<
-  /** `again`: a fresh read may have answered the value before, so that this is the second. */
+  /** `again`: the second read, as the first may have answered the old value. */
   | { at: "checking"; again?: true }
-  /** What the first read has ordered is waited for. */
+  /** Waits for the value that the first read has ordered. */
   | { at: "ordered" }
-  /** Checked; the journal has not said yet that it has the record that the command is sent. Only a stop, and what a rule sends, has a time when it goes without. */
+  /** Checked, waiting for the journal's record of sending; only stops and rules' commands stop waiting at `wakeAt`. */
   | { at: "journal" }
-  /** A connection is waited for, and nothing of this POST has left. `tries`: how many connections have been asked for. */
+  /** Waits for a connection; nothing of this POST has left. `tries`: connections asked for so far. */
   | { at: "connecting"; first: First | null; tries: number }
   /** A stop that never left goes out again. */
   | { at: "unconnected"; first: First | null; tries: number }
   | { at: "posting"; first: First | null }
   | { at: "confirming"; readBack: ReadBack; after: Confirming }
-  /** A rejection is told together with one read of what the register holds now. */
+  /** After a rejection the register is read once, for the result. */
   | { at: "last_look"; end: StepEnd }
-  /** A new credential is asked for. */
+  /** Waits for a new credential. */
   | { at: "renewing"; first: First; end: StepEnd }
-  /** A read is waited for, and then made, that says whether there is a second POST. */
+  /** Waits for a read, and then makes it, that decides on a second POST. */
   | { at: "before_second"; first: First }
-  /** A stop with an address of its own was confirmed; what the state is now has to be read. */
+  /** A stop with an address of its own was confirmed; the state has to be read. */
   | { at: "stopped"; left: readonly string[]; ending: Ending }
 >;
 
-/** A command on its way. */
+/** An open command. */
 export type Run = Progress & Waits & Stage;
 
-/** A command that is there. */
+/** A command at this stage. */
 export type At<Name extends Stage["at"]> = Extract<Run, { readonly at: Name }>;
 
 /** Whether a POST of it has begun, or may have in an earlier run. */
 export const isSent = ({ sentAt, command }: Pick<Run, "sentAt" | "command">): boolean =>
   sentAt !== null || command.isRecovered === true;
 
-/** What the first POST of a step came to. */
+/** The outcome of a step's first POST. */
 export interface First {
-  /** With what the read before the second POST has shown. */
+  /** Includes what the read before the second POST showed. */
   readonly facts: Evidence;
   readonly endedAt: number;
-  /** What the mirror held of the address before it. */
+  /** The mirror's value of the address before it. */
   readonly before: RawValue | null;
   /**
-   * How the step ends without a second one, where the platform refused the credential, or there was none to send it with: nothing
-   * was taken, so that whatever shows or moves is not its doing. Null where it may have been taken all the same.
+   * The step's end without a second POST, if the platform refused the credential or there was no connection: nothing
+   * was accepted, so whatever shows or moves has another cause. Null if it may have been accepted anyway.
    */
   readonly end: StepEnd | null;
-  /** What a read gave that may be the value before; the next one decides. */
+  /** A read value that may be the old one; the next read decides. */
   readonly ordered?: RawValue;
   /** When the read before the second POST began. */
   readonly readFrom?: number;
@@ -301,17 +303,17 @@ export type Connection =
   | { readonly type: "unknown" }
   | { readonly type: "unanswered"; readonly reason: Text; readonly facts: PlatformErrorFacts | null };
 
-/** A question to the world outside, of a lane; the answer brings the number back. */
+/** A lane's question to the outside; the answer returns the number. */
 interface Asking {
   readonly key: string;
   readonly token: number;
 }
 
-/** Whoever a read is for. */
+/** The part of a command for which a read is made. */
 export type Asker = Pick<Command, "code"> & Partial<Pick<Command, "rule" | "wanted">>;
 
 type Question = Readonly<
-  /** Whether the controller is online, and beside that what these addresses show. */
+  /** Whether the controller is online, and what these addresses show. */
   | { type: "check"; command: Command; addresses: readonly string[] }
   | { type: "read"; command: Asker; address: string }
   | { type: "post"; command: Command; step: Step }
@@ -319,7 +321,7 @@ type Question = Readonly<
   | {
       type: "journal";
       record: RecordBody;
-      /** Goes before it where the journal does not know the command, as it could not write when the command came. */
+      /** Written first if the journal does not have the command, as it could not write when the command came. */
       unlessOpen?: CommandTaken;
       durable: Durable;
     }
@@ -330,38 +332,38 @@ export interface AddressRead {
   readonly read: Read;
 }
 
-/** An answer to a command on its way. */
+/** An answer for an open command. */
 export type Answered = Asking &
   Readonly<
-    /** Of a controller that is not online no reads are waited for. */
+    /** Reads of a controller that is not online are not awaited. */
     | { type: "checked"; connection: Connection; reads: readonly AddressRead[] }
     | ({ type: "read" } & AddressRead)
-    /** `before` is what the mirror held of the address when the POST began. */
+    /** `before`: the mirror's value of the address when the POST began. */
     | {
         type: "answered";
         answer: Answer;
         before: RawValue | null;
-        /** How long before it another value was sent to the same controller, ms; absent where none was of late. */
+        /** Ms since another value was sent to the same controller; absent if none was lately. */
         sinceOtherMs?: number;
       }
-    /** The connection of the POST stands and its first byte is about to leave: it is judged once more. */
+    /** The POST's connection stands and its first byte is about to leave, so it is judged once more. */
     | { type: "begins" }
     | { type: "renewed"; isNew: boolean }
-    /** A question could not be asked for a reason of ours. */
+    /** The question failed by a defect of ours. */
     | { type: "defect" }
   >;
 
 export type Journaled = Asking &
   Readonly<
     | { type: "journaled"; sequence: number }
-    /** `isOpen`: whether the journal holds the command without a result, so that a next start would end it. */
+    /** `isOpen`: whether the journal has the command without a result, so that the next start would end it. */
     | { type: "journaled"; sequence: null; problem: string; isOpen: boolean }
   >;
 
-/** What moves a command on its way on. */
+/** What moves an open command on. */
 export type Came = Answered | Journaled | { readonly type: "due" };
 
-/** What concerns one lane. */
+/** Inputs for one lane. */
 export type LaneInput =
   | Answered
   | Journaled
@@ -369,9 +371,9 @@ export type LaneInput =
   | Readonly<
       /** What an earlier run left. */
       | { type: "restored"; key: string; lane: Restored }
-      /** What a read has shown of the target. */
+      /** A read has shown the target. */
       | { type: "shown"; key: string; about: Addressed; target: Actuator | Register }
-      /** What is shown of an actuator once a command of ours has no further step. */
+      /** What an actuator shows once our command has no further step. */
       | { type: "settled"; key: string; actuator: Actuator }
       | { type: "pushed"; key: string; address: string; raw: RawValue }
     >;
@@ -384,21 +386,23 @@ export type Input =
       | { type: "acknowledged"; code: string; actuator: string | null }
       /** A controller's flag has to be shown, also when it was only just admitted. */
       | { type: "admitted"; code: string }
-      /** Of an earlier run, by which a repeated id is still recognised. */
+      /** A result of an earlier run, by which a repeated id is still recognised. */
       | { type: "ended_before"; about: Target; result: CommandResult; agoMs: number }
       | { type: "abandoned"; one: Abandoned }
-      /** What the journal could not take of these lanes it may be able to take now. */
+      /** The journal may now be able to write records of these lanes that it could not. */
       | { type: "unrecorded"; keys: readonly string[] }
-      /** Now and then: counts of minutes that are over, and what the journal could not take. */
+      /** Comes at intervals, for counts of past minutes and results that the journal could not write. */
       | { type: "tick"; journalAvailable: boolean }
-      /** So many commands of a flood were not looked at; `about`: null for targets that do not exist. `id`: of their one result. */
+      /**
+       * Unread commands of a flood; `about` is null for targets that do not exist, `id` is that of their one result.
+       */
       | {
           type: "surplus";
           about: Addressed | null;
           id: string;
           reason: "overloaded" | "before_sending";
           count: number;
-          /** Those of the first that came with one. */
+          /** Ids among the first of them. */
           ids: readonly string[];
         }
       | { type: "woke" }
@@ -408,22 +412,24 @@ export type Input =
 export type Effect =
   | (Asking & Question)
   | Readonly<
-      /** `result` once it is done. */
+      /** `result` is set at the phase `done`. */
       | { type: "phase"; command: Command; phase: Phase; result?: CommandResult }
-      /** Not waited for; of the lane `key`, empty for none. `quiet`: a journal that cannot write says enough by itself. */
+      /**
+       * Not waited for. `key`: its lane, empty for none. `quiet`: a failure is not logged, as the journal reports it.
+       */
       | { type: "note"; key: string; record: RecordBody; durable: boolean; quiet: boolean }
       /** That answer is not awaited any more. */
       | { type: "forget"; token: number }
-      /** A POST begins, or has ended: a read begun before this changes nothing. */
+      /** A POST begins or has ended: reads begun before this change nothing. */
       | { type: "posted"; command: Command; between: BetweenSteps | null }
-      /** No further step follows: what is read shows again. `degree` is the one that was confirmed. */
+      /** No further step follows, so reads are shown again. `degree` is the confirmed one. */
       | { type: "steps_ended"; command: Command; degree: number | null; word: string | null }
       /** A value was pushed after the last read of a command that has ended. */
       | { type: "pushed"; command: Command; address: string; raw: RawValue }
       | { type: "taken"; command: Command }
       | { type: "ended"; result: CommandResult }
       | { type: "counted"; count: Counted }
-      /** `sequence` is the journal's number of the result; null when it could not be journaled or was only counted. */
+      /** `sequence`: the result's number in the journal; null if it was not journaled or only counted. */
       | {
           type: "result";
           result: CommandResult;
@@ -433,7 +439,7 @@ export type Effect =
         }
       | { type: "problem"; code: string; open: readonly CommandProblem[] }
       | { type: "event"; event: BridgeEvent }
-      /** What limits the lane has changed, or time alone has, so that people may see something else of it. */
+      /** The lane's limits have changed, by an input or by time alone, so that they may have to be shown. */
       | { type: "limits"; lane: string }
       /** A guard, or a lease that is over, has this sent. */
       | { type: "rule"; send: RuleCommand }
@@ -448,44 +454,44 @@ export interface Now {
   readonly mono: number;
 }
 
-/** What is looked at outside of the book, as it is at the moment of an input. */
+/** The outside of the book at the moment of an input. */
 export interface Environment extends Now {
-  /** Since when the process has run without standing still, monotonic ms; -Infinity for always. */
+  /** Since when the process has run without standing still, in monotonic ms; -Infinity for always. */
   readonly awakeSince: number;
-  /** What is in force by now, whatever was when a command was taken. */
+  /** The rules in force now, whatever they were when a command was accepted. */
   readonly rules: Pick<CommandRules, "read_only" | "readOnlyForRules" | "readOnlyBecause" | "dry_run">;
-  /** What the mirror shows of a controller, by its topic id or its code. */
+  /** The mirror's controller, by its topic id or its code. */
   readonly controller: (idOrCode: string) => Controller | undefined;
-  /** How far the platform's clock is ahead, ms; null while that is not known. */
+  /** The platform's clock minus ours, in ms; null if unknown. */
   readonly skewMs: number | null;
-  /** Whether the bridge has begun to send what rules ask for. */
+  /** Whether the bridge has begun to send for rules. */
   readonly mayRulesSend: boolean;
 }
 
 export const laneKey = ({ code, target, targetId }: Target) => `${code} ${target} ${targetId}`;
 
-/** The target of a lane. Of the three parts a device code alone may have blanks in it. */
+/** The target of a lane. Of the three parts only a device code may contain blanks. */
 export function targetOfLane(key: string): Target {
   const parts = key.split(" ");
   const [target, targetId = ""] = parts.splice(-2);
   return { code: parts.join(" "), target: target as Target["target"], targetId };
 }
 
-/** The same target in the journal's words. */
+/** The target in the journal's terms. */
 export const aboutOf = ({ code, targetId, target }: Target) => ({
   controller: code,
   actuator: targetId,
   target,
 });
 
-/** What the journal's records of one command begin with. */
+/** The beginning of a command's journal records. */
 export const recordOf = (command: Target & Pick<Command, "id">) => ({ ...aboutOf(command), id: command.id });
 
 type Draft<Value> = { -readonly [Part in keyof Value]: Value[Part] };
 
 /**
- * One call of `step`: the book as it becomes, the lane of it that is dealt with, and what is to be done. Both are copies whose
- * parts are replaced, never changed.
+ * One call of `step`: the new book, its present lane, and what to do. Book and lane are copies whose parts are
+ * replaced, never changed.
  */
 export interface Turn {
   readonly book: Draft<Book>;
@@ -494,17 +500,17 @@ export interface Turn {
   readonly effects: Effect[];
   readonly now: Environment;
   readonly limits: LimitSettings;
-  /** Lanes of which something may have changed that they must remember. */
+  /** Lanes whose memory may have changed. */
   readonly touched: Set<string>;
-  /** Of what limits these lanes, what the disk has, or is being brought to it beside this turn. */
+  /** The limits of lanes as the disk has them, or as they are being written beside this turn. */
   readonly onDisk: Map<string, Entry | null>;
-  /** When the first of the lanes dealt with wants to be woken; Infinity for none. */
+  /** The earliest time at which a handled lane wants to be woken; Infinity for none. */
   wakeAt: number;
-  /** What became of the input, where that is asked at once. */
+  /** The immediate answer to the input, if it asks for one. */
   answer: StepAnswer | null;
 }
 
-/** Whether a request was taken, or a POST may leave. */
+/** Whether a request was accepted, or a POST may leave. */
 export type StepAnswer = Readonly<
   | { type: "taken"; id: string }
   | { type: "refused"; id: string }
@@ -531,7 +537,7 @@ export const emptyLane: Lane = {
   limitsDueAt: null,
 };
 
-/** How far a command has come whose turn has just come. */
+/** Progress of a command whose turn has just come. */
 export const notSent = {
   steps: [],
   place: 0,
@@ -555,7 +561,7 @@ export const emptyBook: Book = {
   closed: false,
 };
 
-/** Asks the world outside; the number by which its answer is known. A question is made for this call, so it becomes the effect itself. */
+/** Asks the outside and returns the number for the answer. The question object becomes the effect itself. */
 export function ask(turn: Turn, question: Question, key = turn.key): number {
   const token = turn.book.asked + 1;
   turn.book.asked = token;
@@ -563,7 +569,7 @@ export function ask(turn: Turn, question: Question, key = turn.key): number {
   return token;
 }
 
-/** The command goes on to this stage, in the place that it has. */
+/** Moves the command to this stage, in its place of the lane. */
 export function goTo(
   turn: Turn,
   run: Progress,
@@ -579,7 +585,7 @@ export function goTo(
   turn.lane[isConfirming ? "confirming" : "running"] = { ...progress, token, wakeAt, ...stage };
 }
 
-/** Journals what nothing waits for. */
+/** Writes a record that nothing waits for. */
 export function note(
   turn: Turn,
   record: RecordBody,
@@ -588,14 +594,13 @@ export function note(
   turn.effects.push({ type: "note", key: turn.key, record, durable, quiet });
 }
 
-/** Commands taken and not ended. */
+/** Commands accepted and not ended. */
 export const openCommands = ({ running, confirming, waiting, stop }: Lane): readonly Command[] =>
   [running?.command, confirming?.command, ...waiting, stop].flatMap((one) => one ?? []);
 
 export const isOpen = ({ running, confirming, waiting, stop }: Lane): boolean =>
   running !== null || confirming !== null || stop !== null || waiting.length > 0;
 
-/** Raises an event. */
 export function raiseEvent(turn: Turn, event: Omit<BridgeEvent, "at">): void {
   turn.effects.push({ type: "event", event: { ...event, at: turn.now.at } });
 }

@@ -31,11 +31,11 @@ import { limitsChangedBy, limitsWith } from "./lane-limits.js";
 import { finish } from "./results.js";
 import { advanceSending, isTooOld, sendStep } from "./sending.js";
 
-/* Single-device status and, beside it, a fresh read of every address of the state. */
+/* Reads the single-device status, and at the same time every address of the state. */
 
 type AtChecks = At<"checking" | "journal">;
 
-/** What a command on its way was waiting for has come. */
+/** Moves an open command on with what it was waiting for. */
 export function advance(turn: Turn, run: Run, came: Came): void {
   if (run.at === "checking" && came.type === "checked") onAnswers(turn, run, came);
   else if (run.at === "ordered" && came.type === "due") checkAgain(turn, run);
@@ -45,20 +45,20 @@ export function advance(turn: Turn, run: Run, came: Came): void {
   else advanceSending(turn, run, came);
 }
 
-/** The read that the first one has ordered is there by now. */
+/** Checks again, after the first read has ordered a fresh value. */
 function checkAgain(turn: Turn, run: At<"ordered">): void {
   const { command } = run;
   const token = ask(turn, { type: "check", command, addresses: checkedAddresses(command) });
   goTo(turn, run, { at: "checking", again: true }, { token });
 }
 
-/** Of what is read before it is sent: a word is told by the mode alone. */
+/** The addresses read before sending; for a word the mode alone. */
 export function checkedAddresses({ settings, wanted }: Command): readonly string[] {
   const addresses = stateAddresses(settings);
   return wanted.type === "position" ? addresses : addresses.slice(0, 1);
 }
 
-/** What the status says comes first: of a controller that is not online no read is waited for. */
+/** The status decides first: reads of a controller that is not online are not awaited. */
 function onAnswers(
   turn: Turn,
   run: AtChecks,
@@ -107,7 +107,7 @@ function readRefusal(
   return force ? null : refused("no_read_back", noValue(settings, address));
 }
 
-/** An address that gives no value may be a wrong one, or that of a mode which can only be written. */
+/** The refusal for an address without a value: it may be wrong, or that of a mode that can only be written. */
 function noValue(settings: Command["settings"], address: string): string {
   const isMode = hasDegrees(settings.kind) && address === sendAddresses(settings)[0];
   if (!isMode)
@@ -130,7 +130,7 @@ function onChecked(turn: Turn, run: AtChecks, fresh: Fresh): void {
   const readBack = final ? (fresh[final.address] ?? null) : null;
   const lagMs = settings.flushLagMs ?? 0;
   const isThere = isAlready(command, final, fresh, run.posts, turn.now.mono);
-  // One that may answer the value before is judged by the next; else what was shown of late must not say otherwise.
+  // A read that may show the old value is decided by the next one; otherwise recent values must not contradict it.
   const isOrdered = lagMs > 0 && run.at === "checking" && run.again !== true;
   const isDenied = lagMs === 0 && final !== undefined && isDeniedOfLate(run, final);
   if (isThere && isOrdered) goTo(turn, run, { at: "ordered" }, { wakeAt: turn.now.mono + lagMs });
@@ -143,10 +143,10 @@ function onChecked(turn: Turn, run: AtChecks, fresh: Fresh): void {
   else journalSending(turn, { ...run, steps }, command.rule === null ? null : turn.now.mono + urgentWaitsMs);
 }
 
-/** Timers that are later than this were not kept waiting by chance. */
+/** A timer later than this means that the process was busy or stood still. */
 const lateMs = 100;
 
-/** Why a record's end was not heard of in time. Where this process came to nothing else meanwhile, the disk may have answered long ago. */
+/** Why the journal's answer did not come in time. If this process was busy, the disk may have answered long ago. */
 function unheard({ wakeAt }: At<"journal">, now: number): string {
   const lateBy = Math.round(now - (wakeAt ?? now));
   return lateBy < lateMs
@@ -154,7 +154,7 @@ function unheard({ wakeAt }: At<"journal">, now: number): string {
     : `this process was busy or stood still for ${lateBy} ms, and the disk may have answered meanwhile`;
 }
 
-/** Sends once the journal has it that it is sent; a stop, and what a rule sends, goes whether the disk has it or not. */
+/** Sends once the journal has the record of it; stops and rules' commands are sent without it if need be. */
 function onJournaled(turn: Turn, run: At<"journal">, problem: string | null): void {
   const { command } = run;
   if (problem !== null && run.wakeAt === null) {
@@ -182,7 +182,7 @@ function isAlready(
   const { settings, wanted, force } = command;
   const raw = final && fresh[final.address];
   if (!final || raw === undefined || force || wanted.type === "stop" || posts.unread) return false;
-  // An idle pulse shows nothing, and a degree says nothing of a mode that cannot be read.
+  // An idle pulse shows nothing, and a degree says nothing about an unreadable mode.
   if (settings.pulse === true || isModeUnread(settings)) return false;
   if (!shows(settings, final, raw)) return false;
   if (wanted.type !== "position") return !isDegreeOf(settings, raw);
@@ -191,7 +191,7 @@ function isAlready(
   return isInMode && (posts.endedAt === null || monoNow - posts.endedAt >= settings.travelMs);
 }
 
-/** A degree that means a word says how far it is open, but not who set it so: left to itself it may go on. */
+/** Whether a degree means a word. It gives the position, but not who set it: without a command it may go on. */
 const isDegreeOf = ({ kind }: Command["settings"], raw: RawValue): boolean =>
   hasDegrees(kind) && degreeOf(textOf(raw)) !== null;
 
@@ -200,7 +200,7 @@ function hasDegrees(kind: Command["settings"]["kind"]): boolean {
   return row.positionMode !== null;
 }
 
-/** What the journal has to know of a command, so that the next start can find out what became of it. */
+/** The record of an accepted command, from which the next start can find out what became of it. */
 export function takenRecord(
   command: Command,
   more: Pick<CommandTaken, "dry_run" | "took_over"> = {},
@@ -216,7 +216,7 @@ export function takenRecord(
     via,
     payload_hash: command.payloadKey,
     received_at,
-    // What a rule sends grows not old.
+    // A rule's command never becomes too old.
     max_age_ms: command.rule === null ? Math.round(command.deadlineMono - command.receivedMono) : 0,
     force: command.force,
     own_id: command.ownId,
@@ -224,13 +224,13 @@ export function takenRecord(
   };
 }
 
-/** A disk that hangs must not hold up a stop, nor what a rule sends. */
+/** How long a hanging disk may delay a stop or a rule's command. */
 export const urgentWaitsMs = 200;
 
 /**
- * The first byte of the first POST waits for this record; that of a stop, and of what a rule sends, until `wakeAt` at most. Where the disk
- * has it that the command is checked, the record is written and no more: after a power cut the next start reads such a command back. What
- * limits the actuator from then on, as the deadline of a lease, has to be on disk itself.
+ * Writes the record for which the first byte of the first POST waits; for stops and rules' commands at most until
+ * `wakeAt`. If the disk already has the record of the check, writing without fsync is enough: after a power cut the
+ * next start reads such a command back. Changed limits, such as a lease's end, have to be on disk.
  */
 export function journalSending(turn: Turn, run: Progress, wakeAt: number | null): void {
   const { command } = run;

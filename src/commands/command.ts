@@ -15,16 +15,16 @@ import type { Logger } from "../runtime/log.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { LimitSettings } from "../limits/rules/settings.js";
 
-/** Where a command came from and where else its answer goes. */
+/** The origin of a command, and where else its answer goes. */
 interface CommandSource {
-  /** The claim of who asks. */
+  /** The sender's own claim. */
   readonly by: string | null;
-  /** What the bridge knows of the sender. */
+  /** The sender as the bridge knows it. */
   readonly via: Via;
   readonly response: { readonly topic: string; readonly correlationData: Uint8Array | null } | null;
 }
 
-/** What a command is for, by the controller's device code. */
+/** The target of a command, by the controller's device code. */
 export interface Target {
   readonly code: string;
   readonly target: TargetKind;
@@ -36,31 +36,31 @@ export interface Addressed extends Target {
   readonly controllerId: string;
 }
 
-/** The target of commands for a controller that were only counted: nobody looked which of its actuators they name. */
+/** The target of commands to a controller that were only counted, without reading which actuator they name. */
 export const forAnyActuator = (code: string, controllerId: string): Addressed => ({
   ...{ code, controllerId, target: "actuator", targetId: "*" },
 });
 
-/** A command as it arrives, before anybody has read its payload. */
+/** A command as it arrives, before its payload is read. */
 export interface CommandRequest extends CommandSource, Omit<Addressed, "code"> {
   readonly payload: Uint8Array;
-  /** That it goes by where its payload has none; a new one where absent. */
+  /** The id if its payload has none; a new one if absent. */
   readonly givenId?: string;
   readonly retained: boolean;
   readonly expiryMs: number | null;
-  /** How old it may be already, ms, where the process stood still before it was read. */
+  /** The greatest possible age in ms, if the process stood still before it was read. */
   readonly ageMs?: number | undefined;
-  /** The broker kept it, and may have given it before to whoever ran the account then. */
+  /** Whether the broker kept it, and may have given it to an earlier owner of the account. */
   readonly isKept?: boolean;
-  /** Epoch ms at which its sender made it, where that does not stand in the payload. */
+  /** Epoch ms at which its sender made it, if the payload does not say so. */
   readonly at?: number | null;
-  /** Why its edge could not read a command out of what came. */
+  /** Why no command could be read from the message. */
   readonly unreadable?: string | undefined;
-  /** A rule of the limits sends it: it grows not old, waits for no pause, and 200 ms for the disk. */
+  /** Set if a rule of the limits sends it: it never becomes too old, waits for no pause, and 200 ms for the disk. */
   readonly rule?: "guard" | "lease";
 }
 
-/** A command that was taken. `…Mono` instants are monotonic ms, `receivedAt` is epoch ms. */
+/** An accepted command. `…Mono` instants are monotonic ms, `receivedAt` is epoch ms. */
 export interface Command extends CommandSource, Addressed {
   readonly id: string;
   readonly ownId: boolean;
@@ -69,43 +69,43 @@ export interface Command extends CommandSource, Addressed {
   readonly payloadKey: string;
   readonly force: boolean;
   readonly dryRun: boolean;
-  /** A stop above the target's allowance: taken all the same, but one of too many to be journaled each. */
+  /** A stop above the target's allowance: accepted, but one of too many to be journaled each. */
   readonly isOfFlood?: boolean;
-  /** Taken by an earlier run of the program; it is only read back. */
+  /** Accepted by an earlier run; it is only read back. */
   readonly isRecovered?: true;
-  /** For how long it counts; null where it has no time of its own. */
+  /** How long it counts; null for no time. */
   readonly term: Term | null;
-  /** As in the request; null where a sender asked for it. */
+  /** As in the request; null for a sender's command. */
   readonly rule: "guard" | "lease" | null;
   readonly receivedAt: number;
   readonly receivedMono: number;
-  /** The first POST must have begun by then. */
+  /** The latest time for the first POST to begin. */
   readonly deadlineMono: number;
 }
 
 export type Phase = "waiting" | "checking" | "sending" | "confirming" | "done";
 
-/** What the journal knows of a command the last run did not finish. */
+/** The journal's facts about a command that the last run did not finish. */
 export interface Interrupted {
   readonly command: Command;
-  /** The last step planned: what was asked for. */
+  /** The last planned step, which was asked for. */
   readonly step: Step;
-  /** The mode or lead-in, where it had been sent. */
+  /** The mode or lead-in, if it was sent. */
   readonly earlier: readonly StepReport[];
   /** Recorded POSTs of the last step. */
   readonly attempts: number;
-  /** The platform's code for the last POST; null when no answer was recorded. */
+  /** The platform's code for the last POST; null if no answer was recorded. */
   readonly code: string | null;
-  /** It was answered, and taken; an answer may say so without a code. */
+  /** Whether the answer accepted it; an answer may say so without a code. */
   readonly isAccepted?: boolean;
   readonly requestId: string | null;
-  /** Epoch ms of the first recorded POST; null when none was recorded, although one may have begun. */
+  /** Epoch ms of the first recorded POST; null if none was recorded, although one may have begun. */
   readonly sentAt: number | null;
 }
 
-/** What an actuator was last known to rest at, and a degree or foreign value that may only be passing. */
+/** The actuator's last known resting state, with a degree or foreign value that may be only passing. */
 export interface Resting {
-  /** `unknown`: a foreign value. */
+  /** `unknown` for a foreign value. */
   readonly state: string;
   readonly position: number | null;
   readonly passing: number | string | null;
@@ -114,28 +114,28 @@ export interface Resting {
 interface CommandJournal {
   append(record: RecordBody, options: { readonly durable: Durable }): Promise<number>;
   state(): { readonly available: boolean; readonly reason: Text | null };
-  /** Whether the journal holds the command without a result, so that a next start would end it. */
+  /** Whether the journal has the command without a result, so that the next start would end it. */
   isOpen(about: About, id: string): boolean;
-  /** Whether it also has a record that it began to be checked, by which the next start tells whether the machine ended since. */
+  /** Whether it also has the record of its check, by which the next start knows whether the machine ended since. */
   isChecked(about: About, id: string): boolean;
 }
 
 export interface CommandPlatform extends Pick<PlatformReader, "connection" | "value">, PlatformWriter {
-  /** One new sign-in after a refusal; whether there is another credential to try. */
+  /** Signs in once more after a refusal; resolves to whether there is another credential to try. */
   renewCredential(signal: AbortSignal): Promise<boolean>;
 }
 
 export type ResultAddressee = Addressed & Pick<CommandRequest, "response">;
 
-/** Where a command's life is shown. Nothing here may throw. */
+/** Receives the life of commands. Nothing here may throw. */
 export interface CommandOutput {
   phase(command: Command, phase: Phase): void;
-  /** `sequence` is the journal's number of the result; null when it could not be journaled or was only counted. */
+  /** `sequence`: the result's number in the journal; null if it was not journaled or only counted. */
   result(
     result: CommandResult,
     about: ResultAddressee,
     sequence: number | null,
-    /** Of a message that was not taken. */
+    /** Whether the message was not accepted as a command. */
     isRefusal: boolean,
   ): void;
   event(event: BridgeEvent): void;
@@ -145,55 +145,57 @@ export interface CommanderPorts {
   readonly platform: CommandPlatform;
   readonly store: GreenhouseStore;
   readonly journal: CommandJournal;
-  /** Why no commands are taken here for a target, by its key in the journal, of a member of a cluster; null where they are. */
+  /** Why a cluster member accepts no commands for a target, by its key in the journal; null if it does. */
   readonly notTaking?: ((lane: string) => string | null) | undefined;
   readonly output: CommandOutput;
-  /** Told once it is kept that a command was taken; where absent nothing waits for that. */
+  /** Called once the record of an accepted command is saved; if absent, nothing waits for that. */
   readonly onRecorded?: ((command: CommandTaken) => void) | undefined;
   readonly clock: Clock;
-  /** Whether the process stood still; where absent it never did. */
+  /** The times when the process stood still; absent for never. */
   readonly gaps?: Pick<Gaps, "newest"> | undefined;
   readonly log: Logger;
   readonly newId: () => string;
-  /** Takes a line of each command taken and of each result. */
+  /** Gets a line for each accepted command and each result. */
   readonly commandLog?: Pick<Logger, "info"> | undefined;
-  /** How far the platform's clock is ahead, ms; null while that is not known. */
+  /** The platform's clock minus ours, in ms; null if unknown. */
   readonly clockSkewMs: () => number | null;
-  /** Looked up for every command, so that a reloaded configuration counts at once. */
+  /** Called for every command, so that a reloaded configuration counts at once. */
   readonly rules: () => CommandRules;
-  /** What limits the commands of actuators. */
+  /** Limits of actuators, if the bridge has them. */
   readonly limits?: CommandLimits | undefined;
 }
 
-/** How actuators are limited, and who shows it. */
+/** The limits of actuators, and the part that shows them. */
 interface CommandLimits {
   readonly settings: LimitSettings;
-  /** Whether the bridge has begun to send what rules ask for. */
+  /** Whether the bridge has begun to send for rules. */
   readonly mayRulesSend: boolean;
-  /** What limits a lane has changed. */
+  /** To be called when the limits of a lane have changed. */
   onLimitsChange(key: string): void;
 }
 
 export type CommandRules = CoreConfiguration["commands"] & {
-  /** `read_only` as it is configured: what the program gave itself keeps back no lease's end and nothing that a guard sends. */
+  /**
+   * `read_only` as configured: read-only by the program's own decision stops neither the end of a lease nor a guard.
+   */
   readonly readOnlyForRules: boolean;
-  /** Why it is read-only, where that is not configured. */
+  /** Why it is read-only without being configured so. */
   readonly readOnlyBecause?: string | null;
-  /** Another bridge works for the same account, so that nothing but a stop is taken. */
+  /** Another bridge works for the same account, so only stops are accepted. */
   readonly otherBridge: boolean;
 };
 
-/** A request with all that is known at its arrival. */
+/** A request with everything known at its arrival. */
 export interface Arrived {
   readonly request: CommandRequest;
   readonly code: string;
-  /** How the target is commanded, or why it cannot be. */
+  /** The target's settings, or why it takes no commands. */
   readonly target: ActuatorSettings | Refusal;
-  /** The id it goes by where its sender gave none. */
+  /** The id if its sender gave none. */
   readonly id: string;
   readonly rules: CommandRules;
   readonly clockTrusted: boolean;
   readonly journal: ReturnType<CommandJournal["state"]>;
-  /** A sentence, where another member of a cluster may be the one that takes commands; null where none is. */
+  /** Why another member of a cluster may be the one that accepts commands; null for none. */
   readonly notTaking?: string | null;
 }

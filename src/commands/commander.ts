@@ -36,36 +36,36 @@ type JournalAnswer =
   | { readonly sequence: null; readonly problem: string; readonly isOpen: boolean };
 
 interface Submitted {
-  /** That it goes by. */
+  /** Its id. */
   readonly id: string;
   readonly isTaken: boolean;
-  /** It was given before: nothing is told of it here. */
+  /** The message repeats an earlier one, which has or gets the result. */
   readonly isKnown?: true;
 }
 
 type PlatformQuestion = EffectOf<"check" | "read" | "post" | "renew">;
 
-/** Where a maintainer asks for it, every step of the book is kept. */
+/** A recording of every step of the book, if a maintainer asks for it. */
 export interface Recorded {
   readonly recording?: Pick<StepRecording, "add"> | undefined;
 }
 
 /**
- * Takes commands, and does what their book says is to be done: asks the platform and the journal, tells of every command's
- * life, feeds the answers back, and wakes the book with one timer.
+ * Accepts commands and does what their book says: it asks the platform and the journal, reports the life of commands,
+ * feeds answers back, and wakes the book with one timer.
  */
 export class Commander implements ReadBacks {
   readonly #ports: CommanderPorts & Recorded;
   readonly #questions = new Map<number, AbortController>();
-  /** When each controller was last sent a value. */
+  /** The order of POSTs for each controller. */
   readonly #posting: Posting;
-  /** By controller, on their way to the store. */
+  /** Problems on their way to the store, by controller. */
   readonly #problems = new Map<string, readonly CommandProblem[]>();
-  /** Lanes of which the journal could not take a record. */
+  /** Lanes with a record that the journal could not write. */
   readonly #unrecorded = new Set<string>();
   #book: Book = emptyBook;
   #isFeeding = false;
-  /** What is fed once the input of now is done with. */
+  /** Inputs that follow the present one. */
   readonly #next: (() => unknown)[] = [];
   #timer: { readonly at: number; readonly takeBack: () => void } | null = null;
   #onPushed: Parameters<ReadBacks["onPushed"]>[0] = () => undefined;
@@ -76,23 +76,23 @@ export class Commander implements ReadBacks {
     ports.store.onChange(this.#onChange);
   }
 
-  /** What limits the actuator of a lane now; null for one that the configuration does not have, unless an earlier run left something. */
+  /** The limits of a lane's actuator; null if neither the configuration nor an earlier run has any. */
   limitsOf(key: string): Entry | null {
     return at(this.#book.lanes, key)?.limits ?? this.#ports.limits?.settings.unlimited.get(key) ?? null;
   }
 
-  /** Of every lane that has something to be remembered of it. */
+  /** The limits of every lane with something to remember. */
   get limited(): readonly Entry[] {
     return [...entries(this.#book.lanes)].flatMap(([, { limits }]) => limits ?? []);
   }
 
-  /** All that a lane must remember, as a record. */
+  /** Everything that a lane must remember, as a record. */
   laneRecord(key: string): RecordBody {
     const { clock } = this.#ports;
     return laneRecord(this.#book, key, { at: clock.now(), mono: clock.monotonic() });
   }
 
-  /** What limits look at now; null for a controller that is not there. */
+  /** What limits look at now; null for an unknown controller. */
   context(code: string): LimitContext | null {
     const limits = this.#ports.limits?.settings;
     return limits === undefined
@@ -100,23 +100,23 @@ export class Commander implements ReadBacks {
       : contextIn({ book: this.#book, limits, now: this.#environment() }, code);
   }
 
-  /** The state of all open commands; of one controller, by its code, or of all. */
+  /** The state of all open commands, or of those of one controller, by its code. */
   print(code: string | null): unknown {
     const { clock } = this.#ports;
     return print(this.#book, { at: clock.now(), mono: clock.monotonic() }, code);
   }
 
-  /** Commands taken and not ended. */
+  /** Commands accepted and not ended. */
   get open(): readonly Command[] {
     return openIn(this.#book);
   }
 
-  /** Whether a command is on its way to its end, or an outcome on its way to the journal and its listeners. */
+  /** Whether a command is open, or a result is on its way to the journal and the listeners. */
   get isBusy(): boolean {
     return this.open.length > 0 || this.isTelling;
   }
 
-  /** Outcomes that are held back until the journal can take them. */
+  /** The number of results held back until the journal can write them. */
   get heldBack(): number {
     return heldBackIn(this.#book);
   }
@@ -125,7 +125,7 @@ export class Commander implements ReadBacks {
     return writingIn(this.#book) > 0;
   }
 
-  /** Takes a request or answers it with a refusal; never throws. Tells whether it was taken, and the id it goes by. */
+  /** Accepts a request or answers it with a refusal; never throws. Returns whether it was accepted, and its id. */
   submit(request: CommandRequest): Submitted {
     const { store, journal, clockSkewMs, newId } = this.#ports;
     const controller = store.byId(request.controllerId);
@@ -152,12 +152,12 @@ export class Commander implements ReadBacks {
     return answer?.type === "known" ? { ...submitted, isKnown: true } : submitted;
   }
 
-  /** Takes nothing new; what was sent stays open in the journal for the next start. */
+  /** Accepts nothing more; what was sent stays open in the journal for the next start. */
   close(): void {
     this.feed({ type: "closing" });
   }
 
-  /** Writes into the journal what it could not take when it came, and what was only counted; call it now and then. */
+  /** Writes to the journal what it could not write before, and counts of refusals; call it at intervals. */
   journalAgain(): void {
     const { available } = this.#ports.journal.state();
     this.feed({ type: "tick", journalAvailable: available });
@@ -182,8 +182,8 @@ export class Commander implements ReadBacks {
   }
 
   /**
-   * Folds one input into the book and does what follows; what an earlier run left comes in here too. What following it needs an
-   * answer at once must not come within another: it would be judged by a book that is not the newest.
+   * Folds one input into the book and does what follows, also for what an earlier run left. It must not be called
+   * within another call: the input would be judged by an outdated book.
    */
   feed(input: Input): StepAnswer | null {
     if (this.#isFeeding) throw new Error(`${input.type} came within another input of the book`);
@@ -218,7 +218,7 @@ export class Commander implements ReadBacks {
     };
   }
 
-  /** What comes while another input is dealt with has its turn after it. */
+  /** Feeds an input now, or after the one that is being handled. */
   feedSoon(input: Input): void {
     if (this.#isFeeding) this.#next.push(() => this.feed(input));
     else this.feed(input);
@@ -247,8 +247,8 @@ export class Commander implements ReadBacks {
   };
 
   /**
-   * Not within the change that told us: a listener of the store must not dispatch. What comes together is shown together,
-   * so that of two problems that a start takes up one by one none looks as if it was over.
+   * Shows problems later, as a listener of the store must not dispatch. Changes of a moment are shown together, so that
+   * no problem seems to end while a start takes several up one by one.
    */
   #showProblems({ code, open }: EffectOf<"problem">): void {
     if (!this.#problems.has(code))
@@ -308,11 +308,11 @@ export class Commander implements ReadBacks {
   async #journal({ key, token, record, unlessOpen, durable }: EffectOf<"journal">): Promise<void> {
     const { journal } = this.#ports;
     const isMissing = unlessOpen !== undefined && !journal.isOpen(unlessOpen, unlessOpen.id);
-    // What is written alone counts where the next start can tell whether the machine ended since.
+    // Writing without fsync is enough only if the next start can tell whether the machine ended since.
     const isChecked = unlessOpen !== undefined && journal.isChecked(unlessOpen, unlessOpen.id);
     const until = durable === "before" && !isChecked ? true : durable;
     const records = isMissing ? [unlessOpen, record] : [record];
-    // Asked before it is written: what the disk did not keep of a result may be gone with the power, and its command stays.
+    // Read before writing: a power cut may lose an unsaved result, while its command stays.
     const isResult = record.type === "result";
     const wasOpen = isResult && journal.isOpen(record, record.result.id);
     let answer: JournalAnswer;
@@ -343,7 +343,7 @@ export class Commander implements ReadBacks {
         : await answerTo(question, this.#ports, given);
       this.feed({ key, token, ...answer });
     } catch (error) {
-      // The answer of a question that was broken off is not awaited.
+      // The answer to an aborted question is not awaited.
       if (!given.signal.aborted) {
         this.#ports.log.error({ err: error }, "a command ended by a defect of the bridge");
         this.feed({ type: "defect", key, token });
@@ -357,12 +357,12 @@ export class Commander implements ReadBacks {
     const { platform, store } = this.#ports;
     const { code, targetId, wanted } = command;
     let before: RawValue | null = null;
-    // What a connection that stands at once asks the book is not asked within the input that asked for it.
+    // A ready connection asks the book at once, which must not happen within the input that asked for it.
     await Promise.resolve();
     const intervalMs = this.#ports.rules().controller_interval;
     const isStop = wanted.type === "stop";
     let sinceOtherMs: number | undefined;
-    // The connection stands: whether the POST may leave. What then becomes of its command the book has said by now.
+    // The connection stands: may the POST leave? If not, the book has already decided about its command.
     const mayPost = () => {
       before = store.get(code)?.actuators.get(targetId)?.registers[step.address]?.raw ?? null;
       const mayLeave = this.feed({ type: "begins", key, token })?.type === "may_leave";
@@ -390,7 +390,7 @@ export class Commander implements ReadBacks {
     }
   }
 
-  /** The timer is never later than what any lane waits for. Where it was early, what is next is looked up as it fires. */
+  /** Sets the timer no later than any lane waits for. If it fires early, the next time is looked up then. */
   #arm(at: number): void {
     const isIdle = this.#book.busy.size === 0;
     if (!isIdle && this.#timer !== null && this.#timer.at <= at) return;
@@ -408,8 +408,8 @@ export class Commander implements ReadBacks {
 }
 
 /**
- * Answers a question, and folds what was read into the mirror. `given` ends it; its signal costs more than many an answer, so it is only
- * made where it is listened to.
+ * Answers a question, and folds what was read into the mirror. `given` aborts it; its signal is costly, so it is made
+ * only where somebody listens to it.
  */
 async function answerTo(
   question: EffectOf<"check" | "read" | "renew">,
@@ -425,7 +425,7 @@ async function answerTo(
   const status = readConnection(command, ports, given.signal);
   const reading = question.addresses.map((address) => freshRead(command, address, ports, given.signal));
   const reads = Promise.all(reading);
-  // A defect that ends them before the status is there is thrown below, and until then it is no unhandled rejection.
+  // A defect that ends them before the status is known is thrown below; until then it must be no unhandled rejection.
   reads.catch(ignored);
   const connection = await status;
   if (connection.type === "online") return { type: "checked", connection, reads: await reads } as const;
@@ -472,11 +472,11 @@ function unansweredBy(error: unknown) {
   return { type: "unanswered", reason: error.text, facts: error.facts } as const;
 }
 
-/** No unanswered request of others holds up a stop, nor what a rule sends. */
+/** Other requests without an answer must not delay a stop or a rule's command. */
 const paceOf = ({ rule = null, wanted }: Asker): Pace =>
   rule !== null || wanted?.type === "stop" ? "first" : "urgent";
 
-/** What a guard or the end of a lease has sent is a command as any other. */
+/** The request for a command of a guard or an ended lease, which is a command like any other. */
 function ruleRequest({ controllerId, actuator, command, id, by, rule }: RuleCommand): CommandRequest {
   return {
     controllerId,

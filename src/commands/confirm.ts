@@ -17,33 +17,36 @@ import type { Evidence } from "./endings.js";
  * pushes a value of it, and a last time at the very end. All instants are monotonic ms.
  */
 
-/** A push that shows the value is read back at once, but a torrent of them not more often than this. */
+/** The shortest pause between reads after pushes of the wanted value. */
 const wantedGapMs = 1_000;
-/** Any other pushed value changes nothing for the command; it is worth a look now and then. */
+/** The same for any other pushed value, which decides nothing. */
 const otherGapMs = 10_000;
 const recoveredEveryMs = 10_000;
-/** So long a command of an earlier run waits for its first read. */
+/** How long a command of an earlier run waits for its first read. */
 const recoveredGiveUpMs = 600_000;
 
 export interface ReadBack {
   readonly step: Step;
-  /** Where it is read; null where nothing can be, so that its acceptance is all there is. */
+  /** The address to read; null if it cannot be read, so that acceptance is all there is. */
   readonly address: string | null;
-  /** Reads that began before this prove nothing. */
+  /** Reads that began before this time prove nothing. */
   readonly from: number;
   readonly settleMs: number;
   readonly lastAt: number;
-  /** So long before the last read another one is made, which orders what that shows; 0 where each shows the value of now. */
+  /**
+   * How long before the last read another one is made, which orders the value that the last shows; 0 if each read shows
+   * the present value.
+   */
   readonly lagMs: number;
-  /** A command of an earlier run has no time of sending: it is read at once, every 10 s, until `lastAt`. */
+  /** Whether an earlier run sent it, at an unknown time: it is read at once, then every 10 s, until `lastAt`. */
   readonly recovered: boolean;
   readonly dueAt: number;
   readonly readAt: number;
-  /** When a pushed value makes it worth reading before `dueAt`. */
+  /** When a pushed value makes a read before `dueAt` worthwhile. */
   readonly pushedAt: number | null;
-  /** What the newest read since the POST has shown, whoever asked for it. */
+  /** The value of the newest read since the POST, whoever asked for it. */
   readonly newest: RawValue | null;
-  /** What was pushed after the last read began. */
+  /** A value pushed after the last read began. */
   readonly pushed: RawValue | null;
   /** Whether the newest read is the one that was due. */
   readonly isDue: boolean;
@@ -53,13 +56,13 @@ export interface ReadBack {
 export interface Confirming {
   readonly facts: Evidence;
   readonly otherwise: "unconfirmed" | "failed";
-  /** A read later than the POST, from before the reading back; it tells what happened when nothing can be read any more. */
+  /** A read after the POST but before the reading back; it decides if no further read succeeds. */
   readonly earlierRead: RawValue | null;
 }
 
 export type Read =
   | { readonly type: "value"; readonly raw: RawValue; readonly startedMono: number }
-  /** Answered, but without this address. */
+  /** The answer does not contain this address. */
   | { readonly type: "absent" }
   | { readonly type: "unanswered"; readonly reason: Text; readonly facts: PlatformErrorFacts | null };
 
@@ -72,7 +75,7 @@ const idle = {
   lastRead: null,
 };
 
-/** Null when its time is over already. */
+/** Null if its time is over already. */
 export function readBackFrom(
   step: Step,
   settings: ActuatorSettings,
@@ -93,8 +96,8 @@ export function recoveredReadBack(step: Step, settings: ActuatorSettings, now: n
 }
 
 /**
- * The first planned time after `after` that is not missed. A slow platform must not make missed reads follow each other,
- * nor carry them past the end.
+ * The first planned time after `after` that is not missed. On a slow platform missed reads must not follow each other,
+ * nor come after the end.
  */
 function nextDue(
   { from, settleMs, lastAt, lagMs }: Pick<ReadBack, "from" | "settleMs" | "lastAt" | "lagMs">,
@@ -117,7 +120,7 @@ function nextDue(
 /** When the next read begins. */
 export const nextReadAt = ({ dueAt, pushedAt }: ReadBack): number => Math.min(dueAt, pushedAt ?? dueAt);
 
-/** A pushed value of the address is a reason to look, never evidence. */
+/** A pushed value is a reason to read, never evidence. */
 export function withPushed(one: ReadBack, raw: RawValue, isWanted: boolean): ReadBack {
   const at = one.readAt + (isWanted ? wantedGapMs : otherGapMs);
   const sooner = one.pushedAt !== null && one.pushedAt <= at ? one.pushedAt : at;
@@ -125,8 +128,8 @@ export function withPushed(one: ReadBack, raw: RawValue, isWanted: boolean): Rea
 }
 
 /**
- * Whether the newest read since the POST shows another value, and none that a degree has on its way. `earlierRead` is one from
- * before the reading back.
+ * Whether the newest read since the POST shows another value, other than a degree on its way. `earlierRead`: one before
+ * the reading back.
  */
 export function isContradicted(
   { step, newest }: ReadBack,
@@ -148,7 +151,7 @@ interface ReadSeen {
   readonly isOver: boolean;
 }
 
-/** Takes one read's end in; `raw` is null when it showed no value. `isAccepted`: the platform took what was sent. */
+/** Judges a read; `raw` is null if it showed no value. `isAccepted`: whether the platform accepted the POST. */
 export function judgeRead(
   one: ReadBack,
   read: { readonly raw: RawValue; readonly startedMono: number } | null,

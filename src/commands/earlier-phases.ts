@@ -5,7 +5,7 @@ import type { CommandResult, Via } from "../greenhouse/command/outcomes.js";
 
 export type PhaseTarget = Pick<Command, "controllerId" | "target" | "targetId">;
 
-/** What the topic tells of a command besides its phase. */
+/** The topic's facts about a command, besides its phase. */
 export type CommandFacts = Pick<CommandResult, "id" | "command" | "value" | "by" | "via" | "received_at">;
 
 /** Shows phases on the topics of commands. */
@@ -23,26 +23,26 @@ interface Ends {
 }
 
 /**
- * Commands that ended in an earlier run whose topics may still show them on their way, because the broker or the power was
- * away at the time. Every start looks once at what the broker shows. It may show a newer command that was never recorded, which is not
- * on its way any more either.
+ * Commands that ended in an earlier run, whose topics may still show them as open because the broker or the power was
+ * away. Every start looks once at what the broker shows. That may be a newer command without a record, which is not
+ * open any more either.
  */
 export class EarlierPhases {
   readonly #base: string;
   readonly #phases: ShownPhases;
   readonly #onUnrecorded: OnUnrecorded | undefined;
   readonly #ends = new Map<string, Ends>();
-  /** What the broker shows, by topic, until that was looked at; null from then on. */
+  /** What the broker shows, by topic; null once that was handled. */
   #shown: Map<string, string> | null = new Map();
 
-  /** `onUnrecorded` is told what is shown on its way, in this phase, and no record is of; it is only shown to have ended where absent. */
+  /** `onUnrecorded` gets commands shown as open without a record. If absent, they are only shown as ended. */
   constructor(base: string, phases: ShownPhases, onUnrecorded?: OnUnrecorded) {
     this.#base = base;
     this.#phases = phases;
     this.#onUnrecorded = onUnrecorded;
   }
 
-  /** Whether what the broker shows was not looked at yet. */
+  /** Whether what the broker shows is still to be handled. */
   get isLooking(): boolean {
     return this.#shown !== null;
   }
@@ -52,12 +52,12 @@ export class EarlierPhases {
     this.#ends.set(topic, { about, told: [...(this.#ends.get(topic)?.told ?? []), command] });
   }
 
-  /** The broker holds this, from before. */
+  /** Takes a message that the broker held before. */
   onFound(topic: string, payload: Uint8Array): void {
     if (topic.endsWith("/command")) this.#shown?.set(topic, Buffer.from(payload).toString());
   }
 
-  /** The broker has shown what it holds. Of a link that was lost meanwhile the next one shows it again. */
+  /** Handles what the broker has shown. After a lost link the next one shows it again. */
   onLooked(): void {
     const shown = this.#shown;
     if (shown === null) return;
@@ -74,7 +74,7 @@ export class EarlierPhases {
   }
 }
 
-/** Whose topic it is; null where it is none of ours. */
+/** The target of a topic; null if it is none of ours. */
 function targetOfTopic(topic: string, base: string): PhaseTarget | null {
   const place = placeOf(base, topic);
   const target = targetKinds.find((one) => one === place?.folder);
@@ -85,7 +85,7 @@ function targetOfTopic(topic: string, base: string): PhaseTarget | null {
 
 type Seen = Readonly<Partial<Record<keyof CommandFacts | "phase", unknown>>>;
 
-/** Null for nothing, and for what is no document of ours. */
+/** Null for nothing, and for anything that is no document of ours. */
 function read(payload: string | undefined): Seen | null {
   try {
     const parsed: unknown = JSON.parse(payload ?? "");
@@ -95,7 +95,7 @@ function read(payload: string | undefined): Seen | null {
   }
 }
 
-/** What a topic that shows `seen` has to show instead; null when nothing. */
+/** The command that a topic has to show instead of `seen`; null for no change. */
 function newsFor(told: readonly CommandFacts[], seen: Seen | null): CommandFacts | null {
   const newest = told.at(-1) ?? null;
   if (seen === null) return newest;
@@ -103,15 +103,15 @@ function newsFor(told: readonly CommandFacts[], seen: Seen | null): CommandFacts
   const seenAt = Date.parse(own?.received_at ?? String(seen.received_at));
   if (newest !== null && own !== newest && !(seenAt >= Date.parse(newest.received_at))) return newest;
   if (seen.phase === "done") return null;
-  // A command without a record is known by its topic alone, and is not on its way any more.
+  // A command without a record is known by its topic only, and is not open any more.
   return own ?? toldBy(seen) ?? newest;
 }
 
-/** What stands there is on its way, and the journal knows of no such command. */
+/** Whether the topic shows an open command that the journal does not have. */
 const isUnrecorded = (told: readonly CommandFacts[], seen: Seen): boolean =>
   seen.phase !== "done" && toldBy(seen) !== null && !told.some(({ id }) => id === seen.id);
 
-/** An id may have been used for several commands. */
+/** One id may have been used for several commands. */
 const isOf = (one: CommandFacts, { received_at: at }: Seen) => at === undefined || at === one.received_at;
 
 function toldBy({ id, received_at, command, value, by, via }: Seen): CommandFacts | null {

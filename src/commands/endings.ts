@@ -19,7 +19,7 @@ import type { ActuatorSettings } from "../greenhouse/settings.js";
 import type { Sentences } from "../runtime/log.js";
 import type { Command } from "./command.js";
 
-/** How a command ended, in the words of the result. */
+/** How a command ended, in the terms of the result. */
 export interface Ending {
   readonly outcome: Outcome;
   readonly reason: string | null;
@@ -29,15 +29,15 @@ export interface Ending {
   readonly readBack?: RawValue | null;
   /** Epoch ms of the first POST. */
   readonly sentAt?: number | null;
-  /** Its turn never came, so that the journal has no record of it to be closed. */
+  /** Its turn never came, so the journal has no record of it to close. */
   readonly waited?: true;
-  /** The rule of the limits that kept it back. */
+  /** The rule of the limits that prevented it. */
   readonly interlock?: Interlock | undefined;
-  /** What proves it, where the register does not show the value. */
+  /** What proves success if the register does not show the value. */
   readonly proof?: CommandResult["proof"];
 }
 
-/** `requestId`: the platform's, where it is the platform that stands in the way. */
+/** `requestId`: the platform's, if the platform is the reason. */
 export const refused = (reason: RefusalReason, message: Text, requestId: string | null = null): Ending => ({
   outcome: "refused",
   reason,
@@ -45,7 +45,7 @@ export const refused = (reason: RefusalReason, message: Text, requestId: string 
   requestId,
 });
 
-/** Kept back by the limits before anything was sent. */
+/** Prevented by the limits before anything was sent. */
 export const interlocked = (rule: { readonly message: Text; readonly interlock: Interlock }): Ending => ({
   ...refused("interlock", rule.message),
   interlock: rule.interlock,
@@ -57,13 +57,13 @@ const readOnlyCauses: Readonly<Record<string, Text>> = {
   operator: msg`an operator has it take no commands in this run`,
 };
 
-/** `because`: why it is, where that is not configured. */
+/** `because`: the reason, if it is not configured. */
 export function bridgeReadOnly(because: string | null = null): Refusal {
   const cause = because === null ? msg`commands.read_only is set` : (readOnlyCauses[because] ?? because);
   return { reason: "read_only", message: msg`The bridge is read-only: ${cause}. Nothing was sent.` };
 }
 
-/** The configuration was made to send nothing while it waited. */
+/** The configuration was changed to send nothing while the command waited. */
 export const dryByNow: Ending = {
   outcome: "dry_run",
   reason: null,
@@ -77,7 +77,9 @@ export const closing: Refusal = {
 
 export const shuttingDown = (): Ending => refused(closing.reason, closing.message);
 
-/** Of a command that an earlier owner of the account showed in this phase, and of which its journal knows nothing. */
+/**
+ * The end of a command that an earlier owner of the account showed in this phase, and that the journal does not have.
+ */
 export function unrecorded(phase: unknown, word: string | null): Ending {
   const mayBeSent = (phase !== "waiting" && phase !== "checking") || word === "stop";
   return mayBeSent
@@ -92,7 +94,7 @@ export function unrecorded(phase: unknown, word: string | null): Ending {
       );
 }
 
-/** Of a command of which the journal has nothing that was sent. A stop is also sent when it cannot be written, so that this proves nothing. */
+/** The end of a command without a record of sending. A stop is also sent without one, so this proves nothing there. */
 export const unsentEnding = (isStop: boolean): Ending =>
   isStop
     ? {
@@ -120,13 +122,13 @@ export const superseded = (when: "before_sending" | "after_sending"): Ending => 
       : msg`A newer command took its place after its value had been sent.`,
 });
 
-/** The end of a lease that nobody has to end any more. */
+/** The end of a lease that needs no ending any more. */
 export const leaseOver: Ending = refused(
   "expired",
   msg`A change elsewhere has ended the lease. Nothing was sent.`,
 );
 
-/** What a command was cut off with that had sent some of its steps. */
+/** The end of a command that was cut off after some of its steps. */
 export const cutBetween = ({
   reports,
   sentAt,
@@ -143,7 +145,7 @@ export const expiredMidway: Ending = {
   message: msg`The command grew older than its max_age half way. The bridge did the steps told here and sent no more.`,
 };
 
-/** The rest belongs to what was sent first: by then somebody else may have moved it, and the sender counts on it no more. */
+/** The next step belongs to the first: by now somebody else may have moved it, and the sender expects it no more. */
 export const provenTooLate: Ending = {
   outcome: "failed",
   reason: "expired_midway",
@@ -151,8 +153,8 @@ export const provenTooLate: Ending = {
 };
 
 /**
- * What was read, as a result tells it: in the table's spelling where the kind decodes it. `stop` is the value of a stop, told itself where
- * it shows: what that reads back is no degree.
+ * A read value as a result gives it: in the table's spelling if the kind decodes it. `stop`: the value of a stop; if
+ * that shows, it is given as it is, since it is no degree.
  */
 export function spell(
   settings: ActuatorSettings | null,
@@ -165,22 +167,22 @@ export function spell(
   return (settings && decodeValue(settings, raw).value) || text;
 }
 
-/** Without a known POST it is one of an earlier run, which may have ended before or after this step was sent. */
+/** Superseded after sending. Without a known POST, an earlier run may have ended before or after it sent this step. */
 function supersededAt({ value }: Step, { attempts }: StepEnd): Ending {
   const ending = superseded("after_sending");
   const message = msg`A newer command took its place after a restart. Nobody knows whether the bridge had sent ${value}.`;
   return attempts === 0 ? { ...ending, message } : ending;
 }
 
-/** What was asked, in the words of the result. */
+/** What was asked, in the terms of the result. */
 export type Asked = Pick<
   CommandResult,
   "id" | "controller" | "actuator" | "command" | "value" | "by" | "via" | "received_at"
 >;
 
-/** A command of an earlier run that is not read back, with what can still be told of it. */
+/** A command of an earlier run that is not read back, with what is known of it. */
 export interface Abandoned {
-  /** Its id came from its sender. */
+  /** Whether its sender chose the id. */
   readonly ownId: boolean;
   readonly about: Pick<Command, "code" | "target" | "targetId">;
   readonly asked: Asked;
@@ -198,7 +200,7 @@ export const askedBy = (command: Command): Asked & Record<"command" | "value", s
   received_at: new Date(command.receivedAt).toISOString(),
 });
 
-/** `settings` are those of the target, where it is known; `tookMs` counts from the arrival. */
+/** `settings`: the target's, if known; `tookMs` counts from the arrival. */
 export function resultOf(
   asked: Asked,
   ending: Ending,
@@ -229,7 +231,7 @@ export function resultOf(
   };
 }
 
-/* What the log says of commands: who asked what of whom, and what became of it. */
+/* Log lines about commands: who asked what of whom, and what became of it. */
 
 export function takenLine(command: Command) {
   const { id, controller, actuator, command: word, value, by, via } = askedBy(command);
@@ -253,7 +255,7 @@ function bySender(by: unknown): Text {
   return kind === "lease" ? msg` (by lease ${name})` : msg` (by ${by})`;
 }
 
-/** How a person reads them. */
+/** The sentences for these lines. */
 export const commandSentences: Sentences = {
   [commandLines.taken]: (facts) => {
     const { controller, actuator, command, by } = facts as ReturnType<typeof takenLine>;
@@ -275,7 +277,7 @@ export type StepEnd = Evidence &
     | { type: "confirmed" | "unconfirmed" | "interrupted" }
     /** Accepted or ambiguous, and nothing could be read since. */
     | { type: "unknown" }
-    /** Ambiguous, and a valid later read differs. */
+    /** Ambiguous, and a later valid read differs. */
     | { type: "failed" }
     | { type: "rejected"; unauthorized: boolean; message: Text }
     | { type: "not_sent"; message: Text }
@@ -286,7 +288,7 @@ export interface Evidence {
   readonly code: string | null;
   readonly requestId: string | null;
   readonly readBack: RawValue | null;
-  /** What the address showed when the POST began; null or absent where that is not known. */
+  /** What the address showed when the POST began; null or absent if unknown. */
   readonly before?: RawValue | null;
 }
 
@@ -295,14 +297,14 @@ interface Refused {
   readonly facts: PlatformErrorFacts;
 }
 
-/** Ends that leave nothing open: the platform said no, or nothing ever left. */
+/** Ends that leave nothing open: the platform refused, or nothing ever left. */
 export function finalError(error: Refused, facts: Evidence, sinceOtherMs: number | null): StepEnd | null {
   const { kind, sent, code } = error.facts;
   if (!sent) return { type: "not_sent", message: error.message, ...facts };
   return kind === "unauthorized" || code !== undefined ? rejected(error, facts, sinceOtherMs) : null;
 }
 
-/** A refusal this soon after another value was sent to the controller may be for that alone. */
+/** A refusal this soon after another value for the controller may have only that reason. */
 const busyWithinMs = 5_000;
 
 function rejected(
@@ -312,7 +314,7 @@ function rejected(
 ): StepEnd {
   const unauthorized = kind === "unauthorized";
   const isBusy = !unauthorized && sinceOtherMs !== null && sinceOtherMs <= busyWithinMs;
-  // The platform's words end without a stop.
+  // The platform's text may end without a full stop.
   const sentence = String(message).endsWith(".") ? message : msg`${message}.`;
   const why = isBusy
     ? msg`${sentence} Another value was sent to this controller ${(sinceOtherMs / 1_000).toFixed(1)} s before: if it takes one at a time, set commands.controller_interval.`
@@ -356,8 +358,9 @@ const notShown = (
     : msg`The platform accepted ${step.value} for address ${step.address} but shows ${shownBy(end)}. Nothing is sent again: check the actuator, its local switch and the address.${otherReading(step, end, settings)}`;
 
 /**
- * A degree that has an address of its own looks like one that is never shown, and `position_reads: mode` would confirm it although
- * nothing moves: it is named last, and never while another address may hold the degree.
+ * Advice about the degree's address. A degree with its own address looks like one that is never shown, and
+ * `position_reads: mode` would confirm it without any movement. So that setting is named last, and never while another
+ * address may hold the degree.
  */
 function otherPlace(settings: ActuatorSettings, listing: GroupListing | undefined): Text {
   if (stateAddresses(settings).length > 1)
@@ -371,8 +374,8 @@ function otherPlace(settings: ActuatorSettings, listing: GroupListing | undefine
 }
 
 /**
- * What to set where the value that was read may be how this controller shows what was asked: it can be a control value, or the end that
- * the word leads to, and was not there before. Anything else may as well be another thing's, or on its way.
+ * The setting to try if the read value may be this controller's form of what was asked. It has to be a control value or
+ * the word's end, and must not have shown before. Any other value may belong to another thing or to a movement.
  */
 function otherReading({ purpose, value }: Step, end: StepEnd, settings: ActuatorSettings): Text {
   const { readBack, before = null } = end;
@@ -406,7 +409,7 @@ const untoldPulse = ({ address, value }: Step): Text =>
 const untold = ({ address, value }: Step): Text =>
   msg`The platform gave no clear answer to ${value}, and address ${address} still shows the position mode, as configured: nobody knows whether it took it. Check the actuator before sending again.`;
 
-/** What proves it where the register does not show the value. */
+/** What proves success if the register does not show the value. */
 function proofOf(
   step: Step,
   { readBack }: StepEnd,
@@ -417,7 +420,7 @@ function proofOf(
   return { message: showsModeOnly(settings, step, readBack) ? degreeUnread : null };
 }
 
-/** The command's end where a step did not lead on to the next, or was the last one; `listing` is what its type listed last. */
+/** The command's end after its last step, or a step that did not succeed. `listing`: what its type listed last. */
 export function endingAt(
   step: Step,
   end: StepEnd,

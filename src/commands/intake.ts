@@ -28,7 +28,7 @@ interface Understood {
   readonly target: ActuatorSettings;
   readonly canonical: string;
   readonly allowedMs: number;
-  /** A stop above the target's allowance. */
+  /** Whether it is a stop above the target's allowance. */
   readonly isOfFlood: boolean;
 }
 
@@ -38,7 +38,7 @@ export interface NotTaken {
   readonly payload: CommandPayload | null;
   readonly canonical: string | null;
   readonly interlock?: Interlock;
-  /** Of a duplicate the first one's result; null while that one is open. */
+  /** For a duplicate the first one's result; null while that is open. */
   readonly original?: CommandResult | null | undefined;
 }
 
@@ -48,7 +48,7 @@ const notTaken = (
   word: string | null = null,
 ): NotTaken => ({ refusal, payload, canonical: word });
 
-/** Takes a request apart and refuses what must not be taken; everything else is understood but not yet checked. */
+/** Parses a request and refuses what must not be accepted; the rest is understood but not checked yet. */
 export function understand(turn: Turn, arrived: Arrived): Understood | NotTaken {
   const { request, target, rules } = arrived;
   const payload: CommandPayload | Refusal =
@@ -58,7 +58,7 @@ export function understand(turn: Turn, arrived: Arrived): Understood | NotTaken 
   const wanted =
     "reason" in payload ? payload : "reason" in target ? target : readWanted(payload.command, target);
   const isStop = "type" in wanted && wanted.type === "stop";
-  // No flood keeps a stop back, and stops have an allowance of their own.
+  // A flood never blocks a stop, and stops have an allowance of their own.
   const { allowances } = turn.book;
   const about = { ...request, code: arrived.code };
   const facts = { isKnown: !("reason" in target), isStop };
@@ -90,7 +90,7 @@ const ageFacts = (
   at: payload.at ?? request.at ?? null,
   expiryMs: request.expiryMs,
   payloadMaxAgeMs: payload.maxAgeMs,
-  // A stop does no harm however long it lay in a socket.
+  // A stop is harmless, however long it lay in a socket.
   ageMs: isStop ? 0 : (request.ageMs ?? 0),
   maxAgeMs: rules.max_age,
   requireAge: rules.require_age,
@@ -103,7 +103,10 @@ const overloaded: Refusal = {
   message: msg`More than 60 commands a minute come for this target; slow the sender down. A stop is always taken.`,
 };
 
-/** A sender that the embedded broker, the page or the command line knows has said who it is; a DCMD of no user has not. */
+/**
+ * Whether the sender is known: by its own claim, or as a user of the embedded broker, the page or the command line. A
+ * DCMD without a user is not.
+ */
 function hasSender({ by }: CommandPayload, { by: property, via }: CommandRequest): boolean {
   if ((by ?? property ?? "").trim() !== "") return true;
   if (typeof via === "string") return via !== "sparkplug";
@@ -120,7 +123,7 @@ export const retainedRefusal: Refusal = {
   message: msg`The broker retained this command, so nobody knows how old it is. Send commands without the retain flag, and clear the topic with an empty retained message.`,
 };
 
-/** `rule`: of what a guard or the end of a lease sends. */
+/** `rule`: set for a command of a guard or an ended lease. */
 export const isReadOnlyFor = (
   rule: CommandRequest["rule"] | null,
   rules: Pick<CommandRules, "read_only" | "readOnlyForRules">,
@@ -143,7 +146,7 @@ function standingRefusal(
   return null;
 }
 
-/** Judged after duplicates: a message that comes twice belongs to the command it repeats, whatever the journal can. */
+/** Checked after duplicates: a repeated message belongs to its first command, whatever the state of the journal. */
 export function journalRefusal(
   { journal, notTaking = null, request }: Arrived,
   wanted: Wanted,
@@ -159,7 +162,7 @@ export function journalRefusal(
   };
 }
 
-/** What tells a command from another. `id` is the sender's. */
+/** What distinguishes a command from others. `id` is the sender's. */
 export interface Own {
   readonly id: string | null;
   readonly canonical: string;
@@ -167,21 +170,21 @@ export interface Own {
 }
 
 const ownIdMs = 12 * 3_600_000;
-/** A command ends within minutes, so that what is older than this has ended more than 12 h ago. */
+/** Commands end within minutes, so an id older than this has ended more than 12 h ago. */
 const generationMs = 13 * 3_600_000;
-/** Far more than a greenhouse sends in 12 h; beyond it the oldest ids are forgotten first. */
+/** Far more ids than a greenhouse uses in 12 h; beyond it the oldest are forgotten first. */
 const mostYoung = 20_000;
 export const samePayloadMs = 2_000;
 
-/** An earlier command that this one repeats, or whose id it uses for another command. */
+/** An earlier command that this one repeats, or whose id it reuses for another command. */
 export interface Duplicate<One = Taken> {
   readonly first: One;
   readonly isSame: boolean;
 }
 
 /**
- * Whether it was taken before: by the sender's id within 12 h, and without one as the newest of its target while that is
- * open or within 2 s of its end. `before` is what is known by the id, or without one the newest; null for a command of its own.
+ * Whether the command was accepted before: with a sender's id within 12 h; without, as the newest of its target, while
+ * that is open or within 2 s of its end. `before`: the command with that id, or the newest; null for none.
  */
 export function duplicateOf<One extends TakenOnce<unknown>>(
   own: Own,
@@ -192,13 +195,13 @@ export function duplicateOf<One extends TakenOnce<unknown>>(
   const endedMs = before.endedMono === null ? 0 : now - before.endedMono;
   if (own.id !== null)
     return endedMs > ownIdMs ? null : { first: before, isSame: before.canonical === own.canonical };
-  // A person who presses stop again wants another one.
+  // A person who presses stop again wants another stop.
   const isRepeated =
     own.canonical !== "stop" && endedMs <= samePayloadMs && before.payloadKey === own.payloadKey;
   return isRepeated ? { first: before, isSame: true } : null;
 }
 
-/** By its lane and its id, as a sender may use one id for several actuators: a scene does. */
+/** Finds a command by lane and id, as one id may serve several actuators, as in a scene. */
 export const knownId = <One>({ young, old }: Ids<One>, key: string, id: string): One | null =>
   at(young, `${key} ${id}`) ?? at(old, `${key} ${id}`) ?? null;
 
@@ -214,18 +217,18 @@ export function withId<One extends TakenOnce<unknown>>(
   return { ...kept, young: having(kept.young, `${key} ${taken.id}`, taken) };
 }
 
-/* What a sender cannot exceed: commands a minute of one target, and refusals a minute in the journal. */
+/* Limits for senders: commands a minute for one target, and refusals a minute in the journal. */
 
 const minuteMs = 60_000;
 const commandsPerMinute = 60;
 const journaledPerMinute = 60;
-/** Keys may be invented by a sender; beyond this many they share one count. */
+/** Senders may invent keys; beyond this number they share one count. */
 const mostKeys = 1_000;
 const others = "";
 
 /**
- * Takes a place of the target's allowance; null while there is none. What exceeds it does not count. Targets that do not
- * exist share one allowance, and raw addresses, of which there is no end either, have a thousand.
+ * Takes a place of the target's allowance; null if there is none. Commands above it do not count. Targets that do not
+ * exist share one allowance; up to a thousand raw addresses have their own.
  */
 export function takePlace(
   allowances: Allowances,
@@ -255,7 +258,7 @@ function withRoom(table: Table<readonly number[]>, key: string, now: number): Ta
 const minuteOf = (now: number) => Math.floor(now / minuteMs);
 const keyOf = ({ controller, target, actuator }: About) => `${controller} ${target ?? ""} ${actuator}`;
 
-/** So many more in this minute, and whether they are only counted: from the 61st of a target on, and where `isOneOfMany`. */
+/** Counts refusals in this minute. They are not journaled each from the 61st of a target on, and with `isOneOfMany`. */
 export function countRefusal(
   refusals: Refusals,
   about: About,
@@ -279,7 +282,7 @@ export function countRefusal(
   return { refusals: { ...refusals, targets: having(targets, key, one) }, isOnlyCounted: true };
 }
 
-/** Takes out the counts of a minute that is over; with the end of the program of this one too. */
+/** Takes out the counts of past minutes; at the end of the program also of this one. */
 export function countsOver(
   refusals: Refusals,
   now: number,
@@ -302,7 +305,7 @@ export function duplicateRefusal({ first: { id, result }, isSame }: Duplicate<Ta
   return { reason: "duplicate", message };
 }
 
-/** The command a request became once nothing refused it. */
+/** The command of a request that nothing refused. */
 export function commandFrom(
   { request, code, id, rules }: Arrived,
   { payload, wanted, target, allowedMs, isOfFlood }: Understood,
@@ -334,7 +337,7 @@ export function commandFrom(
   };
 }
 
-/** The result of a request that was refused, as far as it could be read; of a duplicate with that of the first. */
+/** The result of a refused request, so far as it could be read; for a duplicate with the first one's result. */
 export function refusalResult(
   { request, id }: Arrived,
   { refusal, payload, canonical: word, interlock, original }: NotTaken,

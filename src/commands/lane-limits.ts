@@ -39,23 +39,23 @@ import type { LimitSettings } from "../limits/rules/settings.js";
 import type { Command, CommandRules } from "./command.js";
 
 /*
- * What limits an actuator is part of its lane: the readings of its guards, its lock, hold and lease, and when it moved. Here the life
- * of its commands changes them, and they judge its commands. The rules themselves stand in `limits/rules`.
+ * The limits of an actuator are part of its lane: readings of its guards, lock, hold, lease, and movements. Here its
+ * commands change the limits, and the limits judge its commands. The rules themselves are in `limits/rules`.
  */
 
-/** What limits the actuator and has to be remembered of it; null where that is nothing. */
+/** The actuator's limits to be remembered; null for none. */
 function limitsOf(turn: Turn, key = turn.key): Entry | null {
   const lane = key === turn.key ? turn.lane : at(turn.book.lanes, key);
   return lane?.limits ?? turn.limits.limitsAtFirst.get(key) ?? null;
 }
 
-/** The same of one that is to be followed whatever limits it. */
+/** The same for an actuator that is followed even without limits. */
 const limitsFollowed = (turn: Turn): Entry | null =>
   limitsOf(turn) ?? turn.limits.unlimited.get(turn.key) ?? null;
 
 /**
- * What limits the actuator and changes with the life of this command of the lane; null where nothing does. An actuator that nothing limits
- * is followed where the command has a time of its own, or guards look at it.
+ * The limits that this command of the lane changes; null for none. An actuator without limits is followed if the
+ * command has a time of its own, or guards look at it.
  */
 export function limitsChangedBy(
   turn: Turn,
@@ -65,7 +65,7 @@ export function limitsChangedBy(
   return term !== null || turn.limits.watched.has(turn.key) ? limitsFollowed(turn) : limitsOf(turn);
 }
 
-/** Lets what becomes of a command of the lane change what limits its actuator. */
+/** Changes the actuator's limits after an event of the command. */
 export function limitsWith<Given extends readonly unknown[]>(
   turn: Turn,
   command: Command,
@@ -79,13 +79,13 @@ export function limitsWith<Given extends readonly unknown[]>(
   if (after !== limits) put(turn, limits, after);
 }
 
-/** Whether nothing is to be sent, and whether by the user's own setting, which keeps back also what a rule sends. */
+/** Whether nothing may be sent, and whether by the user's own setting, which also stops rules. */
 export const readOnlyBy = ({
   read_only: commands,
   readOnlyForRules: rules,
 }: Pick<CommandRules, "read_only" | "readOnlyForRules">): LimitContext["readOnly"] => ({ commands, rules });
 
-/** What the limits of a controller's actuators look at now, also in the middle of a turn; null for one that is not there. */
+/** What the limits of a controller's actuators look at now, also within a turn; null for an unknown controller. */
 export function contextIn(
   {
     book,
@@ -98,7 +98,7 @@ export function contextIn(
 ): LimitContext | null {
   const own = now.controller(code);
   if (own === undefined) return null;
-  // Each by its name: it is made for each step of each command, where what copies all that there is takes ten times as long.
+  // Each by name: this is made for each step of each command, and copying everything would take ten times as long.
   const { staleAfterMs, weatherStaleAfterMs, startedAt } = limits;
   return {
     staleAfterMs,
@@ -111,7 +111,7 @@ export function contextIn(
     now: {
       mono: now.mono,
       watchedSince: now.awakeSince,
-      // Whole seconds, so that two clocks that run apart by a hair say the same.
+      // Whole seconds, so that clocks that differ slightly give the same text.
       iso: (then) => new Date(Math.round((then + now.at - now.mono) / 1_000) * 1_000).toISOString(),
     },
     weather: (name) => at(book.weather, name) ?? null,
@@ -122,7 +122,7 @@ export function contextIn(
   };
 }
 
-/** Where the platform gave no time for as long as a reading may be old, the clock counts as right. */
+/** Our clock's lead in ms. After the platform gave no time for as long as readings may be old, ours counts as right. */
 function clockAheadMs(
   { startedAt, staleAfterMs }: LimitSettings,
   { mono, skewMs }: Environment,
@@ -131,7 +131,7 @@ function clockAheadMs(
   return clockAgrees(skewMs) === true ? 0 : Math.max(0, -skewMs);
 }
 
-/** What is on its way at an actuator that guards look at. */
+/** What goes on at an actuator that guards look at. */
 function activityOf(lane: Lane | undefined, mono: number): ReturnType<LimitContext["activity"]> {
   const open = lane === undefined ? [] : openCommands(lane).filter(({ dryRun }) => !dryRun);
   const unfinished = open.map(({ wanted }) => wanted).filter(({ type }) => type !== "stop");
@@ -142,7 +142,7 @@ function activityOf(lane: Lane | undefined, mono: number): ReturnType<LimitConte
 type Taking =
   Pick<Command, "term" | "deadlineMono"> | { readonly refusal: Refusal; readonly interlock?: Interlock };
 
-/** At taking: the command's times, or why it is not taken. */
+/** On acceptance: the command's times, or why it is refused. */
 export function takeWithLimits(turn: Turn, command: Command, given: GivenTerm): Taking {
   const { wanted, target, settings } = command;
   const { forMs = null, atMostMs = null } = settings.limits ?? {};
@@ -157,8 +157,8 @@ export function takeWithLimits(turn: Turn, command: Command, given: GivenTerm): 
 }
 
 /**
- * What the limits say of a command, as what their inputs show at this moment makes them: each time that its turn may have come, or
- * immediately before a POST, or that of its lead-in. Nothing limits a stop.
+ * The limits' verdict on a command, with their inputs at this moment: at each possible turn, or immediately before a
+ * POST or its lead-in. Stops are never limited.
  */
 export function limitsVerdict(turn: Turn, command: Command, before: "turn" | "post" | "lead_in"): Verdict {
   const { code, target, targetId, wanted } = command;
@@ -170,7 +170,7 @@ export function limitsVerdict(turn: Turn, command: Command, before: "turn" | "po
   return mayGo(asForbidden(inForceNow(limits, context)), command, before, shown, context.now);
 }
 
-/** The limits of the lane are this now. Where nothing is in force any more and nothing has to be remembered, they are none. */
+/** Sets the limits of the lane; they become null if nothing is in force or has to be remembered. */
 function put(turn: Turn, before: Entry, after: Entry): void {
   const { guards, lock, hold, lease, sent, pending, planned, formerLease } = after;
   const isNothing = isEmpty(after) && sent.size === 0 && pending === null && planned.length === 0;
@@ -178,17 +178,17 @@ function put(turn: Turn, before: Entry, after: Entry): void {
   turn.lane.limits = isForgotten ? null : after;
   const isOtherwise =
     guards !== before.guards || lock !== before.lock || hold !== before.hold || lease !== before.lease;
-  // Of movements people see nothing but the pauses that follow from them.
+  // Movements are not shown, only the pauses after them.
   if (isOtherwise || pausesFor(after, null).length > 0) turn.effects.push({ type: "limits", lane: turn.key });
 }
 
-/** What a rule asked for was refused before it was a command. */
+/** A rule's command was refused before it was accepted. */
 export function limitsAfterRefusal(turn: Turn, result: Ended): void {
   const entry = limitsOf(turn);
   if (entry !== null) put(turn, entry, afterRuleSend(entry, result, turn.now.mono));
 }
 
-/** It was moved elsewhere, or late by one of ours. */
+/** The actuator was moved from elsewhere, or late by a command of ours. */
 export function limitsAfterForeignMove(
   turn: Turn,
   from: string,
@@ -199,7 +199,7 @@ export function limitsAfterForeignMove(
   if (entry !== null) put(turn, entry, afterForeignMove(entry, from, to, turn.now.mono, late));
 }
 
-/** It is locked or held by a request, or no longer. Who asks brings to the disk what is planned. */
+/** A request sets or ends a lock or hold. The caller writes a planned change to the disk. */
 export function changeLimits(
   turn: Turn,
   { request, change, is }: Extract<LimitInput, { readonly type: "lock_or_hold" }>,
@@ -212,7 +212,7 @@ export function changeLimits(
   if (is === "planned") turn.onDisk.set(turn.key, turn.lane.limits);
 }
 
-/** As an earlier run left them. */
+/** Starts with the limits of an earlier run. */
 export function restoreLimits(turn: Turn, { now: limits, onDisk }: RestoredLimits): void {
   turn.lane.limits = limits;
   turn.onDisk.set(turn.key, onDisk);
@@ -220,7 +220,7 @@ export function restoreLimits(turn: Turn, { now: limits, onDisk }: RestoredLimit
   if (limits !== null) turn.effects.push({ type: "limits", lane: turn.key });
 }
 
-/** Lets the inputs of the lane's limits and their time count, and says what their rules send. */
+/** Applies the present inputs and time to the lane's limits, and emits what their rules send. */
 export function settleLimits(turn: Turn): void {
   const { limitsDueAt: dueBefore } = turn.lane;
   turn.lane.limitsDueAt = null;
@@ -236,7 +236,7 @@ export function settleLimits(turn: Turn): void {
   if (before.lock !== null && entry.lock === null && entry.id !== wholeController)
     turn.effects.push({ type: "event", event: unlockedEvent(before.lock, about, turn.now.at) });
   if (entry !== before) put(turn, before, entry);
-  // With its time what is shown may be another although the limits are the same.
+  // After its due time what is shown may change although the limits are the same.
   if (dueBefore !== null && dueBefore <= turn.now.mono) turn.effects.push({ type: "limits", lane: turn.key });
   if (moved !== null) onMovedMeanwhile(turn, entry, moved, about);
   for (const send of sends)
@@ -249,7 +249,7 @@ export function settleLimits(turn: Turn): void {
   if (due !== Infinity) turn.lane.limitsDueAt = due;
 }
 
-/** Somebody has set it while the bridge was down, which ended its lease. */
+/** Somebody moved the actuator while the bridge was down, which ended its lease. */
 function onMovedMeanwhile(
   turn: Turn,
   { settings, code, id }: Entry,

@@ -63,8 +63,8 @@ import {
 } from "./after-end.js";
 
 /**
- * What follows in a lane from what was taken in. One command is checked and sent at a time, one more may be confirming, the
- * newest that waits goes next, and a stop goes before all of them.
+ * Moves a lane on after an input. One command is checked and sent at a time, one more may be confirming, the newest
+ * waiting one goes next, and a stop goes before all of them.
  */
 export function advanceLane(turn: Turn): void {
   beginSecondLook(turn);
@@ -74,11 +74,11 @@ export function advanceLane(turn: Turn): void {
       advance(turn, one, { type: "due" });
   startNext(turn);
   const { running, confirming } = turn.lane;
-  // A command that confirms gives way when a newer one POSTs.
+  // A confirming command gives way when a newer one POSTs.
   if (running && isSent(running) && confirming) cut(turn, confirming);
 }
 
-/** Takes one input in. */
+/** Takes one input. */
 export function takeInput(turn: Turn, input: LaneInput): void {
   if (input.type === "restored") restore(turn, input.lane);
   else if (input.type === "shown") {
@@ -90,7 +90,7 @@ export function takeInput(turn: Turn, input: LaneInput): void {
   else answer(turn, input);
 }
 
-/** The answer to a question of one of the two commands on their way, or what the journal says of an outcome; any other comes too late. */
+/** Handles an answer for one of the two open commands, or the journal's for a result; any other comes too late. */
 function answer(turn: Turn, input: Answered | Journaled): void {
   const outcome = input.type === "journaled" ? at(turn.book.outcomes, String(input.token)) : undefined;
   if (input.type === "journaled" && outcome) {
@@ -110,7 +110,7 @@ function answer(turn: Turn, input: Answered | Journaled): void {
   else advance(turn, run, input);
 }
 
-/** A read begun after every POST of ours so far accounts for all of them. */
+/** A read begun after all our POSTs accounts for them. */
 function accountForPosts(turn: Turn, { command }: Run, reads: readonly AddressRead[]): void {
   const { endedAt } = turn.lane.posts;
   for (const { address, read } of reads) {
@@ -121,7 +121,7 @@ function accountForPosts(turn: Turn, { command }: Run, reads: readonly AddressRe
   }
 }
 
-/** A command that was taken. */
+/** Takes in an accepted command. */
 export function enter(turn: Turn, command: Command): void {
   recognise(turn, command);
   if (command.wanted.type === "stop" && command.dryRun) {
@@ -135,16 +135,16 @@ export function enter(turn: Turn, command: Command): void {
     turn.lane.stop = command;
     if (running) cut(turn, running);
   } else {
-    // Those that wait keep their place until this one POSTs, as a refused one takes nobody's.
+    // Those that wait keep their place until this one POSTs, as a refused command replaces none.
     turn.lane.waiting = [...turn.lane.waiting, command];
   }
   turn.effects.push({ type: "phase", command, phase: "waiting" });
-  // Should the program die before anything of it is sent, the next start can end it; the disk is not waited for, so one killed in
-  // this moment may leave no record. Of very many stops those whose turn never comes are only counted.
+  // If the program dies before anything is sent, the next start can end it. The disk is not waited for, so a command of
+  // this very moment may leave no record. In a flood of stops those whose turn never comes are only counted.
   if (!command.isOfFlood) note(turn, takenRecord(command, command.dryRun ? { dry_run: true } : {}));
 }
 
-/** A read of what is being confirmed, also one that something else asked for. */
+/** Notes a read of what is being confirmed, also one with another purpose. */
 function noteNewest(turn: Turn, target: Actuator | Register): void {
   const { confirming } = turn.lane;
   if (confirming?.at !== "confirming") return;
@@ -164,7 +164,7 @@ function onPushed(turn: Turn, address: string, raw: RawValue): void {
   }
 }
 
-/** Takes nothing new; what waits or is only being checked ends refused, what was sent stays open for the next start. */
+/** Accepts nothing more; what waits or is being checked ends refused, what was sent stays open for the next start. */
 export function close(turn: Turn): void {
   leaveSecondLook(turn);
   dropWaiting(turn, shuttingDown);
@@ -175,7 +175,7 @@ export function close(turn: Turn): void {
   if (confirming) cut(turn, confirming);
 }
 
-/** Chooses who goes, and starts it in the same breath: otherwise another would be lost, or run beside it. */
+/** Chooses the next command and starts it at once: otherwise another could get lost or run beside it. */
 function startNext(turn: Turn): void {
   for (const one of [...turn.lane.waiting, turn.lane.stop])
     if (one !== null && isTooOld(turn, one)) {
@@ -199,10 +199,13 @@ function startNext(turn: Turn): void {
   }
 }
 
-/** Least time between two stops sent to one actuator. */
+/** The shortest time between two stops sent to one actuator. */
 const stopIntervalMs = 2_000;
 
-/** From when the command may go: stops keep a distance from stops alone, others `min_interval` and what the limits say, and a dry run, which sends nothing, none. */
+/**
+ * The earliest time for the command. Stops keep a distance from stops only, others follow `min_interval` and the
+ * limits; a dry run sends nothing and never waits.
+ */
 function mayGoFrom({ posts, pausedUntil }: Lane, { wanted, settings, rule, dryRun }: Command): number {
   const isStop = wanted.type === "stop";
   if (dryRun) return -Infinity;
@@ -211,13 +214,13 @@ function mayGoFrom({ posts, pausedUntil }: Lane, { wanted, settings, rule, dryRu
   return isStop || rule !== null || pausedUntil === null ? from : Math.max(from, pausedUntil);
 }
 
-/** A stop; else the newest, but while the limits let it rest what a rule sends, which rests for nothing. */
+/** A stop; else the newest command. While the limits delay that one, a rule's command, which no pause delays. */
 const nextUp = ({ stop, waiting, pausedUntil }: Lane): Command | undefined =>
   stop ??
   (pausedUntil === null ? undefined : waiting.findLast(({ rule }) => rule !== null)) ??
   waiting.at(-1);
 
-/** It has its turn; those that have waited longer are passed over. */
+/** Takes the command out and returns those that have waited longer. */
 function takeOut(turn: Turn, command: Command): readonly Command[] {
   const { waiting, stop } = turn.lane;
   if (command === stop) turn.lane.stop = null;
@@ -227,10 +230,10 @@ function takeOut(turn: Turn, command: Command): readonly Command[] {
   return waiting.slice(0, place);
 }
 
-/** Begins to check it: single-device status, then a fresh read of every address of the state. A stop goes unchecked. */
+/** Begins its checks: single-device status, and a fresh read of every address of the state. A stop goes unchecked. */
 function begin(turn: Turn, command: Command, passedOver: readonly Command[]): void {
   const { posts, confirming } = turn.lane;
-  // One that still confirms may show at any moment: until then nothing is there already.
+  // A command that still confirms may show at any moment, so until then nothing counts as reached.
   const memory = { ...posts, unread: posts.unread || confirming !== null };
   const started = { command, posts: memory, passedOver, ...notSent, ofLate: ofLateIn(turn, command) };
   if (command.wanted.type === "stop") {
@@ -240,14 +243,14 @@ function begin(turn: Turn, command: Command, passedOver: readonly Command[]): vo
   }
   turn.effects.push({ type: "phase", command, phase: "checking" });
   const token = ask(turn, { type: "check", command, addresses: checkedAddresses(command) });
-  // Comes to the disk beside the checks, so that the POST need not wait for another fsync. With limits the record that it is sent waits for
-  // the disk itself.
+  // Saved beside the checks, so that the POST need not wait for another fsync. With limits, the record of sending
+  // itself has to be on disk.
   if (!command.dryRun && limitsChangedBy(turn, command) === null)
     note(turn, { type: "phase", ...recordOf(command), phase: "checking" }, { durable: true, quiet: true });
   goTo(turn, started, { at: "checking" }, { token });
 }
 
-/** What polls and pushes have shown of the addresses that are about to be read. */
+/** What polls and pushes have shown of the addresses about to be read. */
 function ofLateIn({ now }: Turn, command: Command): Readonly<Record<string, readonly RawValue[]>> {
   const actuator = now.controller(command.code)?.actuators.get(command.targetId);
   if (command.target !== "actuator" || actuator === undefined) return {};
@@ -257,16 +260,16 @@ function ofLateIn({ now }: Turn, command: Command): Readonly<Record<string, read
 }
 
 /**
- * An equal command takes over the read-backs of the one being confirmed instead of sending again, unless a rule sends it or the
- * newest read shows something else: then it has to be sent. What the earlier run's reads showed is not known, so this run has to
- * read a command of it once before.
+ * An equal command takes over the read-backs of the confirming one and sends nothing. Exceptions: a rule's command, and
+ * a newest read that shows something else. Reads of an earlier run are unknown, so its command has to be read once
+ * first.
  */
 function takesOver(turn: Turn, command: Command, passedOver: readonly Command[]): boolean {
   const { confirming } = turn.lane;
   if (confirming?.at !== "confirming") return false;
   const { facts, earlierRead } = confirming.after;
   if (confirming.readBack.recovered && confirming.readBack.newest === null) return false;
-  // Where nothing is known to have been sent there is nothing of it to be taken over.
+  // If nothing is known to have been sent, there is nothing to take over.
   if (facts.attempts === 0) return false;
   if (command.force || command.wanted.type === "stop" || command.dryRun || command.rule !== null)
     return false;
@@ -274,7 +277,7 @@ function takesOver(turn: Turn, command: Command, passedOver: readonly Command[])
   if (isContradicted(confirming.readBack, earlierRead, command.settings)) return false;
   const before = confirming.command;
   dropPassedOver(turn, passedOver);
-  // Before the result of the other closes its record: what was sent for one was sent for both.
+  // Written before the other's result closes its record: what was sent for one counts for both.
   const record = takenRecord(command, { took_over: before.id });
   note(turn, record, { durable: true });
   const last = stepReport(before.settings, stepOf(confirming), { type: "interrupted", ...facts });
@@ -287,7 +290,7 @@ function takesOver(turn: Turn, command: Command, passedOver: readonly Command[])
   return true;
 }
 
-/** What to say of a command that could not be carried out to its end. */
+/** The end of a command after a defect of the bridge. */
 function defect(run: Run): Ending {
   const message = msg`A defect of the bridge ended the command; what was sent may have taken effect. Check the actuator.`;
   return isSent(run)
@@ -295,7 +298,7 @@ function defect(run: Run): Ending {
     : refused("platform_unavailable", message);
 }
 
-/** When a lane wants to be woken; null when only an answer or a new command can change it. */
+/** When a lane wants to be woken; null if only an answer or a new command can change it. */
 export function wakeOfLane(lane: Lane): number | null {
   const { running, confirming, secondLook, waiting, stop } = lane;
   let wake = Math.min(running?.wakeAt ?? Infinity, confirming?.wakeAt ?? Infinity);
@@ -307,7 +310,7 @@ export function wakeOfLane(lane: Lane): number | null {
   return wake === Infinity && waiting.length === 0 && stop === null ? null : wake;
 }
 
-/** Whether a pushed value of the address is waited for; and whether it is just this one. */
+/** Whether a pushed value of the address is awaited, or exactly this value. */
 export function awaits(lane: Lane, address: string, raw?: RawValue): boolean {
   return [lane.running, lane.confirming].some((one) => {
     if (one?.at !== "confirming" || one.readBack.address !== address) return false;
@@ -315,7 +318,7 @@ export function awaits(lane: Lane, address: string, raw?: RawValue): boolean {
   });
 }
 
-/** When nothing of the lane counts any more and it can be forgotten; null while something is open or to be looked at. */
+/** When the lane can be forgotten; null while something is open or to be looked at. */
 export function forgottenAt(lane: Lane): number | null {
   const { left, posts, newest, secondLook, awaited, resting, limits, limitsDueAt } = lane;
   if (isOpen(lane) || left.length > 0) return null;
@@ -326,7 +329,7 @@ export function forgottenAt(lane: Lane): number | null {
   return Math.max(quiet, lateUntil(lane.unconfirmed));
 }
 
-/** Begins with what an earlier run left. */
+/** Starts the lane with what an earlier run left. */
 function restore(turn: Turn, { limits, ...lane }: Restored): void {
   const { about, unread, problem, awaited, secondLook, interrupted } = lane;
   restoreLimits(turn, limits);
@@ -338,10 +341,10 @@ function restore(turn: Turn, { limits, ...lane }: Restored): void {
   for (const one of interrupted) adopt(turn, one);
 }
 
-/** Takes up what an earlier run left open: it is read back while newer commands may come, and nothing is sent. */
+/** Takes up a command that an earlier run left open: it is read back, newer commands may come, and nothing is sent. */
 function adopt(turn: Turn, { command, step, earlier, sentAt, isAccepted, ...sent }: Interrupted): void {
   const { mono } = turn.now;
-  // The last run died when this one was about to be sent in the place of another that was still confirming.
+  // The last run died when this one was about to replace another that was still confirming.
   if (turn.lane.confirming) cut(turn, turn.lane.confirming);
   const facts = { ...sent, readBack: null };
   const readBack = recoveredReadBack(step, command.settings, mono);
@@ -360,16 +363,16 @@ function adopt(turn: Turn, { command, step, earlier, sentAt, isAccepted, ...sent
     token: null,
     wakeAt: nextReadAt(readBack),
   };
-  // How long ago the last run sent it, no clock tells: it may be moving as if it had been sent just now.
+  // No clock tells how long ago the last run sent it, so it may move as if it was sent just now.
   turn.lane.posts = { ...turn.lane.posts, endedAt: mono, unread: true };
   turn.effects.push({ type: "phase", command, phase: "confirming" });
   limitsWith(turn, command, afterOthersPost);
   recognise(turn, command);
 }
 
-/* What becomes of a command on its way that a stop, a newer command or the end of the program cuts off. */
+/* The end of an open command that a stop, a newer command or the end of the program cuts off. */
 
-/** Gives a command up. A POST in flight is never broken off, as what it did would be unknown. */
+/** Abandons a command. A POST in flight is never aborted, as its effect would be unknown. */
 function cut(turn: Turn, run: Run): void {
   const { at, token } = run;
   const isStop = run.command.wanted.type === "stop";

@@ -37,18 +37,18 @@ import { type Evidence, stepReport } from "./endings.js";
 import { isLast, nthOf, stepOf } from "./sending.js";
 
 /*
- * What a lane must remember over a restart, and a lane as it is after one. Each record of a lane carries it, so that whatever a record
- * says to have happened, the newest one is what the next start begins with. What limits its actuator is too long for every record: it
- * goes with a short one where it has changed, and with each of the type `lane`.
+ * What a lane must remember over a restart, and a lane after one. Each of its records carries the memory, so the next
+ * start begins with the newest record, whatever that reports. The actuator's limits are too long for every record:
+ * after a change they go with a short one, and with each of the type `lane`.
  *
- * Not remembered are commands that wait or are being checked, of which the journal knows that they were taken; reads under way and
+ * Not remembered are commands that wait or are being checked, which the journal has as accepted; reads under way with
  * their times, which begin anew; and what this run has seen.
  */
 
-/** The longest sentence of our own has room; what a platform says to a refusal may be of any length. */
+/** Our own longest sentence fits; a platform's text in a refusal may have any length. */
 const mostMessage = 400;
 
-/** What the lane must remember by now. */
+/** What the lane must remember now. */
 export function memoryOf({ lanes, problems }: Pick<Book, "lanes" | "problems">, key: string): LaneMemory {
   const { running, confirming, left, posts, awaited, secondLook } = at(lanes, key) ?? emptyLane;
   const problem = at(problems, targetOfLane(key).code)?.find(({ lane }) => lane === key);
@@ -68,7 +68,7 @@ export function memoryOf({ lanes, problems }: Pick<Book, "lanes" | "problems">, 
 
 type Remembering = Pick<Book, "lanes" | "problems">;
 
-/** All that the next start begins with, by lane. */
+/** Everything that the next start begins with, by lane. */
 export function rememberedIn(book: Remembering, now: Now): readonly (readonly [string, LaneMemory])[] {
   const problems = [...entries(book.problems)].flatMap(([, open]) => open.map(({ lane }) => lane));
   const keys = new Set([...[...entries(book.lanes)].map(([key]) => key), ...problems]);
@@ -81,7 +81,7 @@ export function rememberedIn(book: Remembering, now: Now): readonly (readonly [s
   });
 }
 
-/** What may have been sent of a command on its way; null for certain that nothing was. */
+/** What may have been sent of an open command; null if certainly nothing was. */
 function sentOf(run: Run): SentMemory | null {
   if (run.at === "checking" || run.at === "ordered") return null;
   const { command, reports, sentAt } = run;
@@ -102,7 +102,7 @@ function sentOf(run: Run): SentMemory | null {
   };
 }
 
-/** What the step that it stands at has come to. */
+/** The outcome so far of the present step. */
 function newestFacts(run: Run): Evidence | null {
   if (run.at === "posting")
     return { attempts: nthOf(run.first), code: null, requestId: null, readBack: null };
@@ -127,7 +127,7 @@ const lookOf = ({
   ended_at: new Date(endedAt).toISOString(),
 });
 
-/** Of each value the newest, and that first: where the record is too long the oldest are left out. */
+/** The newest of each value, newest first: if the record is too long, the oldest are left out. */
 function unconfirmedOf(unconfirmed: Lane["unconfirmed"], { at: wall, mono }: Now): LaneMemory {
   const newest = unconfirmed.toReversed();
   const kept = newest.filter(({ to }, place) => newest.findIndex((one) => one.to === to) === place);
@@ -145,7 +145,7 @@ const awaitedOf = (awaited: Awaited): AwaitedMemory => ({
   is_taken: awaited.until === Infinity,
 });
 
-/** Records that say what became of a lane. */
+/** Records about the life of a lane. */
 const laneRecords = [
   "command_taken",
   "phase",
@@ -160,7 +160,7 @@ const laneRecords = [
 
 type LaneRecord = Extract<RecordBody, { readonly type: (typeof laneRecords)[number] }>;
 
-/** Whether it is a record of the lane that it is written for. */
+/** Whether it is a record of its lane. */
 export const isOfLane = (record: RecordBody): record is LaneRecord =>
   (laneRecords as readonly string[]).includes(record.type);
 
@@ -170,13 +170,13 @@ export const targetIn = ({
   target = "actuator",
 }: Pick<LaneRecord, "controller" | "actuator" | "target">): Target => ({ code, target, targetId });
 
-/** These have room for what limits their actuator. */
+/** Records with room for the actuator's limits. */
 const short: ReadonlySet<RecordBody["type"]> = new Set(["phase", "step_sent", "step_answered", "read_back"]);
 
 /**
- * Every record that the turn has put among its effects says what its lane must remember after it. A lane of which that has changed
- * without one gets one of its own, unless the journal is where it comes from. What limits its actuator goes with the last short record
- * of the lane, or else before all others: of a result that has no lease any more, a lease must not come back.
+ * Adds to each record among the turn's effects what its lane must remember after it. A changed lane without a record
+ * gets one of its own, unless the change came from the journal. Limits go with the last short record of the lane, or
+ * else before all others: after a result without a lease, the lease must not come back.
  */
 export function recordMemories(turn: Turn, before: Book, isFromJournal: boolean): void {
   const { book, effects, now, touched } = turn;
@@ -202,7 +202,7 @@ export function recordMemories(turn: Turn, before: Book, isFromJournal: boolean)
   }
 }
 
-/** Whether the disk does not have yet what limits the lane's actuator. */
+/** Whether the lane's limits differ from those on disk. */
 function isLimitedOtherwise({ book, onDisk, now }: Turn, before: Book, key: string): boolean {
   const known = onDisk.get(key);
   const then = known === undefined ? (at(before.lanes, key)?.limits ?? null) : known;
@@ -214,7 +214,7 @@ function isLimitedOtherwise({ book, onDisk, now }: Turn, before: Book, key: stri
 const unconfirmedIn = ({ lanes }: Remembering, key: string): Lane["unconfirmed"] =>
   (at(lanes, key) ?? emptyLane).unconfirmed;
 
-/** Where it is not as before; of an actuator alone there is any. */
+/** The unconfirmed values, if they changed; only actuators have any. */
 const unconfirmedSince = (
   before: Remembering | null,
   after: Remembering,
@@ -226,20 +226,20 @@ const unconfirmedSince = (
     ? {}
     : unconfirmedOf(unconfirmedIn(after, key), now);
 
-/** What is sent has records of its own. */
+/** Whether the memory changed, other than by sending, which has records of its own. */
 function isOtherwise(before: Remembering, after: Remembering, key: string): boolean {
   if (unconfirmedIn(before, key) !== unconfirmedIn(after, key)) return true;
   const text = (book: Remembering) => JSON.stringify({ ...memoryOf(book, key), sent: undefined });
   return text(before) !== text(after);
 }
 
-/** With what limits its actuator. */
+/** The memory with the actuator's limits. */
 const wholeMemory = (book: Remembering, key: string, now: Now): LaneMemory => ({
   ...memoryOf(book, key),
   ...(targetOfLane(key).target === "actuator" && { limits: keptNow(at(book.lanes, key)?.limits, now) }),
 });
 
-/** All that the lane must remember, in a record of its own. */
+/** Everything that the lane must remember, in a record of its own. */
 export const laneRecord = (book: Remembering, key: string, now: Now): RecordBody => ({
   type: "lane",
   ...aboutOf(targetOfLane(key)),
@@ -256,7 +256,7 @@ const laneNote = ({ book, now }: Turn, key: string): Effect => ({
 
 export const recordLane = (turn: Turn, key: string): void => void turn.effects.push(laneNote(turn, key));
 
-/** Whether something of the lane may have changed that it must remember beside its commands. */
+/** Whether something may have changed that the lane must remember beside its commands. */
 export const isRememberedOtherwise = (before: Lane, after: Lane): boolean =>
   before.posts.unread !== after.posts.unread ||
   before.awaited !== after.awaited ||
@@ -266,12 +266,12 @@ export const isRememberedOtherwise = (before: Lane, after: Lane): boolean =>
 
 const lookedForMs = 24 * 3_600_000;
 
-/** A target as the configuration has it. */
+/** A target in the present configuration. */
 export type Known = Addressed & { readonly settings: ActuatorSettings };
 
 /**
- * What a lane begins with after a restart. `known` is null for a target that the configuration has no more: of that nothing can be read,
- * but its problem stays. What is looked for after a command's end is looked for a day, and for as long as its problem is open.
+ * A lane after a restart. `known` is null for a target that is not configured any more: it cannot be read, but its
+ * problem stays. Values awaited after a command's end are awaited for a day, and while its problem is open.
  */
 export function laneFrom(
   { memory, ...about }: RememberedLane,
@@ -296,7 +296,7 @@ export function laneFrom(
   };
 }
 
-/** Whether it is of late is asked when its value comes: until then a clock may be set that is wrong at the start. */
+/** Their age is judged when a value comes: until then a clock that is wrong at the start may be set. */
 const unconfirmedFrom = (kept: readonly UnconfirmedMemory[], { at: now, mono }: Now) =>
   kept.toReversed().map(({ id, to, outcome, ended_at: endedAt }): Unconfirmed => {
     return { id, to, outcome, endedAt: mono - (now - Date.parse(endedAt)), keptSince: mono };
@@ -315,7 +315,9 @@ function awaitedFrom(awaited: AwaitedMemory, known: Known, { at: now, mono }: No
   return { ...look, word: awaited.word, isTold: awaited.is_told, until };
 }
 
-/** A command that may have been sent, as the book takes it up; null where nothing of it was, or its word is none any more. */
+/**
+ * A command that may have been sent, for the book to take up; null if nothing was, or its word is not valid any more.
+ */
 function interruptedFrom({ taken, sent }: OpenCommand, known: Known, { mono }: Now): Interrupted | null {
   const step = taken.steps.at(-1);
   const wanted = readWanted(taken.command, known.settings);

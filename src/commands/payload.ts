@@ -7,7 +7,7 @@ import type { Refusal } from "../greenhouse/command/outcomes.js";
 import { readWanted } from "../greenhouse/command/words.js";
 import type { ActuatorSettings } from "../greenhouse/settings.js";
 
-/** A payload as it was written, before the target says what its command means. */
+/** A payload as written, before the target decides what its command means. */
 export interface CommandPayload {
   readonly command: string;
   readonly id: string | null;
@@ -17,9 +17,9 @@ export interface CommandPayload {
   readonly maxAgeMs: number | null;
   readonly force: boolean;
   readonly dryRun: boolean;
-  /** It ends by itself after this; null where it does not say. */
+  /** How long until it ends by itself; null if not given. */
   readonly forMs: number | null;
-  /** So long it keeps others off. */
+  /** How long it keeps others off; null if not given. */
   readonly holdMs: number | null;
 }
 
@@ -31,8 +31,8 @@ const bad = (message: string): Refusal => ({ reason: "bad_payload", message });
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Reads plain text or a JSON object; everything else is `bad_payload` with what is wrong about it, and a JSON number too
- * large to be exact `out_of_range`.
+ * Reads plain text or a JSON object. Anything else is `bad_payload` with the reason; a JSON number too large to be
+ * exact is `out_of_range`.
  */
 export function readPayload(bytes: Uint8Array): CommandPayload | Refusal {
   if (bytes.byteLength > maxBytes)
@@ -45,7 +45,7 @@ export function readPayload(bytes: Uint8Array): CommandPayload | Refusal {
   return { command: text, ...nothingSaid, force: false, dryRun: false };
 }
 
-/** The id of a payload that could not be read otherwise, so that its sender finds the answer; null without one. */
+/** The id in a payload that is otherwise unreadable, so that its sender finds the answer; null for none. */
 export function claimedId(bytes: Uint8Array): string | null {
   const text = bytes.byteLength > maxBytes ? null : decode(bytes);
   if (text?.startsWith("{") !== true) return null;
@@ -87,7 +87,7 @@ function readJson(text: string): CommandPayload | Refusal {
   return readFields(parsed);
 }
 
-/** A key that stands twice in the outermost object of valid JSON. */
+/** A key that occurs twice in the outermost object of valid JSON. */
 export function repeatedKey(text: string): string | undefined {
   const found = new Set<string>();
   let depth = 0;
@@ -134,23 +134,23 @@ const command = z
     if (typeof given === "string") return given.trim() === "" ? wrong('"command" is empty.') : given.trim();
     if (typeof given !== "number")
       return wrong(given === undefined ? missing : '"command" must be a word or a number.');
-    // Read from JSON, such a number may already be another one than was written; passed on it would be an invented value.
+    // JSON may have changed so large a number already, and the bridge would send an invented value.
     if (!isExact(given))
       return wrong(
         'The number in "command" is larger than any setting takes; a raw value of so many digits goes in quotes.',
         "out_of_range",
       );
-    // Whether the target takes a fraction is for the target to say.
+    // The target decides whether it accepts a fraction.
     return Object.is(given, -0) ? "0" : String(given);
   });
 
-/** A text that may stand in a line of a log or a table. */
+/** A text that may stand in a line of a log or table. */
 const line = (key: string) =>
   text(key).refine(isOneLine, {
     error: `"${key}" has control characters, or half of a character, in it.`,
   });
 
-/** Read from JSON, a larger number may already be another one than was written, and two ids one. */
+/** JSON may change a larger number, which could make two ids one. */
 const isExact = (given: number) => Math.abs(given) <= Number.MAX_SAFE_INTEGER;
 
 const id = z
@@ -172,7 +172,7 @@ const at = z
   .transform((written) => Date.parse(written))
   .nullish();
 
-/** Null where it is not given. */
+/** Null if not given. */
 const maxAge = z
   .string({ error: '"max_age" must be a duration such as "30s".' })
   .nullish()
@@ -183,7 +183,7 @@ const maxAge = z
     return ms;
   });
 
-/** Null where it is not given. A duration that came out empty must not begin what has no end, so `null` is none. */
+/** Null if not given. `null` is an error: a duration that came out empty must not begin something without an end. */
 const term = (key: string) =>
   z
     .string({ error: termSentence(key) })
@@ -200,7 +200,7 @@ const leastTermMs = 1_000;
 const mostTermMs = 86_400_000;
 const termSentence = (key: string) => `"${key}" must be a duration from 1s to 24h, such as "20m".`;
 
-/** In the order in which mistakes are told. */
+/** In the order in which mistakes are reported. */
 const fields = z.object({
   command,
   id,
@@ -227,13 +227,13 @@ function readFields(json: object): CommandPayload | Refusal {
   return { ...rest, by, at: madeAt, maxAgeMs, dryRun, forMs, holdMs };
 }
 
-/** Tells payloads apart for recognising repeats, without keeping them; white space around the text says nothing. */
+/** A hash to recognise repeated payloads without storing them; white space around the text does not count. */
 export function payloadKey(payload: Uint8Array): string {
   const text = new TextDecoder().decode(payload).trim();
   return `sha256:${createHash("sha256").update(text).digest("hex")}`;
 }
 
-/** The same of what the journal holds, where earlier versions kept the text itself. */
+/** The hash in a journal record; earlier versions kept the text itself. */
 export const recordedKey = (recorded: string): string =>
   /^sha256:[0-9a-f]{64}$/.test(recorded) ? recorded : payloadKey(new TextEncoder().encode(recorded));
 

@@ -6,24 +6,25 @@ interface Waiting {
 }
 
 interface OfController {
-  /** When its newest POST began, monotonic ms. */
+  /** When its newest POST began, in monotonic ms. */
   begunAt: number;
-  /** When the newest POST was answered. The platform has it then, however long it was on its way. */
+  /** When the newest POST was answered: then the platform has it, however long it travelled. */
   endedAt: number;
-  /** POSTs that have their turn and have not ended. */
+  /** POSTs that had their turn and have not ended. */
   open: number;
   waiting: readonly Waiting[];
   takeBack: (() => void) | null;
-  /** Looks whose turn it is; null where none ever waited. */
+  /** Checks whose turn it is; null if none ever waited. */
   wake: (() => void) | null;
 }
 
-/** So long it is remembered when a controller was sent something. */
+/** How long the time of a controller's newest POST is remembered. */
 const rememberedMs = 3_600_000;
 
 /**
- * The order in which the values of one controller leave. Some controllers take one at a time and refuse any other: with an interval
- * the next one waits until the last has been answered and the interval is over. A stop goes before all that wait.
+ * The order in which the values for one controller leave. Some controllers take one at a time and refuse others. With
+ * an interval the next one waits until the last has been answered and the interval is over. A stop goes before all that
+ * wait.
  */
 export class Posting {
   readonly #clock: Clock;
@@ -33,7 +34,7 @@ export class Posting {
     this.#clock = clock;
   }
 
-  /** Resolves when it is its turn, at once without an interval; rejects where the signal ends it before. */
+  /** Resolves when its turn comes, at once without an interval; rejects if the signal aborts first. */
   turn(
     code: string,
     { intervalMs, isFirst, signal }: { intervalMs: number; isFirst: boolean; signal: AbortSignal },
@@ -62,7 +63,7 @@ export class Posting {
     });
   }
 
-  /** A POST leaves; how long after another one to the controller, where there was one of late. */
+  /** Notes that a POST leaves. Returns the ms since the controller's last one; undefined if none was lately. */
   begin(code: string): number | undefined {
     const now = this.#clock.monotonic();
     const one = this.#of(code);
@@ -71,7 +72,7 @@ export class Posting {
     return since <= rememberedMs ? since : undefined;
   }
 
-  /** It has been answered, or nothing of it left. */
+  /** Notes that a POST was answered, or that nothing of it left. */
   ended(code: string): void {
     const one = this.#of(code);
     one.open -= 1;

@@ -7,23 +7,23 @@ import { type Book, type Effect, emptyBook, type Environment, type Input, type S
 import { step, type Stepped } from "./step.js";
 
 /*
- * Every call of `step` as a file holds it, so that a run can be played once more without the world around it. It is written where a
- * maintainer asks for it: commands, their senders and all that was read stand in it.
+ * Records every call of `step` in a file, so that a run can be replayed without the world around it. Only a maintainer
+ * turns it on, as it contains commands, their senders and all readings.
  */
 
-/** One call, and what it returned. */
+/** One call with its result. */
 interface RecordedStep {
   readonly input: Input;
   readonly now: Omit<Environment, "controller">;
-  /** Of the mirror what is another one than at the call before, by device code; null for one that went away. */
+  /** Controllers that changed since the call before, by device code; null for one that is gone. */
   readonly controllers: ReadonlyMap<string, Controller | null>;
-  /** At the first call alone. */
+  /** Set at the first call only. */
   readonly limits: LimitSettings | null;
   readonly effects: readonly Effect[];
   readonly answer: StepAnswer | null;
 }
 
-/** Before each frame its length, in so many bytes. */
+/** Each frame begins with its length, in this number of bytes. */
 const lengthBytes = 4;
 
 export class StepRecording {
@@ -35,7 +35,7 @@ export class StepRecording {
     this.#write = write;
   }
 
-  /** Called after `step` with what it was given and what it returned, and with all controllers of the mirror. */
+  /** Call it after `step` with its arguments and result, and with all controllers of the mirror. */
   add(
     input: Input,
     environment: Environment,
@@ -76,7 +76,7 @@ export class StepRecording {
   }
 }
 
-/** With each sentence as its English text, as no file keeps what a class can do. */
+/** A copy in which each sentence is its English text, as a file cannot hold a class. */
 function plain(value: unknown): unknown {
   if (value instanceof Sentence) return value.toString();
   if (Array.isArray(value)) return value.map(plain);
@@ -86,7 +86,7 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plain(one)]));
 }
 
-/** What a call returned, and what it returns now, where the two differ. */
+/** A step whose result differs in the replay. */
 interface Difference {
   /** Counted from 1. */
   readonly place: number;
@@ -95,7 +95,7 @@ interface Difference {
   readonly now: Pick<Stepped, "effects" | "answer">;
 }
 
-/** Plays a recording by `step` alone. A frame that the end of the program cut off is left out. */
+/** Replays a recording with `step` alone. A frame that the end of the program cut off is left out. */
 export function replay(recording: Uint8Array): {
   readonly steps: number;
   readonly book: Book;

@@ -25,7 +25,7 @@ import type { Logger } from "../runtime/log.js";
 import type { GreenhouseStore } from "../sync/store.js";
 import type { CommandService } from "./service.js";
 
-/** Null when the configuration no longer has it. */
+/** Null if the configuration no longer has it. */
 function knownTarget(about: Target, store: GreenhouseStore): Known | null {
   const controller = store.get(about.code);
   if (!controller) return null;
@@ -36,7 +36,7 @@ function knownTarget(about: Target, store: GreenhouseStore): Known | null {
 
 type Limits = LimitsLeft["limits"];
 
-/** Every lane that an earlier run left something of, and the commands that it left open there, oldest first. */
+/** Every lane with something left by an earlier run, and its open commands, oldest first. */
 function* lanesLeft({ lanes, open }: Pick<Checkpoint, "lanes" | "open">, limits: Limits) {
   const all = new Map<string, { readonly lane: RememberedLane; readonly open: OpenCommand[] }>();
   for (const lane of lanes) all.set(aboutKey(lane), { lane, open: [] });
@@ -54,7 +54,7 @@ function* lanesLeft({ lanes, open }: Pick<Checkpoint, "lanes" | "open">, limits:
   yield* all.values();
 }
 
-/** The lanes as the book begins with them. */
+/** The lanes with which the book begins. */
 export function lanesFrom(
   history: Pick<Checkpoint, "lanes" | "open">,
   limits: Limits,
@@ -69,7 +69,7 @@ export function lanesFrom(
   });
 }
 
-/** The end of an open command that is not read back: it cannot be any more, or nothing was to be sent. */
+/** The end of an open command that is not read back, because it cannot be or nothing was to be sent. */
 export function abandonedFrom(open: OpenCommand, store: GreenhouseStore): Abandoned {
   const { taken, sent } = open;
   const controller = store.get(taken.controller)?.info.id ?? controllerTopicId(taken.controller);
@@ -108,7 +108,7 @@ function endingOf({ taken, sent }: OpenCommand): Ending {
       msg`The bridge stopped during the command, and the configuration no longer has its target. So it cannot read anything back. Check the actuator.`,
     );
   const isStop = steps.at(-1)?.purpose === "stop";
-  // A command of a rule is sent even without the journal. But a disk that fails just then is rare, and the rule sends again.
+  // A rule's command is sent even without the journal. But a disk seldom fails just then, and the rule sends again.
   return maxAgeMs === 0 && !isStop
     ? endUnsent(
         msg`The bridge was stopped, and its journal says of nothing that was sent of this command. The rule sends it again where it is still called for.`,
@@ -121,19 +121,19 @@ const undeliveredMs = 24 * 3_600_000;
 const mostUndelivered = 1_000;
 const postRecords = new Set(["start", "stop", "phase", "step_sent", "step_answered", "result"] as const);
 const mostPostRecords = 5_000;
-/** By so much a clock may have been wrong that wrote a record, such as by a time zone. */
+/** How far the clock of an old record may have been wrong, for instance by its time zone. */
 const wrongByMs = 3_900_000;
 
 /**
- * Takes up what earlier runs left in the journal: open commands, unread POSTs, problems, ids seen, results not delivered,
- * values that may still come. All of it is read before this run writes outcomes of its own there. Where records cannot be read,
- * nothing of them is taken up or told, nor counted as told.
+ * Takes up what earlier runs left in the journal: open commands, unread POSTs, problems, ids, undelivered results, and
+ * values that may still come. All of it is read before this run writes results of its own. If records cannot be read,
+ * nothing of them is taken up, published or marked as delivered.
  */
 export async function restoreCommands(commands: Commands, past: Past): Promise<void> {
   const { journal, clock, store } = past;
   const { commander } = commands;
   const records = await readPast(past);
-  // Taken up at one instant, with nothing awaited: of a clock that is set in between nothing would tell.
+  // Taken up in one instant without awaiting: a clock set in between would go unnoticed.
   const limits = commands.limits.restore();
   if (records === null || journal.readProblem !== null) commands.leaveDeliveryMarks();
   if (records !== null) {
@@ -154,7 +154,7 @@ export async function restoreCommands(commands: Commands, past: Past): Promise<v
 
 const commandKeyOf = (command: Target & Pick<Command, "id">): string => `${laneKey(command)} ${command.id}`;
 
-/** Where the journal of a lane has gaps nobody knows which values are ours, so none counts as late. */
+/** If a lane's journal has gaps, its values are unknown, so none counts as late. */
 const untold = (lane: Restored): Restored => ({ ...lane, awaited: null, secondLook: null });
 
 type Commands = Pick<
@@ -170,22 +170,22 @@ interface Past {
   readonly store: GreenhouseStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** It has to know to which targets a POST of an earlier owner may be under way. */
+  /** Told to which targets a POST of an earlier owner may be under way. */
   readonly ownership?: {
     readonly controlMs: number;
     readonly foundUnderWay: (lanes: ReadonlySet<string>) => void;
   } | null;
-  /** A file of the journal cannot be read, which was not known until now. */
+  /** Called for a journal file that turns out to be unreadable. */
   readonly onUnreadable: (problem: JournalUnreadable) => void;
 }
 
 interface Records {
   readonly recent: readonly RecentCommand[];
-  /** What says which results were told, and which not. */
+  /** Records that show which results were published and delivered. */
   readonly told: readonly JournalRecord[];
 }
 
-/** Null where a file cannot be read: this run then mirrors only. */
+/** Null if a file cannot be read; this run then only mirrors. */
 async function readPast({ journal, clock, onUnreadable, ownership = null }: Past): Promise<Records | null> {
   const { directory, files } = journal;
   const now = clock.now();
@@ -193,7 +193,7 @@ async function readPast({ journal, clock, onUnreadable, ownership = null }: Past
   const tellable = { types, sinceMs: now - undeliveredMs, limit: 2 * mostUndelivered };
   try {
     if (ownership !== null) {
-      // A clock that was ahead for a while may have written the newest record later than it is now.
+      // A clock that was ahead for a while may have dated the newest record after now.
       const sinceMs = Math.min(journal.newestAt, now) - overMs - wrongByMs;
       const posts = { types: postRecords, sinceMs, limit: mostPostRecords };
       const found = await newestRecords(directory, posts, files);
@@ -230,8 +230,8 @@ function abandon(commands: Commands, one: Abandoned): void {
 }
 
 /**
- * Whether a newer command to the same target was taken, and shown, before the last run ended. One that was superseded
- * meanwhile was the older.
+ * Whether a newer command to the same target was accepted, and shown, before the last run ended. A superseded one does
+ * not count, as it was the older.
  */
 function isOvertaken({ id, code, target, targetId }: Command, recent: readonly RecentCommand[]): boolean {
   const ofTarget = recent.filter(
@@ -244,7 +244,7 @@ function isOvertaken({ id, code, target, targetId }: Command, recent: readonly R
 
 function rememberIds(commander: Commander, recent: readonly RecentCommand[], now: number): void {
   for (const { about, isTaken, taken, result } of recent) {
-    // Of a command that was never about to be sent no record tells whose id it is; nobody repeats one of ours.
+    // Without a record of checking it is unknown who chose the id; nobody repeats one of ours.
     if (!isTaken || taken?.own_id === false || result === null) continue;
     const agoMs = Math.max(0, now - Date.parse(result.finished_at));
     commander.feed({ type: "ended_before", about: targetIn(about), result, agoMs });

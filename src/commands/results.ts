@@ -31,8 +31,8 @@ import { type Abandoned, askedBy, type Ending, resultOf, superseded } from "./en
 import { entries, having, without } from "../runtime/table.js";
 
 /*
- * The one outcome of each command is journaled, then told. What the journal cannot take now is written when it can again.
- * Until then the outcome is held back: the next start might end the command once more, and otherwise.
+ * The one result of each command is journaled, then published. What the journal cannot write now is written later.
+ * Until then the result is held back, since the next start might end the command again with another one.
  */
 
 /** Ends a command whose turn never came. */
@@ -40,7 +40,7 @@ export const endWaiting = (turn: Turn, command: Command, ending: Ending): void =
   endCommand(turn, command, { ...ending, waited: true });
 };
 
-/** Ends those of them that wait still: a newer one took their place. */
+/** Ends those that still wait, as a newer one has replaced them. */
 export function dropPassedOver(turn: Turn, passedOver: readonly Command[]): void {
   const { waiting } = turn.lane;
   turn.lane.waiting = waiting.filter((one) => !passedOver.includes(one));
@@ -54,7 +54,7 @@ export function dropWaiting(turn: Turn, ending: () => Ending): void {
   for (const command of waiting) endCommand(turn, command, ending());
 }
 
-/** Ends a command that was on its way; what the end of the program cut off behind a POST stays open for the next start. */
+/** Ends an open command; one that the end of the program cut off after a POST stays open for the next start. */
 export function finish(turn: Turn, run: Run, ending: Ending): void {
   const { running, confirming } = turn.lane;
   const { command } = run;
@@ -66,7 +66,7 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
   if (wasRunning) turn.lane.running = null;
   if (confirming?.command === run.command) turn.lane.confirming = null;
   const newer = turn.lane.running;
-  // Unless a newer command is between steps of its own by now.
+  // Unless a newer command is between its own steps by now.
   if (isSent(run) && !(newer && isSent(newer))) {
     const { settings, wanted } = command;
     const isDone = ending.outcome === "confirmed";
@@ -79,15 +79,15 @@ export function finish(turn: Turn, run: Run, ending: Ending): void {
     return;
   }
   planSecondLook(turn, run, ending);
-  // Neither a dry run nor what is refused takes the place of those that waited with it.
+  // A dry run and a refused command replace none of those that waited with it.
   if (wasRunning && !command.dryRun && ending.outcome !== "refused") dropPassedOver(turn, run.passedOver);
   endCommand(turn, command, ending);
 }
 
-/** Ends a command. `turn.lane` is its own. */
+/** Ends a command of the present `turn.lane`. */
 export function endCommand(turn: Turn, command: Command, ending: Ending): void {
   const { now } = turn;
-  // How long the program was down no monotonic clock tells.
+  // No monotonic clock counts while the program is down.
   const tookMs = command.isRecovered ? now.at - command.receivedAt : now.mono - command.receivedMono;
   const took = { at: now.at, tookMs };
   const result = resultOf(askedBy(command), ending, command.settings, took);
@@ -103,7 +103,7 @@ export function endCommand(turn: Turn, command: Command, ending: Ending): void {
   conclude(turn, command, result, { command, isUrgent });
 }
 
-/** A stop that was one of very many and whose turn never came: in the journal it is one more of a count. */
+/** Ends one of very many stops whose turn never came: in the journal it only adds to a count. */
 function endUncounted(turn: Turn, command: Command, result: CommandResult): void {
   remember(turn, command, result);
   isOnlyCounted(turn, aboutOf(command), result, true);
@@ -120,7 +120,7 @@ export function abandon(turn: Turn, { about, asked, ownId, ending }: Abandoned):
   conclude(turn, { ...about, controllerId: asked.controller, response: null }, result);
 }
 
-/** A result of an earlier run by which a repeated id is still recognised. */
+/** Notes a result of an earlier run, by which a repeated id is still recognised. */
 export function endedBefore(turn: Turn, about: Target, result: CommandResult, agoMs: number): void {
   const endedMono = turn.now.mono - agoMs;
   const taken = {
@@ -152,21 +152,21 @@ function write(turn: Turn, outcome: PendingResult): void {
   const record: RecordBody = isRefusal
     ? refusalRecord(aboutOf(about), result)
     : { type: "result", ...aboutOf(about), result };
-  // Its command is in the journal; a power cut that kept only that would give it a second outcome. A dry run may have one.
+  // Its command is in the journal; a power cut that kept only that would give it a second result. Not so a dry run.
   const durable = !isRefusal && result.outcome !== "dry_run";
   const token = ask(turn, { type: "journal", record, durable }, laneKey(about));
   turn.book.outcomes = having(turn.book.outcomes, String(token), outcome);
 }
 
-/** Of those that were told; of the others there are no more than were open when the journal failed. */
+/** The most published results kept for writing; unpublished ones are no more than were open when the journal failed. */
 const mostUnwritten = 1_000;
 
-/** The journal has taken an outcome, or could not. `turn.lane` is its command's. */
+/** Handles the journal's answer for a result of the present `turn.lane`. */
 export function onOutcomeWritten(turn: Turn, input: Journaled, outcome: PendingResult): void {
   const key = String(input.token);
   turn.book.outcomes = without(turn.book.outcomes, key);
   const { result, isRefusal, isUrgent, isTold } = outcome;
-  // A command that was refused and never came into the journal is not found there by the next start.
+  // A refused command that never came into the journal is not found there by the next start.
   const wouldEndAgain = input.sequence === null && (result.outcome !== "refused" || input.isOpen);
   const isHeld = !isRefusal && !isUrgent && wouldEndAgain;
   if (!isTold && !isHeld) publishResult(turn, outcome, input.sequence);
@@ -182,13 +182,13 @@ function dropOldest(turn: Turn): void {
   if (oldest && unwritten.length > mostUnwritten) turn.book.outcomes = without(turn.book.outcomes, oldest[0]);
 }
 
-/** Outcomes that the journal could not take, oldest first. */
+/** Results that the journal could not write, oldest first. */
 const waiting = ({ book }: Turn): readonly (readonly [string, PendingResult])[] =>
   [...entries(book.outcomes)]
     .filter(([, { isWriting }]) => !isWriting)
     .sort(([one], [other]) => Number(one) - Number(other));
 
-/** Now and then: writes what the journal could not take when it came, and what was only counted. */
+/** Writes what the journal could not write before, and counts of refusals. */
 export function tick(turn: Turn, journalAvailable: boolean): void {
   flush(turn, turn.now.mono);
   if (!journalAvailable) return;
@@ -198,7 +198,7 @@ export function tick(turn: Turn, journalAvailable: boolean): void {
   }
 }
 
-/** Journals the counts of minutes that are over. */
+/** Journals the counts of past minutes. */
 export function flush(turn: Turn, now: number): void {
   const { refusals, over } = countsOver(turn.book.refusals, now);
   turn.book.refusals = refusals;
@@ -214,14 +214,14 @@ function publishResult(
   sequence: number | null,
 ): void {
   if (!isRefusal) remember(turn, about, result);
-  // Nobody is shown that it is done before what it came to.
+  // The phase `done` comes with the result, never before it.
   if (command !== null) turn.effects.push({ type: "phase", command, phase: "done", result });
   turn.effects.push({ type: "result", result, about, sequence, isRefusal });
   const alert = alertFor(result, turn.now.at);
   if (alert) turn.effects.push({ type: "event", event: alert });
 }
 
-/** A command was taken: from now on a repeated one is recognised. */
+/** Notes an accepted command, so that a repeated one is recognised. */
 export function recognise(turn: Turn, command: Command): void {
   const { id, ownId, payloadKey, settings } = command;
   const facts = { id, canonical: canonical(command.wanted), payloadKey, quietMs: settings.minIntervalMs };
@@ -230,7 +230,7 @@ export function recognise(turn: Turn, command: Command): void {
   turn.lane.newest = taken;
 }
 
-/** A repetition of it is answered with this result from now on. */
+/** Notes its result, with which a repetition is answered from now on. */
 function remember(turn: Turn, about: Target, result: CommandResult): void {
   const { ids } = turn.book;
   const { newest } = turn.lane;
@@ -240,13 +240,13 @@ function remember(turn: Turn, about: Target, result: CommandResult): void {
   if (newest?.id === result.id) turn.lane.newest = { ...newest, ...told };
 }
 
-/** What stands for targets that do not exist. */
+/** Stands for all targets that do not exist. */
 const unknownTargets: About = { controller: "*", actuator: "*" };
 
 /**
- * Refuses a request. Refusals are journaled without fsync; above 60 a minute for one actuator they are only counted, and the
- * count is journaled as one record when the minute is over. Targets that do not exist share one such limit: a sender could
- * invent any number of them and fill the disk, and with it push old records out.
+ * Refuses a request. Refusals are journaled without fsync; above 60 a minute for one actuator they are only counted,
+ * with one record when the minute is over. Targets that do not exist share one such limit: a sender could invent any
+ * number of them, fill the disk and push old records out.
  */
 export function refuse(turn: Turn, arrived: Arrived, why: NotTaken): CommandResult {
   const { request, code, target } = arrived;
@@ -263,7 +263,7 @@ export function refuse(turn: Turn, arrived: Arrived, why: NotTaken): CommandResu
   return result;
 }
 
-/** Counts a refusal, and whether that is all that becomes of it. */
+/** Counts a refusal; returns whether it is only counted. */
 function isOnlyCounted(turn: Turn, about: About, result: CommandResult, isOneOfMany = false): boolean {
   flush(turn, turn.now.mono);
   const { refusals, isOnlyCounted: isOnly } = countRefusal(turn.book.refusals, about, result, isOneOfMany);
@@ -271,7 +271,9 @@ function isOnlyCounted(turn: Turn, about: About, result: CommandResult, isOneOfM
   return isOnly;
 }
 
-/** So many of a flood that were not looked at: counted, and told as one result; where no target has the name, `about` is null. */
+/**
+ * Counts unread commands of a flood and publishes one result for them; `about` is null if the target does not exist.
+ */
 export function countSurplus(turn: Turn, input: Extract<Input, { readonly type: "surplus" }>): void {
   const { about, reason, count } = input;
   flush(turn, turn.now.mono);
@@ -285,7 +287,7 @@ export function countSurplus(turn: Turn, input: Extract<Input, { readonly type: 
   turn.effects.push({ type: "result", ...told });
 }
 
-/** Names of targets come from the senders, and sentences repeat them; no id of ours is longer. */
+/** The most characters of a target's name, which a sender may invent and sentences repeat; our ids are shorter. */
 const mostOfName = 128;
 const mostOfMessage = 500;
 

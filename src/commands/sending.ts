@@ -54,16 +54,16 @@ import { isReadOnlyFor } from "./intake.js";
 import { dropPassedOver, finish } from "./results.js";
 
 /*
- * From the first POST of a command to its end. There is at most one second POST of a step, of a command that is young
- * enough: after an ambiguous end where a newer read differs and shows no position on its way; after a renewed credential
- * where a newer read differs, of a mode, a lead-in and with `force` whatever it shows, of a stop without a read. A position on its
- * way speaks against the first alone: what was refused was not taken, so what moves obeys an earlier command.
+ * From a command's first POST to its end. A step has at most one second POST, if the command is young enough. After an
+ * ambiguous end it needs a newer read that differs and shows no position on its way. After a renewed credential it
+ * needs a newer read that differs; modes, lead-ins and `force` go whatever it shows, stops without a read. There a
+ * position on its way does not count: what was refused was not accepted, so the movement obeys an earlier command.
  */
 
-/** No second POST sooner than this after the first. */
+/** The shortest time between the first and the second POST. */
 const secondPostMs = 5_000;
 
-/** What a command that is being sent, or was sent, was waiting for has come. */
+/** Moves a command on that is being sent, or was sent, with what it was waiting for. */
 export function advanceSending(turn: Turn, run: Run, came: Came): void {
   if (run.at === "posting" && came.type === "answered") onAnswer(turn, run, came);
   else if (run.at === "connecting" && came.type === "begins") beginPost(turn, run);
@@ -87,12 +87,12 @@ export function stepOf({ steps, place }: Progress): Step {
   return step;
 }
 
-/** Its time to be sent is over: nothing of it may be POSTed any more. */
+/** Whether its time to be sent is over: no POST of it may begin any more. */
 export const isTooOld = ({ now }: Turn, { deadlineMono }: Command): boolean => now.mono > deadlineMono;
 
-/** What speaks by now against a command of which nothing was sent, whatever it was when it was taken; null for nothing. */
+/** Why a command of which nothing was sent is ruled out by now, whatever held on acceptance; null for nothing. */
 export function ruledOut({ now, lane }: Turn, { id, dryRun, rule }: Command): Ending | null {
-  // The lease that it was to end has ended otherwise: somebody moved the actuator meanwhile.
+  // The lease that it was to end is over already: somebody moved the actuator.
   if (rule === "lease" && lane.limits?.lease?.end.id !== id) return leaseOver;
   const { rules } = now;
   if (isReadOnlyFor(rule, rules)) {
@@ -102,15 +102,15 @@ export function ruledOut({ now, lane }: Turn, { id, dryRun, rule }: Command): En
   return rules.dry_run && !dryRun ? dryByNow : null;
 }
 
-/** What stands against a POST. */
+/** What forbids a POST. */
 type Against =
   | { readonly type: "expired" }
   | { readonly type: "ruled_out"; readonly ending: Ending }
   | { readonly type: "limits"; readonly rule: { readonly message: Text; readonly interlock: Interlock } };
 
 /**
- * Why the POST that the command stands before may not leave at this moment; null where it may. Judged when a connection is asked
- * for, and once more when it stands, before the first byte: on the way there a storm may have begun.
+ * Why the command's next POST may not leave now; null if it may. Judged when a connection is requested, and again
+ * before the first byte: a storm may have begun meanwhile.
  */
 function mayPost(turn: Turn, run: Run): Against | null {
   const { command } = run;
@@ -121,7 +121,7 @@ function mayPost(turn: Turn, run: Run): Against | null {
   return verdict.type === "go" ? null : { type: "limits", rule: verdict };
 }
 
-/** Nothing of this POST has left, and nothing will. */
+/** Ends or holds the command before this POST; nothing of it has left, and nothing will. */
 function withhold(turn: Turn, run: Run, first: First | null, against: Against): void {
   const { place, reports, sentAt } = run;
   if (against.type === "limits") keptBack(turn, run, first, against.rule);
@@ -131,7 +131,7 @@ function withhold(turn: Turn, run: Run, first: First | null, against: Against): 
   else finish(turn, run, { ...expiredMidway, steps: reports, sentAt });
 }
 
-/** The limits forbid this POST: nothing was sent, or what was sent stays told. */
+/** The limits forbid this POST; the result lists earlier steps that were sent. */
 function keptBack(
   turn: Turn,
   run: Run,
@@ -145,7 +145,7 @@ function keptBack(
     finish(turn, run, interlocked(rule));
     return;
   }
-  // What is unclear at a first POST is the step before.
+  // At a first POST only the step before can be unclear.
   const { readBack = null, requestId = null } = first?.facts ?? {};
   const last =
     first === null ? [] : [stepReport(command.settings, step, { type: "interrupted", ...first.facts })];
@@ -162,8 +162,8 @@ function keptBack(
 }
 
 /**
- * Asks for a connection to send the step the command stands at; `first` is what a POST of it before came to, `tries` how often
- * there was no connection.
+ * Requests a connection for the command's present step. `first`: the outcome of an earlier POST; `tries`: attempts
+ * without a connection.
  */
 export function sendStep(turn: Turn, run: Run, first: First | null = null, tries = 0): void {
   const against = mayPost(turn, run);
@@ -178,8 +178,8 @@ export function sendStep(turn: Turn, run: Run, first: First | null = null, tries
 }
 
 /**
- * Its connection stands: the last moment at which nothing has left, and then the first byte leaves. At the first POST of a command those
- * that it was passed over for end; one that is still confirming gives way in the same turn.
+ * The connection stands: the last moment before the first byte leaves. At a command's first POST those passed over for
+ * it end, and one that still confirms gives way in the same turn.
  */
 function beginPost(turn: Turn, run: At<"connecting">): void {
   const against = mayPost(turn, run);
@@ -194,7 +194,7 @@ function beginPost(turn: Turn, run: At<"connecting">): void {
   const attempt = nthOf(first);
   if (attempt === 1 && place === 0) {
     dropPassedOver(turn, passedOver);
-    // What is read from now on is the doing of this one.
+    // Reads from now on show the effect of this command.
     leaveSecondLook(turn);
     turn.lane.secondLook = null;
     turn.lane.posts = { ...turn.lane.posts, firstAt: mono };
@@ -207,17 +207,19 @@ function beginPost(turn: Turn, run: At<"connecting">): void {
   note(turn, { type: "step_sent", ...recordOf(command), purpose, address, value, attempt });
 }
 
-/** It grew too old while it waited for its connection. */
+/** It became too old while it waited for its connection. */
 function giveUpConnecting(turn: Turn, run: At<"connecting">): void {
   if (!isTooOld(turn, run.command)) return;
   if (run.token !== null) turn.effects.push({ type: "forget", token: run.token });
   withhold(turn, run, run.first, { type: "expired" });
 }
 
-/** A stop is not asked for more often than this. */
+/** The shortest time between connection attempts of a stop. */
 const unconnectedPauseMs = 1_000;
 
-/** No connection came about. A stop that never left goes out again: at once, then every second, while it is young enough. */
+/**
+ * No connection came about. A stop that never left is tried again, at once and then every second, while young enough.
+ */
 function onUnconnected(turn: Turn, run: At<"connecting">, input: PostAnswer): void {
   const { command, first, tries } = run;
   const { answer } = input;
@@ -232,10 +234,10 @@ function onUnconnected(turn: Turn, run: At<"connecting">, input: PostAnswer): vo
   else onSecondAnswer(turn, run, first, first.facts, input);
 }
 
-/** The network is to blame, which may be better a moment later. */
+/** Errors of the network, which may work again a moment later. */
 const lostOnTheWay: ReadonlySet<PlatformErrorKind> = new Set(["unreachable", "timeout", "interrupted"]);
 
-/** Which POST of the step this is; what never left is none. */
+/** The number of this POST within its step; one that never left does not count. */
 export const nthOf = (first: First | null): number =>
   first === null || first.end?.type === "not_sent" ? 1 : 2;
 
@@ -264,7 +266,7 @@ function onAnswer(turn: Turn, run: At<"posting">, input: PostAnswer): void {
     error: answer.type === "accepted" ? null : String(answer.message),
     sent: true,
   } as const;
-  // What was written before the POST comes to the disk with it, without being waited for.
+  // Records written before the POST are saved along with it, without waiting.
   note(turn, answered, { durable: true });
   if (first === null) onFirstAnswer(turn, run, facts, input);
   else onSecondAnswer(turn, run, first, { ...facts, readBack: first.facts.readBack }, input);
@@ -290,7 +292,7 @@ function onFirstAnswer(turn: Turn, run: Run, facts: Evidence, input: PostAnswer)
 
 function onSecondAnswer(turn: Turn, run: Run, first: First, facts: Evidence, input: PostAnswer): void {
   const { answer, sinceOtherMs = null } = input;
-  // Where a second POST never left, what the first one came to is as unclear, or as refused, as before.
+  // If a second POST never left, the first one's outcome stays as unclear, or as refused, as before.
   const isUnsent = neverLeft(answer);
   if (isUnsent && first.end !== null) {
     stepEnded(turn, run, { ...first.end, readBack: facts.readBack });
@@ -301,7 +303,7 @@ function onSecondAnswer(turn: Turn, run: Run, first: First, facts: Evidence, inp
     lastLook(turn, run, end);
     return;
   }
-  // Nothing was sent since the read that called for the second POST, so the times of the first one count.
+  // Nothing was sent since the read that called for the second POST, so the first one's times count.
   if (isUnsent) settle(turn, run, { facts, otherwise: "failed", earlierRead: facts.readBack }, first.endedAt);
   else {
     const otherwise = answer.type === "accepted" ? "unconfirmed" : "failed";
@@ -309,7 +311,7 @@ function onSecondAnswer(turn: Turn, run: Run, first: First, facts: Evidence, inp
   }
 }
 
-/** A rejection is told together with one read of what the register holds now. */
+/** After a rejection reads the register once, for the result. */
 function lastLook(turn: Turn, run: Run, end: StepEnd): void {
   const step = stepOf(run);
   if (end.type !== "rejected" || run.cut) {
@@ -326,8 +328,8 @@ function lastLook(turn: Turn, run: Run, end: StepEnd): void {
 }
 
 /**
- * The step has been sent and is read back; behind the last one the actuator is free for a newer command. `newest` is what a read since has
- * shown that proves nothing.
+ * Reads the sent step back; after the last step the actuator is free for a newer command. `newest`: a value read since,
+ * which proves nothing.
  */
 function settle(turn: Turn, run: Run, after: Confirming, from: number, newest: RawValue | null = null): void {
   const step = stepOf(run);
@@ -377,13 +379,13 @@ function endOfConfirming(
   return { type: readBack === null ? "unknown" : after.otherwise, ...evidence };
 }
 
-/** Begins the read that is due, of whatever is being read back. */
+/** Begins the read that is due. */
 function lookAgain(turn: Turn, run: At<"confirming">): void {
   const { command, readBack, after } = run;
   const { mono } = turn.now;
   const { address } = readBack;
   if (address === null) {
-    // It cannot be read back: taken by the platform, it is done as far as anybody can tell.
+    // It cannot be read back: once the platform accepted it, it counts as done.
     stepEnded(turn, run, endOfConfirming(after.otherwise === "unconfirmed" ? "shown" : "over", after, null));
     return;
   }
@@ -411,13 +413,13 @@ function onRenewed(turn: Turn, run: At<"renewing">, isNew: boolean): void {
   else lastLook(turn, run, run.end);
 }
 
-/** What never left is sent again at once. */
+/** Waits for the second POST; one that never left is repeated at once. */
 function awaitSecond(turn: Turn, run: Run, first: First): void {
   const waits = first.end?.type === "not_sent" ? 0 : Math.max(secondPostMs, run.command.settings.settleMs);
   goTo(turn, run, { at: "before_second", first }, { wakeAt: first.endedAt + waits });
 }
 
-/** The time for the read before a second POST has come. */
+/** Reads before a second POST. */
 function lookBeforeSecond(turn: Turn, run: At<"before_second">): void {
   const { command, first } = run;
   const { purpose } = stepOf(run);
@@ -429,7 +431,7 @@ function lookBeforeSecond(turn: Turn, run: At<"before_second">): void {
   }
 }
 
-/** Whether a step is confirmed, sent again, or over with its one POST, by what a read since has shown, or nothing has. */
+/** Whether a step is confirmed, sent again, or over with its one POST, by a read since; null for a failed read. */
 export function secondPost(
   { settings, force }: Pick<Command, "settings" | "force">,
   step: Step,
@@ -437,11 +439,11 @@ export function secondPost(
   raw: RawValue | null,
 ): "confirmed" | "again" | "over" {
   const isRefused = end !== null;
-  // After a refusal an old mode, stop value or equal value in the register says nothing about these.
+  // After a refusal an old mode, stop value or equal value in the register proves nothing for these steps.
   const hasToBeSent = isRefused && (force || step.purpose !== "value");
   if (raw === null) return isRefused && step.purpose === "stop" ? "again" : "over";
   if (!hasToBeSent && shows(settings, step, raw)) return "confirmed";
-  // An idle pulse does not say whether it was taken, and a second one may undo what the first has begun.
+  // An idle pulse does not show whether it was accepted, and a second one may undo the first.
   if (!isRefused && isIdlePulse(settings, raw)) return "over";
   return !isRefused && travels(settings, step, before, raw) ? "over" : "again";
 }
@@ -463,10 +465,10 @@ function onReadBeforeSecond(turn: Turn, run: At<"before_second">, readBack: RawV
   else endWithFirst(turn, run, { ...first, facts });
 }
 
-/** The last read is planned for the last moment. */
+/** Allowance for the last read, which is planned for the last moment. */
 const timerMs = 1_000;
 
-/** A step before the last that shows, as where the computer slept meanwhile, when nothing may follow it any more. */
+/** Whether a step before the last showed only when nothing may follow it any more, such as after the computer slept. */
 function isProvenLate(run: Run, sentAt: number, readFrom = -Infinity): boolean {
   const { settings } = run.command;
   const withinMs = Math.max(confirmWithinMs(settings, stepOf(run)), settings.settleMs);
@@ -479,18 +481,18 @@ function endHalfWay(turn: Turn, run: Run, end: StepEnd): void {
   finish(turn, run, { ...provenTooLate, steps, sentAt, requestId: end.requestId, readBack: end.readBack });
 }
 
-/** There is no second POST: the step is what the first came to, and what was read since. */
+/** Ends the step without a second POST, by the first one's outcome and the reads since. */
 function endWithFirst(turn: Turn, run: Run, { facts, end, endedAt, ordered }: First): void {
   const { readBack } = facts;
   if (end !== null) stepEnded(turn, run, { ...end, readBack });
   else {
-    // The one that only ordered what the next shows is older than that.
+    // The read that only ordered the next one's value is the older.
     const newest = readBack === null ? (ordered ?? null) : null;
     settle(turn, run, { facts, otherwise: "failed", earlierRead: readBack }, endedAt, newest);
   }
 }
 
-/** How the step that was sent ends where it is cut off; null where none waits for its end. */
+/** How a sent step ends if it is cut off; null if nothing of it is awaited. */
 export function endIfCut(run: Run): StepEnd | null {
   if (run.at === "confirming") return endOfConfirming("cut", run.after, run.readBack.lastRead);
   if (run.at === "last_look") return { ...run.end, readBack: null };
@@ -501,11 +503,11 @@ export function endIfCut(run: Run): StepEnd | null {
   return end?.type === "not_sent" ? end : { type: "interrupted", ...facts };
 }
 
-/** One step has ended: the next one goes, or the command ends. */
+/** A step has ended: the next one follows, or the command ends. */
 export function stepEnded(turn: Turn, run: Run, end: StepEnd): void {
   const { command, place, cut } = run;
   const step = stepOf(run);
-  // Of a command of an earlier run no POST may be known.
+  // A command of an earlier run may have no recorded POST.
   const isKnown = end.attempts > 0 || end.type === "not_sent";
   const reports = isKnown ? [...run.reports, stepReport(command.settings, step, end)] : run.reports;
   if (end.type === "confirmed" && !isLast(run)) {
@@ -530,7 +532,7 @@ export function stepEnded(turn: Turn, run: Run, end: StepEnd): void {
   else finish(turn, run, ending);
 }
 
-/** A stop with an address of its own says nothing of the state, which is another one now. */
+/** The state addresses beside a stop's own address, which does not show the changed state. */
 const stateBeside = ({ command, steps }: Progress): readonly string[] =>
   stateAddresses(command.settings).filter((address) => steps.every((step) => step.address !== address));
 

@@ -29,11 +29,11 @@ import { readOnlyBy } from "./lane-limits.js";
 import { claimedId, isStop } from "./payload.js";
 import { type CommandFacts, EarlierPhases, type PhaseTarget } from "./earlier-phases.js";
 
-/** The allowance of targets that do not exist. */
+/** The shared allowance of targets that do not exist. */
 const unknownTargets = "commands to targets that do not exist";
 const marksEveryMs = 5_000;
 const mostUnanswerable = 100;
-/** So far back the journal is asked which commands there were. */
+/** How far back the journal is searched for commands. */
 const recordedForMs = 12 * 3_600_000;
 
 export interface CommandServiceParts
@@ -49,44 +49,44 @@ export interface CommandServiceParts
   readonly link: {
     publish(topic: string, payload: string, options: PublishOptions): Promise<void>;
   };
-  /** The keeper of retained topics. */
+  /** Keeps retained topics. */
   readonly retained: {
     wanted(topic: string, payload: string): void;
     forget(topic: string): void;
-    /** Publishes what a controller has shown before anything else. */
+    /** Publishes what a controller shows before anything else. */
     hasten(code: string, about?: Pick<PhaseTarget, "target" | "targetId">): void;
     showAgain(about: Target): void;
   };
 }
 
-/** Who is told what becomes of each command, within its path; a listener must not throw. */
+/** Hears of the life of each command, within its path; a listener must not throw. */
 export interface CommandListener {
-  /** `isNewest`: it is the one that is shown for its target. */
+  /** `isNewest`: whether it is the one shown for its target. */
   phase(command: Command, phase: Phase, isNewest: boolean): void;
-  /** `isRefusal`: of a message that was not taken, though a command under the same id may be under way. */
+  /** `isRefusal`: for a message that was not accepted; a command under the same id may be open. */
   result(result: CommandResult, about: ResultAddressee, isRefusal: boolean): void;
 }
 
-/** Where commands come in from the broker and results go out to it. */
+/** Takes commands from the broker and publishes their results. */
 export class CommandService {
   readonly commander: Commander;
   readonly outbox: Outbox;
   readonly phases: CommandPhases;
   readonly limits: LimitService;
-  /** To be shown what the broker held. */
+  /** Has to be shown what the broker held. */
   readonly earlier: EarlierPhases;
-  /** Takes the messages on `.../set` topics. A part of its own, as it is asked first and the rest of this one is told of a link last. */
+  /** Takes messages on `.../set` topics. A part of its own: it is asked first, while the rest hears of a link last. */
   readonly incoming: { onMessage(message: IncomingMessage): boolean; readonly flood: FloodListener };
   readonly #parts: CommandServiceParts;
   readonly #listeners: CommandListener[] = [];
   readonly receipts = new Receipts();
-  /** Commands of which the journal knows, until the broker has shown what it held. */
+  /** Commands in the journal, until the broker has shown what it held. */
   readonly #recorded = new Set<string>();
   readonly #marks = new DeliveryMarks();
   /** Topics whose retained command was answered on this connection. */
   readonly #retainedAnswered = new Set<string>();
   readonly #unanswerableTopics = new Set<string>();
-  /** Results of others that the journal is taking. */
+  /** The number of other parts' results that the journal is writing. */
   #keeping = 0;
   #markedThrough = 0;
   #leavesMarks = false;
@@ -119,7 +119,7 @@ export class CommandService {
   }
 
   onConnected(): void {
-    // What a result tells is shown before it, also where both waited for the link.
+    // What a result reports is published before it, also where both waited for the link.
     const { store, retained } = this.#parts;
     for (const controllerId of this.outbox.controllers) {
       const code = store.byId(controllerId)?.info.code;
@@ -128,7 +128,7 @@ export class CommandService {
     this.outbox.onConnected();
   }
 
-  /** Not when connected: the next link's retained commands come before that is known. */
+  /** Not in onConnected: the next link's retained commands come before that call. */
   onDisconnected(): void {
     this.#retainedAnswered.clear();
     this.receipts.clear();
@@ -157,7 +157,7 @@ export class CommandService {
     return true;
   };
 
-  /** Each target has its own allowance, and all that do not exist share one. */
+  /** Each target has its own allowance; all that do not exist share one. */
   #flood(): FloodListener {
     const { topics, store, rules } = this.#parts;
     const targetOn = (topic: string) => {
@@ -183,7 +183,7 @@ export class CommandService {
     };
   }
 
-  /** Commands of a flood that were only counted; `about`: null where nobody knows their target. */
+  /** Takes commands of a flood that were only counted; `about` is null if their target is unknown. */
   onSurplus(about: Addressed | null, { count, isUrgent, ids }: Omit<Surplus, "key">): void {
     const reason = isUrgent ? "before_sending" : "overloaded";
     this.commander.feed({ type: "surplus", about, id: randomUUID(), reason, count, ids });
@@ -199,7 +199,9 @@ export class CommandService {
     this.receipts.settle(receiptKey({ controllerId, target, targetId: actuator }, id));
   };
 
-  /** An earlier owner of the account showed it on its way, and it never came into the journal, or not whole. */
+  /**
+   * Ends a command that an earlier owner of the account showed as open, and that the journal does not have completely.
+   */
   readonly #onUnrecorded = (about: PhaseTarget, command: CommandFacts, phase: unknown): void => {
     const { store, clock } = this.#parts;
     const { controllerId, target, targetId } = about;
@@ -215,7 +217,7 @@ export class CommandService {
     this.commander.feedSoon({ type: "abandoned", one: { about: of, ownId: true, asked, ending } });
   };
 
-  /** Said once a topic, and for no more topics than a log should name. */
+  /** Warns once for each topic, up to a maximum of topics. */
   unanswerable(asked: string): void {
     const { log, topics } = this.#parts;
     const topic = asked.slice(0, 200);
@@ -227,7 +229,7 @@ export class CommandService {
     );
   }
 
-  /** A result of an earlier run that may never have arrived. */
+  /** Sends a result of an earlier run that may never have arrived. */
   restoreResult({ seq, result, target, isTaken }: JournaledResult): void {
     const address = { controllerId: result.controller, target, targetId: result.actuator, response: null };
     const delivered = this.#marks.onSent(seq);
@@ -235,25 +237,27 @@ export class CommandService {
     if (isTaken) this.endedBefore(address, result);
   }
 
-  /** A command of an earlier run that may never have been shown to have ended. */
+  /** Notes a command of an earlier run that may never have been shown as ended. */
   endedBefore(about: PhaseTarget, command: CommandFacts): void {
     const target = targetSent(this.#parts.store.byId(about.controllerId), about);
     if (target !== null) this.earlier.onEnd(about, command);
   }
 
-  /** What the broker shows of it is not the only trace of it. */
+  /** Notes that the journal has this command, so it is no unrecorded one. */
   isRecorded(about: Target, id: string): void {
     if (this.earlier.isLooking) this.#recorded.add(`${laneKey(about)} ${id}`);
   }
 
-  /** A mark counts for everything before it, and so for results of earlier runs that this one could not read. */
+  /**
+   * Stops delivery marks: a mark covers everything before it, and so also results of earlier runs that were unreadable.
+   */
   leaveDeliveryMarks(): void {
     this.#leavesMarks = true;
   }
 
   /**
-   * Has the journal keep a result that another part tells; what it resolves with is called once that was delivered. It counts as told
-   * with those of commands.
+   * Journals a result that another part publishes. Resolves to a function to call once it was delivered. It counts for
+   * delivery marks like the results of commands.
    */
   async keepResult(record: RecordBody, durable: boolean): Promise<() => void> {
     this.#keeping += 1;
@@ -264,7 +268,7 @@ export class CommandService {
     }
   }
 
-  /** A result of this number in the journal goes out; what comes back is called once it was delivered. */
+  /** Notes that a result with this journal number is sent; call the returned function once it was delivered. */
   deliveryOf(sequence: number): () => void {
     return this.#marks.onSent(sequence);
   }
@@ -273,31 +277,31 @@ export class CommandService {
     return this.commander.isTelling || this.#keeping > 0;
   }
 
-  /** Notes now and then in the journal which results have arrived. */
+  /** Records at intervals in the journal which results have arrived. */
   async run(signal: AbortSignal): Promise<void> {
     await every(marksEveryMs, this.#parts.clock, signal, () => {
       this.commander.journalAgain();
       this.#noteDelivered();
     });
-    // Before anything that waits for a disk: what was told to end sends nothing more.
+    // Before anything that waits for a disk, so that nothing more is sent.
     this.commander.close();
     this.commander.journalAgain();
     await this.#lastOutcomes();
     this.#noteDelivered();
   }
 
-  /** A POST in flight is let finish, and what ends now is told before the link does; for five seconds at most. */
+  /** A POST in flight may finish, and results are published before the link ends; for five seconds at most. */
   async #lastOutcomes(): Promise<void> {
     const { clock } = this.#parts;
     const until = clock.monotonic() + 5_000;
     while (this.commander.isBusy && clock.monotonic() < until) await clock.wait(50);
-    // A slow disk may still hold outcomes back when the last POST was given up.
+    // A slow disk may still hold results back after the last POST was abandoned.
     while (this.#isTelling && clock.monotonic() < until + 2_000) await clock.wait(50);
   }
 
   #noteDelivered(): void {
     this.outbox.tick();
-    // An outcome that the disk is still taking may have a lower number than one that arrived already.
+    // A result that the disk is still writing may have a lower number than one that arrived already.
     if (this.#isTelling) return;
     const { through } = this.#marks;
     if (this.#leavesMarks || through <= this.#markedThrough) return;
@@ -321,7 +325,7 @@ export class CommandService {
         }
         const delivered = this.#marks.onSent(sequence);
         this.outbox.send(resultDelivery(this.#parts.topics, result, about, delivered));
-        // A screen that showed the state that was asked for has to see the true one again.
+        // A screen that showed the requested state has to see the true one again.
         if (result.outcome !== "confirmed") this.#parts.retained.showAgain(about);
       },
       event: this.#parts.onEvent,
@@ -334,19 +338,19 @@ interface Shown {
   readonly phase: Phase;
 }
 
-/** A sender may name raw addresses without end, where they are allowed; everything else is in the configuration. */
+/** The most raw addresses whose topics are kept, as senders may name any; everything else is configured. */
 const mostAddresses = 1_000;
 
-/** Keeps `.../command` at the newest command of each target and its phase, and shows nothing more of older ones. */
+/** Keeps `.../command` at each target's newest command and its phase; older commands are no longer shown. */
 export class CommandPhases {
   readonly #base: string;
   readonly #retained: Pick<CommandServiceParts["retained"], "wanted" | "forget">;
-  /** The topics of a controller that was removed must not come back. */
+  /** The topics of a removed controller must not come back. */
   readonly #store: { byId(controllerId: string): unknown };
   readonly #clock: Pick<Clock, "soon">;
   readonly #newest = new Map<string, Command>();
   readonly #overtaken = new WeakSet<Command>();
-  /** Not yet published, oldest first. */
+  /** Phases not published yet, oldest first. */
   #waiting: Shown[] = [];
   /** Topics of raw addresses, longest unused first. */
   readonly #addresses = new Set<string>();
@@ -364,11 +368,11 @@ export class CommandPhases {
   }
 
   /**
-   * Whether it is the one that is shown for its target. Published a moment later: telling of a command must not hold up its next
-   * request.
+   * Returns whether it is the command shown for its target. It is published a moment later, so as not to delay the
+   * command's next request.
    */
   show(command: Command, phase: Phase): boolean {
-    // It had been passed over for a newer one that was refused, and now has its turn after all.
+    // It was passed over for a newer one that was refused, and now has its turn after all.
     if (phase === "checking") this.#overtaken.delete(command);
     if (this.#overtaken.has(command)) return false;
     const topic = this.topicOf(command);
@@ -380,12 +384,12 @@ export class CommandPhases {
     return true;
   }
 
-  /** A command of an earlier run after which a newer one had been shown already. */
+  /** Notes that a newer command was shown after this one of an earlier run. */
   overtaken(command: Command): void {
     this.#overtaken.add(command);
   }
 
-  /** The end of an earlier run's command; of no weight once this run has shown one for the target. */
+  /** Shows the end of an earlier run's command, unless this run has shown one for the target. */
   endedBefore(about: PhaseTarget, command: CommandFacts): void {
     if (!this.#newest.has(this.topicOf(about))) this.#send(about, command, "done");
   }
@@ -423,25 +427,26 @@ export class CommandPhases {
 }
 
 /*
- * What the broker is still to be told of commands that it gave us. Until it is told it gives them to whoever connects next, so a command
- * is acknowledged once the journal has it or its result was told: one that neither holds of is another member's to end.
+ * Acknowledgements owed to the broker, which otherwise gives the commands to whichever member connects next. A command
+ * is acknowledged once the journal has it or its result was published; a command with neither is left for another
+ * member to end.
  */
 
-/** By what it is for and its id, as senders may use one id for several targets. */
+/** By target and id, as senders may use one id for several targets. */
 const receiptKey = ({ controllerId, target, targetId }: PhaseTarget, id: string): string =>
   `${controllerId} ${target} ${targetId} ${id}`;
 
-/** A broker gives a client only so many messages at a time (Mosquitto 20), and a stop must not wait for a place among them. */
+/** A broker sends a client only so many messages at once (Mosquitto 20), and a stop must not wait for a place. */
 const mostOwed = 12;
 
 type Acknowledge = () => void;
 
 export class Receipts {
   readonly #owed = new Map<string, Acknowledge[]>();
-  /** Keys that are settled while their command is handed over. */
+  /** Keys settled while their command is being taken. */
   #told: Set<string> | null = null;
 
-  /** Hands over a command; `take` returns the key that it goes by, and whether anything is still to come of it. */
+  /** Takes a command; `take` returns its key, and whether anything is still to come of it. */
   whenTaken(acknowledge: Acknowledge, take: () => { readonly key: string; readonly isOpen: boolean }): void {
     const told = new Set<string>();
     this.#told = told;
@@ -457,7 +462,7 @@ export class Receipts {
     if (waiting.length > mostOwed && oldest !== undefined) this.settle(oldest[0]);
   }
 
-  /** The journal has it, or its result was told. */
+  /** The journal has it, or its result was published. */
   settle(key: string): void {
     this.#told?.add(key);
     const owed = this.#owed.get(key) ?? [];
@@ -465,18 +470,18 @@ export class Receipts {
     for (const acknowledge of owed) acknowledge();
   }
 
-  /** The link is gone: the broker gives all of them again, and is told no sooner then. */
+  /** The link is gone: the broker will send all of them again, and they are acknowledged then. */
   clear(): void {
     for (const key of this.#owed.keys()) this.#owed.set(key, []);
   }
 }
 
-/** Which journaled results the broker has taken: everything up to `through` needs no repeating after a restart. */
+/** Which journaled results the broker has: everything up to `through` needs no repetition after a restart. */
 class DeliveryMarks {
   readonly #open = new Set<number>();
   #last = 0;
 
-  /** A result goes out; what comes back is called once it was delivered. One that is not in the journal needs no mark. */
+  /** Notes a result that is sent; call the returned function once delivered. One not journaled needs no mark. */
   onSent(sequence: number | null): () => void {
     if (sequence === null) return () => undefined;
     this.#open.add(sequence);
@@ -484,20 +489,20 @@ class DeliveryMarks {
     return () => this.#open.delete(sequence);
   }
 
-  /** The newest number below which nothing is open; 0 while nothing was delivered. */
+  /** The number up to which everything is delivered; 0 for nothing. */
   get through(): number {
     return this.#open.size === 0 ? this.#last : Math.min(...this.#open) - 1;
   }
 }
 
-/** Where answers may go that a command asks for. */
+/** The topics on which answers to commands may go. */
 interface AnswerRules {
   readonly topics: Topics;
   /** Further first levels, as configured. */
   readonly responseTopics: readonly string[];
 }
 
-/** Whether a retained message needs no answer: each topic gets one a connection, and an empty one clears it, as the answer asks. */
+/** Whether a retained message needs no answer: each topic gets one per connection, and an empty message clears it. */
 export function isAnswered({ retain, payload, topic }: IncomingMessage, answered: Set<string>): boolean {
   if (!retain) return false;
   if (payload.length === 0 || answered.has(topic)) return true;
@@ -505,7 +510,7 @@ export function isAnswered({ retain, payload, topic }: IncomingMessage, answered
   return false;
 }
 
-/** What a message on a `.../set` topic says. */
+/** The request in a message on a `.../set` topic. */
 export function incomingCommand(
   message: IncomingMessage,
   where: Extract<Incoming, { type: "command" }>,
@@ -538,7 +543,7 @@ export function incomingCommand(
 
 const noLimits = { maxPayloadBytes: Infinity, facts: null };
 
-/** The bridge may publish where its senders may not, so an answer goes only where answers are meant to go. */
+/** The bridge may publish where its senders may not, so an answer goes only to topics for answers. */
 const mayAnswerTo = (topic: string, { topics, responseTopics }: AnswerRules) =>
   typeof sendable(topic, "", {}, noLimits) === "object" &&
   [topics.bridge.answers, ...responseTopics].some(

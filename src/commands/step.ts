@@ -37,7 +37,7 @@ import { abandon, countSurplus, endedBefore, flush, refuse, tick } from "./resul
 import { jumpMs } from "../runtime/clock.js";
 import { at, entries, having, without } from "../runtime/table.js";
 
-/** Folds one input into the state of all commands, and says what is to be done. */
+/** Folds one input into the state of all commands; returns the new state and what to do. */
 export function step(book: Book, input: Input, now: Environment, limits = nothingLimited): Stepped {
   const turn: Turn = {
     book: { ...book, aheadMs: now.at - now.mono },
@@ -65,7 +65,7 @@ export interface Stepped {
   readonly book: Book;
   readonly effects: readonly Effect[];
   readonly answer: StepAnswer | null;
-  /** When the first of the lanes dealt with wants to be woken; Infinity for none. */
+  /** The earliest time at which a handled lane wants to be woken; Infinity for none. */
   readonly wakeAt: number;
 }
 
@@ -83,7 +83,7 @@ function fold(turn: Turn, input: Exclude<Input, LaneInput>): void {
     for (const [key, wake] of entries(turn.book.busy)) {
       if (wake > turn.now.mono) continue;
       inLane(turn, key);
-      // A movement may have ended, which only those who look at it would not notice.
+      // A movement may have ended, which only the lanes that look at it would miss.
       if (turn.limits.watched.has(key)) wakeWatchers(turn, key);
     }
   } else onClosing(turn);
@@ -91,7 +91,7 @@ function fold(turn: Turn, input: Exclude<Input, LaneInput>): void {
 
 type Seen = Extract<LimitInput, { readonly type: "seen" }>;
 
-/** Guards of these lanes look anew. What time alone has changed comes first, also where a stalled program had no turn for it. */
+/** Makes the guards of these lanes look again. Changes by time come first, also after the program stood still. */
 function onGuardInputs(turn: Turn, keys: readonly string[], weather: Seen["weather"]): void {
   for (const key of keys) inLane(turn, key);
   if (weather === null) return;
@@ -99,7 +99,7 @@ function onGuardInputs(turn: Turn, keys: readonly string[], weather: Seen["weath
   for (const key of keys) inLane(turn, key);
 }
 
-/** The clock was set by so much, positive is forward. No lane is judged before the times of all are those of the new clock. */
+/** The clock was set by `byMs` (positive: forward). All times are corrected before any lane is judged. */
 function onClockSet(turn: Turn, byMs: number): void {
   const { startedAt } = turn.limits;
   const timed: string[] = [];
@@ -113,13 +113,13 @@ function onClockSet(turn: Turn, byMs: number): void {
   for (const key of timed) {
     if (at(turn.book.lanes, key)?.limits) turn.effects.push({ type: "limits", lane: key });
     inLane(turn, key);
-    // Times that go on as they were are others by the clock.
+    // Unchanged durations have other clock times now.
     const { limits, unconfirmed } = at(turn.book.lanes, key) ?? emptyLane;
     if (keptNow(limits, turn.now) !== null || unconfirmed.length > 0) recordLane(turn, key);
   }
 }
 
-/** Guards that look at the lane see at once what is commanded there, and what moves. */
+/** Makes guards that look at the lane see new commands and movements at once. */
 function wakeWatchers(turn: Turn, key: string): void {
   const { code } = targetOfLane(key);
   const { id } = turn.now.controller(code)?.info ?? { id: code };
@@ -129,13 +129,13 @@ function wakeWatchers(turn: Turn, key: string): void {
 function onClosing(turn: Turn): void {
   turn.book.closed = true;
   for (const [key] of entries(turn.book.lanes)) inLane(turn, key, close);
-  // Of lanes without commands only limits had a time to wait for, which count no more.
+  // Lanes without commands only waited for limits, which count no more.
   for (const [key] of entries(turn.book.busy))
     if (!isOpen(at(turn.book.lanes, key) ?? emptyLane)) turn.book.busy = without(turn.book.busy, key);
   flush(turn, Infinity);
 }
 
-/** Deals with one lane, with what is given to it, and puts it back as it has become. */
+/** Handles one lane and puts its new state back. */
 function inLane<Given extends readonly unknown[]>(
   turn: Turn,
   key: string,
@@ -174,7 +174,7 @@ function isSame(one: Lane, other: Lane): boolean {
   return true;
 }
 
-/** A request: taken as a command, or answered with a refusal. */
+/** Accepts a request as a command, or answers it with a refusal. */
 function onRequest(turn: Turn, arrived: Arrived): void {
   const { request, code } = arrived;
   const about = { ...request, code };
@@ -212,7 +212,7 @@ function onRequest(turn: Turn, arrived: Arrived): void {
   inLane(turn, key, enter, command);
 }
 
-/** The id of a command that the broker gave to an earlier run as well; null for one of which nothing is known. */
+/** The id of a command that the broker also gave to an earlier run; null if it is unknown. */
 function givenBefore({ book, now }: Turn, { request, code }: Arrived): string | null {
   const key = laneKey({ ...request, code });
   const id = claimedId(request.payload);
@@ -225,7 +225,7 @@ function givenBefore({ book, now }: Turn, { request, code }: Arrived): string | 
   return same?.id ?? duplicateOf(own, newest, now.mono)?.first.id ?? null;
 }
 
-/** It is answered with a refusal; what a rule asked for is kept back by it. */
+/** Answers with a refusal, and tells the limits if a rule asked for it. */
 function turnAway(turn: Turn, arrived: Arrived, why: NotTaken): void {
   const result = refuse(turn, arrived, why);
   const { request, code } = arrived;
@@ -233,14 +233,14 @@ function turnAway(turn: Turn, arrived: Arrived, why: NotTaken): void {
   if (request.rule !== undefined) inLane(turn, laneKey({ ...request, code }), limitsAfterRefusal, result);
 }
 
-/** When the book wants to be woken; null when only an answer or a new command can change it. */
+/** When the book wants to be woken; null if only an answer or a new command can change it. */
 export function nextWakeAt({ busy }: Book): number | null {
   let next = Infinity;
   for (const [, wake] of entries(busy)) next = Math.min(next, wake);
   return next === Infinity ? null : next;
 }
 
-/** Commands taken and not ended. */
+/** Commands accepted and not ended. */
 export function openIn({ busy, lanes }: Book): readonly Command[] {
   return [...entries(busy)].flatMap(([key]) => openCommands(at(lanes, key) ?? emptyLane));
 }
@@ -248,7 +248,7 @@ export function openIn({ busy, lanes }: Book): readonly Command[] {
 const isLaneOf = (code: string, key: string): boolean =>
   key.startsWith(`${code} `) && targetOfLane(key).code === code;
 
-/** Lanes of the controller in which a pushed value of the address is waited for; or just this one. */
+/** The controller's lanes that await a pushed value of the address, or exactly this value. */
 export function awaiting(
   { busy, lanes }: Book,
   code: string,
@@ -260,18 +260,18 @@ export function awaiting(
   );
 }
 
-/** Outcomes that are on their way to the journal and to the sender. */
+/** The number of results on their way to the journal and the sender. */
 export const writingIn = ({ outcomes }: Book): number =>
   [...entries(outcomes)].filter(([, { isWriting, isRefusal }]) => isWriting && !isRefusal).length;
 
-/** Outcomes that are held back until the journal can take them. */
+/** The number of results held back until the journal can write them. */
 export const heldBackIn = ({ outcomes }: Book): number =>
   [...entries(outcomes)].filter(([, { isWriting, isTold }]) => !isWriting && !isTold).length;
 
-/** What says nothing about where a command stands, or is not for everybody to see. */
+/** Fields that do not show where a command stands, or are not for everybody. */
 const unprinted: ReadonlySet<string> = new Set(["settings", "response", "payloadKey", "result"]);
 
-/** All that is open, as JSON for a person to read; of one controller by its code, or of all. */
+/** Everything open, as JSON for a person; for one controller by its code, or for all. */
 export function print(book: Book, { at: now, mono }: Now, code: string | null): unknown {
   const isMeant = (key: string) => code === null || isLaneOf(code, key);
   const open = [...entries(book.lanes)].filter(
