@@ -15,14 +15,14 @@ import type { Clock } from "../runtime/clock.js";
 import type { GreenhouseStore } from "./store.js";
 
 const mostAddresses = 5_000;
-/** Beyond these an account pushes whole tables: the list has them, and nobody reads so many events. */
+/** A bound on events: beyond it an account pushes whole tables, which nobody reads as events; the list has them. */
 const mostEvents = 100;
 
-/** The addresses that the platform pushed and that belong to nothing of the configuration. */
+/** Pushed addresses that belong to nothing in the configuration. */
 export class AddressesSeen {
   readonly #store: Pick<GreenhouseStore, "get">;
   readonly #clock: Pick<Clock, "now">;
-  /** Where they are kept over a restart: what was moved once may not be moved again for weeks. */
+  /** Keeps them over restarts, as something moved once may not move again for weeks. */
   readonly #memory: TextFile;
   readonly #onEvent: (event: BridgeEvent) => void;
   readonly #seen = new Map<string, SeenAddress>();
@@ -43,7 +43,7 @@ export class AddressesSeen {
     this.#onEvent = onEvent;
   }
 
-  /** Takes over what an earlier run kept. */
+  /** Restores what an earlier run kept. */
   async restore(): Promise<void> {
     for (const one of readSeen(await this.#memory.read())) {
       const key = keyOf(one.code, one.address);
@@ -51,7 +51,7 @@ export class AddressesSeen {
     }
   }
 
-  /** A value of an address was pushed. */
+  /** Notes a pushed value of an address. */
   see(code: string, address: string, raw: RawValue): void {
     const controller = this.#store.get(code);
     if (controller === undefined || !addressPattern.test(address)) return;
@@ -66,7 +66,7 @@ export class AddressesSeen {
     if (known === undefined) this.#report(seen, controller.info.id);
   }
 
-  /** Without those that the configuration holds by now, in the order of controllers and addresses. */
+  /** The addresses without those configured meanwhile, in the order of controllers and addresses. */
   list(): readonly SeenAddress[] {
     return [...this.#seen.values()]
       .filter(({ code, address }) => {
@@ -89,7 +89,7 @@ export class AddressesSeen {
     });
   }
 
-  /** One write at a time; what changes meanwhile goes with the next. */
+  /** Saves the list, one write at a time; a change meanwhile is part of the next write. */
   async #keep(): Promise<void> {
     this.#isDirty = true;
     if (this.#isWriting) return;
@@ -109,7 +109,7 @@ function readSeen(text: string | null): readonly SeenAddress[] {
   try {
     kept = JSON.parse(text ?? "null");
   } catch {
-    // As no file.
+    // Counts as no file.
   }
   return Array.isArray(kept) ? kept.filter(isSeen).slice(0, mostAddresses) : [];
 }

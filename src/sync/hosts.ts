@@ -8,7 +8,7 @@ import { givesWayAt, mayFollow, type Shown, standings } from "../greenhouse/stea
 export interface LinkFacts {
   readonly realtime: HostFacts;
   readonly business: HostFacts;
-  /** The request budget stretches the polling intervals. */
+  /** Whether the request budget stretches the polling intervals. */
   readonly stretched: boolean;
   readonly startedAt: number;
 }
@@ -28,15 +28,15 @@ const patienceMs = 30_000;
 const patienceFailures = 2;
 
 /**
- * A host counts as gone after two attempts without connection or answer, or after 30 s without any. While one operation alone stays
- * without an answer, another one is asked.
+ * Whether a host is gone: after two attempts without connection or answer, or after 30 s without any. If only one
+ * operation gets no answer, another one is asked first.
  */
 function isGone(host: HostFacts, now: number): boolean {
   if (host.failures >= patienceFailures && host.silent === null) return true;
   return host.failingSince !== null && now - host.failingSince >= patienceMs;
 }
 
-/** The state to publish, or null while nothing has been learnt yet. The first that applies wins. */
+/** The state to publish; null before anything is known. The first that applies wins. */
 function platformState(
   { realtime, business, stretched, startedAt }: LinkFacts,
   now: number,
@@ -44,7 +44,7 @@ function platformState(
   const isUnheard = realtime.heardAt === null && realtime.contactAt === null;
   const untried = isUnheard && realtime.failures === 0;
   if (isGone(realtime, now)) return "unreachable";
-  // Without a credential nothing may be tried at all, which is not the host's doing.
+  // Without a credential nothing may be tried, which is not the host's fault.
   if (realtime.unauthorized || business.unauthorized) return "unauthorized";
   if (untried && now - startedAt >= patienceMs) return "unreachable";
   if (isUnheard) return null;
@@ -59,7 +59,7 @@ type DoubtListener = (host: PlatformHost, operation: string) => void;
 type MixUpListener = (request: string, device: string | undefined) => void;
 type Cause = "business" | "operations" | "budget";
 
-/** Turns what the client learns about its hosts into the published state of the platform. */
+/** Turns the client's facts about its hosts into the published state of the platform. */
 export class PlatformWatch {
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -76,9 +76,9 @@ export class PlatformWatch {
   #shown: Shown<PlatformState> | null = null;
   #reachable: Shown<boolean> | null = null;
   #answers = false;
-  /** What makes it degraded. */
+  /** The reason of `degraded`. */
   #degradedBy: Cause = "budget";
-  /** How often the platform came back after it was unreachable. */
+  /** How often the platform returned after it was unreachable. */
   reconnects = 0;
 
   constructor(clock: Clock, log: Logger, onEvent: (event: BridgeEvent) => void) {
@@ -102,35 +102,35 @@ export class PlatformWatch {
     return this.#away[host];
   }
 
-  /** Calls back when the state to publish became another, in the order in which it was asked for. */
+  /** Calls back when the published state changes, in the order of registration. */
   onState(listener: StateListener): void {
     this.#stateListeners.push(listener);
   }
 
   /**
-   * Calls back when readings begin or cease to count as those of a platform that is there, which they cease to at once; and when it
-   * begins or ceases to answer, for what is to be sent as soon as it may.
+   * Calls back when the platform starts or stops counting as reachable, which it stops at once; and when it starts or
+   * stops answering, for what has to be sent as early as possible.
    */
   onReachable(listener: ReachListener): void {
     this.#reachListeners.push(listener);
   }
 
-  /** Calls back when a host went away or came back. */
+  /** Calls back when a host is lost or returns. */
   onHost(listener: HostListener): void {
     this.#hostListeners.push(listener);
   }
 
-  /** Calls back when one operation of a host has no answer, which another operation may explain. */
+  /** Calls back when one operation of a host gets no answer, so that another one can show whether the host is there. */
   onDoubt(listener: DoubtListener): void {
     this.#doubtListeners.push(listener);
   }
 
-  /** Calls back when a read may have got the answer to another one. */
+  /** Calls back when a read may have received another one's answer. */
   onMixedUp(listener: MixUpListener): void {
     this.#mixUpListeners.push(listener);
   }
 
-  /** Calls back when there is another credential than before. */
+  /** Calls back when there is a new credential. */
   onCredential(listener: () => void): void {
     this.#credentialListeners.push(listener);
   }
@@ -157,7 +157,7 @@ export class PlatformWatch {
     this.#judge();
   }
 
-  /** Judges again when time alone can tell: 30 s without contact is news although nothing happened. */
+  /** Judges again when time alone changes the state: 30 s without contact matter although nothing happened. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#judge();
@@ -212,7 +212,7 @@ export class PlatformWatch {
     for (const listener of this.#reachListeners) listener(reachable, answers);
   }
 
-  /** When what is shown may give way to anything. */
+  /** When the shown states may change. */
   #givesWay(): readonly number[] {
     const [shown, reachable] = [this.#shown, this.#reachable];
     return [
@@ -251,7 +251,7 @@ export class PlatformWatch {
     });
   }
 
-  /** What is the matter, with the cause, and what it means. */
+  /** The event's sentence for a state, with its cause and its consequence. */
   #sentence(state: PlatformState): string {
     const { realtime } = this.#facts;
     switch (state) {

@@ -9,14 +9,20 @@ type DataType = "TEXT" | "STREAM";
 
 export type InventoryNews =
   | { readonly type: "account_empty" }
-  /** The news of one list, if any, have all been said. */
+  /** All news of a list have been reported. */
   | { readonly type: "listed" }
-  /** `found`: one of the configuration is in a list for the first time. `absent`: one that an earlier run mirrored is in no list since. */
+  /**
+   * `found`: a configured controller is in a list for the first time. `absent`: a controller of an earlier run is in no
+   * list of this one.
+   */
   | { readonly type: "added" | "found" | "absent" | "removed"; readonly code: string; readonly name: string }
-  /** `doubted`: a list says something else than what is shown, its single-device status decides; `settled`: a later list did so first. */
+  /**
+   * `doubted`: a list contradicts what is shown, so its single-device status decides; `settled`: a later list did so
+   * first.
+   */
   | { readonly type: "doubted" | "settled"; readonly code: string };
 
-/** A controller was taken up that was not mirrored before. */
+/** Whether a controller was added that was not mirrored before. */
 export const isAdded = (
   news: InventoryNews,
 ): news is InventoryNews & { readonly type: "added" | "absent"; readonly code: string } =>
@@ -26,9 +32,9 @@ const availabilityOf = (record: DeviceRecord): Availability =>
   record.online === null ? "unknown" : record.online ? "online" : "offline";
 
 interface InventorySettings {
-  /** For so long whole lists have to leave a controller out. */
+  /** How long complete lists have to lack a controller before it is removed. */
   readonly removeAfterMs: number;
-  /** The most time that counts between two such lists. */
+  /** The longest time that counts between two such lists. */
   readonly longestGapMs: () => number;
 }
 
@@ -36,19 +42,19 @@ const noAbsence = "{}";
 const noMemory = bestEffortFile(undefined, ignored);
 
 interface Absence {
-  /** How long whole lists had left it out. */
+  /** How long complete lists had lacked it. */
   readonly absentMs: number;
   readonly record: DeviceRecord;
 }
 
-/** What an earlier run kept; what cannot be read counts anew. */
+/** Parses what an earlier run kept; an unreadable text counts as none. */
 function readAbsences(text: string | null): Map<string, Absence> {
   const absences = new Map<string, Absence>();
   let kept: unknown = null;
   try {
     kept = JSON.parse(text ?? "null");
   } catch {
-    // As no file.
+    // Counts as no file.
   }
   for (const [code, one] of Object.entries(kept ?? {}) as [string, unknown][]) {
     const { absent_ms: absentMs, record } = (one ?? {}) as Record<string, unknown>;
@@ -63,7 +69,7 @@ function isRecordOf(code: string, record: unknown): record is DeviceRecord {
   return own === code && isNamed && typeof extra === "object" && extra !== null;
 }
 
-/** What a list holds of those that are wanted; a page leaves in place what was held before. */
+/** The wanted codes of a list; a page keeps those known before. */
 function codesOf(
   records: DeviceList,
   wants: (code: string) => boolean,
@@ -75,8 +81,8 @@ function codesOf(
 }
 
 /**
- * Follows the account's lists. Nothing is taken away by an empty list; a controller absent for long enough of the
- * others is, unless the configuration names it. `monotonicMs` counts absence, so a clock that is set removes nothing.
+ * Follows the account's lists. An empty list removes nothing; a controller absent from the others for long enough is
+ * removed, unless it is configured. Absence is counted by `monotonicMs`, so setting a clock removes nothing.
  */
 export class Inventory {
   readonly #store: GreenhouseStore;
@@ -84,26 +90,29 @@ export class Inventory {
   readonly #newsListeners: ((news: InventoryNews) => void)[] = [];
   #controllers = new Set<string>();
   readonly #devices = new Map<DataType, ReadonlySet<string>>();
-  /** Device lists that came before the first list of controllers: they carry no flag, and `unknown` would be shown for a moment. */
+  /**
+   * Device lists that came before the first list of controllers: they have no online flag, so they would briefly show
+   * `unknown`.
+   */
   readonly #early = new Map<DataType, DeviceList>();
-  /** Answers without readings in a row. */
+  /** Answers without readings in a row, by code. */
   readonly #emptyAnswers = new Map<string, number>();
-  /** Those of the configuration that a whole list left out before any list held them. */
+  /** Configured controllers that a complete list lacked before any list held them. */
   readonly #missed = new Set<string>();
-  /** Addresses of video streams by the list that is there for them, which goes before those of others. */
+  /** Addresses of video streams from the list of videos, which has priority over other lists. */
   readonly #videos = new Map<string, string>();
   #asked = false;
   #isEmptyReported = false;
-  /** The newest list of controllers is a page of a longer one: what it leaves out may be there. */
+  /** Whether the newest list of controllers is only a page, so that further ones may exist. */
   #isPart = false;
-  /** Monotonic ms of the newest whole list that was not empty. */
+  /** Monotonic ms of the newest complete list that was not empty. */
   #wholeAt: number | null = null;
-  /** How long such lists have come. */
+  /** For how long such lists have been coming. */
   #wholeMs = 0;
-  /** How long they have left out each that they leave out. */
+  /** For how long they have lacked each absent controller. */
   readonly #absentMs = new Map<string, number>();
   readonly #memory: TextFile;
-  /** Of an earlier run, until a list of each sort has come. */
+  /** Absences of an earlier run, until a list of each kind has come. */
   #kept: ReadonlyMap<string, Absence> = new Map();
   #written = noAbsence;
 
@@ -113,7 +122,7 @@ export class Inventory {
     this.#memory = memory;
   }
 
-  /** Calls back with what a list made known, in the order in which it was asked for. */
+  /** Calls back with the news of a list, in the order of registration. */
   onNews(listener: (news: InventoryNews) => void): void {
     this.#newsListeners.push(listener);
   }
@@ -129,17 +138,17 @@ export class Inventory {
     this.#written = text ?? noAbsence;
   }
 
-  /** Whether a whole list that was not empty has been seen since start; nothing may be cleared before. */
+  /** Whether a complete list that was not empty has come since the start; nothing may be cleared before. */
   get isKnown(): boolean {
     return this.#wholeAt !== null;
   }
 
-  /** Whether the platform had time enough since then to show all that there is: what an earlier run left may go. */
+  /** Whether the platform has had enough time to show everything, so that leftovers of an earlier run may go. */
   get hadTime(): boolean {
     return this.#wholeMs >= this.#settings.removeAfterMs;
   }
 
-  /** The answer of `GET /api/control/mqtt`. */
+  /** Takes the answer of `GET /api/control/mqtt`. */
   onControllers(records: DeviceList, monotonicMs: number): void {
     this.#asked = true;
     if (records.length === 0) {
@@ -151,7 +160,7 @@ export class Inventory {
       this.#isEmptyReported = false;
       const before = this.#controllers;
       this.#controllers = codesOf(records, this.#wants, before);
-      // One that no list holds any more is absent, which says more.
+      // A controller that no list holds is absent, which says more.
       this.#unflag([...before].filter((code) => !this.#controllers.has(code) && this.#isListed(code)));
       for (const record of records) this.#onRecord(record, availabilityOf(record));
       this.#isPart = records.isPage === true;
@@ -162,7 +171,7 @@ export class Inventory {
     if (records.length > 0) this.#tell({ type: "listed" });
   }
 
-  /** An answer of `GET /api/device`: devices only listed there have no online flag of their own. */
+  /** Takes an answer of `GET /api/device`; devices only in that list have no online flag. */
   onDevices(records: DeviceList, dataType: DataType = "TEXT"): void {
     if (!this.#asked) {
       this.#early.set(dataType, records);
@@ -176,7 +185,7 @@ export class Inventory {
     this.#tell({ type: "listed" });
   }
 
-  /** The answer of `GET /api/video-data/list`; it makes no device known. */
+  /** Takes the answer of `GET /api/video-data/list`, which adds no devices. */
   onVideos(records: DeviceList): void {
     if (records.isPage !== true) this.#videos.clear();
     for (const { code, hls } of records) {
@@ -187,8 +196,8 @@ export class Inventory {
   }
 
   /**
-   * How often a code is asked for readings. One that may be a camera and answers without any is asked now and then, as it may have
-   * some later; `usual` again once it has.
+   * How often readings are asked for. A possible camera without readings is `rare`, as it may have some later, and
+   * `usual` again once it has.
    */
   readingsOf(code: string): "usual" | "rare" | "none" {
     const type = this.#store.get(code)?.info.type;
@@ -197,7 +206,7 @@ export class Inventory {
     return most !== null && (this.#emptyAnswers.get(code) ?? 0) >= most ? "rare" : "usual";
   }
 
-  /** An answer about a code's readings came, with so many of them. */
+  /** Notes an answer about readings, with their number. */
   onReadings(code: string, readings: number): void {
     this.#emptyAnswers.set(code, readings > 0 ? 0 : (this.#emptyAnswers.get(code) ?? 0) + 1);
     const controller = this.#store.get(code);
@@ -205,12 +214,12 @@ export class Inventory {
     if (controller.absentSince !== null) this.#store.dispatch(code, { type: "unflagged" });
   }
 
-  /** A configured controller that no list ever held is there all the same where it has readings, such as a weather station. */
+  /** Whether a configured controller that no list ever held has readings, as a weather station may. */
   #isUnlistedAndAnswers({ info: { code, record } }: Controller): boolean {
     return record === null && this.#emptyAnswers.get(code) === 0;
   }
 
-  /** Whether what an earlier run kept for a code may be removed although this run has not seen it. */
+  /** Whether leftovers of an earlier run for a code may be removed, although this run has not seen it. */
   mayForget(code: string): boolean {
     if (!this.#store.wants(code)) return true;
     if (this.#isPart || this.#devices.size === 0) return false;
@@ -218,7 +227,7 @@ export class Inventory {
     return this.hadTime;
   }
 
-  /** A controller whose flag the platform no longer gives is not online any more, though a device list may still hold it. */
+  /** Controllers without a flag any more are not online, even if a device list still holds them. */
   #unflag(codes: readonly string[]): void {
     for (const code of codes) {
       this.#store.dispatch(code, { type: "unflagged" });
@@ -245,7 +254,7 @@ export class Inventory {
     else if ((before?.doubted ?? null) !== null) this.#tell({ type: "settled", code: record.code });
   }
 
-  /** How much of the time since the whole list before is covered by lists: without any nothing is known to be absent. */
+  /** The time since the previous complete list, as far as lists cover it: without lists nothing counts as absent. */
   #gapBefore(monotonicMs: number): number {
     const gapMs = Math.min(monotonicMs - (this.#wholeAt ?? monotonicMs), this.#settings.longestGapMs());
     this.#wholeAt = monotonicMs;
@@ -257,7 +266,7 @@ export class Inventory {
     if (this.#devices.size > 0) this.#admitKept();
     for (const controller of [...this.#store.controllers()]) {
       const { code, name, record } = controller.info;
-      // Never seen, and the list it may stand in has not come yet: for so long as that may take.
+      // A controller never seen, whose list may not have come yet, is awaited for as long as that may take.
       const isAwaited = this.#devices.size === 0 && !this.hadTime;
       const isOpen = record === null && (isAwaited || this.#mayAnswer(controller));
       if (this.#isListed(code) || isOpen) continue;
@@ -273,7 +282,10 @@ export class Inventory {
     if (this.#kept.size === 0) this.#keepAbsences();
   }
 
-  /** What was absent when an earlier run ended, and is in no list of this one, is absent for longer. */
+  /**
+   * Adds controllers that were absent when an earlier run ended and are in no list of this one; their absence
+   * continues.
+   */
   #admitKept(): void {
     const kept = this.#kept;
     this.#kept = new Map();
@@ -287,7 +299,10 @@ export class Inventory {
     }
   }
 
-  /** A controller that no list ever held has readings, or nobody asked for them before the first list that could have held it. */
+  /**
+   * Whether an unlisted controller has readings, or was not asked for any before the first list that could have held
+   * it.
+   */
   #mayAnswer(controller: Controller): boolean {
     const { code } = controller.info;
     const isFirst = !this.#missed.has(code);

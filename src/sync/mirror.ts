@@ -26,7 +26,7 @@ import type { RequestBudget } from "../runtime/schedule.js";
 import { mirrorSettings } from "./settings.js";
 import { GreenhouseStore } from "./store.js";
 
-/** The reading half: what asks the platform and holds what it showed. */
+/** The parts that ask the platform and hold what it showed. */
 export interface Mirror {
   readonly store: GreenhouseStore;
   readonly inventory: Inventory;
@@ -41,19 +41,19 @@ interface MirrorParts {
     CoreConfiguration,
     "mirror" | "controllers" | "polling" | "commands" | "platform" | "kinds" | "running_status" | "alarms"
   >;
-  /** What polling reads through. */
+  /** The platform for polling. */
   readonly platform: PlatformReader & { readonly budget: RequestBudget };
-  /** Told by the platform's client how its hosts answer. */
+  /** Hears from the platform's client how its hosts answer. */
   readonly watch: PlatformWatch;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** At which level each controller and actuator found is named; `info` where absent. */
+  /** The log level for each controller and actuator found; `info` by default. */
   readonly foundLevel?: "info" | "debug" | undefined;
   readonly transliterate: Transliterate;
-  /** Where absent controllers are kept over a restart; without it they count anew. */
+  /** Keeps absent controllers over restarts; without it they count from zero. */
   readonly absences?: TextFile;
-  /** Where addresses are kept that were pushed and belong to nothing; without it they are learnt anew. */
+  /** Keeps pushed addresses that belong to nothing; without it they are learned again. */
   readonly seenAddresses?: TextFile;
   readonly onEvent: (event: BridgeEvent) => void;
 }
@@ -119,10 +119,10 @@ function followWatch(parts: MirrorParts, store: GreenhouseStore, poller: Poller)
   watch.onMixedUp(mixUpListener(parts, store, poller));
 }
 
-/** A server that answers twice is told of now and then, however much it concerns. */
+/** The shortest time between two reports of a server that answers twice. */
 const mixUpAgainMs = 600_000;
 
-/** What may be another's is uncertain until it was read anew. */
+/** Marks readings that may belong to another request as uncertain until they are read again. */
 function mixUpListener(
   { log, clock }: Pick<MirrorParts, "log" | "clock">,
   store: GreenhouseStore,
@@ -149,7 +149,7 @@ function followNews(news: InventoryNews, poller: Poller): void {
   if (isAdded(news)) poller.follow(news.code);
 }
 
-/** A file that cannot be read counts as none, and one that cannot be written is told of. */
+/** Logs news of the inventory. */
 function newsLogger(
   { log, foundLevel = "info", clock, onEvent }: Pick<MirrorParts, "log" | "foundLevel" | "clock" | "onEvent">,
   store: GreenhouseStore,
@@ -170,7 +170,7 @@ function newsLogger(
 const accountEmpty =
   "The platform lists no controllers at all; nothing is removed. Check the account and the rights of its token.";
 
-/** How much is mirrored, where a list has changed that: many sites have too much for a line each. */
+/** Logs the number of mirrored things after a list changed it, as large sites have too many for a line each. */
 export function countsLogger(store: Pick<GreenhouseStore, "controllers">, log: Logger): () => void {
   let logged = "";
   return () => {
@@ -185,7 +185,7 @@ export function countsLogger(store: Pick<GreenhouseStore, "controllers">, log: L
 
 const countOf = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
-/** One line for each actuator of a controller that was found. */
+/** Logs a line for each actuator of a found controller. */
 export function logActuators(log: Logger, level: "info" | "debug", { info, actuators }: Controller): void {
   for (const { settings } of actuators.values()) {
     const { id, kind, address, readOnly } = settings;
@@ -194,7 +194,10 @@ export function logActuators(log: Logger, level: "info" | "debug", { info, actua
   }
 }
 
-/** Says once what the platform's type of a device contradicts; what type_id contradicts, `check` and the start say from the configuration. */
+/**
+ * Warns once about actuators that contradict the platform's type of their device; contradictions of type_id are
+ * reported from the configuration.
+ */
 function warnOfTypes(store: GreenhouseStore, log: Logger): void {
   store.onChange(
     (before, after) => {
@@ -213,7 +216,10 @@ function warnOfTypes(store: GreenhouseStore, log: Logger): void {
   );
 }
 
-/** An address that the group of its type leaves out costs a request of its own; what it is meant for may be wrong. */
+/**
+ * Warns about an address that the answer of its group lacks: it costs a request of its own, and its purpose may be
+ * wrong.
+ */
 export function warnOfUnlisted(
   controller: Controller | undefined,
   group: ParameterGroup,
@@ -230,7 +236,9 @@ export function warnOfUnlisted(
   );
 }
 
-/** Nothing says which of two reads is right; what the device itself was asked for is the better evidence. */
+/**
+ * Reports two differing reads. Nothing shows which one is right, but a request to the device is the better evidence.
+ */
 function tellOfApart(
   controller: Controller | undefined,
   { address, group, value }: Compared,
@@ -258,7 +266,10 @@ const warnOfAbsentSensors = (store: GreenhouseStore, log: Logger): unknown =>
     ["layout"],
   );
 
-/** A sensor whose `from` fits nothing has no topics, and what a person meant stands under another id: both go unseen. */
+/**
+ * Warns about sensors whose `from` fits nothing: they have no topics, and the intended sensor has another id, so both
+ * go unnoticed.
+ */
 export function warnOfSensors({ info, settings, sensors, layout }: Controller, log: Logger): void {
   const shown = layout.map(({ name, factor }) => name || (factor ?? ""));
   for (const { id, from, ignore } of settings?.sensors ?? []) {
@@ -268,7 +279,7 @@ export function warnOfSensors({ info, settings, sensors, layout }: Controller, l
   }
 }
 
-/** A raw address that a command read back is read from then on. */
+/** Polls a raw address from the moment a command reads it back. */
 function followRawAddresses(store: GreenhouseStore, poller: Poller): void {
   store.onChange(
     (before, after) => {
@@ -278,7 +289,7 @@ function followRawAddresses(store: GreenhouseStore, poller: Poller): void {
   );
 }
 
-/** A reading may be three effective intervals old where the budget stretches them, and a list stands for so many. */
+/** How many effective intervals a reading may be old, and a list may cover, when the budget stretches them. */
 const intervalsUntilStale = 3;
 
 function freshnessFor(polling: CoreConfiguration["polling"], factor: number): Freshness {
@@ -288,7 +299,7 @@ function freshnessFor(polling: CoreConfiguration["polling"], factor: number): Fr
     staleAfterMs: polling.stale_after,
     sensorFloorMs: floorWhenStretched(polling.sensors),
     registerFloorMs: floorWhenStretched(polling.actuators),
-    // They change rarely and are asked for rarely; how long they last is not configured.
+    // Statuses change rarely and are asked for rarely; their lifetime is not configured.
     statusFloorMs: floor(polling.running_status),
   };
 }

@@ -7,7 +7,7 @@ import { hasNoFlag, hasOwnClient, isDisputed } from "../greenhouse/reduce.js";
 import type { ControllerSettings } from "../greenhouse/settings.js";
 import { type RequestBudget, Schedule } from "../runtime/schedule.js";
 
-/** One thing to ask the platform again and again. */
+/** Something to ask the platform repeatedly. */
 export type PollJob =
   | { readonly kind: "controllers" }
   | { readonly kind: "videos" }
@@ -18,7 +18,7 @@ export type PollJob =
     }
   | { readonly kind: "registers"; readonly code: string; readonly read: RegisterRead };
 
-/** One request for registers: a single address, a whole parameter group at once, or an address as the device itself has it. */
+/** One request for registers: a single address, a whole parameter group, or an address from the device itself. */
 export type RegisterRead =
   | { readonly type: "address" | "fresh"; readonly address: string }
   | { readonly type: "group"; readonly group: ParameterGroup };
@@ -41,7 +41,7 @@ const ofBusiness: ReadonlySet<PollJob["kind"]> = new Set(["controllers", "device
 
 export const jobHost = ({ kind }: PollJob): PlatformHost => (ofBusiness.has(kind) ? "business" : "realtime");
 
-/** What the platform calls each kind of read, as its errors name it. */
+/** The request of each kind of read, as errors name it. */
 const requestOf = {
   controllers: "GET /api/control/mqtt",
   devices: "GET /api/device",
@@ -54,7 +54,7 @@ const requestOf = {
   registers: "GET /api/set-value/flush",
 } as const;
 
-/** What of a controller is in doubt with a read that may have got the answer to another one. */
+/** What becomes doubtful about a controller when a read may have received another one's answer. */
 export const shownBy: ReadonlyMap<string, "sensors" | "statuses" | "registers"> = new Map([
   [requestOf.sensors, "sensors"],
   [requestOf.averages, "sensors"],
@@ -66,15 +66,18 @@ export const shownBy: ReadonlyMap<string, "sensors" | "statuses" | "registers"> 
 export const jobRequest = (job: PollJob): string =>
   requestOf[job.kind === "registers" && job.read.type !== "group" ? "register" : job.kind];
 
-/** Up to so many controllers are asked for their own status as often as the list; with more, each is asked more rarely. */
+/**
+ * Up to this many controllers are asked for their own status as often as the list; with more, each is asked more
+ * rarely.
+ */
 const withEveryList = 50;
 
 /** What had nothing to say may have something later. */
 export const rareMs = 3_600_000;
 
-/** Lists of devices hardly ever change; their online flags come with the controllers' list. Averages change slowly. */
+/** Device lists hardly ever change, as online flags come with the controllers' list. Averages change slowly. */
 const devicesPerControllers = 12;
-/** A controller that is offline has nothing new to say. */
+/** An offline controller has no news. */
 const offlineSlowdown = 5;
 
 export function jobIntervalMs(
@@ -96,20 +99,20 @@ export function jobIntervalMs(
     case "running_status":
       return intervals.running_status * slower;
     case "registers":
-      // What the device itself has is asked for when something says that it is another value.
+      // The device itself is asked only when something contradicts the shown value.
       return job.read.type === "fresh" ? Infinity : intervals.actuators * slower;
-    // Lists tell about all others; these are asked once, and whenever a list is doubted.
+    // Lists cover all other controllers; their status is asked once, and whenever a list is doubted.
     case "connection":
       if (controller === undefined) return Infinity;
       if (hasOwnClient(controller)) return intervals.controllers;
-      // It may be when it was seen last, which goes on.
+      // It may be the time when the controller was last seen, which advances.
       if (controller.availability === "online" && (controller.info.client?.lastOnlineAt ?? null) !== null)
         return intervals.controllers * Math.max(1, accountSize / withEveryList);
       return hasNoFlag(controller) || isDisputed(controller) ? rareMs : Infinity;
   }
 }
 
-/** What guards look at on the platform: `sensor GH-1`, `status GH-1` or `actuator GH-1 roof`, the controller by id or by code. */
+/** Inputs of guards: `sensor GH-1`, `status GH-1` or `actuator GH-1 roof`, with the controller's id or code. */
 export type GuardInputs = ReadonlySet<string>;
 
 export function guardInputs(controllers: Iterable<ControllerSettings>): GuardInputs {
@@ -119,13 +122,13 @@ export function guardInputs(controllers: Iterable<ControllerSettings>): GuardInp
       for (const { input } of limits?.guards ?? []) {
         if (input.type === "weather") continue;
         const source = `${input.type} ${input.controller ?? code}`;
-        // Readings and running statuses come all at once.
+        // All readings or running statuses come in one answer.
         inputs.add(input.type === "actuator" ? `${source} ${input.id}` : source);
       }
   return inputs;
 }
 
-/** Whether a guard looks at something that the job reads. */
+/** Whether a guard uses something that the job reads. */
 export function isGuardInput(job: PollJob, { info, actuators }: Controller, inputs: GuardInputs): boolean {
   const isLookedAt = (type: string, rest = "") =>
     inputs.has(`${type} ${info.code}${rest}`) || inputs.has(`${type} ${info.id}${rest}`);
@@ -156,7 +159,10 @@ const jobRank = ({ kind }: Pick<PollJob, "kind">): number => ranks.indexOf(kind)
 
 const sensorsRank = jobRank({ kind: "sensors" });
 
-/** The fewest requests that read every register of the controller: one per group, one per address without a group. */
+/**
+ * The fewest requests that read every register of the controller: one for each group, and one for each address without
+ * a group.
+ */
 export function registerReads(controller: Controller): readonly RegisterRead[] {
   const groups = new Set<ParameterGroup>();
   const addresses = new Set<string>();
@@ -188,8 +194,8 @@ export function jobsOf(controller: Controller, hasReadings: boolean): readonly P
 }
 
 /**
- * Jobs leave at moments so far apart at most: to wake up costs the processor as much as a request, and what leaves together shares
- * that. Of an interval it is so little that it disappears in what is given or taken anyhow.
+ * The longest distance between common moments at which jobs leave. Waking up costs as much processor time as a request,
+ * so jobs share moments; compared with an interval the shift disappears in the random 5 %.
  */
 const longestSlotMs = 1_000;
 const slotsOfInterval = 50;
@@ -200,9 +206,9 @@ function nextSlot(at: number, intervalMs: number, share: number): number {
 }
 
 /**
- * When a job runs next: at its own phase of the interval, at least half an interval away, give or take 5 %. The phase
- * comes from the job's name, which spreads many jobs evenly. `share`, 0 to 1, is where between two whole seconds the moments of this
- * account lie, so that many accounts in one process do not leave together.
+ * When a job runs next: at its own phase of the interval, at least half an interval away, plus or minus 5 %. The phase
+ * is a hash of the job's name, which spreads jobs evenly. `share` (0 to 1) places this account's moments between two
+ * whole seconds, so that accounts of one process do not leave together.
  */
 export function nextDueAt(
   job: string,
@@ -216,7 +222,7 @@ export function nextDueAt(
   return nextSlot(phase + periods * intervalMs + (chance - 0.5) * 0.08 * intervalMs, intervalMs, share);
 }
 
-/** For what is asked once: within an interval from now, at its own phase. */
+/** When something runs once: within an interval from now, at its own phase. */
 export const withinInterval = (job: string, now: number, intervalMs: number): number =>
   now + fraction(job) * intervalMs;
 
@@ -227,22 +233,22 @@ function fraction(text: string): number {
   return (Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) >>> 0) / 4_294_967_296;
 }
 
-/** For what must not be asked more often than its interval: a whole interval away, plus up to 5 %. */
+/** When something runs that must not be asked more often than its interval: a whole interval away, plus up to 5 %. */
 export const notBefore = (now: number, intervalMs: number, chance: number): number =>
   now + intervalMs * (1 + 0.05 * chance);
 
-/** By how much every interval has to stretch for the demand to fit the budget; 1 when it fits. */
+/** How much every interval has to stretch for the demand to fit the budget; 1 if it fits. */
 export function stretchFactor(requestsPerMinute: number, budgetPerMinute: number): number {
   return budgetPerMinute === 0 ? 1 : Math.max(1, requestsPerMinute / budgetPerMinute);
 }
 
-/** A host that is away is tried this often; the circuit decides which tries become requests. */
+/** How often a lost host is tried; the circuit decides which attempts become requests. */
 const probeMs = 5_000;
 
-/** Pauses of what was never answered begin so, and double. */
+/** The first pause after a read that was never answered; the pauses double. */
 export const firstRepeatMs = 5_000;
 
-/** What was asked for soon and fails is asked for again after such pauses; then it is left to its interval. */
+/** Pauses before an urgent read is repeated after a failure; then its interval applies. */
 const repeatAfterMs = [firstRepeatMs, 10_000, 20_000, 40_000, 80_000];
 
 export interface DueJob {
@@ -250,13 +256,13 @@ export interface DueJob {
   readonly job: PollJob;
 }
 
-/** Something says that what is shown is not what is there any more. */
+/** An urgent read: something says that what is shown is no longer true. */
 interface Wanted {
-  /** What was said of it, the newest; a read may show it or not. */
+  /** The newest value that was announced, which a read may confirm or not; null for none. */
   readonly said: string | null;
-  /** Least time from the read before to this one. */
+  /** The shortest time since the previous read. */
   readonly gapMs: number;
-  /** A read that began later than it was said is under way. */
+  /** Whether a read is under way that began after the announcement. */
   readonly isBegun: boolean;
   /** Failed reads in a row. */
   readonly failures: number;
@@ -264,10 +270,10 @@ interface Wanted {
 
 interface PlannedJob {
   readonly job: PollJob;
-  /** A guard looks at what it reads. */
+  /** Whether a guard uses what it reads. */
   readonly isInput: boolean;
   readonly begunAt: number;
-  /** When it was made due because its host came back. */
+  /** When it was made due because its host returned. */
   readonly returnedAt: number;
   readonly wanted: Wanted | null;
 }
@@ -275,34 +281,40 @@ interface PlannedJob {
 const untouched = { isInput: false, begunAt: -Infinity, returnedAt: -Infinity, wanted: null } as const;
 
 /**
- * Reads that something asked for soon go before those that are due by their interval. The status of a single device keeps its own
- * distance. Inputs of guards go before reads that became due a little earlier. Controllers that did not answer have places of their own.
+ * Urgent reads go before those due by their interval. The status of single devices keeps its own distance. Inputs of
+ * guards go before reads that became due a little earlier. Controllers that did not answer have places of their own.
  */
 const lanes = ["soon", "connection", "inputs", "silent", "business", "realtime"] as const;
 type Lane = (typeof lanes)[number];
 
-/** Inputs of guards go first even when due this much later than others; what waits longer than that has its turn. */
+/** How much later inputs of guards may be due and still go first. */
 const inputsAheadMs = 300_000;
-/** Of controllers that did not answer, what did not fail itself may go before what did by so much. */
+/** Among controllers that did not answer: how much a read that did not fail itself goes before one that did. */
 const hopefulAheadMs = 300_000;
 
-/** The status of so few devices is asked for at the pace of other reads: on a small account all are to be shown again at once. */
+/**
+ * For so many devices the status is asked at the pace of other reads, as all of a small account have to be shown again
+ * at once.
+ */
 const connectionsAtOnce = 10;
 
 interface PollPace {
-  /** What is asked for soon may take this much of the budget, so that polling keeps the rest. */
+  /** The part of the budget for urgent reads, so that polling keeps the rest. */
   readonly soon: RequestBudget;
-  /** Time between two requests for the status of a single device, ms, once so many went at once as may. */
+  /** Ms between two status requests for single devices, after the first `connectionsAtOnce`. */
   readonly connectionGapMs: () => number;
-  /** What did not answer last time, so that a place may be kept for long: the read itself, or others of its controller; null for neither. */
+  /**
+   * What did not answer last time, so that it may block a place for long: the read itself, or others of its controller;
+   * null for neither.
+   */
   readonly silentPart: (job: PollJob) => "itself" | "controller" | null;
-  /** Whether there is a place for one of those. */
+  /** Whether there is a free place for such a read. */
   readonly hasSilentPlace: () => boolean;
 }
 
 /**
- * All jobs and when each runs next. Of a host that is away one job is tried now and then; when it comes back all that it
- * missed is due at once.
+ * All jobs with their next times. A lost host is tried with one job now and then; when it returns, everything missed is
+ * due at once.
  */
 export class PollSchedule {
   readonly #pace: PollPace;
@@ -315,9 +327,9 @@ export class PollSchedule {
     business: new Schedule<string>(),
     realtime: new Schedule<string>(),
   };
-  /** Of a host that is away: when the next of its jobs is tried. */
+  /** For a lost host: when the next of its jobs is tried. */
   readonly #probeAt = new Map<PlatformHost, number>();
-  /** Until when the requests for the status of single devices that began would last, each at its distance. */
+  /** Until when the status requests that have begun use up their distances. */
   #connectionsUntil = -Infinity;
 
   constructor(pace: PollPace) {
@@ -332,7 +344,10 @@ export class PollSchedule {
     return this.#jobs.has(name);
   }
 
-  /** The status of a single device is not due before it is asked for. `isAhead`: its turn comes with the sensors'. */
+  /**
+   * Adds a job; false where it exists. A status of a single device is not due before it is asked for. `isAhead`: its
+   * turn comes with the sensors.
+   */
   add(job: PollJob, { isInput = false, isAhead = false } = {}): boolean {
     const name = jobName(job);
     if (this.#jobs.has(name)) return false;
@@ -342,7 +357,7 @@ export class PollSchedule {
     return true;
   }
 
-  /** Drops the chosen jobs; returns their names. */
+  /** Removes the chosen jobs; returns their names. */
   remove(chosen: (job: PollJob) => boolean): readonly string[] {
     const removed: string[] = [];
     for (const [name, { job }] of this.#jobs) {
@@ -354,7 +369,7 @@ export class PollSchedule {
     return removed;
   }
 
-  /** What was asked for once is not kept, unless it is asked for again. */
+  /** Removes a job that was needed once, unless it has become urgent. */
   discard(name: string): void {
     if (this.isWanted(name)) return;
     this.#jobs.delete(name);
@@ -370,8 +385,8 @@ export class PollSchedule {
   }
 
   /**
-   * Makes the chosen jobs due now, first things first. Those of a host that is away are left out, and what is due already keeps its
-   * place: asked for again and again, it would never have its turn.
+   * Makes the chosen jobs due now, in the order of a first round. Jobs of a lost host are left out, and due ones keep
+   * their place, as repeated requests would otherwise delay them for ever.
    */
   makeDue(now: number, chosen: (job: PollJob) => boolean): void {
     const due = [...this.#jobs].filter(([, { job }]) => chosen(job) && !this.isAway(jobHost(job)));
@@ -381,7 +396,7 @@ export class PollSchedule {
     }
   }
 
-  /** The chosen jobs, which were asked for more rarely, are due within `intervalMs` of their last read again. */
+  /** Makes the chosen jobs, which were asked more rarely, due within `intervalMs` of their last read. */
   bringForward(now: number, chosen: (job: PollJob) => boolean, intervalMs: (job: PollJob) => number): void {
     for (const [name, { job }] of this.#jobs)
       if (chosen(job) && !this.isAway(jobHost(job))) this.#bringForward(name, now, intervalMs);
@@ -390,21 +405,21 @@ export class PollSchedule {
   #bringForward(name: string, now: number, intervalMs: (job: PollJob) => number): void {
     const planned = this.#jobs.get(name);
     const dueAt = this.#dueAt(name);
-    // What was never asked for has its turn in the order of the first round.
+    // A job that never ran keeps its turn in the first round.
     if (planned === undefined || dueAt === undefined || planned.begunAt === -Infinity) return;
     const at = Math.max(now - 10 + jobRank(planned.job), planned.begunAt + intervalMs(planned.job));
     if (at < dueAt) this.#plan(name, at);
   }
 
-  /** Asks for it at `at`, in its own time. What was tried of a host that is away waits behind its other jobs, and for its return. */
+  /** Schedules a job for `at`. A job tried on a lost host waits behind the host's other jobs, and for its return. */
   runAgainAt(name: string, at: number): void {
     const planned = this.#jobs.get(name);
     if (planned) this.#plan(name, Math.min(at, this.#probeAt.get(jobHost(planned.job)) ?? at));
   }
 
   /**
-   * Asks for it soon, once however often that is wanted, but not sooner than `gapMs` after the last read of it began. What waits
-   * already may come sooner by it.
+   * Makes a read urgent, however often that is asked, but not within `gapMs` of the beginning of the last one. A
+   * waiting read may move forward.
    */
   readSoon(job: PollJob, now: number, gapMs: number, said: string | null): void {
     const name = jobName(job);
@@ -417,23 +432,23 @@ export class PollSchedule {
     if (isSooner) this.#plan(name, at);
   }
 
-  /** Whether what was asked for soon has not been read since. */
+  /** Whether an urgent read is still outstanding. */
   isWanted(name: string): boolean {
     return (this.#jobs.get(name)?.wanted ?? null) !== null;
   }
 
-  /** What was said last of what is asked for soon; undefined where nothing was. */
+  /** The newest announced value of an urgent read; undefined for none. */
   saidOf(name: string): string | undefined {
     return this.#jobs.get(name)?.wanted?.said ?? undefined;
   }
 
-  /** The same, of what was said since the read under way began. */
+  /** The value announced since the read under way began; undefined for none. */
   saidSince(name: string): string | undefined {
     const wanted = this.#jobs.get(name)?.wanted ?? null;
     return wanted?.isBegun === false ? (wanted.said ?? undefined) : undefined;
   }
 
-  /** What was asked for soon, for no value that was said, needs no read any more; returns whether one was waiting. */
+  /** Cancels an urgent read without an announced value; returns whether one was waiting. */
   takeBack(name: string): boolean {
     const planned = this.#jobs.get(name);
     const wanted = planned?.wanted ?? null;
@@ -443,7 +458,7 @@ export class PollSchedule {
     return true;
   }
 
-  /** A read of it begins. */
+  /** Notes that a read begins. */
   onBegun(name: string, now: number): void {
     const planned = this.#jobs.get(name);
     if (planned === undefined) return;
@@ -454,8 +469,8 @@ export class PollSchedule {
   }
 
   /**
-   * The read of it ended. It runs again at `nextAt`, in its own time, Infinity for never; sooner where that was asked for while it was
-   * under way, or where it had been and the read failed. Returns whether it runs again.
+   * Notes that a read ended. It runs again at `nextAt`, Infinity for never; sooner where it became urgent meanwhile, or
+   * was urgent and failed. Returns whether it runs again.
    */
   onEnded(name: string, worked: boolean, now: number, nextAt: number): boolean {
     const planned = this.#jobs.get(name);
@@ -486,8 +501,8 @@ export class PollSchedule {
   }
 
   /**
-   * What it missed, or failed last by its request, is due at once; of a host that comes and goes each once in its interval. What was
-   * asked for more rarely when the host went is due within its interval, which may be another by now.
+   * Notes that a host returned. Jobs missed, or last failed by their request, are due at once, but only once in their
+   * interval if the host comes and goes. Others are due within their interval, which may have changed.
    */
   hostBack(
     host: PlatformHost,
@@ -505,7 +520,7 @@ export class PollSchedule {
         continue;
       }
       const everyMs = intervalMs(job);
-      // What is asked until it was answered once has no interval.
+      // A job that is asked until its first answer has no interval.
       const earliest = everyMs === Infinity ? now : returnedAt + everyMs;
       const at = Math.max(now - 10 + jobRank(job), earliest);
       this.#jobs.set(name, { ...planned, returnedAt: at <= now ? now : returnedAt });
@@ -513,7 +528,7 @@ export class PollSchedule {
     }
   }
 
-  /** One read of a host whose request is none of `failing`, the one that is due first, is due at once. */
+  /** Makes the earliest read of a host due now whose request is not among `failing`. */
   askAnother(host: PlatformHost, failing: ReadonlySet<string>, now: number): void {
     let first: { readonly name: string; readonly at: number } | null = null;
     for (const [name, { job }] of this.#jobs) {
@@ -524,13 +539,13 @@ export class PollSchedule {
     if (first !== null && first.at > now) this.#plan(first.name, now);
   }
 
-  /** Ms until something is due, 0 when something is, null when nothing is planned. */
+  /** Ms until something is due; 0 where something is, null where nothing is planned. */
   waitMs(now: number): number | null {
     const { at } = this.#next(now);
     return at === Infinity ? null : Math.max(0, at - now);
   }
 
-  /** Takes the next due job; null where it has to wait for another place than is free. */
+  /** Takes the next due job; null where it has to wait for another kind of place. */
   take(now: number): DueJob | null {
     const { lane } = this.#next(now);
     const at = this.#schedules[lane].first()?.at ?? now;
@@ -548,7 +563,7 @@ export class PollSchedule {
     return { name, job };
   }
 
-  /** Into the lane that it belongs to, and out of any other. */
+  /** Moves a job into its lane. */
   #plan(name: string, at: number): void {
     const planned = this.#jobs.get(name);
     if (planned === undefined) return;
@@ -578,14 +593,14 @@ export class PollSchedule {
     return next;
   }
 
-  /** When the first of a lane may go. Those of the first two lanes go before all others that are due. */
+  /** When the first job of a lane may go. Urgent reads and status requests go before all other due jobs. */
   #laneAt(lane: Lane, now: number): number {
     const first = this.#schedules[lane].first();
     if (first === null) return Infinity;
     const host = lane === "business" ? lane : "realtime";
     let at = Math.max(first.at, this.#probeAt.get(host) ?? 0);
     if (lane === host) return at;
-    // A host that is away is tried with what may be answered; where there is nothing else, with these.
+    // A lost host is first tried with jobs that may be answered, and with these only if there are no others.
     if (lane === "silent" && this.isAway(host)) at += probeMs;
     if (lane === "silent") return this.#pace.hasSilentPlace() ? at : Infinity;
     if (lane === "inputs") return at > now ? at : at - inputsAheadMs;

@@ -21,20 +21,20 @@ export interface PollPorts {
   readonly inventory: Inventory;
   readonly clock: Clock;
   readonly tally: PollTally;
-  /** Told of each answer about a parameter group which addresses of that type it left out. */
+  /** Called for each answer about a parameter group, with the addresses of that type that it lacks. */
   readonly onGroup?: (code: string, group: ParameterGroup, unlisted: readonly string[]) => void;
-  /** What a group tells of an address, against what the address itself does. */
+  /** Compares the values of groups with those of single addresses. */
   readonly comparison?: ReadComparison;
-  /** From now on the group is passed over for this address. */
+  /** Called when the group's value no longer counts for an address. */
   readonly onApart?: (found: Compared) => void;
-  /** Waits until the budget has another request, for a job that needs more than one. */
+  /** Waits for another request of the budget, for a job of several requests. */
   readonly turn?: (signal: AbortSignal) => Promise<void>;
 }
 
-/** What something has said of what is read, by the time the answer is there. */
+/** What was announced about the value being read, when its answer comes. */
 interface Said {
   readonly last: () => string | undefined;
-  /** Since the read began. */
+  /** Announced since the read began. */
   readonly meanwhile: () => string | undefined;
 }
 
@@ -54,7 +54,8 @@ export async function perform(
     case "connection": {
       const status = await answer(platform.connection(job.code, signal, "polled"));
       const said = saidOf.meanwhile();
-      // What was said since says otherwise than the answer, which may be older: it is read once more. What was said before is older.
+      // A contradiction announced since the read began may be newer than the answer, so it is read again. An earlier
+      // one is older.
       if (said === undefined || said === status.state)
         store.dispatch(job.code, { type: "connection", status });
       return;
@@ -82,7 +83,7 @@ export async function perform(
   }
 }
 
-/** A list of the whole account. */
+/** Reads a list of the whole account. */
 async function readList(
   job: Exclude<PollJob, { readonly code: string }>,
   ports: PollPorts,
@@ -103,7 +104,7 @@ async function readList(
   }
 }
 
-/** All videos at once; a device each, where a refusal names the device code that it misses. */
+/** Reads all videos at once; or device by device, where a refusal says that the device code is missing. */
 async function readVideos({ platform, store, turn }: PollPorts, signal: AbortSignal): Promise<DeviceList> {
   try {
     return await platform.videos(signal);
@@ -124,12 +125,12 @@ async function readVideos({ platform, store, turn }: PollPorts, signal: AbortSig
     }
     const [failure] = failures;
     if (failure !== undefined && answers.length === 0) throw failure;
-    // The list of a camera that refused stays as it was.
+    // The entries of a refusing camera stay as they were.
     return Object.assign(answers.flat(), { isPage: failure !== undefined });
   }
 }
 
-/** One address as the device itself has it. Where it shows what was said of it, the news came from there. */
+/** Reads an address from the device itself. If it shows the announced value, the news came from there. */
 async function readFresh(
   code: string,
   address: string,
@@ -156,7 +157,10 @@ async function readOne(
   return new Map(raw === null ? [] : [[address, raw]]);
 }
 
-/** Nothing says that a group is read from the device, so it counts as the platform's memory, as a plain read does. */
+/**
+ * Reads registers. Nothing says that a group is read from the device, so it counts as the platform's memory, like a
+ * plain read.
+ */
 async function readRegisters(
   code: string,
   read: RegisterRead,
@@ -188,7 +192,7 @@ async function readRegisters(
       if (read.type === "group" && group !== undefined && value !== undefined)
         compare({ code, address, group, value }, ports);
     } catch (error) {
-      // An address that cannot be read must not keep its neighbours from being read.
+      // An unreadable address must not keep its neighbours from being read.
       if (!(error instanceof PlatformError) || signal.aborted) throw error;
       failure ??= error;
     }
@@ -213,7 +217,7 @@ const nothing: ReadonlySet<string> = new Set();
 const without = (values: ReadonlyMap<string, RawValue>, left: ReadonlySet<string>) =>
   left.size === 0 ? values : new Map([...values].filter(([address]) => !left.has(address)));
 
-/** Both reads of one address, one after the other. */
+/** Compares two reads of one address, made one after the other. */
 function compare(found: Compared, { store, clock, comparison, onApart }: PollPorts): void {
   const controller = store.get(found.code);
   if (controller === undefined || comparison === undefined) return;
@@ -221,7 +225,7 @@ function compare(found: Compared, { store, clock, comparison, onApart }: PollPor
   if (comparison.onCompared(controller, found.address, isSame, clock.monotonic())) onApart?.(found);
 }
 
-/** What agrees with a value that the device itself gave, and what has none to be compared with yet. */
+/** Compares values that agree with the device's own, and names those that still need a read to compare with. */
 function compareAgreeing(
   controller: Controller,
   group: ParameterGroup,
@@ -240,7 +244,9 @@ function compareAgreeing(
   if (controller.availability !== "offline") comparison.onAnswer(controller, group, unread);
 }
 
-/** Addresses whose unflushed value, or the one before it, differs from one the device itself gave: a cache may be older than that. */
+/**
+ * Addresses whose unflushed value, or the previous one, differs from one of the device itself: a cache may be older.
+ */
 function contradictedAddresses(controller: Controller | undefined, read: RegistersRead): readonly string[] {
   if (controller === undefined || read.fresh) return [];
   return [...read.values].flatMap(([address, raw]) => {
@@ -250,7 +256,7 @@ function contradictedAddresses(controller: Controller | undefined, read: Registe
   });
 }
 
-/** Addresses that the configuration says to be of a parameter group, and that its answer does not hold. */
+/** Addresses that are configured for a parameter group but missing in its answer. */
 function unlistedIn(
   { actuators, parameters }: Pick<Controller, "actuators" | "parameters">,
   group: ParameterGroup,
@@ -267,7 +273,9 @@ function unlistedIn(
   return [...new Set(ofGroup)].filter((address) => !values.has(address));
 }
 
-/** What is shown of one address, null while it was not read; undefined for an address that nothing of the controller follows. */
+/**
+ * The register of an address; null before its first read, undefined for an address that the controller does not follow.
+ */
 export function registerAt(controller: Controller, address: string): Register | null | undefined {
   for (const { settings, registers } of controller.actuators.values())
     if (stateAddresses(settings).includes(address)) return registers[address] ?? null;
@@ -278,7 +286,7 @@ export function registerAt(controller: Controller, address: string): Register | 
 
 export type Registers = ReadonlyMap<string, Register | null>;
 
-/** Every address that something of the controller follows, with what is held of it. */
+/** Every followed address with its register. */
 export function registersOf({ actuators, parameters, addresses }: Controller): Registers {
   const found = new Map<string, Register | null>();
   for (const [address, { register }] of addresses) found.set(address, register);
@@ -288,7 +296,7 @@ export function registersOf({ actuators, parameters, addresses }: Controller): R
   return found;
 }
 
-/** Reads that polling makes, in the words of health and metrics; `register` is one address, `registers` one parameter group of a controller. */
+/** Kinds of polls in health and metrics; `register` is one address, `registers` one parameter group of a controller. */
 export const pollOperations = [
   "controllers",
   "devices",
@@ -303,7 +311,7 @@ export const pollOperations = [
 
 export type PollOperation = (typeof pollOperations)[number];
 
-/** Calls an hour, by operation. */
+/** Calls an hour, by kind. */
 export type PollCost = Readonly<Record<PollOperation, number>>;
 
 const hourMs = 3_600_000;
@@ -313,7 +321,7 @@ function operationOf(job: PollJob): PollOperation {
   return job.read.type === "group" ? "registers" : "register";
 }
 
-/** What these jobs cost when each is asked for once in its interval (ms), as whole calls. */
+/** The cost of jobs that each run once in their interval (ms), in whole calls. */
 export function callsPerHour(jobs: Iterable<PollJob>, intervalMs: (job: PollJob) => number): PollCost {
   const cost = {
     controllers: 0,
@@ -331,18 +339,18 @@ export function callsPerHour(jobs: Iterable<PollJob>, intervalMs: (job: PollJob)
   return { ...cost, ...Object.fromEntries(whole) };
 }
 
-/** Not sent: the host is away, or asked to be left alone for a while. */
+/** Whether a request was not sent, as the host is away or asked for a pause. */
 export const wasHeld = (error: unknown): boolean =>
   error instanceof PlatformError &&
   (error.facts.kind === "paused" || (error.facts.kind === "throttled" && !error.facts.sent));
 
-/** `held`: not sent, because the host is away or asked for a pause. */
+/** `held`: not sent, as the host is away or asked for a pause. */
 export const pollResults = ["ok", "failed", "held"] as const;
 type PollResult = (typeof pollResults)[number];
 
 const key = (operation: PollOperation, code: string | null) => `${operation} ${code ?? ""}`;
 
-/** What polling asked, how that ended, and when it was last answered; instants are monotonic ms. */
+/** Counts polls by result, with the times of their last answers; instants are monotonic ms. */
 export class PollTally {
   readonly #clock: Clock;
   readonly #counts = new Map<string, number>();
@@ -353,12 +361,12 @@ export class PollTally {
     this.#clock = clock;
   }
 
-  /** When any read ended, well or not: the sign that polling goes on. Null before the first. */
+  /** When any read last ended, with whatever result, as a sign that polling goes on. Null before the first. */
   get endedAt(): number | null {
     return this.#endedAt;
   }
 
-  /** When the platform last answered this; null while it has not. */
+  /** When the platform last answered this; null for never. */
   answeredAt(operation: PollOperation, code: string | null): number | null {
     return this.#answeredAt.get(key(operation, code)) ?? null;
   }
@@ -371,7 +379,7 @@ export class PollTally {
     for (const operation of pollOperations) this.#answeredAt.delete(key(operation, code));
   }
 
-  /** Notes how a read ends that polling makes. */
+  /** Notes how a read of polling ends. */
   async track<T>(operation: PollOperation, code: string | null, read: Promise<T>): Promise<T> {
     try {
       const answer = await read;

@@ -3,24 +3,24 @@ import type { Logger } from "../runtime/log.js";
 import type { PollJob } from "./poll-plan.js";
 import { wasHeld } from "./poll-reads.js";
 
-/** What concerns a host as a whole is reported by the part that watches it. */
+/** The part that watches hosts reports what concerns a whole host. */
 const ofTheHost = new Set<PlatformErrorKind>(["unreachable", "unauthorized"]);
-/** Once is bad luck, twice in a row is not. */
+/** Errors that count only from the second in a row. */
 const passing = new Set<PlatformErrorKind>(["timeout", "interrupted", "throttled"]);
-/** A kind of poll that fails every other time is not worth a line each time. */
+/** The shortest time between two lines about one kind of poll. */
 const logAgainMs = 600_000;
 
 interface Trouble {
   /** Failures in a row, by the job's name. */
   readonly failing: Map<string, number>;
-  /** Its end is worth a line. */
+  /** Whether the end of the trouble is worth a line. */
   isLogged: boolean;
   loggedAt: number;
 }
 
 /**
- * Logs once per kind of poll that it fails and once that it works again, however many controllers it concerns. What is wrong with a
- * whole host is left out.
+ * Logs once for each kind of poll that it fails, and once that it works again, however many controllers are affected.
+ * Trouble of a whole host is left out.
  */
 export class PollTroubles {
   readonly #log: Logger;
@@ -35,7 +35,7 @@ export class PollTroubles {
     this.#isAway = isAway;
   }
 
-  /** Returns whether this is the first failure in a row, and none of the host as a whole. */
+  /** Notes a failure; returns whether it is the first in a row and not that of a whole host. */
   onFailed(name: string, job: PollJob, error: unknown): boolean {
     if (!(error instanceof PlatformError)) {
       this.#log.error({ err: error, job: name }, "a poll failed unexpectedly");
@@ -58,12 +58,12 @@ export class PollTroubles {
     if (this.#isOver(kind, name)) this.#log.info({ poll: kind }, `polling ${subjects[kind]} works again`);
   }
 
-  /** These are not asked for any more. */
+  /** Forgets jobs that are not polled any more. */
   forget(names: Iterable<string>): void {
     for (const name of names) for (const kind of this.#byKind.keys()) this.#isOver(kind, name);
   }
 
-  /** Whether this was the last one to fail of a kind of which that was logged. */
+  /** Whether this was the last failing job of a kind that was logged. */
   #isOver(kind: PollJob["kind"], name: string): boolean {
     const trouble = this.#byKind.get(kind);
     if (trouble?.failing.delete(name) !== true || trouble.failing.size > 0) return false;

@@ -26,12 +26,12 @@ import {
 import { callsPerHour, perform, type PollCost, type PollPorts, PollTally } from "./poll-reads.js";
 import { type Compared, ReadComparison } from "./read-comparison.js";
 
-/** Is told how jobs end. */
+/** Hears how jobs end. */
 interface PollOutcomes {
   onWorked(name: string, job: PollJob): void;
-  /** Whether this is the first failure in a row, and none of the host as a whole. */
+  /** Returns whether this is the first failure in a row, and not that of a whole host. */
   onFailed(name: string, job: PollJob, error: unknown): boolean;
-  /** These are not asked for any more. */
+  /** Forgets jobs that are not polled any more. */
   forget(names: Iterable<string>): void;
 }
 
@@ -39,42 +39,44 @@ interface PollerSettings {
   readonly intervals: PollIntervals;
   readonly concurrency: number;
   readonly requestsPerMinute: number;
-  /** Spreads what would leave together. */
+  /** Spreads requests that would leave together. */
   readonly random: Random;
-  /** Told when the demand changes: by how much intervals stretch. */
+  /** Called when the demand changes, with the factor by which intervals stretch. */
   readonly onStretch: (factor: number) => void;
-  /** Both reads of this address differ for longer than it travels: `get-value` counts from now on. */
+  /**
+   * Called when both reads of an address have differed for longer than its travel time: `get-value` counts from now on.
+   */
   readonly onApart?: (found: Compared) => void;
-  /** These addresses are read one by one from now on, for the answer about their group does not hold them. */
+  /** Called when addresses are read one by one from now on, as the answer of their group lacks them. */
   readonly onUnlisted?: (code: string, group: ParameterGroup, addresses: readonly string[]) => void;
-  /** A controller is to show the address of its video. */
+  /** Whether any controller has to show the address of its video. */
   readonly showsVideos?: boolean;
-  /** What guards look at is read first. */
+  /** Inputs of guards, which are read first. */
   readonly guardInputs?: GuardInputs;
 }
 
 const idleMs = 60_000;
 const askAnotherEveryMs = 5_000;
-/** The least time between reads of a device without readings, whatever is pushed about it. */
+/** The shortest time between reads of a device without readings, whatever is pushed about it. */
 const signGapMs = 60_000;
-/** Addresses are compared once, so there is no hurry: at this distance, and with an eighth of the budget at most. */
+/** The pace of comparisons, which are not urgent: at this distance, and with an eighth of the budget at most. */
 const checkGapMs = 1_000;
 const checkPart = 1 / 8;
-/** Smaller changes of the stretch are not worth new intervals. */
+/** The smallest change of the stretch that changes the intervals. */
 const noticeable = 0.1;
-/** What is asked for soon may take a quarter of the budget, and the status of single devices half of it. */
+/** The parts of the budget for urgent reads and for status requests. */
 const soonPart = 1 / 4;
 const connectionPart = 1 / 2;
-/** Of the places, so many may be kept by controllers that did not answer; the others are read through the rest. */
+/** The part of the places for controllers that did not answer; others keep the rest. */
 const silentPart = 1 / 2;
-/** Of few devices the status is asked for at this distance. */
+/** The distance of status requests where there are few devices. */
 const longestConnectionGapMs = 1_000;
 
-/** A read that brought nothing. */
+/** A read without a result. */
 export interface FailedRead {
   /** Null for a list of the whole account. */
   readonly code: string | null;
-  /** As the platform calls the request. */
+  /** The request, as the platform calls it. */
   readonly request: string;
   readonly why: string;
 }
@@ -92,7 +94,7 @@ const failedRead = (job: PollJob, why: string): FailedRead => ({
   why,
 });
 
-/** Asks for everything in turn: one request per job at a time, spread over the interval, within the budget. */
+/** Polls everything: one request for each job at a time, spread over its interval, within the budget. */
 export class Poller {
   readonly tally: PollTally;
   readonly #settings: PollerSettings;
@@ -101,32 +103,32 @@ export class Poller {
   readonly #troubles: PollOutcomes;
   readonly #schedule: PollSchedule;
   readonly #rest: Rest;
-  /** Codes of controllers that are offline no more, until their jobs are brought forward. */
+  /** Codes of controllers that are back online, until their jobs are moved forward. */
   readonly #back = new Set<string>();
   readonly #running = new Map<string, Promise<void>>();
-  /** What was not answered in time when it was asked last: controllers by code, and each read by its name. */
+  /** Controllers by code, and reads by name, whose last request timed out. */
   readonly #silent = new Set<string>();
-  /** Names of reads under way that were so when they began. */
+  /** Names of such reads that are under way. */
   readonly #silentRunning = new Set<string>();
-  /** Names of reads that failed for the credential last. */
+  /** Names of reads that last failed because of the credential. */
   readonly #unauthorized = new Set<string>();
-  /** By name, of what is asked for rarely: how often it failed without ever having been answered; Infinity once it was. */
+  /** For rare jobs by name: how often each has failed without any answer so far; Infinity after the first answer. */
   readonly #unanswered = new Map<string, number>();
   readonly #awaited = new Map<string, ((why: string | null) => void)[]>();
-  /** By code: jobs that have not ended since the controller was taken up. */
+  /** By code: jobs that have not ended since the controller was added. */
   readonly #untried = new Map<string, Set<string>>();
-  /** Requests that did not work when they were made last. */
+  /** Requests that failed the last time. */
   readonly #failing = new Set<string>();
   readonly #askedAnotherAt = new Map<PlatformHost, number>();
   readonly #triedListeners: ((code: string) => void)[] = [];
-  /** By code, undefined for all: the round under way, and the one after it once somebody asks for that. */
+  /** Refresh rounds by code, undefined for all: the present one, and the next one if somebody asks for it. */
   readonly #rounds = new Map<string | undefined, Round>();
-  /** Told of each read that ends, with why it failed; null where it did not. */
+  /** Hear of each read that ends, with its failure; null for none. */
   readonly #endListeners = new Set<(job: PollJob, why: string | null) => void>();
   readonly #comparison = new ReadComparison();
-  /** The address that is being read so that it can be compared. */
+  /** The address being read for a comparison. */
   #check: ReturnType<ReadComparison["next"]> = null;
-  /** By code: addresses that the answer about their group leaves out, with that group. */
+  /** By code: addresses that the answer of their group lacks, with the group. */
   readonly #unlisted = new Map<string, Map<string, ParameterGroup>>();
   /** Where between two whole seconds the polls of this account leave. */
   readonly #slotShare: number;
@@ -162,7 +164,7 @@ export class Poller {
     });
   }
 
-  /** Calls back when everything of a controller that was taken up has been asked for once. */
+  /** Calls back when everything of an added controller has been asked for once. */
   onTried(listener: (code: string) => void): void {
     this.#triedListeners.push(listener);
   }
@@ -171,29 +173,29 @@ export class Poller {
     return this.#stretch;
   }
 
-  /** In force, of what is asked for again and again: an account without sensors is only asked for its lists. */
+  /** The shortest interval in force of repeated jobs; an account without sensors has only its lists. */
   get shortestIntervalMs(): number {
     return (
       Math.min(...Array.from(this.#schedule.jobs(), (job) => this.#plainIntervalMs(job))) * this.#stretch
     );
   }
 
-  /** Addresses whose group tells another value than they do themselves, by device code. */
+  /** Addresses whose group shows another value than they do themselves, by device code. */
   apart(): ReadonlyMap<string, ReadonlySet<string>> {
     return this.#comparison.apart;
   }
 
-  /** Addresses that are read one by one because the answer about their group leaves them out, by device code. */
+  /** Addresses that are read one by one as the answer of their group lacks them, by device code. */
   unlistedGroups(): ReadonlyMap<string, ReadonlyMap<string, ParameterGroup>> {
     return this.#unlisted;
   }
 
-  /** What the jobs cost at the intervals in force. */
+  /** The cost of the jobs at the intervals in force. */
   callsPerHour(): PollCost {
     return callsPerHour(this.#schedule.jobs(), (job) => this.#plainIntervalMs(job) * this.#stretch);
   }
 
-  /** Polls until the signal aborts; running requests are aborted with it. */
+  /** Polls until the signal aborts, which aborts running requests too. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#ports.inventory.restore();
     this.#schedule.add({ kind: "controllers" });
@@ -201,7 +203,7 @@ export class Poller {
     this.#schedule.add({ kind: "devices", dataType: "STREAM" });
     if (this.#settings.showsVideos === true) this.#schedule.add({ kind: "videos" });
     for (const controller of this.#ports.store.controllers()) this.follow(controller.info.code);
-    // What is offline is asked less often, so one that comes or goes is another demand.
+    // Offline controllers are asked less often, so coming and going changes the demand.
     const stopWatching = this.#ports.store.onChange(
       (before, after) => {
         this.#demandChanged = true;
@@ -220,7 +222,10 @@ export class Poller {
     this.#drop(() => true);
   }
 
-  /** What was offline has news, and its next reads may be minutes away. One list may bring back thousands, so all at once. */
+  /**
+   * Moves the jobs of returned controllers forward, as their next reads may be minutes away. One list may bring back
+   * thousands, so all are moved at once.
+   */
   #takeBack(): void {
     if (this.#back.size === 0) return;
     const isBack = (job: PollJob) => "code" in job && this.#back.has(job.code);
@@ -229,12 +234,12 @@ export class Poller {
     this.#back.clear();
   }
 
-  /** Takes up a controller's jobs. */
+  /** Adds a controller's jobs. */
   follow(code: string): void {
     const controller = this.#ports.store.get(code);
     if (!controller) return;
     const untried = this.#untried.get(code) ?? new Set();
-    // A controller is shown once all of it was asked for. So many as are asked at once need not wait for the sensors of all others.
+    // A controller is shown once all of it was asked for. The first few need not wait for the sensors of all others.
     const isAhead = this.#untried.size < this.#settings.concurrency;
     for (const job of jobsOf(controller, this.#ports.inventory.readingsOf(code) !== "none"))
       if (this.#add(job, controller, isAhead) && job.kind !== "connection") untried.add(jobName(job));
@@ -276,23 +281,26 @@ export class Poller {
     const kind = error instanceof PlatformError ? error.facts.kind : null;
     if (kind === "unauthorized") this.#unauthorized.add(name);
     else this.#unauthorized.delete(name);
-    // What an account has no right to, it has none to for each of its controllers.
+    // An account without the right to averages has none for any controller.
     if (error === null || (job.kind === "averages" && kind === "rejected"))
       this.#unanswered.set(name, Infinity);
     this.#noteSilence(name, job, error);
   }
 
-  /** One that answers something may still leave another read without an answer. */
+  /** Notes time-outs. A controller that answers some reads may still leave others unanswered. */
   #noteSilence(name: string, job: PollJob, error: unknown): void {
     if (!("code" in job)) return;
     const names = [name, job.code];
-    // Of the connection the platform itself knows.
+    // The platform itself knows the connection, so that answer says nothing about the controller.
     if (error === null && job.kind !== "connection") for (const one of names) this.#silent.delete(one);
     if (error instanceof PlatformError && error.facts.kind === "timeout")
       for (const one of names) this.#silent.add(one);
   }
 
-  /** What a group does not list would never be read; what it lists again needs no request of its own. A controller that is gone may list nothing. */
+  /**
+   * Addresses that a group lacks get reads of their own, and lose them when it lists them again. The group of an
+   * offline controller may list nothing.
+   */
   #onGroup(code: string, group: ParameterGroup, unlisted: readonly string[]): void {
     if (this.#ports.store.get(code)?.availability === "offline") return;
     const known = this.#unlisted.get(code) ?? new Map<string, ParameterGroup>();
@@ -316,7 +324,7 @@ export class Poller {
     if (found.length > 0) this.#settings.onUnlisted?.(code, group, found);
   }
 
-  /** The chosen jobs are not asked for any more. */
+  /** Stops polling the chosen jobs. */
   #drop(chosen: (job: PollJob) => boolean): void {
     const names = this.#schedule.remove(chosen);
     for (const name of names) {
@@ -327,26 +335,26 @@ export class Poller {
     this.#demandChanged = true;
   }
 
-  /** How reads of this name ended. */
+  /** Forgets how reads of this name ended. */
   #forgetEnds(name: string): void {
     for (const noted of [this.#silent, this.#unauthorized, this.#unanswered]) noted.delete(name);
   }
 
   /**
-   * Reads before what is due by its interval, for something says that it is not as it is shown: what that `said` of it, null where it
-   * told no value. Not sooner than `gapMs` after the last read of it began; a read that fails is made again a few times.
+   * Makes a read urgent, as something contradicts what is shown; `said` is the announced value, null for none. It
+   * begins no sooner than `gapMs` after the last one; a failed read is repeated a few times.
    */
   readSoon(job: PollJob, gapMs: number, said: string | null): void {
     this.#schedule.readSoon(job, this.#ports.clock.monotonic(), gapMs, said);
     this.#rest.wake();
   }
 
-  /** Whether what was asked for soon has not been read since. */
+  /** Whether an urgent read is still outstanding. */
   isWanted(job: PollJob): boolean {
     return this.#schedule.isWanted(jobName(job));
   }
 
-  /** A list has told what the single-device status was to be asked for. */
+  /** Cancels a status request that a list has answered. */
   spareConnection(code: string): void {
     const name = jobName({ kind: "connection", code });
     if (!this.#schedule.takeBack(name)) return;
@@ -355,8 +363,8 @@ export class Poller {
   }
 
   /**
-   * A first time after everything else of the controller was read: at once where no list tells whether it is online, else within
-   * an interval, for what it says besides. The platform advises against asking it of many at a time.
+   * Plans the first status request, after everything else of the controller was read: at once where no list shows
+   * whether it is online, else within an interval. The platform advises against asking for many at a time.
    */
   #planConnection(code: string): void {
     const job = { kind: "connection", code } as const;
@@ -383,21 +391,21 @@ export class Poller {
     if (reachable) this.#schedule.hostBack(host, now, intervalMs, this.#failing);
     else {
       this.#schedule.hostAway(host, now);
-      // These are not asked before it is back, and a request for a refresh would wait as long.
+      // Jobs of a lost host wait for its return, so requests for a refresh are answered now.
       for (const name of this.#schedule.namesOf(host))
         if (!this.#running.has(name)) this.#answerWaiting(name, awayText(host));
     }
     this.#rest.wake();
   }
 
-  /** What failed for the credential is asked for again. */
+  /** Repeats reads that failed because of the credential. */
   credentialRenewed(): void {
     const isMeant = (job: PollJob) => this.#unauthorized.has(jobName(job));
     this.#schedule.bringForward(this.#ports.clock.monotonic(), isMeant, () => firstRepeatMs);
     this.#rest.wake();
   }
 
-  /** Asks at once for what this request has shown, of one controller where given. */
+  /** Repeats at once the reads made by this request, for one controller if given. */
   readAnew(request: string, code: string | undefined): void {
     const isMeant = (job: PollJob) =>
       jobRequest(job) === request && (code === undefined || concerns(job, code)) && isPlanned(job);
@@ -405,7 +413,7 @@ export class Poller {
     this.#rest.wake();
   }
 
-  /** What this request asks for has no answer: another one shows whether the host is there, asked now and then only. */
+  /** Tests a host by another request, as this one gets no answer; at most once in a while. */
   askAnother(host: PlatformHost, request: string): void {
     const now = this.#ports.clock.monotonic();
     if (now - (this.#askedAnotherAt.get(host) ?? -Infinity) < askAnotherEveryMs) return;
@@ -416,8 +424,8 @@ export class Poller {
   }
 
   /**
-   * Asks for everything (of one controller, where given) and resolves with what failed when each has been tried. Who asks while a round is under way
-   * shares the next one with everybody else who does: this one may have passed over what he wants to see.
+   * Polls everything (of one controller, if given) and resolves to what failed once all was tried. Requests during a
+   * round share the next one, as the present one may have missed what they want to see.
    */
   refresh(code?: string): Promise<readonly FailedRead[]> {
     const round: Round = this.#rounds.get(code) ?? { under: Promise.resolve([]), next: null };
@@ -429,7 +437,7 @@ export class Poller {
     return round.next;
   }
 
-  /** What these reads ask for in turn belongs to the round: the status of what a list doubts, all of what a list has added. */
+  /** Reads of a round, with those that follow from them: the status of doubted controllers, and all of added ones. */
   async #readNow(code: string | undefined): Promise<readonly FailedRead[]> {
     const failed = new Map<string, FailedRead>();
     const note = (job: PollJob, why: string | null) => {
@@ -454,7 +462,7 @@ export class Poller {
     return [...this.#schedule.jobs()].filter(isMeant);
   }
 
-  /** What is due or under way beside these. */
+  /** Jobs that are due or under way in addition. */
   #dueBeside(read: ReadonlySet<string>, code: string | undefined): readonly PollJob[] {
     const now = this.#ports.clock.monotonic();
     return [...this.#schedule.jobs()].filter((job) => {
@@ -464,7 +472,7 @@ export class Poller {
     });
   }
 
-  /** Why it failed; null where it did not. A host that is away is not asked before it is back. */
+  /** Resolves when the job ends, to its failure; null for none. Jobs of a lost host fail at once. */
   async #nextEnd(job: PollJob): Promise<string | null> {
     const name = jobName(job);
     const host = jobHost(job);
@@ -472,7 +480,7 @@ export class Poller {
     return new Promise((resolve) => this.#awaited.set(name, [...(this.#awaited.get(name) ?? []), resolve]));
   }
 
-  /** Whether nothing but its own status could tell whether it is online, and that did not. */
+  /** Whether the connection stays unknown, as only its own status could show it and did not. */
   #isUntold(job: PollJob): boolean {
     const controller = job.kind === "connection" ? this.#ports.store.get(job.code) : undefined;
     return controller !== undefined && controller.availability === "unknown" && hasNoFlag(controller);
@@ -491,11 +499,11 @@ export class Poller {
       const due = this.#schedule.take(now);
       if (due !== null && !this.#running.has(due.name) && this.#isWanted(due)) this.#start(due, signal);
     }
-    // With every place taken only an end matters, and in a sweep that is each request's: no timer is worth making.
+    // With every place taken only the end of a request matters, so no timer is needed.
     return Infinity;
   }
 
-  /** A device may turn out to be a camera only after its jobs were taken up. */
+  /** Whether a due job is still useful: a device may turn out to be a camera after its jobs were added. */
   #isWanted({ job }: DueJob): boolean {
     if (job.kind !== "sensors" && job.kind !== "running_status") return true;
     if (this.#ports.inventory.readingsOf(job.code) !== "none") return true;
@@ -548,7 +556,7 @@ export class Poller {
     this.readSoon({ kind: "connection", code: job.code }, this.#settings.intervals.controllers, null);
   }
 
-  /** `why` it failed; null where it did not. */
+  /** `why`: its failure; null for none. */
   #onEnded(name: string, job: PollJob, why: string | null): void {
     const worked = why === null;
     this.#running.delete(name);
@@ -557,7 +565,7 @@ export class Poller {
     const againMs = worked ? this.#plainIntervalMs(job) : this.#againMs(name, job);
     const at = againMs === Infinity ? againMs : this.#dueAt(name, job, now, againMs * this.#stretch);
     const comesAgain = this.#schedule.onEnded(name, worked, now, at);
-    // What is left to others to read is no trouble of its own.
+    // A job that others now read is no trouble any more.
     if (!comesAgain) this.#troubles.forget([name]);
     this.#answerWaiting(name, why);
     for (const listener of this.#endListeners) listener(job, why);
@@ -566,20 +574,20 @@ export class Poller {
     this.#rest.wake();
   }
 
-  /** After how long a read that failed is made again. */
+  /** The pause before a failed read is repeated. */
   #againMs(name: string, job: PollJob): number {
     const { controllers } = this.#settings.intervals;
     const plainMs = this.#plainIntervalMs(job);
-    // A status is asked once, until it was answered; a fresh read is left to polling.
+    // A status is repeated until its first answer; a fresh read is left to polling.
     if (job.kind === "connection") return Math.min(plainMs, controllers);
     if (jobHost(job) === "realtime" && !this.#isRare(job)) return plainMs;
-    // What a start missed would be missing for an hour.
+    // What failed at the start would otherwise be missing for an hour.
     const failures = this.#unanswered.get(name) ?? 0;
     this.#unanswered.set(name, failures + 1);
     const mostMs = job.kind === "devices" ? Math.min(plainMs, controllers) : plainMs;
-    // Lists of the account are few; what fails for each of thousands would take the budget of all others.
+    // There are few lists of an account; the failing reads of thousands of controllers would take everybody's budget.
     const firstMs = "code" in job ? Math.min(plainMs, controllers) : firstRepeatMs;
-    // One that was answered before is said to be unusable until it is again, which its own interval would make an hour.
+    // A list that was answered before counts as unusable until it works again, so its own interval would be too long.
     const laterMs = "code" in job ? plainMs : Math.min(plainMs, controllers);
     return failures === Infinity ? laterMs : Math.min(mostMs, firstMs * 2 ** failures);
   }
@@ -591,14 +599,14 @@ export class Poller {
       : nextDueAt(name, now, intervalMs, chance, this.#slotShare);
   }
 
-  /** Addresses that a group has shown are read once by themselves, one after the other, at a pace of their own. */
+  /** Reads addresses of groups once by themselves, one after the other, at their own pace. */
   #planCheck(): void {
     for (;;) {
       if (this.#check !== null) return;
       this.#check = this.#comparison.next();
       if (this.#check === null) return;
       const job = freshRead(this.#check);
-      // One that is read anyhow is compared as well.
+      // An address that is read anyway is compared as well.
       if (this.#schedule.has(jobName(job))) this.#check = null;
       else {
         this.#schedule.add(job);
@@ -625,7 +633,7 @@ export class Poller {
     this.#planCheck();
   }
 
-  /** Both reads go on differing: the address is read by itself, and its group passed over. */
+  /** If both reads keep differing, the address is read by itself and its group is ignored for it. */
   #onApart(found: Compared): void {
     this.#addRead(found.code, found.address);
     this.#demandChanged = true;
@@ -633,7 +641,7 @@ export class Poller {
     this.#settings.onApart?.(found);
   }
 
-  /** `why` nothing was read; null also where it is not to be read any more. */
+  /** `why`: the reason without a read; null for success, and for jobs not polled any more. */
   #answerWaiting(name: string, why: string | null): void {
     for (const resolve of this.#awaited.get(name) ?? []) resolve(why);
     this.#awaited.delete(name);
@@ -662,7 +670,7 @@ export class Poller {
     return isReading && this.#ports.inventory.readingsOf(job.code) === "rare";
   }
 
-  /** Something was pushed of a device: one that is asked now and then only is asked at once. */
+  /** Notes a push about a device; one with rare reads is read at once. */
   onSign(code: string): void {
     if (this.#ports.inventory.readingsOf(code) === "rare")
       this.readSoon({ kind: "sensors", code }, signGapMs, null);
@@ -681,14 +689,14 @@ const singleRead = (code: string, address: string): PollJob => ({
   read: { type: "address", address },
 });
 
-/** A round of everything leaves out what a list tells too, and what only news of it asks for. */
+/** Whether a job belongs to a full round: not a status, which lists give too, and not a fresh read. */
 const isRepeated = (job: PollJob): boolean =>
   job.kind !== "connection" && !(job.kind === "registers" && job.read.type === "fresh");
 
-/** What is asked for at its interval, and what a list is doubted for. */
+/** Whether a job runs by its interval, or for a doubted list. */
 const isPlanned = (job: PollJob): boolean => !(job.kind === "registers" && job.read.type === "fresh");
 
 const concerns = (job: PollJob, code: string) => "code" in job && job.code === code;
 
-/** Of the controller of this code, where one is given. */
+/** Whether a job is of this controller, if one is given. */
 const isOf = (job: PollJob, code: string | undefined) => code === undefined || concerns(job, code);

@@ -11,7 +11,7 @@ import { PushMirror, type ReadBacks } from "./push-mirror.js";
 const mostStations = 16;
 const recoveryPauseMs = 60_000;
 
-/** Listens on the channels of the account, and on one for each weather station that the mirror holds. */
+/** Listens on the account's channels, and on one for each mirrored weather station. */
 export class PushChannels {
   readonly #platform: PlatformPush;
   readonly #mirror: Pick<Mirror, "store" | "poller" | "seen">;
@@ -54,8 +54,8 @@ export class PushChannels {
   }
 
   /**
-   * Reads everything once after a channel was lost and after it is open again, for what changed meanwhile was not pushed.
-   * However often channels come and go, one round ends, and a pause passes, before the next begins.
+   * Reads everything once after a channel was lost, and once it is open again, as changes in between were not pushed.
+   * However often channels come and go, the next round begins only a pause after the previous one ended.
    */
   async #recover(signal: AbortSignal): Promise<void> {
     for (;;) {
@@ -126,7 +126,7 @@ export class PushChannels {
   }
 }
 
-/** Data collectors are what the interface calls weather stations; their type begins with W. In the order of their codes. */
+/** Codes of weather stations in order; the interface means data collectors, whose type begins with W. */
 const stationsAmong = (controllers: Iterable<Controller>): readonly string[] =>
   [...controllers]
     .filter(({ info }) => info.type?.startsWith("W") === true)

@@ -9,26 +9,26 @@ import type { Mirror } from "./mirror.js";
 import type { PollJob } from "./poll-plan.js";
 import { registerAt, type Registers, registersOf } from "./poll-reads.js";
 
-/** The commands that read an address back learn of a pushed value of it. */
+/** Commands that read addresses back, which use pushed values. */
 export interface ReadBacks {
   /** Whether a command reads the address back. */
   readsBack(code: string, address: string): boolean;
-  /** Whether a command waited for just this value and reads it back now. */
+  /** Whether a command waited for this value and reads it back now. */
   readBackNow(code: string, address: string, raw: RawValue): boolean;
-  /** Who looks after a value that was pushed after the last read of a command that has ended. */
+  /** Registers the handler of a value pushed after the last read of an ended command. */
   onPushed(listener: (code: string, address: string, raw: RawValue) => void): void;
 }
 
-/** Short enough for a switch that is pressed twice, long enough for what never rests. */
+/** Short enough for a switch pressed twice, long enough for what never rests. */
 const gapMs = 2_000;
-/** For statuses that say nothing new, or that no read has shown. */
+/** For statuses without news, or that no read has shown. */
 const idleGapMs = 60_000;
 
 type News<Type extends PushNews["type"]> = Extract<PushNews, { type: Type }>;
 
 /**
- * What the platform pushes may be as old as it likes, so it is not shown: where it differs from what is shown, it is read now.
- * Only readings, which carry the time of their measurement, are folded as they come.
+ * Pushed values may be of any age, so they are not shown: where they differ from what is shown, a read follows. Only
+ * readings, which carry their time, are folded directly.
  */
 export class PushMirror {
   readonly #mirror: Pick<Mirror, "store" | "poller" | "seen">;
@@ -48,7 +48,7 @@ export class PushMirror {
     this.#gaps = gaps;
   }
 
-  /** `openedAt` is when the channel was opened, monotonic ms. */
+  /** `openedAt`: when the channel was opened, monotonic ms. */
   fold(news: PushNews, openedAt: number): void {
     const controller = this.#mirror.store.get(news.code);
     if (!controller) return;
@@ -68,7 +68,7 @@ export class PushMirror {
     }
   }
 
-  /** What was pushed while a command read the address back that has ended without reading once more. */
+  /** Handles a value pushed while a command read the address back that then ended without another read. */
   onPushed(code: string, address: string, raw: RawValue): void {
     const controller = this.#mirror.store.get(code);
     const register = controller && registerAt(controller, address);
@@ -94,7 +94,7 @@ export class PushMirror {
   ): void {
     const readBacks = this.#readBacks;
     for (const [address, raw] of values) {
-      // A command that waits for this value reads it back now, and the mirror shows what it reads.
+      // A command that waits for this value reads it now, and the mirror shows what it reads.
       if (readBacks.readBackNow(code, address, raw) || readBacks.readsBack(code, address)) continue;
       const register = registers.get(address);
       if (register === undefined) onOther(address, raw);
@@ -126,14 +126,14 @@ export class PushMirror {
     this.#mirror.poller.readSoon({ kind: "running_status", code }, isNews ? gapMs : idleGapMs, null);
   }
 
-  /** A device that neither a list nor its own status ever gave a flag may have got one, and cannot have lost one. */
+  /** A device that never had a flag may have got one, but cannot have lost one. */
   #foldConnection({ info, availability }: Controller, { code, online }: News<"connection">): void {
     if ((info.record?.online ?? null) === null && availability === "unknown" && !online) return;
     const said = online ? "online" : "offline";
     this.#readWhereNews({ kind: "connection", code }, said, availability === said);
   }
 
-  /** What is visible already needs no read, unless one is to come that may have been begun before this was said. */
+  /** A visible value needs no read, unless a planned one may have begun before the announcement. */
   #readWhereNews(job: PollJob, said: string, isVisible: boolean): void {
     const { poller } = this.#mirror;
     if (!isVisible || poller.isWanted(job)) poller.readSoon(job, gapMs, said);
@@ -146,7 +146,7 @@ export class PushMirror {
   ): void {
     const { store } = this.#mirror;
     const now = this.#clock.now();
-    // What lay in the socket while the process stood still is as if it had been said before the channel was opened.
+    // What waited in the socket during a freeze counts as sent before the channel was opened.
     const heardSince = Math.max(openedAt, this.#gaps.newest()?.until ?? -Infinity);
     const openedWall = now - (this.#clock.monotonic() - heardSince);
     const isRead = [...controller.sensors.values()].some(
@@ -159,11 +159,11 @@ export class PushMirror {
 }
 
 /*
- * A frame that keys values by numbers does not say whether these are addresses or running statuses, and either channel may carry
- * either: what the controller has decides. Both only lead to a read.
+ * A frame with values by number does not say whether these are addresses or running statuses, and either channel may
+ * carry either: the controller's own data decide. Both only lead to a read.
  */
 
-/** The addresses of the configuration that a running status without a name may be. */
+/** Configured addresses that a running status without a name may mean. */
 function registersOfNumber(
   registers: Registers,
   { name, number, value }: RunningStatusItem,
@@ -173,7 +173,7 @@ function registersOfNumber(
   return followed.map((address) => [address, value] as const);
 }
 
-/** The running statuses that have been read whose numbers are addresses that nothing of the configuration has, by these. */
+/** Known running statuses whose number is among the frame's addresses and belongs to no configured one. */
 function statusesAmong(
   { statuses }: Controller,
   values: ReadonlyMap<string, RawValue>,

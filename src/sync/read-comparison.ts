@@ -4,11 +4,11 @@ import type { Controller } from "../greenhouse/model.js";
 import type { RawValue } from "../greenhouse/ports.js";
 
 /*
- * Whether both reads of an address tell the same. The interface document leaves open whether `set-value/flush` gives what was set and
- * `get-value` what the device has; where they go on differing, `get-value` counts.
+ * Compares both reads of an address. The interface document leaves open whether `set-value/flush` returns the set value
+ * and `get-value` that of the device. Where they keep differing, `get-value` counts.
  */
 
-/** One address, as both reads have shown it. */
+/** One address with its value in both reads. */
 export interface Compared {
   readonly code: string;
   readonly address: string;
@@ -16,9 +16,9 @@ export interface Compared {
   readonly value: RawValue;
 }
 
-/** What moves no further may still be shown late by one of the two. */
+/** Even a resting value may come late in one of the reads. */
 const leastMs = 30_000;
-/** An address that cannot be read is left to the polls. */
+/** An address that cannot be read is left to polling. */
 const mostTries = 3;
 
 interface Check {
@@ -27,7 +27,7 @@ interface Check {
   readonly tries: number;
 }
 
-/** How long a movement through the address may last, and when one of ours began, monotonic ms; null while none did. */
+/** The longest movement at the address, and when ours began, monotonic ms; null for none. */
 function movementAt({ actuators }: Controller, address: string) {
   for (const { settings, postedAt, between } of actuators.values())
     if (stateAddresses(settings).includes(address))
@@ -35,16 +35,16 @@ function movementAt({ actuators }: Controller, address: string) {
   return { lastsMs: leastMs, postedAt: null, isBetween: false };
 }
 
-/** What was compared of every controller; instants are monotonic ms. */
+/** All comparisons; instants are monotonic ms. */
 export class ReadComparison {
-  /** Addresses to be read by `get-value` once, so that the next answer about their group can be compared. */
+  /** Addresses to read once by `get-value`, so that the group's next answer can be compared. */
   readonly #checks: Check[] = [];
   readonly #begun = new Map<string, Set<ParameterGroup>>();
   /** Since when both reads differ, by device code and address. */
   readonly #differing = new Map<string, Map<string, number>>();
   readonly #apart = new Map<string, Set<string>>();
 
-  /** Addresses whose group is passed over, by device code. */
+  /** Addresses whose group is ignored, by device code. */
   get apart(): ReadonlyMap<string, ReadonlySet<string>> {
     return this.#apart;
   }
@@ -53,7 +53,7 @@ export class ReadComparison {
     return this.#apart.get(code)?.has(address) === true;
   }
 
-  /** The first answer about a group names the addresses that are to be compared. */
+  /** The first answer about a group gives the addresses to compare. */
   onAnswer({ info: { code } }: Controller, group: ParameterGroup, addresses: readonly string[]): void {
     const begun = this.#begun.get(code) ?? new Set();
     if (addresses.length === 0 || begun.has(group)) return;
@@ -61,7 +61,7 @@ export class ReadComparison {
     this.#checks.push(...addresses.map((address) => ({ code, address, tries: 0 })));
   }
 
-  /** The next address to be read; null for none. */
+  /** The next address to read; null for none. */
   next(): Check | null {
     return this.#checks.shift() ?? null;
   }
@@ -70,7 +70,7 @@ export class ReadComparison {
     if (tries + 1 < mostTries) this.#checks.push({ ...one, tries: tries + 1 });
   }
 
-  /** Both were read. Whether they have differed for longer than any movement lasts, for the first time. */
+  /** Notes a comparison; returns whether they have now differed for longer than any movement, for the first time. */
   onCompared(controller: Controller, address: string, isSame: boolean, now: number): boolean {
     const { code } = controller.info;
     const ofCode = this.#differing.get(code) ?? new Map<string, number>();

@@ -12,7 +12,7 @@ type KindsSection = CoreConfiguration["kinds"];
 
 const dayMs = 86_400_000;
 
-/** The configuration in the core's words. */
+/** Translates the configuration into the core's words. */
 export function mirrorSettings(
   configuration: Pick<
     CoreConfiguration,
@@ -36,7 +36,7 @@ export function mirrorSettings(
   };
 }
 
-/** What holds where an actuator says nothing itself. */
+/** The defaults of an actuator. */
 interface Defaults {
   readonly minIntervalMs: number;
   readonly kinds: KindsSection;
@@ -96,7 +96,7 @@ const actuatorSettings = (
   homeAssistant: section.homeassistant,
 });
 
-/** What the actuator says, else its kind; what means nothing for the kind is left out. */
+/** The readings of an actuator, else of its kind, without those that mean nothing for the kind. */
 function readingsOf(
   own: ActuatorSection,
   ofKind: KindsSection[string] = {},
@@ -114,7 +114,7 @@ function readingsOf(
 
 type Reads = ActuatorSection["reads"];
 
-/** Word by word: those of the actuator in the place of those of its kind. */
+/** Merges words: those of the actuator override those of its kind. */
 const readsOf = (ofKind: Reads, own: Reads): Reads =>
   ofKind === undefined && own === undefined ? undefined : { ...ofKind, ...own };
 
@@ -160,13 +160,13 @@ function conditionOf({
   const words = is ?? isNot;
   if (words === undefined) return { type: "moving" };
   const all = typeof words === "string" ? [words] : words;
-  // What is sent as `close` is shown as `closed`.
+  // The command `close` is shown as `closed`.
   const shut =
     actuator !== undefined && all.some((word) => /^closed?$/i.test(word)) ? ["close", "closed"] : [];
   return { type: is === undefined ? "is_not" : "is", words: [...new Set([...all, ...shut])] };
 }
 
-/** `close`, `45` or `0..10`. */
+/** Parses `close`, `45` or `0..10`. */
 function allowanceOf(items: readonly string[]): Allowance {
   const ranges = items.flatMap((item) => {
     const [, from, to = from] = /^(\d{1,3})(?:\.\.(\d{1,3}))?$/.exec(item) ?? [];
@@ -175,7 +175,7 @@ function allowanceOf(items: readonly string[]): Allowance {
   return { words: items.filter((item) => !/^\d/.test(item)), degrees: ranges[0] ?? null };
 }
 
-/** Whether the configuration leaves a controller out, by topic id; an id that a mirrored one was given never is. */
+/** Whether the configuration excludes a controller, by topic id; an id of a mirrored controller never is excluded. */
 export function leavesOut(
   { controllers, mirror }: Pick<CoreConfiguration, "controllers" | "mirror">,
   transliterate: Transliterate,

@@ -11,15 +11,15 @@ type Change = (before: Controller | undefined, after: Controller | undefined) =>
 
 interface Listener {
   readonly listener: Change;
-  /** Null for all. */
+  /** Null for all parts. */
   readonly parts: readonly (keyof Controller)[] | null;
 }
 
 const sweepMs = 1_000;
 
 /**
- * The one place where the mirror is held and replaced. Listeners are told each controller that became another; they
- * must not throw and must not dispatch.
+ * Holds the mirror and is the only place that replaces it. Listeners get each changed controller; they must not throw
+ * or dispatch.
  */
 export class GreenhouseStore {
   readonly #controllers = new Map<string, Controller>();
@@ -33,7 +33,7 @@ export class GreenhouseStore {
   #freshness: Freshness;
   #platform = { reachable: false, answers: false };
   #freshnessChanged = false;
-  /** Before this, epoch ms, time alone makes nothing stale. */
+  /** Before this time (epoch ms) nothing becomes stale. */
   #judgeAt = Infinity;
 
   constructor(settings: MirrorSettings, clock: Clock, transliterate: Transliterate) {
@@ -61,12 +61,12 @@ export class GreenhouseStore {
     return code === undefined ? undefined : this.#controllers.get(code);
   }
 
-  /** By its topic id or its code. */
+  /** Finds a controller by topic id or code. */
   readonly find = (idOrCode: string): Controller | undefined => this.byId(idOrCode) ?? this.get(idOrCode);
 
   /**
-   * Told of each change of a controller; where parts are named only of one of these, or that it came or went. What it returns takes that
-   * back.
+   * Calls back for each change of a controller; with `parts` only for changes of these, or when it came or went. The
+   * returned function ends that.
    */
   onChange(listener: Change, parts?: readonly (keyof Controller)[]): () => void {
     const told: Listener = { listener, parts: parts ?? null };
@@ -74,7 +74,7 @@ export class GreenhouseStore {
     return () => this.#listeners.delete(told);
   }
 
-  /** Whether the mirror wants this code at all: not ignored, and listed where only listed ones are mirrored. */
+  /** Whether a code is mirrored: not ignored, and listed where only listed ones are. */
   wants(code: string): boolean {
     const settings = this.#settings.controllers.get(code);
     if (settings) return !settings.ignore;
@@ -85,7 +85,7 @@ export class GreenhouseStore {
     return this.#settings.controllers.has(code);
   }
 
-  /** The controller of this code, made when it is new. */
+  /** The controller of this code, made if new. */
   admit(code: string): Controller {
     const held = this.#controllers.get(code);
     if (held) return held;
@@ -114,7 +114,7 @@ export class GreenhouseStore {
     if (after !== before) this.#replace(code, before, after);
   }
 
-  /** Names, places and limits of readings are others from now on, and nothing else is. */
+  /** Applies new names, places and limits of readings; nothing else changes. */
   rename(settings: MirrorSettings): void {
     this.#settings = settings;
     this.#firstLayouts.clear();
@@ -130,7 +130,10 @@ export class GreenhouseStore {
     for (const { listener } of this.#listeners) listener(before, undefined);
   }
 
-  /** The realtime host answers, or does not: without it nothing read stays good. `answers`: at this moment, whatever stands of before. */
+  /**
+   * Notes whether the realtime host is reachable; without it no reading stays good. `answers`: at this moment,
+   * regardless of damping.
+   */
   setReachable(reachable: boolean, answers = reachable): void {
     const { reachable: was, answers: did } = this.#platform;
     if (reachable === was && answers === did) return;
@@ -144,12 +147,12 @@ export class GreenhouseStore {
     this.#freshnessChanged = true;
   }
 
-  /** Told when the wall clock was set, and by how much; positive is forward. */
+  /** Calls back when the wall clock was set, with the change; positive is forward. */
   onClockSet(listener: (byMs: number) => void): void {
     this.#clockListeners.add(listener);
   }
 
-  /** Lets time pass: what grew too old becomes stale within a second, also after the clock was set. */
+  /** Lets time pass: readings become stale within a second after their time, even if the clock was set. */
   run(signal: AbortSignal): Promise<void> {
     const clock = this.#clock;
     let ahead = clock.now() - clock.monotonic();
