@@ -19,12 +19,12 @@ const keys = {
 const code = lazy(() => import("./service.js"));
 const restoring = lazy(() => import("./restore.js"));
 
-/** What is commanded together. */
+/** The feature `groups`: actuators that are commanded together. */
 export const groups = {
   keys,
   errors: soundGroups,
   sentences: groupSentences,
-  /** What is commanded together by a configuration without mistakes. */
+  /** The groups and scenes of a valid configuration. */
   read: groupsAndScenesIn,
   load: () => Promise.all([code(), restoring()]),
   make: (core) => makeGroups(core),

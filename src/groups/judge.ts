@@ -18,7 +18,10 @@ import type { Parsed } from "../settings/values.js";
 import type { groupsSection, scenesSection } from "./section.js";
 import { asDraft, type Draft, isGiven, itemsOf, sectionOf, sectionsAt, textOf } from "../settings/draft.js";
 
-/* What `groups` and `scenes` mean, and what is wrong with them. A member that is not there would be missed at every command. */
+/*
+ * Reads `groups` and `scenes`, and finds their mistakes. A member that does not exist would be missing at every
+ * command.
+ */
 
 interface Found {
   readonly member: Member;
@@ -31,7 +34,7 @@ const isFound = (found: Found | Text): found is Found => typeof found === "objec
 
 const isList = (found: readonly Found[] | Text): found is readonly Found[] => Array.isArray(found);
 
-/** An actuator by `controller/actuator`, or why there is none. A code may hold slashes, an actuator's id none. */
+/** The actuator of `controller/actuator`, or why there is none. A code may contain slashes, an actuator's id cannot. */
 function actuatorAt(reference: string, root: Draft): Found | Text {
   const at = reference.lastIndexOf("/");
   const named = reference.slice(0, at);
@@ -51,7 +54,7 @@ function actuatorAt(reference: string, root: Draft): Found | Text {
   return { member, target: targetOf(own, root), inverted, isReadOnly: own.read_only === true };
 }
 
-/** As far as its kind can be read; another rule says what is wrong with it. */
+/** The target, as far as its kind is readable; another rule reports mistakes in it. */
 function targetOf(section: Draft, root: Draft): Target {
   const kind = actuatorKinds.find((known) => known === section.kind) ?? "custom";
   const ofKind = sectionOf(sectionOf(sectionOf(root, "kinds"), kind), "values");
@@ -105,7 +108,7 @@ const nothingInCommon = (found: readonly Found[]): Text => {
   return msg`these take no command in common: ${statements(each)}`;
 };
 
-/** What one line of a scene is for. */
+/** The actuators that one line of a scene addresses. */
 function findAddressed(
   reference: string,
   groups: GroupsAndScenes["groups"],
@@ -119,7 +122,7 @@ function findAddressed(
   const members = groups
     .get(id)
     ?.members.map(({ code, actuator }) => actuatorAt(`${code}/${actuator}`, root));
-  // A group that is there and has mistakes of its own is told of once.
+  // Mistakes of an existing group are reported only once.
   if (members === undefined && isGiven(sectionOf(root, "groups"), id)) return [];
   return (
     members?.filter(isFound) ??
@@ -131,7 +134,7 @@ function sceneAt(path: Path, section: Draft, groups: GroupsAndScenes["groups"], 
   const findings: Finding[] = [];
   const commands: { readonly member: Member; readonly command: string }[] = [];
   const lines = sectionOf(section, "commands");
-  // What is written in another way the schema tells of.
+  // The schema reports keys of another form.
   for (const [reference, command] of Object.entries(lines).filter(([key]) => key.includes("/"))) {
     const at = [...path, "commands", reference];
     const found = findAddressed(reference, groups, root);
@@ -172,7 +175,7 @@ function readGroupOrScene(root: Draft): GroupsAndScenes & { readonly findings: r
 
 export const soundGroups = (root: Draft): Finding[] => [...readGroupOrScene(root).findings];
 
-/** What is commanded together by a configuration without mistakes. */
+/** The groups and scenes of a valid configuration. */
 export const groupsAndScenesIn = ({ kinds, controllers, groups, scenes }: GroupsSections): GroupsAndScenes =>
   readGroupOrScene(asDraft({ kinds, controllers, groups, scenes }));
 
@@ -184,7 +187,7 @@ interface GroupsSections extends Pick<CoreConfiguration, "kinds" | "controllers"
 const withoutCover = (group: string): Text =>
   msg`groups.${group}: has a select and no cover in Home Assistant, as only some of its members have homeassistant.inverted: true.`;
 
-/** What each group and scene does, in plain sentences. */
+/** Plain sentences about what each group and scene does. */
 export function groupSentences(configuration: GroupsSections): readonly Text[] {
   const { groups, scenes } = groupsAndScenesIn(configuration);
   return [

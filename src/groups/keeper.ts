@@ -5,15 +5,21 @@ import type { Clock } from "../runtime/clock.js";
 import { endedOf, placeOfAll, type Running, takenOf } from "./running.js";
 
 const minuteMs = 60_000;
-/** As many as each member takes of one target: more is a flood, which the members refuse, and which must not fill the disk. */
+/**
+ * The most commands a minute for one target, as for each member. More is a flood, which the members refuse and which
+ * must not fill the disk.
+ */
 const mostPerMinute = 60;
 const againMs = 5_000;
 const nothing = (): void => undefined;
 
-/** Has the journal keep commands to several, so that each has its one result also where the program ends meanwhile. */
+/**
+ * Keeps commands to groups and scenes in the journal, so that each gets its one result even if the program ends
+ * meanwhile.
+ */
 export class GroupKeeper {
   readonly #core: Pick<Core, "journal" | "commands" | "clock" | "signal">;
-  /** When the newest were kept, by what they were for; refusals together. */
+  /** Times of recent records by target; refusals share one entry. */
   readonly #kept = new Map<string, readonly number[]>();
 
   constructor(core: Pick<Core, "journal" | "commands" | "clock" | "signal">) {
@@ -21,8 +27,8 @@ export class GroupKeeper {
   }
 
   /**
-   * To be called before the members are asked: the journal keeps the order, so that nothing of a member is on disk before this. So nothing
-   * waits for it but whoever tells the sender that it is taken (`onDurable`). Null for one of a flood.
+   * Records a command. Has to be called before the members are asked, as the journal keeps the order and nothing of a
+   * member may be on disk before it. Only `onDurable` waits for the disk. Null in a flood.
    */
   taken(
     running: Running,
@@ -40,18 +46,18 @@ export class GroupKeeper {
     );
   }
 
-  /** A disk that did not answer in time may have it all the same. */
+  /** A disk that did not answer in time may have the record all the same. */
   #holds({ kind, name, id }: GroupTaken): boolean {
     const { groups = [] } = this.#core.journal.history();
     return groups.some((one) => one.kind === kind && one.name === name && one.id === id);
   }
 
-  /** Resolves when the result may be told; with null where that is left to the next start. */
+  /** Resolves when the result may be published; to null where that is left to the next start. */
   async ended(running: Running, result: GroupResult): Promise<(() => void) | null> {
     const { commands, clock, signal } = this.#core;
     if (running.isKept === null) return nothing;
     const record = { type: "group_ended", group: endedOf(running, result, true) } as const;
-    // The next start would end it once more, and perhaps otherwise.
+    // Without a record, the next start would end it once more, perhaps otherwise.
     const isHeld = await running.isKept;
     for (;;)
       try {
@@ -62,7 +68,7 @@ export class GroupKeeper {
       }
   }
 
-  /** The same of one that no member is asked, which is told whatever the journal says. */
+  /** Records a refusal, for which no member is asked; it is published whatever the journal says. */
   async refused(running: Running, result: GroupResult): Promise<() => void> {
     if (!this.#hasRoom("")) return nothing;
     const record = { type: "group_ended", group: endedOf(running, result, false) } as const;
@@ -78,17 +84,17 @@ export class GroupKeeper {
   }
 }
 
-/** False where the bridge ends meanwhile. */
+/** Waits; false where the bridge ends meanwhile. */
 const waitAgain = (clock: Clock, signal: AbortSignal): Promise<boolean> =>
   clock.wait(againMs, signal).then(
     () => true,
     () => false,
   );
 
-/** Of all results together: some megabytes. */
+/** A bound for all results together: some megabytes. */
 const mostMembers = 1_000;
 
-/** What each result says of its members, of the newest. Of older ones the rest of it is kept with their ids. */
+/** The newest results with their members. Older results are kept with their ids, without members. */
 export class WholeResults {
   readonly #newest = new Map<string, GroupResult>();
   #members = 0;

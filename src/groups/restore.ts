@@ -8,20 +8,20 @@ import { JournalUnreadable } from "../journal/segments.js";
 import type { Clock } from "../runtime/clock.js";
 import { placeOf, type Running, runningFrom } from "./running.js";
 
-/* What earlier runs left of commands to groups and scenes. */
+/* Restores commands to groups and scenes from earlier runs. */
 
 /** A result of an earlier run. */
 export interface EarlierEnd {
   readonly group: GroupEnded;
-  /** How long ago, by which its id is recognised; null where that is too long, or it took none. */
+  /** Its age, by which its id is recognised; null where it is too old, or was a refusal. */
   readonly agoMs: number | null;
-  /** Its number, where the broker is not known to have it. */
+  /** Its record number, if the broker may not have it. */
   readonly undelivered: number | null;
 }
 
 export interface GroupsPast {
   readonly open: readonly GroupTaken[];
-  /** Whether the journal holds a member's command without a result, so that this run ends it. */
+  /** Whether the journal holds a member's command without a result, which this run then ends. */
   readonly isOpen: (member: GroupMemberTaken) => boolean;
   /** Oldest first. */
   readonly ended: readonly EarlierEnd[];
@@ -36,7 +36,10 @@ interface Past {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** Takes up what earlier runs left, also of what the configuration has no more. What cannot be read the next start takes up that can. */
+/**
+ * Restores what earlier runs left, even for groups no longer configured. What cannot be read is left to a later start
+ * that can.
+ */
 export async function restoreGroups(
   service: { restore(past: GroupsPast): void },
   commands: Pick<CommandService, "leaveDeliveryMarks">,
@@ -69,7 +72,10 @@ async function readGroupsPast({ journal, clock }: Past): Promise<GroupsPast | nu
   }
 }
 
-/** Of a record by a clock that was not known to be right the age is not known: to ask twice is worse than to refuse a repetition. */
+/**
+ * A result of an earlier run. With an untrusted clock its age is unknown and counts as 0: asking twice is worse than
+ * refusing a repetition.
+ */
 function earlierEnd(record: JournalRecord, through: number, now: number): EarlierEnd | null {
   if (record.type !== "group_ended") return null;
   const { group, seq } = record;
@@ -82,8 +88,8 @@ function earlierEnd(record: JournalRecord, through: number, now: number): Earlie
 }
 
 /**
- * An open one as this run goes on with it: members that have ended, members whose commands are ended now, and those whose commands
- * never came into the journal. `idOf`: the topic id of a device code.
+ * An open command as this run continues it: members that have ended, members whose commands now end, and those whose
+ * commands never reached the journal. `idOf`: the topic id of a device code.
  */
 export function takenUp(
   taken: GroupTaken,

@@ -3,7 +3,7 @@ import type { Via } from "../greenhouse/command/outcomes.js";
 import type { CommandRequest } from "../commands/command.js";
 import type { GroupEnded, GroupMemberTaken, GroupTaken } from "../journal/records.js";
 
-/** A command to several that has been handed to each, until each has ended. */
+/** A command to several actuators, from its distribution until each has ended. */
 export interface Running {
   readonly kind: GroupOrScene;
   readonly about: string;
@@ -12,18 +12,18 @@ export interface Running {
   readonly by: string | null;
   readonly via: Via;
   readonly receivedAt: number;
-  /** By which a repeated one is recognised, as that of one actuator is. */
+  /** Identifies a repeated command, as for a single actuator. */
   readonly canonical: string;
   readonly payloadKey: string;
   readonly response: CommandRequest["response"];
-  /** By the place and id of each member's own command. */
+  /** By target and id of each member's own command. */
   readonly open: Map<string, Member>;
-  /** Of them those that were refused as they came, and whose refusal is not told yet. */
+  /** Members refused at once whose refusal was not reported yet. */
   readonly notTaken: Set<string>;
   readonly ended: MemberResult[];
-  /** Its members' names, as they were configured when it came. */
+  /** Names of its members, in the order of the configuration when it came. */
   order: readonly string[];
-  /** Whether the journal has it; null where it is not asked to. */
+  /** Resolves to whether the journal has it; null where it is not recorded. */
   isKept: Promise<boolean> | null;
 }
 
@@ -32,7 +32,7 @@ export const placeOf = (controllerId: string, actuator: string, id: string): str
 
 export const placeOfAll = ({ kind, about }: Pick<Running, "kind" | "about">): string => `${kind}/${about}`;
 
-/* What the journal keeps of it. */
+/* Its record in the journal. */
 
 export const takenOf = (running: Running, members: readonly GroupMemberTaken[]): GroupTaken => ({
   kind: running.kind,
@@ -56,7 +56,7 @@ export const endedOf = (running: Running, told: GroupResult, isTaken: boolean): 
   told,
 });
 
-/** One that an earlier run took, with nothing of its members yet. */
+/** A command of an earlier run, without its members. */
 export const runningFrom = (taken: GroupTaken): Running => ({
   kind: taken.kind,
   about: taken.name,

@@ -1,7 +1,10 @@
 import { msg } from "../language/text.js";
 import { idKey, list, map, optional, required, section, text, writtenText } from "../settings/values.js";
 
-/* Actuators that are commanded together. Whether they are there, and take what they are sent, is a rule between keys. */
+/*
+ * The sections of actuators that are commanded together. Whether these exist and accept their commands is checked
+ * between keys.
+ */
 
 const reference = /^\S(?:.*\S)?\/[a-z0-9_-]{1,64}$/;
 const memberWords = msg`an actuator as controller/actuator, such as GH-0001/left_skylight`;

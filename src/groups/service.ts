@@ -39,10 +39,10 @@ import { GroupKeeper, WholeResults } from "./keeper.js";
 import { type GroupsPast, takenUp } from "./restore.js";
 import { placeOf, placeOfAll, type Running } from "./running.js";
 
-/** The allowance of those that do not exist. */
+/** The shared flood allowance of groups that do not exist. */
 const unknownGroups = "commands to groups that do not exist";
 
-/** By the word, or by the value that one of the members stops with. */
+/** Whether a payload is a stop: by the word, or by a value that stops a member. */
 function isStop(payload: Buffer, members: readonly (Actuator | undefined)[]): boolean {
   const read = readPayload(payload);
   if (!("command" in read)) return false;
@@ -53,7 +53,7 @@ function isStop(payload: Buffer, members: readonly (Actuator | undefined)[]): bo
   return read.command.toLowerCase() === "stop" || members.some(stops);
 }
 
-/** A command to a group or scene, as it arrives. */
+/** An arriving command to a group or scene. */
 export interface GroupRequest extends Pick<
   CommandRequest,
   "payload" | "retained" | "expiryMs" | "ageMs" | "isKept" | "by" | "via" | "response"
@@ -62,29 +62,29 @@ export interface GroupRequest extends Pick<
   readonly id: string;
 }
 
-/** Far more than are sent in 12 h; beyond it the oldest are forgotten first, and their members tell a repeated id. */
+/** Far more than come in 12 h. Beyond it the oldest are forgotten, and then the members recognise a repeated id. */
 const mostKept = 1_000;
-/** What sets off a scene; the second is what Home Assistant sends. */
+/** Commands for a scene; Home Assistant sends the second. */
 const sceneWords: ReadonlySet<string> = new Set(["activate", "on"]);
 
 /**
- * Hands a command for a group to each member, on the path of every command, and says in one result how each went. It decides nothing
- * about a member's command. A group shows what the platform has shown of its members.
+ * Passes a command for a group to each member, on the path of every command, and sums up their results in one. It
+ * decides nothing about a member's command. A group shows what the platform has shown of its members.
  */
 export class GroupService implements CommandListener {
   #groupsAndScenes: GroupsAndScenes;
-  /** By the device codes of their members. */
+  /** Groups by device code of their members. */
   #ofCode: ReturnType<typeof groupsByCode>;
   readonly #core: Core;
   readonly #newId: () => string;
   readonly #keeper: GroupKeeper;
   readonly #running = new Set<Running>();
-  /** The newest taken of each group and scene. */
+  /** The newest accepted command of each group and scene. */
   readonly #newest = new Map<string, TakenOnce<unknown>>();
-  /** What was taken, by group or scene and id; of its result all but the members. */
+  /** Accepted commands by target and id, with their results without members. */
   #ids: Ids<TakenOnce<GroupResult>> = noIds;
   readonly #whole = new WholeResults();
-  /** The newest of each group and scene. */
+  /** The newest result of each group and scene. */
   readonly #last = new Map<string, GroupResult>();
   readonly #shown = new Map<string, GroupState>();
   #refusals = 0;
@@ -108,7 +108,7 @@ export class GroupService implements CommandListener {
     return this.#groupsAndScenes;
   }
 
-  /** The configuration was read again. What is under way goes on with the members that it was handed to. */
+  /** Takes over a reloaded configuration. Commands under way continue with their members. */
   reload(): void {
     const { retained, topics, groupsAndScenes } = this.#core;
     const before = this.#groupsAndScenes;
@@ -128,7 +128,7 @@ export class GroupService implements CommandListener {
     for (const group of now.groups.values()) this.#show(group);
   }
 
-  /** Takes up what earlier runs left: results that may not have arrived, ids, and what is still to end. */
+  /** Restores from earlier runs: results that may not have arrived, ids, and open commands. */
   restore({ open, isOpen, ended }: GroupsPast): void {
     const { mirror, clock, commands, topics } = this.#core;
     const mono = clock.monotonic();
@@ -162,11 +162,11 @@ export class GroupService implements CommandListener {
     this.#retainedAnswered.clear();
   }
 
-  /** What an earlier run retained of a group that there is no more, or not with this state. */
+  /** Removes retained topics of earlier runs: of a group that no longer exists, or without its present state. */
   onFound(topic: string, payload: Uint8Array): void {
     const { topics, retained } = this.#core;
     const own = `${topics.base}/group/`;
-    // What the other parts asked to be shown comes here too.
+    // Retained topics of other parts come here too.
     if (!topic.startsWith(own)) return;
     const [id = "", leaf = ""] = topic.slice(own.length).split("/");
     const isPosition = leaf === "position" && (this.#shown.get(id)?.position ?? null) === null;
@@ -175,7 +175,7 @@ export class GroupService implements CommandListener {
     else if (isPosition) retained.wanted(topic, "");
   }
 
-  /** What exceeds it is told as one result for each: each member would be overloaded. */
+  /** A flood ends in one result for each group, as it would overload each member. */
   readonly flood: FloodListener = {
     allowanceOf: (topic) => {
       const asked = incomingOn(this.#core.topics, topic);
@@ -227,13 +227,13 @@ export class GroupService implements CommandListener {
     return true;
   }
 
-  /** Hands it to the members; tells the id it goes by, and the result where it was refused as a whole. */
+  /** Passes a command to the members; returns its id, and its result where it was refused as a whole. */
   submit(request: GroupRequest): { readonly id: string; readonly refused: GroupResult | null } {
     const { id, refused } = this.#submit(request);
     return { id, refused };
   }
 
-  /** `isOpen`: something is still to come of it. */
+  /** `isOpen`: something will still follow. */
   #submit(request: GroupRequest): Submitted {
     const { clock } = this.#core;
     const { kind, id: about, by, via, response } = request;
@@ -264,7 +264,7 @@ export class GroupService implements CommandListener {
     const duplicate = duplicateOf(running, before, clock.monotonic());
     const refusal = "reason" in commands ? commands : isRead ? refusalOf(request, running, duplicate) : read;
     if (refusal !== null) {
-      // What it repeats may have the same id, and be dealt with sooner or later.
+      // The repeated command may have the same id and end at another time.
       const receipt = `${receiptKey(running, running.id)} refused ${++this.#refusals}`;
       const onTold = () => this.#core.commands.receipts.settle(receipt);
       const refused = this.#refuse(running, refusal, duplicate, onTold);
@@ -274,7 +274,7 @@ export class GroupService implements CommandListener {
     return { id: running.id, refused: null, isOpen: running.isKept !== null };
   }
 
-  /** The id of one that the broker gave to an earlier run as well; null for one of which nothing is known. */
+  /** The id of a command that the broker gave to an earlier run too; null where nothing is known of it. */
   #givenBefore(running: Running, ownId: string | null): string | null {
     const place = placeOfAll(running);
     const { payloadKey: key, canonical: word } = running;
@@ -282,12 +282,12 @@ export class GroupService implements CommandListener {
     const before = ownId === null ? (this.#newest.get(place) ?? null) : knownId(this.#ids, place, ownId);
     const given = duplicateOf(own, before, this.#core.clock.monotonic());
     if (given !== null || ownId !== null) return given?.isSame === true ? given.first.id : null;
-    // Who presses stop again wants another one.
+    // A repeated stop is meant as another one.
     const isIt = (one: Running) => placeOfAll(one) === place && one.payloadKey === key && word !== "stop";
     return [...this.#running].find(isIt)?.id ?? null;
   }
 
-  /** What each member is sent; null for what the request says. */
+  /** The command for each member; null for that of the request. */
   #commandsOf({ kind, id }: GroupRequest): readonly MemberCommand[] | Refusal {
     const { groups, scenes } = this.groupsAndScenes;
     const found =
@@ -304,7 +304,7 @@ export class GroupService implements CommandListener {
     return { reason: "unknown_actuator", message };
   }
 
-  /** What it asks for, however it is spelt. */
+  /** Its canonical form, whatever its spelling. */
   #canonical({ kind, id }: GroupRequest, command: string | null): string {
     if (kind === "scene" || command === null) return "";
     const target = this.groupsAndScenes.groups.get(id)?.target;
@@ -348,12 +348,15 @@ export class GroupService implements CommandListener {
     }
   }
 
-  /** Where a member's command stands is shown at the member. */
+  /** The phase of a member's command is shown at the member. */
   phase(): void {
     return undefined;
   }
 
-  /** A command has ended, perhaps one of ours. A refusal may come before its sender knows the id, so it is looked for later. */
+  /**
+   * Notes the end of a command that may be a member's. A refusal may come before its sender knows the id, so it is
+   * looked up later.
+   */
   result(
     result: CommandResult,
     { controllerId, target, targetId }: ResultAddressee,
@@ -365,7 +368,7 @@ export class GroupService implements CommandListener {
       const { id, command, outcome, reason, message, interlock } = result;
       const told = { id, command, outcome, reason, message, interlock };
       for (const running of this.#running) {
-        // The answer to another message under the same id is not the end of what was taken.
+        // The answer to another message with the same id does not end an accepted command.
         if (isRefusal !== running.notTaken.has(place)) continue;
         if (!running.open.delete(place)) continue;
         running.ended.push({ controller: controllerId, actuator: targetId, ...told });
@@ -374,7 +377,7 @@ export class GroupService implements CommandListener {
     });
   }
 
-  /** Each of the members has ended; that is told once the journal has it. */
+  /** All members have ended; the result is published once the journal has it. */
   async #end(running: Running): Promise<void> {
     const members = inOrder(running);
     const result = this.#result(running, members.length === 0 ? unknownMembers : summaryOf(members), members);
@@ -386,12 +389,15 @@ export class GroupService implements CommandListener {
     this.#settle(running);
   }
 
-  /** The broker need not give it to anybody again. */
+  /** Settles the receipt, so that the broker does not deliver the command again. */
   #settle(running: Running): void {
     this.#core.commands.receipts.settle(receiptKey(running, running.id));
   }
 
-  /** None of the members is asked. Names may be invented without end, and a repeated message is news for its sender alone. */
+  /**
+   * Refuses a command without asking any member. Names may be invented without end, and a repetition concerns only its
+   * sender.
+   */
   #refuse(
     running: Running,
     { reason, message }: Refusal,
@@ -427,7 +433,7 @@ export class GroupService implements CommandListener {
     this.#tell(result, kind, about, response, onDelivered);
   }
 
-  /** From now on one under the same id is recognised as a repetition. */
+  /** Notes a command, so that a repetition of its id is recognised. */
   #note(running: Running, result: GroupResult | null): void {
     const { id, canonical: word, payloadKey: key } = running;
     const now = this.#core.clock.monotonic();
@@ -459,7 +465,7 @@ export class GroupService implements CommandListener {
       document: result,
       ...(onDelivered && { onDelivered }),
     });
-    // A screen that showed the state that was asked for has to see the true one again.
+    // A display that already showed the requested state has to receive the true one again.
     if (kind === "group" && result.outcome !== "confirmed") {
       const { position, state, json } = topics.group(about);
       retained.repeat([position, state, json]);
@@ -471,7 +477,7 @@ export class GroupService implements CommandListener {
       ({ code, actuator }) =>
         code === after?.info.code && before?.actuators.get(actuator) !== after.actuators.get(actuator),
     );
-    // Most of what changes of a controller is a reading.
+    // Most changes of a controller are readings.
     if (before !== undefined && after !== undefined && !isNews) return;
     const state = groupState(this.actuatorsOf(group));
     this.#shown.set(group.id, state);
@@ -485,7 +491,7 @@ export class GroupService implements CommandListener {
     const quality = [topic.quality, state.quality] as const;
     const isUsable = state.quality === "good" || state.quality === "uncertain";
     const document = { name: group.name, ...state, members: Object.fromEntries(members) as unknown };
-    // A reader must never hold a new bad value under the old good quality, nor a good quality over the old bad value.
+    // A reader must never see a bad new value with the old good quality, nor a good quality with the old bad value.
     for (const [at, text] of isUsable ? [...said, quality] : [quality, ...said]) retained.wanted(at, text);
     retained.wanted(topic.json, JSON.stringify(document));
   }
@@ -502,7 +508,7 @@ export class GroupService implements CommandListener {
     return this.#shown.get(group.id) ?? groupState(this.actuatorsOf(group));
   }
 
-  /** The newest command that is under way. */
+  /** The newest command under way. */
   runningOf(kind: GroupOrScene, about: string): Running | null {
     return [...this.#running].findLast((one) => one.kind === kind && one.about === about) ?? null;
   }
@@ -511,7 +517,7 @@ export class GroupService implements CommandListener {
     return this.#last.get(`${kind}/${about}`) ?? null;
   }
 
-  /** What became of a command, by its id; null for none of ours. */
+  /** A command or its result by id; null where unknown. */
   find(id: string): Running | GroupResult | null {
     const open = [...this.#running].findLast((one) => one.id === id);
     if (open !== undefined) return open;
@@ -533,31 +539,31 @@ interface MemberCommand {
   readonly command: string | null;
 }
 
-/** `45` for a degree, else the word; null for what was never read. */
+/** `45` for a degree, else the word; null if never read. */
 const shownState = (actuator: Actuator | undefined): string | null =>
   actuator?.state === "position" && actuator.position !== null
     ? String(actuator.position)
     : (actuator?.state ?? null);
 
-/** The members as they are configured, in whatever order they ended. */
+/** The members' results in the order of the configuration. */
 const inOrder = ({ order, ended }: Running): readonly MemberResult[] => {
   const placeOf = ({ controller, actuator }: MemberResult) => order.indexOf(`${controller}/${actuator}`);
   return ended.toSorted((one, other) => placeOf(one) - placeOf(other));
 };
 
-/** The same id may be used for several. */
+/** The same id may be used for several targets. */
 const receiptKey = (of: Pick<Running, "kind" | "about">, id: string): string => `${placeOfAll(of)} ${id}`;
 
 interface Submitted {
   readonly id: string;
   readonly refused: GroupResult | null;
-  /** The broker is to be told later that it is dealt with. */
+  /** Whether the broker is to hear later that it is done. */
   readonly isOpen: boolean;
-  /** By which that is then known, where it is not by the id alone. */
+  /** The receipt's key, where the id is not enough. */
   readonly receipt?: string;
 }
 
-/** Why none of the members is asked; null where all are. Without an id each member tells a repeated one by itself. */
+/** Why no member is asked; null where all are. Without an id each member recognises a repetition itself. */
 function refusalOf(
   { kind, retained }: GroupRequest,
   { command }: Running,
@@ -569,7 +575,7 @@ function refusalOf(
   return duplicate && duplicateRefusal(duplicate);
 }
 
-/** More was open than the journal carries on. */
+/** There were more open commands than the journal carries on. */
 const unknownMembers: GroupEnding = {
   outcome: "unknown",
   reason: null,
@@ -604,12 +610,12 @@ function groupsByCode({ groups }: GroupsAndScenes): ReadonlyMap<string, Readonly
   return found;
 }
 
-/** The longest id that a command may have. */
+/** The longest id of a command. */
 const mostIdLength = 200;
 
 /**
- * What one member is sent of a payload that could be read: the same with a command of its own, where a scene has one, and with an id of
- * its own where the sender gave one. So a message that comes twice is the same command twice for every member.
+ * A member's payload: that of a readable request, with its own command in a scene, and its own id if the sender gave
+ * one. So a message that comes twice is the same command twice for every member.
  */
 export function memberPayload(payload: Uint8Array, command: string | null, id: string | null): Uint8Array {
   const text = new TextDecoder().decode(payload).trim();
