@@ -1,8 +1,8 @@
 import type { Path } from "../settings/problem.js";
 
 /**
- * When a change of a key counts: at once where it is named here or lies below one that is, as the running parts look it up or take it up;
- * with a new run everywhere else. `*` stands for any one name.
+ * Keys of which a change counts at once, with all keys below them, as the running parts look them up or take them up.
+ * Changes of all other keys take a new run. `*` stands for any one name.
  */
 export const atOnce = [
   ...(["log.level", "updates"] as const),

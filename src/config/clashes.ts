@@ -17,12 +17,12 @@ import { allFeatures, type Configuration } from "./schema.js";
 import { urlOf } from "../settings/values.js";
 
 /**
- * What two configurations claim both, although each needs its own: client id and base topic at one broker, data
- * directory, ports. Each problem stands in the later file and names the place in the earlier one.
+ * What two configurations both claim although each needs its own: client id and base topic at one broker, data
+ * directory, ports. A problem is reported in the later file and names the place in the earlier one.
  */
 export const clashes = (loaded: readonly LoadedConfiguration[]): Problem[] => claimedTwice(loaded, claimsOf);
 
-/** The same of controllers of one platform, which two bridges would command both. */
+/** Controllers of one platform that two bridges would both command. */
 export const sharedControllers = (loaded: readonly LoadedConfiguration[]): Problem[] =>
   claimedTwice(loaded, ({ controllers, platform }) =>
     mirroredNames(controllers).map((code) =>
@@ -30,14 +30,17 @@ export const sharedControllers = (loaded: readonly LoadedConfiguration[]): Probl
     ),
   );
 
-/** Whether of two configurations one may run only once the other has ended: a claim of both, or one login of one platform. */
+/**
+ * Whether one of two configurations may run only after the other has ended: they claim the same, or share a login of
+ * one platform.
+ */
 export function exclude(one: LoadedConfiguration, other: LoadedConfiguration): boolean {
   const others = heldAlone(other.configuration);
   for (const key of heldAlone(one.configuration)) if (others.has(key)) return true;
   return false;
 }
 
-/** Known of each: where all accounts of a fleet end at once, each is compared with each. */
+/** Cached, as each account of a fleet is compared with each when all end at once. */
 const keysHeld = new WeakMap<Configuration, ReadonlySet<string>>();
 
 function heldAlone(configuration: Configuration): ReadonlySet<string> {
@@ -53,8 +56,8 @@ const loginOf = ({
 }: Configuration): string => JSON.stringify([business_url, realtime_url, token, token_file, sign_in?.body]);
 
 /**
- * The same of controllers of two platforms with one code. Home Assistant tells devices apart by their codes, so that it shows the one
- * that was announced last.
+ * Controllers of two platforms with one code. Home Assistant tells devices apart by their codes, so it shows only the
+ * one announced last.
  */
 export function sharedAnnouncements(loaded: readonly LoadedConfiguration[]): Problem[] {
   const what = msg`Home Assistant shows only one of two devices of one code, unless discovery_prefix differs: the same`;
@@ -111,7 +114,7 @@ function claimsOf(configuration: Configuration): readonly Claim[] {
       (claims?.(configuration, broker) ?? []).map(({ what, path, key }) => value(what, path, ...key)),
     ),
     value(msg`the same data_dir`, ["data_dir"], resolve(configuration.data_dir)),
-    // The address does not matter: two bridges on one port are a mistake.
+    // Addresses do not matter: two bridges on one port are a mistake.
     ...listeners(configuration).map(({ path, port }) => value(msg`the same port`, path, port)),
   ];
 }
@@ -123,7 +126,7 @@ const defaultPorts: Readonly<Record<string, number>> = {
   "wss:": 443,
 };
 
-/** Host and port of the broker in use; all spellings of this computer are one. */
+/** Host and port of the broker in use; all spellings of this computer count as one. */
 function brokerOf({ mqtt, broker }: Configuration): string {
   const url = mqtt.url === undefined ? null : urlOf(mqtt.url);
   if (url === null) return `this computer:${broker.port}`;

@@ -3,28 +3,31 @@ import type { Configuration } from "./schema.js";
 
 /** What a file that was read again means for the run. */
 export interface Judged {
-  /** The bridge did not come up by it before, and no key that takes a new run is another one since. */
+  /** The bridge did not come up with it before, and no key that takes a new run has changed since. */
   readonly isRefused: boolean;
-  /** The bridge has come up by it before. */
+  /** The bridge has come up with it before. */
   readonly isKnown: boolean;
-  /** The keys that take a new run. */
+  /** The changed keys that take a new run. */
   readonly keys: readonly string[];
-  /** Of a refused one: what would count at once and is not taken up without the rest. */
+  /** For a refused one: the keys that would count at once, and are not taken up without the rest. */
   readonly waiting: readonly string[];
 }
 
-/** What ran before a file was edited by hand, as an earlier process has left it; `isRefused`: the file is tried no more. */
+/**
+ * The configuration before a file was edited by hand, left by an earlier process. `isRefused`: the file is not tried
+ * again.
+ */
 export interface FormerRun {
   readonly configuration: Configuration;
   readonly isRefused: boolean;
 }
 
 /**
- * What a run goes back to where it does not come up by a configuration. It is kept as it was in force, not as a file: the file may be
- * another one by now, and `!env` or the defaults of a fleet may say something else.
+ * What a run goes back to if it does not come up with a configuration. It is kept as values, not as a file: the file
+ * may change, and `!env` or a fleet's defaults may give something else.
  */
 export class Fallback {
-  /** Null where nothing is tried. */
+  /** Null while nothing is tried. */
   #former: Configuration | null;
   #refused: Configuration | null = null;
 
@@ -43,12 +46,12 @@ export class Fallback {
   }
 
   /**
-   * What is taken up of it. Of a refused one only what counts at once, as each reload, also one for another account, would stop the
-   * houses for a minute.
+   * The configuration to take up. Of a refused one that is only what counts at once: otherwise each reload, even for
+   * another account, would stop the houses for a minute.
    */
   taken(inForce: Configuration, read: Configuration): Configuration {
     if (this.#isRefused(read)) return withLiveKeys(inForce, read);
-    // What is gone back to may not run yet, and is known to.
+    // The configuration that was gone back to is known to work, even if it does not run yet.
     if (this.#refused !== null && keysForRun(inForce, read).length > 0) this.keep(inForce);
     this.#refused = null;
     return read;
@@ -58,12 +61,15 @@ export class Fallback {
     return this.#refused !== null && keysForRun(this.#refused, read).length === 0;
   }
 
-  /** Another configuration follows this one, by which the bridge has come up. */
+  /** Another configuration follows this one, with which the bridge has come up. */
   keep(former: Configuration): void {
     this.#former ??= former;
   }
 
-  /** The former one, with what counts at once as it is now: a user who was taken out since stays out. Null where there is none. */
+  /**
+   * Returns the former configuration, with present values of keys that count at once: a user removed since stays out.
+   * Null if there is none.
+   */
   refuse(tried: Configuration): Configuration | null {
     const former = this.#former;
     if (former === null) return null;
@@ -72,7 +78,7 @@ export class Fallback {
     return withLiveKeys(former, tried);
   }
 
-  /** Nothing is tried any more. */
+  /** Nothing is on trial any more. */
   settle(): void {
     this.#former = null;
   }

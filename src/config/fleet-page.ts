@@ -38,7 +38,7 @@ export function soundFleetPage(root: Draft): Finding[] {
   ];
 }
 
-/** What works but is probably not wanted; `accounts` are the names of all. */
+/** What works but is probably not wanted; `accounts`: the names of all accounts. */
 export function fleetPageDoubts(http: FleetHttp, accounts: readonly string[]): Finding[] {
   if (http === false) return [];
   return http.users.flatMap(({ password, accounts: own = [] }, at) => [
@@ -53,7 +53,7 @@ export function fleetPageDoubts(http: FleetHttp, accounts: readonly string[]): F
   ]);
 }
 
-/** An account with a page of its own at the port of the page for all. */
+/** Reports an account whose own page has the port of the fleet's page. */
 export const portOfFleet = (http: FleetHttp, own: Draft | false): Finding[] =>
   http !== false && own !== false && http.port !== 0 && own.port === http.port
     ? [

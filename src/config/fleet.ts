@@ -43,7 +43,7 @@ import { readDocument, type Reading } from "./yaml/read-document.js";
 import type { Environment } from "./yaml/references.js";
 import { parseSource, pathKey, type Source, withCulprit } from "./yaml/source.js";
 
-/** Where keys of the accounts stand that are the same for many. */
+/** The key for settings that many accounts share. */
 const defaultsKey = "defaults";
 
 const shardText = () =>
@@ -77,7 +77,7 @@ const fleetKeys = {
   log: withDefault(logSection, {}, "Log, on stderr; each line of an account names it."),
 };
 
-/** The file of a fleet; `defaults` stands beside these keys and is judged with each account's own file. */
+/** The fleet's own keys; `defaults` stands beside them and is checked with each account's own file. */
 const fleetSchema = section(fleetKeys);
 const withDefaults = section({
   ...fleetKeys,
@@ -89,9 +89,9 @@ type Parsed = z.output<typeof fleetSchema>;
 /** Paths in it can be opened as they are. */
 export interface FleetSettings extends Omit<Parsed, "shard"> {
   readonly file: string;
-  /** The command line says where the data are, and not the file. */
+  /** The data directory comes from the command line, not from the file. */
   readonly isMoved?: boolean;
-  /** What its file calls secret. */
+  /** The secrets of the fleet's file. */
   readonly secrets: readonly string[];
   readonly shard: { readonly part: number; readonly of: number } | null;
 }
@@ -101,13 +101,13 @@ export interface LoadedAccount extends LoadedConfiguration {
 }
 
 export interface FleetFiles {
-  /** Null where the file of the fleet has mistakes. */
+  /** Null if the fleet's file has mistakes. */
   readonly fleet: FleetSettings | null;
-  /** Without mistakes, by name; all of them, whatever the shard. */
+  /** Accounts without mistakes, by name; all of them, whatever the shard. */
   readonly accounts: ReadonlyMap<string, LoadedAccount>;
-  /** The folder of the accounts cannot be read: nobody knows which there are. */
+  /** The folder of the accounts cannot be read, so nobody knows which there are. */
   readonly isFolderUnread?: boolean;
-  /** Names of those with mistakes. */
+  /** Names of accounts with mistakes. */
   readonly refused: readonly string[];
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
@@ -116,15 +116,15 @@ export interface FleetFiles {
 interface FleetSources {
   readonly env: Environment;
   readonly readFile?: ReadFile;
-  /** In the place of the one in the file. */
+  /** Used instead of the one in the file. */
   readonly dataDir?: string | undefined;
-  /** Of the fleet that runs, which keeps until its next start what cannot change before. */
+  /** Settings of the running fleet, which keeps until its next start what cannot change before. */
   readonly inForce?: FleetSettings | undefined;
-  /** Reads this account alone: what it has in common with others is not judged. */
+  /** Reads this account alone, without checks against the others. */
   readonly alone?: string | undefined;
 }
 
-/** Reads and checks the file of a fleet and those of all its accounts. Never rejects and never writes. */
+/** Reads and checks the fleet's file and those of all its accounts. Never rejects and never writes. */
 export async function loadFleet(
   file: string,
   { env, readFile: reads = readFile, dataDir, inForce, alone }: FleetSources,
@@ -168,7 +168,7 @@ export async function loadFleet(
 const movedTo = (dataDir: string | undefined, fleet: FleetSettings): FleetSettings =>
   dataDir === undefined ? fleet : { ...fleet, data_dir: resolve(dataDir), isMoved: true };
 
-/** Accounts that move while they run would end all at once. */
+/** Keys that stay as they are until the next start: accounts that move while they run would all end at once. */
 const keptKeys = ["accounts", "data_dir", "shard", "cluster", "platform"] as const;
 
 function keeping(
@@ -183,11 +183,14 @@ function keeping(
   };
 }
 
-/** What an account does by itself has to know that others may run it. */
+/** An account has to know that other members of the fleet's cluster may run it. */
 const inCluster = (loaded: LoadedAccount, { cluster }: FleetSettings): LoadedAccount =>
   cluster === undefined ? loaded : { ...loaded, configuration: { ...loaded.configuration, cluster } };
 
-/** One account, as the fleet would run it. Where it has mistakes the file is still its own; without one it is the fleet's. */
+/**
+ * One account, as the fleet would run it. With mistakes, `file` is still the account's; without such an account, the
+ * fleet's.
+ */
 export async function accountOf(
   name: string,
   file: string,
@@ -215,27 +218,30 @@ const expectingNames = (names: readonly string[]): Text =>
 
 const nothing: FleetFiles = { fleet: null, accounts: new Map(), refused: [], problems: [], warnings: [] };
 
-/** Whether this is the file of a fleet and not of one account. */
+/** Whether this is the file of a fleet, not of one account. */
 export async function isFleetFile(file: string, reads: ReadFile = readFile): Promise<boolean> {
   const content = await reads(file, mostConfigurationBytes);
   if (!content.ok) return false;
   const text = Buffer.from(content.bytes).toString("utf8");
   const parsed = parseSource(text);
   const root = parsed.ok ? parsed.source.root : null;
-  // Of a text with mistakes its lines tell.
+  // A text with mistakes is judged by its lines.
   if (!isMap(root)) return /^(?:accounts|defaults|shard)\s*:/m.test(text);
   return root.items.some(({ key }) => isScalar(key) && ofFleetAlone.has(String(key.value)));
 }
 
 const ofFleetAlone: ReadonlySet<string> = new Set(["accounts", defaultsKey, "shard"]);
 
-/** The part of the accounts that this process runs. */
+/** The accounts that this process runs. */
 export function ownAccounts({ fleet, accounts }: FleetFiles): ReadonlyMap<string, LoadedAccount> {
   const shard = fleet?.shard ?? null;
   return new Map([...accounts].filter(([name]) => shard === null || partOf(name, shard.of) === shard.part));
 }
 
-/** Which of `parts` an account belongs to, 1 to `parts`, by rendezvous hash: one part more moves only what goes there. */
+/**
+ * The part, 1 to `parts`, that an account belongs to, by rendezvous hashing: one part more moves only the accounts that
+ * go there.
+ */
 export function partOf(account: string, parts: number): number {
   let best = { part: 1, weight: -1 };
   for (let part = 1; part <= parts; part += 1) {
@@ -245,7 +251,7 @@ export function partOf(account: string, parts: number): number {
   return best.part;
 }
 
-/** Those of this process's part that are not run, and why. */
+/** The accounts of this process's part that do not run, and why. */
 export function refusedAccounts({ fleet, refused, problems }: FleetFiles): ReadonlyMap<string, Text> {
   const shard = fleet?.shard ?? null;
   const own = refused.filter((name) => shard === null || partOf(name, shard.of) === shard.part);
@@ -260,7 +266,7 @@ export function refusedAccounts({ fleet, refused, problems }: FleetFiles): Reado
   );
 }
 
-/** What keeps all files from being taken up; null where nothing does. */
+/** Why no file can be taken up; null if the files can. */
 export function mistakeIn({ fleet, isFolderUnread, problems }: FleetFiles): Text | null {
   if (fleet === null) return inShort(problems) ?? msg`its file has mistakes`;
   return isFolderUnread === true ? msg`the folder of the accounts cannot be read` : null;
@@ -333,7 +339,7 @@ function settingsOf(file: string, { shard, ...rest }: Parsed): FleetSettings {
     file,
     secrets: secretsUnder(fleetSchema, rest),
     accounts: from(rest.accounts),
-    // The files of the accounts lie elsewhere, so what they are handed starts nowhere else.
+    // Absolute, as the accounts' files are in another folder.
     data_dir: resolve(dirname(file), rest.data_dir),
     shard: shard === undefined ? null : { part, of },
   };
@@ -346,7 +352,7 @@ function shardFindings({ shard }: Readonly<Record<string, unknown>>): Finding[] 
     : [];
 }
 
-/** Paths of files in the defaults mean the folder where they stand, not that of the account. */
+/** Makes file paths in the defaults relative to the folder of the fleet's file, not of the account's. */
 function withPathsFrom(folder: string, defaults: unknown): unknown {
   const files = [
     ["platform", "token_file"],
@@ -394,7 +400,7 @@ interface AccountFile {
   readonly path: string;
 }
 
-/** Where the configurations of a folder of accounts are, also those with mistakes. */
+/** The configuration files in a folder of accounts, also those with mistakes. */
 export const configurationsIn = async (folder: string): Promise<readonly string[]> =>
   (await accountFiles(folder)).files.map(({ path }) => path);
 
@@ -430,7 +436,7 @@ async function accountFiles(folder: string): Promise<{
   return namedFiles(files);
 }
 
-/** What is wrong with the name of an account; null for nothing. */
+/** Why this can be no account's name; null if it can. */
 export const wrongName = (account: string): Text | null =>
   topicIdPattern.test(account)
     ? null
@@ -476,7 +482,10 @@ const withClusters = (loaded: readonly LoadedAccount[]): Problem[] =>
 const withPortOf = ({ http }: FleetSettings, loaded: readonly LoadedAccount[]): Problem[] =>
   loaded.flatMap(({ configuration, problemAt }) => portOfFleet(http, configuration.http).map(problemAt));
 
-/** Of one login the platform may keep one session: each sign-in would end that of the other account. */
+/**
+ * Reports logins that accounts share: a platform may keep one session of a login, so each sign-in would end the other
+ * account's.
+ */
 function sharedLogins(loaded: readonly LoadedAccount[]): Problem[] {
   const firsts = new Map<string, LoadedAccount>();
   return loaded.flatMap((one) => {
@@ -492,20 +501,20 @@ function sharedLogins(loaded: readonly LoadedAccount[]): Problem[] {
   });
 }
 
-/** What works, although two accounts have the same. */
+/** Warnings about what two accounts share and what works all the same. */
 const findShared = (loaded: readonly LoadedAccount[]): Problem[] => [
   ...sharedLogins(loaded),
   ...sharedControllers(loaded).map(inTwoAccounts),
   ...sharedAnnouncements(loaded),
 ];
 
-/** Each account has a login that the platform lets command it, so both are run. */
+/** A warning only, as each account has a login that may command. */
 const inTwoAccounts = (problem: Problem): Problem => ({
   ...problem,
   message: msg`two accounts command one actuator without knowing of each other, unless one has ignore: true: ${problem.message}`,
 });
 
-/** A thousand files are not opened at once. */
+/** Works in batches, as a thousand files must not be opened at once. */
 async function inTurn<Item, Result>(
   items: readonly Item[],
   run: (item: Item) => Promise<Result>,

@@ -7,16 +7,19 @@ import { countsAtOnce } from "./at-once.js";
 import { features } from "./features.js";
 import type { Configuration } from "./schema.js";
 
-/** A program that rotates a token every minute must not make every line of the log cost more and more. */
+/**
+ * Most secrets remembered from reloads, so that a token rotated every minute does not make each line of the log cost
+ * more and more.
+ */
 const mostSecrets = 200;
 
-/** What a reload did, by the names of the keys and never by their values. */
+/** What a reload did: names of keys, never their values. */
 interface Reloaded {
   readonly applied: readonly string[];
   readonly needRestart: readonly string[];
 }
 
-/** What of the rules of commands is not configured, or not alone. */
+/** Rules of commands that do not come from the configuration, or not from it alone. */
 interface Standing {
   readonly read_only: boolean;
   readonly readOnlyForRules: boolean;
@@ -32,23 +35,23 @@ const isStanding = (known: Standing, now: Standing): boolean =>
   known.readOnlyBecause === now.readOnlyBecause &&
   known.otherBridge === now.otherBridge;
 
-/** The configuration as it is in force: that of the start, with what was reloaded since. */
+/** The configuration in force: that of the start, with what was reloaded since. */
 export class LiveSettings {
   readonly #listeners = new Set<(reloaded: Reloaded) => void>();
   #current: Configuration;
   readonly #ofStart: readonly string[];
   #secrets: readonly string[];
   readonly #switchListeners = new Set<() => void>();
-  /** What an operator chose for this run, in the place of `commands.read_only`; null where nobody did. */
+  /** What an operator chose for this run instead of `commands.read_only`; null if nobody did. */
   #chosen: { readonly readOnly: boolean; readonly by: string | null } | null = null;
   #isChoiceKept = false;
-  /** The place of the newest choice that was asked for. */
+  /** The number of the newest choice that was asked for. */
   #asked = 0;
-  /** The place of what counts: of a choice, or of the file that was read again after all before it. */
+  /** The number of what is in force: a choice, or a file that was read after all choices before it. */
   #counting = 0;
   readonly #forced: { readonly because: string; readonly holds: () => boolean }[] = [];
   #otherBridge = false;
-  /** The newest answer about the rules, and by what was configured then. */
+  /** The last answer about the rules, and the configuration that it was for. */
   #told: { readonly of: Configuration["commands"]; readonly rules: RulesInForce } | null = null;
 
   constructor(configuration: Configuration) {
@@ -57,17 +60,17 @@ export class LiveSettings {
     this.#secrets = this.#ofStart;
   }
 
-  /** All that must not be shown: also what a reload replaced, or what it will be replaced with at the next start. */
+  /** Everything that must not be shown, also what a reload replaced or what the next start will use. */
   get secrets(): readonly string[] {
     return this.#secrets;
   }
 
-  /** As it was read, with what counts at once as it is now. */
+  /** The configuration as it was read, with the present values of keys that count at once. */
   get configured(): Configuration {
     return this.#current;
   }
 
-  /** The same as it rules commands now. */
+  /** The same, with `read_only` as it now holds. */
   get current(): Configuration {
     const { read_only } = this.commandRules();
     if (read_only === this.#current.commands.read_only) return this.#current;
@@ -75,8 +78,8 @@ export class LiveSettings {
   }
 
   /**
-   * What rules a command: as configured, as an operator chose for this run, and as the program found. Of `read_only` also what is
-   * configured, as what the program gave itself keeps back nothing that a rule sends.
+   * The rules for commands: as configured, as an operator chose for this run, and as the program found.
+   * `readOnlyForRules` leaves out the program's own reasons, which hold back nothing that a rule sends.
    */
   readonly commandRules = (): RulesInForce => {
     const { commands } = this.#current;
@@ -84,35 +87,35 @@ export class LiveSettings {
     const readOnlyForRules = this.#chosen?.readOnly ?? commands.read_only;
     const read_only = forcedBecause !== null || readOnlyForRules;
     const standing = { read_only, readOnlyForRules, readOnlyBecause, otherBridge: this.#otherBridge };
-    // Asked every few seconds by each account of a fleet, and hardly ever another answer.
+    // Cached, as each account of a fleet asks every few seconds and the answer hardly ever changes.
     const { of, rules } = this.#told ?? {};
     if (rules !== undefined && of === commands && isStanding(rules, standing)) return rules;
     this.#told = { of: commands, rules: { ...commands, ...standing } };
     return this.#told.rules;
   };
 
-  /** Why the bridge is read-only although that is not configured; null where it is not. */
+  /** Why the bridge is read-only although that is not configured; null if it is not. */
   get readOnlyBecause(): string | null {
     if (this.forcedBecause !== null) return this.forcedBecause;
     if (this.#chosen?.readOnly !== true) return null;
     return "operator";
   }
 
-  /** Why the program itself refuses commands, which nobody can switch off; null where it does not. */
+  /** Why the program itself refuses commands, which nobody can switch off; null if it does not. */
   get forcedBecause(): string | null {
     for (const { because, holds } of this.#forced) if (holds()) return because;
     return null;
   }
 
-  /** The place of a choice among all: one that comes after another counts after it, however long the disk takes with either. */
+  /** The number of a new choice. Of two choices the later one counts, however long the disk takes with either. */
   placeOfChoice(): number {
     this.#asked += 1;
     return this.#asked;
   }
 
   /**
-   * For this run, whatever the file says; a file that is changed afterwards and read again counts again. False where something newer
-   * counts already.
+   * Chooses for this run, whatever the file says, until a file with another `read_only` is read. False if something
+   * newer is in force.
    */
   chooseReadOnly(readOnly: boolean, by: string | null, place = this.placeOfChoice()): boolean {
     if (place < this.#counting) return false;
@@ -123,14 +126,14 @@ export class LiveSettings {
     return true;
   }
 
-  /** The journal has the choice of that place. */
+  /** The journal has the choice with this number. */
   choiceKept(place: number): void {
     if (place === this.#counting) this.#isChoiceKept = true;
   }
 
   /**
-   * What was chosen where the bridge ran last goes before what was chosen here; that commands pass is taken over from nobody, and what
-   * forbids here and no journal has yet stays.
+   * Takes up the last choice from where the bridge ran before; it overrides one made here. It can forbid commands but
+   * not allow them. A choice made here that forbids them and that no journal has yet stays.
    */
   recall(last: { readonly read_only: boolean; readonly by: string | null } | null): void {
     if (this.#chosen?.readOnly === true && !this.#isChoiceKept) return;
@@ -143,12 +146,12 @@ export class LiveSettings {
     this.#switchListeners.add(listener);
   }
 
-  /** Refuses commands whenever `holds`, whatever the file says. Of several reasons that hold the first is told. */
+  /** Refuses commands while `holds` is true, whatever the file says. The first reason that holds is the one given. */
   forceReadOnly(because: string, holds: () => boolean = () => true): void {
     this.#forced.push({ because, holds });
   }
 
-  /** Whether another bridge works for the same account: as long as one does, nothing but a stop is taken. */
+  /** Notes whether another bridge works for the same account; while one does, only a stop is taken. */
   noteOtherBridge(isThere: boolean): void {
     this.#otherBridge = isThere;
   }
@@ -158,8 +161,8 @@ export class LiveSettings {
   }
 
   /**
-   * A bridge that ran by these settings has ended. An account of a fleet that starts again does so by the same ones: who listened in the
-   * run before is gone, and why it refused commands says nothing of the next one. What an operator chose stays.
+   * A run with these settings has ended, and an account of a fleet starts again with the same object. Listeners of that
+   * run and its reasons to refuse commands are dropped; an operator's choice stays.
    */
   endRun(): void {
     this.#listeners.clear();
@@ -168,7 +171,10 @@ export class LiveSettings {
     this.#otherBridge = false;
   }
 
-  /** Of the next run in this process, by another configuration: what an operator chose and what must not be shown stay, what waits for the disk does not. */
+  /**
+   * Settings for the next run in this process, with another configuration. An operator's choice and known secrets stay;
+   * choices that wait for the disk do not.
+   */
   follow(next: Configuration): LiveSettings {
     const live = new LiveSettings(next);
     const known = new Set([...live.#ofStart, ...this.#secrets]);
@@ -179,7 +185,10 @@ export class LiveSettings {
     return live;
   }
 
-  /** Takes over what can change, and tells the rest by name: that takes a new run, and is told again the next time. */
+  /**
+   * Applies what can change while running, and names the other changed keys: they take a new run, and are named again
+   * next time.
+   */
   reload(next: Configuration): Reloaded {
     const known = new Set([...this.#ofStart, ...secretValues(next), ...this.#secrets]);
     this.#secrets = [...known].slice(0, this.#ofStart.length + mostSecrets);
@@ -196,13 +205,13 @@ export class LiveSettings {
   }
 }
 
-/** The keys that differ and take a new run. */
+/** The changed keys that take a new run. */
 export const keysForRun = (before: Configuration, next: Configuration): readonly string[] =>
   changedPaths(...alike(before, next))
     .filter((path) => !(countsAtOnce(path) || isShownInOrder(path)) || isOfPage(path, before, next))
     .map(formatPath);
 
-/** The one, with what the other says at keys that count at once. */
+/** `before`, with the values of `next` at keys that count at once. */
 export function withLiveKeys(before: Configuration, next: Configuration): Configuration {
   const taken = taking(...alike(before, next), []) as Configuration;
   const { http, groups, scenes } = before;
@@ -210,7 +219,7 @@ export function withLiveKeys(before: Configuration, next: Configuration): Config
   return {
     ...taken,
     ...(keepsUsers && { http: { ...taken.http, users: http.users } }),
-    // Their members may be actuators that are not there before the next run.
+    // Their members may be actuators that only the next run has.
     ...(keysForRun(before, next).length > 0 && !hasSoundGroups(taken) && { groups, scenes }),
   };
 }
@@ -218,14 +227,14 @@ export function withLiveKeys(before: Configuration, next: Configuration): Config
 const hasSoundGroups = (configuration: Configuration): boolean =>
   features.groups.errors(asDraft(configuration)).length === 0;
 
-/** What counts at once, and still waits for the keys that take a new run. */
+/** Keys that count at once, and still wait for those that take a new run. */
 export function waitingKeys(before: Configuration, next: Configuration): readonly string[] {
   const taken = withLiveKeys(before, next);
   const ofRun = keysForRun(taken, next);
   return changedKeys(taken, next).filter((key) => !ofRun.includes(key));
 }
 
-/** A name of a person may be one that every object inherits. */
+/** A user may choose a name that every object inherits. */
 const ownOf = (section: Readonly<Record<string, unknown>>, name: string): unknown =>
   Object.hasOwn(section, name) ? section[name] : undefined;
 
@@ -239,7 +248,7 @@ function taking(before: unknown, next: unknown, path: Path): unknown {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-/** Where all controllers are mirrored, one that the file does not have is as one of which it says nothing. */
+/** If all controllers are mirrored, one that the file lacks equals one about which it says nothing. */
 function alike(before: Configuration, next: Configuration): readonly [Configuration, Configuration] {
   if (before.mirror !== "all" || next.mirror !== "all") return [before, next];
   return [withAllOf(before, next), withAllOf(next, before)];
@@ -255,7 +264,9 @@ function withAllOf(one: Configuration, other: Configuration): Configuration {
 const isOfPage = (path: Path, before: Configuration, next: Configuration): boolean =>
   formatPath(path) === "http.users" && !hasSamePage(before, next);
 
-/** With the first users, or without the last ones, a page may begin to be served or end. */
+/**
+ * Whether the page is served before and after alike: the first users, or the removal of the last, may begin or end it.
+ */
 const hasSamePage = ({ http: before }: Configuration, { http: next }: Configuration): boolean =>
   before !== false &&
   next !== false &&
@@ -263,7 +274,7 @@ const hasSamePage = ({ http: before }: Configuration, { http: next }: Configurat
     before.ingress.enabled ||
     (before.users.length === 0) === (next.users.length === 0));
 
-/** All that differs, by the deepest names that both sides know: `controllers.GH-0001.name`. */
+/** All that differs, by the deepest names that both sides have: `controllers.GH-0001.name`. */
 export const changedKeys = (before: Configuration, next: Configuration): readonly string[] =>
   changedPaths(...alike(before, next)).map(formatPath);
 
@@ -278,11 +289,11 @@ function changedPaths(before: unknown, next: unknown, path: Path = []): readonly
   return JSON.stringify(before) === JSON.stringify(next) ? [] : [path];
 }
 
-/** What the page shows as the file has it. */
+/** Sections that the page shows in the order of the file. */
 const isShownInOrder = (path: Path): boolean =>
   path[0] === "controllers" && (path.length === 1 || (path.length === 3 && path[2] === "actuators"));
 
-/** Whether what both have comes in another order. */
+/** Whether the names that both have come in another order. */
 function isMoved(before: Section, next: Section): boolean {
   const common = (one: Section, other: Section) =>
     Object.keys(one).filter((name) => Object.hasOwn(other, name) && !isFilledIn(one, other, name));

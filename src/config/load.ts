@@ -49,7 +49,7 @@ export function findingsOf(issues: readonly Issue[], above: Path = []): Finding[
   });
 }
 
-/** Of the alternatives, the one whose overall form was right (a section for a section); else the union's sentence. */
+/** Reports the alternative whose overall form was right (a section for a section); else the union's own sentence. */
 function fromUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path): Finding[] {
   const close = issue.errors.find((issues) => issues.every((inner) => inner.path.length > 0));
   return close === undefined ? [atValue(path, messageOf(issue))] : findingsOf(close, path);
@@ -97,15 +97,15 @@ export async function readYaml(path: string, readFile: ReadFile): Promise<TextFi
     : { ok: false, missing: false, faults: parsed.faults, language: languageIn(text) };
 }
 
-/** What a file says, whatever else is wrong with it. */
+/** The language that a file names, whatever else is wrong with it. */
 const languageIn = (text: string): Language | undefined => {
   const [, language] = /^language: *["']?([a-z-]+)["']? *(?:#.*)?$/m.exec(text) ?? [];
   return isLanguage(language) ? language : undefined;
 };
 
 /**
- * Paths in a configuration mean its own folder, wherever the program is started. Afterwards they are absolute: the working directory
- * may vanish under a bridge that runs.
+ * Resolves paths against the configuration's own folder, wherever the program is started. They become absolute, as the
+ * working directory may vanish under a running bridge.
  */
 function resolvedPaths(configuration: Configuration, folder: string): Configuration {
   const from = (path: string) => resolve(folder, path);
@@ -132,7 +132,7 @@ interface SecretsFile {
   readonly warnings: readonly Problem[];
 }
 
-/** Where the secrets of a configuration are. */
+/** The file with the secrets of a configuration. */
 export const secretsBeside = (configurationFile: string): string =>
   join(dirname(configurationFile), "secrets.yaml");
 
@@ -174,10 +174,10 @@ interface ConfigurationSources {
   readonly under?: Defaults;
 }
 
-/** Values that stand in another file, under those of a configuration. */
+/** Values of another file, under those of a configuration. */
 export interface Defaults {
   readonly value: unknown;
-  /** Where one of them stands; null for one that stands in no file. */
+  /** A finding about one of them, as a problem with its place; null for a value that is in no file. */
   problemAt(finding: Finding): Problem | null;
 }
 
@@ -185,19 +185,19 @@ export interface LoadedConfiguration {
   readonly ok: true;
   /** As the user gave it. */
   readonly file: string;
-  /** Paths in it can be opened as they are; in the file they are relative to its folder. */
+  /** Paths in it are absolute; in the file they are relative to its folder. */
   readonly configuration: Configuration;
   readonly warnings: readonly Problem[];
-  /** A finding as a problem with its place in the file, for checks over several files. */
+  /** Turns a finding into a problem with its place in the file, for checks over several files. */
   readonly problemAt: (finding: Finding) => Problem;
 }
 
 interface RefusedConfiguration {
   readonly ok: false;
   readonly file: string;
-  /** Of an account of a fleet: where its data are unless its own file says otherwise. */
+  /** The data directory of an account of a fleet, unless its own file names one. */
   readonly dataDir?: string;
-  /** In which its mistakes are told, where it says so. */
+  /** The language for its mistakes, if the file names one. */
   readonly language?: Language;
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
@@ -244,7 +244,10 @@ export async function loadConfiguration(
   return { ok: true, file, configuration, warnings, problemAt };
 }
 
-/** Some of them, without the folders of their files, and how many more there are: for who only needs to know that there are some. */
+/**
+ * Some problems, without the folders of their files, and the number of the others; for people who only need to know
+ * that there are some.
+ */
 export function inShort(problems: readonly Problem[], most = 1): Text | null {
   const named = problems.slice(0, most).map((one) => problemText({ ...one, file: basename(one.file) }));
   const left = problems.length - named.length;
@@ -267,13 +270,13 @@ const problemsIn =
     message,
   });
 
-/** Where a value stands that is not in the file itself; null for one that is, and for one that is nowhere. */
+/** The problem of a value that is not in the file itself; null if it is there, or nowhere. */
 function defaultProblem({ places }: Reading, finding: Finding, under: Defaults | undefined): Problem | null {
   const key = pathKey(finding.path);
   return places.keys.has(key) || places.values.has(key) ? null : (under?.problemAt(finding) ?? null);
 }
 
-/** Sections are laid over sections key by key; of all else the upper one counts. */
+/** Lays `upper` over `lower`: sections key by key, everything else as a whole. */
 export function valueOver(lower: unknown, upper: unknown): unknown {
   if (upper === undefined || upper === null) return lower;
   if (!isDraft(lower) || !isDraft(upper)) return upper;
@@ -281,7 +284,7 @@ export function valueOver(lower: unknown, upper: unknown): unknown {
   return Object.fromEntries([...names].map((name) => [name, valueOver(lower[name], upper[name])]));
 }
 
-/** With what holds where the file says nothing: the values under it, and its language in each section. */
+/** Adds what holds where the file says nothing: the values under it, and its language in each section. */
 function whole(own: unknown, under: Defaults | undefined): unknown {
   const value = under === undefined ? own : valueOver(under.value, own);
   const language = isDraft(value) ? value["language"] : undefined;
@@ -303,7 +306,9 @@ type Checked =
   | { readonly ok: true; readonly configuration: Configuration }
   | { readonly ok: false; readonly findings: readonly Finding[] };
 
-/** Schema and rules together, so that one run shows everything. What could not be read was reported when reading. */
+/**
+ * Checks schema and rules together, so that one run shows everything. What could not be read was reported when reading.
+ */
 function check(reading: Reading): Checked {
   const parsed = configurationSchema.safeParse(reading.value, { jitless: true });
   const broken = brokenRules(reading.value);
@@ -322,7 +327,7 @@ const doubtsOfFile = (file: string, reading: Reading, access: Access): Finding[]
   ...reading.renamed.map(oldNameWarning),
 ];
 
-/** A secret that stands in a file others can read is none; one from the environment or secrets.yaml is not in it. */
+/** Warns of a secret in a file that others can read; one from the environment or secrets.yaml is not in it. */
 function modeDoubts(file: string, reading: Reading, access: Access): Finding[] {
   const [first] = reading.literalSecrets;
   if (first === undefined || !openToOthers(access)) return [];
@@ -332,14 +337,14 @@ function modeDoubts(file: string, reading: Reading, access: Access): Finding[] {
 
 const secretsOf = new WeakMap<Configuration, readonly string[]>();
 
-/** Every text that must never reach a log, topic or message: what the schema calls secret. */
+/** Every text that must never reach a log, topic or message: the values that the schema calls secret. */
 export function secretValues(configuration: Configuration): readonly string[] {
   const known = secretsOf.get(configuration) ?? secretsUnder(configurationSchema, configuration);
   secretsOf.set(configuration, known);
   return known;
 }
 
-/** What a section calls secret. */
+/** The values that a section calls secret. */
 export const secretsUnder = (schema: z.ZodType, value: unknown): readonly string[] => [
   ...new Set(secretsIn(shapeOf(schema), value)),
 ];
@@ -362,9 +367,9 @@ function secretsIn(shape: Shape, value: unknown): readonly string[] {
 }
 
 interface Access {
-  /** Null where the system knows no permissions. */
+  /** Null if the system knows no permissions. */
   readonly mode: number | null;
-  /** It lies in a folder whose new files are there for the folder's group. */
+  /** The file is in a folder whose new files are for the folder's group. */
   readonly isForGroup?: boolean;
 }
 
@@ -374,7 +379,7 @@ export type FileContent =
   | {
       readonly ok: false;
       readonly reason: keyof typeof sentences;
-      /** In the place of the usual sentence. */
+      /** Replaces the usual sentence. */
       readonly message?: Text;
     };
 
@@ -409,8 +414,8 @@ export const readFile: ReadFile = async (path, limit) => {
 };
 
 /**
- * What root lets a group read, or the folder, was meant to be: so a package hands a configuration to its service (root:group,
- * mode 640). So was what is read through its group.
+ * A file's mode, without the group's right to read where that is intended: from root, as packages hand over
+ * configurations (root:group, 640); in a folder for its group; or if only the group lets us read.
  */
 function modeOf({ uid, mode }: Stats, isForGroup: boolean): number {
   const own = process.getuid?.() ?? 0;
@@ -418,13 +423,13 @@ function modeOf({ uid, mode }: Stats, isForGroup: boolean): number {
   return mode & (isMeant ? 0o737 : 0o777);
 }
 
-/** Whether others than the owner may read or write a file of this mode. */
+/** Whether anybody but the owner may read or write a file of this mode. */
 const openToOthers = ({ mode }: Access): boolean => mode !== null && (mode & 0o077) !== 0;
 
 const privateMode = ({ isForGroup = false }: Access): string =>
   (isForGroup ? forGroup : forOwner).toString(8);
 
-/** Texts that stand for files which need not exist; everything else is read from where it lies. */
+/** Reads these texts as files that need not exist, and everything else from disk. */
 export const withTexts =
   (texts: Readonly<Record<string, string>>): ReadFile =>
   (path, limit) => {

@@ -11,7 +11,7 @@ import { secretValues } from "./load.js";
 import { allFeatures, type Configuration } from "./schema.js";
 import { controllerTopicId } from "../settings/controllers.js";
 
-/** What a configuration holds that says where it is, whose it is or how to get in. */
+/** Texts of a configuration that say where it is, whose it is, or how to get in. */
 export function privateTexts(configuration: Configuration): readonly PrivateText[] {
   const { platform, mqtt } = configuration;
   const urls = [platform.business_url, platform.realtime_url, ...(mqtt.url === undefined ? [] : [mqtt.url])];
@@ -29,7 +29,7 @@ export function privateTexts(configuration: Configuration): readonly PrivateText
   ];
 }
 
-/** Below these, names and codes are hidden as such; nothing else there says whose it is. */
+/** Topics that many have; names and codes in them are hidden as such. */
 const commonTopic = /^(?:weather\/[^/]*|(?:greenhouse|homeassistant|\$SYS)\/.*)$/;
 
 /** Topics that others chose. */
@@ -42,10 +42,13 @@ function topicsOf({ mqtt, broker, commands, weather }: Configuration): readonly 
     .filter((text) => text.includes("/") && text.replace(/[+#/]/g, "").length >= shortestTopic);
 }
 
-/** Shorter ones, such as `on/off`, stand in many a sentence. */
+/** Shorter ones, such as `on/off`, occur in many sentences. */
 const shortestTopic = 6;
 
-/** What other messages may write of a topic filter; a single word, such as `sensors`, only with its wildcards. */
+/**
+ * The part of a topic filter that other messages may contain; a single word, such as `sensors`, only with its
+ * wildcards.
+ */
 function beforeWildcards(filter: string): string {
   const [levels = ""] = filter.split(/\/?[+#]/, 1);
   return levels.includes("/") ? levels : filter;
@@ -60,10 +63,10 @@ function controllerTexts(
   return [...codeTexts(code), ...as("name", [id, name, area, ...inner.map((one) => one.name)])];
 }
 
-/** The code, and the topic id that is made of it. */
+/** The code, and the topic id made of it. */
 const codeTexts = (code: string) => as("controller", [code, controllerTopicId(code)]);
 
-/** Codes, names and addresses of the account itself. */
+/** Codes, names and addresses in the account itself. */
 export function deviceTexts(account: {
   readonly controllers: readonly DeviceRecord[];
   readonly devices?: readonly DeviceRecord[];
@@ -78,12 +81,15 @@ export function deviceTexts(account: {
 const ofRules = /^(?:rule|lease) /;
 const ofPeople: ReadonlySet<string> = new Set(["by", "user", "username"]);
 
-/** Names of people in what a bridge tells of itself, what they called their commands, and its configuration file. */
+/**
+ * Names of people in what a bridge says of itself, the ids that they gave their commands, and the path of its
+ * configuration.
+ */
 export function privateIn(value: unknown, key = ""): readonly PrivateText[] {
   if (typeof value === "string") {
     if (ofPeople.has(key) && !ofRules.test(value)) return as("user", [value]);
     if (key === "config") return privatePath(value);
-    // As `page:anna`.
+    // Such as `page:anna`.
     return key === "via" ? as("user", [/:(.*)$/s.exec(value)?.[1]]) : [];
   }
   if (Array.isArray(value)) return value.flatMap((one) => privateIn(one, key));

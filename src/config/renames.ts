@@ -2,11 +2,11 @@ import { msg } from "../language/text.js";
 import { atKey, type Finding, formatPath, type Path } from "../settings/problem.js";
 
 /**
- * Keys that had another name in an earlier version. A file with the old name goes on working, with a warning that says the
- * new one. A row stays for as long as docs/verify.md promises; a name that was given up is never used for another thing.
+ * Keys that had another name in an earlier version. A file with the old name still works, with a warning that names the
+ * new one. A row stays for as long as docs/verify.md promises; an old name is never used for something else.
  */
 export interface Rename {
-  /** Path of the old key, of which `*` stands for any name of a user's choice: `controllers.*.area`. */
+  /** Path of the old key; `*` stands for any name that a user chose: `controllers.*.area`. */
   readonly from: string;
   /** Path of the new key, with as many `*`. */
   readonly to: string;
@@ -14,17 +14,17 @@ export interface Rename {
   readonly since: string;
 }
 
-/** No key was renamed yet. */
+/** No key has been renamed yet. */
 export const renames: readonly Rename[] = [];
 
-/** A value that stands under an old name. */
+/** A value under an old name. */
 export interface Renamed {
   readonly from: Path;
   readonly to: Path;
   readonly since: string;
 }
 
-/** Where the value of an old key belongs; null where the key never had a name like that. */
+/** Where the value of an old key belongs; null if no key ever had this name. */
 export function rename(path: Path, known: readonly Rename[]): Renamed | null {
   for (const { from, to, since } of known) {
     const names = chosenNames(path, from.split("."));
@@ -39,7 +39,7 @@ export function rename(path: Path, known: readonly Rename[]): Renamed | null {
   return null;
 }
 
-/** What stands where a pattern has `*`; null where the path does not fit it. */
+/** The names in place of each `*` in a pattern; null if the path does not fit it. */
 function chosenNames(path: Path, pattern: readonly string[]): readonly string[] | null {
   if (path.length !== pattern.length) return null;
   const fits = pattern.every((part, at) => part === "*" || part === path[at]);

@@ -20,8 +20,8 @@ const {
 } = coreKeys;
 
 /**
- * The whole configuration file, in the order in which people read of it. Parsing gives durations in ms and every default filled in; rules
- * between keys are checked by `loadConfiguration`, not here.
+ * The whole configuration file, in the order in which people read about it. Parsing gives durations in ms and fills in
+ * every default; `loadConfiguration` checks the rules between keys.
  */
 export const configurationSchema = section({
   ...{ platform, language, mqtt },
@@ -41,7 +41,7 @@ export const configurationSchema = section({
 /** The parsed file: keys as in the YAML, durations in ms. */
 export type Configuration = Parsed<typeof configurationSchema>;
 
-/** What every feature says of a configuration. */
+/** All features, with what each says of a configuration. */
 export const allFeatures: readonly Faces<Configuration>[] = Object.values(features);
 
 export type ControllerConfiguration = Configuration["controllers"][string];
@@ -50,7 +50,7 @@ type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /**
  * JSON Schema (draft 7, which editors know best) of the file as users write it: durations as text, addresses and other
- * written text also as numbers, keys without a value allowed where a key may be left out.
+ * written text also as numbers, empty keys where a key may be left out.
  */
 export function jsonSchema(): JsonSchema {
   const schema = z.toJSONSchema(configurationSchema, {
@@ -64,7 +64,7 @@ export function jsonSchema(): JsonSchema {
 function describe(schema: z.core.$ZodType, json: JsonSchema): void {
   if (typeFacts.get(schema)?.written === true) json.type = ["string", "number"];
   const { additionalProperties: entry } = json;
-  // `WS-0001:` alone is an entry with nothing to say.
+  // `WS-0001:` alone is an entry without settings.
   const mayBeEmpty = typeof entry === "object" && entry.type === "object" && entry.required === undefined;
   if (schema instanceof z.ZodRecord && mayBeEmpty) allowNull(entry);
   const facts = fieldFacts.get(schema);

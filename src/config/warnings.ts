@@ -10,11 +10,11 @@ import { mirroredActuators } from "../settings/controllers.js";
 import { atKey, atValue, type Finding, when } from "../settings/problem.js";
 import { allFeatures, type Configuration, type ControllerConfiguration } from "./schema.js";
 
-/** What one sweep over the account reads, besides the controller list. */
+/** What one sweep over the account reads, beside the controller list. */
 interface ReadLoad {
-  /** The list of videos is asked for. */
+  /** Whether the list of videos is asked for. */
   readonly hasVideos: boolean;
-  /** Controllers whose averages are read. */
+  /** The number of controllers whose averages are read. */
   readonly averages: number;
   readonly controllers: number;
   /** Reads of addresses, each of one address or of one control-parameter type of a controller. */
@@ -24,7 +24,7 @@ interface ReadLoad {
 type Intervals = Pick<Configuration["polling"], "controllers" | "sensors" | "running_status" | "actuators">;
 
 const hourMs = 3_600_000;
-/** Lists of devices and of videos hardly ever change, so each is asked for once in twelve times. */
+/** Lists of devices and of videos hardly ever change, so each is read every twelfth time. */
 const rareList = 1 / 12;
 const deviceLists = 2;
 
@@ -43,8 +43,8 @@ const callsPerController = (intervals: Intervals): number =>
   hourMs / intervals.sensors + hourMs / intervals.running_status;
 
 /**
- * What polling costs by this configuration, in a sentence; an account may hold controllers it does not name. The single-device status
- * of each is asked once after a start, spread over an interval.
+ * Says what polling costs with this configuration; an account may have controllers that it does not name. After a start
+ * the single-device status of each is asked once, spread over an interval.
  */
 export function costSentence(configuration: Configuration): Text {
   const { polling, platform, mirror } = configuration;
@@ -61,7 +61,7 @@ export function costSentence(configuration: Configuration): Text {
   return msg`${costs}; each controller that is not named here costs ${more} more, and one at each start (\`greenhouse2mqtt doctor\` says the sum)`;
 }
 
-/** What a valid configuration does, one plain sentence for each thing. */
+/** Plain sentences about what a valid configuration does. */
 export const sentencesAbout = (configuration: Configuration): readonly Text[] => [
   ...limitSentences(configuration),
   ...alarmSentences(configuration),
@@ -76,9 +76,9 @@ export function accountCost(configuration: Configuration, codes: readonly string
   return Math.round(callsPerHourNeeded(polling, { ...load, controllers: load.controllers + unnamed.length }));
 }
 
-/** Fewest reads for the addresses of a controller: those with a type together, every other one alone. */
+/** The fewest reads for a controller's addresses: those of one type together, every other one alone. */
 function addressReadsOf(controller: ControllerConfiguration): number {
-  // A type is a number, and an address a text.
+  // A type is a number and an address a text, so they cannot be confused.
   const reads = new Set<string | number>();
   const add = (type: number | undefined, addresses: readonly string[]) => {
     for (const address of addresses) reads.add(type ?? address);
@@ -96,7 +96,7 @@ function addressReadsOf(controller: ControllerConfiguration): number {
   return reads.size;
 }
 
-/** The load of the controllers a configuration names; an account may hold more. */
+/** The load of the controllers that a configuration names; an account may have more. */
 export function configuredLoad(configuration: Configuration): ReadLoad {
   const mirrored = Object.values(configuration.controllers).filter((controller) => !controller.ignore);
   return {
@@ -107,7 +107,7 @@ export function configuredLoad(configuration: Configuration): ReadLoad {
   };
 }
 
-/** What works but is probably not wanted. `hasBroker`: the section stands in the file. */
+/** What works but is probably not wanted. `hasBroker`: the file has the section. */
 export const doubtsAbout = (configuration: Configuration, hasBroker: boolean): Finding[] => [
   ...platformDoubts(configuration),
   ...reachDoubts(configuration, hasBroker),
@@ -183,7 +183,9 @@ function pollingDoubts(configuration: Configuration): Finding[] {
   ];
 }
 
-/** A kind that the control-parameter type of the same address contradicts; the device's own type is known at the start only. */
+/**
+ * Kinds that the control-parameter type of their address contradicts; the device's own type is known only at the start.
+ */
 function typeDoubts({ controllers }: Configuration): Finding[] {
   return Object.entries(controllers).flatMap(([code, section]) =>
     mirroredActuators(section).flatMap(([id, { kind, type_id, accept_type }]) => {
@@ -212,7 +214,7 @@ const sensorDoubts = ({ controllers }: Configuration): Finding[] =>
     }),
   );
 
-/** Values that may be set although the platform can only hold another one. */
+/** Values that may be set although the platform can only hold others. */
 function roundingDoubts({ controllers }: Configuration): Finding[] {
   return Object.entries(controllers).flatMap(([code, { parameters }]) =>
     Object.entries(parameters).flatMap(([id, { scale, writable }]) => {
@@ -229,6 +231,6 @@ function roundingDoubts({ controllers }: Configuration): Finding[] {
   );
 }
 
-/** Without the noise of binary fractions. */
+/** Drops the noise of binary fractions. */
 const exact = (number: number): number => Number(number.toPrecision(12));
 const heldValue = (wanted: number, scale: number): number => exact(digitsSent(wanted, scale) * scale);

@@ -22,9 +22,9 @@ import {
   textOf,
 } from "../../settings/draft.js";
 
-/* Rules of `alarms` and `sensors.<s>.alarm`. Limits in an impossible order would never tell what their writer meant. */
+/* Rules of `alarms` and `sensors.<s>.alarm`. Limits in an impossible order would never do what their author meant. */
 
-/** What a sensor measures, as far as the configuration alone says it. */
+/** What a sensor measures, as far as the configuration alone says. */
 export function kindOf(sensor: Draft): SensorKind | null {
   const written = sensorKinds.find((known) => known === sensor.kind);
   const from = textOf(sensor, "from");
@@ -34,7 +34,7 @@ export function kindOf(sensor: Draft): SensorKind | null {
   return kind === "other" ? null : kind;
 }
 
-/** A section, and what stands further away. */
+/** A section, and the more general one that it adds to. */
 interface Merged {
   readonly path: Path;
   readonly own: Draft;
@@ -54,7 +54,7 @@ function mergedIn(root: Draft): readonly Merged[] {
   return [...ofKinds, ...ofSensors];
 }
 
-/** Of `low_low`, `low`, `high` and `high_high` each one is above the one before. */
+/** Each of `low_low`, `low`, `high` and `high_high` has to be above the one before. */
 export const orderedBands = (root: Draft): Finding[] =>
   mergedIn(root).flatMap(({ path, own, further }) => {
     const limits = bandLimits.flatMap((key) => {
@@ -73,7 +73,7 @@ export const orderedBands = (root: Draft): Finding[] =>
     return wrong.length > 0 ? wrong : roomyDeadband(own, path, limits);
   });
 
-/** So wide that what was too low would only be over when it is too high. */
+/** Refuses a deadband so wide that a value too low would only be well again when it is too high. */
 function roomyDeadband(
   own: Draft,
   path: Path,
@@ -85,7 +85,7 @@ function roomyDeadband(
   return [atValue([...path, "deadband"], msg`expected at most ${room}, what lies between low and high`)];
 }
 
-/** One plain sentence for each section of what its limits mean. */
+/** A plain sentence for each section about what its limits mean. */
 export function alarmSentences({ alarms, controllers }: Configuration): readonly Text[] {
   const ofKinds = Object.entries(alarms).map(([kind, settings]) =>
     bandSentence(`alarms.${kind}`, { kind: kindNamed(kind), unit: null }, settings, {}),

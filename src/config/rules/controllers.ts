@@ -19,14 +19,14 @@ import {
 
 type Check = (actuator: Draft, kind: ActuatorKind, path: Path, root: Draft) => Finding[];
 
-/** A kind has its words, and can be shown as what is asked for. */
+/** The options of an actuator have to fit the words and the look of its kind. */
 export const fittingOptions = (root: Draft): Finding[] =>
   sectionsAt(root, "controllers.*.actuators.*").flatMap(({ path, section }) => {
     const kind = actuatorKinds.find((known) => known === section.kind);
     return kind === undefined ? [] : checks.flatMap((check) => check(section, kind, path, root));
   });
 
-/** Its words come from `values` of the configuration. */
+/** Whether the kind's words come from `values` of the configuration. */
 const takesValues = (kind: ActuatorKind): boolean => kindRows[kind].configured;
 const switches = (kind: ActuatorKind): boolean => "on" in kindRows[kind].values || takesValues(kind);
 
@@ -56,7 +56,7 @@ const unusedIn = (section: Draft, kind: ActuatorKind, path: Path): Finding[] => 
   );
 };
 
-/** Any actuator and kind may carry every option; some mean nothing for it, and are not used. */
+/** Options that have no effect on their kind, although every actuator and kind may carry them. */
 export const unusedOptions = (root: unknown): Finding[] =>
   ["controllers.*.actuators.*", "kinds.*"].flatMap((pattern) =>
     sectionsAt(asDraft(root), pattern).flatMap(({ path, section }) => {
@@ -88,7 +88,7 @@ const fittingView: Check = (actuator, kind, path) => {
 
 const checks: readonly Check[] = [customNeedsValues, fittingView];
 
-/** Every controller has topics of its own, and some ids belong to the bridge. */
+/** Every controller needs topics of its own, and some ids belong to the bridge. */
 export function distinctControllerIds(root: Draft): Finding[] {
   const mirrored = sectionsAt(root, "controllers.*").flatMap(({ path, section }) => {
     const configured = textOf(section, "id");
@@ -155,7 +155,7 @@ function claimsOf(controller: Draft) {
   ];
 }
 
-/** A range nothing fits into would make every value bad, or refuse every command. */
+/** A range that nothing fits into would make every value bad, or refuse every command. */
 export const orderedLimits = (root: Draft): Finding[] =>
   [
     ...sectionsAt(root, "controllers.*.sensors.*"),
@@ -171,7 +171,10 @@ export const orderedLimits = (root: Draft): Finding[] =>
       : [];
   });
 
-/** The platform's values are digits, so a limit below 0 of them allows what every command would be refused for. */
+/**
+ * The platform takes digits without a sign, so a limit sent as a negative number would allow what every command is
+ * refused for.
+ */
 export const sendableLimits = (root: Draft): Finding[] =>
   sectionsAt(root, "controllers.*.parameters.*").flatMap(({ path, section }) => {
     const scale = isGiven(section, "scale") ? numberOf(section, "scale") : 1;

@@ -34,12 +34,12 @@ interface Limited {
   readonly code: string;
   readonly id: string;
   readonly kind: ActuatorKind;
-  /** Its command words. */
+  /** The actuator's command words. */
   readonly words: readonly string[];
-  /** Of a light: when `on` is sent first. */
+  /** For a light: when `on` is sent first. */
   readonly leadIn: string | null;
   readonly path: Path;
-  /** The actuator's own. */
+  /** The actuator's own section. */
   readonly section: Draft;
   readonly limits: Draft;
 }
@@ -60,7 +60,7 @@ const limitedActuators = (root: Draft): readonly Limited[] =>
 
 const degreePattern = /^(\d{1,3})(?:\.\.(\d{1,3}))?$/;
 
-/** A degree or a range of them as it is written; null for anything else. */
+/** A written degree or range of degrees; null for anything else. */
 function degreesIn(text: string): readonly [number, number] | null {
   const [, from, to = from] = degreePattern.exec(text) ?? [];
   return from === undefined || to === undefined ? null : [Number(from), Number(to)];
@@ -71,7 +71,7 @@ const wordList = ({ words, kind }: Limited): Text => {
   return msg`one of ${joined([...words, ...degrees], ", ")}`;
 };
 
-/** Why a word or degree is none of the actuator's; null where it is one. */
+/** Why a word or degree is none of the actuator's; null if it is one. */
 function wordProblem(actuator: Limited, text: string): Text | null {
   if (actuator.words.includes(text)) return null;
   const range = degreesIn(text);
@@ -181,7 +181,7 @@ function isAllowed({ words }: Limited, text: string, allowed: readonly string[])
   });
 }
 
-/** An input that can never be found would hold for ever. */
+/** A guard whose input can never be found would hold for ever. */
 const findableInput: GuardCheck = (guard, path, actuator, root) =>
   inputKeys.flatMap((key) => {
     const why = textOf(guard, key) === null ? null : unfindable(key, guard, actuator, root);
@@ -205,7 +205,7 @@ function unfindable(key: string, guard: Draft, { code }: Limited, root: Draft): 
     : null;
 }
 
-/** Where an input of a guard stands: `<id>` of the same controller, or `<controller>/<id>`. */
+/** The input of a guard: `<id>` of the same controller, or `<controller>/<id>`. */
 function inputOf(guard: Draft, key: string, code: string, root: Draft) {
   const [first = "", second] = (textOf(guard, key) ?? "").split("/");
   const [controller, id] = second === undefined ? [code, first] : [first, second];
@@ -214,7 +214,7 @@ function inputOf(guard: Draft, key: string, code: string, root: Draft) {
   return { controller, id, code: found, section };
 }
 
-/** Guards that compare a number of a sensor, and which one: `weather/<name>`, or `<code>/<id>`. */
+/** Guards that compare a number of a sensor, and its name: `weather/<name>`, or `<code>/<id>`. */
 export const judgedNumbers = (root: Draft) =>
   sectionsAt(root, "controllers.*.actuators.*.limits.guards.*").flatMap(({ path, section }) => {
     const isNumber = isGiven(section, "above") || isGiven(section, "below");
@@ -223,14 +223,17 @@ export const judgedNumbers = (root: Draft) =>
     return [{ guard: section, path, input: `${code ?? controller}/${id}` }];
   });
 
-/** The section of the actuator that the guard looks at; null where it looks at none, or there is none. */
+/** The section of the actuator that a guard looks at; null if it looks at none, or there is none. */
 function inputActuator(guard: Draft, { code }: Limited, root: Draft): Draft | null {
   const { id, section } = inputOf(guard, "actuator", code, root);
   const actuators = sectionOf(section ?? {}, "actuators");
   return isGiven(actuators, id) ? sectionOf(actuators, id) : null;
 }
 
-/** A word that an actuator never shows would never begin, or never end; and one without degrees has none to judge. */
+/**
+ * A guard on a word that the actuator never shows would never begin, or never end; one on degrees needs an actuator
+ * that has them.
+ */
 const occurringWords: GuardCheck = (guard, path, actuator, root) => {
   const input = inputActuator(guard, actuator, root);
   const kind = actuatorKinds.find((known) => known === input?.kind);
@@ -258,7 +261,7 @@ const occurringWords: GuardCheck = (guard, path, actuator, root) => {
   ];
 };
 
-/** A light that always gets `on` first is never sent what a guard that forbids `on` wants, nor the end of a lease. */
+/** A light that always gets `on` first cannot carry out `then`, or the end of a lease, while the guard forbids `on`. */
 const possibleLeadIn: GuardCheck = (guard, path, { leadIn, limits }) => {
   const sends = textOf(guard, "then");
   const isSent = sends !== null && sends !== "stop" && sends !== "on";
@@ -275,11 +278,14 @@ const guardChecks: readonly GuardCheck[] = [
 
 const durationAt = (section: Draft, key: string): number | null => parseDuration(textOf(section, key) ?? "");
 
-/** A lease must not end by starting something. What the configuration's own words do, only its writer knows. */
+/**
+ * The words that a lease may end with: none that starts something. What the configuration's own words do, only their
+ * author knows.
+ */
 const endsOf = ({ kind, words }: Limited): readonly string[] =>
   kindRows[kind].configured ? words : words.filter((word) => isEnding(kind, word));
 
-/** What ends by itself needs a word to end with, which no guard forbids. */
+/** A lease needs a word to end with that no guard forbids. */
 function leaseProblems(actuator: Limited): Finding[] {
   const { kind, words, limits, path } = actuator;
   const ends = endsOf(actuator);
@@ -318,7 +324,9 @@ const reversalProblem = ({ kind, limits, path }: Limited): Finding[] =>
     ? [atKey([...path, "reversal"], msg`${kind} only goes on and off, so there is no other way`)]
     : [];
 
-/** A motor that goes from end to end stops by itself, and without a running status nobody knows whether it runs. */
+/**
+ * A motor that goes from end to end stops by itself, and without a running status nobody knows whether anything runs.
+ */
 function runningProblems({ kind, limits, path, section }: Limited): Finding[] {
   if (!isGiven(limits, "not_running_after")) return [];
   const at = [...path, "not_running_after"];
@@ -331,7 +339,7 @@ function runningProblems({ kind, limits, path, section }: Limited): Finding[] {
     : [atKey(at, msg`only together with running, such as "running: 16": nothing else says whether it runs`)];
 }
 
-/** What is wrong in `limits`. */
+/** The problems in `limits`. */
 export const soundLimits = (root: Draft): Finding[] =>
   limitedActuators(root).flatMap((actuator) => [
     ...leaseProblems(actuator),
@@ -357,7 +365,7 @@ type Actuator = Configuration["controllers"][string]["actuators"][string];
 type LimitsConfiguration = NonNullable<Actuator["limits"]>;
 type GuardConfiguration = LimitsConfiguration["guards"][string];
 
-/** One plain sentence for each actuator of what its limits mean. */
+/** A plain sentence for each actuator about what its limits mean. */
 export const limitSentences = ({ controllers, commands, kinds }: Configuration): readonly Text[] =>
   findLimited(controllers).map(({ code, id, actuator, limits }) => {
     const hasStop = canStop(actuator);
@@ -381,7 +389,7 @@ export const limitSentences = ({ controllers, commands, kinds }: Configuration):
 
 const limitedIn = new WeakMap<Configuration["controllers"], ReturnType<typeof searchLimited>>();
 
-/** Each sentence and each doubt asks for them again. */
+/** Cached, as each sentence and each doubt needs them. */
 function findLimited(controllers: Configuration["controllers"]) {
   const found = limitedIn.get(controllers) ?? searchLimited(controllers);
   limitedIn.set(controllers, found);
@@ -460,7 +468,7 @@ function conditionText(
   return msg`when ${input} moves or has no value ("${name}")`;
 }
 
-/** Whether it runs is known as often as running statuses are polled. */
+/** The alarm cannot come faster than running statuses are polled. */
 export const runningDoubts = ({ controllers, polling }: Configuration): Finding[] =>
   findLimited(controllers).flatMap(({ code, id, limits: { not_running_after: after } }) => {
     if (after === undefined || polling.running_status <= after) return [];
@@ -468,7 +476,7 @@ export const runningDoubts = ({ controllers, polling }: Configuration): Finding[
     return [atValue(["controllers", code, "actuators", id, "limits", "not_running_after"], message)];
   });
 
-/** A guard on a value of the platform judges what may be as old as the polling interval. */
+/** A guard on a value of the platform judges one that may be as old as the polling interval. */
 export function ageDoubts({ controllers, polling }: Configuration): Finding[] {
   return findLimited(controllers).flatMap(({ code, id, limits }) =>
     Object.entries(limits.guards).flatMap(([name, guard]) => {
@@ -485,7 +493,7 @@ export function ageDoubts({ controllers, polling }: Configuration): Finding[] {
   );
 }
 
-/** A light that shows something else than on gets `on` first, which a guard may forbid. */
+/** A light that does not show `on` gets `on` first, which a guard may forbid. */
 export const leadInDoubts = ({ controllers }: Configuration): Finding[] =>
   findLimited(controllers).flatMap(({ code, id, actuator, limits }) =>
     Object.entries(limits.guards).flatMap(([name, { then, allow }]) => {

@@ -14,9 +14,9 @@ import { statusWords } from "../../greenhouse/fold-statuses.js";
 import { atKey, atValue, type Finding, type Path } from "../../settings/problem.js";
 import { type Draft, itemsOf, sectionOf, sectionsAt } from "../../settings/draft.js";
 
-/* What values mean, as the configuration adds to it: a value that is read may mean one word only. */
+/* The meanings of values, with what the configuration adds: a value that is read may mean one word only. */
 
-/** What the configuration says of a kind, for all actuators that say nothing else. */
+/** The configuration's defaults for a kind. */
 const kindDefaults = (root: Draft, kind: ActuatorKind): Draft => sectionOf(sectionOf(root, "kinds"), kind);
 
 /** Command words that the configuration adds to those of the kind. */
@@ -25,23 +25,23 @@ export const addedWords = (root: Draft, kind: ActuatorKind, actuator: Draft): re
   ...Object.keys(sectionOf(actuator, "values")),
 ];
 
-/** Words that are only read, and no commands. */
+/** Words that are only read, and never sent. */
 export const readWords = (root: Draft, kind: ActuatorKind, actuator: Draft): readonly string[] => [
   ...Object.keys(sectionOf(kindDefaults(root, kind), "reads")),
   ...Object.keys(sectionOf(actuator, "reads")),
 ];
 
-/** One value and the word that it means. */
+/** A value and the word that it means. */
 interface Meaning {
   readonly word: string;
   /** The word that is shown for it. */
   readonly state: string;
   readonly value: string;
-  /** Null where the interface says so. */
+  /** Null if the interface defines it. */
   readonly path: Path | null;
 }
 
-/** What a section of a kind or an actuator adds. */
+/** The meanings that a section of a kind or an actuator adds. */
 function meaningsIn(section: Draft, kind: ActuatorKind, path: Path): readonly Meaning[] {
   const meaning = (word: string, value: unknown, at: Path): readonly Meaning[] =>
     typeof value === "string" ? [{ word, state: stateOfWord(kind, word), value, path: at }] : [];
@@ -66,7 +66,7 @@ function meaningsOfKind(kind: ActuatorKind): readonly Meaning[] {
   }));
 }
 
-/** Of two words with one value, the one that `isOwn`, and of two such the later one. */
+/** Reports a value of two words at the word for which `isOwn` holds; if it holds for both, at the later one. */
 function ambiguous(meanings: readonly Meaning[], isOwn: (path: Path) => boolean): Finding[] {
   const firsts = new Map<string, Meaning>();
   return meanings.flatMap((again) => {
@@ -85,7 +85,7 @@ function ambiguous(meanings: readonly Meaning[], isOwn: (path: Path) => boolean)
   });
 }
 
-/** Words that mean something else already, and values that are a degree or the mode of one. */
+/** Reports words that mean something else already, and values that are a degree or the mode of one. */
 function unusableValues(section: Draft, kind: ActuatorKind, path: Path): Finding[] {
   const row: KindRow = kindRows[kind];
   return Object.entries(sectionOf(section, "values")).flatMap(([word, value]) => {
@@ -109,12 +109,12 @@ function unusableValues(section: Draft, kind: ActuatorKind, path: Path): Finding
   });
 }
 
-/** Everything that one actuator, or a kind, says about words and values. */
+/** All problems with the words and values of one actuator, or of a kind. */
 function problemsIn(root: Draft, section: Draft, kind: ActuatorKind, path: Path): Finding[] {
   const isDefault = path[0] === "kinds";
   const defaults = isDefault ? [] : meaningsIn(kindDefaults(root, kind), kind, ["kinds", kind]);
   const own = meaningsIn(section, kind, path);
-  // An actuator's own word stands in the place of its kind's.
+  // An actuator's own word replaces its kind's.
   const replaced = new Set(own.map(keyOf));
   const standard = meaningsOfKind(kind).filter(
     ({ word }) => !kindRows[kind].configured || !replaced.has(`values ${word}`),
@@ -128,7 +128,7 @@ const keyOf = ({ path, word }: Meaning): string => `${path?.at(-2) === word ? "r
 
 const kindOf = (name: unknown): ActuatorKind | undefined => actuatorKinds.find((known) => known === name);
 
-/** Values that cannot be told apart, or mean something already. */
+/** Reports values that cannot be told apart, or mean something already. */
 export const distinctMeanings = (root: Draft): Finding[] => [
   ...sectionsAt(root, "controllers.*.actuators.*").flatMap(({ path, section }) => {
     const kind = kindOf(section.kind);
@@ -140,7 +140,7 @@ export const distinctMeanings = (root: Draft): Finding[] => [
   }),
 ];
 
-/** The same of running statuses, for which on and off have values of their own. */
+/** The same for running statuses, in which on and off have values of their own. */
 export function distinctStatusReads(root: Draft): Finding[] {
   const reads = sectionOf(sectionOf(root, "running_status"), "reads");
   const fixed = Object.entries(statusWords).flatMap(([word, values]) =>

@@ -26,15 +26,15 @@ import {
   textOf,
 } from "../../settings/draft.js";
 
-/** One port, one listener. Port 0 means any free one. */
+/** Each listener needs a port of its own. Port 0 means any free one. */
 const distinctPorts = (root: Draft): Finding[] =>
   repeats(listeners(root), ({ port }) => port).map(([again, first]) => {
-    // A default cannot be pointed at, so then the port that was written is the one to change.
+    // A default is nowhere in the file, so the port that was written is reported.
     const [other, { path }] = again.written ? [first, again] : [again, first];
     return atValue(path, msg`${other.path.join(".")} listens at this port already`);
   });
 
-/** The ports that are listened on at this computer. */
+/** The ports at which this configuration listens. */
 export function listeners(root: Draft) {
   const broker = sectionOf(root, "broker");
   const tls = sectionOf(broker, "tls");
@@ -53,7 +53,7 @@ export function listeners(root: Draft) {
   ];
 }
 
-/** TLS settings would be without effect on any other scheme, and the user would believe the link encrypted. */
+/** With any other scheme TLS settings would have no effect, and the user would believe the link encrypted. */
 function tlsNeedsTlsUrl(root: Draft): Finding[] {
   const mqtt = sectionOf(root, "mqtt");
   const tls = sectionOf(mqtt, "tls");
@@ -108,7 +108,7 @@ function harmlessResponseTopics(root: Draft): Finding[] {
   });
 }
 
-/** Discovery messages below our own topics (or the reverse) would be taken for the other. */
+/** Discovery messages below our own topics, or the reverse, would be taken for the other. */
 const separateTopics = (root: Draft): Finding[] =>
   when(
     overlap(baseTopic(root), prefix(root)),
@@ -118,7 +118,7 @@ const separateTopics = (root: Draft): Finding[] =>
     msg`base_topic and homeassistant.discovery_prefix must not lie within each other`,
   );
 
-/** The platform is spoken to with exactly one credential. */
+/** The platform needs exactly one credential. */
 function oneCredential(root: Draft): Finding[] {
   const { platform } = root;
   if (!isDraft(platform)) return [];
@@ -128,7 +128,7 @@ function oneCredential(root: Draft): Finding[] {
   return others.map((key) => atKey(["platform", key], message));
 }
 
-/** A token on an unencrypted way can be read and used by others. */
+/** Others can read and use a token on an unencrypted link. */
 function encryptedPlatform(root: Draft): Finding[] {
   const platform = sectionOf(root, "platform");
   if (platform.allow_insecure === true) return [];
@@ -165,7 +165,7 @@ const rules: readonly ((root: Draft) => Finding[])[] = [
   foreignWeather,
 ];
 
-/** Everything wrong between keys, in a file as it was read; never throws, whatever was read. */
+/** All problems between keys, in a file as it was read; never throws, whatever was read. */
 export function brokenRules(read: unknown): Finding[] {
   const root = asDraft(read);
   const ofFeatures = allFeatures.flatMap(({ errors }) => errors?.(root) ?? []);

@@ -18,16 +18,16 @@ import {
 import { judgedNumbers } from "./limit-rules.js";
 
 /*
- * Units of what is measured. A number in another unit than its writer thinks is a guard or an alarm at another place: 12 km/h are
- * 3.3 m/s.
+ * Checks units of measured values. A number in another unit than its author thinks moves a guard or an alarm: 12 km/h
+ * are 3.3 m/s.
  */
 
-/** A unit that stands somewhere, and what is measured in it; null where the configuration does not say. */
+/** A unit in the file, and what is measured in it; null if the configuration does not say. */
 interface Unit {
   readonly path: Path;
   readonly text: string;
   readonly kind: SensorKind | null;
-  /** A guard or an alarm judges the value. */
+  /** Whether a guard or an alarm judges the value. */
   readonly isJudged: boolean;
 }
 
@@ -51,15 +51,15 @@ function unitsIn(root: Draft): readonly Unit[] {
   return [...ofWeather, ...ofSensors];
 }
 
-/** What a `weather` topic is about, by the name that it was given. */
+/** What a `weather` topic is about, by the name that the user gave it. */
 function kindNamed(name: string): SensorKind | null {
-  // Of the platform's readings this word says too little: it is a direction as often.
+  // Among the platform's readings this word says too little: as often it is a direction.
   if (/^(?:wind|gusts?)(?:_speed)?$/.test(name)) return "wind_speed";
   const { kind } = recogniseSensor({ name: name.replaceAll("_", " "), factor: name, unit: null });
   return kind === "other" ? null : kind;
 }
 
-/** Why a unit is none of its kind; null where it is one, or nobody can tell. */
+/** Why a unit does not fit its kind; null if it does, or nobody can tell. */
 function unitProblem({ text, kind }: Unit): Text | null {
   const unit = normaliseUnit(text);
   if (unit === null || kind === "other") return null;
@@ -71,14 +71,14 @@ function unitProblem({ text, kind }: Unit): Text | null {
   return msg`no unit of ${kind}; expected one of ${units.join(", ")}${nearest}`;
 }
 
-/** A value in a unit that it cannot have is judged by numbers that mean something else. */
+/** Limits on a value in a unit that it cannot have would mean something else. */
 export const judgedUnits = (root: Draft): Finding[] =>
   unitsIn(root).flatMap((unit) => {
     const problem = unit.isJudged && unit.kind !== null ? unitProblem(unit) : null;
     return problem === null ? [] : [atValue(unit.path, problem)];
   });
 
-/** Doubts about units that nothing judges, and about spellings that are taken for another unit. */
+/** Doubts about units of values that nothing judges, and about spellings that are read as another unit. */
 export function unitDoubts(read: unknown): Finding[] {
   const root = asDraft(read);
   const spelt = unitsIn(root).flatMap((unit) => {
@@ -93,17 +93,17 @@ export function unitDoubts(read: unknown): Finding[] {
   return [...spelt, ...faintWinds(root)];
 }
 
-/** In m/s. */
+/** Factors to m/s. */
 const windFactors: Readonly<Record<string, number>> = {
   "km/h": 1 / 3.6,
   mph: 0.44704,
   kn: 0.514444,
   "ft/s": 0.3048,
 };
-/** A gentle breeze; nobody closes a window for less. */
+/** A gentle breeze, m/s; nobody closes a window for less. */
 const faintest = 5.5;
 
-/** A limit that was thought of in m/s. */
+/** Doubts about limits that were probably meant in m/s. */
 function faintWinds(root: Draft): Finding[] {
   return judgedNumbers(root).flatMap(({ guard, path, input }) => {
     const above = numberOf(guard, "above");

@@ -1,10 +1,11 @@
 import { msg, type Text } from "../../language/text.js";
 /*
- * Characters that look like another one, or like none: a keyboard for Chinese writes `：` for a colon, a word processor `“` for a quote,
- * and what is copied from a page or a chat brings blanks that YAML takes for letters. In a name they may be meant.
+ * Characters that look like another one, or like none: a Chinese keyboard writes `：` for a colon, a word processor `“`
+ * for a quote, and text copied from a page or chat has blanks that YAML takes for letters. In a name they may be
+ * intended.
  */
 
-/** By their code points, from and to: what it is, and what to do. `as`: what stands in its place in YAML; null for nothing. */
+/** A range of code points: what they are, and what to do. `as`: what to write in YAML instead; null for nothing. */
 interface Look {
   readonly from: number;
   readonly to: number;
@@ -21,7 +22,7 @@ const look = (from: number, to: number, what: Text, as: Text | null = null): Loo
 
 const blank = msg`an ordinary blank`;
 
-/** ASCII as it stands in Chinese texts. */
+/** ASCII as Chinese texts write it. */
 const fullWidth = Array.from({ length: 94 }, (_, at) =>
   look(0xff01 + at, 0xff01 + at, msg`a full-width character`, String.fromCodePoint(0x21 + at)),
 );
@@ -85,13 +86,13 @@ const classOf = (wanted: (one: Look) => boolean): string =>
 
 const any = new RegExp(`[${classOf(() => true)}]`, "u");
 const blanks = classOf(({ as }) => as === blank);
-/** Nothing shows them, wherever they stand. */
+/** Characters that are invisible everywhere. */
 const unseen = classOf(({ as }) => as === null);
-/** Nobody writes these into a text on purpose without quotes. */
+/** Nobody writes these on purpose into a text without quotes. */
 const astray = new RegExp(`[${unseen}]|^[${blanks}]|[${blanks}]$|\\u00a0`, "u");
 
 export interface Odd {
-  /** Of the character, in the text. */
+  /** The offset of the character in the text. */
   readonly offset: number;
   /** `U+FF1A (a full-width colon) stands here; write :` */
   readonly message: Text;
@@ -100,7 +101,7 @@ export interface Odd {
 /** The first character of a text that looks like another one or like none. */
 export const oddIn = (text: string): Odd | null => at(text, any.exec(text));
 
-/** The first one that is hardly meant in a text without quotes. */
+/** The first one that is hardly intended in a text without quotes. */
 export const strayIn = (text: string): Odd | null => at(text, astray.exec(text));
 
 function at(text: string, found: RegExpExecArray | null): Odd | null {
@@ -113,12 +114,12 @@ function at(text: string, found: RegExpExecArray | null): Odd | null {
   return { offset: found.index, message: msg`U+${digits} (${what}) stands here; ${remedy}` };
 }
 
-/** Quoted texts, in which everything may stand, and comments. */
+/** Quoted texts and comments, in which every character may stand. */
 const elsewhere = /"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|(?:^|[ \t])#.*$/g;
 
 /**
- * What of a text that is no YAML may be to blame for an error at `offset`: the first such character in the line of the error, else in
- * the last one above that is not blank. A tab at the beginning of the line is one too.
+ * The character that may be to blame for a YAML error at `offset`: the first odd one in that line, else in the last
+ * line above that is not blank. A tab at the beginning of a line counts as well.
  */
 export function culprit(text: string, offset: number): Odd | null {
   let from = text.lastIndexOf("\n", offset - 1) + 1;

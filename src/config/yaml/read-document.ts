@@ -69,7 +69,7 @@ function newShape(schema: Schema): Shape {
 
 const secretName = /pass|pwd|secret|token|pin|key/i;
 
-/** In a sign-in body only some of the values are secret; a hash protects itself. */
+/** Whether a value in the file is a secret. In a sign-in body only some are; a hash protects itself. */
 function literalSecret(path: Path, shape: Shape, value: string): boolean {
   if (isPasswordHash(value)) return false;
   return shape.type !== "anything" || secretName.test(String(path.at(-1)));
@@ -82,7 +82,7 @@ function keyOf(node: unknown): { readonly key: string } | { readonly fault: Text
   if (node.tag !== undefined || node.anchor !== undefined)
     return { fault: msg`tags and anchors are not allowed before a key` };
   if (key === "") return { fault: msg`expected a key before the colon` };
-  // Never copied as a key: it would change the object instead of adding to it.
+  // As a key of an object it would change the object instead of adding to it.
   if (key === "__proto__") return { fault: msg`this name cannot be used as a key` };
   const stray = node.type === "PLAIN" && isSuspect(key) ? strayIn(key) : null;
   if (stray !== null) return { fault: msg`${stray.message}, or put the key in "quotes" where it is meant` };
@@ -103,17 +103,17 @@ interface ReadFault {
   readonly message: Text;
 }
 
-/** A document as plain values, and what was noticed on the way. */
+/** A document as plain values, with what was noticed on the way. */
 export interface Reading {
   readonly value: unknown;
   readonly faults: readonly ReadFault[];
-  /** Texts without quotes that hold a character which is hardly meant; they are read as they stand. */
+  /** Texts without quotes that hold a character which is hardly intended; they are read as they stand. */
   readonly strays: readonly ReadFault[];
   readonly places: Places;
   readonly unreadable: readonly Path[];
-  /** Secrets that stand in the file itself. */
+  /** Places of secrets that are in the file itself. */
   readonly literalSecrets: readonly Path[];
-  /** Keys that stand there under an old name; their values stand under the new one. */
+  /** Keys found under an old name; their values are under the new one. */
   readonly renamed: readonly Renamed[];
 }
 
@@ -133,7 +133,7 @@ interface Notes {
   readonly moved: (Renamed & { readonly value: unknown; readonly offset: number })[];
 }
 
-/** Where reading stands: what is expected there, and the offset to report when the node comes from elsewhere. */
+/** A place while reading: what is expected there, and the offset to report if the node comes from elsewhere. */
 interface Spot {
   readonly path: Path;
   readonly shape: Shape;
@@ -144,8 +144,8 @@ interface Spot {
 const anything: Shape = { type: "anything" };
 
 /**
- * YAML nodes → plain values, led by the schema: where it wants text, scalars are taken as written (`0012`). Keys
- * without a value count as absent. Unknown and repeated keys, tags and anchors are dealt with here.
+ * Turns YAML nodes into plain values, led by the schema: where it wants text, scalars are taken as written (`0012`).
+ * Empty keys count as absent. Unknown and repeated keys, tags and anchors are reported here.
  */
 export function readDocument(
   source: Source,
@@ -178,13 +178,13 @@ export function readDocument(
   return { ...notes, value, renamed: notes.moved };
 }
 
-/** Puts a value where its new name stands, in sections that are made where they are missing; false where one stands there. */
+/** Puts a value under its new name, with the sections that are missing; false if there is a value already. */
 function putAt(root: unknown, path: Path, value: unknown): boolean {
   let section = root as Record<string, unknown>;
   for (const part of path.slice(0, -1)) {
     section[part] ??= {};
     const inner = section[part];
-    // What stands there instead of a section is reported by itself.
+    // Anything but a section there is reported by itself.
     if (typeof inner !== "object" || inner === null || Array.isArray(inner)) return true;
     section = inner as Record<string, unknown>;
   }
@@ -229,7 +229,7 @@ function readNode(notes: Notes, node: Node | null, spot: Spot): unknown {
 
 const standardTag = /^tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq)$/;
 
-/** A tag or anchor belongs to the value a reader sees, although the parser's range starts behind it. */
+/** Where a reader sees a value begin: at its tag or anchor, although the parser's range starts behind it. */
 function startOf(source: Source, node: Node): number {
   const offset = node.range?.[0] ?? 0;
   const tag = node.tag?.startsWith("!") === true ? node.tag : null;
@@ -245,10 +245,10 @@ function shapeFor(shape: Shape, ...types: readonly Shape["type"][]): Shape {
   return options.find((option) => types.includes(option.type)) ?? anything;
 }
 
-/** More problems than that are not shown. */
+/** With this many problems already, unknown keys get no hints. */
 const mostHints = 200;
 
-/** What is said of a key that is none, and the one of the section that may be meant. */
+/** The message for an unknown key, and the section's key that may be meant. */
 function unknownKey({ faults, root }: Notes, key: string, shape: Shape) {
   if (faults.length >= mostHints) return { known: null, message: msg`unknown key` };
   const known = nearest(key, keysOf(shape));
@@ -300,8 +300,8 @@ function readMap(notes: Notes, node: YAMLMap, spot: Spot): unknown {
 }
 
 /**
- * Reads a value under an old name as what its new name stands for; a mistake in it is reported where it stands. False
- * where the key never was a name.
+ * Reads a value under an old name as its new name demands; a mistake in it is reported where it stands. False if the
+ * key never was a name.
  */
 function readMoved(notes: Notes, pair: Pair, spot: Spot, offset: number): boolean {
   const move = rename(spot.path, notes.renames);
@@ -335,7 +335,7 @@ function childOf(shape: Shape, key: string): Pick<Spot, "shape" | "secret"> | nu
   return { shape: shapeOf(schema), secret: fieldFacts.get(schema)?.secret === true };
 }
 
-/** `commands.read_only`: where the key is known, of several places the highest; null where two are equally high. */
+/** Where a key is known, such as `commands.read_only`: the highest place; null if two are equally high. */
 function highestPlaceOf(key: string, root: Shape): string | null {
   const depth = (place: string) => place.split(".").length;
   const places = placesOf(key, root, "").toSorted((one, other) => depth(one) - depth(other));
@@ -372,7 +372,7 @@ function readList(notes: Notes, node: YAMLSeq, spot: Spot): unknown {
   });
 }
 
-/** A name may hold what its owner likes. */
+/** Notes odd characters in a scalar; a name may hold what its owner likes. */
 function noteOdd({ source, places, strays }: Notes, node: Scalar, { path, referencedAt }: Spot): void {
   const [from = 0, end = 0] = node.range ?? [];
   if (!isSuspect(textOf(node)) || path.at(-1) === "name") return;
@@ -388,13 +388,13 @@ function noteOdd({ source, places, strays }: Notes, node: Scalar, { path, refere
   strays.push({ offset: place(stray).offset, path, message });
 }
 
-/** Where no section was expected the key of one may be what looks like a list. */
+/** Where no section was expected, what was read as one may be a list with odd characters. */
 function noteOddKey({ places }: Notes, key: string, { shape, path }: Spot, offset: number): void {
   const odd = shape.type === "anything" && isSuspect(key) ? oddIn(key) : null;
   if (odd !== null) places.odd.set(pathKey(path), { ...odd, offset: offset + odd.offset });
 }
 
-/** Almost every text is one of ASCII alone. */
+/** Almost every text is ASCII alone. */
 const isSuspect = (text: string): boolean => /[^\t\n\r -~]/.test(text);
 
 function readScalar(notes: Notes, node: Scalar, spot: Spot): unknown {

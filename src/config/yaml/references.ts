@@ -3,15 +3,15 @@ import { isMap, isScalar, type Node, Scalar } from "yaml";
 import { suggestion } from "../../runtime/similar-words.js";
 import { parseSource, type Source } from "./source.js";
 
-/* What `!env NAME` and `!secret name` stand for. */
+/* Resolves `!env NAME` and `!secret name`. */
 
 const quoted = /^(?:"[^]*"|'[^]*')$/;
 const typed =
   /^(?:~|null|Null|NULL|true|True|TRUE|false|False|FALSE|[-+]?(?:\.\d+|\d[\d._a-fA-FxoeE+-]*)|[-+]?\.inf|\.nan)$/;
 
 /**
- * The text of an environment variable as the YAML scalar it would be in the file: `5` a number, `"5"` text. Whatever
- * is no scalar there (`a: b`, `[x`, `#1`) stays text, because a password may look like anything.
+ * The text of an environment variable as the YAML scalar it would be in the file: `5` a number, `"5"` text. Anything
+ * else (`a: b`, `[x`, `#1`) stays text, because a password may look like anything.
  */
 function scalarOfText(text: string): Scalar {
   const trimmed = text.trim();
@@ -62,7 +62,7 @@ function secret(name: string, secrets: Secrets): Resolved {
   return { ok: true, node };
 }
 
-/** The names at the top of a secrets file, or what is wrong with it. */
+/** The names at the top level of a secrets file, or what is wrong with it. */
 export function secretsIn(source: Source, file: string): Secrets {
   if (source.root === null || (isScalar(source.root) && source.root.value === null))
     return { ok: true, file, values: new Map() };
@@ -71,7 +71,7 @@ export function secretsIn(source: Source, file: string): Secrets {
   for (const { key, value } of source.root.items) {
     const name = isScalar(key) ? key.source : null;
     if (name === null) continue;
-    // Which of two is meant, the old password or the new one, nobody knows.
+    // Nobody knows which of two is meant, the old password or the new one.
     if (values.has(name)) return { ok: false, message: msg`${file} has "${name}" twice; keep one of them` };
     values.set(name, value);
   }

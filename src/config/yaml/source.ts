@@ -12,7 +12,7 @@ import {
 import type { Finding, Path } from "../../settings/problem.js";
 import { culprit, type Odd } from "./odd-characters.js";
 
-/* Own words for every syntax error: the parser's may repeat parts of the file, and that part may be a password. */
+/* Our own words for every syntax error: the parser's may quote the file, and with it a password. */
 const sentences: Partial<Record<ErrorCode, Text>> = {
   BAD_DQ_ESCAPE: msg`a backslash in "..." must be doubled, or use single quotes`,
   BAD_INDENT: msg`wrong indentation; keys of one section start in the same column, and every [ and { is closed`,
@@ -52,10 +52,10 @@ type ParsedSource =
   | { readonly ok: true; readonly source: Source }
   | { readonly ok: false; readonly faults: readonly SourceFault[] };
 
-/** Far above what a configuration needs; the composer's recursion would end the process on a deep enough file. */
+/** Far deeper than any configuration; with deep enough files the composer's recursion would end the process. */
 const deepest = 64;
 
-/** Text → YAML nodes, without building values: no alias is followed and no tag of the file is acted upon. */
+/** Parses text into YAML nodes without building values: follows no alias and acts on no tag of the file. */
 export function parseSource(text: string): ParsedSource {
   const lines = new LineCounter();
   const positionAt = (offset: number): SourcePosition => {
@@ -102,7 +102,7 @@ function compose(tokens: CST.Token[], end: number): Document.Parsed[] {
   return documents;
 }
 
-/** Offset of the first collection below the allowed depth; walked without recursion. */
+/** Offset of the first collection that is nested too deeply; found without recursion. */
 function deepToken(tokens: readonly CST.Token[]): number | null {
   const left = tokens.map((token) => ({ token, depth: 0 }));
   let first: number | null = null;
@@ -133,11 +133,11 @@ function within(token: CST.Token, found: (inner: CST.Token) => void): void {
 export interface Places {
   readonly keys: ReadonlyMap<string, number>;
   readonly values: ReadonlyMap<string, number>;
-  /** Of values that hold one, the character that looks like another, at its offset. */
+  /** Characters that look like another one, by the path of the value that holds them. */
   readonly odd: ReadonlyMap<string, Odd>;
 }
 
-/** What is wrong with a value, and the character that may be to blame for it. */
+/** A finding's place and message, with the odd character that may be to blame. */
 export function withCulprit(
   places: Places,
   finding: Finding,
@@ -149,7 +149,7 @@ export function withCulprit(
 
 export const pathKey = (path: Path): string => JSON.stringify(path);
 
-/** The offset to show for a path; of the nearest section around it where it does not stand in the file. */
+/** The offset to show for a path; if the path is not in the file, that of the nearest section around it. */
 export function offsetOf(places: Places, path: Path, on: "key" | "value"): number {
   const key = places.keys.get(pathKey(path));
   const value = places.values.get(pathKey(path));
