@@ -54,8 +54,7 @@ export async function perform(
     case "connection": {
       const status = await answer(platform.connection(job.code, signal, "polled"));
       const said = saidOf.meanwhile();
-      // A contradiction announced since the read began may be newer than the answer, so it is read again. An earlier
-      // one is older.
+      // A contradiction announced since the read began may be newer than the answer; an earlier one is older.
       if (said === undefined || said === status.state)
         store.dispatch(job.code, { type: "connection", status });
       return;
