@@ -7,14 +7,14 @@ import type { AccountReport, Accounts } from "./protocol.js";
 import { accountStateText } from "./sentences.js";
 import { collator, numberText, roundedText, t, codeText } from "./words.js";
 
-/* All accounts of a fleet, those first that need somebody. */
+/* All accounts of a fleet, those that need somebody first. */
 
 const accounts = view<Accounts>("accounts");
 const search = signal("");
 
 const isAway = ({ state }: AccountReport): boolean => state !== "running";
 
-/** What is not known yet is nobody's trouble. */
+/** An unknown state counts as no trouble. */
 const isTrouble = (state: string | null | undefined): boolean => (state ?? "online") !== "online";
 
 const severities = { error: 16, warning: 8, info: 1 } as const;
@@ -37,7 +37,7 @@ const byUrgency = ([oneName, one]: Item, [otherName, other]: Item): number =>
 const countText = (word: "alarm" | "guard" | "lock", count: number): string =>
   count === 1 ? t(`one_${word}`) : t(`count_${word}s`, { count });
 
-/** What is wrong with an account, or holds there. */
+/** What is wrong with an account, with its guards and locks. */
 function Marks({ of }: Readonly<{ of: AccountReport }>) {
   const { platform, broker, alarms, worst, offline, old, guards, locks } = of;
   const marks = [
@@ -63,7 +63,7 @@ function Marks({ of }: Readonly<{ of: AccountReport }>) {
   );
 }
 
-/** From the coldest of its greenhouses to the warmest. */
+/** The temperatures of its greenhouses, from the coldest to the warmest. */
 function Temperature({
   of: { least, most, unit },
 }: Readonly<{ of: NonNullable<AccountReport["temperature"]> }>) {
@@ -107,7 +107,7 @@ function Row({ name, of }: Readonly<{ name: string; of: AccountReport }>) {
   );
 }
 
-/** One line of truth about all. */
+/** One line with the state of all accounts. */
 function Summary({ of }: Readonly<{ of: readonly AccountReport[] }>) {
   const sum = (count: (one: AccountReport) => number) => of.reduce((all, one) => all + count(one), 0);
   const away = sum((one) => Number(isAway(one)));

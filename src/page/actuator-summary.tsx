@@ -17,7 +17,7 @@ import {
   codeText,
 } from "./words.js";
 
-/* What a person sees at one glance: key readings, what is open or runs, what holds, and the weather. */
+/* A controller at a glance: key readings, what is open or runs, limits, and the weather. */
 
 export const actuatorGroups: readonly ActuatorFamily[] = [
   "vents",
@@ -29,10 +29,10 @@ export const actuatorGroups: readonly ActuatorFamily[] = [
   "others",
 ];
 
-/** `controller`: whose day is shown below the value. */
+/** `controller`: the one whose day is drawn below the value; absent for no curve. */
 type KeyValueProps = Readonly<{ kind: SensorKind; of: KeyReading | undefined; controller?: string }>;
 
-/** A reading of a kind; how good it is only where it is not good. */
+/** A reading of a kind; its quality is shown only if it is not good. */
 export const KeyValue = ({ kind, of, controller }: KeyValueProps) => (
   <span class={of === undefined ? "key none" : `key ${beyondClass(of.beyond)}`}>
     <small>{codeText(kind)}</small>
@@ -52,7 +52,7 @@ export const KeyValue = ({ kind, of, controller }: KeyValueProps) => (
   </span>
 );
 
-/** Its day below it. */
+/** The curve of a day below the value. */
 export function KeyCurve({ controller, of }: Readonly<{ controller: string; of: KeyReading }>) {
   const Shown = curves.value?.KeyCurve;
   return <span class="curve">{Shown ? <Shown controller={controller} sensor={of.sensor} /> : null}</span>;
@@ -60,7 +60,7 @@ export function KeyCurve({ controller, of }: Readonly<{ controller: string; of: 
 
 const resting: ReadonlySet<string> = new Set(["closed", "off", "0"]);
 
-/** What is open or runs comes before what rests, and what is not known last. */
+/** Order of states: what is open or runs, then automatic, what rests, and what is unknown. */
 function rank(state: string): number {
   if (state === "stale" || state === "uncertain") return 3;
   if (resting.has(state)) return 2;
@@ -71,7 +71,7 @@ const orderOf = (one: string, other: string) => rank(one) - rank(other) || colla
 
 type Counts = Readonly<Record<string, number>>;
 
-/** `1 on until 15:57, 4 off`; of several that are all in one state the number says nothing. What runs is first, and ends. */
+/** `1 on until 15:57, 4 off`; if all are in one state, without the number. What runs comes first, with its end. */
 function countsText(counts: Counts, end: string): string {
   const states = Object.keys(counts).sort(orderOf);
   const text = (state: string) =>
@@ -85,7 +85,7 @@ const isAtRest = (counts: Counts): boolean => Object.keys(counts).every((state) 
 
 const alwaysTold: ReadonlySet<ActuatorFamily> = new Set(["vents", "curtains", "fans", "water"]);
 
-/** What a grower asks for at all times, and of the rest what runs. */
+/** Whether a group is shown: those a grower always asks for, and of the others what runs. */
 function isTold(group: ActuatorFamily, counts: Counts | undefined): boolean {
   if (counts === undefined) return false;
   return (
@@ -95,14 +95,14 @@ function isTold(group: ActuatorFamily, counts: Counts | undefined): boolean {
 
 type StripProps = Pick<OverviewRow, "actuators" | "named" | "last" | "limits">;
 
-/** What runs of a group whose name says little; null where that is several, or nothing. */
+/** The single running state of a group, with its own name; null for several, for none, or without a name. */
 function namedIn(names: Readonly<Record<string, string>> | undefined, counts: Counts) {
   const [state, ...others] = Object.keys(counts).filter((one) => rank(one) === 0);
   const name = state === undefined || others.length > 0 ? undefined : names?.[state];
   return name === undefined || state === undefined ? null : { name, counts: { [state]: counts[state] ?? 0 } };
 }
 
-/** Counts by state. Unknown ones count only where nothing was seen of them before the outage. */
+/** Counts by state. Unknown ones count only if none of them was seen before the outage. */
 function knownOf(counts: Counts, last: LastSeen | undefined): Counts {
   const unseen = (counts["stale"] ?? 0) - countOf(last?.states ?? {});
   const known = Object.entries(counts).filter(([state]) => state !== "stale");
@@ -118,7 +118,7 @@ const Last = ({ of: { states, read_at: at } }: Readonly<{ of: LastSeen }>) => (
   </span>
 );
 
-/** One line of all actuators; what ends by itself says when. */
+/** One line of all actuators; a command that ends by itself shows when. */
 export function Strip({ actuators, named, last, limits }: StripProps) {
   const groups = actuatorGroups.filter(
     (group) => isTold(group, actuators[group]) || isTold(group, last[group]?.states),
@@ -151,7 +151,7 @@ export function Strip({ actuators, named, last, limits }: StripProps) {
   );
 }
 
-/** Of one nothing is counted. */
+/** The number, left out for one. */
 const times = (count: number) => (count > 1 ? ` ${count}` : "");
 
 type NoticeProps = Readonly<{ kind: string; icon: IconName; text: string }>;
@@ -163,7 +163,7 @@ const Mark = ({ kind, icon, text }: NoticeProps) => (
   </Badge>
 );
 
-/** What keeps commands back at a controller. */
+/** Marks for guards, locks and holds of a controller. */
 export const LimitMarks = ({ of: { guards, locks, holds } }: Readonly<{ of: OverviewRow["limits"] }>) => (
   <>
     {Object.entries(guards).map(([name, count]) => (
@@ -183,7 +183,7 @@ export const LimitMarks = ({ of: { guards, locks, holds } }: Readonly<{ of: Over
   </>
 );
 
-/** What the weather topics brought, how old that is, and whether it can be relied on. */
+/** The values of the weather topics, with age and quality. */
 export const WeatherStrip = ({ of }: Readonly<{ of: Weather }>) =>
   Object.keys(of).length === 0 ? null : (
     <section class="weather" aria-label={t("weather")}>
@@ -201,6 +201,6 @@ export const WeatherStrip = ({ of }: Readonly<{ of: Weather }>) =>
     </section>
   );
 
-/** A name of the platform in the language of the page. */
+/** A platform's name in the language of the page. */
 export const labelOf = ({ label }: Readonly<{ label: Readonly<{ en: string; zh: string }> }>): string =>
   label[ofNames(language.value)];

@@ -8,7 +8,7 @@ import { t, codeText } from "./words.js";
 const weight = { active: 0, acknowledged: 3, cleared: 6, error: 0, warning: 1, info: 2 } as const;
 const weightOf = ({ state, severity }: Alarm): number => weight[state] + weight[severity];
 
-/** What is wrong, the worst first; what to do stands with it. */
+/** The alarms, the worst first, each with what to do. */
 export function AlarmsView() {
   if (alarms.value === null) return <Loading />;
   const sorted = Object.values(alarms.value).sort((one, other) => weightOf(one) - weightOf(other));
@@ -32,7 +32,7 @@ export function AlarmsView() {
 function AlarmItem({ alarm }: { readonly alarm: Alarm }) {
   const { state, severity, since, controller, actuator, name, by } = alarm;
   const { title, sentences } = alarmText(alarm);
-  // What is over is no longer red.
+  // A cleared alarm is no longer red.
   const look = state === "cleared" ? "plain" : severity === "error" ? "bad" : "warn";
   return (
     <li class={`card ${look}`}>

@@ -13,12 +13,12 @@ import { errorSentence, limitReasons, phaseText, resultSentences, type Sentence 
 import { clockText, codeText, commandText, lengthText, t, wordLabel } from "./words.js";
 
 export type Command = string | number;
-/** Nothing limits a parameter. */
+/** A parameter has no limits. */
 export type Commandable = (ActuatorView | ParameterView) & Partial<LimitsDocument>;
 
 const isActuator = (one: Commandable): one is ActuatorView => "words" in one;
 
-/** Why not even a stop can be sent now; null where one can. */
+/** Why not even a stop can be sent now; null if it can. */
 function stopReason(of: Commandable): string | null {
   const reason = actReason();
   if (reason !== null) return reason;
@@ -26,7 +26,7 @@ function stopReason(of: Commandable): string | null {
   return isActuator(of) && of.read_only ? t("why_actuator") : null;
 }
 
-/** Why nothing but a stop can be sent now, which waits for no controller and no platform; null where something can. */
+/** Why only a stop can be sent now, which needs neither controller nor platform online; null if anything can. */
 function standingReason(availability: string, of: Commandable): string | null {
   const reason = stopReason(of);
   if (reason !== null) return reason;
@@ -34,11 +34,11 @@ function standingReason(availability: string, of: Commandable): string | null {
   return bridge.value?.platform === "unreachable" ? t("why_platform") : null;
 }
 
-/** What can be chosen: of an actuator, or of a group, which no rule of its own limits. */
+/** The choices of an actuator, or of a group, which has no rules of its own. */
 export type Choosable = Pick<ActuatorView, "name" | "words" | "stop" | "state" | "position" | "quality"> &
   Partial<LimitsDocument & Pick<ActuatorView, "value" | "read_at">>;
 
-/** Whether the rules let a word or degree through; without rules they let everything. */
+/** Whether the rules allow a word or degree; without rules everything is allowed. */
 function isAllowed({ allowed, lock }: Partial<LimitsDocument>, command: Command): boolean {
   if (lock) return false;
   if (!allowed) return true;
@@ -47,10 +47,10 @@ function isAllowed({ allowed, lock }: Partial<LimitsDocument>, command: Command)
   return command >= min && command <= max;
 }
 
-/** What was sent, and how the bridge refused it, if it did. */
+/** A sent command, with the bridge's refusal if there was one. */
 type Sent = Readonly<{ id: string; refusal?: CommandResult; error?: Sentence }>;
 
-/** Sends a command; what becomes of it is told by the live view, a refusal by the answer: a result like any other. */
+/** Sends a command. A refusal, which is a result too, comes with the answer; everything else by the live view. */
 async function send(command: Readonly<Record<string, Command>>): Promise<Sent> {
   const id = newId();
   const { status, body } = await post<CommandResult>("api/commands", { ...command, id });
@@ -60,7 +60,7 @@ async function send(command: Readonly<Record<string, Command>>): Promise<Sent> {
 
 type CardProps = Readonly<{ controller: ControllerView; id: string; of: Commandable }>;
 
-/** An actuator or a parameter: one line of what the platform shows of it, which opens to what can be sent. */
+/** An actuator or parameter: one line with its state, which opens to its commands. */
 export function Card({ controller, id, of }: CardProps) {
   const isOpen = useSignal(false);
   const panel = useId();
@@ -89,7 +89,7 @@ export function Card({ controller, id, of }: CardProps) {
   );
 }
 
-/** What can be sent to it and why not, and what became of what was sent. */
+/** Its commands, the reasons against them, and the results. */
 function Panel({ controller, id, of }: CardProps) {
   const choice = useSignal<Command | null>(null);
   const sent = useSignal<Sent | null>(null);
@@ -107,7 +107,7 @@ function Panel({ controller, id, of }: CardProps) {
     isHeld: standing !== null,
     isStopHeld: stopReason(of) !== null,
   };
-  // What holds for the whole page stands on top of it.
+  // Reasons that hold for the whole page stand at its top.
   const told = actReason() === null ? standing : ownReason();
   const reasons = new Set([...(told === null ? [] : [told]), ...limitReasons(of, controller)]);
   return (
@@ -134,7 +134,7 @@ function Panel({ controller, id, of }: CardProps) {
 
 const history = signal<ComponentType<HistoryProps> | null>(null);
 
-/** Who did what to it, once somebody asks. */
+/** The history of the actuator, loaded when it is opened. */
 function Past(of: HistoryProps) {
   const isOpen = useSignal(false);
   const Shown = history.value;
@@ -174,7 +174,7 @@ const Reasons = ({ id, of, isLimit }: ReasonsProps) => (
   </ul>
 );
 
-/** The state in the platform's words, never the wished one. */
+/** The state in the platform's words, never the requested one. */
 function stateText({ state, position, value }: Choosable): string {
   if (!state) return "–";
   if (state === "position" && typeof position === "number") return `${position} %`;
@@ -182,7 +182,7 @@ function stateText({ state, position, value }: Choosable): string {
   return state === "unknown" && value ? `${word} ${t("raw", { value })}` : word;
 }
 
-/** What is open or runs stands out from what rests and from what the local controller decides. */
+/** Makes what is open or runs stand out from what rests and from automatic. */
 function lookOf({ state, quality, position }: Choosable): string {
   if (!state || quality !== "good" || state === "unknown") return "warn";
   if (state === "auto") return "good";
@@ -214,7 +214,7 @@ export const Pill = ({ of }: { readonly of: Choosable }) => (
   </span>
 );
 
-/** How far it is open, as a bar; where that is not known, none. */
+/** The degree of opening as a bar; none if it is unknown. */
 export function Opening({
   of: { state, position, quality },
 }: {
@@ -234,7 +234,7 @@ export function Opening({
   ) : null;
 }
 
-/** What a line says besides the state: a command under way, what keeps others off, a time that ends, a bad end. */
+/** The signs of a line beside its state: an open command, a lock or hold, a lease, a bad end. */
 function Signs({ of }: { readonly of: Commandable }) {
   const { command, lock, lease, allowed, result, quality } = of;
   const isUnderWay = command && command.phase !== "done";
@@ -268,7 +268,7 @@ const Sign = ({ kind, icon, text }: SignProps) => (
 export interface Sending {
   readonly choice: Signal<Command | null>;
   readonly submit: (command: Command, times?: Readonly<Record<string, string>>) => unknown;
-  /** Nothing can be sent but, where it is not held too, a stop. */
+  /** Nothing can be sent, except a stop unless `isStopHeld`. */
   readonly isHeld: boolean;
   readonly isStopHeld: boolean;
 }
@@ -283,7 +283,7 @@ const isPresent = ({ state, position, quality }: Choosable, command: Command): b
 
 type ChoiceButtonProps = Sending & Readonly<{ of: Choosable; command: Command }>;
 
-/** Pressed where the platform shows it; framed where it is chosen and not sent yet. */
+/** Pressed if the platform shows it; framed if it is chosen and not sent yet. */
 const ChoiceButton = ({ of, command, choice, isHeld }: ChoiceButtonProps) => (
   <Button
     class={choice.value === command ? "choice chosen" : "choice"}
@@ -295,7 +295,7 @@ const ChoiceButton = ({ of, command, choice, isHeld }: ChoiceButtonProps) => (
   </Button>
 );
 
-/** Buttons for what an actuator takes. Two steps for all but a stop: choose, then send. */
+/** Buttons for an actuator's words. All but the stop take two steps: choose, then send. */
 export const Words = ({ of, ...sending }: SendingProps<Choosable>) => (
   <div class="buttons">
     {of.words.map((word) => (
@@ -312,7 +312,7 @@ export const Words = ({ of, ...sending }: SendingProps<Choosable>) => (
 
 const usualDegrees = [0, 25, 50, 75, 100] as const;
 
-/** A degree, written, drawn or one of the usual ones. */
+/** A degree: typed, dragged, or one of the usual ones. */
 export function Degree({ of, ...sending }: SendingProps<Choosable>) {
   const { choice, isHeld } = sending;
   const shown = of.state === "position" ? of.position : of.state === "open" ? 100 : 0;
@@ -367,17 +367,17 @@ const Amount = ({ of: { writable, unit }, choice, isHeld }: SendingProps<Paramet
   />
 );
 
-/** The second step, with how long it is to last and to keep others off. */
+/** The second step, with how long the command lasts and keeps others off. */
 function Confirm({ of, choice, submit, isHeld }: SendingProps<Commandable>) {
   const lasts = useSignal<Lasting>("");
   const holds = useSignal<Lasting>("");
   const chosen = choice.value ?? "";
-  // What ends something cannot end by itself.
+  // A word that ends something cannot end by itself.
   const isEnd = isActuator(of) && isEnding(of.kind, String(chosen));
   const isOff = isHeld || !isAllowed(of, chosen);
   const what = isActuator(of) ? commandText(chosen) : `${chosen} ${of.unit ?? ""}`.trim();
   const times = () => ({ for: isEnd ? "" : lasts.value, hold: holds.value });
-  // What is left to the local controller goes on, whatever is configured.
+  // Automatic goes on, whatever is configured.
   const isTimed = isActuator(of) && !isEnd && chosen !== "auto" && timedGroups.has(of.group);
   return (
     <div class="confirm">
@@ -415,17 +415,17 @@ function Confirm({ of, choice, submit, isHeld }: SendingProps<Commandable>) {
   );
 }
 
-/** What a command comes to that names no time. */
+/** What happens if no time is named. */
 function unnamedText(of: ActuatorView, chosen: Command): string {
   const configured = chosen === "auto" ? null : configuredSeconds(of);
   return configured === null ? "–" : t("as_configured", { time: lengthText(configured) });
 }
 
-/** What is mostly wanted for a time: water, heat, mist, CO2 and light. */
+/** Groups that are mostly used for a time: water, heat, mist, CO2 and light. */
 const timedGroups: ReadonlySet<string> = new Set(["water", "climate", "light"]);
 type KeepersProps = Readonly<{ target: object; of: ActuatorView }>;
 
-/** Lock and hold keep others from commanding but for a stop; here they are set and taken away. */
+/** Sets and removes lock and hold, which keep others from all commands but a stop. */
 function Keepers({ target, of: { lock, allowed } }: KeepersProps) {
   const reason = useSignal("");
   const until = useSignal<Lasting>("");
@@ -452,7 +452,7 @@ function Keepers({ target, of: { lock, allowed } }: KeepersProps) {
   );
 }
 
-/** The command under way and the last result. Only what this page sent is read out. */
+/** The open command and the last result. Only results of this page are read out. */
 function Said({ sent, of: { command, result } }: Readonly<{ sent: Sent | null; of: Commandable }>) {
   const { id, refusal, error } = sent ?? {};
   const own = refusal ?? (id !== undefined && result?.id === id ? result : null);
@@ -476,7 +476,7 @@ function Said({ sent, of: { command, result } }: Readonly<{ sent: Sent | null; o
   );
 }
 
-/** A result as a sentence with what to do. */
+/** A result as a sentence, with what to do. */
 const ResultText = ({ result }: { readonly result: CommandResult }) => (
   <p class="result">
     <Code of={result.outcome} /> <strong>{commandText(result.command)}</strong>{" "}

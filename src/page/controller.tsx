@@ -23,7 +23,7 @@ import { codeText, language, t } from "./words.js";
 
 const plot = signal<typeof Plot | null>(null);
 
-/** One controller: what is wrong and what holds, what it measures, what can be moved, and what became of it. */
+/** One controller: its problems and limits, readings, actuators, and what happened. */
 export function ControllerPage({ id }: { readonly id: string }) {
   const name = `controller/${id}`;
   const shown = view<ControllerView>(name).value;
@@ -83,7 +83,7 @@ interface Cards {
   readonly items: readonly (readonly [id: string, one: Commandable])[];
 }
 
-/** Actuators by what they are for, then the parameters. */
+/** Actuators by family, then the parameters. */
 function sectionsOf({ actuators, parameters }: ControllerView): readonly Cards[] {
   const all = Object.entries(actuators);
   const groups = actuatorGroups.map((key): Cards => ({
@@ -94,7 +94,7 @@ function sectionsOf({ actuators, parameters }: ControllerView): readonly Cards[]
   return [...groups, settings].filter(({ items }) => items.length > 0);
 }
 
-/** Two columns of about the same length, in the order of one. */
+/** Splits the sections into two columns of about equal length, keeping their order. */
 function halves(sections: readonly Cards[]): readonly (readonly Cards[])[] {
   const lines = ({ items }: Cards) => items.length + 1;
   const all = sections.reduce((sum, one) => sum + lines(one), 0);
@@ -108,11 +108,11 @@ function halves(sections: readonly Cards[]): readonly (readonly Cards[])[] {
   return [first, sections.slice(first.length)];
 }
 
-/** Its address holds a login more often than not, so it is asked for only when an operator presses it. */
+/** The video's address often contains a login, so it is requested only when an operator presses the button. */
 function Video({ id }: { readonly id: string }) {
   const open = async () => {
     const { body } = await get<{ url: string }>(`api/stream/${encodeURIComponent(id)}`);
-    // Never a script: only addresses of the web and of video are followed.
+    // Only addresses of the web and of video are opened, never a script.
     if (body !== null && /^(?:https?|rtsp|rtmp|ws|wss):\/\//i.test(body.url))
       window.open(body.url, "_blank", "noopener,noreferrer");
   };
@@ -154,7 +154,7 @@ const Title = ({
   </>
 );
 
-/** Somebody is on the roof: keeps everybody off all actuators of a controller at once, and lets them in again. */
+/** Locks and unlocks all actuators of a controller at once, for instance while somebody is on the roof. */
 function HouseLock({ id, actuators }: Pick<ControllerView, "id" | "actuators">) {
   const all = Object.entries(actuators);
   if (actReason() !== null || all.length === 0) return null;
@@ -162,7 +162,7 @@ function HouseLock({ id, actuators }: Pick<ControllerView, "id" | "actuators">) 
   const free = all.filter(([, { lock }]) => !lock);
   const mine = all.filter(([, { lock }]) => lock?.by === session.value?.user);
   const others = all.filter(([, { lock }]) => lock && lock.by !== session.value?.user);
-  // As a whole it can be locked and unlocked only where nobody else keeps a part of it.
+  // The controller as a whole can be locked and unlocked only if nobody else has locked a part of it.
   const each = (some: typeof all) => (others.length === 0 ? undefined : only(some));
   return (
     <>
@@ -183,7 +183,7 @@ function HouseLock({ id, actuators }: Pick<ControllerView, "id" | "actuators">) 
   );
 }
 
-/** Leads to a section further down. */
+/** Links to the sections further down. */
 const Jumps = ({ to }: Readonly<{ to: readonly string[] }>) =>
   to.length < 3 ? null : (
     <nav class="jumps" aria-label={t("jump")}>
@@ -199,7 +199,7 @@ const Jumps = ({ to }: Readonly<{ to: readonly string[] }>) =>
     </nav>
   );
 
-/** Its own alarms, each kind once with what it is about; the ones that nobody has seen can be acknowledged. */
+/** The controller's alarms, each kind once with its subjects; unacknowledged ones get a button. */
 function Wrong({ of: { id, actuators, sensors } }: { readonly of: ControllerView }) {
   const own = Object.values(alarms.value ?? {}).filter(
     ({ controller, state }) => controller === id && state !== "cleared",
@@ -236,7 +236,7 @@ function Wrong({ of: { id, actuators, sensors } }: { readonly of: ControllerView
   );
 }
 
-/** For what nobody has acknowledged yet, where the visitor may. */
+/** Buttons for alarms that nobody has acknowledged, if the visitor may. */
 function Acknowledging({ of }: Readonly<{ of: readonly Alarm[] }>) {
   const active = of.filter(({ state }) => state === "active");
   if (active.length === 0 || actReason() !== null) return null;
@@ -249,7 +249,7 @@ function Acknowledging({ of }: Readonly<{ of: readonly Alarm[] }>) {
   );
 }
 
-/** What keeps commands back, each once, with the actuators that it is about. */
+/** The limits in force, each once, with its actuators. */
 function Holding({ of }: { readonly of: ControllerView }) {
   const held = new Map<string, string[]>();
   for (const actuator of Object.values(of.actuators)) {

@@ -5,14 +5,14 @@ import { get } from "./live.js";
 import type { Sparkline, Sparklines } from "./protocol.js";
 import { drawnSpan } from "./span.js";
 
-/* A day in the size of a word. Loaded after what it stands beside: no first look waits for it. */
+/* A day's curve in the size of a word. It is loaded after the view beside it, so that no first view waits for it. */
 
-/** Fewer points than this are no line yet. */
+/** With fewer points no line is drawn. */
 const leastPoints = 4;
 
-/** Lines between neighbours, gaps where nothing good was known. */
+/** Lines between neighbours, with gaps where no good value was known. */
 function pathOf({ points: all, least_span: least }: Sparkline): string {
-  // From where something is known on, so that a young bridge shows no stroke at the edge.
+  // Begins with the first known value, so that a young bridge shows no stroke at the edge.
   const points = all.slice(
     Math.max(
       0,
@@ -41,18 +41,18 @@ export const Curve = ({ of, place = null }: CurveProps) => (
   </svg>
 );
 
-/* Of many houses only those that are seen are asked for, some of them at once, and seldom. */
+/* Of many houses only those in sight are requested, some at once, and seldom. */
 
 type OfController = Sparklines["controllers"][string];
 
 const mostAtOnce = 60;
 const freshMs = 600_000;
 const againMs = 30_000;
-/** What comes into sight together is asked for together. */
+/** Curves that come into sight within this time are requested together. */
 const gatherMs = 150;
 
 const known = new Map<string, Signal<OfController | null>>();
-/** By controller: not before. */
+/** The earliest time for the next request, by controller. */
 const nextAt = new Map<string, number>();
 /** The reading whose curve is in sight. */
 const inSight = new Map<Element, string>();
@@ -109,7 +109,7 @@ function watch(place: Element | null, controller: string): (() => void) | undefi
   };
 }
 
-/** Of a key reading of one of many houses. */
+/** The curve of a key reading in a list of houses. */
 export function KeyCurve({ controller, sensor }: Readonly<{ controller: string; sensor: string }>) {
   const place = useRef<SVGSVGElement>(null);
   useEffect(() => watch(place.current, controller), [controller]);

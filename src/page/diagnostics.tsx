@@ -14,7 +14,7 @@ type Times = "last_contact_business" | "last_contact_realtime" | "oldest_reading
 type Late = Facts<"controller" | "what" | "since">;
 type Unreadable = Facts<"operation" | "problem" | "count">;
 
-/** What `api/health` answers, as far as it is shown. */
+/** The part of the answer of `api/health` that is shown. */
 interface HealthFacts extends Facts<Times | "oldest_reading" | "requests_left"> {
   readonly uptime_s: number;
   readonly rss_mb: number;
@@ -93,7 +93,7 @@ const unreadable = ({ operation, problem, count }: Unreadable) => (
   </>
 );
 
-/** Reads the lines of an answer as they come; what it gives is why there are none. */
+/** Reads the lines of an answer as they come. Returns why there are none; null if they came. */
 export async function follow(
   path: string,
   each: (line: unknown) => void,
@@ -125,7 +125,7 @@ export function Found({ finding }: { readonly finding: Finding }) {
   );
 }
 
-/** Commands can be kept back for this run; how they are let pass again stands on top of the page. */
+/** Stops commands for this run; the notice at the top of the page allows them again. */
 const ReadOnly = () =>
   bridge.value?.read_only ? null : (
     <Section name={t("commands")}>
@@ -171,7 +171,7 @@ function Bundle() {
   );
 }
 
-/** Beside the button stand the lines themselves, since a browser gives its clipboard to pages with https only. */
+/** The lines are shown beside the button, since browsers give the clipboard only to https pages. */
 function Lines({ yaml }: { readonly yaml: string }) {
   const isCopied = useSignal(false);
   const copy = async () => {
@@ -212,14 +212,14 @@ export type DiscoverStep = Readonly<
     done: number;
     total: number;
     yaml: string;
-    /** The same by key. */
+    /** The same as values by key. */
     changes: Readonly<Record<string, unknown>>;
     notes: readonly string[];
     problem: string;
   }>
 >;
 
-/** What the account holds and the configuration does not. */
+/** What the account has and the configuration does not. */
 function Discover() {
   const step = useSignal<DiscoverStep>({});
   const said = useSignal<Sentence | null>(null);
@@ -251,7 +251,7 @@ function Discover() {
 
 type Tested = Readonly<Record<string, { ok: boolean; service: string; problem: string | null }>>;
 
-/** A test of the ways to people, and what came of each. */
+/** Tests the ways for messages and shows each result. */
 export function MessageTest() {
   const results = useSignal<Tested>({});
   const said = useSignal<Sentence | null>(null);

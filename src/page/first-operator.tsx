@@ -6,12 +6,12 @@ import type { PageAddress } from "./protocol.js";
 import { errorSentence, type Sentence } from "./sentences.js";
 import { t } from "./words.js";
 
-/* Whoever has the code that the bridge printed becomes its first operator, and may open the page to phones at once. */
+/* The holder of the printed code becomes the first operator, and may open the page to phones. */
 
-/** Every address of the bridge's computer, whichever it has tomorrow. */
+/** Every address of the bridge's computer, also after a change. */
 const everyAddress = "0.0.0.0";
 
-/** Saves where the page listens; why that did not work, or null. */
+/** Saves where the page listens; returns why that failed, or null. */
 async function openToPhones(): Promise<Sentence | null> {
   const problem = await saveSettings({ "http.host": everyAddress });
   return problem && { ...problem, text: `${t("first_by_hand")} ${problem.text}`.trim() };
@@ -64,7 +64,7 @@ export default function FirstOperator() {
       location.reload();
       return;
     }
-    // From now on somebody is logged in, which would take this dialogue away.
+    // From now on somebody is logged in, which would close this dialogue.
     isOpening.value = true;
     said.value = await openToPhones();
     isSaved.value = said.value === null;

@@ -9,7 +9,7 @@ import type { GroupView, MemberView, GroupsAndScenesView } from "./protocol.js";
 import { errorSentence, resultSentences, type Sentence } from "./sentences.js";
 import { commandText, stateWordText, t } from "./words.js";
 
-/* Groups and scenes: what is sent to several at once, and how it went with each. */
+/* Groups and scenes: commands to several actuators, with each one's result. */
 
 const groupsAndScenes = view<GroupsAndScenesView>("groups");
 
@@ -34,7 +34,7 @@ export function GroupsSection() {
 type Shared = Pick<GroupView, "name" | "members" | "running" | "result">;
 type Sent = Readonly<{ id: string; error?: Sentence }>;
 
-/** Sends to several; how it went is told by the live view. */
+/** Sends a command to several; results come by the live view. */
 async function send(body: Readonly<Record<string, Command>>): Promise<Sent> {
   const id = newId();
   const { status, body: answer } = await post<GroupResult>("api/commands", { ...body, id });
@@ -45,7 +45,7 @@ async function send(body: Readonly<Record<string, Command>>): Promise<Sent> {
 const standingReason = (): string | null =>
   actReason() ?? (bridge.value?.read_only ? t("rule_read_only") : null);
 
-/** What holds for the whole page stands on top of it. */
+/** Reasons that hold for the whole page stand at its top. */
 function Standing() {
   const told = actReason() === null ? standingReason() : ownReason();
   return told === null ? null : <p class="why">{told}</p>;
@@ -53,7 +53,7 @@ function Standing() {
 
 type LineProps = Readonly<{ of: Shared; sign: ComponentChildren; children: ComponentChildren }>;
 
-/** A line that opens to the members, to what can be sent and to how it went. */
+/** A line that opens to the members, the commands and the results. */
 function GroupsAndScenes({ of, sign, children }: LineProps) {
   const isOpen = useSignal(false);
   const { name, members, running } = of;
@@ -140,7 +140,7 @@ function GroupCard({ id, group }: Readonly<{ id: string; group: GroupView }>) {
   );
 }
 
-/** A group is locked by each of its members, so that one of them can be let in again alone. */
+/** A group is locked by locking each member, so that one can be unlocked alone. */
 function GroupLock({ of: { members } }: Readonly<{ of: GroupView }>) {
   if (actReason() !== null) return null;
   const target = ({ controller, actuator }: MemberView) => ({ controller, actuator });
@@ -178,7 +178,7 @@ function SceneCard({ id, scene }: Readonly<{ id: string; scene: Shared }>) {
   );
 }
 
-/** The last command as a whole, and which members it did not bring where they were to go. */
+/** The last command as a whole, and the members that did not reach their goal. */
 function HowItWent({ of: { members, result, running }, sent }: Readonly<{ of: Shared; sent: Sent | null }>) {
   const nameOf = (controller: string, actuator: string) =>
     members.find((one) => one.controller === controller && one.actuator === actuator)?.name ??

@@ -6,16 +6,16 @@ import type { SettingsDocument } from "./protocol.js";
 import { errorSentence, ofBridge, type Sentence } from "./sentences.js";
 import { durationSeconds, durationText, language, t, type Word } from "./words.js";
 
-/* What is pressed, written and chosen, and how it is said that it did not work. */
+/* Buttons, fields and choices, and messages about failures. */
 
 type ButtonProps = Omit<ButtonHTMLAttributes, "onClick"> & Readonly<{ act: () => unknown }>;
 
-/** What is pressed, and sends no form. */
+/** A button that submits no form. */
 export const Button = ({ act, ...rest }: ButtonProps) => (
   <button type="button" {...rest} onClick={() => void act()} />
 );
 
-/** Read out as soon as something stands there. */
+/** Read out as soon as it has text. */
 export const Alert = ({ said }: Readonly<{ said: Signal<Sentence | null> }>) => (
   <p role="alert" class="refusal" lang={said.value?.isForeign ? "en" : undefined}>
     {said.value?.text}
@@ -24,7 +24,7 @@ export const Alert = ({ said }: Readonly<{ said: Signal<Sentence | null> }>) => 
 
 type FieldProps = InputHTMLAttributes & Readonly<{ label: string; bound?: Signal<string> }>;
 
-/** A named place to write something, which `bound` holds. */
+/** A labelled text field; `bound` holds its text. */
 export const Field = ({ label, bound, ...input }: FieldProps) => (
   <label class="field">
     <span>{label}</span>
@@ -35,25 +35,25 @@ export const Field = ({ label, bound, ...input }: FieldProps) => (
   </label>
 );
 
-/** Why the visitor cannot act here at all; null where it can. */
+/** Why the visitor cannot act here at all; null if possible. */
 export function actReason(): string | null {
   if (silentSince.value !== null) return t("why_silent");
   return isOperator.value ? null : t(session.value?.user ? "why_role" : "anonymous");
 }
 
-/** The same where it is not said on top of the page already: that nobody is logged in is said once. */
+/** The same, but null if nobody is logged in, as the top of the page says that already. */
 export const ownReason = (): string | null =>
   silentSince.value === null && !isOperator.value && !session.value?.user ? null : actReason();
 
 type ActingProps = Readonly<{
   label: string;
   busyLabel?: string;
-  /** Of one of several: whether what it asks for is so. */
+  /** For one of several choices: whether it is the present one. */
   isOn?: boolean | undefined;
   act: () => Promise<unknown>;
 }>;
 
-/** A button for operators that says why others cannot press it, and waits for what it began. */
+/** A button for operators; it tells others why they cannot press it, and waits for its action. */
 export function Acting({ label, busyLabel = label, isOn, act }: ActingProps) {
   const isBusy = useSignal(false);
   const why = actReason();
@@ -76,7 +76,7 @@ export function Acting({ label, busyLabel = label, isOn, act }: ActingProps) {
   );
 }
 
-/** Saves keys of the configuration; why that did not work, or null. */
+/** Saves keys of the configuration; returns why that failed, or null. */
 export async function saveSettings(changes: Readonly<Record<string, unknown>>): Promise<Sentence | null> {
   const { status, body } = await get<SettingsDocument>("api/settings");
   if (status !== 200 || body === null) return errorSentence(body);
@@ -90,11 +90,11 @@ type AskingProps = Readonly<{
   name: string;
   fields: object;
   isOn?: boolean;
-  /** Several requests, each with fields of its own besides. */
+  /** Several requests, each with additional fields. */
   each?: readonly object[] | undefined;
 }>;
 
-/** A button that makes a request, and says why that did not work. */
+/** A button that makes a request and shows why it failed. */
 export function Asking({ label, name, fields, isOn, each = [{}] }: AskingProps) {
   const said = useSignal<Sentence | null>(null);
   const ask = async () => {
@@ -117,13 +117,13 @@ export type Lasting = "" | (typeof lasting)[number];
 type LastingProps = Readonly<{
   word: Word;
   value: Signal<Lasting>;
-  /** What holds where nothing is chosen. */
+  /** The label for no choice. */
   none?: string;
-  /** In seconds; null where nothing limits it. */
+  /** In seconds; null for no limit. */
   most?: number | null;
 }>;
 
-/** For how long something is to be; nothing is said where nothing is chosen. */
+/** A choice of durations; may be left empty. */
 export const LastingChoice = ({ word, value, none = "–", most = null }: LastingProps) => (
   <Choice
     label={t(word)}
@@ -141,7 +141,7 @@ type Options<Item> = readonly (readonly [Item, string])[];
 type ChoiceProps<Item> = SelectHTMLAttributes &
   Readonly<{ label: string; bound?: Signal<Item>; options: Options<Item> }>;
 
-/** A named place to choose something, which `bound` holds. */
+/** A labelled choice; `bound` holds its value. */
 export const Choice = <Item extends string>({ label, bound, options, ...select }: ChoiceProps<Item>) => (
   <label class="field">
     <span>{label}</span>
@@ -163,12 +163,12 @@ export const Choice = <Item extends string>({ label, bound, options, ...select }
 
 type LockingProps = Readonly<{
   label: string;
-  /** What is locked: fields of one request, or of several. */
+  /** Fields of one request, or of several. */
   fields?: object;
   each?: readonly object[];
 }>;
 
-/** Keeps everybody off several at once, with a reason that others see and how long. */
+/** Locks several actuators at once, with a reason for others and a duration. */
 export function Locking({ label, fields = {}, each }: LockingProps) {
   const reason = useSignal("");
   const until = useSignal<Lasting>("");

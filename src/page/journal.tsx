@@ -11,7 +11,7 @@ import { durationText, t, timeText, codeText } from "./words.js";
 
 type Page = JournalPage<TimelineEntry>;
 
-/** Every log-in is a record, and hardly ever what somebody looks for. */
+/** Without log-ins, which are many and seldom wanted. */
 const usualKinds = timelineKinds.filter((kind) => kind !== "login");
 
 const filter = {
@@ -21,18 +21,18 @@ const filter = {
   kind: signal<"" | "all" | (typeof timelineKinds)[number]>(""),
   outcome: signal(""),
   since: signal(""),
-  /** By the browser's clock, as it is chosen; they count while `since` says so. */
+  /** In the browser's time; used if `since` says so. */
   from: signal(""),
   to: signal(""),
 };
-/** In the place of a duration: from one moment to another. */
+/** Instead of a duration: from one moment to another. */
 const chosenTime = "chosen";
-/** Null while it is being asked for. */
+/** Null while loading. */
 const found = signal<Page | null>(null);
 const live = view<Page>("journal");
 const overview = view<Overview>("overview");
 
-/** A moment of a field for date and hour; empty where it holds none. */
+/** The moment of a date field as ISO time; empty for none. */
 const isoOf = (moment: string): string =>
   Number.isNaN(Date.parse(moment)) ? "" : new Date(moment).toISOString();
 
@@ -55,7 +55,7 @@ const isFiltered = (): boolean => Object.keys(queryOfFilter()).length > 1 || fil
 const path = (more: Readonly<Record<string, string>> = {}): string =>
   `api/journal?${new URLSearchParams(withoutEmpty({ ...queryOfFilter(), ...more })).toString()}`;
 
-/** The newest that fit the filter; with `before` those that come next, below what is there. */
+/** Loads the newest records that fit the filter; with `before` the next ones, which are appended. */
 async function load(before = ""): Promise<void> {
   const earlier = before === "" ? [] : (found.value?.records ?? []);
   if (before === "") found.value = null;
@@ -65,7 +65,7 @@ async function load(before = ""): Promise<void> {
     found.value = { records: [...earlier, ...body.records], next: body.next ?? null };
 }
 
-/** All that fits the filter, a page after the other. */
+/** Exports all records that fit the filter, page by page. */
 async function exportRecords(kind: "csv" | "json"): Promise<void> {
   const accept = kind === "csv" ? "text/csv" : "application/json";
   const parts: string[] = [];
@@ -74,7 +74,7 @@ async function exportRecords(kind: "csv" | "json"): Promise<void> {
     const answer = await fetch(address(path({ limit: "1000", before })), { headers: { accept } });
     if (!answer.ok) return;
     const text = await answer.text();
-    // Of a later page the head line is not wanted again.
+    // Further pages without their header line.
     if (kind === "csv") parts.push(before === "" ? text : text.slice(text.indexOf("\r\n") + 2));
     else parts.push(...(JSON.parse(text) as Page).records.map((record) => JSON.stringify(record)));
     before = /before=(\d+)>; rel="next"/.exec(answer.headers.get("link") ?? "")?.[1] ?? "";
@@ -82,7 +82,7 @@ async function exportRecords(kind: "csv" | "json"): Promise<void> {
   save(`journal.${kind}`, accept, kind === "csv" ? parts.join("") : `[${parts.join(",\n")}]\n`);
 }
 
-/** What is new, then what was asked for; each record once. Of a time that is over nothing is new. */
+/** New records, then the requested ones, each once. A time span in the past gets no new ones. */
 function shownRecords({ records }: Page): readonly TimelineEntry[] {
   const { controller, actuator, kind, outcome, until, by = "" } = queryOfFilter();
   const newest = records[0]?.seq ?? 0;
@@ -101,7 +101,7 @@ function shownRecords({ records }: Page): readonly TimelineEntry[] {
   return [...added, ...records];
 }
 
-/** The same at the same moment, as where all of a controller is locked: one row. */
+/** Equal records of one moment, as when a whole controller is locked, in one row. */
 type Group = readonly [first: TimelineEntry, ...more: TimelineEntry[]];
 
 function group(records: readonly TimelineEntry[]): readonly Group[] {
@@ -163,13 +163,13 @@ function Row({ group: [record, ...more] }: Readonly<{ group: Group }>) {
 
 type Options = readonly (readonly [string, string])[];
 
-/** What can be chosen of the controller that is chosen. */
+/** The choices for the chosen controller. */
 function actuatorOptions(): Options {
   const named = filter.controller.value === "" ? null : namesOf(filter.controller.value);
   return Object.entries({ ...named?.actuators, ...named?.parameters }).map(([id, { name }]) => [id, name]);
 }
 
-/** Folded to one line on a phone; what is chosen stands in it. */
+/** The filters; on a phone folded to one line with the choices. */
 function Filters() {
   const names = Object.entries(overview.value?.controllers ?? {});
   const all = ["", t("any")] as const;
@@ -247,11 +247,11 @@ function Filters() {
 export type HistoryProps = Readonly<{
   controller: string;
   actuator: string;
-  /** Its last result, after which there is something new. */
+  /** Its last result, by which new records are noticed. */
   newest: string | undefined;
 }>;
 
-/** What was done to one actuator, the newest first: who, when, and how it ended. */
+/** The history of one actuator, the newest first: who, when, and with which result. */
 export function History({ controller, actuator, newest }: HistoryProps) {
   const page = useSignal<Page | null>(null);
   useEffect(() => {
@@ -288,7 +288,7 @@ export function History({ controller, actuator, newest }: HistoryProps) {
   );
 }
 
-/** What happened in the house, the newest first: who commanded what, what rules did, locks, alarms and log-ins. */
+/** What happened, the newest first: commands, actions of rules, locks, alarms and log-ins. */
 export default function JournalView() {
   const wanted = path();
   useEffect(() => void load(), [wanted]);

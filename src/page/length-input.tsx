@@ -3,7 +3,7 @@ import { Button, Choice, Field } from "./inputs.js";
 import type { ActuatorView } from "./protocol.js";
 import { lengthText, t } from "./words.js";
 
-/* For how long water, heat, mist, CO2 and light are given. */
+/* Durations for water, heat, mist, CO2 and light. */
 
 type Terms = Pick<ActuatorView, "for_s" | "at_most_s">;
 
@@ -11,13 +11,13 @@ const usualMinutes = [5, 10, 15, 20, 30];
 const usualSeconds = [10, 20, 30, 60, 120, 240];
 const daySeconds = 86_400;
 
-/** What a command lasts that names no time; null where it goes on. */
+/** How long a command without a time lasts; null if it goes on. */
 export const configuredSeconds = ({ for_s: usual, at_most_s: most }: Terms): number | null => usual ?? most;
 
-/** What is given for less than the least of the usual minutes is thought of in seconds. */
+/** Below the least of the usual minutes, durations are given in seconds. */
 const isShort = (of: Terms): boolean => (configuredSeconds(of) ?? daySeconds) < 300;
 
-/** What can be chosen at once, in seconds. */
+/** Durations offered as buttons, in seconds. */
 const usualLengths = (of: Terms): readonly number[] =>
   (isShort(of) ? usualSeconds : usualMinutes.map((one) => one * 60)).filter(
     (one) => one <= (of.at_most_s ?? daySeconds),
@@ -26,7 +26,7 @@ const usualLengths = (of: Terms): readonly number[] =>
 type Unit = "s" | "m";
 const unitSeconds: Readonly<Record<Unit, number>> = { s: 1, m: 60 };
 
-/** As many of the largest unit as make it whole. */
+/** The number in the largest unit that keeps it whole. */
 const splitLength = (seconds: number): readonly [text: string, unit: Unit] =>
   seconds % 60 === 0 ? [String(seconds / 60), "m"] : [String(seconds), "s"];
 
@@ -35,11 +35,13 @@ type LengthProps = Readonly<{
   of: Terms;
   what: string;
   isOff: boolean;
-  /** `time` is empty where the configured one holds, or where it is to go on. */
+  /** `time` is empty for the configured duration, or for none. */
   act: (time: string) => unknown;
 }>;
 
-/** First what the configuration says, without a number that could be another one; where it says nothing, some minutes. */
+/**
+ * Begins with the configured duration, left empty so that no other number stands there; without one, with some minutes.
+ */
 export function Length({ name, of, what, isOff, act }: LengthProps) {
   const configured = configuredSeconds(of);
   const longest = of.at_most_s ?? daySeconds;

@@ -3,32 +3,32 @@ import { useEffect } from "preact/hooks";
 import { language } from "./words.js";
 import type { Alarms, ApiError, BridgeFacts, JournalPage, LiveMessage, Session } from "./protocol.js";
 
-/*
- * What the page knows, and since when. Everything shown comes from here; nothing is shown that the bridge has not said.
- */
+/* What the page knows, and since when. Everything shown comes from here, and the bridge has stated all of it. */
 
-/** Longer than this without a word from the bridge, and what is shown may be over. */
+/** After this time without a message from the bridge, shown values may be outdated. */
 const patienceMs = 15_000;
 
-/** The account of a fleet that a fragment leads to. */
+/** The account of a fleet in a fragment. */
 export const accountIn = (hash: string): string | null =>
   /^#\/account\/([a-z0-9_-]+)(?:\/|$)/.exec(hash)?.[1] ?? null;
 
-/** The one that is looked at. Nothing of one is ever shown under the name of another: for another the page is loaded anew. */
+/**
+ * The present account. For another one the page is loaded anew, so that no data appears under another account's name.
+ */
 export const account = accountIn(typeof location === "undefined" ? "" : location.hash);
 
 const ofAccount = account === null ? "" : `account/${account}/`;
 
-/** Where a view of this bridge is. */
+/** The link to a view of this bridge. */
 export const link = (path: string): string => `#/${ofAccount}${path}`;
 
-/** A fragment without the account. */
+/** A fragment without its account. */
 export const viewIn = (hash: string): string => hash.replace(/^#\//, "").replace(ofAccount, "");
 
-/** What is not asked of an account. */
+/** Requests that do not belong to an account. */
 const ofPage: ReadonlySet<string> = new Set(["api/login", "api/logout", "api/first_operator"]);
 
-/** Where the API is: beside the page, whatever path a proxy gave it. A fragment would break the WebSocket. */
+/** The API's address: beside the page, whatever path a proxy gave it. A fragment would break the WebSocket. */
 export function address(path: string): URL {
   const own =
     account === null || ofPage.has(path) ? path : path.replace(/^api\//, `api/accounts/${account}/`);
@@ -39,7 +39,7 @@ export function address(path: string): URL {
 
 export interface Answer<T = unknown> {
   readonly status: number;
-  /** Null where there is none, or no answer at all. */
+  /** Null without a body, or without an answer. */
   readonly body: (T & Partial<ApiError>) | null;
 }
 
@@ -60,11 +60,11 @@ async function ask<T>(path: string, init: RequestInit): Promise<Answer<T>> {
   }
 }
 
-/** Without what was left empty. */
+/** The fields that are not empty. */
 export const withoutEmpty = (fields: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""));
 
-/** What the page asks by itself keeps no login alive. */
+/** Marks requests that the page makes by itself, which do not prolong a login. */
 const unattended = { headers: { "x-unattended": "1" } };
 
 export const get = <T>(path: string, isUnattended = false): Promise<Answer<T>> =>
@@ -77,11 +77,11 @@ export const post = <T>(path: string, body: object): Promise<Answer<T>> =>
     body: JSON.stringify(body),
   });
 
-/** What is asked for as at `bridge/request`; the answer is in the language of the page. */
+/** A request as at `bridge/request`; the answer is in the language of the page. */
 export const request = <T>(name: string, fields: object): Promise<Answer<T>> =>
   post<T>(`api/requests/${name}`, { ...fields, language: language.value });
 
-/** What the API answers, asked anew every so often; null before the first answer. */
+/** The API's answer, requested anew at intervals; null before the first. */
 export function useAnswer<T>(path: string, everyMs: number): ReadonlySignal<T | null> {
   const answer = useSignal<T | null>(null);
   useEffect(() => {
@@ -96,36 +96,36 @@ export function useAnswer<T>(path: string, everyMs: number): ReadonlySignal<T | 
   return answer;
 }
 
-/** Null while it is not known whether this browser is let in. */
+/** Null while it is unknown whether this browser is logged in. */
 export const session: Signal<Session | null> = signal(null);
 export const isOperator = computed(() => ["operator", "admin"].includes(session.value?.role ?? ""));
 
-/** The first operator has opened the page to phones, and is shown where they find it. */
+/** Whether the first operator has opened the page to phones, and is shown its address. */
 export const isOpening = signal(false);
 
-/** The accounts of a fleet are looked at, and none of them. */
+/** Whether the list of a fleet's accounts is shown. */
 export const isFleet = computed(() => session.value?.fleet === true && account === null);
 
-/** By the bridge's clock, as the browser's may be wrong. */
+/** The bridge's time, as the browser's may be wrong. */
 export const now = signal(Date.now());
 let offsetMs = 0;
 const heardAt = signal(performance.now());
 const clock = signal(performance.now());
 
-/** Since when the bridge is silent, by its own clock; null while it is heard. */
+/** Since when the bridge is silent, in its own time; null while it is heard. */
 export const silentSince: ReadonlySignal<number | null> = computed(() => {
   const silentMs = clock.value - heardAt.value;
   return silentMs > patienceMs ? now.value - silentMs : null;
 });
 
 /**
- * When the bridge was heard last, by the browser's clock: all that is kept of it in this browser, for a page that opens where the
- * bridge is not reached.
+ * Key for the time when the bridge was last heard, in the browser's time. Nothing else of it is stored here; it is for
+ * a page that opens without reaching the bridge.
  */
 const seenKey = () => `greenhouse2mqtt-seen ${new URL("./", document.baseURI).pathname}${account ?? ""}`;
 const seenEveryMs = 15_000;
 let notedAt = 0;
-/** Nothing was heard since this page was opened: when it was heard before, or that nobody knows. */
+/** Set if nothing was heard since the page opened; `since` is when the bridge was heard before, null if unknown. */
 export const notReached: Signal<{ readonly since: number | null } | null> = signal(null);
 
 function noteSeen(): void {
@@ -137,23 +137,23 @@ function noteSeen(): void {
 
 const views = new Map<string, Signal<unknown>>();
 
-/** What a view shows; null before its first snapshot. */
+/** The content of a view; null before its first snapshot. */
 export function view<T>(name: string): ReadonlySignal<T | null> {
   const held = views.get(name) ?? signal<unknown>(null);
   views.set(name, held);
   return held as ReadonlySignal<T | null>;
 }
 
-/** Views that are not there. */
+/** Views that do not exist. */
 export const missing = signal<ReadonlySet<string>>(new Set());
 
-/** Why nothing can be looked at although the bridge answers: a proxy on the way leaves something out. */
+/** Why nothing can be shown although the bridge answers: a proxy drops something. */
 export const notLive: Signal<Partial<ApiError> | null> = signal(null);
 
 export const bridge = view<BridgeFacts>("bridge");
 export const alarms = view<Alarms>("alarms");
 
-/** When the bridge that is shown began, where this page has seen an earlier one; for some minutes. */
+/** When the present run of the bridge began, if this page has seen an earlier one; for some minutes. */
 export const restartedAt: ReadonlySignal<number | null> = computed(() => {
   const began = Date.parse(bridge.value?.started_at ?? "");
   return firstStart !== null && began > firstStart && now.value - began < newsMs ? began : null;
@@ -167,10 +167,10 @@ effect(() => {
 const always = ["bridge", "alarms"];
 const viewsShown = signal<readonly string[]>([]);
 
-/** There is no account of this name, or none that this visitor sees. */
+/** Whether the account does not exist, or is hidden from this visitor. */
 export const isAccountMissing = signal(false);
 
-/** Looks at these views, besides the ones that every page needs. */
+/** Shows these views, besides those that every page needs. */
 export function look(...names: readonly string[]): void {
   if (names.join(" ") !== viewsShown.peek().join(" ")) viewsShown.value = names;
 }
@@ -199,7 +199,7 @@ function onMessage({ view: name, kind, data }: LiveMessage): void {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** RFC 7396; what did not change stays the same object. */
+/** Applies a merge patch (RFC 7396); unchanged parts stay the same objects. */
 export function patchWith(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const result = new Map(Object.entries(isObject(target) ? target : {}));
@@ -209,18 +209,18 @@ export function patchWith(target: unknown, patch: unknown): unknown {
   return Object.fromEntries(result);
 }
 
-/** The code with which the bridge closes the oldest page of a user who has too many open. */
+/** The close code for the oldest page of a user with too many open. */
 const pushedOut = 4409;
 const pushedOutMs = 60_000;
 
 function tick(socket: WebSocket | null): void {
   clock.value = performance.now();
   now.value = Date.now() + offsetMs;
-  // A line that broke without a word looks open for minutes.
+  // A connection that broke silently looks open for minutes.
   if (clock.value - heardAt.value > patienceMs && socket?.readyState === WebSocket.OPEN) socket.close();
 }
 
-/** Keeps a connection for as long as the page is open, once this browser is let in. */
+/** Keeps a connection while the page is open, once this browser is logged in. */
 export function connect(): void {
   let socket: WebSocket | null = null;
   let tries = 0;
@@ -263,19 +263,19 @@ export function connect(): void {
 }
 
 /**
- * A browser tells nothing of an upgrade that was refused. The same without one is answered in words, and as it is a POST it says
- * where it comes from, as the upgrade did.
+ * Asks why an upgrade was refused, as browsers do not tell. The same request without an upgrade gets an answer in
+ * words; as a POST it has the origin that the upgrade had.
  */
 async function askWhy(): Promise<void> {
   const { status, body } = await post<ApiError>("api/live", {});
   notLive.value = status === 403 || status === 426 ? body : null;
 }
 
-/** Who this browser is, and whether there is anything to look at now, later, or not before somebody does something. */
+/** Loads the session. Returns whether views can be shown now, later, or only after somebody acts. */
 async function letIn(isUnattended: boolean): Promise<"look" | "retry" | "stay"> {
   const { status, body } = await get<Session>("api/session", isUnattended);
   isAccountMissing.value = status === 404;
-  // A proxy may answer where the bridge does not.
+  // A proxy may answer instead of the bridge.
   if (session.peek() === null && (status === 0 || (status >= 502 && status <= 504))) {
     const seen = Number(localStorage.getItem(seenKey()));
     notReached.value = { since: seen > 0 ? seen : null };
@@ -284,14 +284,14 @@ async function letIn(isUnattended: boolean): Promise<"look" | "retry" | "stay"> 
   if (status !== 200 || body === null) return "retry";
   session.value = body;
   if ((body.account?.state ?? "running") === "running") return body.role === null ? "stay" : "look";
-  // An account that does not run has no views; that it does not was heard just now.
+  // An account that does not run has no views; that was heard just now.
   heardAt.value = performance.now();
   for (const held of views.values()) held.value = null;
   return "retry";
 }
 
-/** To be called after a login. */
+/** Call it after a login. */
 export let onLogin = (): void => undefined;
 
-/** Random, also where the page came over plain HTTP and `randomUUID` is not there. */
+/** A random id, also on plain HTTP pages, which have no `randomUUID`. */
 export const newId = (): string => crypto.getRandomValues(new Uint32Array(4)).join("-");

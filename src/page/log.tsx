@@ -27,7 +27,7 @@ const factsText = (facts: Facts) =>
     .map(([key, value]) => `${key} ${textOf(value)}`)
     .join(" ");
 
-/** What stands behind a line, for whoever opens it. */
+/** The facts of a line, shown when it is opened. */
 const Behind = ({ of }: Readonly<{ of: Facts }>) => (
   <dl class="facts">
     {wordsOf(of).map(([key, value]) => (

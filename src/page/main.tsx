@@ -46,7 +46,7 @@ addEventListener("hashchange", () => {
   scrollTo(0, 0);
 });
 
-/** What can be looked at besides a controller, and which views of the bridge that takes. */
+/** The views besides a controller's, each with the data that it needs. */
 const places = [
   { at: "overview", views: ["overview", "groups"], Show: OverviewView },
   { at: "journal", views: ["journal", "overview"], Show: () => <LatePage of="journal" /> },
@@ -56,10 +56,10 @@ const places = [
   { at: "settings", views: [], Show: () => <LatePage of="settings" /> },
 ] as const;
 
-/** What this visitor has of it: settings are for an admin. */
+/** Whether this visitor sees the view: settings are for an admin. */
 const isShown = (at: string): boolean => at !== "settings" || session.value?.settings === true;
 
-/** Where a fragment leads. */
+/** The view of a fragment. */
 function placeOf(hash: string) {
   const [kind, ...rest] = viewIn(hash).split("/");
   const id = decodeURIComponent(rest.join("/"));
@@ -87,7 +87,7 @@ function Navigation({ at }: { readonly at: string }) {
   );
 }
 
-/** Every command is refused; an operator can let them pass until the next start, an admin for good. */
+/** All commands are refused; an operator can allow them until the next start, an admin for good. */
 function ReadOnly() {
   const said = useSignal<Sentence | null>(null);
   const take = async () => (said.value = await saveSettings({ "commands.read_only": false }));
@@ -103,7 +103,7 @@ function ReadOnly() {
   );
 }
 
-/** Nobody is logged in, which is said once for the whole page; perhaps somebody can become the first operator. */
+/** Nobody is logged in, shown once for the whole page; perhaps somebody can become the first operator. */
 function Nobody() {
   const isOpen = useSignal(false);
   if (!session.value?.first_operator && !isOpening.value) return <p class="notice plain">{t("anonymous")}</p>;
@@ -122,7 +122,7 @@ function Nobody() {
   );
 }
 
-/** Others than a proxy may keep the line from coming about. */
+/** Why there is no live connection; other causes than a proxy exist. */
 const notLiveText = (): string | null =>
   notLive.value === null
     ? null
@@ -130,7 +130,7 @@ const notLiveText = (): string | null =>
       ? t("no_upgrade")
       : errorSentence(notLive.value).text;
 
-/** What holds for everything on the page. */
+/** Notices for the whole page. */
 function Notices() {
   const facts = bridge.value;
   const silent = silentSince.value;
@@ -244,7 +244,7 @@ const late = {
 
 const loaded = signal<Readonly<Partial<Record<keyof typeof late, ComponentType>>>>({});
 
-/** Of no use to a bridge that runs alone, so it is loaded where it is asked for. */
+/** A view that is loaded when it is first opened. */
 function LatePage({ of }: Readonly<{ of: keyof typeof late }>) {
   const Show = loaded.value[of];
   useEffect(() => {
@@ -253,7 +253,7 @@ function LatePage({ of }: Readonly<{ of: keyof typeof late }>) {
   return Show === undefined ? <Loading /> : <Show />;
 }
 
-/** Within one account of a fleet: which, and the way back to all of them. */
+/** The present account of a fleet, with the way back to all. */
 const AccountName = () => (
   <nav class="account" aria-label={t("account")}>
     <a class="back" href="#/">
@@ -264,7 +264,7 @@ const AccountName = () => (
   </nav>
 );
 
-/** An account that is not there, or does not run, with the reason. */
+/** An account that does not exist or does not run, with the reason. */
 function AccountAway() {
   const { state = "", error, again } = session.value?.account ?? {};
   const why = isAccountMissing.value ? (
@@ -294,7 +294,7 @@ function Shown() {
   return isAway ? <AccountAway /> : placeOf(route.value).show;
 }
 
-/** An installed page without its bridge: since when, and no value that would look as if it were of now. */
+/** An installed page without its bridge: shows since when, and no value that would look current. */
 const NotReached = ({ since }: Readonly<{ since: number | null }>) => (
   <main class="login" id="content">
     <div class="setup" role="status">
@@ -340,7 +340,7 @@ effect(() => {
   document.title = account === null ? t("title") : `${account} – ${t("title")}`;
 });
 connect();
-// Over plain HTTP from another computer browsers have no service worker, and in a frame the page is part of another one.
+// On plain HTTP from another computer browsers have no service worker; in a frame the page belongs to another one.
 if (window === window.top && "serviceWorker" in navigator)
   void navigator.serviceWorker.register("./shell.js").catch(ignored);
 const root = document.getElementById("page");

@@ -27,13 +27,16 @@ const station = signal("");
 const grouping = signal<"station" | "none">("station");
 type Order = "attention" | "platform" | "name" | "oldest";
 const order = signal<Order>("attention");
-/** Only rows near the visible part are made; more with scrolling. */
+/** Rows rendered at first and added with scrolling. */
 const pageRows = 40;
 
-/** `isMixed`: the rows around it are of several stations. */
+/** `isMixed`: whether the rows around it belong to several stations. */
 type RowProps = Readonly<{ id: string; row: OverviewRow; kinds: Overview["kinds"]; isMixed: boolean }>;
 
-/** One controller. What reads a signal is drawn again only where a property is another: of hundreds those that changed. */
+/**
+ * One controller. A component that reads a signal is rendered again only if its properties change, so of hundreds only
+ * the changed ones are.
+ */
 function Row({ id, row, kinds, isMixed }: RowProps) {
   const {
     name,
@@ -90,11 +93,11 @@ function Row({ id, row, kinds, isMixed }: RowProps) {
 const before = (one: number | null, other: number | null): number =>
   one === other ? 0 : (one ?? Infinity) - (other ?? Infinity);
 
-/** As the user has put them into the file; then the platform's order. */
+/** In the order of the configuration file, then in the platform's. */
 const byPlace = (one: OverviewRow, other: OverviewRow): number =>
   before(one.place, other.place) || before(one.order, other.order);
 
-/** What comes first; where that is the same, the name tells. */
+/** The sort orders; equal rows are sorted by name. */
 const orders: Readonly<Record<Order, (one: OverviewRow, other: OverviewRow) => number>> = {
   attention: (one, other) => urgency(other) - urgency(one) || byPlace(one, other),
   platform: byPlace,
@@ -117,13 +120,13 @@ function chooseItems(all: Overview["controllers"]): readonly Item[] {
   );
 }
 
-/** Rows under one heading. */
+/** Rows below one heading. */
 interface Block {
   readonly name: string;
   readonly items: readonly Item[];
 }
 
-/** Greenhouses by station, in the order of what comes first in each; the other devices after them. */
+/** Greenhouses by station, ordered by the first of each, then the other devices. */
 function blocksOf(items: readonly Item[]): readonly Block[] {
   const greenhouses = items.filter(([, { kind }]) => kind === "greenhouse");
   const isGrouped = grouping.value === "station";
@@ -137,7 +140,7 @@ function blocksOf(items: readonly Item[]): readonly Block[] {
   return [...stations.map(ofStation), together, devices].filter((block) => block.items.length > 0);
 }
 
-/** The first so many rows over all blocks. */
+/** The first `most` rows of all blocks. */
 function cut(blocks: readonly Block[], most: number): readonly Block[] {
   let left = most;
   return blocks.flatMap(({ name, items }) => {
@@ -147,10 +150,10 @@ function cut(blocks: readonly Block[], most: number): readonly Block[] {
   });
 }
 
-/** How many rows are made by now. */
+/** Rows rendered so far. */
 export const shownRows = signal(pageRows);
 
-/** Calls for more rows when the end of the list comes near. */
+/** Renders more rows when the end of the list comes near. */
 const observer = new IntersectionObserver(
   ([seen]) => {
     if (seen?.isIntersecting) shownRows.value += pageRows;
@@ -163,13 +166,13 @@ function watch(end: HTMLElement | null): void {
   if (end) observer.observe(end);
 }
 
-/** Stands at the end of the rows that are made, where there are more. */
+/** Marks the end of the rendered rows if there are more. */
 export const MoreRows = ({ count }: Readonly<{ count: number }>) =>
   shownRows.value < count ? <div key={shownRows.value} ref={watch} /> : null;
 
-/** One line of truth about all: what is well, and what is not. */
+/** One line with the state of all controllers. */
 function Summary({ rows }: Readonly<{ rows: readonly OverviewRow[] }>) {
-  // What the platform said before it was gone is no word of now.
+  // What the platform said before it became unreachable is outdated.
   const isAway = bridge.value?.platform === "unreachable";
   const sum = (of: (row: OverviewRow) => number) => rows.reduce((all, row) => all + of(row), 0);
   const counts = [
@@ -206,7 +209,7 @@ function Summary({ rows }: Readonly<{ rows: readonly OverviewRow[] }>) {
   );
 }
 
-/** Heads of the columns where there is room for columns. */
+/** Column heads, if there is room for columns. */
 const Heads = ({ kinds, name }: Readonly<{ kinds: Overview["kinds"]; name: ComponentChildren }>) => (
   <div class="row heads">
     <h2>{name}</h2>
@@ -233,7 +236,7 @@ const Silent = ({ of }: Readonly<{ of: readonly Item[] }>) => (
   </details>
 );
 
-/** Of the stations of the account, where there are several. */
+/** The stations of the account. */
 const stationsOf = (all: Overview["controllers"]): readonly string[] =>
   [...new Set(Object.values(all).flatMap((row) => row.station ?? []))].sort(collator.compare);
 
@@ -270,10 +273,10 @@ const Filters = ({ stations }: Readonly<{ stations: readonly string[] }>) => (
   </>
 );
 
-/** The same list each time, so that no row is drawn again for it. */
+/** Holds equal lists as one object, so that no row is rendered again because of it. */
 const kept = new Map<string, Overview["kinds"]>();
 
-/** Kinds that at least one of the rows has a reading of. */
+/** Kinds of which at least one row has a reading. */
 function kindsOf(kinds: Overview["kinds"], items: readonly Item[]): Overview["kinds"] {
   const found = kinds.filter((kind) => items.some(([, { readings }]) => readings[kind] !== undefined));
   const same = kept.get(found.join()) ?? found;
@@ -281,7 +284,7 @@ function kindsOf(kinds: Overview["kinds"], items: readonly Item[]): Overview["ki
   return same;
 }
 
-/** Everything that this person has locked, in all houses, is let in again; others' locks stay. */
+/** Unlocks everything that this person has locked, in all houses; others' locks stay. */
 function UnlockMine({ of }: Readonly<{ of: Overview["controllers"] }>) {
   const said = useSignal<Sentence | null>(null);
   const user = session.value?.user;
@@ -299,7 +302,7 @@ function UnlockMine({ of }: Readonly<{ of: Overview["controllers"] }>) {
   );
 }
 
-/** Why one of them stays locked; null where none does. */
+/** Why one of the actuators stays locked; null if none does. */
 async function unlockIn(controller: string, user: string): Promise<Sentence | null> {
   const { status, body } = await get<ControllerView>(`api/controllers/${encodeURIComponent(controller)}`);
   if (status !== 200) return errorSentence(body);
@@ -312,7 +315,7 @@ async function unlockIn(controller: string, user: string): Promise<Sentence | nu
   return refusal;
 }
 
-/** What a grower comes for: how warm it is, what is open, what holds, and what needs him. */
+/** The overview for a grower: temperatures, what is open, limits, and what needs attention. */
 export function OverviewView() {
   const items: ReadonlySignal<readonly Item[] | null> = useComputed(() =>
     overview.value === null ? null : chooseItems(overview.value.controllers),

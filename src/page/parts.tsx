@@ -10,7 +10,7 @@ import type { ControllerView } from "./protocol.js";
 import { ofBridge, type Sentence, whoText } from "./sentences.js";
 import { ageText, codeText, language, numberText, t, type Word } from "./words.js";
 
-/* What every view shows things with. */
+/* Components that every view uses. */
 
 const icons = {
   overview: "M4 11 12 4l8 7v9H4zM9 20v-6h6v6",
@@ -52,14 +52,14 @@ export type IconName = keyof typeof icons;
 
 export const isIcon = (name: string): name is IconName => Object.hasOwn(icons, name);
 
-/** A picture beside a word; a screen reader passes over it. */
+/** A picture beside a word; screen readers skip it. */
 export const Icon = ({ name }: { readonly name: IconName }) => (
   <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
     <path d={icons[name]} />
   </svg>
 );
 
-/** How long ago something was; the text alone changes when time goes on. */
+/** How long ago something was; only its text is rendered again as time passes. */
 export function Age({ at, isOver = false }: Readonly<{ at: string | null | undefined; isOver?: boolean }>) {
   const text = useComputed(() => ageText(at ?? null, now.value, isOver));
   if (!at) return <span class="age">{text}</span>;
@@ -70,7 +70,7 @@ export function Age({ at, isOver = false }: Readonly<{ at: string | null | undef
   );
 }
 
-/** A word and a mark, so that it needs no colour. */
+/** A word and a mark, so that no colour is needed. */
 export const Quality = ({ of }: { readonly of: QualityWord | null | undefined }) => (
   <span class={`quality ${of ?? ""}`}>
     {of ? <Icon name={of} /> : null}
@@ -84,7 +84,7 @@ export const Badge = ({ kind, children }: Readonly<{ kind: string }> & WithChild
   <span class={`badge ${kind}`}>{children}</span>
 );
 
-/** That a reading is beyond a limit: in colour, with a picture and in a word. */
+/** Shows that a reading is beyond a limit: with a colour, a picture and a word. */
 export const Beyond = ({ of }: Readonly<{ of: BandLimit | null | undefined }>) =>
   of ? (
     <Badge kind={beyondClass(of)}>
@@ -96,14 +96,14 @@ export const Beyond = ({ of }: Readonly<{ of: BandLimit | null | undefined }>) =
 export const beyondClass = (limit: BandLimit | null | undefined): string =>
   limit ? `beyond ${limit.includes("_") ? "bad" : "warn"}` : "";
 
-/** What draws a day in the size of a word; null before it is loaded. */
+/** The code that draws the small curves; null before it is loaded. */
 export const curves = signal<typeof Curves | null>(null);
 
-/** Loads it once the view is there. */
+/** Loads it after the view is shown. */
 export const useCurves = (): void =>
   useEffect(() => void import("./curves.js").then((loaded) => (curves.value = loaded)), []);
 
-/** The head of a view: its name, and what can be chosen there. */
+/** The head of a view: its name and its controls. */
 export const Head = ({ name, children }: Readonly<{ name: ComponentChildren }> & WithChildren) => (
   <div class="bar">
     <h1>{name}</h1>
@@ -113,7 +113,7 @@ export const Head = ({ name, children }: Readonly<{ name: ComponentChildren }> &
 
 type SectionProps = Readonly<{ name: string; of?: object }> & WithChildren;
 
-/** What is shown `of` something; where that is empty, not even a heading. */
+/** A section; if `of` is empty, not even its heading is shown. */
 export const Section = ({ name, of, children }: SectionProps) =>
   of && Object.keys(of).length === 0 ? null : (
     <section aria-label={name}>
@@ -122,7 +122,7 @@ export const Section = ({ name, of, children }: SectionProps) =>
     </section>
   );
 
-/** A table's head, which is not seen where there is no room for columns. */
+/** A table's head, hidden if there is no room for columns. */
 export const Columns = ({ of }: Readonly<{ of: readonly Word[] }>) => (
   <thead class="unseen">
     <tr>
@@ -141,23 +141,21 @@ const looks: Readonly<Record<string, readonly string[]>> = {
   bad: ["offline", ...outcomes.filter(isBad), "error", "fatal"],
 };
 
-/** A code of the bridge as a word that looks good, bad, or neither. */
+/** A code of the bridge as a word with a good, bad or neutral look. */
 export function Code({ of }: { readonly of: string }) {
   const look = Object.entries(looks).find(([, codes]) => codes.includes(of));
   return <Badge kind={look?.[0] ?? "plain"}>{codeText(of)}</Badge>;
 }
 
-/** A controller whose availability is not known is no problem yet. */
+/** The availability of a controller; unknown is no problem yet. */
 export function Availability({ of }: { readonly of: string }) {
   if (of === "unknown") return <Badge kind="plain">{codeText(of)}</Badge>;
-  // What the platform said before it was gone is no word of now.
+  // What the platform said before it became unreachable is outdated.
   const isPast = of === "online" && bridge.value?.platform === "unreachable";
   return isPast ? <Badge kind="warn">{t("was_online")}</Badge> : <Code of={of} />;
 }
 
-/**
- * The same where it is worth saying: a station of which no list says whether it is online, and whose readings come, is well.
- */
+/** The same, left out for a station that no list gives an availability but whose readings come. */
 export const AvailabilityBeside = ({
   of,
   qualities,
@@ -166,7 +164,7 @@ export const AvailabilityBeside = ({
     <Availability of={of} />
   );
 
-/** What the bridge tells; its own English stands below what was said in the language of the page. */
+/** Sentences of the bridge; its own English stands below those in the language of the page. */
 export const Says = ({ of }: { readonly of: readonly Sentence[] }) => (
   <>
     {of.map(({ text, isForeign }) => (
@@ -177,7 +175,7 @@ export const Says = ({ of }: { readonly of: readonly Sentence[] }) => (
   </>
 );
 
-/** A sentence of the bridge, which is in the language of the page where it has words for it. */
+/** A sentence of the bridge, marked as English if the page's language has no words for it. */
 export const Told = ({ text }: Readonly<{ text: unknown }>) => {
   const said = ofBridge(String(text));
   return <span lang={said.isForeign ? "en" : undefined}>{said.text}</span>;
@@ -203,7 +201,7 @@ export const Loading = () => (
 
 type ListedProps = Readonly<{ of: readonly unknown[] | null; none: Word }> & WithChildren;
 
-/** What is listed; says where it is waited for, and where there is nothing. */
+/** A list; tells if it is loading or empty. */
 export function Listed({ of, none, children }: ListedProps) {
   if (of === null) return <Loading />;
   return of.length === 0 ? <p class="quiet">{t(none)}</p> : <>{children}</>;
@@ -211,7 +209,7 @@ export function Listed({ of, none, children }: ListedProps) {
 
 const asked = new Map<string, Signal<ControllerView | null>>();
 
-/** What a controller and its parts are called, by its id or code, asked for once; null until that is known. */
+/** The names of a controller and its parts, by id or code, requested once; null until known. */
 export function namesOf(
   controller: string,
 ): Pick<ControllerView, "name" | "actuators" | "parameters"> | null {
@@ -226,7 +224,7 @@ export function namesOf(
   return held.value;
 }
 
-/** Hands a file to the browser. */
+/** Offers a file for download. */
 export const save = (name: string, type: string, text: string): void =>
   saveBlob(name, new Blob([text], { type }));
 

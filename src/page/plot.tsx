@@ -17,17 +17,17 @@ type PlotProps = Readonly<{ controller: ControllerView; sensor: string; onClose:
 const ranges = ["24h", "7d", "30d"] as const;
 type Range = (typeof ranges)[number];
 
-/** What is drawn of one sensor. */
+/** One drawn sensor. */
 interface Series {
   readonly label: string;
   readonly points: readonly (number | null)[];
-  /** It is drawn over no less than this. */
+  /** The least range that it is drawn over. */
   readonly least: number;
-  /** What has the same is drawn by the same axis. */
+  /** Series with the same scale share an axis. */
   readonly scale: string;
 }
 
-/** Something that was done or happened, in seconds since 1970. */
+/** An action or event, in seconds since 1970. */
 interface Mark {
   readonly at: number;
   readonly text: string;
@@ -42,7 +42,7 @@ interface Drawing {
   readonly marks: readonly Mark[];
 }
 
-/** In the place of a second sensor: the same one a day before. No id begins with a blank. */
+/** Stands for the same sensor a day before, in place of a second one. No id begins with a blank. */
 const yesterday = " yesterday";
 
 const pathOf = (controller: string, sensor: string, range: string) =>
@@ -50,12 +50,12 @@ const pathOf = (controller: string, sensor: string, range: string) =>
 
 const markedKinds = "command,rule,lock,guard,alarm,change";
 
-/** Where a time of the trends is drawn, in seconds: in the demo by the clock of the simulated greenhouse. */
+/** A time of the trends in the plot, in seconds: in the demo by the simulated greenhouse's clock. */
 function drawnAt(atMs: number, { demo }: Trends): number {
   return (demo ? uPlot.tzDate(new Date(atMs), demo.time_zone).getTime() : atMs) / 1000;
 }
 
-/** In the demo what happened stands at the simulated time. */
+/** The time of an event in the plot; in the demo the simulated time. */
 function shownAt(at: string, trends: Trends): number {
   const { demo } = trends;
   const real = Date.parse(at);
@@ -63,7 +63,7 @@ function shownAt(at: string, trends: Trends): number {
   return drawnAt(simulated ?? real, trends);
 }
 
-/** One or two sensors, what was done meanwhile, and the nights. */
+/** Loads one or two sensors, the events meanwhile, and the nights. */
 async function load(
   controller: ControllerView,
   sensors: readonly string[],
@@ -198,7 +198,7 @@ function Choices({ controller, sensor, other, range }: ChoicesProps) {
   );
 }
 
-/** The colour of a variable in the light or dark theme: a canvas does not know variables. */
+/** The value of a colour variable in the present theme, as a canvas does not know variables. */
 function colour(place: HTMLElement, name: string): string {
   place.style.color = `var(${name})`;
   const { color } = getComputedStyle(place);
@@ -208,21 +208,21 @@ function colour(place: HTMLElement, name: string): string {
 
 const two = (value: number) => String(value).padStart(2, "0");
 
-/** Hours of a day, days of a longer time. */
+/** Hours for a day, days for a longer time. */
 function tickText(at: number, isLong: boolean): string {
   const date = new Date(at * 1000);
   const time = `${two(date.getHours())}:${two(date.getMinutes())}`;
   return isLong ? `${date.getDate()}.${date.getMonth() + 1}.` : time;
 }
 
-/** From the first point on, but at least an hour, so that a young bridge shows no stroke at the edge. */
+/** From the first point, but at least an hour, so that a young bridge shows no stroke at the edge. */
 function shownRange(times: readonly number[], series: readonly Series[]): [number, number] {
   const last = times.at(-1) ?? 0;
   const first = times.find((_, at) => series.some(({ points }) => points[at] !== null)) ?? last;
   return [Math.max(times[0] ?? 0, Math.min(first, last - 3_600)), last];
 }
 
-/** Behind the lines: the nights; on them: what was done. */
+/** Draws the nights behind the lines, and the events over them. */
 function decorate(
   plot: uPlot,
   { trends, limits, marks }: Drawing,
@@ -267,12 +267,12 @@ function decorate(
   ctx.restore();
 }
 
-/** A curve and a limit at the edge are not cut in half. */
+/** Keeps curves and limits at the edge from being cut in half. */
 const edge = 0.04;
 
 const scalesOf = (series: readonly Series[]) => [...new Set(series.map(({ scale }) => scale))];
 
-/** By the name of each scale; the limits are those of the first. */
+/** Ranges by the name of each scale; the limits belong to the first. */
 const heightsOf = (series: readonly Series[], limits: readonly DrawnLimit[]): uPlot.Scales =>
   Object.fromEntries(
     scalesOf(series).map((scale, at) => {
@@ -284,10 +284,10 @@ const heightsOf = (series: readonly Series[], limits: readonly DrawnLimit[]): uP
     }),
   );
 
-/** How near the pointer has to be to a mark, in pixels. */
+/** The greatest distance of the pointer from a mark, in pixels. */
 const reach = 12;
 
-/** Draws it; the answer takes it away again. */
+/** Draws the plot; the returned function removes it. */
 function draw(place: HTMLElement, drawing: Drawing, near: Signal<readonly Mark[]>): () => void {
   const { trends, series, marks, limits } = drawing;
   const { step_s: step, since } = trends;
@@ -330,7 +330,7 @@ function draw(place: HTMLElement, drawing: Drawing, near: Signal<readonly Mark[]
         { label: t("time"), value: (_, at) => (Number.isFinite(at) ? timeText(at * 1000, now.peek()) : "–") },
         ...series.map(({ label, scale }, at) => ({
           ...{ label, scale, stroke: lines[at] ?? "", width: 2 },
-          // Told by more than its colour.
+          // The second line differs by more than its colour.
           ...(at > 0 && scale === "y0" && { dash: [6, 4] }),
         })),
       ],

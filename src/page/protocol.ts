@@ -16,30 +16,30 @@ import type { SensorKind } from "../greenhouse/sensors.js";
 import type { AccountSummary } from "../greenhouse/summary.js";
 
 /*
- * What server and browser say to each other; types alone. Times are ISO texts. A merge patch cannot say null, so in a patched
- * document a field that is absent means null.
+ * Messages between server and browser; types only. Times are ISO texts. A merge patch cannot contain null, so in a
+ * patched document an absent field means null.
  */
 
-/** Each may what those before it may. */
+/** Each role may do everything that those before it may. */
 export type Role = "viewer" | "operator" | "admin";
 
-/** What stands in the configuration at one key. */
+/** The configured value of one key. */
 export interface GivenSetting {
-  /** Absent of a secret, and of what cannot be read. */
+  /** Absent for a secret, and for a value that cannot be read. */
   readonly value?: string | number | boolean;
   readonly from: "file" | "environment" | "secret";
-  /** Of the variable or the secret. */
+  /** Name of the variable or the secret. */
   readonly name?: string;
   readonly line: number;
   readonly isSecret?: true;
 }
 
-/** The schema as forms are made from it. */
+/** The schema in the form that forms are made from. */
 export interface SettingNode {
   readonly name: string;
-  /** What kind of field it takes. `either`: one of the alternatives in `options`. */
+  /** The kind of field. `either`: one of the alternatives in `options`. */
   readonly type: "section" | "map" | "list" | "either" | "choice" | "flag" | "number" | "text" | "anything";
-  /** In the words of the reference: `duration`, `address`, `whole number`. */
+  /** In the reference's terms: `duration`, `address`, `whole number`. */
   readonly kind?: string;
   readonly description?: string;
   readonly default?: unknown;
@@ -51,27 +51,27 @@ export interface SettingNode {
   readonly effect?: "now" | "run";
   /** Of a section. */
   readonly keys?: readonly SettingNode[];
-  /** Of a map or a list: what each entry is. */
+  /** The type of each entry of a map or list. */
   readonly entry?: SettingNode;
   readonly options?: readonly SettingNode[];
 }
 
-/** The configuration, with what can be set in it. */
+/** The configuration, with everything that can be set in it. */
 export interface SettingsDocument {
   readonly file: string;
   readonly etag: string;
-  /** Why nothing can be saved here; null where it can. */
+  /** Why nothing can be saved here; null if possible. */
   readonly not_writable: Text | null;
   readonly given: Readonly<Record<string, GivenSetting>>;
   readonly keys: readonly SettingNode[];
-  /** The file itself; null where secrets stand in it. */
+  /** The file itself; null if it contains secrets. */
   readonly text: string | null;
-  /** The last change that did not come up and was taken back. */
+  /** The last change that failed and was taken back. */
   readonly returned: ReturnedSettings | null;
   readonly program: ProgramFacts;
 }
 
-/** What was found when a connection was tried. */
+/** A finding of a connection test. */
 export interface SettingsAttempt {
   readonly part: "platform" | "broker" | "homeassistant";
   readonly check: string;
@@ -80,13 +80,13 @@ export interface SettingsAttempt {
   readonly remedy?: string | undefined;
 }
 
-/** Somebody who is logged in. Times are ISO texts. */
+/** A login. Times are ISO texts. */
 export interface SettingsLogin {
   readonly id: string;
   readonly user: string;
   readonly since: string;
   readonly used: string;
-  /** Of whoever asks. */
+  /** Whether it is the login of the one who asks. */
   readonly own: boolean;
 }
 
@@ -94,25 +94,25 @@ export interface SettingsLogin {
 export interface ProgramFacts {
   readonly version: string;
   readonly node: string;
-  /** Something starts it again when it ends. */
+  /** Whether something starts it again when it ends. */
   readonly can_restart: boolean;
-  /** All accounts of the fleet can be backed up with it. */
+  /** Whether a backup can contain all accounts of the fleet. */
   readonly of_fleet: boolean;
-  /** A newer version that is out; null where there is none, or nobody asked. */
+  /** A newer version; null if there is none, or nobody asked. */
   readonly newer: string | null;
 }
 
 export interface ReturnedSettings {
   readonly at: string;
-  /** A sentence of the bridge, in the language that was asked for. */
+  /** A sentence of the bridge, in the requested language. */
   readonly reason: Text;
   /** What was taken back, as a difference. */
   readonly difference: string;
-  /** The file was edited by hand and stays, but is not in force. */
+  /** Whether the file was edited by hand, so that it stays but is not in force. */
   readonly by_hand?: boolean | undefined;
 }
 
-/** Values at keys, null to take one away, and sections whose names are to come in this order, the others behind; or the whole text. */
+/** Values by key (null removes one) and sections with the wanted order of their names; or the whole text. */
 export type WantedSettings =
   | {
       readonly changes: Readonly<Record<string, unknown>>;
@@ -123,16 +123,16 @@ export type WantedSettings =
 /** What saving would do. */
 export interface SettingsProposal {
   readonly etag: string;
-  /** By key; none where it can be saved. A key of its own for what is wrong with the file as a whole: empty. */
+  /** Errors by key; empty if it can be saved. The empty key is for the file as a whole. */
   readonly errors: Readonly<Record<string, readonly string[]>>;
   readonly warnings: readonly string[];
-  /** What the changed configuration does, in plain words, where it does something else than before. */
+  /** Plain sentences about what the new configuration does, if that differs. */
   readonly sentences: readonly string[];
-  /** What changes in the file; empty where nothing does. */
+  /** The difference in the file; empty for none. */
   readonly difference: string;
-  /** Names that are new in the file of secrets, or get another value. */
+  /** New or changed names in the file of secrets. */
   readonly secrets: readonly string[];
-  /** The keys that have another value, and those of them that take a new run. */
+  /** The changed keys, and those of them that need a new run. */
   readonly keys: readonly string[];
   readonly need_run: readonly string[];
 }
@@ -141,57 +141,57 @@ export interface Session {
   readonly user: string | null;
   readonly role: Role | null;
   readonly via: string | null;
-  /** Whether the data need one. */
+  /** Whether the data require a login. */
   readonly login: boolean;
   /** Whether this browser may make the first operator, with the code that the bridge printed. */
   readonly first_operator?: boolean;
   /** Whether this visitor may see and change the settings here. */
   readonly settings?: boolean;
-  /** There is no bridge yet: `init --web` asks for what it needs. */
+  /** Whether there is no bridge yet, so that `init --web` asks for what it needs. */
   readonly setup?: boolean;
-  /** The accounts of a fleet are shown first. */
+  /** Whether the accounts of a fleet are shown first. */
   readonly fleet?: boolean;
-  /** Within one account of a fleet: how it is. */
+  /** Within one account of a fleet: its state. */
   readonly account?: AccountReport;
 }
 
-/** How an account of a fleet is. */
+/** The state of an account of a fleet. */
 export interface AccountReport extends AccountSummary {
   /**
-   * `waiting`: it ended by an error, and starts again at `again`. `refused`: its file has mistakes, so it was not started. `standby`:
-   * another member of the cluster may run it.
+   * `waiting`: it ended with an error, and starts again at `again`. `refused`: its file has mistakes, so it was not
+   * started. `standby`: another member of the cluster may run it.
    */
   readonly state: "starting" | "running" | "waiting" | "stopping" | "refused" | "standby";
   /** ISO time. */
   readonly since: string;
   readonly restarts: number;
-  /** Why it ended last, or was not started. */
+  /** Why it last ended, or was not started. */
   readonly error: Text | null;
   /** ISO time of the next start. */
   readonly again: string | null;
-  /** As `bridge/platform` says; null while that is not known. */
+  /** As in `bridge/platform`; null while unknown. */
   readonly platform: string | null;
   readonly broker: string | null;
-  /** That are on; `worst`: the severity of the worst of them. */
+  /** Alarms that are on; `worst` is their greatest severity. */
   readonly alarms: number;
   readonly worst: "info" | "warning" | "error" | null;
   readonly read_only: boolean;
-  /** The member of the cluster that was seen to run it, while this one stands by. */
+  /** The cluster member that was seen to run it while this one stands by. */
   readonly owner?: string | null | undefined;
 }
 
-/** Where a phone finds the page; `qr` is a picture of it, null where no phone reaches it. */
+/** The page's address for a phone; `qr` is a picture of it, null if no phone can reach it. */
 export interface PageAddress {
   readonly page: string;
   readonly qr: string | null;
 }
 
-/** The accounts that somebody sees, by name. */
+/** The accounts that a user sees, by name. */
 export interface Accounts {
   readonly at: string;
   readonly version: string;
   readonly started_at: string;
-  /** For who sees all: why the fleet goes on by what it read before; null where it does not. */
+  /** For users who see all accounts: why the fleet keeps its earlier configuration; null if it does not. */
   readonly mistake: Text | null;
   readonly accounts: Readonly<Record<string, AccountReport>>;
 }
@@ -203,15 +203,13 @@ export interface BridgeFacts {
   readonly broker: string;
   readonly read_only: boolean;
   readonly dry_run: boolean;
-  /** The least level of the lines that are written; null where that is not known. */
+  /** The lowest level of log lines that are written; null while unknown. */
   readonly log_level: string | null;
-  /** Of the demo alone: how many times as fast as ours the simulated greenhouse's time runs, and its time of day. */
+  /** Only in the demo: the speed of the simulated greenhouse's time, and its time of day. */
   readonly demo: { readonly speed: number; readonly time: string; readonly time_zone: string } | null;
 }
 
-/** What an actuator is for; the order is the one in which people read them. */
-
-/** A controller of a greenhouse, another device that measures or moves something, or one that shows nothing, such as a camera. */
+/** A greenhouse's controller, another device that measures or moves, or one that shows nothing, such as a camera. */
 export type RowKind = "greenhouse" | "device" | "silent";
 
 export interface KeyReading {
@@ -219,17 +217,17 @@ export interface KeyReading {
   readonly value: number | string | null;
   readonly unit: string | null;
   readonly quality: Quality;
-  /** When it was measured, of one that is not good: what is good is of now. */
+  /** When it was measured, if it is not good; a good value is current. */
   readonly at: string | null;
   /** The limit that it is beyond. */
   readonly beyond: BandLimit | null;
 }
 
-/** What keeps commands back at a controller, and what ends by itself. */
+/** What forbids commands at a controller, and what ends by itself. */
 export interface RowLimits {
-  /** By guard: at how many actuators it holds. */
+  /** By guard: the number of actuators at which it holds. */
   readonly guards: Readonly<Record<string, number>>;
-  /** By who locked it, or whose command holds it: how many actuators. */
+  /** The number of actuators, by who locked or holds them. */
   readonly locks: Readonly<Record<string, number>>;
   readonly holds: Readonly<Record<string, number>>;
   /** By actuator. */
@@ -238,7 +236,7 @@ export interface RowLimits {
   >;
 }
 
-/** What is not known to be so any more. */
+/** A state that may be outdated. */
 export interface LastSeen {
   readonly states: Readonly<Record<string, number>>;
   readonly read_at: string | null;
@@ -248,35 +246,38 @@ export interface OverviewRow {
   readonly name: string;
   readonly kind: RowKind;
   readonly station: string | null;
-  /** Its place in the file of the configuration; null where that does not name it. */
+  /** Its place in the configuration file; null if that does not name it. */
   readonly place: number | null;
-  /** Its place on the platform; null where that gives none. */
+  /** Its place on the platform; null for none. */
   readonly order: number | null;
   readonly availability: Availability;
   /** The first sensor of each kind that `http.overview` names. */
   readonly readings: Readonly<Partial<Record<SensorKind, KeyReading>>>;
   /**
-   * How many actuators of a group are in a state: a word of the platform, a degree, `uncertain` of one that was not read, or `stale` where the state is not known to
-   * be the present one.
+   * Number of actuators by family and state: a word of the platform, a degree, `uncertain` if never read, or `stale` if
+   * the state may be outdated.
    */
   readonly actuators: Readonly<Partial<Record<ActuatorFamily, Readonly<Record<string, number>>>>>;
-  /** By group and state: what is so, where that is one actuator or all of one kind, of groups whose name says little. */
+  /**
+   * By family and state: the name of the actuators in it, if it is one actuator or one kind; only for families whose
+   * own name says little.
+   */
   readonly named: Readonly<Partial<Record<ActuatorFamily, Readonly<Record<string, string>>>>>;
-  /** By group: what was seen last of those that are `stale`, and when the oldest of it was read; a group never seen is absent. */
+  /** By family: the last known states of those that are `stale`, and when the oldest was read; absent if never seen. */
   readonly last: Readonly<Partial<Record<ActuatorFamily, LastSeen>>>;
   readonly limits: RowLimits;
-  /** The worst of its sensors; null without any. */
+  /** The worst quality of its sensors; null without any. */
   readonly quality: Quality | null;
   readonly oldest_reading_at: string | null;
   readonly problem: boolean;
-  /** The newest command under way. */
+  /** The newest open command. */
   readonly command: CommandDocument | null;
-  /** How many are active, and the severity of the worst of them. */
+  /** The number of active alarms, and their greatest severity. */
   readonly alarms: number;
   readonly worst: Alarm["severity"] | null;
 }
 
-/** What the `weather` topics brought last, by name. */
+/** The newest values of the `weather` topics, by name. */
 export type Weather = Readonly<Record<string, WeatherShown>>;
 
 export interface Overview {
@@ -290,7 +291,7 @@ export interface Overview {
 
 type PhaseWord = "waiting" | "checking" | "sending" | "confirming" | "done";
 
-/** A command and where it stands. */
+/** A command and its phase. */
 export interface CommandDocument {
   readonly id: string;
   readonly controller: string;
@@ -307,7 +308,7 @@ export type Patched<Document> = {
   readonly [Key in keyof Document]: null extends Document[Key] ? Document[Key] | undefined : Document[Key];
 };
 
-/** A document before it is told: what people read may be a sentence still. */
+/** A document before translation: texts for people may still be sentences. */
 export type Untold<Document> = Document extends string
   ? string extends Document
     ? Text
@@ -316,7 +317,7 @@ export type Untold<Document> = Document extends string
     ? { readonly [Key in keyof Document]: Untold<Document[Key]> }
     : Document;
 
-/** What the rules make of an actuator; each is null where there is none. */
+/** The limits of an actuator; each is null for none. */
 export type LimitsDocument = Patched<Omit<Restrictions, "allowed"> & { readonly allowed: Allowed | null }>;
 
 interface Commanded {
@@ -325,7 +326,7 @@ interface Commanded {
   readonly result: CommandResult | null;
 }
 
-/** When a guard holds: until its value is no longer beyond `clear_at` for `clear_after_s`. */
+/** When a guard holds: until its value is back beyond `clear_at` for `clear_after_s`. */
 export interface GuardView {
   readonly condition: GuardCondition["type"];
   readonly clear_at: number | null;
@@ -337,14 +338,14 @@ export interface ActuatorView
   readonly kind: ActuatorKind;
   readonly group: ActuatorFamily;
   readonly guards: Readonly<Record<string, Patched<GuardView>>>;
-  /** What it takes, beside degrees. */
+  /** Its words, beside degrees. */
   readonly words: readonly string[];
   readonly degrees: boolean;
   readonly stop: boolean;
   readonly read_only: boolean;
-  /** Null of what does not run, or was not read yet. */
+  /** Null if it has none, or was not read yet. */
   readonly run_time: RunTime | null;
-  /** How long a command lasts that names no time, and at most; null where it lasts. */
+  /** The duration of a command without a time, and the longest one; null for unlimited. */
   readonly for_s: number | null;
   readonly at_most_s: number | null;
 }
@@ -353,15 +354,15 @@ export interface ParameterView extends ReturnType<typeof documents.parameterDocu
   readonly writable: { readonly min: number; readonly max: number; readonly step: number } | null;
 }
 
-/** What people read for a name of the platform. */
+/** Names for people, for a name of the platform. */
 export type Label = Readonly<{ en: string; zh: string }>;
 
 type SensorView = ReturnType<typeof documents.sensorDocument> & {
   readonly label: Label;
-  /** The limit that it is beyond, and all that there are. */
+  /** The limit that it is beyond, and all its limits. */
   readonly beyond: BandLimit | null;
   readonly limits: Bands["limits"] | null;
-  /** A curve is drawn over no less than this. */
+  /** The least range that a curve is drawn over. */
   readonly least_span: number;
 };
 type StatusView = ReturnType<typeof documents.statusDocument> & { readonly label: Label };
@@ -372,9 +373,9 @@ export interface ControllerView {
   readonly name: string;
   readonly availability: Availability;
   readonly station: string | null;
-  /** ISO time, as the platform told it while it was online. */
+  /** ISO time, from the platform while the controller was online. */
   readonly last_online_at: string | null;
-  /** There is an address of a video for operators, at `api/stream/<c>`. */
+  /** Whether operators get a video's address at `api/stream/<c>`. */
   readonly video: boolean;
   readonly problem: boolean;
   readonly weather: Weather;
@@ -388,9 +389,9 @@ export interface ControllerView {
 export interface MemberView {
   readonly controller: string;
   readonly actuator: string;
-  /** What people call it. */
+  /** Its name for people. */
   readonly name: string;
-  /** What a scene sends it. */
+  /** The command that a scene sends it. */
   readonly command: string | null;
   readonly state: string | null;
   readonly position: number | null;
@@ -403,7 +404,7 @@ export interface MemberView {
 interface CommandedView {
   readonly name: string;
   readonly members: readonly MemberView[];
-  /** A command under way, and how many members have ended it. */
+  /** The open command, with the number of members that have ended it. */
   readonly running: {
     readonly id: string;
     readonly command: string | null;
@@ -414,7 +415,7 @@ interface CommandedView {
 }
 
 export interface GroupView extends CommandedView {
-  /** A word that all members show, `mixed`, or `unknown`. */
+  /** The word that all members show, `mixed`, or `unknown`. */
   readonly state: string;
   readonly position: number | null;
   readonly quality: Quality;
@@ -423,18 +424,18 @@ export interface GroupView extends CommandedView {
   readonly stop: boolean;
 }
 
-/** What is commanded together, by id. */
+/** Groups and scenes by id. */
 export interface GroupsAndScenesView {
   readonly groups: Readonly<Record<string, GroupView>>;
   readonly scenes: Readonly<Record<string, CommandedView>>;
 }
 
-/** `name`: what people call its controller and actuator. */
+/** `name`: the names of its controller and actuator. */
 export type Alarm = Omit<AlarmKept, "clearedAt"> & { readonly name: string | null };
 
 export type Alarms = Readonly<Record<string, Alarm>>;
 
-/** Of the timeline: a command and how it ended, or something else that happened. A field that says nothing may be absent. */
+/** An entry of the timeline: a command with its result, or another event. Empty fields may be absent. */
 export interface TimelineEntry {
   readonly seq: number;
   readonly at: string;
@@ -459,14 +460,14 @@ export interface TimelineEntry {
   readonly version?: string;
 }
 
-/** Addresses that the platform pushed and that belong to nothing of the configuration, and lines for it. */
+/** Addresses that the platform pushed and that nothing in the configuration has, with lines for it. */
 export interface SeenAddresses {
   readonly addresses: readonly {
     readonly controller: string;
     readonly code: string;
     readonly address: string;
     readonly values: readonly string[];
-    /** The kind, where the values say enough. */
+    /** The kind, if the values are clear. */
     readonly looks_like: string | null;
     readonly first_at: string;
     readonly last_at: string;
@@ -478,8 +479,8 @@ export interface SeenAddresses {
 export type JournalPage<Item> = Readonly<{ records: readonly Item[]; next: number | null }>;
 
 /**
- * Of some sensors the last value known in each part of a time, null where nothing good was known. The last point ends with
- * `until`. `nights`: when it was dark, where a sensor measures light.
+ * The last good value of some sensors in each step of a time span, null where none was known. The last point ends with
+ * `until`. `nights`: when it was dark, if a sensor measures light.
  */
 export interface Trends {
   readonly step_s: number;
@@ -487,7 +488,7 @@ export interface Trends {
   readonly until: string;
   readonly sensors: Readonly<Record<string, readonly (number | null)[]>>;
   readonly nights: readonly (readonly [from: string, until: string])[];
-  /** In the demo the points have the simulated time: which one it is now, and how fast it runs. */
+  /** In the demo the points have simulated times: the simulated time of now, and its speed. */
   readonly demo: {
     readonly simulated: string;
     readonly real: string;
@@ -496,7 +497,7 @@ export interface Trends {
   } | null;
 }
 
-/** One reading as the overview draws it: over no less than `least_span`. */
+/** One reading for the overview's curve, drawn over at least `least_span`. */
 export interface Sparkline {
   readonly points: Trends["sensors"][string];
   readonly least_span: number;

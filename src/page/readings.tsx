@@ -5,7 +5,7 @@ import { Age, Badge, Beyond, beyondClass, curves, Quality, Value } from "./parts
 import type { ControllerView, Trends } from "./protocol.js";
 import { collator, language, t, codeText, wordLabel } from "./words.js";
 
-/* What a controller measures, and what it says of its machines. */
+/* A controller's readings, and the running statuses of its machines. */
 
 type ReadingsProps = Pick<ControllerView, "sensors"> &
   Readonly<{ trends: Trends | null; onPlot: (sensor: string) => unknown }>;
@@ -41,7 +41,7 @@ export function Readings({ sensors, trends, onPlot }: ReadingsProps) {
   );
 }
 
-/** What the controller says of its machines; what runs is counted, the rest opens. */
+/** The running statuses; running ones are counted, the list opens. */
 export function Statuses({ status }: Pick<ControllerView, "status">) {
   const all = Object.entries(status).sort(([one], [other]) => collator.compare(one, other));
   if (all.length === 0) return null;

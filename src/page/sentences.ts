@@ -32,11 +32,11 @@ import {
 } from "./words.js";
 
 /*
- * What the bridge tells in codes, as sentences. Its own sentences are English and say the most, so in English they stand as they
- * are; in Chinese the code says it.
+ * Codes of the bridge as sentences. Its own sentences are English and more exact, so English shows them as they are;
+ * other languages translate the code.
  */
 
-/** `isForeign`: the bridge's own English, where another language was chosen. */
+/** `isForeign`: the bridge's own English on a page in another language. */
 export interface Sentence {
   readonly text: string;
   readonly isForeign?: boolean;
@@ -44,14 +44,14 @@ export interface Sentence {
 
 const isEnglish = (): boolean => language.value === "en";
 const isChinese = (text: string): boolean => /\p{Script=Han}/u.test(text);
-/** What the bridge says is in the language of the page, but where it said it in English alone. */
+/** A sentence of the bridge, which is in the page's language unless it exists in English only. */
 export const ofBridge = (text: string): Sentence => ({ text, isForeign: !isEnglish() && !isChinese(text) });
 
-/** What a sentence about a rule can name things by, as far as it is known. */
+/** Where a sentence about a rule finds names. */
 type Named = Partial<Pick<ControllerView, "weather" | "sensors" | "actuators">>;
 type Guards = Readonly<Record<string, Partial<GuardView>>>;
 
-/** An input as it was configured, as people call it, and the unit of its value. */
+/** The name and unit of a configured input. */
 function inputOf(input: string, { weather, sensors, actuators }: Named): { name: string; unit: string } {
   const own = input.replace(/^weather\//, "");
   if (own !== input) return { name: codeText(own), unit: weather?.[own]?.unit ?? "" };
@@ -62,14 +62,14 @@ function inputOf(input: string, { weather, sensors, actuators }: Named): { name:
 
 const isNumber = (value: unknown): value is number => typeof value === "number";
 
-/** Beyond its limit, not yet back at where it clears, or back and waiting. */
+/** The word for a value beyond its limit, not yet back beyond `clear_at`, or back and waiting. */
 function numberWord(isBelow: boolean, isBeyond: boolean, isBack: boolean): Word {
   if (isBack) return isBelow ? "guard_waits_high" : "guard_waits_low";
   if (isBeyond) return isBelow ? "guard_below" : "guard_above";
   return isBelow ? "guard_until_high" : "guard_until_low";
 }
 
-/** Why a guard holds, as a person would say it. */
+/** Why a guard holds, as a sentence. */
 function guardText(
   law: Law,
   named: Named,
@@ -107,7 +107,7 @@ function guardText(
 
 type Law = Pick<Interlock, "rule"> & Partial<Patched<Interlock>>;
 
-/** Which rule keeps something back, with its numbers, and how long. */
+/** The rule that forbids something, with its numbers and how long. */
 export function ruleText(law: Law, named: Named = {}, guards: Guards = {}): string {
   const { rule, value, limit, until } = law;
   const own = `rule_${rule}`;
@@ -120,7 +120,7 @@ export function ruleText(law: Law, named: Named = {}, guards: Guards = {}): stri
 
 type Limited = Partial<LimitsDocument & Pick<ActuatorView, "guards" | "words" | "degrees" | "stop">>;
 
-/** What stays allowed, where that is less than usual. */
+/** What is still allowed, if that is less than usual. */
 function allowedText({ allowed, words = [], degrees = false, stop = false }: Limited): readonly string[] {
   if (!allowed || allowed.because.every(({ rule }) => isWord(`rule_${rule}`))) return [];
   const range = allowed.degrees;
@@ -135,7 +135,7 @@ function allowedText({ allowed, words = [], degrees = false, stop = false }: Lim
   return [parts.length === 0 ? t("allowed_none") : t("allowed", { what: parts.join(t("comma")) })];
 }
 
-/** What rules, a lock and a hold make of an actuator. */
+/** Reasons from rules, a lock and a hold of an actuator. */
 export function limitReasons(of: Limited, named: Named = {}): readonly string[] {
   const { allowed, lock, guards } = of;
   const reason = lock?.reason ? t("why_reason", { reason: lock.reason }) : "";
@@ -145,20 +145,20 @@ export function limitReasons(of: Limited, named: Named = {}): readonly string[] 
   return [...because, ...allowedText(of)];
 }
 
-/** Where a command went well the bridge says no more than that. */
+/** English sentences for commands that went well, for which the bridge sends none. */
 const englishEndings: Readonly<Record<string, string>> = {
   confirmed: "The platform shows it.",
   already: "The platform showed it already; nothing was sent.",
 };
 
-/** What a result says of how a command ended; that of a member of a group has less. */
+/** The part of a result that tells how a command ended; for a group's member it is smaller. */
 type Ended = Patched<Pick<CommandResult, "outcome" | "reason" | "message" | "command">> &
   Partial<Patched<Pick<CommandResult, "interlock" | "read_back" | "steps">>>;
 
 /** How a command ended, why, and what to do. */
 export function resultSentences(result: Ended): readonly Sentence[] {
   const { outcome, reason, interlock, command, read_back: readBack, steps = [] } = result;
-  // A sentence comes as its text.
+  // A sentence arrives as text.
   const message = result.message && String(result.message);
   if (isEnglish()) return [ofBridge(message ?? englishEndings[outcome] ?? "")];
   if (message && isChinese(message)) return [{ text: message }];
@@ -170,7 +170,7 @@ export function resultSentences(result: Ended): readonly Sentence[] {
   return [{ text }, ...(hasMore ? [ofBridge(message)] : [])];
 }
 
-/** A title, and what stands below it. */
+/** A title, and the sentences below it. */
 type Told = Readonly<{ title: string; sentences: readonly Sentence[] }>;
 
 /** A topic below a controller's, or a read, in words. */
@@ -192,7 +192,7 @@ function readingSentence(
     : said + saidFor(language.value, "reading_unsure", { quality: codeText(quality) });
 }
 
-/** What an alarm's facts name, in another language than English. */
+/** Sentences for an alarm's facts, in another language than English. */
 function factSentences({ type, facts }: Pick<Alarm, "type" | "facts">): string[] {
   const {
     guards = [],
@@ -222,7 +222,7 @@ function factSentences({ type, facts }: Pick<Alarm, "type" | "facts">): string[]
   ];
 }
 
-/** Of these the bridge's sentence names what the code does not: the platform's own words, a key, a limit, what keeps a rule back. */
+/** Codes whose sentence of the bridge has details: the platform's words, a key, a limit, or a hindrance. */
 const isDetailed: ReadonlySet<string> = new Set([
   ...["rejected", "bad_payload", "unknown_actuator", "unknown_command", "out_of_range"],
   ...["journal_unavailable", "guard_unmet", "lease_overrun", "state_lost", "crash_loop", "notify_failed"],
@@ -230,7 +230,7 @@ const isDetailed: ReadonlySet<string> = new Set([
   ...["birth_too_large", "duplicate_node", "cluster"],
 ]);
 
-/** Alarms of which the type says all. */
+/** Alarms whose type says everything. */
 const isWhole: ReadonlySet<AlarmType> = new Set<AlarmType>([
   ...(["controller_offline", "platform_unreachable", "unauthorized", "other_bridge", "flood"] as const),
 ]);
@@ -251,7 +251,7 @@ export function alarmText({ type, message, remedy, facts }: Alarm): Told {
   return { title, sentences: isMore ? [...own, ofBridge(message)] : own };
 }
 
-/** What an alarm of the journal told, without what to do. */
+/** The text of an alarm in the journal, without what to do. */
 export function raisedSentence({ alarm, what, facts }: TimelineEntry): Sentence {
   const named = isEnglish() || !alarm ? [] : factSentences({ type: alarm, facts });
   return named.length > 0 ? { text: named.join("") } : ofBridge(what ?? "");
@@ -264,10 +264,10 @@ export type Finding = Readonly<{
   remedy?: string;
 }>;
 
-/** What each check of `doctor` tries. */
+/** The title of each check of `doctor`. */
 const checkTitles: Readonly<Record<Language, Readonly<Record<string, string>>>> = checks;
 
-/** What `doctor` found, in the language in which it was asked. */
+/** A finding of `doctor`, in the language in which it was asked. */
 export function findingText({ check, summary, remedy }: Finding): Told {
   const [kind = "", detail] = check.split(".", 2);
   const titles = checkTitles[language.value];
@@ -277,7 +277,7 @@ export function findingText({ check, summary, remedy }: Finding): Told {
   return { title, sentences: [ofBridge(own)] };
 }
 
-/** Why something was not done. */
+/** Why a request failed. */
 export function errorSentence(body: Partial<ApiError> | null): Sentence {
   if (body === null) return { text: t("not_sent") };
   const { error = "", message = error } = body;
@@ -285,18 +285,18 @@ export function errorSentence(body: Partial<ApiError> | null): Sentence {
   return isEnglish() || text === null ? ofBridge(message) : { text };
 }
 
-/** A command that is under way, and where it stands. */
+/** An open command with its phase. */
 export const phaseText = ({ command, phase }: CommandDocument): string =>
   `${commandText(command)} ${codeText(phase)}`;
 
-/** Who gave a command: a person, a guard, or the end of a lease. */
+/** The sender of a command: a person, a guard, or the end of a lease. */
 export function whoText(by: string): string {
   const [kind, ...name] = by.split(" ");
   if (kind === "rule" && name.length > 0) return t("by_rule", { name: name.join(" ") });
   return kind === "lease" && name.length > 0 ? t("by_lease") : by;
 }
 
-/** How an account of a fleet is, in a few words. */
+/** The state of an account of a fleet, in a few words. */
 export const accountStateText = (state: string): string => {
   const word = `account_${state}`;
   return isWord(word) ? t(word) : codeText(state);

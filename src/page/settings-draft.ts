@@ -15,7 +15,7 @@ import {
   without,
 } from "./settings-parts.js";
 
-/* What is being changed in the settings, and what the bridge says of it. */
+/* Unsaved changes of the settings, and the bridge's judgement on them. */
 
 interface Mirrored {
   readonly code: string;
@@ -25,9 +25,9 @@ interface Mirrored {
 export const settings = signal<SettingsDocument | null>(null);
 export const isMissing = signal(false);
 export const draft = signal<Draft>({});
-/** By key of a section: its names as they are to come. */
+/** The wanted order of names, by key of the section. */
 export const orders = signal<Orders>({});
-/** The whole text, where it is edited as such; null where it is not. */
+/** The whole text while it is edited as such; null otherwise. */
 export const text = signal<string | null>(null);
 export const proposal = signal<SettingsProposal | null>(null);
 export const part = signal<PartName>("greenhouses");
@@ -49,7 +49,7 @@ export const put = (key: string, value: unknown) =>
   (draft.value = withChange(draft.value, given.value, key, value));
 export const takeOut = (key: string) => (draft.value = without(draft.value, given.value, key));
 
-/** One of the names of a section by a place up (-1) or down (1); what the file does not name yet is named where its place needs it. */
+/** Moves a name of a section up (-1) or down (1). Names missing in the file are added if their place needs it. */
 export function move(at: string, names: readonly string[], name: string, by: number): void {
   const after = moveName(names, name, by);
   const isInFile = (one: string) => isGiven(inKey(at, one), given.value, {});
@@ -59,7 +59,7 @@ export function move(at: string, names: readonly string[], name: string, by: num
   orders.value = { ...orders.value, [at]: order };
 }
 
-/** What the platform has, by code: also what the file says nothing of. */
+/** The platform's controllers by code, also those that the file does not mention. */
 export const mirrored = signal<Readonly<Record<string, string>>>({});
 
 export async function load(): Promise<void> {

@@ -18,18 +18,18 @@ import { addedTo, type Draft, freeId, inKey, isGiven, thingsIn } from "./setting
 import { s } from "./settings-words.js";
 import { codeText, language, t } from "./words.js";
 
-/* What the settings can do beside changing keys: try connections, add what was found, end logins, restart. */
+/* Other parts of the settings: test connections, add what was found, end logins, restart. */
 
-/* Connections, which are tried before they are saved. */
+/* Connections, which are tested before they are saved. */
 
 const attempts = signal<readonly SettingsAttempt[]>([]);
 const isTrying = signal(false);
-/** The change that the attempts try. */
+/** The change that the tests belong to. */
 const triedOf = signal<string | null>(null);
 const ofNow = computed(() => JSON.stringify(wanted.value));
 const hasFailed = computed(() => attempts.value.some(({ status }) => status === "failed"));
 
-/** It was tried and does not work, and may be meant all the same: a broker can be away for an hour. */
+/** Whether this change failed its test and is saved anyway: a broker may be away for an hour. */
 export const isSavedAllTheSame = computed(() => triedOf.value === ofNow.value && hasFailed.value);
 
 const connections = /^(?:platform|mqtt|broker|homeassistant)(?:$|[.[])/;
@@ -46,7 +46,7 @@ async function tryOut(): Promise<void> {
   if (why !== null) said.value = why;
 }
 
-/** Whether the connections that are changed were tried, and work or are meant as they are. */
+/** Tests changed connections; resolves to whether they work, or failed the same test before. */
 export async function mayBeSaved(): Promise<boolean> {
   const isAbout = proposal.value?.keys.some((key) => connections.test(key)) === true;
   if (!isAbout || isSavedAllTheSame.value) return true;
@@ -54,7 +54,7 @@ export async function mayBeSaved(): Promise<boolean> {
   return triedOf.value === ofNow.value && !hasFailed.value;
 }
 
-/** What was found of the change under way; that of another one says nothing of it. */
+/** The findings about the present change; those about another one do not count. */
 export function Attempts() {
   const isShown = isTrying.value || triedOf.value === ofNow.value;
   if (!isShown || attempts.value.length === 0) return null;
@@ -283,7 +283,7 @@ function Program({ of: { program } }: Readonly<{ of: SettingsDocument }>) {
   );
 }
 
-/** One file with all that the bridge has, or all accounts of its fleet. */
+/** One file with everything that the bridge, or all accounts of its fleet, have. */
 function BackUp({ of: { program } }: Readonly<{ of: SettingsDocument }>) {
   const password = useSignal("");
   const isOfFleet = useSignal(false);
@@ -332,12 +332,12 @@ function BackUp({ of: { program } }: Readonly<{ of: SettingsDocument }>) {
   );
 }
 
-/** A request has five seconds, so that a file goes in pieces. */
+/** A request may take five seconds, so a file is sent in pieces. */
 const pieceBytes = 256 * 1024;
 
 interface Restored {
   readonly lines?: readonly string[];
-  /** How much of the file is there. */
+  /** Bytes of the file received so far. */
   readonly size?: number;
 }
 
@@ -363,7 +363,7 @@ async function restoreFrom(file: File, said: object, onSent: (share: number) => 
   }
 }
 
-/** Of a fleet one account comes back while the others run. */
+/** Restores one account of a fleet while the others run. */
 function RestoreAccount() {
   const chosen = useSignal<File | null>(null);
   const [password, name] = [useSignal(""), useSignal("")];

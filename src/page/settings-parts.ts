@@ -1,8 +1,8 @@
 import type { GivenSetting, SettingNode } from "./protocol.js";
 
-/* How the settings are divided, and what stands at a key; of pure functions alone. */
+/* How the settings are divided, and what a key contains; pure functions only. */
 
-/** As people think of them, each with the keys at the top of the configuration. */
+/** Parts as people think of them, each with keys from the top of the configuration. */
 const parts = {
   greenhouses: ["controllers", "mirror", "kinds", "running_status"],
   groups: ["groups", "scenes"],
@@ -17,7 +17,7 @@ const parts = {
 export type PartName = keyof typeof parts;
 export const partNames = Object.keys(parts) as readonly PartName[];
 
-/** Of `http` the people are a part of their own. */
+/** Keys of `http` that belong to the part of people. */
 const ofPeople: readonly string[] = ["users", "ingress"];
 
 export function nodesOf(part: PartName, keys: readonly SettingNode[]): readonly SettingNode[] {
@@ -33,17 +33,17 @@ export function nodesOf(part: PartName, keys: readonly SettingNode[]): readonly 
   });
 }
 
-/** `controllers.*.actuators.*.name`: whatever the user's own names are. */
+/** `controllers.*.actuators.*.name`: `*` stands for any name of the user's. */
 export type Pattern = string;
 
-/** Keys that stand at several places and are called the same. */
+/** The pattern by which a key is named, as equal keys stand at several places. */
 export const calledAs = (pattern: Pattern): Pattern =>
   pattern
     .replace(/^kinds\.\*\./, "controllers.*.actuators.*.")
     .replace(/^controllers\.\*\.sensors\.\*\.alarm\./, "alarms.*.")
     .replace(/^broker\.users\.\*\.(username|password)$/, "http.users.*.$1");
 
-/** What is set most, which stands above the rest. */
+/** The keys that are set most often, which stand first. */
 export const first: Readonly<Record<Pattern, readonly string[]>> = {
   "controllers.*": ["name", "area", "ignore"],
   "controllers.*.actuators.*": ["name", "kind", "address", "travel_time", "read_only", "ignore"],
@@ -63,7 +63,7 @@ export const inKey = (key: string, name: string): string => {
 
 export const itemKey = (key: string, at: number): string => `${key}[${at}]`;
 
-/** What has a part of its own stands there alone. */
+/** Whether the key is shown in another part only. */
 export const isElsewhere = (pattern: Pattern): boolean => pattern === "controllers.*.actuators.*.limits";
 
 const named = String.raw`(?:"(?:[^"\\]|\\.)*"|[^."[\]]+)`;
@@ -75,7 +75,7 @@ const ofGuard = new RegExp(
   String.raw`^((controllers\.${named})\.actuators\.${named}\.limits\.guards\.${named})\.(?:above|below|clear_at)$`,
 );
 
-/** Where the unit of a number is said; null for one that has none. */
+/** The key with the unit of a number; null for a number without one. */
 export function unitKey(key: string, textAt: (key: string) => string): string | null {
   const [, reading] = ofReading.exec(key) ?? [];
   if (reading !== undefined) return inKey(reading, "unit");
@@ -94,7 +94,7 @@ export type Draft = Readonly<Record<string, unknown>>;
 
 const below = /^\.(?:("(?:[^"\\]|\\.)*")|([^."[\]]+))/u;
 
-/** The user's own names in a section, of the file and of what is being changed, without those that are taken out. */
+/** The user's names in a section, from the file and the draft, without removed ones. */
 export function namesIn(key: string, given: Given, draft: Draft): readonly string[] {
   const names = new Set<string>();
   for (const one of [...Object.keys(given), ...Object.keys(draft)]) {
@@ -108,11 +108,11 @@ export function namesIn(key: string, given: Given, draft: Draft): readonly strin
 
 export type Orders = Readonly<Record<string, readonly string[]>>;
 
-/** What comes in an order of its own, and is shown in it elsewhere. */
+/** Whether the section's order can be changed and is used elsewhere. */
 export const isOrdered = (pattern: Pattern): boolean =>
   pattern === "controllers" || pattern === "controllers.*.actuators";
 
-/** Names of which some have a place; the others follow. */
+/** The names in this order; names without a place follow. */
 export const inOrder = (names: readonly string[], order: readonly string[] = []): readonly string[] => [
   ...order.filter((name) => names.includes(name)),
   ...names.filter((name) => !order.includes(name)),
@@ -124,7 +124,7 @@ export function moveName(names: readonly string[], name: string, by: number): re
   return [...others.slice(0, place), name, ...others.slice(place)];
 }
 
-/** The names that need a place in the file: without the last ones that it does not name and that come as they would without it. */
+/** The names that need a place in the file, without the last ones that it lacks and whose order stays the same. */
 export function namesToPlace(
   before: readonly string[],
   after: readonly string[],
@@ -139,7 +139,7 @@ export function namesToPlace(
   return after.slice(0, end);
 }
 
-/** Without names that were taken out since. */
+/** The orders without removed names. */
 export const orderOfKnown = (orders: Orders, given: Given, draft: Draft): Orders =>
   Object.fromEntries(
     Object.entries(orders).map(([at, names]) => {
@@ -148,7 +148,7 @@ export const orderOfKnown = (orders: Orders, given: Given, draft: Draft): Orders
     }),
   );
 
-/** How many items a list has, with those that are being added. */
+/** The number of items in a list, with those being added. */
 export function countIn(key: string, given: Given, draft: Draft): number {
   const places = [...Object.keys(given), ...Object.keys(draft)].flatMap((one) => {
     const [, at] = one.startsWith(`${key}[`) ? (/^\[(\d+)\]/.exec(one.slice(key.length)) ?? []) : [];
@@ -157,7 +157,7 @@ export function countIn(key: string, given: Given, draft: Draft): number {
   return places.length === 0 ? 0 : Math.max(...places) + 1;
 }
 
-/** Whether something is said at or below a key. */
+/** Whether the key, or one below it, has a value. */
 export const isGiven = (key: string, given: Given, draft: Draft): boolean =>
   [...Object.keys(given), ...Object.keys(draft)].some(
     (one) => one === key || one.startsWith(`${key}.`) || one.startsWith(`${key}[`),
@@ -167,7 +167,7 @@ export const isGiven = (key: string, given: Given, draft: Draft): boolean =>
 export const itemsOf = (key: string, given: Given): readonly (string | number | boolean)[] =>
   Array.from({ length: countIn(key, given, {}) }, (_, at) => given[itemKey(key, at)]?.value ?? "");
 
-/** A change that says what the file says already is none. */
+/** The draft with a change; a value equal to the file's is no change. */
 export function withChange(draft: Draft, given: Given, key: string, value: unknown): Draft {
   const others = Object.fromEntries(Object.entries(draft).filter(([one]) => one !== key));
   const isEmpty = value === "" || value === null || value === undefined;
@@ -176,7 +176,7 @@ export function withChange(draft: Draft, given: Given, key: string, value: unkno
   return given[key]?.value === value ? others : { ...others, [key]: value };
 }
 
-/** Without what was changed below a key, as that goes as a whole. */
+/** The draft with the whole key removed, and so without changes below it. */
 export const without = (draft: Draft, given: Given, key: string): Draft => {
   const others = Object.fromEntries(
     Object.entries(draft).filter(
@@ -186,7 +186,7 @@ export const without = (draft: Draft, given: Given, key: string): Draft => {
   return isGiven(key, given, {}) ? { ...others, [key]: null } : others;
 };
 
-/** What was typed, as its kind of value. */
+/** The typed text as a value of its kind. */
 export function parseTyped(node: SettingNode, text: string): unknown {
   if (text.trim() === "") return null;
   if (node.type === "number") return Number.isFinite(Number(text)) ? Number(text) : text;
@@ -205,7 +205,7 @@ function parseAnything(text: string): unknown {
   }
 }
 
-/** A list of single values in one line. */
+/** Parses a list of single values in one line. */
 export const parseList = (entry: SettingNode, text: string): readonly unknown[] =>
   text
     .split(/[,，、\n]/)
@@ -213,7 +213,7 @@ export const parseList = (entry: SettingNode, text: string): readonly unknown[] 
     .filter((item) => item !== "")
     .map((item) => parseTyped(entry, item));
 
-/** Something that was found, as it would be added. */
+/** Something that was found and can be added. */
 export interface FoundThing {
   readonly key: string;
   readonly code: string;
@@ -223,7 +223,7 @@ export interface FoundThing {
   readonly found: Readonly<Record<string, unknown>>;
 }
 
-/** What was found, each controller, actuator, sensor, status and parameter by itself. */
+/** The found controllers, actuators, sensors, statuses and parameters, each by itself. */
 export function thingsIn(changes: Readonly<Record<string, unknown>>): readonly FoundThing[] {
   const things = new Map<string, { code: string; name: string; found: Record<string, unknown> }>();
   for (const [key, value] of Object.entries(changes)) {
@@ -249,20 +249,20 @@ export function thingsIn(changes: Readonly<Record<string, unknown>>): readonly F
   });
 }
 
-/** The names of a key. */
+/** The names in a key. */
 function partsOf(key: string): readonly string[] {
   return [...key.matchAll(/(?:^|\.)(?:("(?:[^"\\]|\\.)*")|([^."[\]]+))/gu)].map(([, quoted, plain = ""]) =>
     quoted === undefined ? plain : (JSON.parse(quoted) as string),
   );
 }
 
-/** What is found goes to the draft where the file says nothing of it. */
+/** The draft with what was found, for keys that the file does not have. */
 export const addedTo = (draft: Draft, given: Given, found: Draft): Draft => ({
   ...draft,
   ...Object.fromEntries(Object.entries(found).filter(([key]) => !Object.hasOwn(given, key))),
 });
 
-/** An id that nothing else has. */
+/** An id that is not taken. */
 export function freeId(wanted: string, isTaken: (id: string) => boolean): string {
   const base = wanted.toLowerCase().replace(/[^a-z0-9_-]+/g, "_");
   for (let count = 1; ; count += 1) {

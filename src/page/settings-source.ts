@@ -12,7 +12,7 @@ type SavedSettings =
 
 export interface Saver {
   readonly language: Language;
-  /** A user of the page, who is to stay an admin; null for whoever is none. */
+  /** The page's user, who must stay an admin; null for anybody else. */
   readonly admin: string | null;
 }
 
@@ -24,35 +24,38 @@ interface WantedBackup {
 
 interface MadeBackup {
   readonly name: string;
-  /** To be asked for at once: it makes room for the next one once it ends. */
+  /** Read it at once: the next backup can start only when this one ends. */
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** What is not in it, a sentence each. */
+  /** What it does not contain, a sentence each. */
   readonly remarks: readonly string[];
 }
 
-/** The file of the configuration, for the page. */
+/** Access of the page to the configuration file. */
 export interface SettingsSource {
   read(): Promise<SettingsDocument>;
   check(wanted: WantedSettings, by: Saver): Promise<SettingsProposal>;
-  /** Resolves once the disk has it. `admin`: who saves must be an admin of the page afterwards too; null for nobody of it. */
+  /** Resolves when it is on disk. The `admin` in `by` must be an admin of the page afterwards too; null for no user. */
   save(wanted: WantedSettings, etag: string, by: Saver): Promise<SavedSettings>;
-  /** What comes of an attempt to reach platform, broker and Home Assistant by it, as it comes. */
+  /** Findings while trying to reach platform, broker and Home Assistant with it, as they come. */
   attempt(wanted: WantedSettings, language: Language, signal: AbortSignal): AsyncIterable<unknown>;
-  /** All that the bridge has, or with `fleet` all accounts have; secrets only under a password. Null while this process makes another. */
+  /**
+   * Everything that the bridge has, or with `fleet` all accounts; secrets only with a password. Null while another
+   * backup is made.
+   */
   backup(wanted: WantedBackup, signal: AbortSignal): Promise<MadeBackup | null>;
-  /** Ends the program where something starts it again; whether it does, or why that is refused. */
+  /** Ends the program if something starts it again; resolves to whether it does, or to why that is refused. */
   restart(): Promise<boolean | string>;
-  /** Has what was saved taken up, once the answer has left. */
+  /** Has the saved configuration loaded, once the answer is sent. */
   takeUp(by: string | null): void;
-  /** Whether settings that were saved may be taken back yet. */
+  /** Whether saved settings may still be taken back. */
   isOnTrial(): boolean;
-  /** Reads the file again; what was wrong with it, or null. */
+  /** Reads the file again; resolves to what is wrong with it, or null. */
   readAgain(): Promise<string | null>;
 }
 
-/** A backup of an account of a fleet comes in pieces. */
+/** A piece of a backup of an account of a fleet. */
 interface BackupPiece {
-  /** Of the whole file, as its sender has named it. */
+  /** Id of the whole file, chosen by its sender. */
   readonly id: string;
   /** Where in the file it begins. */
   readonly at: number;
@@ -60,15 +63,15 @@ interface BackupPiece {
   readonly end: BackupEnd | null;
 }
 
-/** Said with the last piece. */
+/** Sent with the last piece. */
 export interface BackupEnd {
   readonly password: string | null;
-  /** Under which name; null for the one that it had. */
+  /** The new name; null to keep the old one. */
   readonly account: string | null;
   readonly language: Language;
 }
 
-/** A sentence a line of what was restored; how much of the file is there, where more is to come or a piece is missing. */
+/** What was restored, a sentence a line; or the bytes received, if more has to come or a piece is missing. */
 type Restored =
   | { readonly lines: readonly string[] }
   | { readonly size: number; readonly isMissing: boolean }

@@ -3,11 +3,11 @@ import { calledAs, type Pattern } from "./settings-parts.js";
 import { key_sentences, keys as keyNames, settings as words } from "./locales/settings.js";
 import { language } from "./words.js";
 
-/* The texts of the settings alone, which are loaded when they are opened. */
+/* Texts of the settings, which are loaded when these are opened. */
 
 type SettingsWord = keyof typeof words.en;
 
-/** As the build has them: without what English makes of a word anyway. */
+/** As the build leaves them: without texts that English makes from a word anyway. */
 const bundled: Readonly<Record<Language, Readonly<Partial<Record<SettingsWord, string>>>>> = words;
 
 export const s = (word: SettingsWord, values: Readonly<Record<string, string | number>> = {}): string =>
@@ -17,10 +17,10 @@ export const s = (word: SettingsWord, values: Readonly<Record<string, string | n
 
 type ByKey = Readonly<Record<Pattern, string>>;
 
-/** What keys are called. */
+/** The names of keys. */
 const names: Readonly<Record<Language, ByKey>> = keyNames;
 
-/** What they say; English has the sentence of the reference. */
+/** The descriptions of keys; English uses the reference's sentences. */
 const sentences: Readonly<Record<Exclude<Language, "en">, ByKey>> = key_sentences;
 
 const of = (texts: ByKey, pattern: Pattern): string | undefined => texts[pattern] ?? texts[calledAs(pattern)];
@@ -28,7 +28,7 @@ const of = (texts: ByKey, pattern: Pattern): string | undefined => texts[pattern
 export const labelOf = (pattern: Pattern, name: string): string =>
   of(names[language.value], pattern) ?? readable(name);
 
-/** In the language of the page, where it has one; the English of the reference says so of itself. */
+/** The description in the page's language, or else the reference's English, marked as such. */
 export function sentenceOf(
   pattern: Pattern,
   english = "",

@@ -58,12 +58,12 @@ import { labelOf, s, sentenceOf } from "./settings-words.js";
 import "./settings.css";
 import { language } from "./words.js";
 
-/* The configuration in forms that are made from its schema. Nothing counts before it is saved, and nothing is saved unseen. */
+/* The configuration in forms made from its schema. Changes count only once saved, and are shown before saving. */
 
 const checkAfterMs = 400;
 let asked = 0;
 
-/** What `check` says, as one types; of two answers the one to the newer question counts. */
+/** Gets the verdict of `check` while typing; only the answer to the newest question counts. */
 async function check(about: object): Promise<void> {
   asked += 1;
   const own = asked;
@@ -97,7 +97,7 @@ function discard(): void {
 const againMs = 1_500;
 const mostTries = 20;
 
-/** The bridge may be between two runs. */
+/** Loads again until the bridge has changed, as it may be between two runs. */
 async function loadAgain(before: string, tries = 0): Promise<void> {
   await load();
   if (settings.value?.etag !== before || tries >= mostTries) return;
@@ -140,7 +140,7 @@ type NodeProps = Readonly<{ node: SettingNode; at: string; pattern: Pattern }>;
 
 const errorsAt = (key: string): readonly string[] => proposal.value?.errors[key] ?? [];
 
-/** The items of a list that stands in one line have no fields of their own. */
+/** Errors of a list in one line, whose items have no fields of their own. */
 const errorsIn = (key: string): readonly string[] =>
   Object.entries(proposal.value?.errors ?? {}).flatMap(([one, messages]) =>
     one === key || one.startsWith(`${key}[`) ? messages : [],
@@ -156,7 +156,7 @@ const Errors = ({ of }: Readonly<{ of: readonly string[] }>) => (
   </>
 );
 
-/** Where a value comes from, and when another one counts. */
+/** The source of a value, and when a change takes effect. */
 function Origin({ node, at }: Pick<NodeProps, "node" | "at">) {
   const found: GivenSetting | undefined = given.value[at];
   const from =
@@ -171,7 +171,7 @@ function Origin({ node, at }: Pick<NodeProps, "node" | "at">) {
 
 type FrameProps = NodeProps & Readonly<{ children: ComponentChildren }>;
 
-/** A field with what it means, where it comes from, and what is wrong with it. */
+/** A field with its description, source and errors. */
 function Frame({ node, at, pattern, children }: FrameProps) {
   const errors = node.type === "list" ? errorsIn(at) : errorsAt(at);
   const isChanged = Object.hasOwn(draft.value, at);
@@ -193,7 +193,7 @@ const shownDefault = ({ default: usual, example }: SettingNode): string => {
     : JSON.stringify(usual);
 };
 
-/** Names that people give are examples in the language of the page. */
+/** Examples of names that people give, in the language of the page. */
 const exampleNames = {
   "East house": "example_house",
   "Left skylight": "example_skylight",
@@ -203,7 +203,7 @@ const exampleNames = {
 const isNamed = (example: string): example is keyof typeof exampleNames =>
   Object.hasOwn(exampleNames, example);
 
-/** Something that fits, told apart from what is in force. */
+/** An example, marked so that it is not taken for the present value. */
 function exampleOf({ example }: SettingNode): string {
   if (example === undefined || example.startsWith("!")) return "";
   return s("such_as", { value: isNamed(example) ? s(exampleNames[example]) : example });
@@ -257,7 +257,7 @@ function Single({ node, at, pattern }: NodeProps) {
   );
 }
 
-/** A number beside its unit, where the file says one. */
+/** A number with its unit, if the file has one. */
 function WithUnit({ at, children }: Readonly<{ at: string; children: ComponentChildren }>) {
   const key = unitKey(at, (one) => textOf(valueAt(one)));
   const unit = key === null ? "" : textOf(valueAt(key));
@@ -275,7 +275,7 @@ const isInner = ({ type, keys, entry }: SettingNode): boolean =>
   type === "map" ||
   (type === "list" && entry !== undefined && keys === undefined && isInner(entry));
 
-/** A list of single values stands in one line. */
+/** A list of single values in one line. */
 function Listing({ node, at, pattern }: NodeProps) {
   const { entry } = node;
   if (entry === undefined) return null;
@@ -303,7 +303,7 @@ function Fold({
   isOpen,
   children,
 }: Readonly<{ name: string; note?: string; isOpen: boolean; children: ComponentChildren }>) {
-  // What nobody has opened costs nothing: a house has hundreds of fields.
+  // Closed parts are not rendered, as a house has hundreds of fields.
   const isSeen = useSignal(isOpen);
   return (
     <details open={isOpen} onToggle={({ currentTarget }) => (isSeen.value ||= currentTarget.open)}>
@@ -345,7 +345,7 @@ function Keys({ keys: all, at, pattern }: KeysProps) {
   );
 }
 
-/** Of alternatives the richest is shown; a word or a number can be written in any of them. */
+/** Of alternatives the most detailed is shown; a word or number can be typed in any of them. */
 const plain = (node: SettingNode): SettingNode => {
   const inner = node.options?.find((option) => isInner(option));
   if (node.type !== "either" || inner === undefined) return node;
@@ -386,7 +386,7 @@ function countNote({ type }: SettingNode, at: string): string {
   return count === 0 ? "" : String(count);
 }
 
-/** What the user has named himself, and a place to name more. */
+/** The user's own names, with a field to add more. */
 function Entries({ node, at, pattern }: NodeProps) {
   const name = useSignal("");
   const added = useSignal<readonly string[]>([]);
@@ -443,7 +443,7 @@ function Entries({ node, at, pattern }: NodeProps) {
   );
 }
 
-/** `children`: what else can be done with it as a whole. */
+/** `children`: further actions on the entry as a whole. */
 type EntryProps = NodeProps & Readonly<{ name: string; isNew: boolean; children?: ComponentChildren }>;
 
 function Entry({ node, at, pattern, name, isNew, children }: EntryProps) {
@@ -523,7 +523,7 @@ function Person({ at }: Readonly<{ at: number }>) {
 
 const roleOf = (key: string) => roles.find((role) => role === valueAt(`${key}.role`)) ?? "viewer";
 
-/** A new one is put into the list as a whole. */
+/** The fields of a person; a new one is added to the list as a whole. */
 function PersonFields({ at, isNew }: Readonly<{ at: string; isNew: boolean }>) {
   const held = (name: string): unknown => {
     const whole = draft.value[at];
@@ -637,7 +637,7 @@ function WholeFile({ of }: Readonly<{ of: SettingsDocument }>) {
 const keyOf = (node: SettingNode | undefined, name: string): SettingNode | undefined =>
   node?.keys?.find((one) => one.name === name);
 
-/** What narrows each actuator that the file names. */
+/** The limits of each actuator in the file. */
 function LimitsOfActuators({ keys }: Readonly<{ keys: readonly SettingNode[] }>) {
   const controllers = keys.find(({ name }) => name === "controllers");
   const limits = keyOf(keyOf(controllers?.entry, "actuators")?.entry, "limits");
@@ -670,7 +670,7 @@ function LimitsOfActuators({ keys }: Readonly<{ keys: readonly SettingNode[] }>)
 
 /* What is about to be saved. */
 
-/** A long line of it is moved by keys too. */
+/** It can be scrolled with keys, as lines may be long. */
 const DifferenceText = ({ of }: Readonly<{ of: string }>) => (
   <pre tabIndex={0} role="region" aria-label={s("differs")}>
     {of.split("\n").map((line, at) => (

@@ -22,12 +22,12 @@ import {
   type Word as WordOfPage,
 } from "./words.js";
 
-/* `init --web`: what a bridge needs to know, asked step by step; the last one writes the files. */
+/* `init --web`: asks step by step what a bridge needs; the last step writes the files. */
 
 type Word = WordOfPage | keyof typeof words.en;
 const isOwn = (word: Word): word is keyof typeof words.en => Object.hasOwn(words.en, word);
 
-/** What is said here alone, and what all of the page says. */
+/** Texts of this view, and those of the whole page. */
 const t = (word: Word, values: Values = {}): string =>
   isOwn(word) ? fill(words[language.value][word], values) : textOfPage(word, values);
 
@@ -55,13 +55,13 @@ interface Tried {
 interface Written {
   readonly file: string;
   readonly page: string | null;
-  /** The page's address as a picture for a phone's camera, where a phone reaches it. */
+  /** The page's address as a picture for a phone's camera, if a phone can reach it. */
   readonly qr: string | null;
-  /** Of a backup: what was restored, and what is left to do. */
+  /** For a backup: what was restored, and what is left to do. */
   readonly lines?: readonly string[];
 }
 
-/** By kind: limits as numbers, and how long. */
+/** Limits as numbers, and the delay, by kind. */
 type Bands = Readonly<Record<string, Readonly<Record<string, number | string>>>>;
 
 const stages = [
@@ -73,11 +73,11 @@ const stages = [
   "setup_done",
 ] as const;
 const stage = signal(0);
-/** What was answered, under the keys of the configuration. */
+/** The answers so far, under the configuration's keys. */
 const answers = signal<Readonly<Record<string, unknown>>>({ language: language.peek() });
 const written = signal<Written | null>(null);
 
-/** What the program calls by its key is a field here. */
+/** Fields of this view by the key that sentences name. */
 const fieldNames: Readonly<Record<string, Word>> = {
   "platform.business_url": "setup_business",
   "platform.realtime_url": "setup_realtime",
@@ -87,7 +87,7 @@ const fieldNames: Readonly<Record<string, Word>> = {
   "mqtt.password": "password",
 };
 
-/** Words of the command line are nothing here. */
+/** A sentence with names of fields instead of keys, and without options of the command line. */
 const inFields = ({ text, ...rest }: Sentence): Sentence => ({
   ...rest,
   text: text.replace(/ ?[（(]--[\w-]+[）)]/g, "").replace(/\b(?:platform|mqtt)\.\w+/g, (key) => {
@@ -116,7 +116,7 @@ type FormProps = Readonly<{
   more?: ComponentChildren;
 }>;
 
-/** What is filled in, sent, and said about it. */
+/** A form with its submission and its message. */
 function Form({ label, busy = "setup_busy", act, children, more }: FormProps) {
   const said = useSignal<Sentence | null>(null);
   const isBusy = useSignal(false);
@@ -148,7 +148,7 @@ function Form({ label, busy = "setup_busy", act, children, more }: FormProps) {
   );
 }
 
-/** How it went when an answer was tried; what did not work can be kept all the same. */
+/** The result of trying an answer; a failed one can be kept anyway. */
 function Outcome({ of, swap }: Readonly<{ of: Signal<Tried | null>; swap?: () => void }>) {
   const tried = of.value;
   if (tried === null || tried.ok) return null;
@@ -194,7 +194,7 @@ const Code = () => (
   </Form>
 );
 
-/** Of a bridge that there was: nothing is asked then. */
+/** Restores a backup of an earlier bridge instead of asking. */
 function Restore() {
   const chosen = useSignal<File | null>(null);
   const password = useSignal("");
@@ -245,10 +245,10 @@ function Restore() {
   );
 }
 
-/** A bare name means https. */
+/** A bare host name means https. */
 const whole = (address = "") => (address === "" || address.includes("://") ? address : `https://${address}`);
 
-/** The section of the platform that was typed. */
+/** The platform's section from the typed fields. */
 function platformOf(fields: Readonly<Record<string, string>>, way: "token" | "sign_in") {
   const {
     token,
@@ -266,7 +266,7 @@ function platformOf(fields: Readonly<Record<string, string>>, way: "token" | "si
   return { ...hosts, ...credential, ...(fields["allow_insecure"] === "on" && { allow_insecure: true }) };
 }
 
-/** Others can read the token on its way to such a host, so that a person has to allow it. */
+/** Others could read the token on the way to such a host, so a person has to allow it. */
 const isInsecure = (address: string): boolean =>
   /^http:\/\/(?!127\.|localhost\b|\[::1\])/.test(address.trim());
 
@@ -393,7 +393,7 @@ function Broker() {
   );
 }
 
-/** Whoever asks from another computer will want the page there too. */
+/** A visitor from another computer will want the page there too. */
 const isElsewhere = !/^(?:localhost|127\.|\[::1\])/.test(location.hostname);
 
 const Ticked = ({
@@ -406,7 +406,7 @@ const Ticked = ({
   </label>
 );
 
-/** The numbers first, then whether they are wanted. */
+/** Shows the limits, then asks whether they are wanted. */
 function Alarms() {
   const bands = useSignal<Bands>({});
   useEffect(() => {
@@ -499,7 +499,7 @@ function Found() {
   );
 }
 
-/** Under the names that the form gives its fields. */
+/** The edits, under the names of the form's fields. */
 function editsOf(found: readonly FoundController[], fields: Readonly<Record<string, string>>) {
   const isHidden = (key: string) => fields[`${key} shown`] === undefined;
   return Object.fromEntries(
@@ -528,11 +528,11 @@ function editsOf(found: readonly FoundController[], fields: Readonly<Record<stri
 
 const isKind = (kind: string | null): kind is ActuatorKind => actuatorKinds.some((one) => one === kind);
 
-/** Kinds that take the same values on the platform as the one that was found; others are for an editor. */
+/** Kinds with the same values on the platform as the found one; others need an editor. */
 const kindChoices = (kind: string | null) =>
   alikeKinds(isKind(kind) ? kind : "custom").map((one) => [one, kindNames[language.value][one]] as const);
 
-/** `now 10001 (closed); assumed to take …`, as `discover` writes it behind an address, in any language but for the state. */
+/** `now 10001 (closed); assumed to take …`, the comment of `discover` on an address, in the page's language. */
 function nowTexts(comment: string): readonly string[] {
   const [, value, word, more = ""] = /^\S+ (\S+)(?: \((\w+)\))?(?:; (.*))?$/.exec(comment) ?? [];
   if (value === undefined) return [comment];
@@ -549,7 +549,7 @@ const Shown = ({ name, label }: Readonly<{ name: string; label: string }>) => (
 
 type FoundProps = Readonly<{ of: FoundController; isAlone: boolean }>;
 
-/** What is right as it was found needs no look: of several each is folded. */
+/** A found controller; of several each is folded, as correct ones need no look. */
 const FoundOne = ({ of: { code, title, name, actuators }, isAlone }: FoundProps) => (
   <details open={isAlone}>
     <summary>
@@ -582,7 +582,7 @@ const FoundOne = ({ of: { code, title, name, actuators }, isAlone }: FoundProps)
 const lookEveryMs = 2_000;
 
 function Done() {
-  // As soon as the bridge runs, this address is its page.
+  // Once the bridge runs, this address is its page.
   useEffect(() => {
     const timer = setInterval(() => {
       void get<Session>("api/session").then(({ body }) => {

@@ -1,6 +1,6 @@
 /*
- * The service worker: the page's own files, so that an installed page opens where the bridge is not reached. No data pass through
- * here, and none are kept.
+ * The service worker: it keeps the page's own files, so that an installed page opens without reaching the bridge. No
+ * data pass through here or are kept.
  */
 
 interface Lasting extends Event {
@@ -23,11 +23,11 @@ interface Worker {
 const worker = self as unknown as Worker;
 const place = new URL("./", worker.location.href);
 const shelf = `greenhouse2mqtt ${place.pathname}`;
-/** What a proxy says where nobody answers behind it. */
+/** Whether a proxy says that nobody answers behind it. */
 const isAway = ({ status }: Response): boolean => status >= 502 && status <= 504;
 const anyEncoding = { ignoreVary: true } as const;
 
-/** The document names its files by what is in them, so another document begins another shelf. */
+/** Keeps the document. Its file names depend on their content, so a new document begins a new cache. */
 async function keepDocument(answer: Response): Promise<void> {
   const text = await answer.text();
   if (!text.includes('id="page"')) return;
@@ -44,7 +44,7 @@ async function keepDocument(answer: Response): Promise<void> {
   await Promise.all(own.map((one) => fresh.add(new Request(one, { credentials: "same-origin" }))));
 }
 
-/** The document that is kept is bound as the one of the bridge is. */
+/** The kept document gets the same security policy as the bridge's. */
 function policyOf({ headers }: Response): Record<string, string> {
   const policy = headers.get("content-security-policy");
   return policy === null ? {} : { "content-security-policy": policy };
@@ -64,7 +64,7 @@ async function documentFor(request: Request, wait: (work: Promise<unknown>) => v
   }
 }
 
-/** A file of which the name says what is in it. */
+/** Serves a file whose name depends on its content. */
 async function fileFor(request: Request): Promise<Response> {
   const known = await caches.open(shelf);
   const kept = await known.match(request, anyEncoding);

@@ -1,14 +1,14 @@
 import type { BandLimit } from "../greenhouse/bands.js";
 import type { Trends } from "./protocol.js";
 
-/* From where to where a curve is drawn, and what beside it. */
+/* The range of a curve, with the limits shown beside it. */
 
-/** A limit is near within so many least spans, or one span of the values; an outer one within the half of it. */
+/** A limit is near within this number of least spans, or one span of the values; an outer limit within half of that. */
 const nearSpans = 3;
 
 export interface DrawnLimit {
   readonly value: number;
-  /** Beyond it is an error. */
+  /** Whether beyond it is an error. */
   readonly isOuter: boolean;
 }
 
@@ -18,8 +18,8 @@ export const limitsOf = (
   Object.entries(limits ?? {}).map(([name, value]) => ({ value, isOuter: name.includes("_") }));
 
 /**
- * Holds all values and the limits near to them. It is no less than `least`, so that the noise of a calm day is no cliff. Null without
- * a value.
+ * The range of all values and the near limits. It is at least `least`, so that the noise of a calm day makes no cliff.
+ * Null without a value.
  */
 export function drawnSpan(
   values: readonly (number | null)[],
@@ -36,7 +36,7 @@ export function drawnSpan(
   );
   const [low, high] = [Math.min(from, ...seen), Math.max(to, ...seen)];
   const room = Math.max(0, least - (high - low)) / 2;
-  // What is never negative is not drawn as if it could be.
+  // Values that are never negative get no negative range.
   const bottom = low >= 0 ? Math.max(0, low - room) : low - room;
   const top = Math.max(high, bottom + Math.max(least, high - low));
   return top > bottom ? [bottom, top] : [bottom - 0.5, top + 0.5];
@@ -46,7 +46,7 @@ const dayS = 86_400;
 
 type Curves = Pick<Trends, "since" | "step_s" | "sensors">;
 
-/** What a sensor showed a day before each of the points shown. */
+/** The sensor's values a day before each of the shown points. */
 export function dayBefore(sensor: string, shown: Curves, before: Curves): readonly (number | null)[] {
   const apart = (Date.parse(shown.since) - Date.parse(before.since)) / 1000 - dayS;
   const points = before.sensors[sensor] ?? [];

@@ -2,11 +2,11 @@ import { now } from "./live.js";
 import type { ControllerView, TimelineEntry } from "./protocol.js";
 import { clockText, commandText, isWord, stateWordText, t, codeText, wordLabel } from "./words.js";
 
-/* What happened, as a few words. */
+/* Events in a few words. */
 
 export type { TimelineEntry };
 
-/** The kinds that a person can choose, most asked for first. */
+/** The kinds to choose from, the most wanted first. */
 export const timelineKinds = [
   "command",
   "rule",
@@ -42,7 +42,7 @@ export function whatText(entry: TimelineEntry): string {
   return (isWord(word) ? t(word, values) : codeText(type)).trim();
 }
 
-/** For a mark in a plot: what happened, to what, and who did it. */
+/** The text of a mark in a plot: what happened, to what, and by whom. */
 export function entryText(entry: TimelineEntry, { actuators, parameters }: ControllerView): string {
   const id = entry.result?.actuator ?? entry.actuator ?? "";
   const name = actuators[id]?.name ?? parameters[id]?.name ?? id;

@@ -10,7 +10,7 @@ type Seen = Pick<OverviewRow, "availability" | "quality">;
 export const isOld = ({ availability, quality }: Seen): boolean =>
   availability !== "offline" && quality !== null && quality !== "good";
 
-/** How far a reading is beyond its limits; 0 within them. The alarm comes once it was so for long enough. */
+/** How far a reading is beyond its limits; 0 if within. The alarm comes only after its delay. */
 export const stepsBeyond = ({ beyond }: Pick<KeyReading, "beyond">): number =>
   beyond ? (beyond.includes("_") ? 2 : 1) : 0;
 
@@ -22,7 +22,7 @@ const mostBeyond = ({ readings }: Pick<OverviewRow, "readings">): number =>
 
 const severities = { error: 64, warning: 8, info: 1 } as const;
 
-/** An error, or a command that went wrong, comes before all that warnings and limits come to together. */
+/** An error or a failed command outweighs all warnings and limits together. */
 export const urgency = (row: Seen & Pick<OverviewRow, "problem" | "worst" | "limits" | "readings">): number =>
   (row.problem ? 64 : 0) +
   (row.worst ? severities[row.worst] : 0) +

@@ -6,7 +6,7 @@ const readable = (key) => {
   return name.charAt(0).toUpperCase() + name.slice(1);
 };
 
-/** By section, what the page makes of a key that has no words. */
+/** By section, the text that the page makes of a key without words. */
 const madeOf = {
   page: readable,
   settings: readable,
@@ -15,7 +15,7 @@ const madeOf = {
   words: (key) => key.replaceAll("_", " "),
 };
 
-/** Each section of the words of a language is a module of its own, so that it is loaded with what says it. */
+/** Makes each section of a language's words a module of its own, so that it is loaded with the code that uses it. */
 const sections = {
   name: "sections",
   enforce: "pre",
@@ -42,11 +42,11 @@ const sections = {
   },
 };
 
-/** What each view needs, and the views that are loaded with the page. */
+/** The code that views share, and the views that are loaded with the page. */
 const seenFirst =
   /node_modules\/(?:@preact|preact)\/|src\/page\/(?!accounts|curves|first|journal|locales|main|plot|settings|setup|shell|span|style|timeline|vite|wall)\w|words:\w+\/(?:page|states|words|codes)$/;
 
-// Relative addresses alone: the page works below any path.
+// Only relative addresses: the page works below any path.
 export default defineConfig({
   base: "./",
   plugins: [sections],
@@ -60,9 +60,9 @@ export default defineConfig({
     rolldownOptions: {
       input: { index: "index.html", shell: "shell.ts" },
       output: {
-        // A service worker keeps its name, and what it may serve begins at its folder.
+        // A service worker needs a fixed name, and serves only its own folder.
         entryFileNames: ({ name }) => (name === "shell" ? "shell.js" : "assets/[name]-[hash].js"),
-        // In fewer files the same is smaller.
+        // Fewer files make the same code smaller.
         codeSplitting: {
           groups: [
             { name: "parts", test: seenFirst },

@@ -7,11 +7,11 @@ import type { KeyReading, Overview, OverviewRow } from "./protocol.js";
 import { stepsBeyond } from "./urgency.js";
 import { codeText, collator, roundedText, t } from "./words.js";
 
-/* All houses on one screen: a tile each, in the colour of its band, what is out of line first. */
+/* All houses on one screen: a tile each, coloured by its limits, the worst first. */
 
 const overview = view<Overview>("overview");
 
-/** The reading that stands for a house: its temperature, else the first of the kinds that the overview shows. */
+/** The main reading of a house: its temperature, else the first of the overview's kinds. */
 const mainOf = ({ readings }: OverviewRow, kinds: Overview["kinds"]): KeyReading | undefined =>
   readings.temperature ?? kinds.map((kind) => readings[kind]).find((one) => one !== undefined);
 
@@ -22,13 +22,13 @@ const looks: Readonly<Record<BandLimit, string>> = {
   high_high: "hottest",
 };
 
-/** A value that is not good has no colour of a band: nobody knows that it is so now. */
+/** The look of a tile; a value that is not good gets no limit's colour, as it may be outdated. */
 function lookOf(row: OverviewRow, reading: KeyReading | undefined): string {
   if (row.availability === "offline" || reading?.quality !== "good") return "away";
   return reading.beyond ? looks[reading.beyond] : "fine";
 }
 
-/** Any reading beyond a limit counts, and the further the more. */
+/** Any reading beyond a limit counts, the further the more. */
 function rankOf(row: OverviewRow): number {
   const steps = Math.max(0, ...Object.values(row.readings).map(stepsBeyond));
   return (
@@ -49,12 +49,12 @@ function middleOf(values: readonly number[]): number {
 
 type Item = readonly [id: string, row: OverviewRow];
 
-/** What is wrong first, then what is furthest from what most houses have, then the name. */
+/** The worst first, then those furthest from the median house, then by name. */
 function sortHouses({ controllers, kinds }: Overview): readonly Item[] {
   const items = Object.entries(controllers).filter(([, { kind }]) => kind === "greenhouse");
   const values = items.flatMap(([, row]) => numberIn(mainOf(row, kinds)) ?? []);
   const middle = middleOf(values);
-  // Less than a whole step is no difference that is worth another place, and would have tiles wander.
+  // Smaller differences are ignored, so that tiles do not keep moving.
   const awayOf = (row: OverviewRow) =>
     Math.round(Math.abs((numberIn(mainOf(row, kinds)) ?? middle) - middle) / 2);
   return items.sort(
@@ -67,7 +67,7 @@ function sortHouses({ controllers, kinds }: Overview): readonly Item[] {
 
 const countOf = (counts: Readonly<Record<string, number>>): number => Object.keys(counts).length;
 
-/** The kinds beside the main reading, those out of line first: they explain the place of the house. */
+/** The kinds beside the main reading, those beyond a limit first, as they explain the order. */
 const othersOf = ({ readings }: OverviewRow, kinds: Overview["kinds"], main: KeyReading | undefined) =>
   kinds
     .flatMap((kind) => {
@@ -83,7 +83,7 @@ const beyondText = (others: Others): string =>
     .flatMap(({ kind, reading: { beyond } }) => (beyond ? `${codeText(kind)}: ${t(`beyond_${beyond}`)}` : []))
     .join(t("comma"));
 
-/** In a picture and a word, never by colour alone. */
+/** Signs with a picture and a word, never by colour alone. */
 function Signs({ of: { alarms, problem, limits }, others }: Readonly<{ of: OverviewRow; others: Others }>) {
   const signs: readonly (readonly [IconName, boolean, string])[] = [
     [
@@ -111,7 +111,7 @@ function Signs({ of: { alarms, problem, limits }, others }: Readonly<{ of: Overv
 
 type TileProps = Readonly<{ id: string; row: OverviewRow; kinds: Overview["kinds"]; hasRoom: boolean }>;
 
-/** `hasRoom`: its day is shown, too. */
+/** `hasRoom`: whether the curve of a day is shown too. */
 function Tile({ id, row, kinds, hasRoom }: TileProps) {
   const reading = mainOf(row, kinds);
   const others = othersOf(row, kinds, reading);
@@ -143,10 +143,10 @@ function Tile({ id, row, kinds, hasRoom }: TileProps) {
   );
 }
 
-/** With more houses than this no tile has room for a curve. */
+/** With more houses no tile has room for a curve. */
 const mostWithCurves = 60;
 
-/** Houses that fit on a wall screen without scrolling. */
+/** The size of tiles that fits the houses on a wall screen without scrolling. */
 const sizeOf = (count: number): string =>
   count <= 24 ? "large" : count <= mostWithCurves ? "usual" : count <= 150 ? "small" : "tiny";
 

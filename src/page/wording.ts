@@ -5,23 +5,23 @@ import type { AlarmType } from "../greenhouse/limits.js";
 import { codes } from "./locales/codes.js";
 
 /*
- * What the bridge tells by a code: in English it says it itself. The words of another language are those of the command line and of
- * messages, too; of its file only their section is in the page.
+ * Texts for codes of the bridge; in English the bridge writes them itself. Other languages share them with the command
+ * line and messages; the page contains only that section of the language's file.
  */
 
-/** What an alarm's facts tell. */
+/** The facts of an alarm. */
 type Fact = "guard_sends" | "lease_ends" | "command_ended" | "late" | "carried" | "settings_because";
 type Reading = "reading_below" | "reading_above" | "reading_back" | "reading_unsure" | "reading_gone";
 type Code = Outcome | Exclude<RefusalReason, "interlock"> | AlarmType | Fact | Reading;
 
-/** What an outcome, its reason, an alarm or an error of the API means, what to do, and what an alarm's facts are. */
+/** Texts for outcomes, reasons, alarms and API errors, with what to do, and for the facts of alarms. */
 type Words = Readonly<Record<`code.${Code}` | `alarm.${AlarmType}`, string> & Record<string, string>>;
 
 const words: Readonly<Record<Exclude<Language, "en">, Words>> = codes;
 
 type Values = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** Null for a code without words in the language, and in English. A dash stands for what is not known. */
+/** Null for English, and for a code without words in the language. A dash stands for an unknown value. */
 export function saidOf(language: Language, code: string, values: Values = {}): string | null {
   const text = language === "en" ? undefined : words[language][`code.${code}`];
   const all: Values = { message: "", ...values };
@@ -33,7 +33,7 @@ export const saidFor = (language: Language, code: Code, values: Values = {}): st
 
 const isAlarm = (type: string): type is AlarmType => Object.hasOwn(alarmTitles, type);
 
-/** What an alarm is called; null for what is none. */
+/** The title of an alarm; null for anything else. */
 export function alarmTitle(type: string, language: Language): string | null {
   if (!isAlarm(type)) return null;
   return language === "en" ? alarmTitles[type] : words[language][`alarm.${type}`];

@@ -22,7 +22,7 @@ export type Word = keyof typeof english;
 
 /** Every text of the page. */
 const complete: Readonly<Record<Language, Readonly<Record<Word, string>>>> = page;
-/** As the build has them: without what English makes of a word anyway. */
+/** As the build leaves them: without texts that English makes from a word anyway. */
 const words: Readonly<Record<Language, Readonly<Partial<Record<Word, string>>>>> = complete;
 
 export const isWord = (text: string): text is Word => Object.hasOwn(page.zh, text);
@@ -30,11 +30,11 @@ export const isWord = (text: string): text is Word => Object.hasOwn(page.zh, tex
 type Value = string | number | boolean | null | undefined;
 export type Values = Readonly<Record<string, Value | readonly Value[]>>;
 
-/** A dash stands for what is not known. */
+/** A dash stands for an unknown value. */
 export const fill = (text: string, values: Values): string =>
   text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? "–"));
 
-/** A text in the language that is chosen. */
+/** A text in the chosen language. */
 export const t = (word: Word, values: Values = {}): string =>
   fill(words[language.value][word] ?? readable(word), values);
 
@@ -44,34 +44,34 @@ type Codes = Readonly<Record<Shown, string> & Record<string, string>>;
 /** One word for each code. */
 const codes: Readonly<Record<Language, Codes>> = codeWords;
 
-/** A code of the bridge as a word; as it stands where there is no text for it. */
+/** A code of the bridge as a word; unchanged if there is no text for it. */
 export const codeText = (code: string): string =>
   codes[language.value][code] ?? alarmTitle(code, language.value) ?? code.replaceAll("_", " ");
 
 const states: Readonly<Record<Language, Readonly<Record<string, string>>>> = wordLabels;
 
-/** The label of a command word or a state; what the configuration alone knows stays as it is written there. */
+/** The label of a command word or state; a configured word stays as written. */
 export const wordLabel = (word: string): string =>
   states[language.value][`state.${word}`] ?? (language.value === "en" ? readable(word) : word);
 
-/** A command word, a degree, or whatever else was sent. */
+/** The label of a command word, a degree, or anything else that was sent. */
 export const commandText = (command: string | number | null): string =>
   /^\d+$/.test(String(command)) ? `${command} %` : wordLabel(String(command ?? "–"));
 
-/** What a weather topic brought that is no number. */
+/** A weather value that is no number. */
 export function weatherText(name: string, value: string): string {
   if (!name.endsWith("rain")) return commandText(value);
   return value === "on" ? t("raining") : value === "off" ? t("dry") : commandText(value);
 }
 
-/** A state within a sentence: a word, or a degree. */
+/** A state within a sentence: a word or a degree. */
 export function stateWordText(state: string): string {
   if (/^\d+$/.test(state)) return t("at_degree", { degree: state });
   const word = wordLabel(state);
   return language.value === "en" ? word.toLowerCase() : word;
 }
 
-/** As exact as one glance needs it. */
+/** The value rounded for a glance. */
 export function roundedText(value: number | string | null): number | string | null {
   if (typeof value !== "number") return value;
   const size = Math.abs(value);
@@ -79,11 +79,11 @@ export function roundedText(value: number | string | null): number | string | nu
   return Math.round(value * factor) / factor;
 }
 
-/** How times and numbers are written, where the language alone leaves it open. */
+/** Locales for times and numbers, where the language alone is ambiguous. */
 const locales: Readonly<Record<string, string>> = { en: "en-GB", zh: "zh-CN" };
 const locale = () => locales[language.value] ?? language.value;
 
-/** As people count: 2 before 10. */
+/** Sorts numbers by value: 2 before 10. */
 export const collator = new Intl.Collator(undefined, { numeric: true });
 
 export const numberText = (value: number | string): string =>
@@ -100,14 +100,14 @@ function momentText(at: string | number, now: number, clock: Intl.DateTimeFormat
 
 const minutes = { hour: "2-digit", minute: "2-digit" } as const;
 
-/** A moment: the time alone where it is of today. */
+/** A moment; without the date if it is today. */
 export const timeText = (at: string | number, now: number): string =>
   momentText(at, now, { ...minutes, second: "2-digit" });
 
 /** A moment without its seconds. */
 export const clockText = (at: string | number, now: number): string => momentText(at, now, minutes);
 
-/** By name with their seconds, and after how many of these they begin anew. */
+/** Units with their seconds, and the number of seconds after which they begin anew. */
 const units = [
   ["day", 86_400, Infinity],
   ["hour", 3_600, 86_400],
@@ -115,7 +115,7 @@ const units = [
   ["second", 1, 60],
 ] as const;
 
-/** Days, hours and minutes; seconds below an hour. */
+/** Days, hours and minutes; with seconds below an hour. */
 export const lengthText = (seconds: number): string =>
   units
     .map(([unit, size, most]) => [Math.floor((Math.round(seconds) % most) / size), unit] as const)
@@ -125,13 +125,13 @@ export const lengthText = (seconds: number): string =>
     )
     .join(" ");
 
-/** Of a duration such as `15m`. */
+/** The seconds of a duration such as `15m`. */
 export const durationSeconds = (duration: string): number =>
   parseInt(duration, 10) * (units.find(([unit]) => duration.endsWith(unit.charAt(0)))?.[1] ?? 1);
 
 export const durationText = (duration: string): string => lengthText(durationSeconds(duration));
 
-/** How long ago, in the largest unit that is over. `isOver`: it is not known to be so any more, and "now" would say so. */
+/** How long ago, in the largest full unit. `isOver`: the state may be outdated, so "now" is not used. */
 export function ageText(at: string | null, now: number, isOver = false): string {
   if (at === null) return t("never");
   const seconds = Math.max(Number(isOver), Math.round((now - Date.parse(at)) / 1000));
